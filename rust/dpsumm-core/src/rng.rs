@@ -72,6 +72,29 @@ impl Source {
             }
         }
     }
+
+    /// Return streams under one fresh key taken from this source, one for each block of parallel work.
+    pub fn streams(&mut self) -> Streams {
+        let mut key = [0u8; 32];
+        self.rng.fill_bytes(&mut key);
+        Streams { root: ChaCha20Rng::from_seed(key), private: self.private }
+    }
+}
+
+/// Independent streams numbered by block, so that the result does not depend on which thread draws.
+pub struct Streams {
+    root: ChaCha20Rng,
+    private: bool,
+}
+
+impl Streams {
+    /// Return the source of block `block`: the same one however often and from whatever thread it is
+    /// asked for, so a block must be drawn once.
+    pub fn source(&self, block: u64) -> Source {
+        let mut rng = ChaCha20Rng::from_seed(self.root.get_seed());
+        rng.set_stream(block);
+        Source { rng, private: self.private }
+    }
 }
 
 #[cfg(test)]
@@ -92,6 +115,16 @@ mod tests {
         assert_ne!(Source::system()?.bits(), Source::system()?.bits());
         assert!(Source::system()?.is_private());
         Ok(())
+    }
+
+    #[test]
+    fn streams_repeat_by_block_and_change_with_every_key() {
+        let mut source = Source::seeded(5, 0);
+        let (first, second) = (source.streams(), source.streams());
+        assert_eq!(first.source(3).bits(), first.source(3).bits());
+        assert_ne!(first.source(3).bits(), first.source(4).bits());
+        assert_ne!(first.source(3).bits(), second.source(3).bits());
+        assert!(!first.source(0).is_private());
     }
 
     #[test]

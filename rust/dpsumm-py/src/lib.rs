@@ -1,6 +1,33 @@
 //! The module `dpsumm._core`: a list of exports, no algorithms.
+#![allow(missing_docs, reason = "the typed stub _core.pyi and the Python wrappers document it")]
 
 use pyo3::prelude::*;
 
+mod arrays;
+mod auction;
+mod errors;
+mod features;
+mod noise;
+mod run;
+mod selection;
+
 #[pymodule]
-mod _core {}
+mod _core {
+    use super::*;
+
+    #[pymodule_export]
+    use super::auction::{PyBidder, PyMwem, quantize};
+    #[pymodule_export]
+    use super::features::{PyRandomFeatures, kernel_means, mean_kernel_self, mmd2};
+    #[pymodule_export]
+    use super::noise::{discrete_laplace, exponential_choice, rounded_normal};
+    #[pymodule_export]
+    use super::run::set_threads;
+    #[pymodule_export]
+    use super::selection::{PyPicks, greedy, herd};
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+}

@@ -1,0 +1,52 @@
+# Two commands for a newcomer: `make demo` and `make test`. Everything else is for developers.
+# Needs Python 3.10 or later, a C compiler, make and a Rust toolchain.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: help demo test lint rust-test python-test bench clean
+
+help:  ## Show this list
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+
+# The environment, rebuilt when the list of dependencies changes.
+$(VENV)/.ready: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
+	$(BIN)/python -m pip install --quiet --group dev "numpy>=1.26" "dp-accounting>=0.6,<0.7" \
+		"narwhals>=2.0" "polars>=1.20" "matplotlib>=3.8" "typer>=0.15" "rich>=13" "scikit-learn>=1.4"
+	touch $@
+
+# The compiled core and the package, in place.
+RUST_SOURCES := $(shell find rust -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
+$(VENV)/.built: $(VENV)/.ready $(RUST_SOURCES)
+	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --quiet
+	touch $@
+
+demo: $(VENV)/.built  ## Summarise scikit-learn's handwritten digits privately; writes demo-output/
+	$(BIN)/dpsumm demo
+
+test: rust-test python-test  ## Rust tests, Python tests, examples of the README
+
+rust-test:
+	cargo test --quiet --locked
+
+python-test: $(VENV)/.built
+	$(BIN)/python -m pytest -q
+
+lint: $(VENV)/.built  ## Format, lints and types of both languages
+	cargo fmt --all --check
+	cargo clippy --quiet --locked --workspace --all-targets -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc --quiet --locked --no-deps -p dpsumm-core
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/python -m mypy.stubtest dpsumm._core
+
+bench:  ## Benches of the core (criterion)
+	cargo bench --locked -p dpsumm-core
+
+clean:  ## Remove everything built
+	rm -rf target $(VENV) dist demo-output python/dpsumm/_core*.so

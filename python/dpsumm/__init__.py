@@ -1,0 +1,38 @@
+"""Private summaries of distributed data under covariate shift."""
+
+from dpsumm._core import __version__
+from dpsumm.errors import (
+    BudgetExceededError,
+    DpsummError,
+    InvalidDataError,
+    InvalidParameterError,
+    MissingExtraError,
+    ProtocolError,
+)
+from dpsumm.kernel import RBF, PrivateMedian
+from dpsumm.privacy import Ledger, PrivacyReport
+from dpsumm.protocol import Greedy, Offers, Pool, Uniform
+from dpsumm.summarize import summarize
+from dpsumm.summary import Summary
+from dpsumm.tables import FileFormat
+
+__all__ = [
+    "RBF",
+    "BudgetExceededError",
+    "DpsummError",
+    "FileFormat",
+    "Greedy",
+    "InvalidDataError",
+    "InvalidParameterError",
+    "Ledger",
+    "MissingExtraError",
+    "Offers",
+    "Pool",
+    "PrivacyReport",
+    "PrivateMedian",
+    "ProtocolError",
+    "Summary",
+    "Uniform",
+    "__version__",
+    "summarize",
+]

@@ -1,0 +1,25 @@
+"""Exceptions. Messages name the parameter and the way out, never a private value."""
+
+
+class DpsummError(Exception):
+    """Base of all errors that dpsumm raises on purpose."""
+
+
+class InvalidParameterError(DpsummError, ValueError):
+    """A parameter is outside its range or does not fit another one."""
+
+
+class InvalidDataError(DpsummError, ValueError):
+    """Data of an owner or of the target cannot be used as they are."""
+
+
+class BudgetExceededError(DpsummError):
+    """A release would spend more than the ledger's cap; nothing was sent."""
+
+
+class ProtocolError(DpsummError):
+    """A message does not fit the protocol's state, or is malformed."""
+
+
+class MissingExtraError(DpsummError, ImportError):
+    """An optional dependency is not installed; the message names the extra."""

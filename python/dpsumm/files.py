@@ -1,0 +1,65 @@
+"""Write files so that a reader sees either the old contents or all of the new ones."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Callable
+from pathlib import Path
+
+from dpsumm.errors import InvalidParameterError
+
+
+def write_atomically(path: str | os.PathLike[str], write: Callable[[Path], None]) -> Path:
+    """Write a file through a temporary neighbour that replaces it at the end; return its path.
+
+    Whatever goes wrong inside `write`, a file that was at `path` stays as it was and no temporary
+    file is left. After a return the contents are on the disk, not only in a cache.
+
+    Parameters
+    ----------
+    path
+        Where the file shall be; its directory must exist. The new file gets the permissions of
+        the file it replaces, or those that the process's umask gives a new file.
+    write
+        Called once with a path in the same directory and with the same suffix as `path`.
+
+    Raises
+    ------
+    InvalidParameterError
+        The directory does not exist, cannot be written to, or `path` is a directory.
+    """
+    path = Path(path)
+    if not path.parent.is_dir():
+        raise InvalidParameterError(
+            f"cannot write {path}: directory {path.parent} does not exist; create it first"
+        )
+    if path.is_dir():
+        raise InvalidParameterError(f"cannot write {path}: it is a directory; give a file name")
+    target = path.resolve()  # a symbolic link keeps pointing to the file that is replaced
+    temporary = target.with_name(f".{secrets.token_hex(8)}.part{target.suffix}")
+    try:
+        os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+    except OSError as error:
+        raise InvalidParameterError(f"cannot write {path}: {error.strerror}") from None
+    try:
+        write(temporary)
+        if target.exists():
+            os.chmod(temporary, target.stat().st_mode & 0o777)
+        _sync(temporary)
+        os.replace(temporary, target)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    if os.name == "posix":
+        _sync(target.parent)  # the rename itself
+    return path
+
+
+def _sync(path: Path) -> None:
+    # Windows syncs only handles open for writing; a directory can only be opened for reading.
+    handle = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

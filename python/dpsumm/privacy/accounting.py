@@ -1,0 +1,169 @@
+"""Composition of events, by dp-accounting. No other module knows that package.
+
+Traps kept out of the rest of the code:
+
+* Every event carries its own sensitivity, so the accountants run under ``ADD_OR_REMOVE_ONE`` with
+  ``noise_multiplier = scale / sensitivity``. Under ``REPLACE_ONE`` dp-accounting 0.6 doubles a
+  Gaussian in one accountant and not in the other.
+* There is no event for the exponential mechanism: it enters RDP as ``epsilon**2 / 8``-zCDP and PLD
+  as a pure guarantee.
+* A valid figure is any valid figure, so the smallest of closed form, PLD and RDP is reported,
+  rounded up.
+
+Importing dp-accounting takes over a second, so it is imported on first use.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from dpsumm.errors import InvalidParameterError
+from dpsumm.privacy.events import (
+    Approximate,
+    BoundedRange,
+    Event,
+    Gaussian,
+    Laplace,
+    NonPrivate,
+    Pure,
+)
+
+Counted = tuple[Event, int]
+
+# Reported figures are rounded up at this relative step, far above the accountants' float error.
+_ROUND_UP = 1e-9
+
+
+def check_epsilon(epsilon: float, name: str = "epsilon") -> None:
+    """Raise `InvalidParameterError` unless epsilon (nats) is finite and above 0."""
+    if not (math.isfinite(epsilon) and epsilon > 0):
+        raise InvalidParameterError(f"{name} must be a finite number above 0, got {epsilon!r}")
+
+
+def check_delta(delta: float, name: str = "delta") -> None:
+    """Raise `InvalidParameterError` unless delta lies strictly between 0 and 1."""
+    if not 0 < delta < 1:
+        raise InvalidParameterError(
+            f"{name} must lie strictly between 0 and 1 (usual: below 1 / records), got {delta!r}"
+        )
+
+
+def gaussian_noise_multiplier(epsilon: float, delta: float) -> float:
+    """Return the smallest noise_std / sensitivity for one Gaussian release at (epsilon, delta).
+
+    Analytic Gaussian mechanism, Balle & Wang 2018, Theorem 8. The result is nudged up until the
+    epsilon reported for it (rounded up) is not above the one asked for.
+    """
+    import dp_accounting
+
+    check_epsilon(epsilon)
+    check_delta(delta)
+    multiplier = float(dp_accounting.get_sigma_gaussian(epsilon / (1 + _ROUND_UP), delta))
+    while compose([(Gaussian(multiplier), 1)], delta) > epsilon:
+        multiplier *= 1 + _ROUND_UP
+    return multiplier
+
+
+def compose(events: Sequence[Counted], delta: float) -> float:
+    """Return an epsilon such that all events together are (epsilon, delta)-DP, rounded up.
+
+    Parameters
+    ----------
+    events
+        Pairs of an event and how many times it happened. The plan must be fixed before the first of
+        them (within one run it is); across runs chosen adaptively use a filter.
+    delta
+        Probability of failure, in (0, 1).
+
+    Returns
+    -------
+    float
+        0 for no events, infinity if any event has no guarantee.
+    """
+    check_delta(delta)
+    events = [(event, count) for event, count in events if count > 0]
+    if not events:
+        return 0.0
+    if any(isinstance(event, NonPrivate) for event, _ in events):
+        return math.inf
+    spent = sum(e.delta * n for e, n in events if isinstance(e, Approximate))
+    rest = delta - spent
+    if rest <= 0:
+        return math.inf
+    known = sum(e.epsilon * n for e, n in events if isinstance(e, Approximate))
+    events = [(event, count) for event, count in events if not isinstance(event, Approximate)]
+    figure = known + _smallest(events, rest) if events else known
+    return figure * (1 + _ROUND_UP)
+
+
+def _smallest(events: list[Counted], delta: float) -> float:
+    candidates = [_basic(events, delta)]
+    if len(events) > 1 or events[0][1] > 1:
+        candidates += [_pld(events, delta), _rdp(events, delta)]
+    return min(candidates)
+
+
+def _pure_epsilon(event: Event) -> float | None:
+    if isinstance(event, Laplace):
+        return 1 / event.noise_multiplier
+    if isinstance(event, BoundedRange | Pure):
+        return event.epsilon
+    return None
+
+
+def _basic(events: list[Counted], delta: float) -> float:
+    """Pure parts add up; all Gaussians are one Gaussian with the whole delta (exact)."""
+    import dp_accounting
+
+    pure = 0.0
+    precision = 0.0
+    for event, count in events:
+        if isinstance(event, Gaussian):
+            precision += count / event.noise_multiplier**2
+        else:
+            each = _pure_epsilon(event)
+            assert each is not None
+            pure += count * each
+    if precision == 0:
+        return pure
+    return pure + float(dp_accounting.get_epsilon_gaussian(1 / math.sqrt(precision), delta))
+
+
+def _pld(events: list[Counted], delta: float) -> float:
+    from dp_accounting.pld import common
+    from dp_accounting.pld import privacy_loss_distribution as pld
+
+    composed: Any = pld.identity(value_discretization_interval=1e-4)
+    for event, count in events:
+        if isinstance(event, Gaussian):
+            one = pld.from_gaussian_mechanism(event.noise_multiplier)
+        elif isinstance(event, Laplace):
+            one = pld.from_laplace_mechanism(event.noise_multiplier)
+        else:
+            pure = _pure_epsilon(event)
+            assert pure is not None
+            one = pld.from_privacy_parameters(common.DifferentialPrivacyParameters(pure, 0.0))
+        composed = composed.compose(one.self_compose(count) if count > 1 else one)
+    return float(composed.get_epsilon_for_delta(delta))
+
+
+def _rdp(events: list[Counted], delta: float) -> float:
+    import dp_accounting
+    from dp_accounting import rdp
+
+    accountant = rdp.RdpAccountant()
+    for event, count in events:
+        if isinstance(event, Gaussian):
+            one: Any = dp_accounting.GaussianDpEvent(event.noise_multiplier)
+        elif isinstance(event, Laplace):
+            one = dp_accounting.LaplaceDpEvent(event.noise_multiplier)
+        elif isinstance(event, BoundedRange):
+            one = dp_accounting.ZCDpEvent(event.epsilon**2 / 8)
+        else:
+            assert isinstance(event, Pure)
+            # epsilon-DP implies epsilon**2 / 2-zCDP (Bun & Steinke 2016, Prop. 1.4).
+            one = dp_accounting.ZCDpEvent(event.epsilon**2 / 2)
+        accountant.compose(one, count)
+    return float(accountant.get_epsilon(delta))

@@ -1,0 +1,257 @@
+"""The ledger: every release is charged before it leaves, by construction.
+
+A release exists only as the return value of :meth:`Ledger.release`, which commits the charge and the
+released bytes in one transaction before it returns them. So a release that may have left is never
+uncharged, whenever the process dies; and asking again for the same release returns the same bytes
+instead of drawing new noise.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import sqlite3
+import uuid
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from pathlib import Path
+from types import TracebackType
+
+from dpsumm.errors import BudgetExceededError, InvalidDataError, InvalidParameterError
+from dpsumm.privacy import accounting
+from dpsumm.privacy import events as events_module
+from dpsumm.privacy.events import Charge, Event, Observer, Protected, Unit
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS charges (
+    id INTEGER PRIMARY KEY,
+    at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')),
+    run TEXT NOT NULL,
+    key TEXT NOT NULL,
+    protected TEXT NOT NULL,
+    message TEXT NOT NULL,
+    event TEXT NOT NULL,
+    count INTEGER NOT NULL CHECK (count >= 1),
+    observer TEXT NOT NULL,
+    unit TEXT NOT NULL,
+    released BLOB,
+    UNIQUE (run, key)
+);
+CREATE TABLE IF NOT EXISTS runs (
+    run TEXT PRIMARY KEY,
+    delta REAL NOT NULL
+);
+CREATE TABLE IF NOT EXISTS caps (
+    protected TEXT PRIMARY KEY,
+    epsilon REAL NOT NULL,
+    delta REAL NOT NULL
+);
+"""
+
+
+class Ledger(AbstractContextManager["Ledger"]):
+    """The books of one data holder.
+
+    Parameters
+    ----------
+    path
+        SQLite file, made if absent; ``None`` keeps the books in memory for one run. The file holds
+        public facts and released (noisy) values only.
+    run
+        Name of the run whose releases are looked up and made; a fresh one by default. To resume a
+        run that died, give its name: its releases are returned again, unchanged and uncharged.
+    delta
+        The delta at which this run is accounted for, fixed before its first release.
+
+    Raises
+    ------
+    InvalidDataError
+        The file is not a ledger.
+    InvalidParameterError
+        `delta` is not in (0, 1), or the run is known under another delta.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        run: str | None = None,
+        delta: float = 1e-5,
+    ) -> None:
+        accounting.check_delta(delta)
+        self.run = run or uuid.uuid4().hex
+        self.delta = delta
+        self._path = None if path is None else Path(path)
+        try:
+            # Transactions are explicit; writers wait for each other, up to a minute.
+            self._db = sqlite3.connect(
+                ":memory:" if self._path is None else self._path,
+                timeout=60,
+                isolation_level=None,
+                check_same_thread=False,
+            )
+            self._db.execute("PRAGMA synchronous=FULL")
+            self._db.executescript(_SCHEMA)
+        except sqlite3.Error as error:
+            raise InvalidDataError(
+                f"ledger: {self._path} cannot be opened as a ledger ({error}); "
+                "give a path that does not exist yet or one that dpsumm made"
+            ) from None
+        self._register_run()
+
+    def _register_run(self) -> None:
+        self._db.execute("INSERT OR IGNORE INTO runs VALUES (?, ?)", (self.run, self.delta))
+        (known,) = self._db.execute(
+            "SELECT delta FROM runs WHERE run = ?", (self.run,)
+        ).fetchone()
+        if known != self.delta:
+            raise InvalidParameterError(
+                f"delta: run {self.run!r} was begun with delta {known:g}, not {self.delta:g}; "
+                "resume it with that delta or give a new run another name"
+            )
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._db.close()
+
+    def set_cap(self, protected: Protected, epsilon: float, delta: float) -> None:
+        """Refuse from now on what would bring the total spent on `protected` above a cap.
+
+        The releases of one run compose tightly at the run's own delta. Runs compose by adding up
+        their epsilons and deltas, which stays valid when each run is chosen after seeing the last.
+        A cap may be lowered or raised; what was spent stays spent.
+        """
+        accounting.check_epsilon(epsilon)
+        accounting.check_delta(delta)
+        self._db.execute(
+            "INSERT OR REPLACE INTO caps VALUES (?, ?, ?)", (protected.value, epsilon, delta)
+        )
+
+    def cap(self, protected: Protected) -> tuple[float, float] | None:
+        """Return the cap (epsilon, delta) set for `protected`, if any."""
+        row = self._db.execute(
+            "SELECT epsilon, delta FROM caps WHERE protected = ?", (protected.value,)
+        ).fetchone()
+        return None if row is None else (float(row[0]), float(row[1]))
+
+    def release(self, key: str, charge: Charge, draw: Callable[[], bytes]) -> bytes:
+        """Charge, draw, record and only then return a release.
+
+        Parameters
+        ----------
+        key
+            Name of the release within the run. A second call with the same key returns the bytes of
+            the first, without charge and without calling `draw`; with another charge it is refused.
+        charge
+            What it costs.
+        draw
+            Makes the release with fresh noise. Called at most once per key, inside the transaction.
+
+        Raises
+        ------
+        BudgetExceededError
+            The cap would be exceeded. `draw` was not called.
+        """
+        self._db.execute("BEGIN IMMEDIATE")
+        try:
+            row = self._db.execute(
+                "SELECT released, protected, message, event, count, observer, unit "
+                "FROM charges WHERE run = ? AND key = ?",
+                (self.run, key),
+            ).fetchone()
+            if row is not None:
+                if _charge_from_row(row[1:]) != charge:
+                    raise InvalidParameterError(
+                        f"ledger: release {key!r} of run {self.run!r} was made under another "
+                        "charge; give the new run another name"
+                    )
+                self._db.execute("ROLLBACK")
+                return bytes(row[0])
+            self._refuse_overspend(charge)
+            released = draw()
+            self._db.execute(
+                "INSERT INTO charges (run, key, protected, message, event, count, observer, unit,"
+                " released) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (self.run, key, *_charge_to_row(charge), released),
+            )
+            self._db.execute("COMMIT")
+        except BaseException:
+            if self._db.in_transaction:
+                self._db.execute("ROLLBACK")
+            raise
+        return released
+
+    def charges(self, *, run: str | None = None) -> tuple[Charge, ...]:
+        """Return the charges of one run, or of all runs, oldest first."""
+        where, values = ("", ()) if run is None else (" WHERE run = ?", (run,))
+        rows = self._db.execute(
+            "SELECT protected, message, event, count, observer, unit FROM charges"
+            f"{where} ORDER BY id",
+            values,
+        )
+        return tuple(_charge_from_row(row) for row in rows)
+
+    def runs(self) -> tuple[str, ...]:
+        """Return the names of all runs with a charge, oldest first."""
+        return tuple(
+            row[0]
+            for row in self._db.execute("SELECT run FROM charges GROUP BY run ORDER BY min(id)")
+        )
+
+    def _refuse_overspend(self, charge: Charge) -> None:
+        cap = self.cap(charge.protected)
+        if cap is None:
+            return
+        epsilon, delta = cap
+        total, total_delta = 0.0, 0.0
+        for run, run_delta in self._db.execute("SELECT run, delta FROM runs").fetchall():
+            charges = [c for c in self.charges(run=run) if c.protected is charge.protected]
+            if run == self.run:
+                charges.append(charge)
+            if charges:
+                total += accounting.compose([(c.event, c.count) for c in charges], run_delta)
+                total_delta += run_delta
+        if total_delta > delta * (1 + 1e-12):
+            raise BudgetExceededError(
+                f"{charge.message} would bring the delta spent on the {charge.protected.value} to "
+                f"{total_delta:.4g}, above the cap of {delta:g}; nothing was sent. Give runs a "
+                "smaller delta, or raise the cap"
+            )
+        if total > epsilon:
+            raise BudgetExceededError(
+                f"{charge.message} would bring the epsilon spent on the {charge.protected.value} "
+                f"to {total:.4g}, above the cap of {epsilon:g}; nothing was "
+                "sent. Ask for a smaller epsilon, or raise the cap"
+            )
+
+
+def _charge_to_row(charge: Charge) -> tuple[str, str, str, int, str, str]:
+    return (
+        charge.protected.value,
+        charge.message,
+        json.dumps(
+            {"kind": type(charge.event).__name__, **dataclasses.asdict(charge.event)},
+            sort_keys=True,
+        ),
+        charge.count,
+        charge.observer.value,
+        charge.unit.value,
+    )
+
+
+def _charge_from_row(row: tuple[str, str, str, int, str, str]) -> Charge:
+    protected, message, event, count, observer, unit = row
+    fields = json.loads(event)
+    kind: type[Event] = getattr(events_module, fields.pop("kind"))
+    return Charge(
+        Protected(protected), message, kind(**fields), count, Observer(observer), Unit(unit)
+    )

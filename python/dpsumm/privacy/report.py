@@ -1,0 +1,85 @@
+"""What a run cost, and what that means in sentences."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from dpsumm.privacy import accounting
+from dpsumm.privacy.events import Charge, NonPrivate, Protected
+
+
+@dataclass(frozen=True)
+class PrivacyReport:
+    """The charges of one run and the guarantees that follow from them.
+
+    Attributes
+    ----------
+    charges
+        Every message that depended on private data and went to an owner.
+    delta
+        The run's delta: default of :meth:`epsilon`.
+    owners_argument
+        Why owners are protected from each other as the charges say (sentences for a reader).
+    accesses_everything
+        The curator read all data of all owners.
+    """
+
+    charges: tuple[Charge, ...]
+    delta: float
+    owners_argument: str
+    accesses_everything: bool = False
+
+    def epsilon(
+        self, delta: float | None = None, *, protected: Protected | str = Protected.TARGET
+    ) -> float:
+        """Return epsilon (nats) of everything one owner received, at `delta`, rounded up.
+
+        Parameters
+        ----------
+        delta
+            In (0, 1); the run's own by default.
+        protected
+            ``"target"``: the target's records towards owners. ``"owners"``: an owner's records
+            towards the other owners.
+
+        Returns
+        -------
+        float
+            0 if nothing that was sent depends on them, infinity if nothing is guaranteed.
+        """
+        party = Protected(protected)
+        events = [(c.event, c.count) for c in self.charges if c.protected is party]
+        return accounting.compose(events, self.delta if delta is None else delta)
+
+    @property
+    def seeded(self) -> bool:
+        """Whether noise came from a user's seed, so that nothing is guaranteed."""
+        return any(isinstance(c.event, NonPrivate) and "seed" in c.event.reason for c in self.charges)
+
+    def statements(self) -> list[str]:
+        """Return sentences for a privacy officer: who is protected from whom, and who is not."""
+        return [
+            self._about(Protected.TARGET, "The target's records towards the owners"),
+            self._about(Protected.OWNERS, "Each owner's records towards the other owners")
+            + " "
+            + self.owners_argument,
+            "Not protected: anything towards the curator and the consumer, who see "
+            + ("every record of every owner" if self.accesses_everything else "the accessed records")
+            + " as they are; anyone who colludes with them; anyone who sees the summary, or a model "
+            "trained on it. Timing and traffic sizes are not covered.",
+        ]
+
+    def _about(self, protected: Protected, who: str) -> str:
+        mine = [c for c in self.charges if c.protected is protected]
+        if not mine:
+            return f"{who}: epsilon = 0, delta = 0."
+        reasons = sorted({c.event.reason for c in mine if isinstance(c.event, NonPrivate)})
+        if reasons:
+            return f"{who}: epsilon is infinite, nothing is guaranteed ({'; '.join(reasons)})."
+        epsilon = self.epsilon(protected=protected)
+        shown = math.ceil(epsilon * 1e4 - 1e-6) / 1e4
+        return (
+            f"{who}: ({shown:g}, {self.delta:g})-differential privacy for one owner that sees all "
+            f"messages; unit: {mine[0].unit.value}, sizes public."
+        )

@@ -1,0 +1,151 @@
+"""Offers: one noisy target goes out, each owner's best candidates come back, the curator selects.
+
+Claim
+    What an owner receives has the same law whatever the other owners hold: (0, 0)-DP for records,
+    groups, whole owners and coalitions. The target has the guarantee of its one release, and of the
+    bandwidth if that is private.
+Assumes
+    Target, bandwidth, weight, number of features, floor, cap, the set of owners and the time of the
+    broadcast do not depend on any owner's records; the curator sends owners nothing afterwards.
+Argument
+    The broadcast is a function of the target, public numbers and fresh coins.
+Numerics
+    None between owners (no message depends on them); :class:`dpsumm.release.Gaussian` for the target.
+Tested by
+    tests/privacy/test_offers_transcript.py
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from dataclasses import dataclass, field
+
+from dpsumm.errors import InvalidParameterError
+from dpsumm.kernel import RBF
+from dpsumm.protocol.curator import Curator, Setting
+from dpsumm.protocol.messages import FeatureMap, OfferRequest, Request
+from dpsumm.release import Gaussian
+
+
+@dataclass(frozen=True)
+class Offers:
+    """The default protocol.
+
+    Parameters
+    ----------
+    weight
+        Mass of an offer in units of 1 / size. Smaller weights mean more offers: more accesses and
+        a closer summary.
+    n_features
+        Random features of the release, even.
+    at_least
+        Public floor of offers per owner; ``ceil(size / K)`` by default, so that the pool rarely falls
+        short of the summary's size.
+    at_most
+        Public cap of offers per owner; `size` by default.
+    release
+        How the target's mean embedding leaves the curator.
+    """
+
+    weight: float = 2.0
+    n_features: int = 512
+    at_least: int | None = None
+    at_most: int | None = None
+    release: Gaussian = field(default_factory=Gaussian)
+
+    name = "Offers"
+    owners_argument = (
+        "An owner receives one broadcast, made from the target, public numbers and fresh noise, and "
+        "nothing afterwards. It holds as long as the target, the parameters, the list of owners and "
+        "the time of the broadcast were fixed without looking at any owner's records."
+    )
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.weight) and self.weight > 0):
+            raise InvalidParameterError(
+                f"weight must be a finite number above 0 (usual: 1 to 4), got {self.weight!r}"
+            )
+        if self.n_features < 2 or self.n_features % 2:
+            raise InvalidParameterError(
+                f"n_features must be an even number of at least 2, got {self.n_features!r}"
+            )
+        for name in ("at_least", "at_most"):
+            value = getattr(self, name)
+            if value is not None and value < 0:
+                raise InvalidParameterError(f"{name} must be at least 0, got {value!r}")
+        if None not in (self.at_least, self.at_most) and self.at_least > self.at_most:  # type: ignore[operator]
+            raise InvalidParameterError(
+                f"at_least ({self.at_least}) must not be above at_most ({self.at_most})"
+            )
+
+    def curator(self, setting: Setting) -> Curator:
+        """Return the curator of a run."""
+        return OffersCurator(self, setting)
+
+
+class OffersCurator(Curator):
+    """Broadcasts once, collects offers, selects."""
+
+    def __init__(self, protocol: Offers, setting: Setting) -> None:
+        super().__init__(setting)
+        self._protocol = protocol
+        self._epsilon = setting.epsilon
+        self._kernel: RBF | None = None
+        share = math.ceil(setting.size / len(self.names))
+        self._at_most = setting.size if protocol.at_most is None else protocol.at_most
+        self._at_least = (
+            min(share, self._at_most) if protocol.at_least is None else protocol.at_least
+        )
+        self._at_most = max(self._at_most, self._at_least)
+        if not isinstance(setting.kernel, RBF):
+            setting.kernel.check(len(setting.target), setting.epsilon)
+
+    @property
+    def kernel(self) -> RBF:
+        """The kernel; its bandwidth is chosen, and charged, the first time it is asked for."""
+        if self._kernel is None:
+            setting = self.setting
+            if isinstance(setting.kernel, RBF):
+                self._kernel = setting.kernel
+            else:
+                self._kernel, self._epsilon = setting.kernel.choose(
+                    setting.target, setting.epsilon, setting.ledger, setting.seed
+                )
+        return self._kernel
+
+    def _requests(self) -> dict[str, Request]:
+        setting = self.setting
+        feature_map = FeatureMap(
+            gamma=self.kernel.gamma,
+            n_columns=len(setting.columns),
+            n_features=self._protocol.n_features,
+            seed=_frequency_seed(setting),
+        )
+        release = self._protocol.release.release(
+            feature_map.build(),
+            setting.target,
+            epsilon=self._epsilon,
+            delta=setting.delta,
+            ledger=setting.ledger,
+            seed=setting.seed,
+        )
+        request = OfferRequest(
+            feature_map=feature_map,
+            release=release,
+            mass=self._protocol.weight / setting.size,
+            at_least=self._at_least,
+            at_most=self._at_most,
+        )
+        return dict.fromkeys(self.names, request)
+
+    def _bounds_of_answer(self, name: str) -> tuple[int, int]:
+        available = self.setting.n_records[name]
+        return min(self._at_least, available), min(self._at_most, available)
+
+
+def _frequency_seed(setting: Setting) -> int:
+    """The public seed of the frequencies: from the run's name, so that a resumed run has the same."""
+    if setting.seed is not None:
+        return setting.seed
+    return int.from_bytes(hashlib.sha256(setting.ledger.run.encode()).digest()[:8], "little")

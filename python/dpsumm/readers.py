@@ -1,0 +1,250 @@
+"""Read one data file (CSV or Parquet) into a polars frame, strictly.
+
+A CSV reader that guesses is dangerous here: a row silently padded, or a first record that is
+silently taken for a header, is a record lost or leaked. So rows of unequal length are refused, a
+header that looks like data is refused, and messages never quote the file's contents.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from dpsumm.errors import InvalidDataError, InvalidParameterError, MissingExtraError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+CSV_SUFFIXES = (".csv", ".data", ".txt")
+KNOWN_SUFFIXES = (*CSV_SUFFIXES, *(f"{s}.gz" for s in CSV_SUFFIXES), ".parquet")
+T = TypeVar("T")
+
+MISSING = ("", "?", "NA", "N/A", "NaN", "nan", "null", "NULL", "None")
+
+
+@dataclass(frozen=True)
+class FileFormat:
+    """How the rows of a file (or, for `drop_missing`, of any source) are to be read.
+
+    Parameters
+    ----------
+    header
+        Whether the first row of a CSV file holds the column names. Without a header and without
+        `names` the columns are called ``x0``, ``x1``, and so on, as they are for arrays.
+    names
+        Column names of a CSV file that has no header row; implies ``header=False``.
+    missing
+        Fields of a CSV file that mean "no value" (after removing spaces around them). An empty
+        field is always missing.
+    separator
+        One ASCII character between the fields of a CSV file.
+    drop_missing
+        Leave out rows with a missing value in a selected column, for every kind of source. When
+        false (default) such data are refused.
+
+    Raises
+    ------
+    InvalidParameterError
+        `separator` is not a single ASCII character, or `names` is empty or repeats a name.
+    """
+
+    header: bool = True
+    names: tuple[str, ...] | None = None
+    missing: tuple[str, ...] = MISSING
+    separator: str = ","
+    drop_missing: bool = False
+
+    def __post_init__(self) -> None:
+        if len(self.separator) != 1 or not self.separator.isascii() or self.separator in '"\r\n':
+            raise InvalidParameterError(
+                f"separator must be one ASCII character other than a quote or line break, "
+                f"got {self.separator!r}; use ',' or ';' or '\\t'"
+            )
+        if isinstance(self.names, str) or isinstance(self.missing, str):
+            raise InvalidParameterError("names and missing must be sequences of strings")
+        if self.names is not None:
+            object.__setattr__(self, "names", tuple(self.names))
+            if not self.names or len(set(self.names)) < len(self.names) or "" in self.names:
+                raise InvalidParameterError("names must be distinct, non-empty column names")
+        object.__setattr__(self, "missing", tuple(self.missing))
+
+
+def read_file(path: Path, file_format: FileFormat, *, where: str) -> pl.DataFrame:
+    """Return the rows of a file, its suffix deciding how they are read.
+
+    CSV columns come back as Int64 or Float64 when every present field is such a number, and as
+    String otherwise; Parquet columns keep their types.
+
+    Parameters
+    ----------
+    path
+        File ending in one of `KNOWN_SUFFIXES`.
+    file_format
+        See `FileFormat`; used for CSV only.
+    where
+        Name of the source for messages, such as ``"owner 'north' (north.csv)"``.
+
+    Raises
+    ------
+    InvalidDataError
+        The file does not exist, is not a file, is empty, cannot be read, or is malformed.
+    InvalidParameterError
+        Unknown suffix, or `FileFormat.names` does not fit the number of columns.
+    MissingExtraError
+        polars is not installed.
+    """
+    polars = _import_polars()
+    if path.is_dir():
+        raise InvalidDataError(f"{where}: is a directory; give one file per owner")
+    if not path.exists():
+        raise InvalidDataError(f"{where}: no such file; check the path")
+    if not path.name.lower().endswith(KNOWN_SUFFIXES):
+        raise InvalidParameterError(
+            f"{where}: the suffix must be one of {', '.join(KNOWN_SUFFIXES)}; "
+            f"convert the file, or pass a data frame or array instead"
+        )
+    if path.name.lower().endswith(".parquet"):
+        return _read_parquet(path, where)
+    return _read_csv(path, file_format, where)
+
+
+def _read_parquet(path: Path, where: str) -> pl.DataFrame:
+    polars = _import_polars()
+
+    def parse() -> pl.DataFrame:
+        frame: pl.DataFrame = polars.read_parquet(path, glob=False)
+        return frame
+
+    return _guarded(parse, where, "Parquet")
+
+
+def _read_csv(path: Path, file_format: FileFormat, where: str) -> pl.DataFrame:
+    polars = _import_polars()
+
+    def parse() -> pl.DataFrame:
+        # Everything as text, the header row included: polars would otherwise rename duplicate
+        # columns and guess types from the first rows only.
+        frame: pl.DataFrame = polars.read_csv(
+            path,
+            has_header=False,
+            infer_schema=False,
+            separator=file_format.separator,
+            glob=False,
+        )
+        return frame
+
+    frame = _guarded(parse, where, "CSV")
+    if frame[:, -1].null_count():
+        # polars pads short rows, and a padded row ends in a null: count the fields exactly.
+        frame = frame.head(_count_rows(path, frame.shape, file_format, where))
+    if not frame.height:
+        raise InvalidDataError(f"{where}: the file is empty")
+    names = _column_names(frame, file_format, where)
+    if file_format.header and file_format.names is None:
+        frame = frame.slice(1)
+    frame.columns = list(names)
+    missing = list({"", *file_format.missing})
+    text = polars.all().str.strip_chars()
+    frame = frame.select(polars.when(text.is_in(missing)).then(None).otherwise(text).name.keep())
+    return frame.with_columns([_as_number(column) for column in frame.get_columns()])
+
+
+def _as_number(column: pl.Series) -> pl.Series:
+    """Return the column as Int64 or Float64 if no field is lost by it, else as it is."""
+    polars = _import_polars()
+    for dtype in (polars.Int64, polars.Float64):
+        number = column.cast(dtype, strict=False)
+        if number.null_count() == column.null_count():
+            return number
+    return column
+
+
+def _count_rows(path: Path, shape: tuple[int, int], file_format: FileFormat, where: str) -> int:
+    """Return the number of rows before trailing blank lines; refuse rows of another length."""
+    height, width = shape
+
+    def count() -> int:
+        opener = gzip.open if path.name.lower().endswith(".gz") else io.open
+        rows = full = 0
+        with opener(path, "rt", encoding="utf-8-sig", newline="") as stream:
+            for record in csv.reader(stream, delimiter=file_format.separator, strict=True):
+                rows += 1
+                if not record:  # blank: fine at the end, and a missing value in a single column
+                    continue
+                if len(record) != width or (width > 1 and full != rows - 1):
+                    raise ValueError("rows differ in length")
+                full = rows
+        if rows != height:
+            raise ValueError("two readers disagree")
+        return full
+
+    return _guarded(count, where, "CSV")
+
+
+def _column_names(frame: pl.DataFrame, file_format: FileFormat, where: str) -> tuple[str, ...]:
+    if file_format.names is not None:
+        if len(file_format.names) != frame.width:
+            raise InvalidParameterError(
+                f"{where}: has {frame.width} columns, but {len(file_format.names)} names were "
+                f"given; give one name per column, or check the separator"
+            )
+        return file_format.names
+    if not file_format.header:
+        return tuple(f"x{j}" for j in range(frame.width))
+    names = tuple("" if name is None else name.strip() for name in frame.row(0))
+    if any(not name for name in names):
+        raise InvalidDataError(
+            f"{where}: a column has no name in the header row; name it, or leave the column out "
+            f"(pandas: to_csv(index=False))"
+        )
+    # Taking a record for the header would lose it and, worse, quote it in later messages.
+    counted = len(names) > 1 and names == tuple(map(str, range(len(names))))
+    if not counted and any(_is_number(name) for name in names):
+        raise InvalidDataError(
+            f"{where}: the first row looks like data, not like column names; "
+            f"give FileFormat(names=...) (--names), or FileFormat(header=False)"
+        )
+    if len(set(names)) < len(names):
+        raise InvalidDataError(f"{where}: two columns have the same name; rename one")
+    return names
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return text.lower() not in ("nan", "inf", "infinity")
+
+
+def _guarded(read: Callable[[], T], where: str, kind: str) -> T:
+    """Run a reader; its own messages may quote data, so they are replaced, never passed on."""
+    polars = _import_polars()
+    try:
+        return read()
+    except polars.exceptions.NoDataError:
+        raise InvalidDataError(f"{where}: the file is empty") from None
+    except MemoryError:
+        raise
+    except PermissionError:
+        raise InvalidDataError(f"{where}: no permission to read the file") from None
+    except (Exception, polars.exceptions.PanicException):
+        raise InvalidDataError(
+            f"{where}: not a well-formed {kind} file; check that it is complete, that all rows "
+            f"have the same number of fields and that the separator is right"
+        ) from None
+
+
+def _import_polars() -> Any:
+    try:
+        import polars
+    except ImportError:
+        raise MissingExtraError(
+            "reading files needs polars: pip install dpsumm[files], or pass arrays or data frames"
+        ) from None
+    return polars

@@ -1,0 +1,210 @@
+"""The one call: from owners' data and a target to a summary."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from dpsumm.errors import InvalidParameterError
+from dpsumm.kernel import RBF, Kernel, PrivateMedian
+from dpsumm.privacy import accounting
+from dpsumm.privacy.ledger import Ledger
+from dpsumm.privacy.report import PrivacyReport
+from dpsumm.protocol import Greedy, Offers, Owner, Pool, Selection, Setting, Uniform, run_in_process
+from dpsumm.protocol.driver import Progress
+from dpsumm.summary import Summary
+from dpsumm.tables import Bounds, FileFormat, Source, Table, read_inputs
+
+Protocol = Offers | Pool | Uniform | Greedy
+
+
+def summarize(
+    owners: Sequence[Source] | Mapping[str, Source],
+    target: Source,
+    *,
+    size: int,
+    epsilon: float = 1.0,
+    delta: float = 1e-5,
+    protocol: Protocol | None = None,
+    kernel: Kernel | None = None,
+    columns: Sequence[str] | None = None,
+    bounds: Bounds | None = None,
+    label: str | None = None,
+    file_format: FileFormat | None = None,
+    ledger: str | os.PathLike[str] | None = None,
+    run: str | None = None,
+    seed: int | None = None,
+    progress: Progress | None = None,
+) -> Summary:
+    """Return `size` points of the owners whose distribution is close to the target's.
+
+    Parameters
+    ----------
+    owners
+        List or dict (name -> data) of K owners. Data: (m_i, c) float32 or float64 array, pair of such
+        an array and (m_i,) labels, data frame (pandas, polars, pyarrow), or path of a CSV or Parquet
+        file. C-contiguous arrays are used without a copy; do not modify them during the call.
+    target
+        The consumer's data, same columns, at least 2 records, no labels needed.
+    size
+        Points in the summary (p), at most the owners' records in all.
+    epsilon, delta
+        Budget for the target's records towards the owners: nats, above 0; and in (0, 1).
+        Pool, Uniform and Greedy release nothing and leave it unspent.
+    protocol
+        `Offers()` by default; `Pool()`, `Uniform()`, `Greedy()` are baselines.
+    kernel
+        `RBF(gamma)` with a public bandwidth. By default ``RBF.for_unit_box`` if every column has
+        bounds, else `PrivateMedian()`, which is charged.
+    columns, bounds, label, file_format
+        How data are read, see `read_table`: columns to use; public (low, high) per column, to which
+        values are clipped and scaled; the column of labels, which travel with the points and are
+        never used; format of text files.
+    ledger
+        SQLite file with the books of the target's holder, kept across runs; in memory by default.
+    run
+        Name of the run in the ledger; give that of a run that died to resume it.
+    seed
+        For tests and experiments: repeatable, and **not private** (epsilon is then infinite).
+    progress
+        Called with (stage, done, total).
+
+    Returns
+    -------
+    Summary
+
+    Raises
+    ------
+    InvalidParameterError, InvalidDataError
+        Before anything is released. The message names the parameter or the party and the way out.
+    BudgetExceededError
+        The ledger's cap does not allow the release.
+    MissingExtraError
+        Files are given and polars is not installed.
+
+    Privacy
+    -------
+    Towards an owner: (epsilon, delta)-DP for one replaced record of the target, sizes public; nothing
+    about other owners (0, 0). Towards curator and consumer: none. See `Summary.privacy`.
+
+    Examples
+    --------
+    >>> import numpy as np, dpsumm
+    >>> rng = np.random.default_rng(0)
+    >>> owners = [rng.normal(shift, 1, (500, 2)) for shift in (-3, 0, 3)]
+    >>> target = rng.normal(2, 1, (1000, 2))
+    >>> summary = dpsumm.summarize(owners, target, size=50, kernel=dpsumm.RBF(0.25))
+    >>> summary.points.shape, bool(summary.mmd2 < 0.05)
+    ((50, 2), True)
+    >>> summary.privacy.epsilon(1e-5) <= 1.0, summary.privacy.epsilon(1e-5, protected="owners")
+    (True, 0.0)
+    """
+    started = time.perf_counter()
+    protocol = Offers() if protocol is None else protocol
+    _check(size, epsilon, delta, protocol, seed)
+    tables, goal = read_inputs(
+        owners, target, columns=columns, label=label, bounds=bounds, file_format=file_format
+    )
+    kernel = _settle_kernel(kernel, tables[0].columns, bounds)
+    with Ledger(ledger, run=run, delta=delta) as book:
+        setting = Setting(
+            target=goal.scaled,
+            columns=tables[0].columns,
+            bounds=bounds,
+            n_records={table.name: len(table) for table in tables},
+            size=size,
+            epsilon=epsilon,
+            delta=delta,
+            kernel=kernel,
+            labelled=tables[0].labels is not None,
+            ledger=book,
+            seed=seed,
+        )
+        curator = protocol.curator(setting)
+        roles = {
+            table.name: Owner(table, None if seed is None else seed + 1 + i)
+            for i, table in enumerate(tables)
+        }
+        selection = run_in_process(curator, roles, progress)
+        privacy = PrivacyReport(
+            charges=book.charges(run=book.run),
+            delta=delta,
+            owners_argument=protocol.owners_argument,
+            accesses_everything=len(selection.pool) == sum(setting.n_records.values()),
+        )
+    return Summary(
+        points=selection.values,
+        labels=selection.labels,
+        owner=selection.owner,
+        index=selection.row,
+        names=tuple(setting.n_records),
+        n_records=tuple(setting.n_records.values()),
+        columns=setting.columns,
+        accesses=len(selection.pool),
+        mmd2=float(selection.mmd2[-1]),
+        curve=selection.mmd2,
+        gamma=curator.kernel.gamma,
+        privacy=privacy,
+        protocol=protocol.name,
+        scaled=selection.scaled,
+        pool=selection.pool,
+        pool_owner=selection.pool_owner,
+        target=goal.scaled,
+        size_requested=size,
+        seconds=time.perf_counter() - started,
+        warnings=_warnings(selection, size, tables, goal),
+        label=label,
+        backend=tables[0].backend,
+    )
+
+
+def _check(size: int, epsilon: float, delta: float, protocol: object, seed: int | None) -> None:
+    if isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 1:
+        raise InvalidParameterError(f"size must be a whole number of at least 1, got {size!r}")
+    accounting.check_epsilon(epsilon)
+    accounting.check_delta(delta)
+    if not isinstance(protocol, Protocol):
+        raise InvalidParameterError(
+            "protocol must be an instance of Offers, Pool, Uniform or Greedy, "
+            f"got {type(protocol).__name__}"
+        )
+    if seed is not None and not 0 <= seed < 2**63:
+        raise InvalidParameterError(f"seed must be between 0 and 2**63 - 1, got {seed!r}")
+
+
+def _settle_kernel(
+    kernel: Kernel | None, columns: tuple[str, ...], bounds: Bounds | None
+) -> Kernel:
+    if kernel is None:
+        if bounds is not None and set(columns) <= set(bounds):
+            return RBF.for_unit_box(len(columns))
+        return PrivateMedian()
+    if not isinstance(kernel, Kernel):
+        raise InvalidParameterError(
+            f"kernel must be RBF(gamma) or PrivateMedian(share), got {type(kernel).__name__}"
+        )
+    return kernel
+
+
+def _warnings(
+    selection: Selection, size: int, tables: list[Table], goal: Table
+) -> tuple[str, ...]:
+    notes = []
+    got = len(selection.values)
+    if got < size:
+        notes.append(
+            f"The pool has {got} points, fewer than the {size} asked for: the summary is the pool. "
+            "Asking owners for more would leak; use a smaller weight or a larger floor next time."
+        )
+    for table in [*tables, goal]:
+        if table.n_dropped:
+            notes.append(f"{table.name}: {table.n_dropped} rows with missing values were left out.")
+        for column, count in zip(table.columns, table.n_clipped, strict=False):
+            if count:
+                notes.append(
+                    f"{table.name}: {count} values of {column} were clipped to the public bounds."
+                )
+    return tuple(notes)

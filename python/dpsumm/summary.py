@@ -1,0 +1,164 @@
+"""The result of a run."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsumm.errors import InvalidParameterError, MissingExtraError
+from dpsumm.files import write_atomically
+from dpsumm.kernel import FloatArray
+from dpsumm.privacy.report import PrivacyReport
+from dpsumm.tables import Backend
+
+
+@dataclass(frozen=True, eq=False)
+class Summary:
+    """Points of the owners that match the target, and what they cost.
+
+    All of it is for curator and consumer: no field may be shown to an owner. Sizes: p points of c
+    columns, from K owners.
+
+    Attributes
+    ----------
+    points : (p, c)
+        In original units, in the order of the picks.
+    labels : (p,) or None
+        Labels of the points; they travelled along and were not used.
+    owner, index : (p,) int64
+        Owner of each point (position in `names`) and its row in that owner's data.
+    names
+        Owners' names.
+    n_records
+        Owners' numbers of records, in the order of `names`.
+    columns
+        Names of the columns.
+    accesses
+        Points of owners that the curator read.
+    mmd2
+        MMD^2 (V-statistic) between summary and target, in the kernel's space.
+    curve : (p,) float64
+        MMD^2 after each pick; its last value is `mmd2`.
+    gamma
+        Bandwidth of the kernel.
+    privacy
+        What the owners received, and what that guarantees.
+    protocol
+        Name of the protocol.
+    scaled : (p, c), pool : (accesses, c), target : (m, c)
+        Summary, accessed points and target in the kernel's space.
+    pool_owner : (accesses,) int64
+        Owner of each accessed point.
+    size_requested
+        `size` as asked for; `points` may be fewer if the pool was.
+    seconds
+        Wall time of the run.
+    warnings
+        What a reader should know before relying on the summary.
+    """
+
+    points: FloatArray
+    labels: NDArray[Any] | None
+    owner: NDArray[np.int64]
+    index: NDArray[np.int64]
+    names: tuple[str, ...]
+    n_records: tuple[int, ...]
+    columns: tuple[str, ...]
+    accesses: int
+    mmd2: float
+    curve: NDArray[np.float64]
+    gamma: float
+    privacy: PrivacyReport
+    protocol: str
+    scaled: FloatArray
+    pool: FloatArray
+    pool_owner: NDArray[np.int64]
+    target: FloatArray
+    size_requested: int
+    seconds: float
+    warnings: tuple[str, ...] = ()
+    label: str | None = None
+    backend: Backend | None = field(default=None)
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+    def __repr__(self) -> str:
+        epsilon = self.privacy.epsilon()
+        return (
+            f"Summary({len(self)} points of {len(self.names)} owners by {self.protocol}: "
+            f"mmd2={self.mmd2:.4g}, accesses={self.accesses}, "
+            f"epsilon={epsilon:.4g} at delta={self.privacy.delta:g})"
+        )
+
+    @property
+    def parsimony(self) -> float:
+        """Points accessed per point of the summary (rho), at least 1."""
+        return self.accesses / len(self)
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """Return a data frame: the columns, the label if any, ``owner`` (name) and ``index`` (row).
+
+        Parameters
+        ----------
+        backend
+            ``"pandas"``, ``"polars"`` or ``"pyarrow"``; the owners' own kind by default, polars for
+            arrays and files. Columns of the data called owner or index keep their names; ours then
+            become ``owner_`` and ``index_``.
+
+        Raises
+        ------
+        MissingExtraError
+            The library is not installed.
+        """
+        backend = backend or self.backend or "polars"
+        if backend not in ("pandas", "polars", "pyarrow"):
+            raise InvalidParameterError(
+                f"backend must be 'pandas', 'polars' or 'pyarrow', got {backend!r}"
+            )
+        try:
+            return nw.from_dict(self._columns(), backend=backend).to_native()
+        except ImportError:
+            raise MissingExtraError(
+                f"backend: {backend} is not installed; pip install {backend}, or "
+                "pip install 'dpsumm[files]' for polars"
+            ) from None
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write :meth:`to_frame` to a Parquet or CSV file, by suffix. Whole or not at all."""
+        target = Path(path)
+        if target.suffix not in (".parquet", ".csv"):
+            raise InvalidParameterError(
+                f"path must end in .parquet or .csv, got {target.name!r}"
+            )
+        frame = nw.from_native(self.to_frame("polars"), eager_only=True)
+        write = frame.write_parquet if target.suffix == ".parquet" else frame.write_csv
+        write_atomically(target, lambda temporary: write(str(temporary)))
+
+    def report(self, path: str | os.PathLike[str]) -> None:
+        """Write a self-contained HTML report. Needs the extra ``report``. Whole or not at all."""
+        from dpsumm.report import write_report
+
+        write_report(self, path)
+
+    def _columns(self) -> dict[str, Any]:
+        data: dict[str, Any] = {
+            name: self.points[:, j] for j, name in enumerate(self.columns)
+        }
+        if self.labels is not None:
+            data[_free(self.label or "label", data)] = self.labels
+        data[_free("owner", data)] = np.array(self.names)[self.owner]
+        data[_free("index", data)] = self.index
+        return data
+
+
+def _free(name: str, taken: dict[str, Any]) -> str:
+    while name in taken:
+        name += "_"
+    return name

@@ -1,0 +1,145 @@
+//! Exact inner products of 16-bit feature rows with a 64-bit integer direction.
+//!
+//! The direction is written in balanced digits of base 2^10, so that a digit times a feature, added
+//! over a chunk, fits 32 bits. That loop is the multiply-add of 16-bit pairs that every processor has,
+//! and several digits of it are faster than 64-bit products. Exact on any hardware: integers only.
+
+use rayon::prelude::*;
+
+use crate::error::{Error, Result};
+
+/// Bits of a digit; digits lie in `-2^9 ..= 2^9 - 1`.
+const DIGIT_BITS: u32 = 10;
+/// Columns added in 32 bits: at most `64 * 2^15 * 2^9 = 2^30` in absolute value.
+const CHUNK: usize = 64;
+/// Rows of one unit of parallel work.
+const ROWS: usize = 256;
+/// Largest L1 norm of a direction. A feature is at most `2^15` in absolute value, so by Hölder a score
+/// stays below `2^15 * 2^48 = 2^63` and every `i64` sum is exact.
+pub(super) const MAX_L1: u64 = (1 << 48) - 1;
+
+/// Refuse a direction that has the wrong length or whose scores could overflow.
+pub(super) fn check_direction(name: &'static str, direction: &[i64], n_features: usize) -> Result<()> {
+    if direction.len() != n_features {
+        return Err(Error::invalid(name, format!("needs {n_features} coordinates, one a feature")));
+    }
+    let l1 = direction.iter().try_fold(0u64, |sum, g| sum.checked_add(g.unsigned_abs()));
+    if l1.is_none_or(|l1| l1 > MAX_L1) {
+        let reason = "the sum of absolute values must stay below 2^48; use fewer grid levels per unit";
+        return Err(Error::invalid(name, reason));
+    }
+    Ok(())
+}
+
+/// A direction in balanced digits: coordinate j is the sum over k of `digits[k][j] * 2^(10 k)`.
+pub(super) struct Digits {
+    digits: Vec<Vec<i16>>,
+}
+
+impl Digits {
+    /// Split a direction that passed [`check_direction`].
+    pub(super) fn new(direction: &[i64]) -> Self {
+        let half = 1i64 << (DIGIT_BITS - 1);
+        let mut rest = direction.to_vec();
+        let mut digits = Vec::new();
+        while rest.iter().any(|&g| g != 0) {
+            let digit = |g: &mut i64| {
+                let low = ((*g + half) & (2 * half - 1)) - half;
+                *g = (*g - low) >> DIGIT_BITS;
+                low as i16
+            };
+            digits.push(rest.iter_mut().map(digit).collect());
+        }
+        Self { digits }
+    }
+
+    /// Return the exact inner product with one feature row.
+    fn dot(&self, row: &[i16]) -> i64 {
+        let mut total = 0i64;
+        // From the top digit down. Wrapping: a partial sum may leave 64 bits, the result cannot.
+        for digit in self.digits.iter().rev() {
+            let mut sum = 0i64;
+            for (features, digits) in row.chunks(CHUNK).zip(digit.chunks(CHUNK)) {
+                sum += i64::from(dot_chunk(features, digits));
+            }
+            total = total.wrapping_shl(DIGIT_BITS).wrapping_add(sum);
+        }
+        total
+    }
+
+    /// Write the inner product with every row of `features` (n x d, row-major), in parallel.
+    pub(super) fn scores_into(&self, features: &[i16], n_features: usize, scores: &mut [i64]) {
+        let blocks = features.par_chunks(ROWS * n_features).zip(scores.par_chunks_mut(ROWS));
+        blocks.for_each(|(rows, scores)| {
+            for (row, score) in rows.chunks_exact(n_features).zip(scores) {
+                *score = self.dot(row);
+            }
+        });
+    }
+}
+
+#[inline(always)]
+fn dot_chunk(features: &[i16], digits: &[i16]) -> i32 {
+    features.iter().zip(digits).map(|(&q, &g)| i32::from(q) * i32::from(g)).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng::Source;
+
+    fn slow(row: &[i16], direction: &[i64]) -> i128 {
+        row.iter().zip(direction).map(|(&q, &g)| i128::from(q) * i128::from(g)).sum()
+    }
+
+    #[test]
+    fn digits_rebuild_the_direction_and_stay_in_range() {
+        let direction = [0, 1, -1, 511, 512, -512, -513, (1 << 47), -(1 << 47), 987_654_321];
+        let split = Digits::new(&direction);
+        for (j, &g) in direction.iter().enumerate() {
+            let value = split.digits.iter().rev().fold(0i64, |v, digit| (v << 10) + i64::from(digit[j]));
+            assert_eq!(value, g);
+        }
+        assert!(split.digits.iter().flatten().all(|&l| (-512..512).contains(&l)));
+    }
+
+    #[test]
+    fn extreme_rows_and_directions_are_exact() -> Result<()> {
+        for d in [1usize, 63, 64, 65, 130, 512] {
+            let share = MAX_L1 as i64 / d as i64;
+            // A digit of -512 against features of -32768 is the worst 32-bit sum.
+            for g in [share, -share, 512, -512, -512 - 512 * 1024, 1] {
+                let direction = vec![g; d];
+                check_direction("direction", &direction, d)?;
+                for q in [i16::MIN, i16::MAX, -1] {
+                    let row = vec![q; d];
+                    assert_eq!(i128::from(Digits::new(&direction).dot(&row)), slow(&row, &direction));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn random_rows_are_exact() {
+        let mut source = Source::seeded(11, 0);
+        for (d, bits) in [(1usize, 60), (7, 20), (100, 22), (512, 25), (1000, 30)] {
+            let rows: Vec<i16> = (0..300 * d).map(|_| source.bits() as i16).collect();
+            let direction: Vec<i64> = (0..d).map(|_| source.bits() as i64 >> bits).collect();
+            let mut scores = vec![0; 300];
+            Digits::new(&direction).scores_into(&rows, d, &mut scores);
+            for (row, &score) in rows.chunks(d).zip(&scores) {
+                assert_eq!(i128::from(score), slow(row, &direction));
+            }
+        }
+    }
+
+    #[test]
+    fn directions_that_could_overflow_are_refused() {
+        let limit = MAX_L1 as i64;
+        assert!(check_direction("direction", &[limit, 0], 2).is_ok());
+        assert!(check_direction("direction", &[limit, -1], 2).is_err());
+        assert!(check_direction("direction", &[i64::MIN, i64::MIN], 2).is_err());
+        assert!(check_direction("direction", &[1, 2, 3], 2).is_err());
+    }
+}

@@ -1,0 +1,136 @@
+use super::*;
+use crate::rng::Source;
+
+/// Every available row with its score in plain 128-bit arithmetic, best first.
+fn slow(rows: &[i16], direction: &[i128], available: &[bool], s: usize) -> Vec<Bid> {
+    let dot = |row: &[i16]| row.iter().zip(direction).map(|(&q, &g)| i128::from(q) * g).sum();
+    let bids = rows.chunks(direction.len()).enumerate().filter(|&(row, _)| available[row]);
+    let mut bids: Vec<Bid> = bids.map(|(row, q)| Bid { row, score: dot(q) }).collect();
+    bids.sort_by_key(|bid| (std::cmp::Reverse(bid.score), bid.row));
+    bids.truncate(s);
+    bids
+}
+
+fn features(source: &mut Source, n: usize, d: usize) -> Vec<i16> {
+    (0..n * d).map(|_| source.bits() as i16).collect()
+}
+
+fn direction(source: &mut Source, d: usize) -> Vec<i64> {
+    (0..d).map(|_| source.bits() as i64 >> 28).collect()
+}
+
+fn wide(direction: &[i64]) -> Vec<i128> {
+    direction.iter().map(|&g| i128::from(g)).collect()
+}
+
+#[test]
+fn best_bids_equal_the_slow_twin() -> Result<()> {
+    let mut source = Source::seeded(1, 0);
+    for (n, d, s) in [(1, 1, 1), (5, 3, 9), (300, 64, 1), (9000, 17, 40), (9000, 17, 5000)] {
+        let rows = features(&mut source, n, d);
+        let g = direction(&mut source, d);
+        let available: Vec<bool> = (0..n).map(|_| source.below(3) > 0).collect();
+        assert_eq!(best_bids(&rows, &g, &available, s)?, slow(&rows, &wide(&g), &available, s));
+    }
+    Ok(())
+}
+
+#[test]
+fn ties_go_to_the_smaller_row() -> Result<()> {
+    let n = 3 * ROWS;
+    let rows: Vec<i16> = (0..n).map(|row| i16::from(row % 5 == 3)).collect();
+    let bids = best_bids(&rows, &[7], &vec![true; n], 3)?;
+    assert_eq!(bids.iter().map(|bid| bid.row).collect::<Vec<_>>(), [3, 8, 13]);
+    Ok(())
+}
+
+#[test]
+fn sparse_and_dense_changes_give_the_same_bids() -> Result<()> {
+    let mut source = Source::seeded(2, 0);
+    let (n, d) = (5000, 60);
+    let rows = features(&mut source, n, d);
+    let mut bidder = Bidder::new(rows.clone(), d)?;
+    let target = direction(&mut source, d);
+    let mut summary = vec![0; d];
+    bidder.set_target(&target)?;
+    let mut available = vec![true; n];
+    for round in 1..40i64 {
+        let n_changed = if round % 10 == 0 { d } else { source.below(8) as usize };
+        for _ in 0..n_changed {
+            summary[source.below(d as u64) as usize] = source.bits() as i64 >> 24;
+        }
+        bidder.set_summary(&summary)?;
+        let (alpha, beta) = (round + 1, 1000);
+        let whole: Vec<i128> = target.iter().zip(&summary).map(|(&v, &s)| combine(alpha, v, beta, s)).collect();
+        let bids = bidder.best(alpha, beta, 3)?;
+        assert_eq!(bids, slow(&rows, &whole, &available, 3));
+        let row = bids[0].row;
+        assert_eq!(score_of(&rows[row * d..][..d], &target, &summary, alpha, beta)?, bids[0].score);
+        bidder.remove(row)?;
+        available[row] = false;
+        assert_eq!(bidder.n_available(), n - round as usize);
+    }
+    assert!(bidder.columns.is_some(), "the sparse path never ran");
+    Ok(())
+}
+
+#[test]
+fn extreme_factors_and_scores_do_not_overflow() -> Result<()> {
+    let limit = dot::MAX_L1 as i64;
+    let d = 8;
+    let put = |value: i64| [value, 0, 0, 0, 0, 0, 0, 0];
+    let rows = [i16::MIN, 0, 0, 0, 0, 0, 0, 0, i16::MAX, 0, 0, 0, 0, 0, 0, 0];
+    let mut bidder = Bidder::new(rows.to_vec(), d)?;
+    bidder.set_target(&put(limit))?;
+    bidder.set_summary(&put(-limit))?;
+    // With summary = -target, alpha v - beta s is (alpha + beta) v.
+    let whole = i128::from(i64::MIN) * i128::from(limit) * 2;
+    let best = bidder.best(i64::MIN, i64::MIN, 2)?;
+    assert_eq!(best[0], Bid { row: 0, score: whole * i128::from(i16::MIN) });
+    assert_eq!(best[1], Bid { row: 1, score: whole * i128::from(i16::MAX) });
+    // The change of a column from one extreme to the other leaves 64 bits on the way.
+    bidder.set_target(&put(-limit))?;
+    assert_eq!(bidder.best(1, 0, 1)?[0], Bid { row: 0, score: -i128::from(limit) * i128::from(i16::MIN) });
+    Ok(())
+}
+
+#[test]
+fn exhausted_and_empty_owners_bid_nothing() -> Result<()> {
+    let mut bidder = Bidder::new(vec![1, 2], 1)?;
+    bidder.remove(1)?;
+    bidder.remove(0)?;
+    assert_eq!(bidder.best(1, 1, 5)?, []);
+    assert_eq!(Bidder::new(Vec::new(), 4)?.best(1, 1, 1)?, []);
+    assert!(bidder.remove(0).is_err(), "sent twice");
+    assert!(bidder.remove(2).is_err());
+    Ok(())
+}
+
+#[test]
+fn threads_change_nothing() -> Result<()> {
+    let mut source = Source::seeded(3, 0);
+    let (n, d) = (20_000, 24);
+    // Few distinct rows: many ties.
+    let rows: Vec<i16> = (0..n * d).map(|_| source.below(2) as i16).collect();
+    let g = vec![1; d];
+    let run = |threads| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool");
+        pool.install(|| best_bids(&rows, &g, &vec![true; n], 500))
+    };
+    assert_eq!(run(1)?, run(3)?);
+    Ok(())
+}
+
+#[test]
+fn wrong_shapes_are_refused() -> Result<()> {
+    assert!(Bidder::new(vec![1, 2, 3], 2).is_err());
+    assert!(Bidder::new(vec![1], 0).is_err());
+    let mut bidder = Bidder::new(vec![1, 2], 2)?;
+    assert!(bidder.set_target(&[1]).is_err());
+    assert!(bidder.set_summary(&[i64::MAX, 0]).is_err());
+    assert!(bidder.best(1, 1, 0).is_err());
+    assert!(best_bids(&[1, 2], &[], &[], 1).is_err());
+    assert!(best_bids(&[1, 2], &[1], &[true], 1).is_err());
+    assert!(score_of(&[1], &[1, 2], &[1], 1, 1).is_err());
+    Ok(())
+}

@@ -1,0 +1,28 @@
+//! Errors of the core as the package's exceptions.
+
+use dpsumm_core::Error;
+use pyo3::PyErr;
+use pyo3::exceptions::PyOSError;
+
+pyo3::import_exception!(dpsumm.errors, InvalidDataError);
+pyo3::import_exception!(dpsumm.errors, InvalidParameterError);
+
+/// An error of the core on its way to Python, so that `?` works everywhere in this crate.
+pub struct CoreError(pub Error);
+
+impl From<Error> for CoreError {
+    fn from(error: Error) -> Self {
+        Self(error)
+    }
+}
+
+impl From<CoreError> for PyErr {
+    fn from(CoreError(error): CoreError) -> Self {
+        let message = error.to_string();
+        match error {
+            Error::InvalidParameter { .. } => InvalidParameterError::new_err(message),
+            Error::NonFinite { .. } => InvalidDataError::new_err(message),
+            Error::NoEntropy => PyOSError::new_err(message),
+        }
+    }
+}

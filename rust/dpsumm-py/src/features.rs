@@ -1,0 +1,151 @@
+//! Random features, the exact kernel and MMD.
+
+use dpsumm_core::features::{FeatureKind, RandomFeatures};
+use dpsumm_core::grid::{Grid, features_on_grid, sum_on_grid};
+use dpsumm_core::{kernel, mmd};
+use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, ToPyArray};
+use pyo3::prelude::*;
+
+use crate::arrays::{AnyPoints, rows, vector, with_points, with_two};
+use crate::errors::{CoreError, InvalidParameterError};
+use crate::run::detached;
+
+#[pyclass(frozen, name = "RandomFeatures", module = "dpsumm._core")]
+pub struct PyRandomFeatures(RandomFeatures);
+
+fn kind_of(name: &str) -> PyResult<FeatureKind> {
+    match name {
+        "paired" => Ok(FeatureKind::Paired),
+        "phase" => Ok(FeatureKind::Phase),
+        _ => Err(InvalidParameterError::new_err(format!(
+            "kind must be 'paired' or 'phase', got {name:?}"
+        ))),
+    }
+}
+
+#[pymethods]
+impl PyRandomFeatures {
+    #[new]
+    fn new(
+        py: Python<'_>,
+        kind: &str,
+        orthogonal: bool,
+        gamma: f64,
+        n_columns: usize,
+        n_features: usize,
+        seed: u64,
+    ) -> PyResult<Self> {
+        let kind = kind_of(kind)?;
+        detached(py, || {
+            Ok(RandomFeatures::draw(kind, orthogonal, gamma, n_columns, n_features, seed)?)
+        })
+        .map(Self)
+    }
+
+    #[staticmethod]
+    fn from_parts(
+        kind: &str,
+        omega: PyReadonlyArray2<'_, f64>,
+        phase: PyReadonlyArray1<'_, f64>,
+    ) -> PyResult<Self> {
+        let (omega, width) = rows(&omega);
+        RandomFeatures::from_parts(
+            kind_of(kind)?,
+            omega.into_owned(),
+            vector(&phase).into_owned(),
+            width,
+        )
+        .map(Self)
+        .map_err(|error| CoreError(error).into())
+    }
+
+    #[getter]
+    fn omega<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let omega = self.0.omega();
+        omega.to_pyarray(py).reshape([omega.len() / self.0.dim(), self.0.dim()])
+    }
+
+    #[getter]
+    fn phase<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        self.0.phase().to_pyarray(py)
+    }
+
+    #[getter]
+    fn n_features(&self) -> usize {
+        self.0.n_features()
+    }
+
+    fn transform<'py>(&self, py: Python<'py>, points: AnyPoints<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let width = self.0.n_features();
+        with_points!(points, "points", |points| {
+            let out = detached(py, || Ok(self.0.transform(&points)?))?;
+            let rows = points.len();
+            Ok(PyArray1::from_vec(py, out).reshape([rows, width])?.into_any())
+        })
+    }
+
+    fn scores<'py>(
+        &self,
+        py: Python<'py>,
+        points: AnyPoints<'py>,
+        direction: PyReadonlyArray1<'py, f64>,
+    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let direction = vector(&direction);
+        with_points!(points, "points", |points| {
+            let out = detached(py, || Ok(self.0.scores(&points, &direction)?))?;
+            Ok(out.to_pyarray(py))
+        })
+    }
+
+    fn sum_on_grid<'py>(
+        &self,
+        py: Python<'py>,
+        points: AnyPoints<'py>,
+        levels: u32,
+    ) -> PyResult<Bound<'py, PyArray1<i64>>> {
+        let grid = Grid::for_kind(levels, self.0.kind()).map_err(CoreError)?;
+        with_points!(points, "points", |points| {
+            let out = detached(py, || Ok(sum_on_grid(&self.0, &points, grid)?))?;
+            Ok(out.to_pyarray(py))
+        })
+    }
+
+    fn on_grid<'py>(
+        &self,
+        py: Python<'py>,
+        points: AnyPoints<'py>,
+        levels: u32,
+    ) -> PyResult<Bound<'py, PyArray2<i16>>> {
+        let grid = Grid::for_kind(levels, self.0.kind()).map_err(CoreError)?;
+        let width = self.0.n_features();
+        with_points!(points, "points", |points| {
+            let out = detached(py, || Ok(features_on_grid(&self.0, &points, grid)?))?;
+            PyArray1::from_vec(py, out).reshape([points.len(), width])
+        })
+    }
+}
+
+#[pyfunction]
+pub fn kernel_means<'py>(
+    py: Python<'py>,
+    points: AnyPoints<'py>,
+    others: AnyPoints<'py>,
+    gamma: f64,
+) -> PyResult<Bound<'py, PyArray1<f64>>> {
+    with_two!(points, "points", others, "others", |points, others| {
+        let out = detached(py, || Ok(kernel::kernel_means(&points, &others, gamma)?))?;
+        Ok(out.to_pyarray(py))
+    })
+}
+
+#[pyfunction]
+pub fn mmd2(py: Python<'_>, a: AnyPoints<'_>, b: AnyPoints<'_>, gamma: f64) -> PyResult<f64> {
+    with_two!(a, "a", b, "b", |a, b| detached(py, || Ok(mmd::mmd2(&a, &b, gamma)?)))
+}
+
+#[pyfunction]
+pub fn mean_kernel_self(py: Python<'_>, points: AnyPoints<'_>, gamma: f64) -> PyResult<f64> {
+    with_points!(points, "points", |points| detached(py, || Ok(mmd::mean_kernel_self(
+        &points, gamma
+    )?)))
+}

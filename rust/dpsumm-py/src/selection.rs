@@ -1,0 +1,58 @@
+//! Greedy selection towards a target, and mass-limited herding.
+
+use dpsumm_core::selection::{self, Picks};
+use numpy::{PyArray1, PyReadonlyArray1, ToPyArray};
+use pyo3::prelude::*;
+
+use crate::arrays::{AnyPoints, vector, with_points};
+use crate::run::detached;
+
+#[pyclass(frozen, name = "Picks", module = "dpsumm._core")]
+pub struct PyPicks(Picks);
+
+#[pymethods]
+impl PyPicks {
+    #[getter]
+    fn rows<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
+        let rows: Vec<i64> = self.0.rows.iter().map(|&row| row as i64).collect();
+        rows.to_pyarray(py)
+    }
+
+    #[getter]
+    fn objective<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        self.0.objective.to_pyarray(py)
+    }
+}
+
+#[pyfunction]
+pub fn greedy<'py>(
+    py: Python<'py>,
+    points: AnyPoints<'py>,
+    attraction: PyReadonlyArray1<'py, f64>,
+    gamma: f64,
+    size: usize,
+) -> PyResult<PyPicks> {
+    let attraction = vector(&attraction);
+    with_points!(points, "points", |points| {
+        detached(py, || Ok(selection::greedy(&points, &attraction, gamma, size)?)).map(PyPicks)
+    })
+}
+
+#[pyfunction]
+pub fn herd<'py>(
+    py: Python<'py>,
+    points: AnyPoints<'py>,
+    attraction: PyReadonlyArray1<'py, f64>,
+    gamma: f64,
+    mass: f64,
+    at_least: usize,
+    at_most: usize,
+) -> PyResult<PyPicks> {
+    let attraction = vector(&attraction);
+    with_points!(points, "points", |points| {
+        detached(py, || {
+            Ok(selection::herd(&points, &attraction, gamma, mass, at_least, at_most)?)
+        })
+        .map(PyPicks)
+    })
+}
