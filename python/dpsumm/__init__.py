@@ -11,13 +11,14 @@ from dpsumm.errors import (
 )
 from dpsumm.kernel import RBF, PrivateMedian
 from dpsumm.privacy import Ledger, PrivacyReport
-from dpsumm.protocol import Greedy, Offers, Pool, Uniform
+from dpsumm.protocol import Auction, Greedy, Offers, Pool, Requests, Uniform
 from dpsumm.summarize import summarize
 from dpsumm.summary import Summary
 from dpsumm.tables import FileFormat
 
 __all__ = [
     "RBF",
+    "Auction",
     "BudgetExceededError",
     "DpsummError",
     "FileFormat",
@@ -31,6 +32,7 @@ __all__ = [
     "PrivacyReport",
     "PrivateMedian",
     "ProtocolError",
+    "Requests",
     "Summary",
     "Uniform",
     "__version__",

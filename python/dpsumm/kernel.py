@@ -142,7 +142,7 @@ class PrivateMedian:
         event = BoundedRange(spent) if seed is None else NonPrivate("a seed was given")
         charge = Charge(Protected.TARGET, "bandwidth (private median)", event)
         released = ledger.release(
-            "bandwidth", charge, lambda: bytes([self._draw(target, spent, seed)])
+            "bandwidth", [charge], lambda: bytes([self._draw(target, spent, seed)])
         )
         return RBF(2.0 ** (0.5 - _EXPONENTS[released[0]])), epsilon - spent
 

@@ -13,12 +13,22 @@ from dpsumm.kernel import RBF, Kernel, PrivateMedian
 from dpsumm.privacy import accounting
 from dpsumm.privacy.ledger import Ledger
 from dpsumm.privacy.report import PrivacyReport
-from dpsumm.protocol import Greedy, Offers, Owner, Pool, Selection, Setting, Uniform, run_in_process
+from dpsumm.protocol import (
+    Auction,
+    Greedy,
+    Offers,
+    Owner,
+    Pool,
+    Selection,
+    Setting,
+    Uniform,
+    run_in_process,
+)
 from dpsumm.protocol.driver import Progress
 from dpsumm.summary import Summary
 from dpsumm.tables import Bounds, FileFormat, Source, Table, read_inputs
 
-Protocol = Offers | Pool | Uniform | Greedy
+Protocol = Offers | Auction | Pool | Uniform | Greedy
 
 
 def summarize(
@@ -55,7 +65,8 @@ def summarize(
         Budget for the target's records towards the owners: nats, above 0; and in (0, 1).
         Pool, Uniform and Greedy release nothing and leave it unspent.
     protocol
-        `Offers()` by default; `Pool()`, `Uniform()`, `Greedy()` are baselines.
+        `Offers()` by default; `Auction()` is the paper's; `Pool()`, `Uniform()`, `Greedy()` are
+        baselines.
     kernel
         `RBF(gamma)` with a public bandwidth. By default ``RBF.for_unit_box`` if every column has
         bounds, else `PrivateMedian()`, which is charged.
@@ -168,7 +179,7 @@ def _check(size: int, epsilon: float, delta: float, protocol: object, seed: int 
     accounting.check_delta(delta)
     if not isinstance(protocol, Protocol):
         raise InvalidParameterError(
-            "protocol must be an instance of Offers, Pool, Uniform or Greedy, "
+            "protocol must be an instance of Offers, Auction, Pool, Uniform or Greedy, "
             f"got {type(protocol).__name__}"
         )
     if seed is not None and not 0 <= seed < 2**63:

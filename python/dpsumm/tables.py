@@ -21,7 +21,16 @@ from dpsumm.frames import Backend, Extract, from_arrays, from_frame
 from dpsumm.readers import FileFormat, read_file
 from dpsumm.scaling import Bounds, check_bounds, listed, to_unit_box
 
-__all__ = ["Backend", "Bounds", "FileFormat", "Source", "Table", "read_inputs", "read_owners", "read_table"]
+__all__ = [
+    "Backend",
+    "Bounds",
+    "FileFormat",
+    "Source",
+    "Table",
+    "read_inputs",
+    "read_owners",
+    "read_table",
+]
 
 Points: TypeAlias = NDArray[np.float64] | NDArray[np.float32]
 # An array, a labelled pair of arrays, a path, or any data frame that narwhals knows.
@@ -68,6 +77,7 @@ class Table:
     n_clipped: tuple[int, ...] = field(default=(), repr=False)
 
     def __len__(self) -> int:
+        """Return the number of rows kept."""
         return len(self.values)
 
     def original_rows(self, index: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -146,7 +156,9 @@ def _checked(extract: Extract, name: str, where: str, drop_missing: bool) -> Tab
     """Return an extract as a table; drop or refuse missing values, refuse infinite ones."""
     values, labels, rows = extract.values, extract.labels, None
     missing = np.zeros(len(values), bool)
-    for j, column in enumerate(extract.columns):
+    # One pass decides the usual case; only then look column by column for what to say.
+    suspects = () if np.isfinite(values).all() else extract.columns
+    for j, column in enumerate(suspects):
         if np.isinf(values[:, j]).any():
             raise InvalidDataError(
                 f"{where}: column {column!r} has infinite values; replace them by the limit of "

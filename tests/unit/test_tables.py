@@ -18,9 +18,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 SECRET = "31.4159"  # a data value; must never be in a message
-HEART = (
-    "age,sex,cp,trestbps,chol,fbs,restecg,thalach,exang,oldpeak,slope,ca,thal,num".split(",")
-)
 
 
 def read(source: Any, **options: Any) -> Table:
@@ -42,7 +39,9 @@ def test_fitting_array_is_not_copied(dtype: Any) -> None:
     assert table.values is values
     assert table.scaled is values
     assert table.columns == ("x0", "x1")
-    assert table.backend is None and table.labels is None and table.rows is None
+    assert table.backend is None
+    assert table.labels is None
+    assert table.rows is None
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.uint64, np.bool_, np.float16, ">f8", np.longdouble])
@@ -88,7 +87,7 @@ def test_unusable_array_is_refused_with_the_way_out(source: Any, way_out: str) -
     "source", [[[1.0, 2.0]], 3, None, pd.Series([1.0]), (np.ones((1, 1)), np.ones(1), 0)]
 )
 def test_unknown_source_is_refused(source: Any) -> None:
-    with pytest.raises(InvalidParameterError, match="'north'.*(array|pair)"):
+    with pytest.raises(InvalidParameterError, match=r"'north'.*(array|pair)"):
         read(source)
 
 
@@ -121,7 +120,8 @@ def test_dropping_maps_kept_rows_to_the_data_as_given() -> None:
     values = np.array([[1.0], [np.nan], [3.0], [4.0]])
     labels = np.array([1.0, 2.0, np.nan, 4.0])
     table = read((values, labels), file_format=FileFormat(drop_missing=True))
-    assert table.rows is not None and table.labels is not None
+    assert table.rows is not None
+    assert table.labels is not None
     assert table.n_dropped == 2
     np.testing.assert_array_equal(table.rows, [0, 3])
     np.testing.assert_array_equal(table.labels, [1, 4])
@@ -148,9 +148,11 @@ def test_frame_columns_labels_and_backend(backend: str) -> None:
     frame = FRAMES[backend]({"a": [1, 2], "b": [True, False], "c": [0.5, 1.5], "y": ["u", "vv"]})
     table = read(frame, label="y")
     assert table.columns == ("a", "b", "c")
-    assert table.values.dtype == np.float64 and table.values.flags.c_contiguous
+    assert table.values.dtype == np.float64
+    assert table.values.flags.c_contiguous
     np.testing.assert_array_equal(table.values, [[1, 1, 0.5], [2, 0, 1.5]])
-    assert table.labels is not None and table.labels.tolist() == ["u", "vv"]
+    assert table.labels is not None
+    assert table.labels.tolist() == ["u", "vv"]
     assert table.backend == backend
     assert read(frame, columns=["c", "a"]).columns == ("c", "a")
     np.testing.assert_array_equal(read(frame, columns=["c", "a"]).values, [[0.5, 1], [1.5, 2]])
@@ -167,7 +169,8 @@ def test_frame_missing_values(backend: str) -> None:
         read(frame.loc[[0, 2]] if backend == "pandas" else frame[::2], label="y")
     table = read(frame, label="y", file_format=FileFormat(drop_missing=True))
     np.testing.assert_array_equal(table.values, [[1, 1]])
-    assert table.labels is not None and table.labels.tolist() == [7]
+    assert table.labels is not None
+    assert table.labels.tolist() == [7]
 
 
 @pytest.mark.parametrize("backend", FRAMES)
@@ -200,7 +203,8 @@ def test_labels_keep_their_kind_when_rows_are_dropped(labels: Any, kind: str) ->
     assert table.labels is not None
     assert table.labels.dtype.kind == kind
     assert table.labels.tolist() == [labels[0], labels[2]]
-    assert table.rows is not None and table.rows.tolist() == [0, 2]
+    assert table.rows is not None
+    assert table.rows.tolist() == [0, 2]
 
 
 def test_lazy_frame_is_collected_and_unnamed_pandas_columns_are_named() -> None:
@@ -301,7 +305,8 @@ def test_file_equals_the_frame_it_was_written_from(tmp_path: Path, suffix: str) 
     for source in (path, str(path)):
         table = read(source, label="y")
         np.testing.assert_array_equal(table.values, frame.select("a", "b").to_numpy())
-        assert table.labels is not None and table.labels.tolist() == ["u", "v, w"]
+        assert table.labels is not None
+        assert table.labels.tolist() == ["u", "v, w"]
         assert table.backend == "polars"
 
 
@@ -310,8 +315,10 @@ def test_headerless_file_with_question_marks(tmp_path: Path) -> None:
     names = FileFormat(names=("age", "sex", "ca", "num"), drop_missing=True)
     table = read(path, label="num", file_format=names)
     np.testing.assert_array_equal(table.values, [[29.5, 0, 5]])
-    assert table.rows is not None and table.rows.tolist() == [1]
-    assert table.labels is not None and table.labels.dtype.kind == "i"
+    assert table.rows is not None
+    assert table.rows.tolist() == [1]
+    assert table.labels is not None
+    assert table.labels.dtype.kind == "i"
     table = read(path, columns=["x0"], file_format=FileFormat(header=False))
     np.testing.assert_array_equal(table.values, [[28], [29.5], [30]])
 
@@ -399,7 +406,7 @@ def test_names_must_fit_the_file(tmp_path: Path) -> None:
      {"names": ()}, {"names": ("a", "a")}, {"names": ("",)}, {"names": "abc"}, {"missing": "?"}],
 )  # fmt: skip
 def test_senseless_file_formats_are_refused(options: Any) -> None:
-    with pytest.raises(InvalidParameterError, match="separator|names"):
+    with pytest.raises(InvalidParameterError, match=r"separator|names"):
         FileFormat(**options)
 
 
@@ -451,18 +458,19 @@ def test_labels_are_needed_from_all_owners_or_none() -> None:
     values = np.ones((2, 1))
     with pytest.raises(InvalidDataError, match="'plain': has no labels although 'full' has"):
         read_owners({"plain": values, "full": (values, np.ones(2))})
-    with pytest.raises(InvalidDataError, match="'words': labels are text.*'full' are numbers"):
+    with pytest.raises(InvalidDataError, match=r"'words': labels are text.*'full' are numbers"):
         read_owners({"full": (values, np.ones(2)), "words": (values, np.array(["a", "b"]))})
-    with pytest.raises(InvalidDataError, match="'two'.*no label column 'y'"):
-        frames = {"one": pl.DataFrame({"a": [1], "y": [1]}), "two": pl.DataFrame({"a": [1]})}
+    frames = {"one": pl.DataFrame({"a": [1], "y": [1]}), "two": pl.DataFrame({"a": [1]})}
+    with pytest.raises(InvalidDataError, match=r"'two'.*no label column 'y'"):
         read_owners(frames, label="y")
 
 
 def test_target_takes_the_columns_of_the_owners() -> None:
     owner = pl.DataFrame({"a": [1.0], "b": [2.0], "y": [0]})
     target = pd.DataFrame({"y": [9], "id": ["k"], "b": [4.0], "a": [3.0]})
-    tables, goal = read_inputs([owner], target, label="y", bounds={"a": (0, 6)})
-    assert goal.name == "target" and goal.labels is None
+    _tables, goal = read_inputs([owner], target, label="y", bounds={"a": (0, 6)})
+    assert goal.name == "target"
+    assert goal.labels is None
     np.testing.assert_array_equal(goal.values, [[3, 4]])
     np.testing.assert_array_equal(goal.scaled, [[0.5, 4]])
     _, goal = read_inputs([owner], np.array([[3, 4]], np.float32), label="y", bounds={"a": (0, 6)})

@@ -13,7 +13,7 @@ import json
 import os
 import sqlite3
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from types import TracebackType
@@ -34,9 +34,13 @@ CREATE TABLE IF NOT EXISTS charges (
     event TEXT NOT NULL,
     count INTEGER NOT NULL CHECK (count >= 1),
     observer TEXT NOT NULL,
-    unit TEXT NOT NULL,
-    released BLOB,
-    UNIQUE (run, key)
+    unit TEXT NOT NULL
+);
+CREATE TABLE IF NOT EXISTS releases (
+    run TEXT NOT NULL,
+    key TEXT NOT NULL,
+    released BLOB NOT NULL,
+    PRIMARY KEY (run, key)
 );
 CREATE TABLE IF NOT EXISTS runs (
     run TEXT PRIMARY KEY,
@@ -48,6 +52,9 @@ CREATE TABLE IF NOT EXISTS caps (
     delta REAL NOT NULL
 );
 """
+
+
+_FIELDS = "protected, message, event, count, observer, unit"
 
 
 class Ledger(AbstractContextManager["Ledger"]):
@@ -143,16 +150,18 @@ class Ledger(AbstractContextManager["Ledger"]):
         ).fetchone()
         return None if row is None else (float(row[0]), float(row[1]))
 
-    def release(self, key: str, charge: Charge, draw: Callable[[], bytes]) -> bytes:
+    def release(
+        self, key: str, charges: Sequence[Charge], draw: Callable[[], bytes]
+    ) -> bytes:
         """Charge, draw, record and only then return a release.
 
         Parameters
         ----------
         key
             Name of the release within the run. A second call with the same key returns the bytes of
-            the first, without charge and without calling `draw`; with another charge it is refused.
-        charge
-            What it costs.
+            the first, without charge and without calling `draw`; with other charges it is refused.
+        charges
+            What it costs; none if it depends on nobody's data.
         draw
             Makes the release with fresh noise. Called at most once per key, inside the transaction.
 
@@ -164,25 +173,23 @@ class Ledger(AbstractContextManager["Ledger"]):
         self._db.execute("BEGIN IMMEDIATE")
         try:
             row = self._db.execute(
-                "SELECT released, protected, message, event, count, observer, unit "
-                "FROM charges WHERE run = ? AND key = ?",
-                (self.run, key),
+                "SELECT released FROM releases WHERE run = ? AND key = ?", (self.run, key)
             ).fetchone()
             if row is not None:
-                if _charge_from_row(row[1:]) != charge:
+                if self._select("WHERE run = ? AND key = ?", self.run, key) != tuple(charges):
                     raise InvalidParameterError(
                         f"ledger: release {key!r} of run {self.run!r} was made under another "
                         "charge; give the new run another name"
                     )
                 self._db.execute("ROLLBACK")
                 return bytes(row[0])
-            self._refuse_overspend(charge)
+            self._refuse_overspend(charges)
             released = draw()
-            self._db.execute(
-                "INSERT INTO charges (run, key, protected, message, event, count, observer, unit,"
-                " released) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (self.run, key, *_charge_to_row(charge), released),
+            self._db.executemany(
+                f"INSERT INTO charges (run, key, {_FIELDS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                [(self.run, key, *_charge_to_row(charge)) for charge in charges],
             )
+            self._db.execute("INSERT INTO releases VALUES (?, ?, ?)", (self.run, key, released))
             self._db.execute("COMMIT")
         except BaseException:
             if self._db.in_transaction:
@@ -192,12 +199,10 @@ class Ledger(AbstractContextManager["Ledger"]):
 
     def charges(self, *, run: str | None = None) -> tuple[Charge, ...]:
         """Return the charges of one run, or of all runs, oldest first."""
-        where, values = ("", ()) if run is None else (" WHERE run = ?", (run,))
-        rows = self._db.execute(
-            "SELECT protected, message, event, count, observer, unit FROM charges"
-            f"{where} ORDER BY id",
-            values,
-        )
+        return self._select("") if run is None else self._select("WHERE run = ?", run)
+
+    def _select(self, where: str, *values: str) -> tuple[Charge, ...]:
+        rows = self._db.execute(f"SELECT {_FIELDS} FROM charges {where} ORDER BY id", values)
         return tuple(_charge_from_row(row) for row in rows)
 
     def runs(self) -> tuple[str, ...]:
@@ -207,30 +212,30 @@ class Ledger(AbstractContextManager["Ledger"]):
             for row in self._db.execute("SELECT run FROM charges GROUP BY run ORDER BY min(id)")
         )
 
-    def _refuse_overspend(self, charge: Charge) -> None:
-        cap = self.cap(charge.protected)
-        if cap is None:
-            return
-        epsilon, delta = cap
+    def _refuse_overspend(self, charges: Sequence[Charge]) -> None:
+        for protected in {charge.protected for charge in charges}:
+            cap = self.cap(protected)
+            if cap is not None:
+                self._refuse_above(cap, protected, [c for c in charges if c.protected is protected])
+
+    def _refuse_above(
+        self, cap: tuple[float, float], protected: Protected, new: list[Charge]
+    ) -> None:
         total, total_delta = 0.0, 0.0
-        for run, run_delta in self._db.execute("SELECT run, delta FROM runs").fetchall():
-            charges = [c for c in self.charges(run=run) if c.protected is charge.protected]
+        for run, delta in self._db.execute("SELECT run, delta FROM runs").fetchall():
+            charges = [c for c in self.charges(run=run) if c.protected is protected]
             if run == self.run:
-                charges.append(charge)
+                charges += new
             if charges:
-                total += accounting.compose([(c.event, c.count) for c in charges], run_delta)
-                total_delta += run_delta
-        if total_delta > delta * (1 + 1e-12):
+                total += accounting.compose([(c.event, c.count) for c in charges], delta)
+                total_delta += delta
+        # Deltas are written by people; their sum may differ from the cap in the last bit.
+        if total > cap[0] or total_delta > cap[1] * (1 + 1e-12):
             raise BudgetExceededError(
-                f"{charge.message} would bring the delta spent on the {charge.protected.value} to "
-                f"{total_delta:.4g}, above the cap of {delta:g}; nothing was sent. Give runs a "
-                "smaller delta, or raise the cap"
-            )
-        if total > epsilon:
-            raise BudgetExceededError(
-                f"{charge.message} would bring the epsilon spent on the {charge.protected.value} "
-                f"to {total:.4g}, above the cap of {epsilon:g}; nothing was "
-                "sent. Ask for a smaller epsilon, or raise the cap"
+                f"{new[0].message} would bring what is spent on the {protected.value} to epsilon "
+                f"{total:.4g} and delta {total_delta:.4g}, above the cap of ({cap[0]:g}, "
+                f"{cap[1]:g}); nothing was sent. Ask for a smaller epsilon or delta, or raise the "
+                "cap"
             )
 
 

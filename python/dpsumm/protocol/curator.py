@@ -1,9 +1,10 @@
-"""The curator's role, as far as all protocols share it: ask, collect, check, select."""
+"""The curator's role, as far as protocols share it: ask, collect, check, select."""
 
 from __future__ import annotations
 
+import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +14,7 @@ from dpsumm import _core
 from dpsumm.errors import InvalidParameterError, ProtocolError
 from dpsumm.kernel import RBF, FloatArray, Kernel
 from dpsumm.privacy.ledger import Ledger
-from dpsumm.protocol.messages import Points, Request
+from dpsumm.protocol.messages import Answer, Points, Request
 from dpsumm.scaling import Bounds, to_unit_box
 
 
@@ -97,22 +98,127 @@ class Selection:
 
 
 class Curator(ABC):
-    """State machine: :meth:`send` until it is empty, :meth:`receive` each answer, :meth:`select`.
+    """State machine without I/O.
 
-    A subclass says which requests go out. Which owner gets what, and when, must not depend on any
-    owner's records except where the protocol's claim charges for it.
+    Repeat: :meth:`send`, and :meth:`receive` the answer to each message, until :meth:`send` returns
+    nothing; then :meth:`select`. Which owner gets what, and when, must not depend on any owner's
+    records except where the protocol's claim charges for it.
     """
 
     def __init__(self, setting: Setting) -> None:
         self.setting = setting
         self.names = tuple(setting.n_records)
-        self._received: dict[str, Points] = {}
-        self._sent: dict[str, Request] = {}
 
     @property
     @abstractmethod
     def kernel(self) -> RBF:
         """The kernel, with its bandwidth settled."""
+
+    @abstractmethod
+    def send(self) -> dict[str, Request]:
+        """Return the next message for each owner; empty when nothing will ever be sent again."""
+
+    @abstractmethod
+    def receive(self, name: str, answer: Answer) -> None:
+        """Take an owner's answer.
+
+        Raises
+        ------
+        ProtocolError
+            Unknown owner, no request outstanding, a second answer, or a malformed one. The state is
+            unchanged.
+        """
+
+    @abstractmethod
+    def select(self) -> Selection:
+        """Return the summary; nothing is sent afterwards."""
+
+    def scaled(self, values: FloatArray) -> FloatArray:
+        """Return points in the kernel's space, by the public bounds."""
+        if self.setting.bounds is None:
+            return values
+        return to_unit_box(values, self.setting.columns, self.setting.bounds)[0]
+
+    def _check_points(self, name: str, points: Answer, at_least: int, at_most: int) -> Points:
+        if not isinstance(points, Points):
+            raise ProtocolError(f"{name!r} answered with {type(points).__name__}, not with points")
+        try:
+            points.check(len(self.setting.columns), at_least, at_most, self.setting.labelled)
+        except ProtocolError as error:
+            raise ProtocolError(f"answer of {name!r}: {error}") from None
+        return points
+
+    def _selection(self, pool: Pooled, order: NDArray[np.int64]) -> Selection:
+        """Return the points of the pool at `order`, with their MMD^2 as they were picked."""
+        setting = self.setting
+        gamma = self.kernel.gamma
+        scaled = pool.scaled[order]
+        attraction = _core.kernel_means(scaled, setting.target, gamma)
+        constant = _core.mean_kernel_self(setting.target, gamma)
+        objective = _core.objective(scaled, attraction, gamma)
+        return Selection(
+            owner=pool.owner[order],
+            row=pool.row[order],
+            values=pool.values[order],
+            scaled=scaled,
+            labels=None if pool.labels is None else pool.labels[order],
+            mmd2=np.maximum(constant - objective, 0.0),
+            pool=pool.scaled,
+            pool_owner=pool.owner,
+        )
+
+
+@dataclass(frozen=True)
+class Pooled:
+    """All points that the curator has."""
+
+    owner: NDArray[np.int64]
+    row: NDArray[np.int64]
+    values: FloatArray
+    scaled: FloatArray
+    labels: NDArray[np.generic] | None
+
+
+def pool_of(curator: Curator, parts: Sequence[tuple[int, Points]]) -> Pooled:
+    """Return the points of all answers (owner, points) together, in the order given.
+
+    Raises
+    ------
+    ProtocolError
+        No owner sent any.
+    """
+    if not any(len(points.rows) for _, points in parts):
+        raise ProtocolError("no owner sent any point, so there is no summary")
+    values = np.concatenate([points.values for _, points in parts])
+    labels = [points.labels for _, points in parts if points.labels is not None]
+    return Pooled(
+        owner=np.concatenate([np.full(len(p.rows), i, dtype=np.int64) for i, p in parts]),
+        row=np.concatenate([points.rows for _, points in parts]),
+        values=values,
+        scaled=curator.scaled(values),
+        labels=np.concatenate(labels) if labels else None,
+    )
+
+
+def greedy_order(
+    pool: Pooled, target: FloatArray, gamma: float, size: int
+) -> NDArray[np.int64]:
+    """Return the pool's rows that the exact greedy picks towards the target, in order.
+
+    Kim, Khanna & Koyejo 2016; the marginal gain of J as corrected (``docs/paper.md``). Ties go to the
+    owner that comes first, then to the lower row. A pool of at most `size` points is taken whole.
+    """
+    attraction = _core.kernel_means(pool.scaled, target, gamma)
+    return _core.greedy(pool.scaled, attraction, gamma, min(size, len(pool.row))).rows
+
+
+class CollectingCurator(Curator):
+    """One request to each owner, one answer of points, then the exact greedy on the pool."""
+
+    def __init__(self, setting: Setting) -> None:
+        super().__init__(setting)
+        self._received: dict[str, Points] = {}
+        self._sent: dict[str, Request] = {}
 
     @abstractmethod
     def _requests(self) -> dict[str, Request]:
@@ -123,68 +229,44 @@ class Curator(ABC):
         """Least and most points that this owner may send."""
 
     def send(self) -> dict[str, Request]:
-        """Return the next message for each owner; empty when nothing will ever be sent again."""
+        """Return the requests the first time, nothing ever after."""
         if self._sent:
             return {}
         self._sent = self._requests()
         return dict(self._sent)
 
-    def receive(self, name: str, points: Points) -> None:
-        """Take an owner's answer.
-
-        Raises
-        ------
-        ProtocolError
-            Unknown owner, no request outstanding, a second answer, or a malformed one. The state is
-            unchanged.
-        """
+    def receive(self, name: str, answer: Answer) -> None:
+        """Take an owner's points; see `Curator.receive`."""
         if name not in self._sent:
             raise ProtocolError(f"{name!r} was asked nothing")
         if name in self._received:
             raise ProtocolError(f"{name!r} has answered already")
-        at_least, at_most = self._bounds_of_answer(name)
-        try:
-            points.check(len(self.setting.columns), at_least, at_most, self.setting.labelled)
-        except ProtocolError as error:
-            raise ProtocolError(f"answer of {name!r}: {error}") from None
-        self._received[name] = points
+        self._received[name] = self._check_points(name, answer, *self._bounds_of_answer(name))
 
     def select(self) -> Selection:
-        """Choose the summary from the pool by the exact greedy towards the target.
+        """Return the greedy's picks; if the pool is no larger than `size`, the pool.
 
-        Ties go to the owner that comes first, then to the lower row: one total order. If the pool
-        has no more than `size` points, the summary is the pool; asking for more would leak.
+        Asking for more would leak.
         """
-        answers = [(i, self._received[n]) for i, n in enumerate(self.names) if n in self._received]
-        if sum(len(points.rows) for _, points in answers) == 0:
-            raise ProtocolError("no owner sent any point, so there is no summary")
-        values = np.concatenate([points.values for _, points in answers])
-        rows = np.concatenate([points.rows for _, points in answers])
-        owner = np.concatenate([np.full(len(p.rows), i, dtype=np.int64) for i, p in answers])
+        received = self._received
+        pool = pool_of(
+            self, [(i, received[name]) for i, name in enumerate(self.names) if name in received]
+        )
         setting = self.setting
-        scaled = (
-            values
-            if setting.bounds is None
-            else to_unit_box(values, setting.columns, setting.bounds)[0]
+        return self._selection(
+            pool, greedy_order(pool, setting.target, self.kernel.gamma, setting.size)
         )
-        gamma = self.kernel.gamma
-        attraction = _core.kernel_means(scaled, setting.target, gamma)
-        size = min(setting.size, len(values))
-        picks = _core.greedy(scaled, attraction, gamma, size)
-        order = picks.rows
-        labels = (
-            np.concatenate([points.labels for _, points in answers])[order]
-            if setting.labelled
-            else None
-        )
-        constant = _core.mean_kernel_self(setting.target, gamma)
-        return Selection(
-            owner=owner[order],
-            row=rows[order],
-            values=values[order],
-            scaled=scaled[order],
-            labels=labels,
-            mmd2=np.maximum(constant - picks.objective, 0.0),
-            pool=scaled,
-            pool_owner=owner,
-        )
+
+
+def settle_kernel(setting: Setting) -> tuple[RBF, float]:
+    """Return the kernel and the epsilon left: a private bandwidth is chosen, and charged, here."""
+    if isinstance(setting.kernel, RBF):
+        return setting.kernel, setting.epsilon
+    return setting.kernel.choose(setting.target, setting.epsilon, setting.ledger, setting.seed)
+
+
+def frequency_seed(setting: Setting) -> int:
+    """Return the public seed of the frequencies: from the run's name, so a resumed run has the same."""
+    if setting.seed is not None:
+        return setting.seed
+    return int.from_bytes(hashlib.sha256(setting.ledger.run.encode()).digest()[:8], "little")

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 from dpsumm.errors import InvalidParameterError
 from dpsumm.kernel import RBF, median_squared_distance
-from dpsumm.protocol.curator import Curator, Setting
+from dpsumm.protocol.curator import CollectingCurator, Curator, Setting
 from dpsumm.protocol.messages import DrawRequest, Request
 
 _ARGUMENT = "Owners receive public numbers only; nothing that is sent depends on anybody's records."
@@ -100,7 +100,7 @@ def even_shares(total: int, setting: Setting) -> dict[str, int]:
     return shares
 
 
-class DrawCurator(Curator):
+class DrawCurator(CollectingCurator):
     """Asks each owner for a public number of random points."""
 
     def __init__(self, setting: Setting, shares: dict[str, int]) -> None:

@@ -20,12 +20,13 @@ class FeatureMap:
     n_columns: int
     n_features: int
     seed: int
+    kind: str = "paired"
     orthogonal: bool = True
 
     def build(self) -> _core.RandomFeatures:
-        """Return the map (paired features)."""
+        """Return the map."""
         return _core.RandomFeatures(
-            "paired", self.orthogonal, self.gamma, self.n_columns, self.n_features, self.seed
+            self.kind, self.orthogonal, self.gamma, self.n_columns, self.n_features, self.seed
         )
 
 
@@ -35,7 +36,7 @@ class OfferRequest:
 
     Attributes
     ----------
-    feature_map, release
+    feature_map, target
         Where the target lies, noisily. The only part that depends on private data.
     mass
         Mass one offer carries, weight / size.
@@ -44,7 +45,7 @@ class OfferRequest:
     """
 
     feature_map: FeatureMap
-    release: Release
+    target: Release
     mass: float
     at_least: int
     at_most: int
@@ -57,7 +58,50 @@ class DrawRequest:
     count: int
 
 
-Request = OfferRequest | DrawRequest
+@dataclass(frozen=True)
+class BidRequest:
+    """Curator to every owner, each round of the Auction: bid your best unsent points.
+
+    An owner's score of a point x is the exact integer
+    ``target_factor * (h(x) . target) - summary_factor * (h(x) . summary)`` over grid features.
+
+    Attributes
+    ----------
+    feature_map
+        The same in every round.
+    target, summary : (d,) int64
+        Released sums (see `Release.steps`); `summary` is zero while the summary is empty.
+    count
+        Bids wanted, the batch size.
+    """
+
+    feature_map: FeatureMap
+    target: NDArray[np.int64]
+    summary: NDArray[np.int64]
+    target_factor: int
+    summary_factor: int
+    count: int
+
+
+@dataclass(frozen=True)
+class Bids:
+    """Owner to curator: scores and rows of its best unsent points, best first; fewer when it has."""
+
+    scores: tuple[int, ...]
+    rows: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class SendRequest:
+    """Curator to one owner: which of its bids to send, one flag a bid. Depends on other owners' data.
+
+    Its law is the request rule's (:mod:`dpsumm.protocol.requests`).
+    """
+
+    wanted: tuple[bool, ...]
+
+
+Request = OfferRequest | DrawRequest | BidRequest | SendRequest
 
 
 @dataclass(frozen=True)
@@ -92,3 +136,6 @@ class Points:
             self.labels is not None and self.labels.shape != (count,)
         ):
             raise ProtocolError("labels must be sent by all owners or by none, one a point")
+
+
+Answer = Points | Bids

@@ -17,15 +17,21 @@ Tested by
 
 from __future__ import annotations
 
-import hashlib
 import math
 from dataclasses import dataclass, field
 
 from dpsumm.errors import InvalidParameterError
 from dpsumm.kernel import RBF
-from dpsumm.protocol.curator import Curator, Setting
+from dpsumm.protocol.curator import (
+    CollectingCurator,
+    Curator,
+    Setting,
+    frequency_seed,
+    settle_kernel,
+)
 from dpsumm.protocol.messages import FeatureMap, OfferRequest, Request
-from dpsumm.release import Gaussian
+from dpsumm.privacy.events import Protected
+from dpsumm.release import TARGET, Gaussian, Mechanism, release
 
 
 @dataclass(frozen=True)
@@ -52,7 +58,7 @@ class Offers:
     n_features: int = 512
     at_least: int | None = None
     at_most: int | None = None
-    release: Gaussian = field(default_factory=Gaussian)
+    release: Mechanism = field(default_factory=Gaussian)
 
     name = "Offers"
     owners_argument = (
@@ -84,55 +90,53 @@ class Offers:
         return OffersCurator(self, setting)
 
 
-class OffersCurator(Curator):
+class OffersCurator(CollectingCurator):
     """Broadcasts once, collects offers, selects."""
 
     def __init__(self, protocol: Offers, setting: Setting) -> None:
         super().__init__(setting)
         self._protocol = protocol
-        self._epsilon = setting.epsilon
-        self._kernel: RBF | None = None
+        self._settled: tuple[RBF, float] | None = None
         share = math.ceil(setting.size / len(self.names))
-        self._at_most = setting.size if protocol.at_most is None else protocol.at_most
-        self._at_least = (
-            min(share, self._at_most) if protocol.at_least is None else protocol.at_least
-        )
-        self._at_most = max(self._at_most, self._at_least)
+        at_most = setting.size if protocol.at_most is None else protocol.at_most
+        self._at_least = min(share, at_most) if protocol.at_least is None else protocol.at_least
+        self._at_most = max(at_most, self._at_least)
         if not isinstance(setting.kernel, RBF):
             setting.kernel.check(len(setting.target), setting.epsilon)
 
     @property
     def kernel(self) -> RBF:
-        """The kernel; its bandwidth is chosen, and charged, the first time it is asked for."""
-        if self._kernel is None:
-            setting = self.setting
-            if isinstance(setting.kernel, RBF):
-                self._kernel = setting.kernel
-            else:
-                self._kernel, self._epsilon = setting.kernel.choose(
-                    setting.target, setting.epsilon, setting.ledger, setting.seed
-                )
-        return self._kernel
+        """The kernel; a private bandwidth is charged the first time it is asked for."""
+        return self._settle()[0]
+
+    def _settle(self) -> tuple[RBF, float]:
+        if self._settled is None:
+            self._settled = settle_kernel(self.setting)
+        return self._settled
 
     def _requests(self) -> dict[str, Request]:
         setting = self.setting
+        kernel, epsilon = self._settle()
         feature_map = FeatureMap(
-            gamma=self.kernel.gamma,
+            gamma=kernel.gamma,
             n_columns=len(setting.columns),
             n_features=self._protocol.n_features,
-            seed=_frequency_seed(setting),
+            seed=frequency_seed(setting),
         )
-        release = self._protocol.release.release(
+        target = release(
+            self._protocol.release.calibrated(epsilon, setting.delta),
             feature_map.build(),
             setting.target,
-            epsilon=self._epsilon,
-            delta=setting.delta,
+            key="target",
+            message="target's noisy mean embedding",
+            protected=Protected.TARGET,
+            sensitivity=TARGET,
             ledger=setting.ledger,
             seed=setting.seed,
         )
         request = OfferRequest(
             feature_map=feature_map,
-            release=release,
+            target=target,
             mass=self._protocol.weight / setting.size,
             at_least=self._at_least,
             at_most=self._at_most,
@@ -142,10 +146,3 @@ class OffersCurator(Curator):
     def _bounds_of_answer(self, name: str) -> tuple[int, int]:
         available = self.setting.n_records[name]
         return min(self._at_least, available), min(self._at_most, available)
-
-
-def _frequency_seed(setting: Setting) -> int:
-    """The public seed of the frequencies: from the run's name, so that a resumed run has the same."""
-    if setting.seed is not None:
-        return setting.seed
-    return int.from_bytes(hashlib.sha256(setting.ledger.run.encode()).digest()[:8], "little")

@@ -7,7 +7,17 @@ from numpy.typing import NDArray
 
 from dpsumm import _core
 from dpsumm.errors import ProtocolError
-from dpsumm.protocol.messages import DrawRequest, OfferRequest, Points, Request
+from dpsumm.protocol.messages import (
+    Answer,
+    BidRequest,
+    Bids,
+    DrawRequest,
+    FeatureMap,
+    OfferRequest,
+    Points,
+    Request,
+    SendRequest,
+)
 from dpsumm.tables import Table
 
 
@@ -25,22 +35,28 @@ class Owner:
     def __init__(self, table: Table, seed: int | None = None) -> None:
         self.table = table
         self._rng = np.random.default_rng(seed)
+        self._bidder: tuple[FeatureMap, _core.Bidder] | None = None
+        self._bids: NDArray[np.int64] = np.empty(0, dtype=np.int64)
 
-    def answer(self, request: Request) -> Points:
-        """Return the points asked for. An answer is for the curator only, never for another owner.
+    def answer(self, request: Request) -> Answer:
+        """Return what is asked for. An answer is for the curator only, never for another owner.
 
         Raises
         ------
         ProtocolError
-            The request does not fit this owner's data.
+            The request does not fit this owner's data or the state of the run.
         """
         if isinstance(request, OfferRequest):
-            picked = self._offers(request)
-        elif isinstance(request, DrawRequest):
+            return self._points(self._offers(request))
+        if isinstance(request, DrawRequest):
             count = min(request.count, len(self.table))
-            picked = self._rng.choice(len(self.table), count, replace=False).astype(np.int64)
-        else:
-            raise ProtocolError(f"an owner cannot answer a {type(request).__name__}")
+            picked = self._rng.choice(len(self.table), count, replace=False)
+            return self._points(picked.astype(np.int64))
+        if isinstance(request, BidRequest):
+            return self._bid(request)
+        return self._send(request)
+
+    def _points(self, picked: NDArray[np.int64]) -> Points:
         picked = np.sort(picked)
         labels = self.table.labels
         return Points(
@@ -49,15 +65,18 @@ class Owner:
             None if labels is None else labels[picked],
         )
 
+    def _check_width(self, feature_map: FeatureMap) -> None:
+        if feature_map.n_columns != self.table.scaled.shape[1]:
+            raise ProtocolError(
+                f"the curator's features are for {feature_map.n_columns} columns, this owner's "
+                f"data have {self.table.scaled.shape[1]}"
+            )
+
     def _offers(self, request: OfferRequest) -> NDArray[np.int64]:
         """Mass-limited herding towards the released mean (DESIGN: protocol Offers, step 2)."""
-        if request.feature_map.n_columns != self.table.scaled.shape[1]:
-            raise ProtocolError(
-                f"the curator's features are for {request.feature_map.n_columns} columns, this "
-                f"owner's data have {self.table.scaled.shape[1]}"
-            )
+        self._check_width(request.feature_map)
         points = self.table.scaled
-        attraction = request.feature_map.build().scores(points, request.release.mean)
+        attraction = request.feature_map.build().scores(points, request.target.mean)
         return _core.herd(
             points,
             attraction,
@@ -66,3 +85,27 @@ class Owner:
             min(request.at_least, len(points)),
             min(request.at_most, len(points)),
         ).rows
+
+    def _bid(self, request: BidRequest) -> Bids:
+        """Bid the best unsent points (Algorithm 3, step 6, with the gain's signs corrected)."""
+        if self._bidder is None or self._bidder[0] != request.feature_map:
+            self._check_width(request.feature_map)
+            grid = request.feature_map.build().on_grid(self.table.scaled)
+            self._bidder = request.feature_map, _core.Bidder(grid)
+        bidder = self._bidder[1]
+        bidder.set_target(request.target)
+        bidder.set_summary(request.summary)
+        rows, scores = bidder.best(request.target_factor, request.summary_factor, request.count)
+        self._bids = np.array(rows, dtype=np.int64)
+        named = self.table.original_rows(self._bids)
+        return Bids(tuple(scores), tuple(int(row) for row in named))
+
+    def _send(self, request: SendRequest) -> Points:
+        """Send the bids that are wanted; they are never offered again (Algorithm 3, step 16)."""
+        if self._bidder is None or len(self._bids) > len(request.wanted):
+            raise ProtocolError("points were requested that this owner did not bid")
+        wanted = self._bids[np.array(request.wanted[: len(self._bids)], dtype=bool)]
+        for row in wanted:
+            self._bidder[1].remove(int(row))
+        self._bids = self._bids[:0]
+        return self._points(wanted)

@@ -1,59 +1,56 @@
 //! Bids of an owner: its best available points under released directions, in exact integers.
 //!
-//! A bid on row x is `alpha * q(x).G_V - beta * q(x).G_S` with grid features `q` ([`crate::grid`]), the
-//! released target sum `G_V` and summary sum `G_S`. For the marginal gain of a summary of t points
-//! towards a target of m points, both released on the same grid, `alpha = t + 1` would divide what
-//! `beta = m` multiplies: clearing the denominators of `g_V - t/(t+1) g_S` with `g_V = G_V/m` and
-//! `g_S = G_S/t` gives `(t+1) G_V - m G_S` up to the positive factor `1/(m (t+1))`.
+//! A bid on row x is `alpha * q(x).G_V - beta * q(x).G_S`, with its features `q(x)` on a grid
+//! ([`crate::grid`]) and the released sums `G_V` of the target's m records and `G_S` of the t
+//! points in the summary. The marginal gain is, up to a positive factor,
+//! `h(x).g_V - t/(t+1) h(x).g_S` with `g_V` and `g_S` the means; for sums on one grid, clearing the
+//! denominators gives `alpha = t + 1` and `beta = m`. Sums on different grids need each factor
+//! multiplied by the other grid's levels.
 //!
-//! Scores under `G_V` and `G_S` are kept apart, so a new t costs no pass over the data, and a release
-//! that changed in few coordinates reads only those columns.
+//! Scores under `G_V` and `G_S` are kept apart, so a new t costs no pass over the data, and a
+//! release that changed in few coordinates reads only those columns.
 //!
-//! Privacy: bids are functions of one owner's data and of releases. They may go to the curator and to
-//! nobody else. Ties go to the smaller row: one total order, no coins.
+//! Privacy: bids are functions of one owner's data and of releases. They may go to the curator and
+//! to nobody else. Ties go to the smaller row: one total order, no coins.
 
 mod dot;
+mod top;
 
-use std::cmp::Ordering;
+use std::collections::HashSet;
 
 use rayon::prelude::*;
 
 use crate::error::{Error, Result};
 use dot::{Digits, check_direction};
+use top::{Ranked, top};
 
 /// Rows of one unit of parallel work on cached scores: 32 KiB of them.
 const ROWS: usize = 4096;
 /// Cost of one changed column, in columns of the dense pass (bench `bid`).
 const SPARSE_COST: usize = 4;
 
-/// A row and its exact score. The greater bid has the greater score or, at a tie, the smaller row.
+/// A row and its exact score.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bid {
-    /// Row of the point in the owner's data.
+    /// Row of the point among those given, from 0.
     pub row: usize,
     /// Exact integer score; its unit is the product of the grids' and of `alpha`.
     pub score: i128,
 }
 
-impl Ord for Bid {
-    fn cmp(&self, other: &Self) -> Ordering {
-        self.score.cmp(&other.score).then_with(|| other.row.cmp(&self.row))
-    }
-}
-
-impl PartialOrd for Bid {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-/// Return the `s` best available rows under one direction, best first (fewer if fewer are available).
+/// Return the `s` best available rows under one direction, best first (fewer if fewer are
+/// available).
 ///
 /// `features`: (n, d) row-major grid features; `direction`: (d,); `available`: (n,).
 ///
-/// Errors: `s` is 0, shapes that do not fit, or a direction whose L1 norm reaches 2^48, above which a
-/// score could overflow.
-pub fn best_bids(features: &[i16], direction: &[i64], available: &[bool], s: usize) -> Result<Vec<Bid>> {
+/// Errors: `s` is 0, shapes that do not fit, or a direction whose L1 norm reaches 2^48, above which
+/// a score could overflow.
+pub fn best_bids(
+    features: &[i16],
+    direction: &[i64],
+    available: &[bool],
+    s: usize,
+) -> Result<Vec<Bid>> {
     let n_features = direction.len();
     check_direction("direction", direction, n_features)?;
     check_shape(features, n_features)?;
@@ -62,14 +59,20 @@ pub fn best_bids(features: &[i16], direction: &[i64], available: &[bool], s: usi
     }
     let mut scores = vec![0; available.len()];
     Digits::new(direction).scores_into(features, n_features, &mut scores);
-    top(available, s, |row| i128::from(scores[row]))
+    top(available, s, |row| Ranked::new(i128::from(scores[row]), row as i64, row))
 }
 
-/// Return the score of one feature row, the same integer as in the bid: the curator checks a received
-/// point with it.
+/// Return the score of one feature row, the same integer as in the bid: the curator checks a
+/// received point with it.
 ///
 /// `row`, `target`, `summary`: (d,). Errors as [`Bidder::set_target`].
-pub fn score_of(row: &[i16], target: &[i64], summary: &[i64], alpha: i64, beta: i64) -> Result<i128> {
+pub fn score_of(
+    row: &[i16],
+    target: &[i64],
+    summary: &[i64],
+    alpha: i64,
+    beta: i64,
+) -> Result<i128> {
     check_direction("target", target, row.len())?;
     check_direction("summary", summary, row.len())?;
     let dot = |g: &[i64]| row.iter().zip(g).map(|(&q, &g)| i64::from(q) * g).sum();
@@ -80,11 +83,20 @@ pub fn score_of(row: &[i16], target: &[i64], summary: &[i64], alpha: i64, beta: 
 pub struct Bidder {
     n_features: usize,
     rows: Vec<i16>,
-    /// Column-major copy, made when a direction first changes in few coordinates.
-    columns: Option<Vec<i16>>,
+    columns: Columns,
+    /// What breaks ties, the smaller first: at an owner the row itself.
+    ids: Vec<i64>,
     available: Vec<bool>,
     target: Scored,
     summary: Scored,
+}
+
+/// The column-major copy costs several dense passes and as much memory as the rows. So the first
+/// sparse change is a dense pass that only asks for it, and the second makes it.
+enum Columns {
+    Unasked,
+    Asked,
+    Made(Vec<i16>),
 }
 
 /// A direction and the exact score of every row under it.
@@ -94,15 +106,51 @@ struct Scored {
 }
 
 impl Bidder {
-    /// Keep `features` (n, d), row-major; n may be 0. Both directions start at zero, all rows available.
+    /// Keep `features` (n, d), row-major; n may be 0. Both directions start at zero, all rows
+    /// available.
     ///
     /// Errors: `n_features` is 0 or does not divide the length.
     pub fn new(features: Vec<i16>, n_features: usize) -> Result<Self> {
         check_shape(&features, n_features)?;
         let n = features.len() / n_features;
         let zero = || Scored { direction: vec![0; n_features], scores: vec![0; n] };
-        let (target, summary) = (zero(), zero());
-        Ok(Self { n_features, rows: features, columns: None, available: vec![true; n], target, summary })
+        Ok(Self {
+            n_features,
+            rows: features,
+            columns: Columns::Unasked,
+            ids: (0..n as i64).collect(),
+            available: vec![true; n],
+            target: zero(),
+            summary: zero(),
+        })
+    }
+
+    /// Add rows of `features`, (k, d) row-major, at the end, available; their scores are known at
+    /// once. `ids`, (k,), break ties, the smaller first: for points that arrive out of order, as at
+    /// the curator, their rows in the owner's data. (Rows given to [`Bidder::new`] have the ids 0,
+    /// 1, ..)
+    ///
+    /// Errors: shapes that do not fit, or an id that is there already.
+    pub fn append(&mut self, features: &[i16], ids: &[i64]) -> Result<()> {
+        check_shape(features, self.n_features)?;
+        if ids.len() != features.len() / self.n_features {
+            return Err(Error::invalid("ids", "needs one id for each row of features"));
+        }
+        let mut known: HashSet<i64> = self.ids.iter().copied().collect();
+        if !ids.iter().all(|&id| known.insert(id)) {
+            return Err(Error::invalid("ids", "must differ from each other and from those before"));
+        }
+        self.rows.extend_from_slice(features);
+        self.ids.extend_from_slice(ids);
+        self.available.resize(self.ids.len(), true);
+        self.columns = Columns::Unasked;
+        for scored in [&mut self.target, &mut self.summary] {
+            let first = scored.scores.len();
+            scored.scores.resize(self.ids.len(), 0);
+            let digits = Digits::new(&scored.direction);
+            digits.scores_into(features, self.n_features, &mut scored.scores[first..]);
+        }
+        Ok(())
     }
 
     /// Number of rows, available or not.
@@ -140,11 +188,14 @@ impl Bidder {
         Ok(())
     }
 
-    /// Return the `s` best available rows by `alpha * q.G_V - beta * q.G_S`, best first; fewer if fewer
-    /// are available, none if all are gone. Errors: `s` is 0.
+    /// Return the `s` best available rows by `alpha * q.G_V - beta * q.G_S`, best first; fewer if
+    /// fewer are available, none if all are gone. Errors: `s` is 0.
     pub fn best(&self, alpha: i64, beta: i64, s: usize) -> Result<Vec<Bid>> {
         let (target, summary) = (&self.target.scores, &self.summary.scores);
-        top(&self.available, s, |row| combine(alpha, target[row], beta, summary[row]))
+        top(&self.available, s, |row| {
+            let score = combine(alpha, target[row], beta, summary[row]);
+            Ranked::new(score, self.ids[row], row)
+        })
     }
 }
 
@@ -156,26 +207,35 @@ fn combine(alpha: i64, target: i64, beta: i64, summary: i64) -> i128 {
 
 fn check_shape(features: &[i16], n_features: usize) -> Result<()> {
     if n_features == 0 || !features.len().is_multiple_of(n_features) {
-        return Err(Error::invalid("n_features", "must be at least 1 and divide the length of features"));
+        return Err(Error::invalid(
+            "n_features",
+            "must be at least 1 and divide the length of features",
+        ));
     }
     Ok(())
 }
 
 /// Bring the scores to `direction`, by the changed columns if they are few, else by one dense pass.
-fn rescore(rows: &[i16], columns: &mut Option<Vec<i16>>, scored: &mut Scored, direction: &[i64]) {
+fn rescore(rows: &[i16], columns: &mut Columns, scored: &mut Scored, direction: &[i64]) {
     let d = direction.len();
     let old = std::mem::replace(&mut scored.direction, direction.to_vec());
     let step = |(j, (new, old)): (usize, (&i64, &i64))| (new != old).then_some((j, new - old));
-    let changes: Vec<(usize, i64)> = direction.iter().zip(&old).enumerate().filter_map(step).collect();
-    if SPARSE_COST * changes.len() >= d {
-        Digits::new(direction).scores_into(rows, d, &mut scored.scores);
-    } else if !changes.is_empty() {
-        let columns = columns.get_or_insert_with(|| transpose(rows, d));
-        add_columns(columns, &changes, &mut scored.scores);
+    let changes: Vec<_> = direction.iter().zip(&old).enumerate().filter_map(step).collect();
+    let sparse = SPARSE_COST * changes.len() < d;
+    match columns {
+        _ if changes.is_empty() => return,
+        Columns::Unasked if sparse => *columns = Columns::Asked,
+        Columns::Asked if sparse => *columns = Columns::Made(transpose(rows, d)),
+        _ => {}
+    }
+    match columns {
+        Columns::Made(columns) if sparse => add_columns(columns, &changes, &mut scored.scores),
+        _ => Digits::new(direction).scores_into(rows, d, &mut scored.scores),
     }
 }
 
-/// Add `change * column` to the scores. Wrapping, as a partial sum may leave 64 bits; the result cannot.
+/// Add `change * column` to the scores. Wrapping, as a partial sum may leave 64 bits; the result
+/// cannot.
 fn add_columns(columns: &[i16], changes: &[(usize, i64)], scores: &mut [i64]) {
     let n = scores.len();
     scores.par_chunks_mut(ROWS).enumerate().for_each(|(block, scores)| {
@@ -200,54 +260,6 @@ fn transpose(rows: &[i16], d: usize) -> Vec<i16> {
         });
     }
     columns
-}
-
-/// Return the `s` greatest bids among available rows, greatest first. The order is total, so how the
-/// work is split changes nothing.
-fn top(available: &[bool], s: usize, score: impl Fn(usize) -> i128 + Sync) -> Result<Vec<Bid>> {
-    if s == 0 {
-        return Err(Error::invalid("s", "ask for at least 1 bid"));
-    }
-    let s = s.min(available.len());
-    let blocks = available.par_chunks(ROWS).enumerate().map(|(block, flags)| {
-        let mut best = Top { s, held: Vec::new(), floor: None };
-        for (i, _) in flags.iter().enumerate().filter(|&(_, &free)| free) {
-            let row = block * ROWS + i;
-            best.push(Bid { row, score: score(row) });
-        }
-        best
-    });
-    let merge = |mut a: Top, b: Top| {
-        b.held.into_iter().for_each(|bid| a.push(bid));
-        a
-    };
-    let mut best = blocks.reduce(|| Top { s, held: Vec::new(), floor: None }, merge);
-    best.held.sort_unstable_by(|a, b| b.cmp(a));
-    best.held.truncate(s);
-    Ok(best.held)
-}
-
-/// The `s` greatest bids seen, and some that may not stay.
-struct Top {
-    s: usize,
-    held: Vec<Bid>,
-    /// A bid that `s` others match or beat.
-    floor: Option<Bid>,
-}
-
-impl Top {
-    fn push(&mut self, bid: Bid) {
-        if self.floor.is_some_and(|floor| bid < floor) {
-            return;
-        }
-        self.held.push(bid);
-        // Twice what is needed before cutting, so a bid costs O(1) on average.
-        if self.held.len() >= 2 * self.s {
-            self.held.select_nth_unstable_by(self.s - 1, |a, b| b.cmp(a));
-            self.held.truncate(self.s);
-            self.floor = self.held.last().copied();
-        }
-    }
 }
 
 #[cfg(test)]

@@ -1,10 +1,14 @@
 //! Algorithms of dpsumm, and every number that its privacy rests on. No Python here.
 
+pub mod bid;
 pub mod error;
 pub mod features;
+pub mod grid;
+pub mod mwem;
 pub mod noise;
 pub mod points;
 mod product;
+pub mod quantize;
 pub mod rng;
 
 pub use error::{Error, Result};

@@ -1,23 +1,24 @@
 //! MWEM over product distributions on the grid `S^d`: private means of bounded coordinates.
 //!
-//! Hardt, Ligett & McSherry 2012 with the d coordinate sums as queries, as in Sarpatwar et al. 2019,
-//! Algorithm 2. The distribution over `S^d` stays a product and each marginal an exponential tilt
-//! `P_i(s) ~ exp(theta_i s)`, since the update `P(s) <- P(s) exp(s_i (measured - w_i) / (2 q))` adds
-//! to one `theta_i`. So the state is d numbers, one iteration changes one score, and it costs
-//! O(log d): nothing is ever of size `|S|^d`, nor `|S|`.
+//! Hardt, Ligett & McSherry 2012 with the d coordinate sums as queries, as in Sarpatwar et al.
+//! 2019, Algorithm 2. The distribution over `S^d` stays a product and each marginal an exponential
+//! tilt `P_i(s) ~ exp(theta_i s)`, since the update
+//! `P(s) <- P(s) exp(s_i (measured - w_i) / (2 q))` adds to one `theta_i`. So the state is d
+//! numbers, one iteration changes one score, and it costs O(log d): nothing is ever of size
+//! `|S|^d`, nor `|S|`.
 //!
-//! **Claim.** With `D` the change of one sum, in real units, between neighbouring data (2 when one of
-//! the q records is replaced): every iteration is one selection, `2 D epsilon_select`-DP with bounded
-//! range, and one measurement, `D epsilon_measure`-DP. All that [`MwemRelease`] and the state hold is
-//! post-processing of these.
-//! **Assumes.** The caller charges every iteration of every run and gives a `count` that is public. Sums
-//! come from [`crate::quantize`], where coordinate values lie in `[-1, 1]`. Randomness from the
-//! operating system.
-//! **Argument.** `w_i` is a function of `theta` and the public `count`, and `theta` of noisy measurements
-//! and chosen coordinates alone, in this and earlier runs. So given the transcript so far, a score
-//! `|sum_i - w_i|` moves by at most `D` between neighbours: the exponential mechanism without the
-//! factor 1/2 costs `2 D epsilon_select`; the discrete Laplace law of scale `1 / epsilon_measure` costs
-//! `D epsilon_measure` (the unused coordinates of the sum are not touched).
+//! **Claim.** With `D` the change of one sum, in real units, between neighbouring data (2 when one
+//! of the q records is replaced): every iteration is one selection, `2 D epsilon_select`-DP with
+//! bounded range, and one measurement, `D epsilon_measure`-DP. All that [`MwemRelease`] and the
+//! state hold is post-processing of these.
+//! **Assumes.** The caller charges every iteration of every run and gives a `count` that is public.
+//! Sums come from [`crate::quantize`], where coordinate values lie in `[-1, 1]`. Randomness from
+//! the operating system.
+//! **Argument.** `w_i` is a function of `theta` and the public `count`, and `theta` of noisy
+//! measurements and chosen coordinates alone, in this and earlier runs. So given the transcript so
+//! far, a score `|sum_i - w_i|` moves by at most `D` between neighbours: the exponential mechanism
+//! without the factor 1/2 costs `2 D epsilon_select`; discrete Laplace noise of scale
+//! `1 / epsilon_measure` costs `D epsilon_measure` (the other coordinates' sums are not touched).
 //! **Numerics.** Sums, `w_i`, scores and noise are integers in units of `1 / steps`, selections and
 //! noise are exact, and both epsilons are rounded down. Floating point enters `theta` and the means
 //! only, which are computed from the transcript.
@@ -76,7 +77,8 @@ impl Mwem {
         Self::from_theta(vec![0.0; n_coordinates], steps)
     }
 
-    /// Continue from the tilts of an earlier state, (d,). Errors: none, one not finite, or `steps` 0.
+    /// Continue from the tilts of an earlier state, (d,). Errors: none, one not finite, or `steps`
+    /// 0.
     pub fn from_theta(theta: Vec<f64>, steps: u32) -> Result<Self> {
         if theta.is_empty() {
             return Err(Error::invalid("n_coordinates", "must be at least 1"));
@@ -99,8 +101,8 @@ impl Mwem {
     ///
     /// `count` is the number q of records behind the sums: a public number.
     ///
-    /// Errors: shape, `count` 0 or `count * steps` above 2^53, parameters out of range, or sums that no
-    /// data of about `count` records has. The state is unchanged after an error.
+    /// Errors: shape, `count` 0 or `count * steps` above 2^53, parameters out of range, or sums
+    /// that no data of about `count` records has. The state is unchanged after an error.
     pub fn run(
         &mut self,
         sums: &[i64],
@@ -113,7 +115,8 @@ impl Mwem {
         // One step towards more noise covers the rounding of the division.
         let noise = DiscreteLaplace::new((steps / params.epsilon_measure).next_up())?;
         let mut fit = Fit::new(self, count);
-        let scores: Vec<i64> = sums.iter().zip(&fit.expected).map(|(sum, w)| (sum - w).abs()).collect();
+        let scores: Vec<i64> =
+            sums.iter().zip(&fit.expected).map(|(sum, w)| (sum - w).abs()).collect();
         let mut tree = ExponentialTree::new(&scores, (params.epsilon_select / steps).next_down())?;
 
         let mut transcript = Vec::with_capacity(params.iterations);
@@ -134,8 +137,12 @@ impl Mwem {
             let reason = format!("needs {} values, one for each coordinate", self.theta.len());
             return Err(Error::invalid("sums", reason));
         }
-        if count == 0 || count.checked_mul(u64::from(self.steps)).is_none_or(|size| size > MAX_SUM) {
-            return Err(Error::invalid("count", "must be at least 1, and count * steps at most 2^53"));
+        if count == 0 || count.checked_mul(u64::from(self.steps)).is_none_or(|size| size > MAX_SUM)
+        {
+            return Err(Error::invalid(
+                "count",
+                "must be at least 1, and count * steps at most 2^53",
+            ));
         }
         // Public nominal counts may differ from the true one, but not by this much.
         if sums.iter().any(|sum| sum.unsigned_abs() > MAX_SUM) {
@@ -155,7 +162,8 @@ impl Mwem {
     }
 }
 
-/// The public side of a run: tilts, their means, and the average of the means. It never sees the sums.
+/// The public side of a run: tilts, their means, and the average of the means. It never sees the
+/// sums.
 struct Fit<'a> {
     steps: u32,
     count: f64,
@@ -175,7 +183,8 @@ struct Fit<'a> {
 impl<'a> Fit<'a> {
     fn new(state: &'a mut Mwem, count: u64) -> Self {
         let d = state.theta.len();
-        let means: Vec<f64> = state.theta.iter().map(|&theta| tilt::mean(theta, state.steps)).collect();
+        let means: Vec<f64> =
+            state.theta.iter().map(|&theta| tilt::mean(theta, state.steps)).collect();
         let mut fit = Self {
             steps: state.steps,
             count: count as f64,

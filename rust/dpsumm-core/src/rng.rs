@@ -73,7 +73,8 @@ impl Source {
         }
     }
 
-    /// Return streams under one fresh key taken from this source, one for each block of parallel work.
+    /// Return streams under one fresh key taken from this source, one for each block of parallel
+    /// work.
     pub fn streams(&mut self) -> Streams {
         let mut key = [0u8; 32];
         self.rng.fill_bytes(&mut key);
@@ -88,8 +89,8 @@ pub struct Streams {
 }
 
 impl Streams {
-    /// Return the source of block `block`: the same one however often and from whatever thread it is
-    /// asked for, so a block must be drawn once.
+    /// Return the source of block `block`: the same one however often and from whatever thread it
+    /// is asked for, so a block must be drawn once.
     pub fn source(&self, block: u64) -> Source {
         let mut rng = ChaCha20Rng::from_seed(self.root.get_seed());
         rng.set_stream(block);

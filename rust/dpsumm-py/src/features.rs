@@ -2,12 +2,15 @@
 
 use dpsumm_core::features::{FeatureKind, RandomFeatures};
 use dpsumm_core::grid::{Grid, features_on_grid, sum_on_grid};
+use dpsumm_core::quantize::Quantizer;
+use dpsumm_core::rng::Source;
 use dpsumm_core::{kernel, mmd};
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, ToPyArray};
 use pyo3::prelude::*;
 
 use crate::arrays::{AnyPoints, rows, vector, with_points, with_two};
 use crate::errors::{CoreError, InvalidParameterError};
+use crate::noise::QUANTIZE;
 use crate::run::detached;
 
 #[pyclass(frozen, name = "RandomFeatures", module = "dpsumm._core")]
@@ -75,6 +78,15 @@ impl PyRandomFeatures {
         self.0.n_features()
     }
 
+    /// Largest L2 norm of a feature row: what sensitivities are multiples of.
+    #[getter]
+    fn max_norm(&self) -> f64 {
+        match self.0.kind() {
+            FeatureKind::Paired => 1.0,
+            FeatureKind::Phase => std::f64::consts::SQRT_2,
+        }
+    }
+
     fn transform<'py>(&self, py: Python<'py>, points: AnyPoints<'py>) -> PyResult<Bound<'py, PyAny>> {
         let width = self.0.n_features();
         with_points!(points, "points", |points| {
@@ -103,9 +115,28 @@ impl PyRandomFeatures {
         points: AnyPoints<'py>,
         levels: u32,
     ) -> PyResult<Bound<'py, PyArray1<i64>>> {
-        let grid = Grid::for_kind(levels, self.0.kind()).map_err(CoreError)?;
+        let grid = Grid::for_features(self.0.kind(), levels).map_err(CoreError)?;
         with_points!(points, "points", |points| {
-            let out = detached(py, || Ok(sum_on_grid(&self.0, &points, grid)?))?;
+            let out = detached(py, || Ok(sum_on_grid(&self.0, &points, &grid)?))?;
+            Ok(out.to_pyarray(py))
+        })
+    }
+
+    /// Random rounding to the grid of `steps` steps, summed.
+    #[pyo3(signature = (points, steps, seed=None))]
+    fn quantized_sum<'py>(
+        &self,
+        py: Python<'py>,
+        points: AnyPoints<'py>,
+        steps: u32,
+        seed: Option<u64>,
+    ) -> PyResult<Bound<'py, PyArray1<i64>>> {
+        let quantizer = Quantizer::new(steps).map_err(CoreError)?;
+        with_points!(points, "points", |points| {
+            let out = detached(py, || {
+                let mut source = Source::from_option(seed, QUANTIZE)?;
+                Ok(quantizer.sum_features(&self.0, &points, &mut source)?)
+            })?;
             Ok(out.to_pyarray(py))
         })
     }
@@ -114,12 +145,11 @@ impl PyRandomFeatures {
         &self,
         py: Python<'py>,
         points: AnyPoints<'py>,
-        levels: u32,
     ) -> PyResult<Bound<'py, PyArray2<i16>>> {
-        let grid = Grid::for_kind(levels, self.0.kind()).map_err(CoreError)?;
         let width = self.0.n_features();
+        let grid = Grid::for_bids(self.0.kind(), width).map_err(CoreError)?;
         with_points!(points, "points", |points| {
-            let out = detached(py, || Ok(features_on_grid(&self.0, &points, grid)?))?;
+            let out = detached(py, || Ok(features_on_grid(&self.0, &points, &grid)?))?;
             PyArray1::from_vec(py, out).reshape([points.len(), width])
         })
     }

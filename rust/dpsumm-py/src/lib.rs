@@ -13,10 +13,10 @@ mod selection;
 
 #[pymodule]
 mod _core {
-    use super::*;
+    use pyo3::prelude::*;
 
     #[pymodule_export]
-    use super::auction::{PyBidder, PyMwem, quantize};
+    use super::auction::{PyBidder, PyMwem};
     #[pymodule_export]
     use super::features::{PyRandomFeatures, kernel_means, mean_kernel_self, mmd2};
     #[pymodule_export]
@@ -24,7 +24,7 @@ mod _core {
     #[pymodule_export]
     use super::run::set_threads;
     #[pymodule_export]
-    use super::selection::{PyPicks, greedy, herd};
+    use super::selection::{PyPicks, greedy, herd, objective};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

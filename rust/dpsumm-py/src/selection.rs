@@ -56,3 +56,17 @@ pub fn herd<'py>(
         .map(PyPicks)
     })
 }
+
+#[pyfunction]
+pub fn objective<'py>(
+    py: Python<'py>,
+    points: AnyPoints<'py>,
+    attraction: PyReadonlyArray1<'py, f64>,
+    gamma: f64,
+) -> PyResult<Bound<'py, PyArray1<f64>>> {
+    let attraction = vector(&attraction);
+    with_points!(points, "points", |points| {
+        let out = detached(py, || Ok(selection::objective(&points, &attraction, gamma)?))?;
+        Ok(out.to_pyarray(py))
+    })
+}

@@ -61,7 +61,8 @@ fn sparse_and_dense_changes_give_the_same_bids() -> Result<()> {
         }
         bidder.set_summary(&summary)?;
         let (alpha, beta) = (round + 1, 1000);
-        let whole: Vec<i128> = target.iter().zip(&summary).map(|(&v, &s)| combine(alpha, v, beta, s)).collect();
+        let whole: Vec<i128> =
+            target.iter().zip(&summary).map(|(&v, &s)| combine(alpha, v, beta, s)).collect();
         let bids = bidder.best(alpha, beta, 3)?;
         assert_eq!(bids, slow(&rows, &whole, &available, 3));
         let row = bids[0].row;
@@ -70,7 +71,7 @@ fn sparse_and_dense_changes_give_the_same_bids() -> Result<()> {
         available[row] = false;
         assert_eq!(bidder.n_available(), n - round as usize);
     }
-    assert!(bidder.columns.is_some(), "the sparse path never ran");
+    assert!(matches!(bidder.columns, Columns::Made(_)), "the sparse path never ran");
     Ok(())
 }
 
@@ -90,7 +91,48 @@ fn extreme_factors_and_scores_do_not_overflow() -> Result<()> {
     assert_eq!(best[1], Bid { row: 1, score: whole * i128::from(i16::MAX) });
     // The change of a column from one extreme to the other leaves 64 bits on the way.
     bidder.set_target(&put(-limit))?;
-    assert_eq!(bidder.best(1, 0, 1)?[0], Bid { row: 0, score: -i128::from(limit) * i128::from(i16::MIN) });
+    assert_eq!(
+        bidder.best(1, 0, 1)?[0],
+        Bid { row: 0, score: -i128::from(limit) * i128::from(i16::MIN) }
+    );
+    Ok(())
+}
+
+#[test]
+fn appended_rows_score_at_once_and_tie_by_id() -> Result<()> {
+    let mut source = Source::seeded(4, 0);
+    let (n, d) = (90, 20);
+    let rows = features(&mut source, n, d);
+    let (target, summary) = (direction(&mut source, d), direction(&mut source, d));
+    let mut whole = Bidder::new(rows.clone(), d)?;
+    let mut grown = Bidder::new(Vec::new(), d)?;
+    whole.set_target(&target)?;
+    whole.set_summary(&summary)?;
+    grown.set_target(&target)?;
+    for (i, part) in rows.chunks(30 * d).enumerate() {
+        let ids: Vec<i64> = (0..30).map(|k| 30 * i as i64 + k).collect();
+        grown.append(part, &ids)?;
+        grown.set_summary(&summary)?;
+        // Two sparse changes: the second one reads columns, which the next rows outdate.
+        for change in [1, 0] {
+            let mut near = summary.clone();
+            near[7] += change;
+            grown.set_summary(&near)?;
+        }
+    }
+    assert_eq!(grown.best(3, 5, n)?, whole.best(3, 5, n)?);
+
+    let mut late = Bidder::new(Vec::new(), 1)?;
+    late.append(&[4, 4, 1], &[50, 20, 60])?;
+    late.append(&[4, 4], &[-3, 30])?;
+    late.set_target(&[1])?;
+    let order: Vec<usize> = late.best(1, 1, 9)?.iter().map(|bid| bid.row).collect();
+    assert_eq!(order, [3, 1, 4, 0, 2], "never the order of arrival");
+
+    assert!(late.append(&[1], &[20]).is_err(), "id used before");
+    assert!(late.append(&[1, 1], &[70, 70]).is_err());
+    assert!(late.append(&[1, 1], &[71]).is_err());
+    assert_eq!(late.n_rows(), 5, "a refused append leaves no rows");
     Ok(())
 }
 

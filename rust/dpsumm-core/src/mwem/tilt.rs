@@ -11,8 +11,9 @@ const DEPTH: u32 = 9;
 
 /// Return the mean, in `[-1, 1]`, for a grid of `steps + 1` points (`eta = 2 / steps`).
 ///
-/// Odd and increasing in `theta`, exact to a few units in the last place, and the same bits on every
-/// machine: basic operations and the portable `expm1` of `libm` only. Infinite `theta` gives the end.
+/// Odd and increasing in `theta`, exact to a few units in the last place, and the same bits on
+/// every machine: basic operations and the portable `expm1` of `libm` only. Infinite `theta` gives
+/// the end.
 pub(super) fn mean(theta: f64, steps: u32) -> f64 {
     let b = 1.0 / f64::from(steps);
     let a = 1.0 + b;
@@ -26,7 +27,9 @@ fn langevin(z: f64) -> f64 {
     if z <= 1.0 {
         // Lambert's fraction z/(3 + z^2/(5 + z^2/(7 + ..))): positive terms only.
         let square = z * z;
-        let tail = (1..DEPTH).rev().fold(f64::from(2 * DEPTH + 1), |rest, k| f64::from(2 * k + 1) + square / rest);
+        let tail = (1..DEPTH)
+            .rev()
+            .fold(f64::from(2 * DEPTH + 1), |rest, k| f64::from(2 * k + 1) + square / rest);
         z / tail
     } else {
         // expm1 overflows to infinity for large z, where coth is 1.
@@ -43,7 +46,9 @@ mod tests {
         let value = |j: u32| (2.0 * f64::from(j) - f64::from(steps)) / f64::from(steps);
         let weight = |j: u32| (theta * value(j) - theta.abs()).exp();
         // Pairs of opposite values first, so that the sum of a nearly even law does not cancel.
-        let moment: f64 = (0..=steps).map(|j| value(j) * (theta * value(j)).exp_m1() * (-theta.abs()).exp()).sum();
+        let moment: f64 = (0..=steps)
+            .map(|j| value(j) * (theta * value(j)).exp_m1() * (-theta.abs()).exp())
+            .sum();
         moment / (0..=steps).map(weight).sum::<f64>()
     }
 

@@ -91,3 +91,79 @@ fn is_even_below(z: LazyUniform, source: &mut Source) -> bool {
         even = !even;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Result;
+    use crate::noise::law::{FALSE_ALARM, p_value_of_counts, test_source};
+
+    /// Return the p-value of 200,000 coins against a probability.
+    fn p_value(probability: f64, mut coin: impl FnMut() -> bool) -> f64 {
+        let n = 200_000u64;
+        let heads = (0..n).filter(|_| coin()).count() as u64;
+        p_value_of_counts(&[heads, n - heads], &[probability, 1.0 - probability])
+    }
+
+    #[test]
+    fn coins_have_their_probabilities() -> Result<()> {
+        let (seed, mut source) = test_source(2)?;
+        let mut check = |what: &str, probability: f64, coin: &dyn Fn(&mut Source) -> bool| {
+            let p = p_value(probability, || coin(&mut source));
+            assert!(p > FALSE_ALARM, "{what}: p = {p:e}, seed {seed}");
+        };
+        let huge = u64::MAX;
+        check("1/3", 1.0 / 3.0, &|s| ratio(1, 3, s));
+        check("large ratio", 0.25, &|s| ratio(huge / 4, huge, s));
+        for (a, b) in [(1u64, 1u64), (1, 2), (2, 3), (huge / 8, huge)] {
+            let x = a as f64 / b as f64;
+            check("exp(-a/b)", (-x).exp(), &|s| exp_minus_ratio(a, b, s));
+        }
+        for x in [0.1, 0.5, 0.97] {
+            let digit = (x * 2f64.powi(64)) as u64;
+            let real = || LazyUniform::from_digits(&[digit]);
+            check("exp(-x)", (-x).exp(), &|s| exp_minus(&mut real(), s));
+            check("exp(-x^2/2)", (-x * x / 2.0).exp(), &|s| exp_minus_half_square(&mut real(), s));
+        }
+        for f in [0.001, 0.3, 0.5, 0.9] {
+            let numerator = (f * 2f64.powi(52)) as u64;
+            check("2^-f", (-f).exp2(), &|s| half_to_the(numerator, 52, s));
+        }
+        for n in [1u8, 3, 5] {
+            check("2^-n", 0.5f64.powi(n.into()), &|s| all_heads(n.into(), s));
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn certain_coins_are_certain() {
+        let mut source = Source::seeded(0, 0);
+        for _ in 0..1000 {
+            assert!(exp_minus_ratio(0, 5, &mut source));
+            assert!(half_to_the(0, 52, &mut source));
+            assert!(all_heads(0, &mut source));
+            assert!(!all_heads(u128::MAX, &mut source));
+            assert!(!ratio(0, 1, &mut source) && ratio(1, 1, &mut source));
+        }
+    }
+
+    #[test]
+    fn a_real_that_was_looked_at_keeps_its_law() -> Result<()> {
+        // x given that coins of exp(-x) fell heads twice has density ~ exp(-2x) on (0, 1).
+        let (seed, mut source) = test_source(3)?;
+        let mut counts = [0u64; 10];
+        while counts.iter().sum::<u64>() < 200_000 {
+            let mut x = LazyUniform::draw(&mut source);
+            if exp_minus(&mut x, &mut source) && exp_minus(&mut x, &mut source) {
+                counts[x.floor_times(10, &mut source) as usize] += 1;
+            }
+        }
+        let mass = |a: f64, b: f64| ((-2.0 * a).exp() - (-2.0 * b).exp()) / (1.0 - f64::exp(-2.0));
+        let shares: Vec<f64> =
+            (0..10).map(|i| mass(f64::from(i) / 10.0, f64::from(i + 1) / 10.0)).collect();
+        let p = p_value_of_counts(&counts, &shares);
+        assert!(p > FALSE_ALARM, "p = {p:e}, seed {seed}");
+        assert!(p_value_of_counts(&counts, &[0.1; 10]) < FALSE_ALARM);
+        Ok(())
+    }
+}

@@ -36,7 +36,7 @@ pub struct ExponentialTree {
 const FRACTION_BITS: u32 = 52;
 /// `floor(log2(e) * 2^62)`.
 const LOG2_E: u128 = 6_653_256_548_922_161_245;
-const MAX_LEN: usize = 1 << 32;
+const MAX_LEN: usize = 1 << 28;
 /// The envelope of the base score is `2^BASE_LOG`; none may exceed `2^MAX_LOG`, so that `MAX_LEN` of
 /// them add up to less than `2^128`. The best score may rise by 24 doublings between rebasings.
 const BASE_LOG: i128 = 71;
@@ -45,10 +45,13 @@ const MAX_LOG: i128 = 95;
 impl ExponentialTree {
     /// A mechanism over these scores. `epsilon`: nats per unit of score.
     ///
-    /// Errors: `scores` is empty or longer than `2^32`; `epsilon` is NaN or outside `[2^-32, 2^10]`.
+    /// Errors: `scores` is empty or longer than `2^28`; `epsilon` is NaN or outside `[2^-32, 2^10]`.
     pub fn new(scores: &[i64], epsilon: f64) -> Result<Self> {
         if scores.is_empty() || scores.len() > MAX_LEN {
-            return Err(Error::invalid("scores", format!("{} of them; 1 to 2^32 allowed", scores.len())));
+            return Err(Error::invalid(
+                "scores",
+                format!("{} of them; 1 to 2^28 allowed", scores.len()),
+            ));
         }
         let step = doublings_down(epsilon)?;
         let leaves = scores.len().next_power_of_two();
@@ -134,9 +137,14 @@ impl ExponentialTree {
         (BASE_LOG - (drop >> FRACTION_BITS), fraction)
     }
 
-    /// Count exponents from the best score and fill the tree anew.
+    /// Count exponents from the best score.
     fn rebase(&mut self) {
-        self.base = self.scores.iter().copied().max().unwrap_or(0);
+        self.fill_from(self.scores.iter().copied().max().unwrap_or(0));
+    }
+
+    /// Count exponents from `base` and fill the tree anew.
+    fn fill_from(&mut self, base: i64) {
+        self.base = base;
         let leaves = self.nodes.len() / 2;
         for i in 0..self.scores.len() {
             self.nodes[leaves + i] = envelope(self.exponent(self.scores[i]).0);
@@ -163,4 +171,134 @@ fn doublings_down(epsilon: f64) -> Result<u64> {
     let power = (bits >> 52) as u32;
     // times LOG2_E * 2^-62 * 2^52: between 52 and 94 places to the right
     Ok(((mantissa * LOG2_E) >> (1085 - power)) as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::noise::law::{FALSE_ALARM, p_value_of_counts, test_source};
+
+    /// Return the p-value of draws against `exp(epsilon * score)`, computed in floating point.
+    fn p_value(tree: &ExponentialTree, scores: &[i64], epsilon: f64, source: &mut Source) -> f64 {
+        let mut counts = vec![0u64; scores.len()];
+        for _ in 0..200_000 {
+            counts[tree.select(source)] += 1;
+        }
+        let best = scores.iter().copied().max().unwrap_or(0);
+        let weights: Vec<f64> =
+            scores.iter().map(|&s| (epsilon * (s as f64 - best as f64)).exp()).collect();
+        let total: f64 = weights.iter().sum();
+        p_value_of_counts(&counts, &weights.iter().map(|w| w / total).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn follows_its_law_and_no_other_epsilon() -> Result<()> {
+        let (seed, mut source) = test_source(8)?;
+        for n in [2usize, 3, 8, 21] {
+            let scores: Vec<i64> = (0..n as i64).map(|i| (i * 37) % 50 - 20).collect();
+            let tree = ExponentialTree::new(&scores, 0.05)?;
+            for (factor, fits) in [(1.0, true), (0.9, false), (1.1, false)] {
+                let p = p_value(&tree, &scores, 0.05 * factor, &mut source);
+                assert_eq!(p > FALSE_ALARM, fits, "n {n} * {factor}: p = {p:e}, seed {seed}");
+            }
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn the_law_does_not_depend_on_the_base() -> Result<()> {
+        let (seed, mut source) = test_source(9)?;
+        let scores = [3, 0, -2, 4, 1];
+        // In doublings: from envelopes at their largest to all of them raised.
+        for base in [-18, 0, 60, 72, 77, 80] {
+            let mut tree = ExponentialTree::new(&scores, 1.0)?;
+            tree.fill_from((f64::from(base) * std::f64::consts::LN_2) as i64);
+            let p = p_value(&tree, &scores, 1.0, &mut source);
+            assert!(p > FALSE_ALARM, "base {base}: p = {p:e}, seed {seed}");
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn many_updates_leave_the_law_of_a_fresh_tree() -> Result<()> {
+        let (seed, mut source) = test_source(10)?;
+        for n in [1usize, 2, 13, 64] {
+            let mut scores = vec![0i64; n];
+            let mut tree = ExponentialTree::new(&scores, 0.01)?;
+            let mut rebased = 0;
+            for _ in 0..20_000 {
+                let i = source.below(n as u64) as usize;
+                // Mostly small moves, sometimes far beyond what one base can hold.
+                let spread = if source.below(50) == 0 { 40_000 } else { 300 };
+                scores[i] = source.below(spread) as i64 - spread as i64 / 2;
+                let base = tree.base;
+                tree.update(i, scores[i])?;
+                rebased += u32::from(tree.base != base);
+            }
+            assert!(rebased > 10, "{rebased} rebasings, n {n}, seed {seed}");
+            assert!(tree.nodes[1] >= 2 * n as u128);
+            // Same proposals as a fresh tree counted from the same base.
+            let mut fresh = ExponentialTree::new(&scores, 0.01)?;
+            fresh.fill_from(tree.base);
+            assert!(fresh.nodes == tree.nodes, "n {n}, seed {seed}");
+            // Bring the scores together, so that there is a law to see.
+            for (i, score) in scores.iter_mut().enumerate() {
+                *score %= 300;
+                tree.update(i, *score)?;
+            }
+            if n > 1 {
+                let p = p_value(&tree, &scores, 0.01, &mut source);
+                assert!(p > FALSE_ALARM, "n {n}: p = {p:e}, seed {seed}");
+            }
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn extreme_scores_neither_overflow_nor_hang() -> Result<()> {
+        let mut source = Source::seeded(0, 0);
+        for epsilon in [2f64.powi(-32), 1.0, 1024.0] {
+            let mut tree = ExponentialTree::new(&[i64::MIN, i64::MAX, 0], epsilon)?;
+            assert!((0..100).all(|_| tree.select(&mut source) == 1));
+            tree.update(0, i64::MAX)?;
+            tree.update(1, i64::MIN)?;
+            assert!((0..100).all(|_| tree.select(&mut source) == 0));
+            for i in 0..3 {
+                tree.update(i, i64::MIN)?;
+            }
+            let seen = (0..1000).fold([0; 3], |mut seen, _| {
+                seen[tree.select(&mut source)] += 1;
+                seen
+            });
+            assert!(seen.iter().all(|&n| n > 200), "{seen:?}");
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn the_epsilon_used_is_never_above_the_one_asked_for() -> Result<()> {
+        for epsilon in [2f64.powi(-32), 1e-6, 0.01, 0.1, 1.0, 3.7, 1024.0] {
+            // Integer arithmetic to 2^-63 relative, against ln 2 to 2^-53: allow the latter.
+            let used = doublings_down(epsilon)? as f64 * std::f64::consts::LN_2 / 2f64.powi(52);
+            assert!(used <= epsilon * (1.0 + 1e-15), "{used:e} > {epsilon:e}");
+            assert!(used >= epsilon * (1.0 - 2f64.powi(-20)), "{used:e} << {epsilon:e}");
+        }
+        // floor(2^52 log2 e) and floor(2^62 log2 e), computed with 60 decimal digits
+        assert_eq!(doublings_down(1.0)?, 6_497_320_848_556_798);
+        assert_eq!(doublings_down(1024.0)?, 6_653_256_548_922_161_245);
+        Ok(())
+    }
+
+    #[test]
+    fn refuses_what_it_cannot_hold() -> Result<()> {
+        assert!(ExponentialTree::new(&[], 1.0).is_err());
+        for epsilon in [0.0, -1.0, f64::NAN, f64::INFINITY, 1025.0, 1e-10] {
+            assert!(ExponentialTree::new(&[1], epsilon).is_err(), "{epsilon}");
+        }
+        let mut tree = ExponentialTree::new(&[5], 1.0)?;
+        assert!(tree.update(1, 0).is_err());
+        assert_eq!((tree.len(), tree.epsilon()), (1, 1.0));
+        assert_eq!(tree.select(&mut Source::seeded(0, 0)), 0);
+        Ok(())
+    }
 }

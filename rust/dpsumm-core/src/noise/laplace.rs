@@ -32,24 +32,88 @@ impl DiscreteLaplace {
 
     /// Draw one integer.
     pub fn sample(&self, source: &mut Source) -> i64 {
-        loop {
-            // u + units v is geometric with ratio exp(-1/units): u the remainder, v the quotient.
-            let u = source.below(self.units);
-            if !exp_minus_ratio(u, self.units, source) {
-                continue;
-            }
-            let mut v = 0u64;
-            while exp_minus_ratio(1, 1, source) {
-                v += 1;
-            }
-            // A block of 2^20 geometric steps is one step of the ratio exp(-1/scale).
-            let steps = u128::from(u) + u128::from(self.units) * u128::from(v);
-            let size = i64::try_from(steps >> FRACTION_BITS).unwrap_or(i64::MAX);
-            let negative = source.bits() >> 63 == 1;
-            if negative && size == 0 {
-                continue; // zero has one sign, else it would be drawn twice as often
-            }
-            return if negative { -size } else { size };
+        draw(self.units, FRACTION_BITS, source)
+    }
+}
+
+/// Draw one integer with scale `units / 2^bits`.
+#[inline]
+fn draw(units: u64, bits: u32, source: &mut Source) -> i64 {
+    loop {
+        // u + units v is geometric with ratio exp(-1/units): u the remainder, v the quotient.
+        let u = source.below(units);
+        if !exp_minus_ratio(u, units, source) {
+            continue;
         }
+        let mut v = 0u64;
+        while exp_minus_ratio(1, 1, source) {
+            v += 1;
+        }
+        // A block of 2^bits geometric steps is one step of the ratio exp(-1/scale).
+        let steps = u128::from(u) + u128::from(units) * u128::from(v);
+        let size = i64::try_from(steps >> bits).unwrap_or(i64::MAX);
+        let negative = source.bits() >> 63 == 1;
+        if negative && size == 0 {
+            continue; // zero has one sign, else it would be drawn twice as often
+        }
+        return if negative { -size } else { size };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::noise::law::{FALSE_ALARM, laplace_tail, p_value, test_source};
+
+    const DRAWS: u32 = 400_000;
+
+    #[test]
+    fn follows_its_law_and_no_other_scale() -> Result<()> {
+        let (seed, mut source) = test_source(4)?;
+        for scale in [0.25, 0.5, 3.0, 100.0, 7.8e6, 1e12] {
+            let law = DiscreteLaplace::new(scale)?;
+            for (factor, fits) in [(1.0, true), (0.9, false), (1.1, false)] {
+                let tail = |k| laplace_tail(law.scale() * factor, k);
+                let p = p_value(DRAWS, tail, || law.sample(&mut source));
+                assert_eq!(p > FALSE_ALARM, fits, "{scale} * {factor}: p = {p:e}, seed {seed}");
+            }
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn coarse_units_follow_the_law() -> Result<()> {
+        // With two units to an integer, a rounding off by one unit is no longer too small to see.
+        let (seed, mut source) = test_source(11)?;
+        for units in [1, 3, 20] {
+            let tail = |k| laplace_tail(units as f64 / 2.0, k);
+            let p = p_value(DRAWS, tail, || draw(units, 1, &mut source));
+            assert!(p > FALSE_ALARM, "{units}: p = {p:e}, seed {seed}");
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn the_test_refuses_a_zero_with_two_signs() -> Result<()> {
+        let (seed, mut source) = test_source(5)?;
+        // A geometric size by floating point and a random sign, as in many home-made samplers:
+        // minus zero is zero once more.
+        let wrong = || {
+            let size = (-3.0 * (1.0 - source.unit()).ln()) as i64;
+            if source.bits() >> 63 == 1 { -size } else { size }
+        };
+        let p = p_value(DRAWS, |k| laplace_tail(3.0, k), wrong);
+        assert!(p < FALSE_ALARM, "p = {p:e}, seed {seed}");
+        Ok(())
+    }
+
+    #[test]
+    fn the_smallest_scale_gives_zeros_and_invalid_ones_are_refused() -> Result<()> {
+        let mut source = Source::seeded(0, 0);
+        let least = DiscreteLaplace::new(2f64.powi(-20))?;
+        assert!((0..1000).all(|_| least.sample(&mut source) == 0));
+        assert!(DiscreteLaplace::new(0.0).is_err() && DiscreteLaplace::new(f64::NAN).is_err());
+        assert_eq!(DiscreteLaplace::new(0.75)?.scale(), 0.75);
+        Ok(())
     }
 }

@@ -46,7 +46,7 @@ pub fn p_value(n: u32, tail: impl Fn(i64) -> f64, mut draw: impl FnMut() -> i64)
 }
 
 /// Return the p-value of counts against the probabilities of their bins. Bins with too few
-/// expected are put together; if there is nothing to compare, the p-value says whether they add up.
+/// expected are put together.
 pub fn p_value_of_counts(counts: &[u64], shares: &[f64]) -> f64 {
     assert_eq!(counts.len(), shares.len());
     let n = counts.iter().sum::<u64>() as f64;
@@ -73,10 +73,10 @@ pub fn p_value_of_counts(counts: &[u64], shares: &[f64]) -> f64 {
 /// Return ascending `e_1 < .. < e_m`, from the far tail inwards.
 fn edges(n: f64, tail: &impl Fn(i64) -> f64) -> Vec<i64> {
     let mut edges: Vec<i64> = Vec::new();
-    let mut outer = 0.0;
+    let mut outer: f64 = 0.0;
     loop {
         // Bins grow from the tail to the middle, so that the tail is seen in detail.
-        let wanted = (0.3 * outer).clamp(LEAST_EXPECTED / n, LARGEST_SHARE);
+        let wanted = f64::min(0.3 * outer, LARGEST_SHARE).max(LEAST_EXPECTED / n);
         let below = edges.last().copied().unwrap_or(i64::MAX);
         let Some(edge) = last_where(below, |k| tail(k) - outer >= wanted) else { break };
         outer = tail(edge);
@@ -132,8 +132,11 @@ pub fn erfc(x: f64) -> f64 {
 ///
 /// Closed form: `Q(a + 1, y) = Q(a, y) + y^a exp(-y) / gamma(a + 1)`, from a = 0 or 1/2.
 pub fn chi_square_tail(df: u32, x: f64) -> f64 {
+    if x <= 0.0 {
+        return 1.0;
+    }
     let y = x / 2.0;
-    let (mut a, mut sum, mut term) = if df % 2 == 0 {
+    let (mut a, mut sum, mut term) = if df.is_multiple_of(2) {
         (1.0, (-y).exp(), (-y).exp())
     } else {
         (0.5, erfc(y.sqrt()), (-y).exp() / (PI * y).sqrt())
@@ -144,4 +147,86 @@ pub fn chi_square_tail(df: u32, x: f64) -> f64 {
         a += 1.0;
     }
     sum
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::noise::DiscreteLaplace;
+
+    fn close(a: f64, b: f64) -> bool {
+        f64::abs(a - b) <= 1e-11 * f64::abs(b)
+    }
+
+    #[test]
+    fn special_functions_agree_with_mpmath() {
+        for (x, value) in [
+            (-1.0, 1.8427007929497),
+            (0.0, 1.0),
+            (0.3, 0.67137324054087),
+            (1.0, 0.15729920705028),
+            (2.4999, 0.00040716990033345),
+            (5.5, 7.3578479179743e-15),
+            (8.0, 1.1224297172982e-29),
+        ] {
+            assert!(close(erfc(x), value), "erfc({x}) = {}", erfc(x));
+        }
+        for (df, x, value) in [
+            (1, 23.9, 1.0147176145441e-6),
+            (2, 27.6, 1.0156314710024e-6),
+            (3, 30.0, 1.3800570312932e-6),
+            (10, 50.0, 2.6690834249044e-7),
+            (90, 170.0, 7.2637185857150e-7),
+            (91, 100.0, 0.24341264511002),
+        ] {
+            assert!(close(chi_square_tail(df, x), value), "df {df}, x {x}");
+        }
+    }
+
+    #[test]
+    fn tails_are_those_of_probabilities_that_add_up_to_one() {
+        // 1 = P(0) + 2 P(X >= 1), with P(0) in its own closed form.
+        for scale in [0.3_f64, 1.0, 20.0] {
+            let zero = (1.0 / (2.0 * scale)).tanh();
+            assert!(close(zero + 2.0 * laplace_tail(scale, 1), 1.0));
+            assert!(close(laplace_tail(scale, 5), laplace_tail(scale, 4) * (-1.0 / scale).exp()));
+        }
+        assert!(close(rounded_normal_tail(2.0, 3), 0.5 * erfc(2.5 / 8.0_f64.sqrt())));
+    }
+
+    #[test]
+    fn bins_reach_the_tails_and_the_centre() {
+        let n = 1e6;
+        for scale in [0.5, 30.0, 1e9] {
+            let tail = |k| laplace_tail(scale, k);
+            let edges = edges(n, &tail);
+            assert!(edges.is_sorted_by(|a, b| a < b));
+            let far = edges[edges.len() - 1];
+            assert!(n * tail(far) >= LEAST_EXPECTED && n * tail(far + 1) < LEAST_EXPECTED + 1e-3);
+            assert!(n * (1.0 - 2.0 * tail(edges[0])) >= LEAST_EXPECTED);
+            assert!((1.0 - 2.0 * tail(edges[0])) <= (0.5 / scale).tanh() + 2.0 * LARGEST_SHARE);
+        }
+    }
+
+    #[test]
+    fn p_values_of_a_correct_sampler_are_uniform() -> Result<()> {
+        let (seed, mut source) = test_source(0)?;
+        let law = DiscreteLaplace::new(3.0)?;
+        let p: Vec<f64> = (0..1000)
+            .map(|_| p_value(2000, |k| laplace_tail(3.0, k), || law.sample(&mut source)))
+            .collect();
+        let under = |level| p.iter().filter(|&&p| p < level).count();
+        // Expected 10 and 500; both bounds are off by chance less than once in a million.
+        assert!(under(0.01) <= 35, "{} below 0.01, seed {seed}", under(0.01));
+        assert!(under(0.5).abs_diff(500) <= 80, "{} below 0.5, seed {seed}", under(0.5));
+        Ok(())
+    }
+
+    #[test]
+    fn counts_that_are_off_are_refused() {
+        assert!(p_value_of_counts(&[500, 500], &[0.5, 0.5]) > 0.99);
+        assert!(p_value_of_counts(&[700, 300], &[0.5, 0.5]) < FALSE_ALARM);
+        // Rare bins count together.
+        assert!(p_value_of_counts(&[960, 20, 20], &[0.99, 0.005, 0.005]) < FALSE_ALARM);
+    }
 }

@@ -104,3 +104,131 @@ pub(crate) fn below(bound: u128, source: &mut Source) -> u128 {
         }
     }
 }
+
+#[cfg(test)]
+impl LazyUniform {
+    /// A number with these digits, to reach the cases that chance does not.
+    pub(crate) fn from_digits(digits: &[u64]) -> Self {
+        Self { first: digits[0], rest: digits[1..].to_vec() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Result;
+    use crate::noise::law::{FALSE_ALARM, p_value_of_counts, test_source};
+
+    const TOP: u64 = u64::MAX;
+
+    #[test]
+    fn comparison_goes_on_where_digits_agree() {
+        let mut source = Source::seeded(0, 0);
+        for (a, b, less) in [
+            (&[4][..], &[5][..], true),
+            (&[5], &[4], false),
+            (&[5, 0, 7], &[5, 0, 8], true),
+            (&[5, 1], &[5, 0], false),
+            (&[TOP, TOP, 3], &[TOP, TOP, 2], false),
+        ] {
+            let (mut a, mut b) = (LazyUniform::from_digits(a), LazyUniform::from_digits(b));
+            assert_eq!(a.less(&mut b, &mut source), less);
+        }
+    }
+
+    #[test]
+    fn equal_digits_draw_further_ones_and_keep_them() {
+        let mut source = Source::seeded(0, 0);
+        let (mut a, mut b) = (LazyUniform::from_digits(&[9]), LazyUniform::from_digits(&[9]));
+        let less = a.less(&mut b, &mut source);
+        assert_eq!((a.rest.len(), b.rest.len()), (1, 1));
+        assert_eq!(a.less(&mut b, &mut source), less);
+        assert_eq!(b.less(&mut a, &mut source), !less);
+    }
+
+    #[test]
+    fn comparison_with_a_ratio_is_exact_at_its_digits() {
+        let mut source = Source::seeded(0, 0);
+        // 1/7 = 0.(a)(b)(c).. in base 2^64, with remainders 2 and 4 after the first two digits
+        let [a, b, c] = [1u128, 2, 4].map(|remainder| ((remainder << 64) / 7) as u64);
+        for (digits, less) in [
+            (&[a - 1][..], true),
+            (&[a + 1], false),
+            (&[a, b - 1], true),
+            (&[a, b + 1], false),
+            (&[a, b, c - 1], true),
+            (&[a, b, c + 1], false),
+        ] {
+            let mut u = LazyUniform::from_digits(digits);
+            assert_eq!(u.less_than_ratio(1, 7, &mut source), less, "{digits:?}");
+        }
+        // 1/2 = 0.1000..: any number that starts so is above
+        assert!(!LazyUniform::from_digits(&[1 << 63]).less_than_ratio(1, 2, &mut source));
+        assert!(LazyUniform::from_digits(&[(1 << 63) - 1]).less_than_ratio(1, 2, &mut source));
+        for digit in [0, 1, TOP] {
+            assert!(!LazyUniform::from_digits(&[digit]).less_than_ratio(0, TOP, &mut source));
+            assert!(LazyUniform::from_digits(&[digit]).less_than_ratio(TOP, TOP, &mut source));
+            assert!(LazyUniform::from_digits(&[digit]).less_than_ratio(3, 2, &mut source));
+        }
+    }
+
+    #[test]
+    fn floor_carries_from_the_second_digit() {
+        let mut source = Source::seeded(0, 0);
+        // 3 * 0.(third)(x) and 3 * 0.(two thirds)(x): the first digit alone leaves the floor open
+        let third = TOP / 3;
+        for (first, second, floor) in [
+            (third, third - 1, 0),
+            (third, third + 1, 1),
+            (2 * third, 2 * third - 1, 1),
+            (2 * third, 2 * third + 1, 2),
+        ] {
+            let mut u = LazyUniform::from_digits(&[first, second]);
+            assert_eq!(u.floor_times(3, &mut source), floor);
+        }
+        // What two digits say exactly, with n as large as noise parameters get.
+        for (i, shift) in (0..60u32).map(|shift| (u64::from(shift), shift)) {
+            let n = (1u64 << 60) - (i << 40) - 1;
+            // digits close below and above a multiple of 1/n
+            let j = u128::from(n >> (shift % 50 + 1));
+            let first = ((j << 64) / u128::from(n)) as u64;
+            let remainder = (j << 64) - u128::from(first) * u128::from(n);
+            let second = ((remainder << 64) / u128::from(n)) as u64;
+            for (second, expected) in
+                [(second.saturating_sub(1), j - 1), (second.saturating_add(1), j)]
+            {
+                if second == 0 || second == TOP {
+                    continue;
+                }
+                let mut u = LazyUniform::from_digits(&[first, second]);
+                assert_eq!(u128::from(u.floor_times(n, &mut source)), expected, "n {n}, j {j}");
+            }
+        }
+    }
+
+    #[test]
+    fn integers_below_a_bound_are_uniform() -> Result<()> {
+        let (seed, mut source) = test_source(1)?;
+        for bound in [1u128, 2, 7, 1 << 20, (1 << 64) + (1 << 63), u128::MAX] {
+            // Seven almost equal parts of the range, or single values.
+            let parts = bound.min(7);
+            let mut counts = vec![0u64; parts as usize];
+            for _ in 0..70_000 {
+                let draw = below(bound, &mut source);
+                assert!(draw < bound);
+                counts[(draw / bound.div_ceil(parts)) as usize] += 1;
+            }
+            let share = |i: u128| {
+                let part = bound.div_ceil(parts);
+                (part.min(bound - i * part)) as f64 / bound as f64
+            };
+            let shares: Vec<f64> = (0..parts).map(share).collect();
+            if parts > 1 {
+                let p = p_value_of_counts(&counts, &shares);
+                assert!(p > FALSE_ALARM, "bound {bound}: p = {p:e}, seed {seed}");
+            }
+        }
+        assert_eq!(below(0, &mut source), 0);
+        Ok(())
+    }
+}

@@ -1,0 +1,299 @@
+"""The commands ``dpsumm run`` and ``dpsumm demo``. Needs the extra ``cli``."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from typing import Annotated, Optional
+
+import numpy as np
+import typer
+
+from dpsumm import __version__, console
+from dpsumm.arguments import Name, choose_protocol, parse_columns, parse_owners
+from dpsumm.demo import N_OWNERS, WANTED, compare, load_digits
+from dpsumm.errors import InvalidParameterError, MissingExtraError
+from dpsumm.kernel import RBF
+from dpsumm.readers import MISSING, FileFormat
+from dpsumm.summarize import summarize
+
+DATA, PRIVACY, METHOD, OUTPUT = "Data", "Privacy", "Method", "Output"
+
+# Pretty tracebacks print local variables, and here these are people's data.
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    help="Private summaries of distributed data: real points of many owners that match a target.",
+)
+
+
+Size = Annotated[
+    int, typer.Option(help="Points in the summary, at least 1.", rich_help_panel=METHOD)
+]
+Epsilon = Annotated[
+    float,
+    typer.Option(
+        help="Budget for the target's records towards an owner, in nats, above 0; smaller is "
+        "more private.",
+        rich_help_panel=PRIVACY,
+    ),
+]
+Delta = Annotated[
+    float,
+    typer.Option(
+        help="Probability of failure of the guarantee, between 0 and 1; usual: well below "
+        "1 / target records.",
+        rich_help_panel=PRIVACY,
+    ),
+]
+Seed = Annotated[
+    Optional[int],  # noqa: UP045 (typer on Python 3.10 reads this form only)
+    typer.Option(
+        help="Repeatable run for tests: [bold]not private[/], epsilon is then infinite.",
+        rich_help_panel=PRIVACY,
+        min=0,
+    ),
+]
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"dpsumm {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", help="Print the version and leave.", callback=_print_version, is_eager=True
+        ),
+    ] = False,
+) -> None:
+    """Private summaries of distributed data: real points of many owners that match a target."""
+
+
+@app.command()
+def demo(
+    out: Annotated[
+        Path,
+        typer.Option(
+            help="Directory for summary.parquet and report.html, made if absent.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = Path("demo-output"),
+    size: Size = 60,
+    epsilon: Epsilon = 1.0,
+    delta: Delta = 1e-5,
+    seed: Seed = None,
+) -> None:
+    """Compare protocols on handwritten digits, in less than a minute.
+
+    A target that is mostly 3, 5, 8 and 9, and eight owners where these are rare.
+    """
+    _need("matplotlib", "reports", "report")
+    data = load_digits()
+    files = [out / "summary.parquet", out / "report.html"]
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InvalidParameterError(
+            f"--out: cannot make directory {out}: {error.strerror}"
+        ) from None
+    with console.progress() as progress:
+        summary, rows = compare(
+            data, size=size, epsilon=epsilon, delta=delta, seed=seed, progress=progress
+        )
+    summary.save(files[0])
+    summary.report(files[1])
+    theirs = np.concatenate([labels for _, labels in data.owners.values()])
+    digits = ", ".join(map(str, WANTED))
+    console.show_demo(
+        rows,
+        files,
+        delta,
+        f"The target, {len(data.target)} records, is mostly {digits}. These are "
+        f"{np.isin(theirs, WANTED).mean():.0%} of the {len(theirs)} digits at {N_OWNERS} owners. "
+        f"Summaries of {size} points:",
+    )
+    console.warn(summary)
+
+
+@app.command()
+def run(  # noqa: PLR0917 (each parameter is an option)
+    owner: Annotated[
+        list[str],
+        typer.Option(
+            metavar="NAME=FILE",
+            help="An owner's name and data (CSV or Parquet); once per owner.",
+            rich_help_panel=DATA,
+        ),
+    ],
+    target: Annotated[
+        Path,
+        typer.Option(
+            metavar="FILE",
+            help="The consumer's data, same columns, no label needed.",
+            rich_help_panel=DATA,
+        ),
+    ],
+    size: Size,
+    epsilon: Epsilon = 1.0,
+    delta: Delta = 1e-5,
+    ledger: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(
+            metavar="FILE",
+            help="Books of the target's holder, kept across runs; refuses what exceeds its cap.",
+            rich_help_panel=PRIVACY,
+        ),
+    ] = None,
+    seed: Seed = None,
+    column: Annotated[
+        Optional[list[str]],  # noqa: UP045
+        typer.Option(
+            metavar="NAME[=LOW:HIGH]",
+            help="A column to use, with its public bounds in the column's units: values are "
+            "clipped to them and scaled. Once per column; all but the label if none is given.",
+            rich_help_panel=DATA,
+        ),
+    ] = None,
+    label: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(
+            metavar="COLUMN",
+            help="Column of labels, which travel along and are not used.",
+            rich_help_panel=DATA,
+        ),
+    ] = None,
+    names: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(
+            metavar="A,B,C",
+            help="Column names, for CSV files without a header row.",
+            rich_help_panel=DATA,
+        ),
+    ] = None,
+    missing: Annotated[
+        Optional[list[str]],  # noqa: UP045
+        typer.Option(
+            metavar="TOKEN",
+            help="A further field that means 'no value', besides ?, NA, nan, null and none at all.",
+            rich_help_panel=DATA,
+        ),
+    ] = None,
+    drop_missing: Annotated[
+        bool,
+        typer.Option(
+            "--drop-missing",
+            help="Leave out rows with missing values instead of refusing the file.",
+            rich_help_panel=DATA,
+        ),
+    ] = False,
+    separator: Annotated[
+        str, typer.Option(help="Character between CSV fields.", rich_help_panel=DATA)
+    ] = ",",
+    protocol: Annotated[
+        Name,
+        typer.Option(
+            help="offers: the private protocol. pool: random points of each owner, then selection. "
+            "uniform: random points only. greedy: reads everything.",
+            rich_help_panel=METHOD,
+        ),
+    ] = Name.OFFERS,
+    gamma: Annotated[
+        Optional[float],  # noqa: UP045
+        typer.Option(
+            help="Public bandwidth of the kernel exp(-gamma |x - y|²), above 0, after scaling. "
+            "By default from the bounds if all columns have some, else bought from epsilon.",
+            rich_help_panel=METHOD,
+        ),
+    ] = None,
+    weight: Annotated[
+        Optional[float],  # noqa: UP045
+        typer.Option(
+            help="Mass of an offer in units of 1 / size, above 0, usual 1 to 4: smaller means more "
+            "accesses and a closer match. Offers only.",
+            show_default="2",
+            rich_help_panel=METHOD,
+        ),
+    ] = None,
+    features: Annotated[
+        Optional[int],  # noqa: UP045
+        typer.Option(
+            help="Random features of the release, even, at least 2. Offers only.",
+            show_default="512",
+            rich_help_panel=METHOD,
+        ),
+    ] = None,
+    out: Annotated[
+        Path,
+        typer.Option(
+            metavar="FILE",
+            help="The summary, .parquet or .csv by suffix.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = Path("summary.parquet"),
+    report: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(
+            metavar="FILE",
+            help="An HTML report: what came out and what it cost.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = None,
+) -> None:
+    """Select points of owners that match a target."""
+    owners = parse_owners(owner)
+    columns, bounds = parse_columns(column or [])
+    file_format = FileFormat(
+        names=None if names is None else tuple(name.strip() for name in names.split(",")),
+        missing=(*MISSING, *(missing or [])),
+        separator=separator.replace("\\t", "\t"),
+        drop_missing=drop_missing,
+    )
+    # Before the budget is spent, not after.
+    _check_outputs(out, report)
+    with console.progress() as progress:
+        summary = summarize(
+            owners,
+            target,
+            size=size,
+            epsilon=epsilon,
+            delta=delta,
+            protocol=choose_protocol(protocol, weight, features),
+            kernel=None if gamma is None else RBF(gamma),
+            columns=columns or None,
+            bounds=bounds or None,
+            label=label,
+            file_format=file_format,
+            ledger=ledger,
+            seed=seed,
+            progress=progress,
+        )
+    summary.save(out)
+    if report is not None:
+        summary.report(report)
+    console.show_run(summary, [out] if report is None else [out, report])
+    console.warn(summary)
+
+
+def _check_outputs(out: Path, report: Path | None) -> None:
+    if out.suffix not in (".parquet", ".csv"):
+        raise InvalidParameterError(f"--out must end in .parquet or .csv, got {out.name!r}")
+    if report is not None:
+        _need("matplotlib", "--report", "report")
+    for option, path in (("--out", out), ("--report", report)):
+        if path is not None and (path.is_dir() or not path.parent.is_dir()):
+            raise InvalidParameterError(
+                f"{option}: {path} is a directory, or its directory does not exist; "
+                f"give a file in an existing directory"
+            )
+
+
+def _need(module: str, what: str, extra: str) -> None:
+    if importlib.util.find_spec(module) is None:
+        raise MissingExtraError(f"{what} need {module}: pip install 'dpsumm[{extra}]'")

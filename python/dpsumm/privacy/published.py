@@ -1,0 +1,28 @@
+"""The paper's own privacy figures, for comparison with the sound ones."""
+
+from __future__ import annotations
+
+import math
+
+from dpsumm.privacy import accounting
+
+
+def published_epsilon(epsilon: float, iterations: int, delta: float) -> float:
+    """Return the epsilon that the paper states for h2: advanced composition of `iterations` at `epsilon`.
+
+    ``epsilon sqrt(2 T ln(1/delta)) + T epsilon (exp(epsilon) - 1)``. It counts each iteration once
+    at `epsilon`; the mechanism spends ``2 D epsilon`` on the selection and ``D epsilon`` on the
+    measurement, so for a guarantee use `Summary.privacy` instead.
+
+    Examples
+    --------
+    >>> round(published_epsilon(0.01, 1656, 0.01), 4)
+    1.4014
+    >>> p = 400
+    >>> round(published_epsilon(0.01 / (5 * p) ** 0.5, 5 * p, 1e-4), 4)
+    0.043
+    """
+    accounting.check_epsilon(epsilon)
+    accounting.check_delta(delta)
+    first = epsilon * math.sqrt(2 * iterations * math.log(1 / delta))
+    return first + iterations * epsilon * math.expm1(epsilon)

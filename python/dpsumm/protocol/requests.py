@@ -1,0 +1,144 @@
+"""Who is asked for a point in a round of the Auction: request rules and what they guarantee.
+
+An owner is asked with a probability that depends on the rank of its bid. Another owner's record moves
+a rank by at most one (``docs/privacy/auction.md``, Lemma 2), so a rule is private when neighbouring
+ranks have nearly the same probability; rank 1 must be asked for certain, or the winner might not be in
+hand.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from enum import Enum
+from statistics import NormalDist
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsumm.errors import InvalidParameterError
+from dpsumm.privacy import accounting
+
+_NORMAL = NormalDist()
+
+
+class Requests(str, Enum):
+    """Request rules.
+
+    ``ALL``: every owner sends its best points every round; requests reveal nothing.
+    ``PRIVATE``: by rank, with the cheapest profile for the run.
+    ``WINNER``: only the best; not private.
+    ``PUBLISHED``: as in the paper; no guarantee with a small delta (:func:`forced_delta`).
+    """
+
+    ALL = "all"
+    PRIVATE = "private"
+    WINNER = "winner"
+    PUBLISHED = "published"
+
+
+@dataclass(frozen=True)
+class Profile:
+    """Probability of a request by rank.
+
+    Attributes
+    ----------
+    probability : (n_ranks,) float64
+        ``probability[r - 1]`` for rank r, not increasing; multiples of 2**-53, so that a coin of 53
+        random bits is exact.
+    """
+
+    probability: NDArray[np.float64]
+
+    @property
+    def expected(self) -> float:
+        """Expected number of requests a round."""
+        return float(self.probability.sum())
+
+
+def _on_coin_grid(probability: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.ceil(np.clip(probability, 0.0, 1.0) * 2.0**53) / 2.0**53
+
+
+def one_round_profile(epsilon: float, delta: float, n_ranks: int, certain: int = 1) -> Profile:
+    """Return the cheapest (epsilon, delta)-DP profile for one request with ``pi(1..certain) = 1``.
+
+    ``pi(r+1) = max(e^-eps (pi(r) - delta), 1 - e^eps (1 - pi(r)) - delta, 0)``: the least probability
+    that both events (asked, not asked) allow next to ``pi(r)``; by induction it is least at every
+    rank (optimal partition selection, Desfontaines, Voss & Gipson 2020).
+    """
+    accounting.check_epsilon(epsilon)
+    if not 0 <= delta < 1:
+        raise InvalidParameterError(f"delta must be in [0, 1), got {delta!r}")
+    probability = np.ones(n_ranks)
+    for r in range(certain, n_ranks):
+        last = probability[r - 1]
+        probability[r] = max(
+            math.exp(-epsilon) * (last - delta), 1 - math.exp(epsilon) * (1 - last) - delta, 0.0
+        )
+    return Profile(_on_coin_grid(probability))
+
+
+def gaussian_threshold(noise_std: float, shortfall: float, n_ranks: int, certain: int = 1) -> Profile:
+    """Return ``pi(r) = Phi((tau - r) / noise_std)`` with ``pi(1..certain)`` set to 1.
+
+    One request by this rule is post-processing of a rank with Gaussian noise, but for the event of
+    probability `shortfall` = ``Phi(-(tau - certain) / noise_std)`` in which a certain rank would not
+    have been asked; tau follows from it.
+    """
+    tau = certain - noise_std * _NORMAL.inv_cdf(shortfall)
+    ranks = np.arange(1, n_ranks + 1)
+    probability = np.array([_NORMAL.cdf((tau - r) / noise_std) for r in ranks])
+    probability[:certain] = 1.0
+    return Profile(_on_coin_grid(probability))
+
+
+def cheapest_for_run(
+    noise_std: float, shortfall: float, n_ranks: int, certain: int = 1
+) -> Profile:
+    """Return the Gaussian threshold's profile, or asking everybody where that costs no more points.
+
+    Asking everybody reveals nothing, so it is taken when the threshold would spare less than one
+    request in a hundred.
+    """
+    profile = gaussian_threshold(noise_std, shortfall, n_ranks, certain)
+    if profile.expected >= 0.99 * n_ranks:
+        return Profile(np.ones(n_ranks))
+    return profile
+
+
+def published_profile(epsilon_auction: float, n_ranks: int) -> Profile:
+    """Return the paper's rule, ``pi(r) = exp(-epsilon_auction (r - 1))``."""
+    accounting.check_epsilon(epsilon_auction, "epsilon_auction")
+    ranks = np.arange(n_ranks)
+    return Profile(_on_coin_grid(np.exp(-epsilon_auction * ranks)))
+
+
+def winner_profile(n_ranks: int, certain: int = 1) -> Profile:
+    """Return the rule that asks for the best points only."""
+    return Profile((np.arange(n_ranks) < certain).astype(np.float64))
+
+
+def forced_delta(epsilon_auction: float) -> float:
+    """Return the least delta, at any epsilon, of one round by the published rule.
+
+    Rank 1 is always asked, rank 2 is not with probability ``1 - exp(-epsilon_auction)``: not being
+    asked has probability 0 in one world and that much in the other.
+    """
+    return -math.expm1(-epsilon_auction)
+
+
+def profile_delta(profile: Profile, epsilon: float) -> float:
+    """Return the least delta for which one request by `profile` is (epsilon, delta)-DP.
+
+    Ranks of neighbouring worlds differ by at most one; both outcomes and both directions count.
+    """
+    p = profile.probability
+    asked = np.concatenate(
+        [p[:-1] - math.exp(epsilon) * p[1:], p[1:] - math.exp(epsilon) * p[:-1], [0.0]]
+    )
+    q = 1 - p
+    not_asked = np.concatenate(
+        [q[:-1] - math.exp(epsilon) * q[1:], q[1:] - math.exp(epsilon) * q[:-1], [0.0]]
+    )
+    return float(max(asked.max(), not_asked.max()))

@@ -1,0 +1,105 @@
+//! What only the Auction needs: bids and MWEM.
+
+use std::sync::{Mutex, PoisonError};
+
+use dpsumm_core::bid::Bidder;
+use dpsumm_core::mwem::{Mwem, MwemParams};
+use dpsumm_core::rng::Source;
+use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2, ToPyArray};
+use pyo3::prelude::*;
+
+use crate::arrays::{rows, vector};
+use crate::errors::CoreError;
+use crate::noise::MWEM;
+use crate::run::detached;
+
+/// A lock that no panic can break: the core does not panic while it is held.
+fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[pyclass(frozen, name = "Bidder", module = "dpsumm._core")]
+pub struct PyBidder(Mutex<Bidder>);
+
+#[pymethods]
+impl PyBidder {
+    #[new]
+    fn new(features: PyReadonlyArray2<'_, i16>) -> PyResult<Self> {
+        let (data, width) = rows(&features);
+        let bidder = Bidder::new(data.into_owned(), width).map_err(CoreError)?;
+        Ok(Self(Mutex::new(bidder)))
+    }
+
+    fn append(
+        &self,
+        features: PyReadonlyArray2<'_, i16>,
+        ids: PyReadonlyArray1<'_, i64>,
+    ) -> PyResult<()> {
+        let (data, _) = rows(&features);
+        Ok(locked(&self.0).append(&data, &vector(&ids)).map_err(CoreError)?)
+    }
+
+    fn set_target(&self, py: Python<'_>, direction: PyReadonlyArray1<'_, i64>) -> PyResult<()> {
+        let direction = vector(&direction);
+        detached(py, || Ok(locked(&self.0).set_target(&direction)?))
+    }
+
+    fn set_summary(&self, py: Python<'_>, direction: PyReadonlyArray1<'_, i64>) -> PyResult<()> {
+        let direction = vector(&direction);
+        detached(py, || Ok(locked(&self.0).set_summary(&direction)?))
+    }
+
+    fn remove(&self, row: usize) -> PyResult<()> {
+        Ok(locked(&self.0).remove(row).map_err(CoreError)?)
+    }
+
+    fn best(
+        &self,
+        py: Python<'_>,
+        target_factor: i64,
+        summary_factor: i64,
+        count: usize,
+    ) -> PyResult<(Vec<usize>, Vec<i128>)> {
+        let bids =
+            detached(py, || Ok(locked(&self.0).best(target_factor, summary_factor, count)?))?;
+        Ok(bids.into_iter().map(|bid| (bid.row, bid.score)).unzip())
+    }
+}
+
+#[pyclass(frozen, name = "Mwem", module = "dpsumm._core")]
+pub struct PyMwem(Mutex<Mwem>);
+
+#[pymethods]
+impl PyMwem {
+    #[new]
+    fn new(theta: PyReadonlyArray1<'_, f64>, steps: u32) -> PyResult<Self> {
+        let mwem = Mwem::from_theta(vector(&theta).into_owned(), steps).map_err(CoreError)?;
+        Ok(Self(Mutex::new(mwem)))
+    }
+
+    #[getter]
+    fn theta<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        locked(&self.0).theta().to_pyarray(py)
+    }
+
+    #[pyo3(signature = (sums, count, iterations, epsilon_select, epsilon_measure, seed=None))]
+    #[expect(clippy::too_many_arguments, reason = "the parameters of Algorithm 2")]
+    fn run<'py>(
+        &self,
+        py: Python<'py>,
+        sums: PyReadonlyArray1<'py, i64>,
+        count: u64,
+        iterations: usize,
+        epsilon_select: f64,
+        epsilon_measure: f64,
+        seed: Option<u64>,
+    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let sums = vector(&sums);
+        let release = detached(py, || {
+            let params = MwemParams { iterations, epsilon_select, epsilon_measure };
+            let mut source = Source::from_option(seed, MWEM)?;
+            Ok(locked(&self.0).run(&sums, count, &params, &mut source)?)
+        })?;
+        Ok(release.means.to_pyarray(py))
+    }
+}

@@ -1,0 +1,225 @@
+"""The command line as a user runs it: exit codes, one-line errors, files, help."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from dpsumm import __version__
+from dpsumm.arguments import Name, choose_protocol, parse_columns, parse_owners
+from dpsumm.cli import main
+from dpsumm.errors import InvalidParameterError
+from dpsumm.protocol import Offers, Pool
+
+SECRET = 31.4159
+
+
+@pytest.fixture
+def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Two owners, one near the target, in the current directory."""
+    rng = np.random.default_rng(3)
+    for name, mean, size in (("near", 7.0, 120), ("far", 2.0, 120), ("goal", 7.0, 400)):
+        points = rng.normal(mean, 1.0, (size, 2)).clip(0, 10)
+        frame = pl.DataFrame({"a": points[:, 0], "b": points[:, 1], "y": [name] * size})
+        frame.write_csv(tmp_path / f"{name}.csv")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "120")
+    return tmp_path
+
+
+def run(*arguments: str) -> int:
+    """Return the exit code of the command in this process."""
+    with pytest.raises(SystemExit) as caught:
+        main(arguments)
+    return int(caught.value.code or 0)
+
+
+TWO = ("run", "--owner", "near=near.csv", "--owner", "far=far.csv", "--target", "goal.csv")
+BOX = ("--column", "a=0:10", "--column", "b=0:10")
+
+
+def test_run_writes_summary_and_report_and_says_what_it_cost(
+    data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = (
+        "--size",
+        "40",
+        "--epsilon",
+        "2",
+        "--weight",
+        "0.5",
+        "--label",
+        "y",
+        "--report",
+        "report.html",
+    )
+    assert run(*TWO, *BOX, *options) == 0
+    frame = pl.read_parquet(data / "summary.parquet")
+    assert set(frame.columns) == {"a", "b", "y", "owner", "index"}
+    assert 0 < len(frame) <= 40
+    assert (frame["owner"] == frame["y"]).all()
+    assert (frame["owner"] == "near").mean() > 0.5
+    for name in ("near", "far"):
+        mine = frame.filter(pl.col("owner") == name)
+        given = pl.read_csv(data / f"{name}.csv")[mine["index"].to_list()]
+        np.testing.assert_array_equal(mine.select("a", "b"), given.select("a", "b"))
+    assert (data / "report.html").read_text("utf-8").startswith("<!doctype html>")
+    out = capsys.readouterr().out
+    assert f"{len(frame)} of 40 asked for" in out
+    assert re.search(r"epsilon, target +(1\.\d+|2) at delta 1e-05", out)
+    assert re.search(r"epsilon, between owners +0 *\n", out)
+    assert "wrote summary.parquet" in out
+    assert "wrote report.html" in out
+
+
+@pytest.mark.parametrize("protocol", ["pool", "uniform", "greedy"])
+def test_baselines_spend_nothing(
+    data: Path, protocol: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = ("--size", "10", "--protocol", protocol, "--out", "s.csv", "--gamma", "3")
+    assert run(*TWO, *BOX, *options) == 0
+    assert re.search(r"epsilon, target +0 at", capsys.readouterr().out)
+    assert len(pl.read_csv(data / "s.csv")) == 10
+
+
+def test_seeded_run_repeats_and_is_called_not_private(
+    data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    seeded = (*TWO, *BOX, "--size", "20", "--seed", "7")
+    for name in ("one.csv", "two.csv"):
+        assert run(*seeded, "--out", name) == 0
+    assert (data / "one.csv").read_bytes() == (data / "two.csv").read_bytes()
+    captured = capsys.readouterr()
+    assert re.search(r"epsilon, target +∞", captured.out)
+    assert "nothing is guaranteed" in captured.err
+
+
+def test_headerless_files_with_missing_values(
+    data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("near", "far", "goal"):
+        lines = (data / f"{name}.csv").read_text().splitlines()[1:]
+        text = "\n".join(["-9,1,u", *lines]).replace(",", ";")
+        (data / f"{name}.csv").write_text(text)
+    options = ("--names", "a,b,y", "--separator", ";", "--missing", "-9", "--size", "20")
+    assert run(*TWO, *BOX, *options) == 2
+    assert "column 'a' has missing values" in capsys.readouterr().err
+    assert run(*TWO, *BOX, *options, "--drop-missing") == 0
+
+
+ERRORS: dict[str, tuple[tuple[str, ...], str]] = {
+    "no such file": ((*BOX, "--owner", "third=none.csv"), "'third'.*no such file"),
+    "owner form": (("--owner", "third"), "NAME=FILE"),
+    "owner twice": (("--owner", "near=near.csv"), "'near' is given twice"),
+    "column form": (("--column", "a=0-10"), "NAME=LOW:HIGH"),
+    "column unknown": (("--column", "z"), "no column 'z'; the columns are 'a', 'b', 'y'"),
+    "bounds": (("--column", "a=3:3"), "column 'a' needs finite low < high"),
+    "label": (("--label", "z"), "no label column 'z'"),
+    "text column": ((), "column 'y' is not numeric"),
+    "size": ((*BOX, "--size", "0"), "size"),
+    "size too large": ((*BOX, "--size", "241"), "size"),
+    "epsilon": ((*BOX, "--epsilon", "0"), "epsilon"),
+    "delta": ((*BOX, "--delta", "1"), "delta"),
+    "gamma": ((*BOX, "--gamma", "-1"), "gamma"),
+    "weight": ((*BOX, "--weight", "0"), "weight"),
+    "features": ((*BOX, "--features", "7"), "even"),
+    "idle option": ((*BOX, "--weight", "2", "--protocol", "pool"), "--weight and --features"),
+    "suffix": ((*BOX, "--out", "s.txt"), "--out must end in"),
+    "directory": ((*BOX, "--out", "none/s.csv"), "--out: .*directory"),
+    "report": ((*BOX, "--report", "none/r.html"), "--report: .*directory"),
+    "separator": ((*BOX, "--separator", "::"), "separator"),
+}
+
+
+@pytest.mark.parametrize("case", ERRORS)
+def test_errors_are_one_line_and_exit_2(
+    data: Path, case: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options, message = ERRORS[case]
+    size = () if "--size" in options else ("--size", "10")
+    before = set(os.listdir(data))
+    assert run(*TWO, *size, *options) == 2
+    captured = capsys.readouterr()
+    assert re.fullmatch(rf"dpsumm: .*{message}.*\n", captured.err)
+    assert captured.out == ""
+    assert set(os.listdir(data)) == before
+
+
+def test_error_in_a_process_shows_no_traceback_and_no_data(data: Path) -> None:
+    (data / "near.csv").write_text(f"a,b\n{SECRET},2\n{SECRET}\n3,4\n")
+    command = [sys.executable, "-m", "dpsumm", *TWO, "--size", "2"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=data)
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert "not a well-formed CSV file" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert str(SECRET) not in done.stderr + done.stdout
+
+
+def test_wrong_options_are_usage_errors(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("run", "--target", "x.csv", "--size", "3") == 2
+    assert "--owner" in capsys.readouterr().err
+    assert run("run", "--nonsense") == 2
+    assert run("fly") == 2
+
+
+def test_help_and_version(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("--version") == 0
+    assert capsys.readouterr().out == f"dpsumm {__version__}\n"
+    assert run("run", "--help") == 0
+    text = capsys.readouterr().out
+    for panel in ("Data", "Privacy", "Method", "Output"):
+        assert panel in text
+    assert run("demo", "--help") == 0
+    assert "report.html" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("module", ["typer", "rich"])
+def test_missing_extra_is_named(module: str) -> None:
+    code = f"import sys; sys.modules[{module!r}] = None; from dpsumm.cli import main; main([])"
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "pip install 'dpsumm[cli]'" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_arguments_are_parsed() -> None:
+    assert parse_owners(["a=x=y.csv", "b=z.csv"]) == {"a": Path("x=y.csv"), "b": Path("z.csv")}
+    assert parse_columns(["a", "b=-1:2.5"]) == (["a", "b"], {"b": (-1.0, 2.5)})
+    assert choose_protocol(Name.OFFERS, None, None) == Offers()
+    assert choose_protocol(Name.OFFERS, 1.5, 64) == Offers(weight=1.5, n_features=64)
+    assert choose_protocol(Name.POOL, None, None) == Pool()
+    bad: list[Any] = ["=0:1", "a=", "a=1", "a=:", "a=x:y"]
+    for item in bad:
+        with pytest.raises(InvalidParameterError, match="--column"):
+            parse_columns([item])
+
+
+def test_demo_compares_protocols_and_writes_both_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "120")
+    out = tmp_path / "new" / "demo"
+    assert run("demo", "--out", str(out)) == 0
+    assert sorted(os.listdir(out)) == ["report.html", "summary.parquet"]
+    assert pl.read_parquet(out / "summary.parquet").shape[1] == 64 + 3
+    text = capsys.readouterr().out
+    rows = [line for line in text.splitlines() if "%  " in line]
+    assert [row.split("  ")[0] for row in rows] == [
+        "Offers",
+        "random pool",
+        "uniform",
+        "greedy on all data",
+    ]
+    offers, pool, uniform, greedy = ([float(x) for x in re.findall(r"\d\.\d{4}", r)] for r in rows)
+    assert greedy[0] < uniform[0]
+    assert offers[0] < uniform[0]
+    assert pool[0] < uniform[0]

@@ -1,0 +1,54 @@
+"""Features, kernel, MMD and selection, written as their definitions."""
+
+import numpy as np
+
+
+def features(omega, phase, points, kind):
+    angles = points @ omega.T
+    if kind == "paired":
+        waves = np.concatenate([np.cos(angles), np.sin(angles)], axis=1)
+    else:
+        waves = np.cos(angles + phase)
+    return np.sqrt(2 / waves.shape[1]) * waves
+
+
+def kernel(a, b, gamma):
+    squared = ((a[:, None, :] - b[None, :, :]) ** 2).sum(axis=2)
+    return np.exp(-gamma * squared)
+
+
+def mmd2(a, b, gamma):
+    return (
+        kernel(a, a, gamma).mean() - 2 * kernel(a, b, gamma).mean() + kernel(b, b, gamma).mean()
+    )
+
+
+def objective(summary, target, gamma):
+    """J(S) of the paper, equation 3."""
+    return 2 * kernel(summary, target, gamma).mean() - kernel(summary, summary, gamma).mean()
+
+
+def greedy(points, target, gamma, size):
+    """Add the point that makes J largest, by computing J for every candidate."""
+    chosen = []
+    for _ in range(size):
+        gains = [
+            -np.inf if i in chosen else objective(points[[*chosen, i]], target, gamma)
+            for i in range(len(points))
+        ]
+        chosen.append(int(np.argmax(gains)))
+    return chosen
+
+
+def herd(points, attraction, gamma, mass, at_least, at_most):
+    """Mass-limited herding: stop when the best residual score is at most mass / 2."""
+    gram = kernel(points, points, gamma)
+    chosen = []
+    while len(chosen) < min(at_most, len(points)):
+        score = attraction - mass * gram[:, chosen].sum(axis=1)
+        score[chosen] = -np.inf
+        best = int(np.argmax(score))
+        if score[best] <= mass / 2 and len(chosen) >= at_least:
+            break
+        chosen.append(best)
+    return chosen
