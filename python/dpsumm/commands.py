@@ -123,7 +123,7 @@ def demo(
 
 
 @app.command()
-def run(  # noqa: PLR0917 (each parameter is an option)
+def run(
     owner: Annotated[
         list[str],
         typer.Option(

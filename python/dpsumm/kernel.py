@@ -114,7 +114,9 @@ class PrivateMedian:
 
     def __post_init__(self) -> None:
         if not 0 < self.share < 1:
-            raise InvalidParameterError(f"share must lie strictly between 0 and 1, got {self.share!r}")
+            raise InvalidParameterError(
+                f"share must lie strictly between 0 and 1, got {self.share!r}"
+            )
 
     def check(self, n_target: int, epsilon: float) -> None:
         """Refuse, from public numbers only, a target too small for a useful answer.

@@ -1,7 +1,7 @@
 """Releases (h2 of the paper): the noisy mean embeddings that may leave the curator.
 
-A mechanism says what a release costs (`charges`) and draws it (`draw`); :func:`release` is the only way
-one leaves: through the ledger.
+A mechanism says what a release costs (`charges`) and draws it (`draw`); :func:`release` is the only
+way one leaves: through the ledger.
 """
 
 from __future__ import annotations
@@ -103,9 +103,7 @@ class Gaussian:
         """Return the mechanism with its noise for one release at (epsilon, delta), unless set."""
         if self.noise_multiplier is not None:
             return self
-        return replace(
-            self, noise_multiplier=accounting.gaussian_noise_multiplier(epsilon, delta)
-        )
+        return replace(self, noise_multiplier=accounting.gaussian_noise_multiplier(epsilon, delta))
 
     def cost(self, sensitivity: Sensitivity) -> list[tuple[Event, int]]:
         """Return the events of one release."""
@@ -149,10 +147,11 @@ class Mwem:
 
     Privacy
     -------
-    Claim: with D the number of vectors that one unit moves, each iteration is a selection of bounded
-    range ``2 D epsilon_select`` and a Laplace measurement of scale ``1 / (D epsilon_measure)`` units.
-    Assumes: counts public; warm start from released states only. Argument and numerics: the core's
-    module ``mwem`` and ``docs/privacy/mwem.md``. Tested by: tests/privacy/test_mwem_release.py.
+    Claim: with D the number of vectors that one unit moves, each iteration is a selection of
+    bounded range ``2 D epsilon_select`` and a Laplace measurement of scale ``1 / (D
+    epsilon_measure)`` units. Assumes: counts public; warm start from released states only. Argument
+    and numerics: the core's module ``mwem`` and ``docs/privacy/mwem.md``. Tested by:
+    tests/privacy/test_mwem_release.py.
     """
 
     iterations: int
@@ -197,7 +196,7 @@ class Mwem:
         seed: int | None,
         previous: Release | None,
     ) -> Release:
-        """Return a fresh release that starts from the `previous` one's state; charged by the caller."""
+        """Return a fresh release from the `previous` one's state on; charged by the caller."""
         scale = math.sqrt(features.n_features / 2)
         sums = features.quantized_sum(points, self.steps, seed)
         start = np.zeros(len(sums)) if previous is None else previous.state

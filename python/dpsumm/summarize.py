@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping, Sequence
+from typing import TypeAlias
 
 import numpy as np
 
@@ -28,7 +29,7 @@ from dpsumm.protocol.driver import Progress
 from dpsumm.summary import Summary
 from dpsumm.tables import Bounds, FileFormat, Source, Table, read_inputs
 
-Protocol = Offers | Auction | Pool | Uniform | Greedy
+Protocol: TypeAlias = Offers | Auction | Pool | Uniform | Greedy
 
 
 def summarize(
@@ -54,9 +55,10 @@ def summarize(
     Parameters
     ----------
     owners
-        List or dict (name -> data) of K owners. Data: (m_i, c) float32 or float64 array, pair of such
-        an array and (m_i,) labels, data frame (pandas, polars, pyarrow), or path of a CSV or Parquet
-        file. C-contiguous arrays are used without a copy; do not modify them during the call.
+        List or dict (name -> data) of K owners. Data: (m_i, c) float32 or float64 array, pair of
+        such an array and (m_i,) labels, data frame (pandas, polars, pyarrow), or path of a CSV or
+        Parquet file. C-contiguous arrays are used without a copy; do not modify them during the
+        call.
     target
         The consumer's data, same columns, at least 2 records, no labels needed.
     size
@@ -98,8 +100,8 @@ def summarize(
 
     Privacy
     -------
-    Towards an owner: (epsilon, delta)-DP for one replaced record of the target, sizes public; nothing
-    about other owners (0, 0). Towards curator and consumer: none. See `Summary.privacy`.
+    Towards an owner: (epsilon, delta)-DP for one replaced record of the target, sizes public;
+    nothing about other owners (0, 0). Towards curator and consumer: none. See `Summary.privacy`.
 
     Examples
     --------
@@ -200,9 +202,7 @@ def _settle_kernel(
     return kernel
 
 
-def _warnings(
-    selection: Selection, size: int, tables: list[Table], goal: Table
-) -> tuple[str, ...]:
+def _warnings(selection: Selection, size: int, tables: list[Table], goal: Table) -> tuple[str, ...]:
     notes = []
     got = len(selection.values)
     if got < size:

@@ -102,7 +102,7 @@ class Summary:
         """Points accessed per point of the summary (rho), at least 1."""
         return self.accesses / len(self)
 
-    def to_frame(self, backend: str | None = None) -> Any:
+    def to_frame(self, backend: Backend | None = None) -> Any:
         """Return a data frame: the columns, the label if any, ``owner`` (name) and ``index`` (row).
 
         Parameters
@@ -134,9 +134,7 @@ class Summary:
         """Write :meth:`to_frame` to a Parquet or CSV file, by suffix. Whole or not at all."""
         target = Path(path)
         if target.suffix not in (".parquet", ".csv"):
-            raise InvalidParameterError(
-                f"path must end in .parquet or .csv, got {target.name!r}"
-            )
+            raise InvalidParameterError(f"path must end in .parquet or .csv, got {target.name!r}")
         frame = nw.from_native(self.to_frame("polars"), eager_only=True)
         write = frame.write_parquet if target.suffix == ".parquet" else frame.write_csv
         write_atomically(target, lambda temporary: write(str(temporary)))
@@ -148,9 +146,7 @@ class Summary:
         write_report(self, path)
 
     def _columns(self) -> dict[str, Any]:
-        data: dict[str, Any] = {
-            name: self.points[:, j] for j, name in enumerate(self.columns)
-        }
+        data: dict[str, Any] = {name: self.points[:, j] for j, name in enumerate(self.columns)}
         if self.labels is not None:
             data[_free(self.label or "label", data)] = self.labels
         data[_free("owner", data)] = np.array(self.names)[self.owner]

@@ -18,9 +18,7 @@ def kernel(a, b, gamma):
 
 
 def mmd2(a, b, gamma):
-    return (
-        kernel(a, a, gamma).mean() - 2 * kernel(a, b, gamma).mean() + kernel(b, b, gamma).mean()
-    )
+    return kernel(a, a, gamma).mean() - 2 * kernel(a, b, gamma).mean() + kernel(b, b, gamma).mean()
 
 
 def objective(summary, target, gamma):

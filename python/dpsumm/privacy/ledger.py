@@ -1,9 +1,9 @@
 """The ledger: every release is charged before it leaves, by construction.
 
-A release exists only as the return value of :meth:`Ledger.release`, which commits the charge and the
-released bytes in one transaction before it returns them. So a release that may have left is never
-uncharged, whenever the process dies; and asking again for the same release returns the same bytes
-instead of drawing new noise.
+A release exists only as the return value of :meth:`Ledger.release`, which commits the charge and
+the released bytes in one transaction before it returns them. So a release that may have left is
+never uncharged, whenever the process dies; and asking again for the same release returns the same
+bytes instead of drawing new noise.
 """
 
 from __future__ import annotations
@@ -109,9 +109,7 @@ class Ledger(AbstractContextManager["Ledger"]):
 
     def _register_run(self) -> None:
         self._db.execute("INSERT OR IGNORE INTO runs VALUES (?, ?)", (self.run, self.delta))
-        (known,) = self._db.execute(
-            "SELECT delta FROM runs WHERE run = ?", (self.run,)
-        ).fetchone()
+        (known,) = self._db.execute("SELECT delta FROM runs WHERE run = ?", (self.run,)).fetchone()
         if known != self.delta:
             raise InvalidParameterError(
                 f"delta: run {self.run!r} was begun with delta {known:g}, not {self.delta:g}; "
@@ -150,9 +148,7 @@ class Ledger(AbstractContextManager["Ledger"]):
         ).fetchone()
         return None if row is None else (float(row[0]), float(row[1]))
 
-    def release(
-        self, key: str, charges: Sequence[Charge], draw: Callable[[], bytes]
-    ) -> bytes:
+    def release(self, key: str, charges: Sequence[Charge], draw: Callable[[], bytes]) -> bytes:
         """Charge, draw, record and only then return a release.
 
         Parameters

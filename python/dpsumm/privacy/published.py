@@ -8,7 +8,8 @@ from dpsumm.privacy import accounting
 
 
 def published_epsilon(epsilon: float, iterations: int, delta: float) -> float:
-    """Return the epsilon that the paper states for h2: advanced composition of `iterations` at `epsilon`.
+    """Return the epsilon that the paper states for h2: advanced composition of `iterations` at
+    `epsilon`.
 
     ``epsilon sqrt(2 T ln(1/delta)) + T epsilon (exp(epsilon) - 1)``. It counts each iteration once
     at `epsilon`; the mechanism spends ``2 D epsilon`` on the selection and ``D epsilon`` on the

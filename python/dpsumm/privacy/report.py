@@ -55,7 +55,9 @@ class PrivacyReport:
     @property
     def seeded(self) -> bool:
         """Whether noise came from a user's seed, so that nothing is guaranteed."""
-        return any(isinstance(c.event, NonPrivate) and "seed" in c.event.reason for c in self.charges)
+        return any(
+            isinstance(c.event, NonPrivate) and "seed" in c.event.reason for c in self.charges
+        )
 
     def statements(self) -> list[str]:
         """Return sentences for a privacy officer: who is protected from whom, and who is not."""
@@ -65,9 +67,13 @@ class PrivacyReport:
             + " "
             + self.owners_argument,
             "Not protected: anything towards the curator and the consumer, who see "
-            + ("every record of every owner" if self.accesses_everything else "the accessed records")
-            + " as they are; anyone who colludes with them; anyone who sees the summary, or a model "
-            "trained on it. Timing and traffic sizes are not covered.",
+            + (
+                "every record of every owner"
+                if self.accesses_everything
+                else "the accessed records"
+            )
+            + " as they are; anyone who colludes with them; anyone who sees the summary, or a "
+            "model trained on it. Timing and traffic sizes are not covered.",
         ]
 
     def _about(self, protected: Protected, who: str) -> str:

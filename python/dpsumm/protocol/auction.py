@@ -1,18 +1,19 @@
-"""Auction: the protocol of the paper (Algorithm 3), corrected, with request rules that can be proved.
+"""Auction: the protocol of the paper (Algorithm 3), corrected, with request rules that can be
+proved.
 
-Each round the curator releases the noisy mean of the summary so far, every owner bids its best unsent
-points, some owners are asked for theirs, and the curator adds the best of everything not yet in the
-summary, received or not.
+Each round the curator releases the noisy mean of the summary so far, every owner bids its best
+unsent points, some owners are asked for theirs, and the curator adds the best of everything not yet
+in the summary, received or not.
 
 Claim
-    For one owner that sees all messages: the target has the guarantee of its release; another owner's
-    record that of all summary releases (``SUMMARY`` sensitivity: Lemma 1) and of the request bits
-    (Lemma 2), as charged.
+    For one owner that sees all messages: the target has the guarantee of its release; another
+    owner's record that of all summary releases (``SUMMARY`` sensitivity: Lemma 1) and of the
+    request bits (Lemma 2), as charged.
 Assumes
-    Public: sizes, parameters, seed points, owners. One total order for ties; bids are exact integers
-    that the curator reproduces; coins are fresh for each owner, bid and round; an owner's own received
-    points do not enter its ranks; the number of rounds is fixed; after a failure the run stops or the
-    owner is dropped for good and the round repeated as a new charged one.
+    Public: sizes, parameters, seed points, owners. One total order for ties; bids are exact
+    integers that the curator reproduces; coins are fresh for each owner, bid and round; an owner's
+    own received points do not enter its ranks; the number of rounds is fixed; after a failure the
+    run stops or the owner is dropped for good and the round repeated as a new charged one.
 Argument
     ``docs/privacy/auction.md``.
 Numerics
@@ -30,7 +31,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsumm.errors import InvalidParameterError
-from dpsumm.kernel import RBF
 from dpsumm.privacy import accounting
 from dpsumm.privacy.events import Approximate, Charge, Event, NonPrivate, Protected
 from dpsumm.privacy.events import Gaussian as GaussianEvent
@@ -59,7 +59,8 @@ class Auction:
         Who is asked for points, see `Requests`.
     epsilon_owners, delta_owners
         Budget of an owner's records towards one other owner: all summary releases and request bits
-        of the run. Needed by `Gaussian` releases without a noise multiplier and by private requests.
+        of the run. Needed by `Gaussian` releases without a noise multiplier and by private
+        requests.
     request_share
         Part of that budget (of its squared Gaussian parameter) that pays for private requests.
     epsilon_auction
@@ -108,12 +109,18 @@ class Auction:
     def __post_init__(self) -> None:
         for name in ("batch", "coalition"):
             if getattr(self, name) < 1:
-                raise InvalidParameterError(f"{name} must be at least 1, got {getattr(self, name)!r}")
+                raise InvalidParameterError(
+                    f"{name} must be at least 1, got {getattr(self, name)!r}"
+                )
         if self.spare_rounds < 0:
             raise InvalidParameterError(f"spare_rounds must be >= 0, got {self.spare_rounds!r}")
         if self.n_features < 2 or self.n_features % 2:
             raise InvalidParameterError(
                 f"n_features must be an even number of at least 2, got {self.n_features!r}"
+            )
+        if self.requests is Requests.PUBLISHED and self.batch != 1:
+            raise InvalidParameterError(
+                "batch must be 1 with the published request rule, which is certain of rank 1 only"
             )
         if not 0 < self.request_share < 1:
             raise InvalidParameterError(
@@ -125,7 +132,8 @@ class Auction:
 
     @classmethod
     def published(cls, size: int, *, epsilon_auction: float = 1.0) -> Auction:
-        """Return the protocol with the parameters of section 4 of the paper (use gamma 0.1 with it).
+        """Return the protocol with the parameters of section 4 of the paper (use gamma 0.1 with
+        it).
 
         d = 140, T_init = 1656 = d^1.5 at 0.01 for the target; T_sub = 5 at ``0.01 / sqrt(5 p)`` for
         the summary, after a first epoch at 0.05 on public seed points, if there are any; phase

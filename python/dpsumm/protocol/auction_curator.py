@@ -68,7 +68,9 @@ class _Received:
     def add(
         self, points: Points, scaled: NDArray[np.floating], features: NDArray[np.int16]
     ) -> None:
-        self.bidder.append(features, points.rows)  # ties go to the lower row, not to the earlier one
+        self.bidder.append(
+            features, points.rows
+        )  # ties go to the lower row, not to the earlier one
         self.rows += [int(row) for row in points.rows]
         self.scaled += list(scaled)
         self.parts.append(points)
@@ -95,7 +97,9 @@ class AuctionCurator(Curator):
         self._rng = None if setting.seed is None else np.random.default_rng(setting.seed)
         seeds = plan.seed_points
         if seeds is not None and (
-            seeds.ndim != 2 or seeds.shape[1] != len(setting.columns) or not np.isfinite(seeds).all()
+            seeds.ndim != 2
+            or seeds.shape[1] != len(setting.columns)
+            or not np.isfinite(seeds).all()
         ):
             raise InvalidParameterError(
                 f"seed_points must be a finite (s, {len(setting.columns)}) array"
@@ -117,7 +121,8 @@ class AuctionCurator(Curator):
         """Return the next round's messages; see `Curator.send`."""
         if self._waiting:
             raise ProtocolError(
-                f"{len(self._waiting)} answers are outstanding; receive() them, or drop() the owners"
+                f"{len(self._waiting)} answers are outstanding; receive() them, or drop() the
+                owners"
             )
         if not self._bids:
             requests = self._ask_for_bids()
@@ -142,8 +147,8 @@ class AuctionCurator(Curator):
     def drop(self, name: str) -> None:
         """Leave a failed owner out for good and repeat the round as a new charged one.
 
-        Its points in the summary stay; what else it sent is not used any more. Owners are told nothing
-        but the next round's request.
+        Its points in the summary stay; what else it sent is not used any more. Owners are told
+        nothing but the next round's request.
 
         Raises
         ------
@@ -154,15 +159,15 @@ class AuctionCurator(Curator):
             raise ProtocolError(f"{name!r} is not an owner of this run, or was dropped before")
         if self._spared == self._plan.spare_rounds or len(self._active) == 1:
             raise ProtocolError(
-                f"{name!r} failed and the plan has no spare round: the run must stop. What was spent "
-                "stays spent; plan with spare_rounds to survive failures"
+                f"{name!r} failed and the plan has no spare round: the run must stop. What was "
+                "spent stays spent; plan with spare_rounds to survive failures"
             )
         self._spared += 1
         self._active.remove(name)
         self._bids, self._new, self._waiting = {}, {}, {}
 
     def select(self) -> Selection:
-        """Return the winners in the order of the rounds, or the greedy's picks from all received."""
+        """Return the winners in the order of the rounds, or the greedy's from all received."""
         start, n_before = {}, 0
         parts: list[tuple[int, Points]] = []
         for i, name in enumerate(self.names):
@@ -328,10 +333,12 @@ class AuctionCurator(Curator):
 
     def _toss(self, chances: NDArray[np.float64]) -> NDArray[np.bool_]:
         shape = chances.shape
-        if self._rng is not None:
-            coins = self._rng.integers(0, 2**53, shape, dtype=np.uint64)
-        else:
-            coins = np.frombuffer(secrets.token_bytes(8 * chances.size), dtype=np.uint64) >> 11
+        data = (
+            secrets.token_bytes(8 * chances.size)
+            if self._rng is None
+            else self._rng.bytes(8 * chances.size)
+        )
+        coins = np.frombuffer(data, dtype=np.uint64) >> np.uint64(11)
         return coins.reshape(shape) < (chances * 2.0**53).astype(np.uint64)
 
     def _check_sent(self, name: str, answer: Answer, request: SendRequest) -> Points:

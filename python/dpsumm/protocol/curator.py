@@ -200,13 +200,12 @@ def pool_of(curator: Curator, parts: Sequence[tuple[int, Points]]) -> Pooled:
     )
 
 
-def greedy_order(
-    pool: Pooled, target: FloatArray, gamma: float, size: int
-) -> NDArray[np.int64]:
+def greedy_order(pool: Pooled, target: FloatArray, gamma: float, size: int) -> NDArray[np.int64]:
     """Return the pool's rows that the exact greedy picks towards the target, in order.
 
-    Kim, Khanna & Koyejo 2016; the marginal gain of J as corrected (``docs/paper.md``). Ties go to the
-    owner that comes first, then to the lower row. A pool of at most `size` points is taken whole.
+    Kim, Khanna & Koyejo 2016; the marginal gain of J as corrected (``docs/paper.md``). Ties go to
+    the owner that comes first, then to the lower row. A pool of at most `size` points is taken
+    whole.
     """
     attraction = _core.kernel_means(pool.scaled, target, gamma)
     return _core.greedy(pool.scaled, attraction, gamma, min(size, len(pool.row))).rows
@@ -266,7 +265,7 @@ def settle_kernel(setting: Setting) -> tuple[RBF, float]:
 
 
 def frequency_seed(setting: Setting) -> int:
-    """Return the public seed of the frequencies: from the run's name, so a resumed run has the same."""
+    """Return the public seed of the frequencies: from the run's name, the same on resuming."""
     if setting.seed is not None:
         return setting.seed
     return int.from_bytes(hashlib.sha256(setting.ledger.run.encode()).digest()[:8], "little")

@@ -53,7 +53,7 @@ class OfferRequest:
 
 @dataclass(frozen=True)
 class DrawRequest:
-    """Curator to one owner: send `count` records drawn at random. Depends on public numbers only."""
+    """Curator to one owner: send `count` random records. Depends on public numbers only."""
 
     count: int
 
@@ -85,7 +85,7 @@ class BidRequest:
 
 @dataclass(frozen=True)
 class Bids:
-    """Owner to curator: scores and rows of its best unsent points, best first; fewer when it has."""
+    """Owner to curator: scores and rows of its best unsent points, best first."""
 
     scores: tuple[int, ...]
     rows: tuple[int, ...]
@@ -93,7 +93,8 @@ class Bids:
 
 @dataclass(frozen=True)
 class SendRequest:
-    """Curator to one owner: which of its bids to send, one flag a bid. Depends on other owners' data.
+    """Curator to one owner: which of its bids to send, one flag a bid. Depends on other owners'
+    data.
 
     Its law is the request rule's (:mod:`dpsumm.protocol.requests`).
     """

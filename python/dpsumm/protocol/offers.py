@@ -10,7 +10,8 @@ Assumes
 Argument
     The broadcast is a function of the target, public numbers and fresh coins.
 Numerics
-    None between owners (no message depends on them); :class:`dpsumm.release.Gaussian` for the target.
+    None between owners (no message depends on them); :class:`dpsumm.release.Gaussian` for the
+    target.
 Tested by
     tests/privacy/test_offers_transcript.py
 """
@@ -22,6 +23,7 @@ from dataclasses import dataclass, field
 
 from dpsumm.errors import InvalidParameterError
 from dpsumm.kernel import RBF
+from dpsumm.privacy.events import Protected
 from dpsumm.protocol.curator import (
     CollectingCurator,
     Curator,
@@ -30,7 +32,6 @@ from dpsumm.protocol.curator import (
     settle_kernel,
 )
 from dpsumm.protocol.messages import FeatureMap, OfferRequest, Request
-from dpsumm.privacy.events import Protected
 from dpsumm.release import TARGET, Gaussian, Mechanism, release
 
 
@@ -46,15 +47,15 @@ class Offers:
     n_features
         Random features of the release, even.
     at_least
-        Public floor of offers per owner; ``ceil(size / K)`` by default, so that the pool rarely falls
-        short of the summary's size.
+        Public floor of offers per owner; ``ceil(size / K)`` by default, so that the pool rarely
+        falls short of the summary's size.
     at_most
         Public cap of offers per owner; `size` by default.
     release
         How the target's mean embedding leaves the curator.
     """
 
-    weight: float = 2.0
+    weight: float = 2.5
     n_features: int = 512
     at_least: int | None = None
     at_most: int | None = None
@@ -62,9 +63,9 @@ class Offers:
 
     name = "Offers"
     owners_argument = (
-        "An owner receives one broadcast, made from the target, public numbers and fresh noise, and "
-        "nothing afterwards. It holds as long as the target, the parameters, the list of owners and "
-        "the time of the broadcast were fixed without looking at any owner's records."
+        "An owner receives one broadcast, made from the target, public numbers and fresh noise, and
+        " "nothing afterwards. It holds as long as the target, the parameters, the list of owners
+        and " "the time of the broadcast were fixed without looking at any owner's records."
     )
 
     def __post_init__(self) -> None:
@@ -80,7 +81,8 @@ class Offers:
             value = getattr(self, name)
             if value is not None and value < 0:
                 raise InvalidParameterError(f"{name} must be at least 0, got {value!r}")
-        if None not in (self.at_least, self.at_most) and self.at_least > self.at_most:  # type: ignore[operator]
+        if None not in (self.at_least, self.at_most) and self.at_least > self.at_most:  # type:
+        ignore[operator]
             raise InvalidParameterError(
                 f"at_least ({self.at_least}) must not be above at_most ({self.at_most})"
             )

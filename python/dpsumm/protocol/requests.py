@@ -1,9 +1,9 @@
 """Who is asked for a point in a round of the Auction: request rules and what they guarantee.
 
-An owner is asked with a probability that depends on the rank of its bid. Another owner's record moves
-a rank by at most one (``docs/privacy/auction.md``, Lemma 2), so a rule is private when neighbouring
-ranks have nearly the same probability; rank 1 must be asked for certain, or the winner might not be in
-hand.
+An owner is asked with a probability that depends on the rank of its bid. Another owner's record
+moves a rank by at most one (``docs/privacy/auction.md``, Lemma 2), so a rule is private when
+neighbouring ranks have nearly the same probability; rank 1 must be asked for certain, or the winner
+might not be in hand.
 """
 
 from __future__ import annotations
@@ -63,9 +63,9 @@ def _on_coin_grid(probability: NDArray[np.float64]) -> NDArray[np.float64]:
 def one_round_profile(epsilon: float, delta: float, n_ranks: int, certain: int = 1) -> Profile:
     """Return the cheapest (epsilon, delta)-DP profile for one request with ``pi(1..certain) = 1``.
 
-    ``pi(r+1) = max(e^-eps (pi(r) - delta), 1 - e^eps (1 - pi(r)) - delta, 0)``: the least probability
-    that both events (asked, not asked) allow next to ``pi(r)``; by induction it is least at every
-    rank (optimal partition selection, Desfontaines, Voss & Gipson 2020).
+    ``pi(r+1) = max(e^-eps (pi(r) - delta), 1 - e^eps (1 - pi(r)) - delta, 0)``: the least
+    probability that both events (asked, not asked) allow next to ``pi(r)``; by induction it is
+    least at every rank (optimal partition selection, Desfontaines, Voss & Gipson 2020).
     """
     accounting.check_epsilon(epsilon)
     if not 0 <= delta < 1:
@@ -79,12 +79,14 @@ def one_round_profile(epsilon: float, delta: float, n_ranks: int, certain: int =
     return Profile(_on_coin_grid(probability))
 
 
-def gaussian_threshold(noise_std: float, shortfall: float, n_ranks: int, certain: int = 1) -> Profile:
+def gaussian_threshold(
+    noise_std: float, shortfall: float, n_ranks: int, certain: int = 1
+) -> Profile:
     """Return ``pi(r) = Phi((tau - r) / noise_std)`` with ``pi(1..certain)`` set to 1.
 
     One request by this rule is post-processing of a rank with Gaussian noise, but for the event of
-    probability `shortfall` = ``Phi(-(tau - certain) / noise_std)`` in which a certain rank would not
-    have been asked; tau follows from it.
+    probability `shortfall` = ``Phi(-(tau - certain) / noise_std)`` in which a certain rank would
+    not have been asked; tau follows from it.
     """
     tau = certain - noise_std * _NORMAL.inv_cdf(shortfall)
     ranks = np.arange(1, n_ranks + 1)
@@ -93,9 +95,7 @@ def gaussian_threshold(noise_std: float, shortfall: float, n_ranks: int, certain
     return Profile(_on_coin_grid(probability))
 
 
-def cheapest_for_run(
-    noise_std: float, shortfall: float, n_ranks: int, certain: int = 1
-) -> Profile:
+def cheapest_for_run(noise_std: float, shortfall: float, n_ranks: int, certain: int = 1) -> Profile:
     """Return the Gaussian threshold's profile, or asking everybody where that costs no more points.
 
     Asking everybody reveals nothing, so it is taken when the threshold would spare less than one

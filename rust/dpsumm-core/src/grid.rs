@@ -103,7 +103,7 @@ impl Grid {
         for (&feature, out) in row.iter().zip(out.iter_mut()) {
             let feature = feature.to_f64();
             finite &= feature.is_finite();
-            *out = ((feature * levels).max(-limit).min(limit) + ROUND).to_bits() as i32;
+            *out = ((feature * levels).clamp(-limit, limit) + ROUND).to_bits() as i32;
         }
         if !finite {
             return Err(Error::NonFinite { name: "features" });
@@ -119,7 +119,8 @@ fn fits_16_bits(levels: u32, n_features: usize) -> bool {
 }
 
 fn norm_squared(row: &[i32]) -> u64 {
-    row.iter().map(|&q| (i64::from(q) * i64::from(q)) as u64).sum()
+    // Without sign: every vector unit multiplies unsigned 32-bit numbers into 64 bits.
+    row.iter().map(|&q| u64::from(q.unsigned_abs())).map(|size| size * size).sum()
 }
 
 /// Shorten the row towards zero until its squared norm is at most `max`.

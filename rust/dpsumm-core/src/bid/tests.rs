@@ -128,6 +128,7 @@ fn appended_rows_score_at_once_and_tie_by_id() -> Result<()> {
     late.set_target(&[1])?;
     let order: Vec<usize> = late.best(1, 1, 9)?.iter().map(|bid| bid.row).collect();
     assert_eq!(order, [3, 1, 4, 0, 2], "never the order of arrival");
+    assert_eq!(late.best(1, 1, 1)?[0].row, 3);
 
     assert!(late.append(&[1], &[20]).is_err(), "id used before");
     assert!(late.append(&[1, 1], &[70, 70]).is_err());

@@ -76,6 +76,22 @@ fn absurd_rows_are_clamped_into_the_ball() -> Result<()> {
 }
 
 #[test]
+fn every_small_row_ends_in_the_ball() {
+    let side = -7..=7i32;
+    for max in [1, 2, 3, 7, 10, 16, 30, 60, 100] {
+        for (x, y) in side.clone().flat_map(|x| side.clone().map(move |y| (x, y))) {
+            for z in side.clone() {
+                let mut row = [x, y, z];
+                shorten(&mut row, max);
+                assert!(norm_squared(&row) <= max, "{x} {y} {z} {max}");
+                let inside = norm_squared(&[x, y, z]) <= max;
+                assert!(!inside || row == [x, y, z], "shortened without need");
+            }
+        }
+    }
+}
+
+#[test]
 fn what_is_not_a_number_is_refused() -> Result<()> {
     let grid = Grid::new(8, 64)?;
     for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {

@@ -179,16 +179,16 @@ fn tilts_move_only_where_chosen() -> Result<()> {
 
 #[test]
 fn two_runs_continue_where_one_would_be() -> Result<()> {
-    // So much epsilon that selections take the best and the noise is zero: no luck is left.
-    let params =
-        |iterations| MwemParams { iterations, epsilon_select: 4000.0, epsilon_measure: 4000.0 };
-    let sums = [90, -71, 43, 3, -17];
+    // So much epsilon that selections take the best and the noise is zero, and a grid so fine that
+    // no two scores tie: no luck is left.
+    let params = |iterations| MwemParams { iterations, epsilon_select: 1e6, epsilon_measure: 1e6 };
+    let sums = [22_501, -17_753, 10_739, 811, -4_327];
     let mut source = Source::seeded(seed()?, 0);
-    let (mut once, mut twice) = (Mwem::new(5, 4)?, Mwem::new(5, 4)?);
+    let (mut once, mut twice) = (Mwem::new(5, 1000)?, Mwem::new(5, 1000)?);
     let whole = once.run(&sums, 40, &params(12), &mut source)?;
     let first = twice.run(&sums, 40, &params(5), &mut source)?;
-    let second =
-        Mwem::from_theta(twice.theta().to_vec(), 4)?.run(&sums, 40, &params(7), &mut source)?;
+    let mut copy = Mwem::from_theta(twice.theta().to_vec(), 1000)?;
+    let second = copy.run(&sums, 40, &params(7), &mut source)?;
     let rest = twice.run(&sums, 40, &params(7), &mut source)?;
     assert_eq!(once, twice);
     assert_eq!(second, rest);
