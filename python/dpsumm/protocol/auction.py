@@ -102,8 +102,8 @@ class Auction:
 
     name = "Auction"
     owners_argument = (
-        "An owner receives the noisy means of the target and of the summary so far, and one bit for "
-        "each of its bids; the charges above cover all of them."
+        "An owner receives the noisy means of the target and of the summary so far, and one bit "
+        "for each of its bids; the charges above cover all of them."
     )
 
     def __post_init__(self) -> None:

@@ -121,8 +121,8 @@ class AuctionCurator(Curator):
         """Return the next round's messages; see `Curator.send`."""
         if self._waiting:
             raise ProtocolError(
-                f"{len(self._waiting)} answers are outstanding; receive() them, or drop() the
-                owners"
+                f"{len(self._waiting)} answers are outstanding; receive() them, or drop() "
+                "the owners"
             )
         if not self._bids:
             requests = self._ask_for_bids()
