@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bisect
+import itertools
 import secrets
 from dataclasses import dataclass
 
@@ -124,10 +125,7 @@ class AuctionCurator(Curator):
                 f"{len(self._waiting)} answers are outstanding; receive() them, or drop() "
                 "the owners"
             )
-        if not self._bids:
-            requests = self._ask_for_bids()
-        else:
-            requests = self._ask_for_points()
+        requests = self._ask_for_points() if self._bids else self._ask_for_bids()
         self._waiting = dict(requests)
         return requests
 
@@ -266,7 +264,7 @@ class AuctionCurator(Curator):
         if len(answer.scores) != expected or len(answer.rows) != expected:
             raise ProtocolError(f"{name!r}: {expected} bids were expected")
         places = _places(self.names.index(name), answer)
-        if any(a <= b for a, b in zip(places, places[1:], strict=False)):
+        if any(a <= b for a, b in itertools.pairwise(places)):
             raise ProtocolError(f"{name!r}: bids must come best first, without repeats")
         if any(row < 0 for row in answer.rows) or not set(received).isdisjoint(answer.rows):
             raise ProtocolError(f"{name!r}: bids must be for rows that were not sent yet")
