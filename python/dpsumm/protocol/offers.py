@@ -63,9 +63,9 @@ class Offers:
 
     name = "Offers"
     owners_argument = (
-        "An owner receives one broadcast, made from the target, public numbers and fresh noise, and "
-        "nothing afterwards. It holds as long as the target, the parameters, the list of owners "
-        "and " "the time of the broadcast were fixed without looking at any owner's records."
+        "An owner receives one broadcast, made from the target, public numbers and fresh noise, "
+        "and nothing afterwards. It holds as long as the target, the parameters, the list of "
+        "owners and the time of the broadcast were fixed without looking at any owner's records."
     )
 
     def __post_init__(self) -> None:
@@ -81,9 +81,8 @@ class Offers:
             value = getattr(self, name)
             if value is not None and value < 0:
                 raise InvalidParameterError(f"{name} must be at least 0, got {value!r}")
-        if None not in (self.at_least, self.at_most) and self.at_least > self.at_most:  # type:
-        ignore[operator] " " " " "
-        """""raise InvalidParameterError(
+        if self.at_most is not None and (self.at_least or 0) > self.at_most:
+            raise InvalidParameterError(
                 f"at_least ({self.at_least}) must not be above at_most ({self.at_most})"
             )
 
@@ -108,8 +107,8 @@ class OffersCurator(CollectingCurator):
 
     @property
     def kernel(self) -> RBF:
-        """The kernel; a private bandwidth is charged the first time it is asked for.""" " " "
-        """return self._settle()[0]
+        """The kernel; a private bandwidth is charged the first time it is asked for."""
+        return self._settle()[0]
 
     def _settle(self) -> tuple[RBF, float]:
         if self._settled is None:
