@@ -164,7 +164,7 @@ pub fn sum_on_grid<T: Scalar>(
         let (block, rounded) = scratch;
         rounded.resize(d, 0);
         block.resize(range.len() * d, T::default());
-        features.transform_block(points.rows(range), block);
+        features.transform_block(points.rows(range), block)?;
         for row in block.chunks_exact(d) {
             grid.round_clamped(row, rounded)?;
             sums.iter_mut().zip(rounded.iter()).for_each(|(sum, &q)| *sum += i64::from(q));
@@ -195,7 +195,7 @@ pub fn features_on_grid<T: Scalar>(
     blocks.try_for_each_init(Vec::new, |block, (index, out)| {
         let n = out.len() / d;
         block.resize(n * d, T::default());
-        features.transform_block(points.rows(index * ROWS..index * ROWS + n), block);
+        features.transform_block(points.rows(index * ROWS..index * ROWS + n), block)?;
         let mut rounded = vec![0; d];
         for (row, out) in block.chunks_exact(d).zip(out.chunks_exact_mut(d)) {
             grid.round_clamped(row, &mut rounded)?;

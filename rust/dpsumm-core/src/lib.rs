@@ -2,13 +2,19 @@
 
 pub mod bid;
 pub mod error;
+mod exp;
 pub mod features;
 pub mod grid;
+pub mod kernel;
+pub mod mmd;
 pub mod mwem;
 pub mod noise;
 pub mod points;
 mod product;
 pub mod quantize;
 pub mod rng;
+pub mod selection;
+mod simd;
+mod trig;
 
 pub use error::{Error, Result};

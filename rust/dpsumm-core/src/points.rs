@@ -116,7 +116,8 @@ mod tests {
     #[test]
     fn refuses_ragged_and_non_finite_tables() {
         let refused = |data: &[f64], dim| Points::new("target", data, dim).err();
-        let invalid = |e: Option<Error>| matches!(e, Some(Error::InvalidParameter { name: "target", .. }));
+        let invalid =
+            |e: Option<Error>| matches!(e, Some(Error::InvalidParameter { name: "target", .. }));
         assert!(invalid(refused(&[1.0, 2.0], 0)));
         assert!(invalid(refused(&[1.0, 2.0, 3.0], 2)));
         for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {

@@ -1,0 +1,155 @@
+//! Lazy picks against plain loops.
+
+use super::*;
+use crate::kernel::origin;
+use crate::kernel::tests::{at_threads, lattice, normals};
+use crate::simd::tests::both_ways;
+
+/// Plain loops: every score at every pick, with the kernel of the standard library.
+fn plain(points: &Points<f64>, attraction: &[f64], gamma: f64, weights: &[f64]) -> Vec<usize> {
+    let mut rows: Vec<usize> = Vec::new();
+    let mut sums = vec![0.0; points.len()];
+    for &weight in weights {
+        let score = |i: usize| (-sums[i] as f64).mul_add(weight, attraction[i]);
+        let left = (0..points.len()).filter(|i| !rows.contains(i));
+        let best = left.reduce(|best, i| if score(i) > score(best) { i } else { best });
+        let Some(best) = best else { break };
+        for (i, sum) in sums.iter_mut().enumerate() {
+            let pairs = points.row(i).iter().zip(points.row(best));
+            let square: f64 = pairs.map(|(x, y)| (x - y) * (x - y)).sum();
+            *sum += (-gamma * square).exp();
+        }
+        rows.push(best);
+    }
+    rows
+}
+
+fn means(points: &Points<f64>, target: &[f64], gamma: f64) -> Result<Vec<f64>> {
+    crate::kernel::kernel_means(points, &Points::new("target", target, points.dim())?, gamma)
+}
+
+#[test]
+fn lazy_greedy_picks_what_plain_greedy_picks() -> Result<()> {
+    for (n, dim, size, gamma) in
+        [(1, 1, 1, 1.0), (9, 1, 9, 0.5), (3001, 5, 90, 0.1), (700, 33, 300, 0.02)]
+    {
+        let data = normals(n * dim, 1);
+        let points = Points::new("points", &data, dim)?;
+        let target: Vec<f64> = normals(40 * dim, 2).iter().map(|x| x + 0.5).collect();
+        let attraction = means(&points, &target, gamma)?;
+        let weights: Vec<f64> = (0..size).map(|t| 1.0 / (t + 1) as f64).collect();
+        let picks = greedy(&points, &attraction, gamma, size)?;
+        assert_eq!(picks.rows, plain(&points, &attraction, gamma, &weights));
+    }
+    Ok(())
+}
+
+#[test]
+fn equal_scores_go_to_the_first_row() -> Result<()> {
+    // Few distinct rows, many times each: equal rows have equal scores to the last bit.
+    let data = lattice(2500, 2, 3);
+    let points = Points::new("points", &data, 2)?;
+    for attraction in [vec![0.25; 2500], lattice(2500, 1, 4)] {
+        let picks = greedy(&points, &attraction, 8.0, 120)?;
+        let weights: Vec<f64> = (0..120).map(|t| 1.0 / (t + 1) as f64).collect();
+        assert_eq!(picks.rows, exhaustive(&points, &attraction, 8.0, &weights));
+    }
+    let same = vec![1.0; 40];
+    let points = Points::new("points", &same, 2)?;
+    assert_eq!(greedy(&points, &[0.5; 20], 1.0, 20)?.rows, (0..20).collect::<Vec<_>>());
+    Ok(())
+}
+
+/// The plain greedy with this crate's kernel values, so that ties are the same.
+fn exhaustive(points: &Points<f64>, attraction: &[f64], gamma: f64, weights: &[f64]) -> Vec<usize> {
+    let mut rows: Vec<usize> = Vec::new();
+    let mut sums = vec![0.0; points.len()];
+    for &weight in weights {
+        let score = |i: usize| (-sums[i] as f64).mul_add(weight, attraction[i]);
+        let left = (0..points.len()).filter(|i| !rows.contains(i));
+        let Some(best) = left.reduce(|best, i| if score(i) > score(best) { i } else { best })
+        else {
+            break;
+        };
+        let origin = origin(points);
+        let at = |i: usize| points.row(i).iter().zip(&origin).map(|(x, o)| x - o);
+        let dot = |i, j| at(i).zip(at(j)).fold(0.0, |sum, (x, y): (f64, f64)| x.mul_add(y, sum));
+        for (i, sum) in sums.iter_mut().enumerate() {
+            let square = f64::mul_add(dot(best, i), -2.0, dot(best, best) + dot(i, i));
+            *sum += crate::exp::exp_nonpositive(-gamma * square.max(0.0));
+        }
+        rows.push(best);
+    }
+    rows
+}
+
+#[test]
+fn herding_stops_when_the_mass_does_not_fit() -> Result<()> {
+    let data = normals(900 * 3, 5);
+    let points = Points::new("points", &data, 3)?;
+    let attraction = means(&points, &normals(50 * 3, 6), 0.2)?;
+    let mass = 0.02;
+    let picks = herd(&points, &attraction, 0.2, mass, 1, 900)?;
+    let all = plain(&points, &attraction, 0.2, &[mass; 200]);
+    let n = picks.rows.len();
+    assert!(n > 5 && n < 200, "{n}");
+    assert_eq!(picks.rows, all[..n]);
+    // One more may be forced, or fewer allowed.
+    assert_eq!(herd(&points, &attraction, 0.2, mass, n + 7, 900)?.rows, all[..n + 7]);
+    assert_eq!(herd(&points, &attraction, 0.2, mass, 1, 3)?.rows, all[..3]);
+    assert_eq!(herd(&points, &attraction, 0.2, 1e-9, 1, 5000)?.rows.len(), 900);
+    assert!(herd(&points, &vec![-1.0; 900], 0.2, mass, 0, 3)?.rows.is_empty());
+    Ok(())
+}
+
+#[test]
+fn objective_is_j() -> Result<()> {
+    let data = normals(60 * 4, 7);
+    let target = normals(30 * 4, 8);
+    let points = Points::new("points", &data, 4)?;
+    let whole = Points::new("target", &target, 4)?;
+    let picks = greedy(&points, &means(&points, &target, 0.1)?, 0.1, 20)?;
+    for t in [1, 2, 20] {
+        let rows: Vec<f64> = picks.rows[..t].iter().flat_map(|&i| points.row(i)).copied().collect();
+        let mmd2 = crate::mmd::mmd2(&whole, &Points::new("summary", &rows, 4)?, 0.1)?;
+        let j = crate::mmd::mean_kernel_self(&whole, 0.1)? - mmd2;
+        assert!((picks.objective[t - 1] - j).abs() < 1e-13);
+        let summary = Points::new("summary", &rows, 4)?;
+        let again = objective(&summary, &means(&summary, &target, 0.1)?, 0.1)?;
+        assert!(again.iter().zip(&picks.objective).all(|(a, b)| (a - b).abs() < 1e-13));
+        assert_eq!(again.len(), t);
+    }
+    Ok(())
+}
+
+#[test]
+fn same_bits_for_any_number_of_threads_and_on_both_paths() -> Result<()> {
+    let data = normals(5000 * 3, 9);
+    let points = Points::new("points", &data, 3)?;
+    let attraction = means(&points, &normals(20 * 3, 10), 0.3)?;
+    let run = || greedy(&points, &attraction, 0.3, 40);
+    assert_eq!(at_threads(1, run)?, at_threads(3, run)?);
+    let (wide, baseline) = both_ways(run);
+    assert_eq!(wide?, baseline?);
+    Ok(())
+}
+
+#[test]
+fn refuses_what_cannot_be_picked() -> Result<()> {
+    let data = [0.0, 1.0, 2.0];
+    let points = Points::new("points", &data, 1)?;
+    let a = [0.1, 0.2, 0.3];
+    let message = |r: Result<Picks>| r.err().map(|e| e.to_string()).unwrap_or_default();
+    assert!(message(greedy(&points, &a, 1.0, 0)).starts_with("size"));
+    assert!(message(greedy(&points, &a, 1.0, 4)).starts_with("size"));
+    assert!(message(greedy(&points, &a[..2], 1.0, 1)).starts_with("attraction"));
+    assert!(message(greedy(&points, &[0.0, f64::NAN, 0.0], 1.0, 1)).starts_with("attraction"));
+    assert!(message(greedy(&points, &a, 0.0, 1)).starts_with("gamma"));
+    assert!(message(herd(&points, &a, 1.0, 0.0, 1, 2)).starts_with("mass"));
+    assert!(message(herd(&points, &a, 1.0, f64::NAN, 1, 2)).starts_with("mass"));
+    assert!(message(herd(&points, &a, 1.0, 0.1, 2, 1)).starts_with("at_most"));
+    assert!(message(herd(&points, &a, 1.0, 0.1, 0, 0)).starts_with("at_most"));
+    let empty: [f64; 0] = [];
+    assert!(message(greedy(&Points::new("points", &empty, 1)?, &[], 1.0, 1)).starts_with("points"));
+    Ok(())
+}
