@@ -50,3 +50,20 @@ def herd(points, attraction, gamma, mass, at_least, at_most):
             break
         chosen.append(best)
     return chosen
+
+
+def marginal_gain(summary, candidate, target, gamma):
+    """J(S + y) - J(S) from means alone: the corrected form of Algorithm 3's step 6.
+
+    With t = |S|, v = mean k(V, y) and s = mean k(S, y):
+    2/(t+1) (v - t/(t+1) s) - k(y,y)/(t+1)^2 - 2/(t+1) mean k(V,S) + (2t+1)/(t+1)^2 mean k(S,S).
+    """
+    t = len(summary)
+    v = kernel(target, candidate[None], gamma).mean()
+    s = kernel(summary, candidate[None], gamma).mean()
+    return (
+        2 / (t + 1) * (v - t / (t + 1) * s)
+        - 1 / (t + 1) ** 2
+        - 2 / (t + 1) * kernel(target, summary, gamma).mean()
+        + (2 * t + 1) / (t + 1) ** 2 * kernel(summary, summary, gamma).mean()
+    )

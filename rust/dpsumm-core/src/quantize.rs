@@ -217,7 +217,7 @@ mod tests {
         let scaled: Vec<f64> =
             features.transform(&points)?.iter().map(|h| h * 3f64.sqrt()).collect();
         let grid = Quantizer::new(9)?;
-        let slow = grid.sum(&scaled, 6, &mut Source::seeded(4, 0)?;
+        let slow = grid.sum(&scaled, 6, &mut Source::seeded(4, 0))?;
         assert_eq!(grid.sum_features(&features, &points, &mut Source::seeded(4, 0))?, slow);
         Ok(())
     }
