@@ -1,6 +1,8 @@
 """Private summaries of distributed data under covariate shift."""
 
 from dpsumm._core import __version__
+from dpsumm.attribution import NoisyAttribution, release_attribution
+from dpsumm.embedding import Embedding
 from dpsumm.errors import (
     BudgetExceededError,
     DpsummError,
@@ -21,12 +23,14 @@ __all__ = [
     "Auction",
     "BudgetExceededError",
     "DpsummError",
+    "Embedding",
     "FileFormat",
     "Greedy",
     "InvalidDataError",
     "InvalidParameterError",
     "Ledger",
     "MissingExtraError",
+    "NoisyAttribution",
     "Offers",
     "Pool",
     "PrivacyReport",
@@ -36,5 +40,6 @@ __all__ = [
     "Summary",
     "Uniform",
     "__version__",
+    "release_attribution",
     "summarize",
 ]

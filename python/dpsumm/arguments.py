@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from enum import Enum
 from pathlib import Path
 
 from dpsumm.errors import InvalidParameterError
-from dpsumm.protocol import Greedy, Offers, Pool, Uniform
+from dpsumm.protocol import Auction, Greedy, Offers, Pool, Requests, Uniform
 from dpsumm.summarize import Protocol
 
 
@@ -15,6 +15,7 @@ class Name(str, Enum):
     """Protocols by their names on the command line."""
 
     OFFERS = "offers"
+    AUCTION = "auction"
     POOL = "pool"
     UNIFORM = "uniform"
     GREEDY = "greedy"
@@ -64,25 +65,47 @@ def parse_columns(given: Sequence[str]) -> tuple[list[str], dict[str, tuple[floa
     return columns, bounds
 
 
-def choose_protocol(name: Name, weight: float | None, features: int | None) -> Protocol:
+def choose_protocol(
+    name: Name,
+    size: int,
+    *,
+    weight: float | None = None,
+    features: int | None = None,
+    requests: Requests | None = None,
+    batch: int | None = None,
+    epsilon_owners: float | None = None,
+) -> Protocol:
     """Return the protocol; refuse options that it would ignore.
 
     Raises
     ------
     InvalidParameterError
-        `weight` or `features` for a protocol without offers, or out of range.
+        An option that the protocol does not have, or out of range.
     """
-    if name is Name.OFFERS:
-        default = Offers()
-        return Offers(
-            weight=default.weight if weight is None else weight,
-            n_features=default.n_features if features is None else features,
-        )
-    if weight is not None or features is not None:
-        raise InvalidParameterError(f"--weight and --features mean nothing to {name.value}")
-    others: dict[Name, Protocol] = {
-        Name.POOL: Pool(),
-        Name.UNIFORM: Uniform(),
-        Name.GREEDY: Greedy(),
+    given = {
+        "weight": weight,
+        "n_features": features,
+        "requests": requests,
+        "batch": batch,
+        "epsilon_owners": epsilon_owners,
     }
-    return others[name]
+    given = {key: value for key, value in given.items() if value is not None}
+    published = name is Name.AUCTION and requests is Requests.PUBLISHED
+    allowed = {
+        Name.OFFERS: {"weight", "n_features"},
+        Name.AUCTION: {"requests"} if published else set(given) - {"weight"},
+    }
+    for key in set(given) - allowed.get(name, set()):
+        option = {"n_features": "features"}.get(key, key).replace("_", "-")
+        what = "the published parameters" if published else f"--protocol {name.value}"
+        raise InvalidParameterError(f"--{option} means nothing with {what}")
+    if published:
+        return Auction.published(size)
+    makers: dict[Name, Callable[..., Protocol]] = {
+        Name.OFFERS: Offers,
+        Name.AUCTION: Auction,
+        Name.POOL: Pool,
+        Name.UNIFORM: Uniform,
+        Name.GREEDY: Greedy,
+    }
+    return makers[name](**given)

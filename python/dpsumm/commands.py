@@ -14,6 +14,7 @@ from dpsumm.arguments import Name, choose_protocol, parse_columns, parse_owners
 from dpsumm.demo import N_OWNERS, WANTED, compare, load_digits
 from dpsumm.errors import InvalidParameterError, MissingExtraError
 from dpsumm.kernel import RBF
+from dpsumm.protocol import Requests
 from dpsumm.readers import MISSING, FileFormat
 from dpsumm.summarize import summarize
 
@@ -199,8 +200,9 @@ def run(
     protocol: Annotated[
         Name,
         typer.Option(
-            help="offers: the private protocol. pool: random points of each owner, then selection. "
-            "uniform: random points only. greedy: reads everything.",
+            help="offers: one noisy broadcast. auction: the paper's rounds of bids. pool: random "
+            "points of each owner, then selection. uniform: random points only. greedy: reads "
+            "everything.",
             rich_help_panel=METHOD,
         ),
     ] = Name.OFFERS,
@@ -217,16 +219,42 @@ def run(
         typer.Option(
             help="Mass of an offer in units of 1 / size, above 0, usual 1 to 4: smaller means more "
             "accesses and a closer match. Offers only.",
-            show_default="2",
+            show_default="2.5",
             rich_help_panel=METHOD,
         ),
     ] = None,
     features: Annotated[
         Optional[int],  # noqa: UP045
         typer.Option(
-            help="Random features of the release, even, at least 2. Offers only.",
-            show_default="512",
+            help="Random features of the release, even, at least 2. Offers, Auction.",
+            show_default="512, Auction 140",
             rich_help_panel=METHOD,
+        ),
+    ] = None,
+    requests: Annotated[
+        Optional[Requests],  # noqa: UP045
+        typer.Option(
+            help="Auction: who is asked for points. all: every owner, which reveals nothing. "
+            "private: by rank, with differential privacy. winner: not private. published: "
+            "the paper's rule with all its parameters (give --gamma 0.1 for the paper's kernel).",
+            show_default="all",
+            rich_help_panel=METHOD,
+        ),
+    ] = None,
+    batch: Annotated[
+        Optional[int],  # noqa: UP045
+        typer.Option(
+            help="Auction: points added per round, at least 1.",
+            show_default="1",
+            rich_help_panel=METHOD,
+        ),
+    ] = None,
+    epsilon_owners: Annotated[
+        Optional[float],  # noqa: UP045
+        typer.Option(
+            help="Auction: budget of an owner's records towards another owner, nats, above 0.",
+            show_default="1",
+            rich_help_panel=PRIVACY,
         ),
     ] = None,
     out: Annotated[
@@ -264,7 +292,15 @@ def run(
             size=size,
             epsilon=epsilon,
             delta=delta,
-            protocol=choose_protocol(protocol, weight, features),
+            protocol=choose_protocol(
+                protocol,
+                size,
+                weight=weight,
+                features=features,
+                requests=requests,
+                batch=batch,
+                epsilon_owners=epsilon_owners,
+            ),
             kernel=None if gamma is None else RBF(gamma),
             columns=columns or None,
             bounds=bounds or None,

@@ -1,17 +1,17 @@
 """A less trusted curator (section 3 of the paper, last paragraph): it sees features, not points.
 
-Consumer and owners share a secret map; every record is sent as ``h(x)``, and the protocol runs on these
-vectors as if they were the points. What the owners learn is protected as before. The curator lacks the
-map, but **this is obfuscation and not differential privacy**: what it sees tells all pairwise
-distances, hence the data up to rotation and translation, and slightly more known records than columns
-reveal the rest (``docs/privacy/less-trusted-curator.md``, where the attack is shown). So no public
-seed points, and no owner or consumer who talks to the curator.
+Consumer and owners share a secret map; every record is sent as ``h(x)``, and the protocol runs on
+these vectors as if they were the points. What the owners learn is protected as before. The curator
+lacks the map, but **this is obfuscation and not differential privacy**: what it sees tells all
+pairwise distances, hence the data up to rotation and translation, and slightly more known records
+than columns reveal the rest (``docs/privacy/less-trusted-curator.md``, where the attack is shown).
+So no public seed points, and no owner or consumer who talks to the curator.
 """
 
 from __future__ import annotations
 
 import secrets
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from dpsumm import _core
 from dpsumm.errors import InvalidParameterError
 from dpsumm.kernel import RBF, FloatArray
+from dpsumm.tables import Table
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,3 +90,15 @@ class Embedding:
         ones = np.ones((len(points), 1), dtype=points.dtype)
         features = _core.RandomFeatures.from_parts("paired", self.weights, np.empty(0))
         return features.transform(np.hstack([points, ones]))
+
+
+def embed(table: Table, embedding: Embedding) -> Table:
+    """Return a party's table as the curator may see it: features for points, and its labels."""
+    features = embedding.transform(table.scaled)
+    return replace(
+        table,
+        values=features,
+        scaled=features,
+        columns=tuple(f"h{j}" for j in range(embedding.n_features)),
+        n_clipped=(),
+    )

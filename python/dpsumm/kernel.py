@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import secrets
 from dataclasses import dataclass
 
 import numpy as np
@@ -104,7 +105,8 @@ class PrivateMedian:
     -------
     Claim: ``share * epsilon``-DP, bounded range, for replacing one target record.
     Assumes: sizes public. Argument: one record lies in one pair, so each count of pairs with
-    distance at most ``c`` moves by at most 1. An octave's score is minus twice the number of pairs
+    distance at most ``c`` moves by at most 1 (pairs are drawn at random, so the order of the
+    records does not matter). An octave's score is minus twice the number of pairs
     that would have to move for it to hold the median, so it moves by at most 2; weights are
     ``exp(share * epsilon / 4 * score)``. Numerics: integer scores and weights
     (``_core.exponential_choice``). Tested by: tests/privacy/test_bandwidth.py.
@@ -151,7 +153,10 @@ class PrivateMedian:
     @staticmethod
     def _draw(target: FloatArray, epsilon: float, seed: int | None) -> int:
         pairs = len(target) // 2
-        left, right = target[: 2 * pairs : 2], target[1 : 2 * pairs : 2]
+        # In random pairs: in a sorted table, replacing one record would move all pairs.
+        order = np.random.default_rng(secrets.randbits(128) if seed is None else seed)
+        shuffled = target[order.permutation(len(target))]
+        left, right = shuffled[: 2 * pairs : 2], shuffled[1 : 2 * pairs : 2]
         squared = np.square(left.astype(np.float64) - right).sum(axis=1)
         edges = np.array([2.0**e for e in _EXPONENTS])
         up_to = np.count_nonzero(squared[:, None] <= edges, axis=0)

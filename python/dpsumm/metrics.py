@@ -37,10 +37,10 @@ def objective(summary: FloatArray, target: FloatArray, kernel: RBF) -> float:
 
 
 def diagonal_dominance(points: FloatArray, kernel: RBF) -> tuple[float, float]:
-    """Return the largest kernel value off the diagonal, and the bound that Theorem 1 asks it to meet.
+    """Return the largest kernel value off the diagonal, and the bound that Theorem 1 sets it.
 
-    Kim, Khanna & Koyejo 2016, Theorem 3 (Theorem 1 of the paper): J is monotone and submodular, so the
-    greedy reaches ``1 - 1/e`` of the optimum, if every ``k(x, y)`` of different rows is at most
+    Kim, Khanna & Koyejo 2016, Theorem 3 (Theorem 1 of the paper): J is monotone and submodular, so
+    the greedy reaches ``1 - 1/e`` of the optimum, if every ``k(x, y)`` of different rows is at most
     ``1 / (n^3 + 2 n^2 - 2 n - 3)``.
 
     Parameters

@@ -148,10 +148,9 @@ class Mwem:
     Privacy
     -------
     Claim: with D the number of vectors that one unit moves, each iteration is a selection of
-    bounded range ``2 D epsilon_select`` and a Laplace measurement of scale ``1 / (D
-    epsilon_measure)`` units. Assumes: counts public; warm start from released states only. Argument
-    and numerics: the core's module ``mwem`` and ``docs/privacy/mwem.md``. Tested by:
-    tests/privacy/test_mwem_release.py.
+    bounded range ``2 D epsilon_select`` and a measurement that is ``D epsilon_measure``-DP.
+    Assumes: counts public; warm start from released states only. Argument and numerics: the core's
+    module ``mwem`` and ``docs/privacy/mwem.md``. Tested by: tests/privacy/test_mwem_release.py.
     """
 
     iterations: int
@@ -185,7 +184,8 @@ class Mwem:
         moved = sensitivity.vectors
         return [
             (events.BoundedRange(2 * moved * self.epsilon_select), self.iterations),
-            (events.Laplace(1 / (moved * self.epsilon_measure)), self.iterations),
+            # Pure: discrete Laplace noise is not dominated by continuous Laplace noise.
+            (events.Pure(moved * self.epsilon_measure), self.iterations),
         ]
 
     def draw(
@@ -288,6 +288,8 @@ def release(
         The release whose state MWEM starts from.
     """
     fresh = None if seed is None else derived_seed(seed, key)
+    # With its public parameters in the charge, a resumed run cannot take it for another release.
+    message = f"{message} ({features.n_features} features, {len(points)} points)"
     data = ledger.release(
         key,
         charges(mechanism, sensitivity, protected, message, seed),

@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from dpsumm.embedding import Embedding, embed
 from dpsumm.errors import InvalidParameterError
 from dpsumm.kernel import RBF, Kernel, PrivateMedian
 from dpsumm.privacy import accounting
@@ -44,6 +45,7 @@ def summarize(
     columns: Sequence[str] | None = None,
     bounds: Bounds | None = None,
     label: str | None = None,
+    embedding: Embedding | None = None,
     file_format: FileFormat | None = None,
     ledger: str | os.PathLike[str] | None = None,
     run: str | None = None,
@@ -64,8 +66,10 @@ def summarize(
     size
         Points in the summary (p), at most the owners' records in all.
     epsilon, delta
-        Budget for the target's records towards the owners: nats, above 0; and in (0, 1).
-        Pool, Uniform and Greedy release nothing and leave it unspent.
+        Budget for the target's records towards the owners: nats, above 0; and in (0, 1). Pool,
+        Uniform and Greedy release nothing and leave it unspent; a release with parameters of its
+        own (`Mwem`, `Exact`, a noise multiplier) spends what those say. A cap that holds whatever
+        the protocol is set in the `ledger`.
     protocol
         `Offers()` by default; `Auction()` is the paper's; `Pool()`, `Uniform()`, `Greedy()` are
         baselines.
@@ -76,6 +80,10 @@ def summarize(
         How data are read, see `read_table`: columns to use; public (low, high) per column, to which
         values are clipped and scaled; the column of labels, which travel with the points and are
         never used; format of text files.
+    embedding
+        For a less trusted curator: a secret map, shared by consumer and owners, under which all
+        records are sent and selected. Points of the summary are then features; `kernel` is in their
+        space (``RBF(0.5)`` by default).
     ledger
         SQLite file with the books of the target's holder, kept across runs; in memory by default.
     run
@@ -121,6 +129,9 @@ def summarize(
     tables, goal = read_inputs(
         owners, target, columns=columns, label=label, bounds=bounds, file_format=file_format
     )
+    if embedding is not None:
+        kernel, bounds = RBF(0.5) if kernel is None else kernel, None
+        tables, goal = [embed(table, embedding) for table in tables], embed(goal, embedding)
     kernel = _settle_kernel(kernel, tables[0].columns, bounds)
     with Ledger(ledger, run=run, delta=delta) as book:
         setting = Setting(
@@ -147,6 +158,8 @@ def summarize(
             delta=delta,
             owners_argument=protocol.owners_argument,
             accesses_everything=len(selection.pool) == sum(setting.n_records.values()),
+            embedded=embedding is not None,
+            published=protocol.published_figures(size) if isinstance(protocol, Auction) else (),
         )
     return Summary(
         points=selection.values,
@@ -166,6 +179,7 @@ def summarize(
         pool=selection.pool,
         pool_owner=selection.pool_owner,
         target=goal.scaled,
+        target_self=selection.target_self,
         size_requested=size,
         seconds=time.perf_counter() - started,
         warnings=_warnings(selection, size, tables, goal),

@@ -11,6 +11,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsumm.attribution import attribution
 from dpsumm.errors import InvalidParameterError, MissingExtraError
 from dpsumm.files import write_atomically
 from dpsumm.kernel import FloatArray
@@ -55,6 +56,8 @@ class Summary:
         Summary, accessed points and target in the kernel's space.
     pool_owner : (accesses,) int64
         Owner of each accessed point.
+    target_self
+        ``mean k(V, V)`` of the target: J of the summary is this less `mmd2`.
     size_requested
         `size` as asked for; `points` may be fewer if the pool was.
     seconds
@@ -80,6 +83,7 @@ class Summary:
     pool: FloatArray
     pool_owner: NDArray[np.int64]
     target: FloatArray
+    target_self: float
     size_requested: int
     seconds: float
     warnings: tuple[str, ...] = ()
@@ -101,6 +105,11 @@ class Summary:
     def parsimony(self) -> float:
         """Points accessed per point of the summary (rho), at least 1."""
         return self.accesses / len(self)
+
+    @property
+    def attribution(self) -> dict[str, float]:
+        """Per owner the sum of its points' marginal gains; see `dpsumm.attribution`."""
+        return attribution(self)
 
     def to_frame(self, backend: Backend | None = None) -> Any:
         """Return a data frame: the columns, the label if any, ``owner`` (name) and ``index`` (row).

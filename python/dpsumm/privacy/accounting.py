@@ -34,6 +34,8 @@ Counted = tuple[Event, int]
 
 # Reported figures are rounded up at this relative step, far above the accountants' float error.
 _ROUND_UP = 1e-9
+# Below this the mass that PLDs cut off is no longer negligible.
+_SMALLEST_PLD_DELTA = 1e-12
 
 
 def check_epsilon(epsilon: float, name: str = "epsilon") -> None:
@@ -101,7 +103,9 @@ def compose(events: Sequence[Counted], delta: float) -> float:
 def _smallest(events: list[Counted], delta: float) -> float:
     candidates = [_basic(events, delta)]
     if len(events) > 1 or events[0][1] > 1:
-        candidates += [_pld(events, delta), _rdp(events, delta)]
+        candidates.append(_rdp(events, delta))
+        if delta >= _SMALLEST_PLD_DELTA:
+            candidates.append(_pld(events, delta))
     return min(candidates)
 
 

@@ -58,7 +58,7 @@ class Gaussian:
 
 @dataclass(frozen=True)
 class Laplace:
-    """Laplace noise, discrete or not.
+    """Continuous Laplace noise. Discrete Laplace noise is not dominated by it: that is `Pure`.
 
     Parameters
     ----------

@@ -23,12 +23,18 @@ class PrivacyReport:
         Why owners are protected from each other as the charges say (sentences for a reader).
     accesses_everything
         The curator read all data of all owners.
+    embedded
+        The curator saw features under a secret map instead of records.
+    published
+        Sentences that set the paper's own figures beside the sound ones.
     """
 
     charges: tuple[Charge, ...]
     delta: float
     owners_argument: str
     accesses_everything: bool = False
+    embedded: bool = False
+    published: tuple[str, ...] = ()
 
     def epsilon(
         self, delta: float | None = None, *, protected: Protected | str = Protected.TARGET
@@ -66,15 +72,23 @@ class PrivacyReport:
             self._about(Protected.OWNERS, "Each owner's records towards the other owners")
             + " "
             + self.owners_argument,
-            "Not protected: anything towards the curator and the consumer, who see "
-            + (
-                "every record of every owner"
-                if self.accesses_everything
-                else "the accessed records"
-            )
-            + " as they are; anyone who colludes with them; anyone who sees the summary, or a "
-            "model trained on it. Timing and traffic sizes are not covered.",
+            self._not_protected(),
+            *self.published,
         ]
+
+    def _not_protected(self) -> str:
+        what = "every record of every owner" if self.accesses_everything else "the accessed records"
+        if self.embedded:
+            seen = (
+                f"the consumer, and towards the curator, who sees {what} as features under a "
+                "secret map: that is obfuscation, not differential privacy (epsilon is infinite)"
+            )
+        else:
+            seen = f"the curator and the consumer, who see {what} as they are"
+        return (
+            f"Not protected: anything towards {seen}; anyone who colludes with them; anyone who "
+            "sees the summary, or a model trained on it. Timing and traffic sizes are not covered."
+        )
 
     def _about(self, protected: Protected, who: str) -> str:
         mine = [c for c in self.charges if c.protected is protected]

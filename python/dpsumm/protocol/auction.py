@@ -34,17 +34,19 @@ from dpsumm.errors import InvalidParameterError
 from dpsumm.privacy import accounting
 from dpsumm.privacy.events import Approximate, Charge, Event, NonPrivate, Protected
 from dpsumm.privacy.events import Gaussian as GaussianEvent
+from dpsumm.privacy.published import published_epsilon
 from dpsumm.protocol.auction_curator import AuctionCurator, Plan
 from dpsumm.protocol.curator import Curator, Setting
 from dpsumm.protocol.requests import (
     Profile,
     Requests,
-    cheapest_for_run,
     forced_delta,
+    gaussian_threshold,
+    one_round_profile,
     published_profile,
     winner_profile,
 )
-from dpsumm.release import Exact, Gaussian, Mechanism, Mwem
+from dpsumm.release import SUMMARY, TARGET, Exact, Gaussian, Mechanism, Mwem, Sensitivity
 
 
 @dataclass(frozen=True)
@@ -57,10 +59,10 @@ class Auction:
         Points bid and added per round; ``ceil(size / batch)`` rounds in all.
     requests
         Who is asked for points, see `Requests`.
-    epsilon_owners, delta_owners
-        Budget of an owner's records towards one other owner: all summary releases and request bits
-        of the run. Needed by `Gaussian` releases without a noise multiplier and by private
-        requests.
+    epsilon_owners
+        Budget of an owner's records towards one other owner, at the run's delta: all summary
+        releases and request bits of the run. Used by `Gaussian` releases without a noise multiplier
+        and by private requests.
     request_share
         Part of that budget (of its squared Gaussian parameter) that pays for private requests.
     epsilon_auction
@@ -87,7 +89,6 @@ class Auction:
     batch: int = 1
     requests: Requests = Requests.ALL
     epsilon_owners: float = 1.0
-    delta_owners: float = 1e-5
     request_share: float = 0.5
     epsilon_auction: float = 1.0
     target_release: Mechanism = field(default_factory=Gaussian)
@@ -127,7 +128,6 @@ class Auction:
                 f"request_share must lie strictly between 0 and 1, got {self.request_share!r}"
             )
         accounting.check_epsilon(self.epsilon_owners, "epsilon_owners")
-        accounting.check_delta(self.delta_owners, "delta_owners")
         accounting.check_epsilon(self.epsilon_auction, "epsilon_auction")
 
     @classmethod
@@ -151,6 +151,31 @@ class Auction:
             feature_kind="phase",
         )
 
+    @classmethod
+    def exact(cls) -> Auction:
+        """Return the non-private greedy of section 4: exact averages out, the best point in."""
+        return cls(
+            requests=Requests.WINNER,
+            target_release=Exact(),
+            summary_release=Exact(),
+            n_features=512,
+        )
+
+    def published_figures(self, size: int) -> tuple[str, ...]:
+        """Return the paper's privacy figures beside the sound ones, for its choice of mechanisms.
+
+        Sentences; none unless a release is :meth:`Mwem.published`. Both at the paper's deltas, 0.01
+        for the target and 1e-4 for the summary.
+        """
+        return tuple(
+            _published_figure(what, mechanism, count, sensitivity, delta)
+            for what, mechanism, count, sensitivity, delta in (
+                ("the target's release", self.target_release, 1, TARGET, 1e-2),
+                ("all summary releases", self.summary_release, size, SUMMARY, 1e-4),
+            )
+            if isinstance(mechanism, Mwem) and mechanism.epsilon_select == mechanism.epsilon_measure
+        )
+
     def curator(self, setting: Setting) -> Curator:
         """Return the curator of a run."""
         return AuctionCurator(self._plan(setting), setting)
@@ -160,29 +185,23 @@ class Auction:
         rounds = math.ceil(setting.size / self.batch)
         charged = rounds + self.spare_rounds
         releases = charged - 1  # before the first pick there is nothing of the owners to release
-        n_bids = charged * self.batch * self.coalition
-        n_ranks = self.batch * len(setting.n_records) + 1
-        rule = self.requests
-        # All Gaussian parts together: one Gaussian with this parameter (sensitivity / std).
-        total = 1 / accounting.gaussian_noise_multiplier(
-            self.epsilon_owners, self.delta_owners * (0.9 if rule is Requests.PRIVATE else 1.0)
-        )
-        share = self.request_share if rule is Requests.PRIVATE else 0.0
-        profile, request_events = self._requests(rule, n_ranks, n_bids, total * math.sqrt(share))
-        if rule is Requests.PRIVATE and not request_events:
-            share = 0.0  # asking everybody is free, so the releases get all
-            total = 1 / accounting.gaussian_noise_multiplier(self.epsilon_owners, self.delta_owners)
+        requests = self._requests(setting, charged, releases)
         summary = self.summary_release
         if isinstance(summary, Gaussian) and summary.noise_multiplier is None and releases:
+            total = 1 / accounting.gaussian_noise_multiplier(
+                requests.epsilon_left, setting.delta - requests.delta
+            )
+            share = requests.gaussian / total**2
             summary = Gaussian(math.sqrt(releases / (1 - share)) / total)
         return Plan(
             rounds=rounds,
             spare_rounds=self.spare_rounds,
             batch=self.batch,
-            profile=profile,
+            profile=requests.profile,
+            winner_in_hand=self.requests is not Requests.PUBLISHED,
             request_charges=tuple(
                 Charge(Protected.OWNERS, "request bits of the whole run", event, count)
-                for event, count in request_events
+                for event, count in requests.events
             ),
             target=self.target_release,
             summary=summary,
@@ -193,28 +212,76 @@ class Auction:
             reselect=self.reselect,
         )
 
-    def _requests(
-        self, rule: Requests, n_ranks: int, n_bids: int, gaussian: float
-    ) -> tuple[Profile, list[tuple[Event, int]]]:
+    def _requests(self, setting: Setting, rounds: int, releases: int) -> _RequestPlan:
         certain = self.batch
-        if rule is Requests.ALL:
-            return Profile(np.ones(n_ranks)), []
-        if rule is Requests.WINNER:
-            reason = "only the winner was asked for its point"
-            return winner_profile(n_ranks, certain), [(NonPrivate(reason), 1)]
-        if rule is Requests.PUBLISHED:
-            delta = forced_delta(self.epsilon_auction)
+        n_ranks = self.batch * len(setting.n_records) + 1
+        if self.requests is Requests.PRIVATE:
+            return self._private_requests(setting, rounds, releases, n_ranks)
+        if self.requests is Requests.ALL:
+            return _RequestPlan(Profile(np.ones(n_ranks)), [], self.epsilon_owners)
+        if self.requests is Requests.WINNER:
+            profile, reason = winner_profile(n_ranks, certain), "only the winner sent its point"
+        else:
+            profile = published_profile(self.epsilon_auction, n_ranks)
             reason = (
-                f"the published request rule forces delta >= {delta:.3g} in a single round, "
-                "whatever epsilon"
+                "the published request rule forces delta >= "
+                f"{forced_delta(self.epsilon_auction):.3g} in a single round, whatever epsilon"
             )
-            return published_profile(self.epsilon_auction, n_ranks), [(NonPrivate(reason), 1)]
-        noise_std = math.sqrt(n_bids) / gaussian
-        shortfall = 0.1 * self.delta_owners / (n_bids * (1 + math.exp(self.epsilon_owners)))
-        profile = cheapest_for_run(noise_std, shortfall, n_ranks, certain)
-        if profile.probability.min() == 1.0:
-            return profile, []
-        return profile, [
-            (GaussianEvent(1 / gaussian), 1),
-            (Approximate(0.0, 0.1 * self.delta_owners), 1),
-        ]
+        return _RequestPlan(profile, [(NonPrivate(reason), 1)], self.epsilon_owners)
+
+    def _private_requests(
+        self, setting: Setting, rounds: int, releases: int, n_ranks: int
+    ) -> _RequestPlan:
+        """Return the cheapest of: a Gaussian threshold, a profile per bit, asking everybody."""
+        n_bits = rounds * self.batch * self.coalition
+        share = self.request_share if releases else 1.0
+        slack = 0.1 * setting.delta
+        total = 1 / accounting.gaussian_noise_multiplier(self.epsilon_owners, setting.delta - slack)
+        squared = share * total**2
+        # A tenth of the slack is kept for the rounding of the normal distribution function.
+        threshold = gaussian_threshold(
+            math.sqrt(n_bits / squared), 0.9 * slack / n_bits, n_ranks, self.batch
+        )
+        per_bit = Approximate(
+            share * self.epsilon_owners / n_bits, share * 0.5 * setting.delta / n_bits
+        )
+        profile = one_round_profile(per_bit.epsilon, per_bit.delta, n_ranks, self.batch)
+        if min(threshold.expected, profile.expected) >= 0.99 * n_ranks:
+            return _RequestPlan(Profile(np.ones(n_ranks)), [], self.epsilon_owners)
+        if threshold.expected <= profile.expected:
+            events: list[tuple[Event, int]] = [
+                (GaussianEvent(1 / math.sqrt(squared)), 1),
+                (Approximate(0.0, slack), 1),
+            ]
+            return _RequestPlan(threshold, events, self.epsilon_owners, slack, squared)
+        spent = n_bits * per_bit.delta
+        left = (1 - share) * self.epsilon_owners
+        return _RequestPlan(profile, [(per_bit, n_bits)], left, spent)
+
+
+def _published_figure(
+    what: str, mechanism: Mwem, count: int, sensitivity: Sensitivity, delta: float
+) -> str:
+    iterations = count * mechanism.iterations
+    stated = published_epsilon(mechanism.epsilon_select, iterations, delta)
+    cost = [(event, n * count) for event, n in mechanism.cost(sensitivity)]
+    sound = accounting.compose(cost, delta)
+    return (
+        f"For {what} the paper states epsilon = {stated:.4f} at delta = {delta:g}; a sound figure "
+        f"is {sound:.4f} ({sensitivity.unit.value}), requests not counted."
+    )
+
+
+@dataclass(frozen=True)
+class _RequestPlan:
+    """A request rule with its price, and what it leaves for the summary releases.
+
+    `epsilon_left` at the run's delta less `delta` is theirs; `gaussian` is the part of it, as a
+    squared Gaussian parameter, that the requests use up themselves.
+    """
+
+    profile: Profile
+    events: list[tuple[Event, int]]
+    epsilon_left: float
+    delta: float = 0.0
+    gaussian: float = 0.0

@@ -47,6 +47,7 @@ class Plan:
     spare_rounds: int
     batch: int
     profile: Profile
+    winner_in_hand: bool
     request_charges: tuple[Charge, ...]
     target: Mechanism
     summary: Mechanism
@@ -155,14 +156,20 @@ class AuctionCurator(Curator):
         """
         if name not in self._active:
             raise ProtocolError(f"{name!r} is not an owner of this run, or was dropped before")
-        if self._spared == self._plan.spare_rounds or len(self._active) == 1:
+        if any(isinstance(r, SendRequest) for n, r in self._waiting.items() if n != name):
+            raise ProtocolError("answers of other owners are outstanding; receive() them first")
+        left = sum(self.setting.n_records[n] for n in self._active if n != name)
+        if self._spared == self._plan.spare_rounds or left < self.setting.size:
             raise ProtocolError(
                 f"{name!r} failed and the plan has no spare round: the run must stop. What was "
                 "spent stays spent; plan with spare_rounds to survive failures"
             )
         self._spared += 1
         self._active.remove(name)
-        self._bids, self._new, self._waiting = {}, {}, {}
+        # The others have sent these for good: what is available must not depend on the coins.
+        self._new.pop(name, None)
+        self._take_in()
+        self._bids, self._waiting = {}, {}
 
     def select(self) -> Selection:
         """Return the winners in the order of the rounds, or the greedy's from all received."""
@@ -175,7 +182,8 @@ class AuctionCurator(Curator):
         pool = pool_of(self, parts)
         order = np.array([start[i] + position for i, position in self._picks], dtype=np.int64)
         if self._plan.reselect:
-            order = greedy_order(pool, self.setting.target, self.kernel.gamma, self.setting.size)
+            attraction = self._attraction(pool.scaled)
+            order = greedy_order(pool, attraction, self.kernel.gamma, self.setting.size)
         return self._selection(pool, order)
 
     # One round, in the order of its steps.
@@ -237,9 +245,15 @@ class AuctionCurator(Curator):
         if len(points) == 0:
             return None
         if not self._picks:
-            self._last_summary = self._plan.seed_release.draw(
-                self._features, points, SUMMARY, self.setting.seed, None
+            # Public points: recorded, so that a resumed run has the same, and not charged.
+            drawn = self.setting.ledger.release(
+                "seed-points",
+                [],
+                lambda: self._plan.seed_release.draw(
+                    self._features, points, SUMMARY, self.setting.seed, None
+                ).to_bytes(),
             )
+            self._last_summary = Release.from_bytes(drawn, self._plan.n_features, len(points))
             return self._last_summary
         previous = self._last_summary
         self._last_summary = release(
@@ -307,6 +321,7 @@ class AuctionCurator(Curator):
             mine = _places(i, self._bids[name]) + self._in_hand(name)
             left[name] = sorted(mine, reverse=True)[:batch]
         everything = sorted(place for places in left.values() for place in places)
+        self._best_anywhere = everything[::-1][:batch]
         ranks = np.empty((len(self._active), batch), dtype=np.int64)
         for k, name in enumerate(self._active):
             own = sorted(left[name])
@@ -359,16 +374,14 @@ class AuctionCurator(Curator):
         return points
 
     def _finish_round(self) -> None:
-        """Take in the received points and add the best of everything to the summary."""
-        for name, points in self._new.items():
-            if len(points.rows):
-                scaled = self.scaled(points.values)
-                self._received[name].add(points, scaled, self._features.on_grid(scaled))
-                bidder = self._received[name].bidder
-                bidder.set_target(self._bid.target)
-                bidder.set_summary(self._bid.summary)
+        """Add the best of everything to the summary."""
+        self._take_in()
         best = sorted((p for name in self._active for p in self._in_hand(name)), reverse=True)
         count = min(self._plan.batch, self.setting.size - len(self._picks))
+        if self._plan.winner_in_hand and best[:count] != self._best_anywhere[:count]:
+            raise ProtocolError(
+                "the best points are not in hand, so the data changed during the run; it must stop"
+            )
         for _, minus_owner, minus_row in best[:count]:
             received = self._received[self.names[-minus_owner]]
             position = received.rows.index(-minus_row)
@@ -376,7 +389,18 @@ class AuctionCurator(Curator):
             self._chosen[len(self._picks)] = received.scaled[position]
             self._picks.append((-minus_owner, position))
         self._round += 1
-        self._bids, self._new = {}, {}
+        self._bids = {}
+
+    def _take_in(self) -> None:
+        """Keep the points that came in this round."""
+        for name, points in self._new.items():
+            if len(points.rows):
+                scaled = self.scaled(points.values)
+                self._received[name].add(points, scaled, self._features.on_grid(scaled))
+                bidder = self._received[name].bidder
+                bidder.set_target(self._bid.target)
+                bidder.set_summary(self._bid.summary)
+        self._new = {}
 
 
 def _places(owner: int, bids: Bids) -> list[Place]:

@@ -80,7 +80,9 @@ class Selection:
         In original units, and in the kernel's space.
     labels : (p,) or None
     mmd2 : (p,) float64
-        MMD^2 to the target after each pick, in the order of the picks.
+        MMD^2 to the target after each pick, in the order of the picks. For the consumer.
+    target_self
+        ``mean k(V, V)`` of the target.
     pool : (q, c)
         All accessed points, in the kernel's space.
     pool_owner : (q,) int64
@@ -93,6 +95,7 @@ class Selection:
     scaled: FloatArray
     labels: NDArray[np.generic] | None
     mmd2: NDArray[np.float64]
+    target_self: float
     pool: FloatArray
     pool_owner: NDArray[np.int64]
 
@@ -139,6 +142,10 @@ class Curator(ABC):
             return values
         return to_unit_box(values, self.setting.columns, self.setting.bounds)[0]
 
+    def _attraction(self, scaled: FloatArray) -> NDArray[np.float64]:
+        """Return what draws each point to the target: its mean kernel value with it."""
+        return _core.kernel_means(scaled, self.setting.target, self.kernel.gamma)
+
     def _check_points(self, name: str, points: Answer, at_least: int, at_most: int) -> Points:
         if not isinstance(points, Points):
             raise ProtocolError(f"{name!r} answered with {type(points).__name__}, not with points")
@@ -153,6 +160,7 @@ class Curator(ABC):
         setting = self.setting
         gamma = self.kernel.gamma
         scaled = pool.scaled[order]
+        # Exact, for the consumer, also when the curator selects with the noisy target only.
         attraction = _core.kernel_means(scaled, setting.target, gamma)
         constant = _core.mean_kernel_self(setting.target, gamma)
         objective = _core.objective(scaled, attraction, gamma)
@@ -163,6 +171,7 @@ class Curator(ABC):
             scaled=scaled,
             labels=None if pool.labels is None else pool.labels[order],
             mmd2=np.maximum(constant - objective, 0.0),
+            target_self=constant,
             pool=pool.scaled,
             pool_owner=pool.owner,
         )
@@ -200,14 +209,15 @@ def pool_of(curator: Curator, parts: Sequence[tuple[int, Points]]) -> Pooled:
     )
 
 
-def greedy_order(pool: Pooled, target: FloatArray, gamma: float, size: int) -> NDArray[np.int64]:
-    """Return the pool's rows that the exact greedy picks towards the target, in order.
+def greedy_order(
+    pool: Pooled, attraction: NDArray[np.float64], gamma: float, size: int
+) -> NDArray[np.int64]:
+    """Return the pool's rows that the exact greedy picks, in order.
 
-    Kim, Khanna & Koyejo 2016; the marginal gain of J as corrected (``docs/paper.md``). Ties go to
-    the owner that comes first, then to the lower row. A pool of at most `size` points is taken
-    whole.
+    Kim, Khanna & Koyejo 2016; the marginal gain of J as corrected (``docs/paper.md``), with
+    `attraction` the mean kernel value of each point with the target. Ties go to the owner that
+    comes first, then to the lower row. A pool of at most `size` points is taken whole.
     """
-    attraction = _core.kernel_means(pool.scaled, target, gamma)
     return _core.greedy(pool.scaled, attraction, gamma, min(size, len(pool.row))).rows
 
 
@@ -251,10 +261,10 @@ class CollectingCurator(Curator):
         pool = pool_of(
             self, [(i, received[name]) for i, name in enumerate(self.names) if name in received]
         )
-        setting = self.setting
-        return self._selection(
-            pool, greedy_order(pool, setting.target, self.kernel.gamma, setting.size)
+        order = greedy_order(
+            pool, self._attraction(pool.scaled), self.kernel.gamma, self.setting.size
         )
+        return self._selection(pool, order)
 
 
 def settle_kernel(setting: Setting) -> tuple[RBF, float]:

@@ -21,8 +21,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
+import numpy as np
+from numpy.typing import NDArray
+
 from dpsumm.errors import InvalidParameterError
-from dpsumm.kernel import RBF
+from dpsumm.kernel import RBF, FloatArray
 from dpsumm.privacy.events import Protected
 from dpsumm.protocol.curator import (
     CollectingCurator,
@@ -53,6 +56,9 @@ class Offers:
         Public cap of offers per owner; `size` by default.
     release
         How the target's mean embedding leaves the curator.
+    exact_selection
+        Select from the pool with the exact target. False: with its release alone, for a curator
+        that is not trusted with the target.
     """
 
     weight: float = 2.5
@@ -60,6 +66,7 @@ class Offers:
     at_least: int | None = None
     at_most: int | None = None
     release: Mechanism = field(default_factory=Gaussian)
+    exact_selection: bool = True
 
     name = "Offers"
     owners_argument = (
@@ -124,9 +131,10 @@ class OffersCurator(CollectingCurator):
             n_features=self._protocol.n_features,
             seed=frequency_seed(setting),
         )
-        target = release(
+        self._features = feature_map.build()
+        self._target = release(
             self._protocol.release.calibrated(epsilon, setting.delta),
-            feature_map.build(),
+            self._features,
             setting.target,
             key="target",
             message="target's noisy mean embedding",
@@ -137,12 +145,17 @@ class OffersCurator(CollectingCurator):
         )
         request = OfferRequest(
             feature_map=feature_map,
-            target=target,
+            target=self._target,
             mass=self._protocol.weight / setting.size,
             at_least=self._at_least,
             at_most=self._at_most,
         )
         return dict.fromkeys(self.names, request)
+
+    def _attraction(self, scaled: FloatArray) -> NDArray[np.float64]:
+        if self._protocol.exact_selection:
+            return super()._attraction(scaled)
+        return self._features.scores(scaled, self._target.mean)
 
     def _bounds_of_answer(self, name: str) -> tuple[int, int]:
         available = self.setting.n_records[name]

@@ -79,32 +79,18 @@ def one_round_profile(epsilon: float, delta: float, n_ranks: int, certain: int =
     return Profile(_on_coin_grid(probability))
 
 
-def gaussian_threshold(
-    noise_std: float, shortfall: float, n_ranks: int, certain: int = 1
-) -> Profile:
+def gaussian_threshold(noise_std: float, missed: float, n_ranks: int, certain: int = 1) -> Profile:
     """Return ``pi(r) = Phi((tau - r) / noise_std)`` with ``pi(1..certain)`` set to 1.
 
-    One request by this rule is post-processing of a rank with Gaussian noise, but for the event of
-    probability `shortfall` = ``Phi(-(tau - certain) / noise_std)`` in which a certain rank would
-    not have been asked; tau follows from it.
+    tau is such that rank ``certain + 1`` is not asked with probability `missed`. n requests by this
+    rule are n observations of a rank with Gaussian noise, but for an event of probability at most
+    ``n * missed`` (``docs/privacy/auction.md``, Lemma 3).
     """
-    tau = certain - noise_std * _NORMAL.inv_cdf(shortfall)
+    tau = certain + 1 - noise_std * _NORMAL.inv_cdf(missed)
     ranks = np.arange(1, n_ranks + 1)
     probability = np.array([_NORMAL.cdf((tau - r) / noise_std) for r in ranks])
     probability[:certain] = 1.0
     return Profile(_on_coin_grid(probability))
-
-
-def cheapest_for_run(noise_std: float, shortfall: float, n_ranks: int, certain: int = 1) -> Profile:
-    """Return the Gaussian threshold's profile, or asking everybody where that costs no more points.
-
-    Asking everybody reveals nothing, so it is taken when the threshold would spare less than one
-    request in a hundred.
-    """
-    profile = gaussian_threshold(noise_std, shortfall, n_ranks, certain)
-    if profile.expected >= 0.99 * n_ranks:
-        return Profile(np.ones(n_ranks))
-    return profile
 
 
 def published_profile(epsilon_auction: float, n_ranks: int) -> Profile:
