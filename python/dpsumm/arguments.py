@@ -69,6 +69,7 @@ def choose_protocol(
     name: Name,
     size: int,
     *,
+    parsimony: float | None = None,
     weight: float | None = None,
     features: int | None = None,
     requests: Requests | None = None,
@@ -83,6 +84,7 @@ def choose_protocol(
         An option that the protocol does not have, or out of range.
     """
     given = {
+        "parsimony": parsimony,
         "weight": weight,
         "n_features": features,
         "requests": requests,
@@ -92,8 +94,9 @@ def choose_protocol(
     given = {key: value for key, value in given.items() if value is not None}
     published = name is Name.AUCTION and requests is Requests.PUBLISHED
     allowed = {
-        Name.OFFERS: {"weight", "n_features"},
-        Name.AUCTION: {"requests"} if published else set(given) - {"weight"},
+        Name.OFFERS: {"parsimony", "weight", "n_features"},
+        Name.POOL: {"parsimony"},
+        Name.AUCTION: {"requests"} if published else set(given) - {"parsimony", "weight"},
     }
     for key in set(given) - allowed.get(name, set()):
         option = {"n_features": "features"}.get(key, key).replace("_", "-")

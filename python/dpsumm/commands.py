@@ -214,12 +214,21 @@ def run(
             rich_help_panel=METHOD,
         ),
     ] = None,
+    parsimony: Annotated[
+        Optional[float],  # noqa: UP045
+        typer.Option(
+            help="Points accessed per summary point, at least 1: more accesses, a closer summary. "
+            "Offers, Pool.",
+            show_default="4",
+            rich_help_panel=METHOD,
+        ),
+    ] = None,
     weight: Annotated[
         Optional[float],  # noqa: UP045
         typer.Option(
-            help="Mass of an offer in units of 1 / size, above 0, usual 1 to 4: smaller means more "
-            "accesses and a closer match. Offers only.",
-            show_default="2.5",
+            help="Mass of an offer in units of 1 / size, above 0, "
+            "which decides how many an owner adds below its cap. Offers only.",
+            show_default="owners / parsimony",
             rich_help_panel=METHOD,
         ),
     ] = None,
@@ -295,6 +304,7 @@ def run(
             protocol=choose_protocol(
                 protocol,
                 size,
+                parsimony=parsimony,
                 weight=weight,
                 features=features,
                 requests=requests,

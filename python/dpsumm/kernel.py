@@ -75,6 +75,8 @@ def median_squared_distance(points: FloatArray, name: str) -> float:
         raise InvalidParameterError(
             f"{name} must be a finite (n, columns) array with at least 2 rows"
         )
+    # About their middle: far from the origin the differences below would cancel.
+    points = points - points.mean(axis=0)
     squares = np.einsum("ij,ij->i", points, points)
     squared = squares[:, None] + squares[None, :] - 2 * points @ points.T
     median = float(np.median(squared[np.triu_indices(len(points), 1)]))

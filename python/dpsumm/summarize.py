@@ -7,8 +7,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
-import numpy as np
-
+from dpsumm.checks import check_whole
 from dpsumm.embedding import Embedding, embed
 from dpsumm.errors import InvalidParameterError
 from dpsumm.kernel import RBF, Kernel, PrivateMedian
@@ -189,8 +188,7 @@ def summarize(
 
 
 def _check(size: int, epsilon: float, delta: float, protocol: object, seed: int | None) -> None:
-    if isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 1:
-        raise InvalidParameterError(f"size must be a whole number of at least 1, got {size!r}")
+    check_whole(size, "size", 1)
     accounting.check_epsilon(epsilon)
     accounting.check_delta(delta)
     if not isinstance(protocol, Protocol):
@@ -198,8 +196,10 @@ def _check(size: int, epsilon: float, delta: float, protocol: object, seed: int 
             "protocol must be an instance of Offers, Auction, Pool, Uniform or Greedy, "
             f"got {type(protocol).__name__}"
         )
-    if seed is not None and not 0 <= seed < 2**63:
-        raise InvalidParameterError(f"seed must be between 0 and 2**63 - 1, got {seed!r}")
+    if seed is not None:
+        check_whole(seed, "seed", 0)
+        if seed >= 2**63:
+            raise InvalidParameterError(f"seed must be between 0 and 2**63 - 1, got {seed!r}")
 
 
 def _settle_kernel(

@@ -24,7 +24,10 @@ class Messages(RuleBasedStateMachine):
         self.width, self.span = width, span
         features = self._features(n)
         self.fast, self.slow = _core.Bidder(features), bids.Bidder(features)
-        self.directions = {"target": np.zeros(width, np.int64), "summary": np.zeros(width, np.int64)}
+        self.directions = {
+            "target": np.zeros(width, np.int64),
+            "summary": np.zeros(width, np.int64),
+        }
 
     def _features(self, n):
         return self.rng.integers(-self.span, self.span + 1, (n, self.width)).astype(np.int16)

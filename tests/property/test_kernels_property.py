@@ -71,9 +71,7 @@ def test_mean_kernel_self_equals_the_definition(a, gamma):
     assert _core.mean_kernel_self(a, gamma) == pytest.approx(wanted, rel=1e-9)
 
 
-@given(
-    tables(1), GAMMAS, st.sampled_from(["paired", "phase"]), st.booleans(), st.integers(1, 40)
-)
+@given(tables(1), GAMMAS, st.sampled_from(["paired", "phase"]), st.booleans(), st.integers(1, 40))
 def test_features_and_scores_equal_the_definition(a, gamma, kind, orthogonal, half):
     (a,) = a
     n_features = 2 * half if kind == "paired" else half
@@ -82,8 +80,10 @@ def test_features_and_scores_equal_the_definition(a, gamma, kind, orthogonal, ha
     assert h.shape == (len(a), n_features)
     assert h.dtype == a.dtype
     wanted = dense.features(features.omega, features.phase, exact(a), kind)
-    reach = 1 + np.abs(exact(a) @ features.omega.T).max() + a.shape[1] * (
-        np.abs(features.omega).max() * np.abs(exact(a)).max()
+    reach = (
+        1
+        + np.abs(exact(a) @ features.omega.T).max()
+        + a.shape[1] * (np.abs(features.omega).max() * np.abs(exact(a)).max())
     )
     tolerance = 4 * np.finfo(a.dtype).eps * reach
     np.testing.assert_allclose(h, wanted, rtol=0, atol=tolerance)
@@ -133,9 +133,7 @@ def test_objective_is_j_of_every_prefix(a, gamma):
     target = a[::-1][: len(a) // 2 + 1].copy()
     attraction = _core.kernel_means(a, target, gamma)
     wanted = [dense.objective(exact(a[:t]), exact(target), gamma) for t in range(1, len(a) + 1)]
-    np.testing.assert_allclose(
-        _core.objective(a, attraction, gamma), wanted, rtol=1e-9, atol=1e-11
-    )
+    np.testing.assert_allclose(_core.objective(a, attraction, gamma), wanted, rtol=1e-9, atol=1e-11)
 
 
 @given(tables(3, max_rows=20), GAMMAS)

@@ -57,9 +57,7 @@ def test_greedy_equals_the_twin_where_no_two_candidates_are_equal(world):
     rows = _core.greedy(points, attraction, gamma, size).rows.tolist()
     if rows != twin:  # then only because of a tie in the last bits
         first = next(t for t in range(size) if rows[t] != twin[t])
-        ours, theirs = (
-            dense.objective(wide[r[: first + 1]], goal, gamma) for r in (rows, twin)
-        )
+        ours, theirs = (dense.objective(wide[r[: first + 1]], goal, gamma) for r in (rows, twin))
         assert abs(ours - theirs) < TIE
 
 

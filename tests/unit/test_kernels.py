@@ -61,7 +61,9 @@ def test_memory_order_changes_nothing(layout, shape, dtype):
 
 def test_memory_order_of_frequencies_and_bid_features():
     omega = table(6, 4)
-    made = [_core.RandomFeatures.from_parts("paired", o, np.zeros(0)) for o in (omega, fortran(omega))]
+    made = [
+        _core.RandomFeatures.from_parts("paired", o, np.zeros(0)) for o in (omega, fortran(omega))
+    ]
     points = table(9, 4)
     np.testing.assert_array_equal(made[0].transform(points), made[1].transform(points))
     grid = np.arange(12, dtype=np.int16).reshape(4, 3)
@@ -208,13 +210,17 @@ def test_scores_are_exact_beyond_64_bits():
 def test_mwem_is_repeatable_with_a_seed_only_and_keeps_its_state():
     sums = np.array([40, -10, 0])
     fast = [_core.Mwem(np.zeros(3), 4) for _ in range(4)]
-    one, two, three, four = (m.run(sums, 20, 6, 0.5, 0.5, s) for m, s in zip(fast, [1, 1, 2, None], strict=True))
+    one, two, three, four = (
+        m.run(sums, 20, 6, 0.5, 0.5, s) for m, s in zip(fast, [1, 1, 2, None], strict=True)
+    )
     np.testing.assert_array_equal(one, two)
     assert (one != three).any()
     assert (one != four).any()
     assert np.abs(one).max() <= 1
     again = _core.Mwem(fast[0].theta, 4)
-    np.testing.assert_array_equal(again.run(sums, 20, 6, 0.5, 0.5, 9), fast[1].run(sums, 20, 6, 0.5, 0.5, 9))
+    np.testing.assert_array_equal(
+        again.run(sums, 20, 6, 0.5, 0.5, 9), fast[1].run(sums, 20, 6, 0.5, 0.5, 9)
+    )
 
 
 def test_mwem_finds_the_means_when_noise_is_small():
@@ -235,18 +241,38 @@ ONES = np.ones(5)
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda f: _core.kernel_means(GOOD, GOOD.astype(np.float32), 1.0), InvalidParameterError, "same dtype.*astype"),
-        (lambda f: _core.mmd2(GOOD.astype(np.float32), GOOD, 1.0), InvalidParameterError, "same dtype.*astype"),
+        (
+            lambda f: _core.kernel_means(GOOD, GOOD.astype(np.float32), 1.0),
+            InvalidParameterError,
+            "same dtype.*astype",
+        ),
+        (
+            lambda f: _core.mmd2(GOOD.astype(np.float32), GOOD, 1.0),
+            InvalidParameterError,
+            "same dtype.*astype",
+        ),
         (lambda f: _core.mmd2(GOOD, GOOD[:, :2], 1.0), InvalidParameterError, "b: has 2 columns"),
-        (lambda f: _core.kernel_means(GOOD, GOOD[:0], 1.0), InvalidParameterError, "others: has no rows"),
+        (
+            lambda f: _core.kernel_means(GOOD, GOOD[:0], 1.0),
+            InvalidParameterError,
+            "others: has no rows",
+        ),
         (lambda f: _core.mmd2(GOOD[:0], GOOD, 1.0), InvalidParameterError, "a: has no rows"),
-        (lambda f: _core.mean_kernel_self(GOOD[:0], 1.0), InvalidParameterError, "points: has no rows"),
+        (
+            lambda f: _core.mean_kernel_self(GOOD[:0], 1.0),
+            InvalidParameterError,
+            "points: has no rows",
+        ),
         (lambda f: _core.mmd2(GOOD[:, :0], GOOD[:, :0], 1.0), InvalidParameterError, "no columns"),
         (lambda f: _core.kernel_means(GOOD, GOOD, 0.0), InvalidParameterError, "gamma"),
         (lambda f: _core.mmd2(GOOD, GOOD, -1.0), InvalidParameterError, "gamma"),
         (lambda f: _core.mean_kernel_self(GOOD, np.inf), InvalidParameterError, "gamma"),
         (lambda f: _core.greedy(GOOD, ONES, np.nan, 1), InvalidParameterError, "gamma"),
-        (lambda f: _core.greedy(GOOD, ONES[:4], 1.0, 1), InvalidParameterError, "attraction: has 4"),
+        (
+            lambda f: _core.greedy(GOOD, ONES[:4], 1.0, 1),
+            InvalidParameterError,
+            "attraction: has 4",
+        ),
         (lambda f: _core.greedy(GOOD, ONES, 1.0, 0), InvalidParameterError, "size"),
         (lambda f: _core.greedy(GOOD, ONES, 1.0, 6), InvalidParameterError, "size"),
         (lambda f: _core.greedy(GOOD, ONES * np.nan, 1.0, 1), InvalidDataError, "attraction"),
@@ -257,34 +283,100 @@ ONES = np.ones(5)
         (lambda f: f.transform(GOOD[:, :2]), InvalidParameterError, "points: has 2 columns"),
         (lambda f: f.scores(GOOD, np.ones(7)), InvalidParameterError, "direction"),
         (lambda f: f.scores(GOOD, np.full(8, np.inf)), InvalidDataError, "direction"),
-        (lambda f: f.transform(np.full((1, 3), 1e308) * [1, -1, 1]), InvalidParameterError, "points|angle"),
+        (
+            lambda f: f.transform(np.full((1, 3), 1e308) * [1, -1, 1]),
+            InvalidParameterError,
+            "points|angle",
+        ),
         (lambda f: f.sum_on_grid(GOOD, 0), InvalidParameterError, "levels"),
         (lambda f: f.sum_on_grid(GOOD, 2**22 + 1), InvalidParameterError, "levels"),
         (lambda f: f.quantized_sum(GOOD, 0), InvalidParameterError, "steps"),
-        (lambda f: _core.RandomFeatures("paired", True, 1.0, 3, 7, 1), InvalidParameterError, "n_features"),
-        (lambda f: _core.RandomFeatures("phase", True, 1.0, 3, 0, 1), InvalidParameterError, "n_features"),
+        (
+            lambda f: _core.RandomFeatures("paired", True, 1.0, 3, 7, 1),
+            InvalidParameterError,
+            "n_features",
+        ),
+        (
+            lambda f: _core.RandomFeatures("phase", True, 1.0, 3, 0, 1),
+            InvalidParameterError,
+            "n_features",
+        ),
         (lambda f: _core.RandomFeatures("sine", True, 1.0, 3, 8, 1), InvalidParameterError, "kind"),
-        (lambda f: _core.RandomFeatures("paired", True, 0.0, 3, 8, 1), InvalidParameterError, "gamma"),
-        (lambda f: _core.RandomFeatures.from_parts("phase", GOOD, ONES[:2]), InvalidParameterError, "phase"),
-        (lambda f: _core.RandomFeatures.from_parts("paired", GOOD * np.nan, ONES[:0]), InvalidDataError, "omega"),
+        (
+            lambda f: _core.RandomFeatures("paired", True, 0.0, 3, 8, 1),
+            InvalidParameterError,
+            "gamma",
+        ),
+        (
+            lambda f: _core.RandomFeatures.from_parts("phase", GOOD, ONES[:2]),
+            InvalidParameterError,
+            "phase",
+        ),
+        (
+            lambda f: _core.RandomFeatures.from_parts("paired", GOOD * np.nan, ONES[:0]),
+            InvalidDataError,
+            "omega",
+        ),
         (lambda f: _core.rounded_normal(0.0, 1), InvalidParameterError, "noise_std"),
         (lambda f: _core.rounded_normal(np.nan, 1), InvalidParameterError, "noise_std"),
         (lambda f: _core.discrete_laplace(-1.0, 1), InvalidParameterError, "scale"),
         (lambda f: _core.discrete_laplace(np.inf, 1), InvalidParameterError, "scale"),
-        (lambda f: _core.exponential_choice(np.zeros(0, np.int64), 1.0), InvalidParameterError, "scores"),
-        (lambda f: _core.exponential_choice(np.zeros(2, np.int64), 0.0), InvalidParameterError, "epsilon"),
+        (
+            lambda f: _core.exponential_choice(np.zeros(0, np.int64), 1.0),
+            InvalidParameterError,
+            "scores",
+        ),
+        (
+            lambda f: _core.exponential_choice(np.zeros(2, np.int64), 0.0),
+            InvalidParameterError,
+            "epsilon",
+        ),
         (lambda f: _core.Bidder(np.ones((2, 0), np.int16)), InvalidParameterError, "n_features"),
-        (lambda f: _core.Bidder(np.ones((2, 3), np.int16)).best(1, 1, 0), InvalidParameterError, "at least 1"),
+        (
+            lambda f: _core.Bidder(np.ones((2, 3), np.int16)).best(1, 1, 0),
+            InvalidParameterError,
+            "at least 1",
+        ),
         (lambda f: _core.Bidder(np.ones((2, 3), np.int16)).remove(2), InvalidParameterError, "row"),
-        (lambda f: _core.Bidder(np.ones((2, 3), np.int16)).set_target(np.ones(2, np.int64)), InvalidParameterError, "target"),
-        (lambda f: _core.Bidder(np.ones((2, 3), np.int16)).set_summary(np.full(3, 2**47)), InvalidParameterError, "summary"),
-        (lambda f: _core.Bidder(np.ones((2, 3), np.int16)).append(np.ones((1, 3), np.int16), np.array([1])), InvalidParameterError, "ids"),
+        (
+            lambda f: _core.Bidder(np.ones((2, 3), np.int16)).set_target(np.ones(2, np.int64)),
+            InvalidParameterError,
+            "target",
+        ),
+        (
+            lambda f: _core.Bidder(np.ones((2, 3), np.int16)).set_summary(np.full(3, 2**47)),
+            InvalidParameterError,
+            "summary",
+        ),
+        (
+            lambda f: _core.Bidder(np.ones((2, 3), np.int16)).append(
+                np.ones((1, 3), np.int16), np.array([1])
+            ),
+            InvalidParameterError,
+            "ids",
+        ),
         (lambda f: _core.Mwem(np.zeros(0), 20), InvalidParameterError, "n_coordinates"),
         (lambda f: _core.Mwem(np.zeros(2), 0), InvalidParameterError, "steps"),
-        (lambda f: _core.Mwem(np.zeros(2), 2).run(np.zeros(3, np.int64), 1, 1, 1.0, 1.0), InvalidParameterError, "sums"),
-        (lambda f: _core.Mwem(np.zeros(2), 2).run(np.zeros(2, np.int64), 0, 1, 1.0, 1.0), InvalidParameterError, "count"),
-        (lambda f: _core.Mwem(np.zeros(2), 2).run(np.zeros(2, np.int64), 1, 0, 1.0, 1.0), InvalidParameterError, "iterations"),
-        (lambda f: _core.Mwem(np.zeros(2), 2).run(np.zeros(2, np.int64), 1, 1, 0.0, 1.0), InvalidParameterError, "epsilon_select"),
+        (
+            lambda f: _core.Mwem(np.zeros(2), 2).run(np.zeros(3, np.int64), 1, 1, 1.0, 1.0),
+            InvalidParameterError,
+            "sums",
+        ),
+        (
+            lambda f: _core.Mwem(np.zeros(2), 2).run(np.zeros(2, np.int64), 0, 1, 1.0, 1.0),
+            InvalidParameterError,
+            "count",
+        ),
+        (
+            lambda f: _core.Mwem(np.zeros(2), 2).run(np.zeros(2, np.int64), 1, 0, 1.0, 1.0),
+            InvalidParameterError,
+            "iterations",
+        ),
+        (
+            lambda f: _core.Mwem(np.zeros(2), 2).run(np.zeros(2, np.int64), 1, 1, 0.0, 1.0),
+            InvalidParameterError,
+            "epsilon_select",
+        ),
     ],
 )
 def test_refusals_name_the_parameter(features, call, error, message):
@@ -321,7 +413,15 @@ def test_values_that_are_not_finite_are_refused_without_telling_any(features, ba
 
 @pytest.mark.parametrize(
     "points",
-    [np.ones(3), np.ones((1, 2, 3)), np.ones((2, 3), int), np.ones((2, 3), np.float16), np.ones((2, 3), ">f8"), [[1.0, 2.0, 3.0]], None],
+    [
+        np.ones(3),
+        np.ones((1, 2, 3)),
+        np.ones((2, 3), int),
+        np.ones((2, 3), np.float16),
+        np.ones((2, 3), ">f8"),
+        [[1.0, 2.0, 3.0]],
+        None,
+    ],
 )
 def test_other_types_are_type_errors_that_say_what_is_wanted(features, points):
     with pytest.raises(TypeError, match="float32.*float64"):

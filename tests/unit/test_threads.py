@@ -92,7 +92,8 @@ if child == 0:
 _, status = os.waitpid(child, 0)
 if {busy}:
     busy.join()
-print("parent", (_core.kernel_means(points, points, 0.5) == before).all(), *_core.rounded_normal(1e9, 4))
+same = (_core.kernel_means(points, points, 0.5) == before).all()
+print("parent", bool(same), *_core.rounded_normal(1e9, 4))
 sys.exit(os.waitstatus_to_exitcode(status))
 """
 

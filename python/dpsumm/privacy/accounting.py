@@ -36,6 +36,8 @@ Counted = tuple[Event, int]
 _ROUND_UP = 1e-9
 # Below this the mass that PLDs cut off is no longer negligible.
 _SMALLEST_PLD_DELTA = 1e-12
+# Above this a tighter figure helps nobody, and the PLD takes gigabytes or overflows.
+_LARGEST_PLD_EPSILON = 100.0
 
 
 def check_epsilon(epsilon: float, name: str = "epsilon") -> None:
@@ -102,9 +104,10 @@ def compose(events: Sequence[Counted], delta: float) -> float:
 
 def _smallest(events: list[Counted], delta: float) -> float:
     candidates = [_basic(events, delta)]
-    if len(events) > 1 or events[0][1] > 1:
+    exact = all(isinstance(event, Gaussian) for event, _ in events)
+    if not exact and (len(events) > 1 or events[0][1] > 1):
         candidates.append(_rdp(events, delta))
-        if delta >= _SMALLEST_PLD_DELTA:
+        if delta >= _SMALLEST_PLD_DELTA and min(candidates) <= _LARGEST_PLD_EPSILON:
             candidates.append(_pld(events, delta))
     return min(candidates)
 

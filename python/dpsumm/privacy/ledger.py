@@ -17,14 +17,14 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from types import TracebackType
+from typing import get_args
 
 from dpsumm.errors import BudgetExceededError, InvalidDataError, InvalidParameterError
 from dpsumm.privacy import accounting
-from dpsumm.privacy import events as events_module
 from dpsumm.privacy.events import Charge, Event, Observer, Protected, Unit
 
 _SCHEMA = """
-CREATE TABLE IF NOT EXISTS charges (
+CREATE TABLE charges (
     id INTEGER PRIMARY KEY,
     at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')),
     run TEXT NOT NULL,
@@ -36,25 +36,26 @@ CREATE TABLE IF NOT EXISTS charges (
     observer TEXT NOT NULL,
     unit TEXT NOT NULL
 );
-CREATE TABLE IF NOT EXISTS releases (
+CREATE TABLE releases (
     run TEXT NOT NULL,
     key TEXT NOT NULL,
     released BLOB NOT NULL,
     PRIMARY KEY (run, key)
 );
-CREATE TABLE IF NOT EXISTS runs (
+CREATE TABLE runs (
     run TEXT PRIMARY KEY,
     delta REAL NOT NULL
 );
-CREATE TABLE IF NOT EXISTS caps (
+CREATE TABLE caps (
     protected TEXT PRIMARY KEY,
     epsilon REAL NOT NULL,
     delta REAL NOT NULL
 );
 """
 
-
+_TABLES = {"charges", "releases", "runs", "caps"}
 _FIELDS = "protected, message, event, count, observer, unit"
+_EVENTS: dict[str, type[Event]] = {kind.__name__: kind for kind in get_args(Event)}
 
 
 class Ledger(AbstractContextManager["Ledger"]):
@@ -98,14 +99,37 @@ class Ledger(AbstractContextManager["Ledger"]):
                 isolation_level=None,
                 check_same_thread=False,
             )
-            self._db.execute("PRAGMA synchronous=FULL")
-            self._db.executescript(_SCHEMA)
         except sqlite3.Error as error:
-            raise InvalidDataError(
-                f"ledger: {self._path} cannot be opened as a ledger ({error}); "
-                "give a path that does not exist yet or one that dpsumm made"
-            ) from None
-        self._register_run()
+            raise self._unusable(error) from None
+        try:
+            self._db.execute("PRAGMA synchronous=FULL")
+            self._make_tables()
+            self._register_run()
+        except sqlite3.Error as error:
+            self._db.close()
+            raise self._unusable(error) from None
+        except BaseException:
+            self._db.close()
+            raise
+
+    def _unusable(self, reason: object) -> InvalidDataError:
+        return InvalidDataError(
+            f"ledger: {self._path or 'the ledger'} cannot be used as a ledger ({reason}); give a "
+            "path that does not exist yet or one that dpsumm made"
+        )
+
+    def _make_tables(self) -> None:
+        """Make the tables of a new file; refuse a database of another program, and leave it be."""
+        self._db.execute("BEGIN IMMEDIATE")
+        rows = self._db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+        tables = {row[0] for row in rows}
+        if not tables:
+            for statement in _SCHEMA.split(";"):
+                self._db.execute(statement)
+        elif not tables >= _TABLES:
+            self._db.execute("ROLLBACK")
+            raise self._unusable("it is a database of another program")
+        self._db.execute("COMMIT")
 
     def _register_run(self) -> None:
         self._db.execute("INSERT OR IGNORE INTO runs VALUES (?, ?)", (self.run, self.delta))
@@ -166,8 +190,8 @@ class Ledger(AbstractContextManager["Ledger"]):
         BudgetExceededError
             The cap would be exceeded. `draw` was not called.
         """
-        self._db.execute("BEGIN IMMEDIATE")
         try:
+            self._db.execute("BEGIN IMMEDIATE")
             row = self._db.execute(
                 "SELECT released FROM releases WHERE run = ? AND key = ?", (self.run, key)
             ).fetchone()
@@ -187,9 +211,11 @@ class Ledger(AbstractContextManager["Ledger"]):
             )
             self._db.execute("INSERT INTO releases VALUES (?, ?, ?)", (self.run, key, released))
             self._db.execute("COMMIT")
-        except BaseException:
+        except BaseException as error:
             if self._db.in_transaction:
                 self._db.execute("ROLLBACK")
+            if isinstance(error, sqlite3.Error):
+                raise self._unusable(error) from None
             raise
         return released
 
@@ -198,8 +224,12 @@ class Ledger(AbstractContextManager["Ledger"]):
         return self._select("") if run is None else self._select("WHERE run = ?", run)
 
     def _select(self, where: str, *values: str) -> tuple[Charge, ...]:
-        rows = self._db.execute(f"SELECT {_FIELDS} FROM charges {where} ORDER BY id", values)
-        return tuple(_charge_from_row(row) for row in rows)
+        try:
+            rows = self._db.execute(f"SELECT {_FIELDS} FROM charges {where} ORDER BY id", values)
+            return tuple(_charge_from_row(row) for row in rows)
+        except (sqlite3.Error, KeyError, TypeError, ValueError) as error:
+            # A charge that cannot be read must not count as nothing.
+            raise self._unusable(f"{type(error).__name__} in a charge") from None
 
     def runs(self) -> tuple[str, ...]:
         """Return the names of all runs with a charge, oldest first."""
@@ -252,7 +282,7 @@ def _charge_to_row(charge: Charge) -> tuple[str, str, str, int, str, str]:
 def _charge_from_row(row: tuple[str, str, str, int, str, str]) -> Charge:
     protected, message, event, count, observer, unit = row
     fields = json.loads(event)
-    kind: type[Event] = getattr(events_module, fields.pop("kind"))
+    kind = _EVENTS[fields.pop("kind")]
     return Charge(
         Protected(protected), message, kind(**fields), count, Observer(observer), Unit(unit)
     )

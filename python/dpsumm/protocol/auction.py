@@ -30,6 +30,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsumm.checks import check_even_features, check_whole
 from dpsumm.errors import InvalidParameterError
 from dpsumm.privacy import accounting
 from dpsumm.privacy.events import Approximate, Charge, Event, NonPrivate, Protected
@@ -108,16 +109,12 @@ class Auction:
     )
 
     def __post_init__(self) -> None:
-        for name in ("batch", "coalition"):
-            if getattr(self, name) < 1:
-                raise InvalidParameterError(
-                    f"{name} must be at least 1, got {getattr(self, name)!r}"
-                )
-        if self.spare_rounds < 0:
-            raise InvalidParameterError(f"spare_rounds must be >= 0, got {self.spare_rounds!r}")
-        if self.n_features < 2 or self.n_features % 2:
+        for name, least in (("batch", 1), ("coalition", 1), ("spare_rounds", 0)):
+            check_whole(getattr(self, name), name, least)
+        check_even_features(self.n_features)
+        if not isinstance(self.requests, Requests):  # a plain "all" is equal to it, not the same
             raise InvalidParameterError(
-                f"n_features must be an even number of at least 2, got {self.n_features!r}"
+                f"requests must be a member of Requests (Requests.ALL, ..), got {self.requests!r}"
             )
         if self.requests is Requests.PUBLISHED and self.batch != 1:
             raise InvalidParameterError(

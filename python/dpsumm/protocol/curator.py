@@ -153,6 +153,9 @@ class Curator(ABC):
             points.check(len(self.setting.columns), at_least, at_most, self.setting.labelled)
         except ProtocolError as error:
             raise ProtocolError(f"answer of {name!r}: {error}") from None
+        wanted = self.setting.target.dtype
+        if points.values.dtype != wanted:
+            raise ProtocolError(f"answer of {name!r}: values must be {wanted}, as in the whole run")
         return points
 
     def _selection(self, pool: Pooled, order: NDArray[np.int64]) -> Selection:

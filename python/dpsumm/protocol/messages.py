@@ -124,6 +124,14 @@ class Points:
 
     def check(self, n_columns: int, at_least: int, at_most: int, labelled: bool) -> None:
         """Raise `ProtocolError` unless this answer fits the request. Tells no value."""
+        if not (
+            isinstance(self.rows, np.ndarray)
+            and self.rows.dtype == np.int64
+            and self.rows.ndim == 1
+            and isinstance(self.values, np.ndarray)
+            and self.values.dtype in (np.float32, np.float64)
+        ):
+            raise ProtocolError("rows must be (q,) int64 and values float32 or float64 arrays")
         count = len(self.rows)
         if self.values.ndim != 2 or self.values.shape != (count, n_columns):
             raise ProtocolError(f"values must have shape ({count}, {n_columns})")
@@ -134,7 +142,8 @@ class Points:
         if count and (self.rows[0] < 0 or (np.diff(self.rows) <= 0).any()):
             raise ProtocolError("rows must be ascending, distinct and >= 0")
         if labelled != (self.labels is not None) or (
-            self.labels is not None and self.labels.shape != (count,)
+            self.labels is not None
+            and (self.labels.shape != (count,) or self.labels.dtype.kind not in "fiubU")
         ):
             raise ProtocolError("labels must be sent by all owners or by none, one a point")
 

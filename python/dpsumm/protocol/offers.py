@@ -24,6 +24,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsumm.checks import check_even_features, check_whole
 from dpsumm.errors import InvalidParameterError
 from dpsumm.kernel import RBF, FloatArray
 from dpsumm.privacy.events import Protected
@@ -44,16 +45,19 @@ class Offers:
 
     Parameters
     ----------
+    parsimony
+        Points accessed per summary point, at the most (and at least 1, rounded up for each owner).
+        More accesses, a closer summary.
     weight
-        Mass of an offer in units of 1 / size. Smaller weights mean more offers: more accesses and
-        a closer summary.
+        Mass of an offer in units of 1 / size. By default ``K / parsimony``: an owner that can cover
+        the whole target alone then offers as much as the parsimony allows it.
     n_features
         Random features of the release, even.
     at_least
         Public floor of offers per owner; ``ceil(size / K)`` by default, so that the pool rarely
         falls short of the summary's size.
     at_most
-        Public cap of offers per owner; `size` by default.
+        Public cap of offers per owner; ``ceil(parsimony * size / K)`` by default.
     release
         How the target's mean embedding leaves the curator.
     exact_selection
@@ -61,7 +65,8 @@ class Offers:
         that is not trusted with the target.
     """
 
-    weight: float = 2.5
+    parsimony: float = 4.0
+    weight: float | None = None
     n_features: int = 512
     at_least: int | None = None
     at_most: int | None = None
@@ -76,18 +81,19 @@ class Offers:
     )
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.weight) and self.weight > 0):
+        if not (math.isfinite(self.parsimony) and self.parsimony >= 1):
             raise InvalidParameterError(
-                f"weight must be a finite number above 0 (usual: 1 to 4), got {self.weight!r}"
+                f"parsimony must be a finite number of at least 1, got {self.parsimony!r}"
             )
-        if self.n_features < 2 or self.n_features % 2:
+        if self.weight is not None and not (math.isfinite(self.weight) and self.weight > 0):
             raise InvalidParameterError(
-                f"n_features must be an even number of at least 2, got {self.n_features!r}"
+                f"weight must be a finite number above 0 (usual: K / 4), got {self.weight!r}"
             )
-        for name in ("at_least", "at_most"):
-            value = getattr(self, name)
-            if value is not None and value < 0:
-                raise InvalidParameterError(f"{name} must be at least 0, got {value!r}")
+        check_even_features(self.n_features)
+        # Here, not at the owners: by then the release has been charged.
+        for name, least in (("at_least", 0), ("at_most", 1)):
+            if getattr(self, name) is not None:
+                check_whole(getattr(self, name), name, least)
         if self.at_most is not None and (self.at_least or 0) > self.at_most:
             raise InvalidParameterError(
                 f"at_least ({self.at_least}) must not be above at_most ({self.at_most})"
@@ -105,8 +111,14 @@ class OffersCurator(CollectingCurator):
         super().__init__(setting)
         self._protocol = protocol
         self._settled: tuple[RBF, float] | None = None
-        share = math.ceil(setting.size / len(self.names))
-        at_most = setting.size if protocol.at_most is None else protocol.at_most
+        n_owners = len(self.names)
+        self._weight = n_owners / protocol.parsimony if protocol.weight is None else protocol.weight
+        share = math.ceil(setting.size / n_owners)
+        at_most = (
+            math.ceil(protocol.parsimony * setting.size / n_owners)
+            if protocol.at_most is None
+            else protocol.at_most
+        )
         self._at_least = min(share, at_most) if protocol.at_least is None else protocol.at_least
         self._at_most = max(at_most, self._at_least)
         if not isinstance(setting.kernel, RBF):
@@ -146,7 +158,7 @@ class OffersCurator(CollectingCurator):
         request = OfferRequest(
             feature_map=feature_map,
             target=self._target,
-            mass=self._protocol.weight / setting.size,
+            mass=self._weight / setting.size,
             at_least=self._at_least,
             at_most=self._at_most,
         )

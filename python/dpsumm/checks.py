@@ -1,0 +1,38 @@
+"""Checks of parameters that several protocols share."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dpsumm.errors import InvalidParameterError
+
+
+def check_whole(value: object, name: str, at_least: int) -> None:
+    """Refuse anything but a whole number of at least `at_least`; True is not a number here.
+
+    Raises
+    ------
+    InvalidParameterError
+        Naming the parameter and the range.
+    """
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, int | np.integer)
+        or not int(value) >= at_least
+    ):
+        raise InvalidParameterError(
+            f"{name} must be a whole number of at least {at_least}, got {value!r}"
+        )
+
+
+def check_even_features(n_features: object) -> None:
+    """Refuse a number of features that is not even and at least 2."""
+    if (
+        isinstance(n_features, bool)
+        or not isinstance(n_features, int | np.integer)
+        or n_features < 2
+        or n_features % 2
+    ):
+        raise InvalidParameterError(
+            f"n_features must be an even number of at least 2, got {n_features!r}"
+        )

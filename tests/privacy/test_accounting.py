@@ -1,0 +1,205 @@
+"""Composition: golden values, closed forms and a second accountant that shares no code."""
+
+import math
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from dpsumm.errors import InvalidParameterError
+from dpsumm.privacy.accounting import compose, gaussian_noise_multiplier
+from dpsumm.privacy.events import (
+    Approximate,
+    BoundedRange,
+    Gaussian,
+    Laplace,
+    NonPrivate,
+    Pure,
+)
+from dpsumm.privacy.published import published_epsilon
+from dpsumm.release import SUMMARY, TARGET, Mwem
+from scipy import optimize, special, stats
+
+
+def gaussian_delta(mu, epsilon):
+    """delta of the Gaussian mechanism, sensitivity / std = mu (Balle & Wang 2018)."""
+    return stats.norm.cdf(mu / 2 - epsilon / mu) - math.exp(epsilon) * stats.norm.cdf(
+        -mu / 2 - epsilon / mu
+    )
+
+
+def response_and_gaussian_delta(each, count, mu, epsilon):
+    """Exact delta of `count` randomized responses at `each` and one Gaussian (none if mu is 0)."""
+    yes = np.arange(count + 1)
+    chances = stats.binom.pmf(yes, count, special.expit(each))
+    left = epsilon - each * (2 * yes - count)
+    if mu == 0:
+        rest = np.maximum(0, -np.expm1(left))
+    else:
+        rest = np.array([gaussian_delta(mu, e) for e in left])
+    return float(chances @ rest)
+
+
+def exact_epsilon(each, count, mu, delta):
+    return optimize.brentq(
+        lambda epsilon: response_and_gaussian_delta(each, count, mu, epsilon) - delta,
+        0,
+        each * count + 40 * mu + 40 * mu**2,
+        xtol=1e-13,
+    )
+
+
+@pytest.mark.parametrize(
+    ("events", "delta", "golden", "tolerance"),
+    [
+        ([(Pure(0.02), 1656)], 1e-5, 3.450830, 1e-6),
+        ([(Laplace(50), 1656)], 1e-5, 3.4377, 1e-4),
+        ([(Pure(0.02), 1656), (Laplace(50), 1656)], 1e-5, 5.1425, 1e-4),
+        ([(BoundedRange(0.02), 1656), (Laplace(50), 1656)], 1e-5, 4.228, 1e-3),
+    ],
+)
+def test_golden_values(events, delta, golden, tolerance):
+    assert compose(events, delta) == pytest.approx(golden, abs=tolerance)
+
+
+@pytest.mark.parametrize(("epsilon", "golden"), [(0.5, 7.0318), (1.0, 3.7306), (2.0, 1.9938)])
+def test_gaussian_multipliers_are_golden_and_sound(epsilon, golden):
+    multiplier = gaussian_noise_multiplier(epsilon, 1e-5)
+    assert multiplier == pytest.approx(golden, abs=5e-5)
+    assert gaussian_delta(1 / multiplier, epsilon) <= 1e-5 * (1 + 1e-12)
+    assert gaussian_delta(1 / (multiplier * (1 - 1e-6)), epsilon) > 1e-5
+
+
+@pytest.mark.parametrize("delta", [1e-9, 1e-5, 1e-2])
+@pytest.mark.parametrize("epsilon", [1e-3, 0.1, 1.0, 8.0, 50.0])
+def test_a_calibrated_gaussian_costs_what_was_asked_for(epsilon, delta):
+    spent = compose([(Gaussian(gaussian_noise_multiplier(epsilon, delta)), 1)], delta)
+    assert spent <= epsilon
+    assert spent == pytest.approx(epsilon, rel=1e-6)
+
+
+def test_figures_of_the_paper_and_sound_ones():
+    size = 400
+    each = 0.01 / math.sqrt(5 * size)
+    assert published_epsilon(0.01, 1656, 0.01) == pytest.approx(1.4014, abs=5e-5)
+    assert published_epsilon(each, 5 * size, 1e-4) == pytest.approx(0.0430, abs=5e-5)
+    target = compose(Mwem.published(0.01, 1656).cost(TARGET), 0.01)
+    assert target == pytest.approx(3.308, abs=1e-3)
+    cost = [(event, n * size) for event, n in Mwem.published(each, 5).cost(SUMMARY)]
+    summary = compose(cost, 1e-4)
+    assert summary == pytest.approx(0.166, abs=1e-3)
+    # The simple zCDP formula is valid too, and above both.
+    for figure, each_epsilon, moved, count, delta in (
+        (target, 0.01, 2, 1656, 0.01),
+        (summary, each, 4, 2000, 1e-4),
+    ):
+        rho = count * ((2 * moved * each_epsilon) ** 2 / 8 + (moved * each_epsilon) ** 2 / 2)
+        assert figure < rho + 2 * math.sqrt(rho * math.log(1 / delta))
+
+
+@pytest.mark.parametrize(
+    ("each", "count", "multiplier", "delta"),
+    [
+        (0.02, 1656, None, 1e-5),
+        (0.3, 10, None, 1e-3),
+        (0.1, 20, 2.0, 1e-5),
+        (0.5, 3, 1.0, 1e-6),
+        (1.0, 1, 4.0, 1e-5),
+        (0.01, 500, 1.0, 1e-4),
+    ],
+)
+def test_a_second_accountant_never_finds_more(each, count, multiplier, delta):
+    events = [(Pure(each), count)]
+    if multiplier is not None:
+        events.append((Gaussian(multiplier), 1))
+    exact = exact_epsilon(each, count, 0 if multiplier is None else 1 / multiplier, delta)
+    assert exact * (1 - 1e-12) <= compose(events, delta) <= exact * 1.01
+
+
+def test_several_gaussians_are_one():
+    events = [(Gaussian(3.0), 2), (Gaussian(5.0), 7)]
+    mu = math.sqrt(2 / 9 + 7 / 25)
+    epsilon = compose(events, 1e-6)
+    assert gaussian_delta(mu, epsilon) <= 1e-6
+    assert gaussian_delta(mu, epsilon * (1 - 1e-6)) > 1e-6
+
+
+@pytest.mark.parametrize(
+    "event", [Gaussian(2.0), Laplace(10.0), Pure(0.05), BoundedRange(0.05), Approximate(0.1, 1e-7)]
+)
+def test_spending_never_falls_with_another_charge_nor_with_a_smaller_delta(event):
+    base = [(Pure(0.1), 3)]
+    counts = [compose([*base, (event, n)], 1e-5) for n in (0, 1, 2, 5, 20)]
+    assert all(a < b for a, b in pairwise(counts))
+    deltas = [compose([*base, (event, 5)], delta) for delta in (1e-3, 1e-5, 1e-6)]
+    assert all(a <= b for a, b in pairwise(deltas))
+
+
+def test_more_of_one_release_costs_at_least_its_closed_form():
+    one = compose([(Gaussian(4.0), 1)], 1e-5)
+    for extra in (Pure(1e-6), Gaussian(1e6), Laplace(1e6), BoundedRange(1e-6)):
+        assert compose([(Gaussian(4.0), 1), (extra, 1)], 1e-5) >= one
+
+
+def test_nothing_costs_nothing_and_no_guarantee_is_infinite():
+    assert compose([], 1e-5) == 0
+    assert compose([(Gaussian(1.0), 0)], 1e-5) == 0
+    assert compose([(Gaussian(1e9), 1), (NonPrivate("a reason"), 1)], 1e-5) == math.inf
+
+
+def test_approximate_guarantees_take_their_part_of_delta():
+    alone = compose([(Gaussian(2.0), 1)], 0.75e-5)
+    with_approximate = [(Gaussian(2.0), 1), (Approximate(0.25, 0.25e-5), 1)]
+    assert compose(with_approximate, 1e-5) == pytest.approx(alone + 0.25, rel=1e-8)
+    assert compose([(Approximate(0.0, 0.5e-5), 1)], 1e-5) == 0
+    assert compose([(Approximate(0.0, 0.5e-5), 2)], 1e-5) == math.inf
+    assert compose([(Gaussian(2.0), 1), (Approximate(0.0, 1e-4), 1)], 1e-5) == math.inf
+
+
+def test_figures_are_rounded_up():
+    assert compose([(Pure(1.0), 1)], 1e-5) > 1.0
+    assert compose([(Laplace(4.0), 1)], 1e-5) > 0.25
+    multiplier = 3.0
+    epsilon = compose([(Gaussian(multiplier), 1)], 1e-5)
+    assert gaussian_delta(1 / multiplier, epsilon) < 1e-5
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize(
+    "events",
+    [
+        [(Gaussian(0.001), 3)],
+        [(Gaussian(0.01), 1), (Pure(1.0), 1)],
+        [(Pure(5000.0), 1), (Gaussian(1.0), 1)],
+        [(Laplace(1e-9), 2)],
+        [(Gaussian(1.0), 10**9)],
+    ],
+)
+def test_absurdly_little_noise_is_counted_without_a_hang(events):
+    figure = compose(events, 1e-5)
+    assert math.isfinite(figure)
+    assert figure > 100
+
+
+def test_tiny_deltas_are_left_to_closed_form_and_rdp():
+    # A PLD cuts off more mass than this delta: its figure would be nonsense or infinite.
+    epsilon = compose([(Pure(0.1), 30), (Gaussian(5.0), 1)], 1e-14)
+    assert epsilon >= exact_epsilon(0.1, 30, 0.2, 1e-14)
+
+
+@pytest.mark.parametrize("delta", [0.0, 1.0, -1e-5, math.nan])
+def test_delta_out_of_range_is_refused(delta):
+    with pytest.raises(InvalidParameterError, match="delta"):
+        compose([], delta)
+
+
+@pytest.mark.parametrize("value", [0.0, -1.0, math.inf, math.nan])
+def test_events_refuse_what_means_nothing(value):
+    for make in (Gaussian, Laplace, BoundedRange, Pure):
+        with pytest.raises(InvalidParameterError):
+            make(value)
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(-1.0, 0.0), (math.nan, 0.0), (0.1, 1.0)])
+def test_approximate_refuses_what_means_nothing(epsilon, delta):
+    with pytest.raises(InvalidParameterError):
+        Approximate(epsilon, delta)

@@ -1,0 +1,415 @@
+"""The ledger: charged before it leaves, once, under the cap, whatever dies and whoever competes."""
+
+import math
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import dpsumm
+import numpy as np
+import pytest
+from dpsumm.errors import BudgetExceededError, InvalidDataError, InvalidParameterError
+from dpsumm.kernel import RBF
+from dpsumm.privacy import Charge, Gaussian, Laplace, Ledger, NonPrivate, Protected, Pure, Unit
+from dpsumm.privacy.accounting import compose
+from dpsumm.privacy.events import Approximate, BoundedRange, Observer
+from dpsumm.protocol import Offers, Setting
+
+RELEASING = Path(__file__).with_name("releasing.py")
+
+
+def charge(epsilon=0.1, protected=Protected.TARGET):
+    return Charge(protected, "a test release", Pure(epsilon))
+
+
+def must_not_draw():
+    raise AssertionError("drawn although it must not be")
+
+
+# --- once, and charged ------------------------------------------------------------------------
+
+
+def test_the_charge_is_in_the_file_before_the_release_is_returned(tmp_path):
+    path = tmp_path / "books"
+    with Ledger(path, run="r") as book:
+        assert book.release("a", [charge()], lambda: b"noisy") == b"noisy"
+        # Another connection: what a reader would find if this process died now.
+        with Ledger(path, run="other") as reader:
+            assert reader.charges(run="r") == (charge(),)
+
+
+def test_the_draw_happens_under_a_lock_and_an_open_transaction(tmp_path):
+    path = tmp_path / "books"
+
+    def draw():
+        with sqlite3.connect(path, timeout=0, isolation_level=None) as db:
+            with pytest.raises(sqlite3.OperationalError, match="locked"):
+                db.execute("BEGIN IMMEDIATE")
+            assert db.execute("SELECT count(*) FROM releases").fetchone() == (0,)
+        db.close()
+        return b"x"
+
+    with Ledger(path) as book:
+        book.release("a", [charge()], draw)
+
+
+def test_the_same_key_returns_the_same_bytes_without_draw_or_charge(tmp_path):
+    path = tmp_path / "books"
+    with Ledger(path, run="r") as book:
+        first = book.release("a", [charge()], lambda: b"first")
+        assert book.release("a", [charge()], must_not_draw) == first
+    with Ledger(path, run="r") as book:
+        assert book.release("a", [charge()], must_not_draw) == first
+        assert book.charges() == (charge(),)
+        assert book.release("b", [charge()], lambda: b"second") == b"second"
+    with Ledger(path, run="another run") as book:
+        assert book.release("a", [charge()], lambda: b"third") == b"third"
+        assert len(book.charges()) == 3
+        assert book.runs() == ("r", "another run")
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        [],
+        [charge(0.2)],
+        [charge(), charge()],
+        [charge(protected=Protected.OWNERS)],
+        [Charge(Protected.TARGET, "a test release", Pure(0.1), count=2)],
+        [Charge(Protected.TARGET, "a test release", Pure(0.1), unit=Unit.WHOLE_OWNER)],
+    ],
+)
+def test_the_same_key_with_other_charges_is_refused(other):
+    with Ledger(run="r") as book:
+        book.release("a", [charge()], lambda: b"first")
+        with pytest.raises(InvalidParameterError, match="another charge"):
+            book.release("a", other, must_not_draw)
+        assert book.charges() == (charge(),)
+
+
+def test_a_draw_that_raises_leaves_neither_charge_nor_release(tmp_path):
+    path = tmp_path / "books"
+
+    def fail():
+        raise KeyboardInterrupt
+
+    with Ledger(path) as book:
+        with pytest.raises(KeyboardInterrupt):
+            book.release("a", [charge()], fail)
+        assert book.charges() == ()
+        assert book.release("a", [charge()], lambda: b"x") == b"x"
+
+
+def test_every_event_comes_back_as_it_was_written(tmp_path):
+    charges = [
+        Charge(Protected.OWNERS, "m", event, count, observer, unit)
+        for event, count, observer, unit in (
+            (Gaussian(1 / 3), 1, Observer.OWNER, Unit.REPLACE_RECORD),
+            (Laplace(math.pi), 7, Observer.PUBLIC, Unit.ADD_REMOVE_RECORD),
+            (BoundedRange(1e-300), 2**40, Observer.OWNER, Unit.WHOLE_OWNER),
+            (Pure(0.1 + 0.2), 1, Observer.OWNER, Unit.REPLACE_RECORD),
+            (Approximate(0.0, 1e-17), 1, Observer.OWNER, Unit.REPLACE_RECORD),
+            (NonPrivate('a "reason" with ünïcode; DROP TABLE charges'), 1, Observer.OWNER, Unit(
+                "replace one record"
+            )),
+        )
+    ]
+    path = tmp_path / "books"
+    with Ledger(path, run="r") as book:
+        book.release("a", charges, lambda: b"")
+    with Ledger(path, run="r") as book:
+        assert list(book.charges(run="r")) == charges
+
+
+# --- the cap ----------------------------------------------------------------------------------
+
+
+def test_the_cap_refuses_before_drawing_and_records_nothing(tmp_path):
+    path = tmp_path / "books"
+    with Ledger(path, run="r", delta=1e-6) as book:
+        book.set_cap(Protected.TARGET, epsilon=0.25, delta=1e-5)
+        for key in "ab":
+            book.release(key, [charge()], lambda: b"x")
+        with pytest.raises(BudgetExceededError, match=r"0\.3 .*cap of \(0\.25"):
+            book.release("c", [charge()], must_not_draw)
+        # Others' records have their own cap, here none; and a free message is always free.
+        book.release("d", [charge(9.0, Protected.OWNERS)], lambda: b"x")
+        book.release("e", [], lambda: b"x")
+    with Ledger(path, run="next", delta=1e-6) as book:
+        assert len(book.charges()) == 3
+        with pytest.raises(BudgetExceededError):
+            book.release("c", [charge()], must_not_draw)
+        assert len(book.charges()) == 3
+        book.release("c", [charge(0.04)], lambda: b"x")
+
+
+def test_deltas_of_runs_add_up_too(tmp_path):
+    path = tmp_path / "books"
+    for i in range(3):
+        with Ledger(path, run=f"run {i}", delta=1e-6) as book:
+            book.set_cap(Protected.TARGET, epsilon=100, delta=2e-6)
+            if i < 2:
+                book.release("a", [charge()], lambda: b"x")
+            else:
+                with pytest.raises(BudgetExceededError, match="delta 3e-06"):
+                    book.release("a", [charge()], must_not_draw)
+
+
+def test_no_guarantee_fits_under_no_cap():
+    with Ledger() as book:
+        book.set_cap(Protected.TARGET, epsilon=1e9, delta=0.5)
+        seeded = Charge(Protected.TARGET, "m", NonPrivate("a seed was given"))
+        with pytest.raises(BudgetExceededError):
+            book.release("a", [seeded], must_not_draw)
+
+
+def test_a_cap_lowered_below_what_was_spent_refuses_all_that_follows():
+    with Ledger() as book:
+        book.release("a", [charge(1.0)], lambda: b"x")
+        book.set_cap(Protected.TARGET, epsilon=0.5, delta=1e-4)
+        assert book.cap(Protected.TARGET) == (0.5, 1e-4)
+        with pytest.raises(BudgetExceededError):
+            book.release("b", [charge(1e-9)], must_not_draw)
+        assert book.release("a", [charge(1.0)], must_not_draw) == b"x"
+
+
+# --- more than one process --------------------------------------------------------------------
+
+
+def start(*arguments):
+    return subprocess.Popen([sys.executable, RELEASING, *map(str, arguments)])
+
+
+def transcript_of(path):
+    """Lines that are complete; a kill may cut the last one."""
+    whole = path.read_text().split("\n")[:-1] if path.exists() else []
+    return [tuple(line.split(" ")) for line in whole]
+
+
+def assert_charged(ledger, transcript):
+    """Everything that left is in the books: charged, and with the bytes that left."""
+    with sqlite3.connect(ledger) as db:
+        for run, key, released in transcript:
+            rows = db.execute("SELECT 1 FROM charges WHERE run = ? AND key = ?", (run, key))
+            assert len(rows.fetchall()) == 1
+            stored = db.execute(
+                "SELECT released FROM releases WHERE run = ? AND key = ?", (run, key)
+            )
+            assert stored.fetchone()[0].hex() == released
+    db.close()
+
+
+def test_processes_at_once_never_exceed_the_cap(tmp_path):
+    ledger = tmp_path / "books"
+    with Ledger(ledger, run="cap") as book:
+        book.set_cap(Protected.TARGET, epsilon=0.4, delta=1.0 - 1e-9)
+    runs = [start(ledger, f"run-{i}", tmp_path / f"sent {i}", 60, 0.001) for i in range(3)]
+    assert [run.wait(60) for run in runs] == [0, 0, 0]
+    sent = [line for i in range(3) for line in transcript_of(tmp_path / f"sent {i}")]
+    assert_charged(ledger, sent)
+    with Ledger(ledger, run="last") as book:
+        assert len(book.charges()) == len(sent)
+        spent = [
+            compose([(c.event, c.count) for c in book.charges(run=run)], 1e-5)
+            for run in book.runs()
+        ]
+        assert sum(spent) <= 0.4
+        # Not one more: the processes together used the cap up.
+        assert len(sent) >= 39
+        with pytest.raises(BudgetExceededError):
+            book.release("one more", [charge(0.01)], must_not_draw)
+
+
+def test_one_run_in_two_processes_sends_one_release_per_key(tmp_path):
+    ledger = tmp_path / "books"
+    both = [start(ledger, "same", tmp_path / f"sent {i}", 100) for i in range(2)]
+    assert [process.wait(60) for process in both] == [0, 0]
+    first, second = (transcript_of(tmp_path / f"sent {i}") for i in range(2))
+    assert first == second
+    with Ledger(ledger) as book:
+        assert len(book.charges()) == 100
+
+
+@pytest.mark.timeout(120)
+def test_killed_at_any_moment_what_left_was_charged(tmp_path, rng):
+    ledger, sent = tmp_path / "books", tmp_path / "sent"
+    kills, before = 0, 0
+    # Two at a time, so that kills also hit processes that wait for the lock.
+    for round_ in range(25):
+        pair = [start(ledger, f"run-{round_}-{i}", sent, 10**6) for i in range(2)]
+        deadline = time.monotonic() + 30
+        while len(transcript_of(sent)) < before + 3 and time.monotonic() < deadline:
+            time.sleep(0.002)
+        time.sleep(rng.uniform(0, 0.02))
+        for process in pair:
+            process.kill()
+            kills += process.wait(10) == -9
+        lines = transcript_of(sent)
+        assert len(lines) >= before + 3
+        before = len(lines)
+    assert kills == 50
+    # Two writers append to one file in whole lines; only a kill can cut one.
+    lines = [line for line in transcript_of(sent) if len(line) == 3 and len(line[2]) == 32]
+    assert len(lines) > 75
+    assert_charged(ledger, lines)
+    # At most one charged release a kill never left: the books err on the safe side only.
+    with Ledger(ledger, run="last") as book:
+        assert len(lines) <= len(book.charges()) <= len(lines) + kills
+        assert book.release("a", [charge()], lambda: b"still works") == b"still works"
+
+
+def test_the_kill_test_would_notice_charging_after_sending(tmp_path):
+    """Control: a line that nobody charged fails the check."""
+    with Ledger(tmp_path / "books", run="r") as book:
+        book.release("a", [charge()], lambda: b"x")
+    assert_charged(tmp_path / "books", [("r", "a", b"x".hex())])
+    for wrong in (("r", "b", b"x".hex()), ("r", "a", b"y".hex())):
+        with pytest.raises((AssertionError, TypeError)):
+            assert_charged(tmp_path / "books", [wrong])
+
+
+# --- files ------------------------------------------------------------------------------------
+
+
+def test_other_and_broken_files_are_refused_and_left_alone(tmp_path):
+    text = tmp_path / "text"
+    text.write_text("not a ledger, but somebody's notes\n" * 50)
+    broken = tmp_path / "broken"
+    with Ledger(broken) as book:
+        book.release("a", [charge()], lambda: b"x" * 10_000)
+    data = bytearray(broken.read_bytes())
+    data[:200] = b"\xff" * 200
+    broken.write_bytes(data)
+    directory = tmp_path / "directory"
+    directory.mkdir()
+    for path in (text, broken, directory, tmp_path / "no" / "such" / "directory"):
+        before = path.read_bytes() if path.is_file() else None
+        with pytest.raises(InvalidDataError, match="ledger"):
+            Ledger(path)
+        assert (path.read_bytes() if path.is_file() else None) == before
+
+
+def test_a_database_of_another_program_is_refused_and_left_alone(tmp_path):
+    path = tmp_path / "theirs"
+    with sqlite3.connect(path) as db:
+        db.execute("CREATE TABLE customers (name TEXT)")
+    db.close()
+    before = path.read_bytes()
+    with pytest.raises(InvalidDataError, match="ledger"):
+        Ledger(path)
+    assert path.read_bytes() == before
+
+
+def test_a_ledger_damaged_inside_is_refused_not_believed(tmp_path):
+    path = tmp_path / "books"
+    with Ledger(path, run="r") as book:
+        for i in range(200):
+            book.release(f"k{i}", [charge()], lambda: b"x" * 1000)
+    data = bytearray(path.read_bytes())
+    data[4096 : len(data)] = b"\x55" * (len(data) - 4096)
+    path.write_bytes(data)
+    with pytest.raises(InvalidDataError, match="ledger"), Ledger(path, run="r") as book:
+        book.release("new", [charge()], must_not_draw)
+
+
+def test_an_unreadable_charge_is_refused_not_skipped(tmp_path):
+    path = tmp_path / "books"
+    with Ledger(path, run="r") as book:
+        book.release("a", [charge()], lambda: b"x")
+        book.set_cap(Protected.TARGET, epsilon=1, delta=1e-4)
+    for column, value in (("event", '{"kind": "Gratis"}'), ("event", "{"), ("protected", "nobody")):
+        with sqlite3.connect(path) as db:
+            old = db.execute(f"SELECT {column} FROM charges").fetchone()
+            db.execute(f"UPDATE charges SET {column} = ?", (value,))
+        with Ledger(path, run="r") as book:
+            with pytest.raises(InvalidDataError, match="ledger"):
+                book.charges()
+            with pytest.raises(InvalidDataError, match="ledger"):
+                book.release("b", [charge()], must_not_draw)
+        with sqlite3.connect(path) as db:
+            db.execute(f"UPDATE charges SET {column} = ?", old)
+        db.close()
+
+
+def test_a_run_keeps_its_delta(tmp_path):
+    path = tmp_path / "books"
+    Ledger(path, run="r", delta=1e-6).close()
+    with pytest.raises(InvalidParameterError, match="begun with delta 1e-06"):
+        Ledger(path, run="r", delta=1e-5)
+    with pytest.raises(InvalidParameterError, match="delta"):
+        Ledger(path, delta=0.0)
+
+
+# --- runs -------------------------------------------------------------------------------------
+
+
+def setting_of(target, ledger, sizes):
+    return Setting(
+        target=target,
+        columns=("a", "b", "c"),
+        bounds=None,
+        n_records=sizes,
+        size=10,
+        epsilon=1.0,
+        delta=1e-5,
+        kernel=RBF(0.2),
+        labelled=False,
+        ledger=ledger,
+    )
+
+
+def test_a_resumed_run_sends_the_identical_broadcast(tmp_path, rng):
+    target = rng.normal(size=(100, 3))
+    sizes = {"a": 30, "b": 40}
+    sent = []
+    for run in ("died", "died", "another"):
+        with Ledger(tmp_path / "books", run=run) as book:
+            request = Offers(n_features=32).curator(setting_of(target, book, sizes)).send()["a"]
+            sent.append((request.target.to_bytes(), request.feature_map, request.mass))
+    assert sent[0] == sent[1]
+    assert sent[0][0] != sent[2][0]
+    with Ledger(tmp_path / "books") as book:
+        assert len(book.charges()) == 2
+
+
+def test_a_resumed_run_with_other_features_or_size_is_refused(tmp_path, rng):
+    target = rng.normal(size=(100, 3))
+    with Ledger(tmp_path / "books", run="r") as book:
+        Offers(n_features=32).curator(setting_of(target, book, {"a": 30})).send()
+        for protocol, points in ((Offers(n_features=64), target), (Offers(n_features=32), target[1:])):
+            with pytest.raises(InvalidParameterError, match="another charge"):
+                protocol.curator(setting_of(points, book, {"a": 30})).send()
+
+
+def test_summarize_is_refused_by_the_cap_before_anything_is_sent(tmp_path, rng):
+    path = tmp_path / "books"
+    owners = [rng.normal(size=(50, 3)) for _ in range(2)]
+    target = rng.normal(size=(60, 3))
+    with Ledger(path) as book:
+        book.set_cap(Protected.TARGET, epsilon=1.5, delta=1e-4)
+    dpsumm.summarize(owners, target, size=5, kernel=RBF(0.2), ledger=path)
+    with pytest.raises(BudgetExceededError):
+        dpsumm.summarize(owners, target, size=5, kernel=RBF(0.2), ledger=path)
+    with Ledger(path) as book:
+        assert len(book.charges()) == 1
+
+
+def test_the_file_holds_nothing_of_the_data(tmp_path):
+    """Planted values: neither as text nor as the bytes of a float, in any order."""
+    path = tmp_path / "books"
+    planted = np.array([12345.678, 9.87654321e-3, 777.125])
+    target = np.tile(planted, (40, 1)) * np.linspace(0.5, 2, 40)[:, None]
+    target[7] = planted
+    owners = {"a": target[:20] + 1e-3, "b": target[20:] * 1.01}
+    dpsumm.summarize(owners, target, size=5, kernel=RBF(0.2), ledger=path)
+    auction = dpsumm.Auction(n_features=8, requests=dpsumm.Requests.PRIVATE)
+    dpsumm.summarize(owners, target, size=5, kernel=RBF(0.2), ledger=path, protocol=auction)
+    data = path.read_bytes()
+    assert len(data) > 4096
+    for values in (target, owners["a"], owners["b"]):
+        for value in values.ravel():
+            for dtype in ("<f8", ">f8"):
+                assert np.asarray(value).astype(dtype).tobytes() not in data
+            assert repr(float(value))[:8].encode() not in data
