@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo test lint rust-test python-test bench clean
+.PHONY: help demo test rust-test python-test lint quality bench clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -44,6 +44,9 @@ lint: $(VENV)/.built  ## Format, lints and types of both languages
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/python -m mypy.stubtest dpsumm._core
+
+quality: $(VENV)/.built  ## Quality on real data: make quality DATA=folder with mnist/ and heart/
+	$(BIN)/python benches/quality.py $(DATA)
 
 bench:  ## Benches of the core (criterion)
 	cargo bench --locked -p dpsumm-core

