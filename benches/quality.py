@@ -2,8 +2,8 @@
 
     python benches/quality.py DATA_DIRECTORY [--seeds 3]
 
-The directory holds `mnist/` (the four idx files, gzipped) and `heart/` (the four processed files of the
-UCI Heart Disease data). Prints Markdown tables. The splits are seeded; noise is not.
+The directory holds `mnist/` (the four idx files, gzipped) and `heart/` (the four processed files of
+the UCI Heart Disease data). Prints Markdown tables. The splits are seeded; noise is not.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import dpsumm
 import numpy as np
 from dpsumm.metrics import mmd2
 
-HEART = ["age", "sex", "cp", "trestbps", "chol", "fbs", "restecg", "thalach", "exang", "oldpeak", "slope", "ca", "thal", "num"]
+HEART = ("age sex cp trestbps chol fbs restecg thalach exang oldpeak slope ca thal num").split(" ")
 BOUNDS = {
     "age": (20, 90),
     "sex": (0, 1),

@@ -4,6 +4,24 @@ from typing import TypeAlias, final
 import numpy as np
 from numpy.typing import NDArray
 
+__all__ = [
+    "Bidder",
+    "Mwem",
+    "RandomFeatures",
+    "kernel_means",
+    "mean_kernel_self",
+    "mmd2",
+    "discrete_laplace",
+    "exponential_choice",
+    "rounded_normal",
+    "set_threads",
+    "Picks",
+    "greedy",
+    "herd",
+    "objective",
+    "__version__",
+]
+
 __version__: str
 
 _Points: TypeAlias = NDArray[np.float32] | NDArray[np.float64]

@@ -209,3 +209,10 @@ def test_values_that_are_not_finite_are_refused_without_telling_any(features, ba
 def test_other_types_are_type_errors_that_say_what_is_wanted(features, points):
     with pytest.raises(TypeError, match=r"float32.*float64"):
         features.transform(points)
+
+
+@pytest.mark.xfail(reason="the binding looks at the count of numbers only", strict=True)
+def test_appended_features_must_have_the_bidder_s_width():
+    bidder = _core.Bidder(np.zeros((1, 6), np.int16))
+    with pytest.raises(InvalidParameterError, match="features"):
+        bidder.append(np.ones((3, 4), np.int16), np.array([5, 6]))  # 12 numbers are 2 rows of 6

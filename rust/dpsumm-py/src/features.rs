@@ -87,7 +87,11 @@ impl PyRandomFeatures {
         }
     }
 
-    fn transform<'py>(&self, py: Python<'py>, points: AnyPoints<'py>) -> PyResult<Bound<'py, PyAny>> {
+    fn transform<'py>(
+        &self,
+        py: Python<'py>,
+        points: AnyPoints<'py>,
+    ) -> PyResult<Bound<'py, PyAny>> {
         let width = self.0.n_features();
         with_points!(points, "points", |points| {
             let out = detached(py, || Ok(self.0.transform(&points)?))?;

@@ -50,10 +50,8 @@ pub fn herd<'py>(
 ) -> PyResult<PyPicks> {
     let attraction = vector(&attraction);
     with_points!(points, "points", |points| {
-        detached(py, || {
-            Ok(selection::herd(&points, &attraction, gamma, mass, at_least, at_most)?)
-        })
-        .map(PyPicks)
+        detached(py, || Ok(selection::herd(&points, &attraction, gamma, mass, at_least, at_most)?))
+            .map(PyPicks)
     })
 }
 
