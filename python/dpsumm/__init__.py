@@ -12,7 +12,7 @@ from dpsumm.errors import (
     ProtocolError,
 )
 from dpsumm.kernel import RBF, PrivateMedian
-from dpsumm.privacy import Ledger, PrivacyReport
+from dpsumm.privacy import Ledger, PrivacyReport, Unit
 from dpsumm.protocol import Auction, Greedy, Offers, Pool, Requests, Uniform
 from dpsumm.summarize import summarize
 from dpsumm.summary import Summary
@@ -39,6 +39,7 @@ __all__ = [
     "Requests",
     "Summary",
     "Uniform",
+    "Unit",
     "__version__",
     "release_attribution",
     "summarize",

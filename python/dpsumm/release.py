@@ -74,8 +74,21 @@ class Sensitivity:
     unit: Unit = Unit.REPLACE_RECORD
 
 
-TARGET = Sensitivity(2)
-SUMMARY = Sensitivity(4)
+_VECTORS = {Unit.REPLACE_RECORD: 2, Unit.ADD_REMOVE_RECORD: 1}
+
+
+def target_sensitivity(unit: Unit) -> Sensitivity:
+    """Return how one unit of the target moves its sum: one vector leaves, one comes, or either."""
+    return Sensitivity(_VECTORS[unit], unit)
+
+
+def summary_sensitivity(unit: Unit) -> Sensitivity:
+    """Return how one unit of an owner moves the sum over a summary: twice as much (Lemma 1)."""
+    return Sensitivity(2 * _VECTORS[unit], unit)
+
+
+TARGET = target_sensitivity(Unit.REPLACE_RECORD)
+SUMMARY = summary_sensitivity(Unit.REPLACE_RECORD)
 
 
 @dataclass(frozen=True)
@@ -116,11 +129,12 @@ class Gaussian:
         sensitivity: Sensitivity,
         seed: int | None,
         previous: Release | None,
+        count: int,
     ) -> Release:
         """Return a fresh release; charged by the caller."""
         total = features.sum_on_grid(points, LEVELS)
         noise_std = self._multiplier * sensitivity.vectors * features.max_norm * LEVELS
-        return Release(total + _core.rounded_normal(noise_std, len(total), seed), len(points))
+        return Release(total + _core.rounded_normal(noise_std, len(total), seed), count)
 
     @property
     def _multiplier(self) -> float:
@@ -195,6 +209,7 @@ class Mwem:
         sensitivity: Sensitivity,
         seed: int | None,
         previous: Release | None,
+        count: int,
     ) -> Release:
         """Return a fresh release from the `previous` one's state on; charged by the caller."""
         scale = math.sqrt(features.n_features / 2)
@@ -204,10 +219,10 @@ class Mwem:
             raise InvalidParameterError("previous: not a release of Mwem")
         mwem = _core.Mwem(start, self.steps)
         means = mwem.run(
-            sums, len(points), self.iterations, self.epsilon_select, self.epsilon_measure, seed
+            sums, count, self.iterations, self.epsilon_select, self.epsilon_measure, seed
         )
-        steps = np.rint(means / scale * (LEVELS * len(points))).astype(np.int64)
-        return Release(steps, len(points), mwem.theta)
+        steps = np.rint(means / scale * (LEVELS * count)).astype(np.int64)
+        return Release(steps, count, mwem.theta)
 
 
 @dataclass(frozen=True)
@@ -229,9 +244,10 @@ class Exact:
         sensitivity: Sensitivity,
         seed: int | None,
         previous: Release | None,
+        count: int,
     ) -> Release:
         """Return the exact sum on the grid."""
-        return Release(features.sum_on_grid(points, LEVELS), len(points))
+        return Release(features.sum_on_grid(points, LEVELS), count)
 
 
 Mechanism = Gaussian | Mwem | Exact
@@ -265,6 +281,7 @@ def release(
     ledger: Ledger,
     seed: int | None,
     previous: Release | None = None,
+    count: int | None = None,
 ) -> Release:
     """Charge a release and return it; a resumed run gets the same one again.
 
@@ -286,16 +303,20 @@ def release(
         Tests and experiments only: the charge is then infinite.
     previous
         The release whose state MWEM starts from.
+    count
+        Public number of points to divide by; that of the points by default, which is public when
+        the unit is a replaced record.
     """
+    count = len(points) if count is None else count
     fresh = None if seed is None else derived_seed(seed, key)
     # With its public parameters in the charge, a resumed run cannot take it for another release.
-    message = f"{message} ({features.n_features} features, {len(points)} points)"
+    message = f"{message} ({features.n_features} features, {count} points)"
     data = ledger.release(
         key,
         charges(mechanism, sensitivity, protected, message, seed),
-        lambda: mechanism.draw(features, points, sensitivity, fresh, previous).to_bytes(),
+        lambda: mechanism.draw(features, points, sensitivity, fresh, previous, count).to_bytes(),
     )
-    return Release.from_bytes(data, features.n_features, len(points))
+    return Release.from_bytes(data, features.n_features, count)
 
 
 def derived_seed(seed: int, key: str) -> int:

@@ -12,6 +12,7 @@ from dpsumm.embedding import Embedding, embed
 from dpsumm.errors import InvalidParameterError
 from dpsumm.kernel import RBF, Kernel, PrivateMedian
 from dpsumm.privacy import accounting
+from dpsumm.privacy.events import Unit
 from dpsumm.privacy.ledger import Ledger
 from dpsumm.privacy.report import PrivacyReport
 from dpsumm.protocol import (
@@ -48,6 +49,8 @@ def summarize(
     file_format: FileFormat | None = None,
     ledger: str | os.PathLike[str] | None = None,
     run: str | None = None,
+    unit: Unit | str = Unit.REPLACE_RECORD,
+    nominal_target: int | None = None,
     seed: int | None = None,
     progress: Progress | None = None,
 ) -> Summary:
@@ -87,6 +90,12 @@ def summarize(
         SQLite file with the books of the target's holder, kept across runs; in memory by default.
     run
         Name of the run in the ledger; give that of a run that died to resume it.
+    unit
+        What may change between neighbouring data: ``"replace one record"`` or ``"add or remove one
+        record"``.
+    nominal_target
+        Public stand-in for the target's size, needed with the second unit only, under which the
+        true size is private.
     seed
         For tests and experiments: repeatable, and **not private** (epsilon is then infinite).
     progress
@@ -145,6 +154,8 @@ def summarize(
             labelled=tables[0].labels is not None,
             ledger=book,
             seed=seed,
+            unit=_unit(unit),
+            nominal_target=nominal_target,
         )
         curator = protocol.curator(setting)
         roles = {
@@ -158,6 +169,7 @@ def summarize(
             owners_argument=protocol.owners_argument,
             accesses_everything=len(selection.pool) == sum(setting.n_records.values()),
             embedded=embedding is not None,
+            coalition=protocol.coalition if isinstance(protocol, Auction) else 1,
             published=protocol.published_figures(size) if isinstance(protocol, Auction) else (),
         )
     return Summary(
@@ -200,6 +212,14 @@ def _check(size: int, epsilon: float, delta: float, protocol: object, seed: int 
         check_whole(seed, "seed", 0)
         if seed >= 2**63:
             raise InvalidParameterError(f"seed must be between 0 and 2**63 - 1, got {seed!r}")
+
+
+def _unit(unit: Unit | str) -> Unit:
+    try:
+        return Unit(unit)
+    except ValueError:
+        known = " or ".join(repr(u.value) for u in (Unit.REPLACE_RECORD, Unit.ADD_REMOVE_RECORD))
+        raise InvalidParameterError(f"unit must be {known}, got {unit!r}") from None
 
 
 def _settle_kernel(

@@ -9,7 +9,7 @@ trap 'rm -rf "$work"' EXIT
 
 "$python" -m venv "$work/build"
 "$work/build/bin/pip" install --quiet "maturin>=1.9.4,<2"
-(cd "$root" && "$work/build/bin/maturin" sdist --quiet --out "$work/dist")
+(cd "$root" && "$work/build/bin/maturin" sdist --out "$work/dist" >"$work/sdist.log" 2>&1) || { cat "$work/sdist.log"; exit 1; }
 tar -xzf "$work"/dist/dpsumm-*.tar.gz -C "$work"
 cd "$work"/dpsumm-*/
 for file in LICENSE README.md Cargo.lock python/dpsumm/py.typed python/dpsumm/report_template.html; do

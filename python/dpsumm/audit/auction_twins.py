@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from dpsumm.audit.auction_worlds import SteeredCurator
 from dpsumm.protocol.auction_curator import Place, _places
+from dpsumm.protocol.messages import Answer, Bids
 
 
 class OwnPointsRanked(SteeredCurator):
@@ -103,3 +104,15 @@ class NextBestInHand(CoinTies):
         self._pick(best[: min(self._plan.batch, self.setting.size - len(self._picks))])
         self._new = late
         self._take_in()
+
+
+class ForgetsOnDrop(SteeredCurator):
+    """BROKEN: points that came in before an owner was dropped are thrown away."""
+
+    def drop(self, name: str) -> None:
+        """Forget this round's points, then drop."""
+        self._new = {}
+        super().drop(name)
+
+    def _check_bids(self, name: str, answer: Answer, count: int) -> Bids:
+        return answer if isinstance(answer, Bids) else super()._check_bids(name, answer, count)

@@ -8,6 +8,7 @@ observer's bids does. For audits and tests only.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -24,7 +25,7 @@ from dpsumm.protocol.curator import Setting
 from dpsumm.protocol.messages import BidRequest
 from dpsumm.protocol.owner import Owner
 from dpsumm.protocol.requests import Profile
-from dpsumm.release import Release, Sensitivity
+from dpsumm.release import Exact, Release, Sensitivity
 from dpsumm.tables import read_inputs
 
 
@@ -156,7 +157,9 @@ class World:
             ledger=self.ledger,
         )
         mechanism = Scripted(script.summary)
-        auction = Auction(batch=script.batch, n_features=len(script.target))
+        auction = Auction(
+            batch=script.batch, n_features=len(script.target), summary_release=Exact()
+        )
         plan = replace(
             auction._plan(setting),
             profile=Profile(script.probability),
@@ -164,6 +167,7 @@ class World:
             summary=mechanism,  # type: ignore[arg-type]
             seed_release=mechanism,  # type: ignore[arg-type]
             seed_points=script.seed_points,
+            spare_rounds=1,
         )
         self.curator = curator(plan, setting)
 
@@ -177,11 +181,14 @@ class World:
             self.curator.receive(name, self.roles[name].answer(request))
         return self.curator._ranks()
 
-    def finish_round(self, given: NDArray[np.bool_] | None = None) -> None:
-        """Toss the coins, the observer's as `given`, and collect the points."""
+    def finish_round(self, given: NDArray[np.bool_] | None = None, drop: str | None = None) -> None:
+        """Toss the coins, the observer's as `given`, and collect the points; one may be dropped."""
         self.curator.given = given
         for name, request in self.curator.send().items():
-            self.curator.receive(name, self.roles[name].answer(request))
+            if name != drop:
+                self.curator.receive(name, self.roles[name].answer(request))
+        if drop is not None:
+            self.curator.drop(drop)
 
     def summary(self) -> set[tuple[int, int]]:
         """Return owner and row of the points picked so far."""
@@ -217,6 +224,7 @@ def compare(
     *,
     curator: type[SteeredCurator] = SteeredCurator,
     rows: Sequence[NDArray[np.int64]] | None = None,
+    drop: tuple[int, str] | None = None,
 ) -> Moved:
     """Run two neighbouring worlds in step and return how far they came apart.
 
@@ -230,11 +238,13 @@ def compare(
     rows
         For the second world, row numbers in the first one's counting, by owner: for a record that
         was taken out.
+    drop
+        Round, from 0, in which this owner does not send its points and is dropped.
     """
     worlds = [World(data, script, curator) for data in (first, second)]
     points, moved = 0, 0
     chances = script.probability
-    while True:
+    for round_ in itertools.count():
         ranks = [world.collect_bids() for world in worlds]
         if ranks[0] is None or ranks[1] is None:
             break
@@ -245,7 +255,7 @@ def compare(
         must = (asked[0] == 1) | (asked[1] == 1)
         given = must | (rng.random(must.shape) < chances.min())
         for world in worlds:
-            world.finish_round(given)
+            world.finish_round(given, drop[1] if drop and drop[0] == round_ else None)
         points = max(points, _difference(worlds, list(first.values()), list(second.values()), rows))
     for world in worlds:
         world.close()

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 from dpsumm.privacy import accounting
-from dpsumm.privacy.events import Charge, NonPrivate, Protected
+from dpsumm.privacy.events import Charge, NonPrivate, Protected, Unit
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,8 @@ class PrivacyReport:
         The curator read all data of all owners.
     embedded
         The curator saw features under a secret map instead of records.
+    coalition
+        Number of owners that the charges allow to pool what they see.
     published
         Sentences that set the paper's own figures beside the sound ones.
     """
@@ -35,11 +37,18 @@ class PrivacyReport:
     accesses_everything: bool = False
     embedded: bool = False
     published: tuple[str, ...] = ()
+    coalition: int = 1
 
     def epsilon(
-        self, delta: float | None = None, *, protected: Protected | str = Protected.TARGET
+        self,
+        delta: float | None = None,
+        *,
+        protected: Protected | str = Protected.TARGET,
+        unit: Unit | str | None = None,
     ) -> float:
         """Return epsilon (nats) of everything one owner received, at `delta`, rounded up.
+
+        For `coalition` owners who share what they received, where that is more than 1.
 
         Parameters
         ----------
@@ -48,14 +57,20 @@ class PrivacyReport:
         protected
             ``"target"``: the target's records towards owners. ``"owners"``: an owner's records
             towards the other owners.
+        unit
+            What may change; the run's own unit by default.
 
         Returns
         -------
         float
-            0 if nothing that was sent depends on them, infinity if nothing is guaranteed.
+            0 if nothing that was sent depends on them, infinity if nothing is guaranteed (as for a
+            unit that the charges are not for).
         """
         party = Protected(protected)
-        events = [(c.event, c.count) for c in self.charges if c.protected is party]
+        mine = [c for c in self.charges if c.protected is party]
+        if unit is not None and any(c.unit is not Unit(unit) for c in mine):
+            return math.inf
+        events = [(c.event, c.count) for c in mine]
         return accounting.compose(events, self.delta if delta is None else delta)
 
     @property
@@ -100,6 +115,15 @@ class PrivacyReport:
         epsilon = self.epsilon(protected=protected)
         shown = math.ceil(epsilon * 1e4 - 1e-6) / 1e4
         return (
-            f"{who}: ({shown:g}, {self.delta:g})-differential privacy for one owner that sees all "
-            f"messages; unit: {mine[0].unit.value}, sizes public."
+            f"{who}: ({shown:g}, {self.delta:g})-differential privacy for {self._who()} all "
+            f"messages; unit: {mine[0].unit.value}, {_sizes(mine[0].unit)}."
         )
+
+    def _who(self) -> str:
+        if self.coalition == 1:
+            return "one owner that sees"
+        return f"{self.coalition} owners that together see"
+
+
+def _sizes(unit: Unit) -> str:
+    return "nominal sizes public" if unit is Unit.ADD_REMOVE_RECORD else "sizes public"

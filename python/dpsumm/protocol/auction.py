@@ -197,7 +197,13 @@ class Auction:
             profile=requests.profile,
             winner_in_hand=self.requests is not Requests.PUBLISHED,
             request_charges=tuple(
-                Charge(Protected.OWNERS, "request bits of the whole run", event, count)
+                Charge(
+                    Protected.OWNERS,
+                    "request bits of the whole run",
+                    event,
+                    count,
+                    unit=setting.unit,
+                )
                 for event, count in requests.events
             ),
             target=self.target_release,
@@ -239,10 +245,12 @@ class Auction:
         threshold = gaussian_threshold(
             math.sqrt(n_bits / squared), 0.9 * slack / n_bits, n_ranks, self.batch
         )
+        # A little less than its share: sums of charges are rounded up by a relative 1e-9.
         per_bit = Approximate(
-            share * self.epsilon_owners / n_bits, share * 0.5 * setting.delta / n_bits
+            (1 - 1e-8) * share * self.epsilon_owners / n_bits, share * 0.5 * setting.delta / n_bits
         )
-        profile = one_round_profile(per_bit.epsilon, per_bit.delta, n_ranks, self.batch)
+        # A tenth of its delta is kept for the rounding of the probabilities.
+        profile = one_round_profile(per_bit.epsilon, 0.9 * per_bit.delta, n_ranks, self.batch)
         if min(threshold.expected, profile.expected) >= 0.99 * n_ranks:
             return _RequestPlan(Profile(np.ones(n_ranks)), [], self.epsilon_owners)
         if threshold.expected <= profile.expected:

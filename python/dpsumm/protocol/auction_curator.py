@@ -33,7 +33,14 @@ from dpsumm.protocol.messages import (
     SendRequest,
 )
 from dpsumm.protocol.requests import Profile
-from dpsumm.release import SUMMARY, TARGET, Mechanism, Release, release
+from dpsumm.release import (
+    SUMMARY,
+    Mechanism,
+    Release,
+    release,
+    summary_sensitivity,
+    target_sensitivity,
+)
 
 # A place in the one total order of points: greater is better.
 Place = tuple[int, int, int]  # score, -owner, -row
@@ -230,7 +237,8 @@ class AuctionCurator(Curator):
                 key="target",
                 message="target's noisy mean embedding",
                 protected=Protected.TARGET,
-                sensitivity=TARGET,
+                sensitivity=target_sensitivity(setting.unit),
+                count=setting.public_count,
                 ledger=setting.ledger,
                 seed=setting.seed,
             )
@@ -250,7 +258,7 @@ class AuctionCurator(Curator):
                 "seed-points",
                 [],
                 lambda: self._plan.seed_release.draw(
-                    self._features, points, SUMMARY, self.setting.seed, None
+                    self._features, points, SUMMARY, self.setting.seed, None, len(points)
                 ).to_bytes(),
             )
             self._last_summary = Release.from_bytes(drawn, self._plan.n_features, len(points))
@@ -263,7 +271,7 @@ class AuctionCurator(Curator):
             key=f"summary-{self._round}",
             message="noisy mean embedding of the summary so far",
             protected=Protected.OWNERS,
-            sensitivity=SUMMARY,
+            sensitivity=summary_sensitivity(self.setting.unit),
             ledger=self.setting.ledger,
             seed=self.setting.seed,
             previous=previous,
@@ -291,7 +299,9 @@ class AuctionCurator(Curator):
         charges = plan.request_charges
         if self.setting.seed is not None and charges:
             reason = NonPrivate("a seed was given")
-            charges = (Charge(Protected.OWNERS, charges[0].message, reason),)
+            charges = (
+                Charge(Protected.OWNERS, charges[0].message, reason, unit=self.setting.unit),
+            )
         ledger.release("requests", charges, bytes)
         ranks = self._ranks()
         chances = plan.profile.probability[ranks - 1]

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from dpsumm import _core
 from dpsumm.errors import InvalidParameterError, ProtocolError
 from dpsumm.kernel import RBF, FloatArray, Kernel
+from dpsumm.privacy.events import Unit
 from dpsumm.privacy.ledger import Ledger
 from dpsumm.protocol.messages import Answer, Points, Request
 from dpsumm.scaling import Bounds, to_unit_box
@@ -40,6 +41,10 @@ class Setting:
         Whether owners send labels along.
     seed
         Tests and experiments only: nothing is private then.
+    unit
+        What every charge is for.
+    nominal_target
+        Public stand-in for the target's size when a record may be added or removed.
     """
 
     target: FloatArray
@@ -53,8 +58,34 @@ class Setting:
     labelled: bool
     ledger: Ledger
     seed: int | None = None
+    unit: Unit = Unit.REPLACE_RECORD
+    nominal_target: int | None = None
+
+    @property
+    def public_count(self) -> int:
+        """The target's size as owners may know it."""
+        return len(self.target) if self.nominal_target is None else self.nominal_target
 
     def __post_init__(self) -> None:
+        if self.unit is Unit.WHOLE_OWNER:
+            raise InvalidParameterError(
+                "unit must be a record, replaced or added and removed; what holds for whole owners "
+                "is told by PrivacyReport.epsilon(unit=...)"
+            )
+        if (self.unit is Unit.ADD_REMOVE_RECORD) != (self.nominal_target is not None):
+            raise InvalidParameterError(
+                "nominal_target must be given exactly when the unit is 'add or remove one record': "
+                "the target's size is private then"
+            )
+        if self.nominal_target is not None and self.nominal_target < 1:
+            raise InvalidParameterError(
+                f"nominal_target must be at least 1, got {self.nominal_target!r}"
+            )
+        if self.unit is Unit.ADD_REMOVE_RECORD and not isinstance(self.kernel, RBF):
+            raise InvalidParameterError(
+                "kernel: a private bandwidth needs a public target size; give RBF(gamma), or bounds "
+                "for every column"
+            )
         total = sum(self.n_records.values())
         if not 1 <= self.size <= total:
             raise InvalidParameterError(

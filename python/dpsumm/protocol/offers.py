@@ -19,7 +19,7 @@ Tested by
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,7 +36,7 @@ from dpsumm.protocol.curator import (
     settle_kernel,
 )
 from dpsumm.protocol.messages import FeatureMap, OfferRequest, Request
-from dpsumm.release import TARGET, Gaussian, Mechanism, release
+from dpsumm.release import Gaussian, Mechanism, release, target_sensitivity
 
 
 @dataclass(frozen=True)
@@ -75,9 +75,10 @@ class Offers:
 
     name = "Offers"
     owners_argument = (
-        "An owner receives one broadcast, made from the target, public numbers and fresh noise, "
-        "and nothing afterwards. It holds as long as the target, the parameters, the list of "
-        "owners and the time of the broadcast were fixed without looking at any owner's records."
+        "So for records, whole owners and coalitions of owners alike: an owner receives one "
+        "broadcast, made from the target, public numbers and fresh noise, and nothing afterwards. "
+        "It holds as long as the target, the parameters, the list of owners and the time of the "
+        "broadcast were fixed without looking at any owner's records."
     )
 
     def __post_init__(self) -> None:
@@ -151,13 +152,14 @@ class OffersCurator(CollectingCurator):
             key="target",
             message="target's noisy mean embedding",
             protected=Protected.TARGET,
-            sensitivity=TARGET,
+            sensitivity=target_sensitivity(setting.unit),
+            count=setting.public_count,
             ledger=setting.ledger,
             seed=setting.seed,
         )
         request = OfferRequest(
             feature_map=feature_map,
-            target=self._target,
+            target=replace(self._target, state=None),
             mass=self._weight / setting.size,
             at_least=self._at_least,
             at_most=self._at_most,

@@ -1,0 +1,267 @@
+"""Messages as bytes, for engines that cross machines. No pickle: a JSON header and raw arrays.
+
+Whatever the bytes are, :func:`decode` returns a valid message or raises `ProtocolError`: it reads no more
+than it is given, allocates in proportion to that, runs nothing, and repeats no value of the data.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import struct
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsumm.errors import DpsummError, ProtocolError
+from dpsumm.protocol.messages import (
+    Answer,
+    BidRequest,
+    Bids,
+    DrawRequest,
+    FeatureMap,
+    OfferRequest,
+    Points,
+    Request,
+    SendRequest,
+)
+from dpsumm.release import Release
+
+Message = Request | Answer
+
+# Largest message that is decoded, unless the caller says otherwise: 1 GiB.
+MAX_BYTES = 2**30
+_MAGIC = b"dpsm\x01"
+_MAX_HEADER = 2**26
+_MAX_TEXT = 2**26
+# Scores are below 2**126 (39 digits); no integer of a message needs more.
+_MAX_INTEGER = 2**127
+_DTYPES = {name: np.dtype(name) for name in ("<i8", "<f4", "<f8", "|b1")}
+_KINDS: dict[str, type[Any]] = {
+    kind.__name__: kind
+    for kind in (
+        OfferRequest,
+        DrawRequest,
+        BidRequest,
+        SendRequest,
+        Points,
+        Bids,
+        FeatureMap,
+        Release,
+    )
+}
+_MESSAGES = (OfferRequest, DrawRequest, BidRequest, SendRequest, Points, Bids)
+
+
+def encode(message: Message) -> bytes:
+    """Return the message as bytes; the same message gives the same bytes."""
+    arrays: list[bytes] = []
+    header = json.dumps(_pack(message, arrays), separators=(",", ":"), sort_keys=True).encode()
+    return b"".join([_MAGIC, struct.pack("<I", len(header)), header, *arrays])
+
+
+def decode(data: bytes, *, max_bytes: int = MAX_BYTES) -> Message:
+    """Return the message that :func:`encode` wrote.
+
+    Raises
+    ------
+    ProtocolError
+        Anything else than an encoded message of at most `max_bytes`.
+    """
+    if len(data) > max_bytes:
+        raise ProtocolError(f"a message of {len(data)} bytes, at most {max_bytes} are taken")
+    start = len(_MAGIC) + 4
+    if data[: len(_MAGIC)] != _MAGIC or len(data) < start:
+        raise ProtocolError("not a dpsumm message of this version")
+    (length,) = struct.unpack("<I", data[len(_MAGIC) : start])
+    if length > min(_MAX_HEADER, len(data) - start):
+        raise ProtocolError("a message is cut short, or its header is too long")
+    try:
+        header = json.loads(data[start : start + length], parse_int=_integer)
+        reader = _Arrays(memoryview(data)[start + length :])
+        message = _unpack(header, reader)
+        reader.finish()
+    except DpsummError:
+        raise
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError, OverflowError):
+        raise ProtocolError("a message is malformed") from None
+    if not isinstance(message, _MESSAGES):
+        raise ProtocolError("a message is malformed")
+    _validate(message)
+    return message
+
+
+def _integer(digits: str) -> int:
+    if len(digits) > 40 or abs(int(digits)) >= _MAX_INTEGER:
+        raise ValueError("integer out of range")
+    return int(digits)
+
+
+def _pack(value: Any, arrays: list[bytes]) -> Any:
+    """Return plain JSON for a value; arrays of numbers go to the end of the message."""
+    if isinstance(value, np.ndarray):
+        if value.dtype.kind in "iu":
+            value = value.astype("<i8")
+        elif value.dtype.kind == "U":
+            return {"text": value.tolist()}
+        dtype = value.dtype.newbyteorder("<").str
+        if dtype not in _DTYPES:
+            raise ProtocolError(f"arrays of dtype {value.dtype} cannot be sent")
+        arrays.append(np.ascontiguousarray(value, dtype=dtype).tobytes())
+        return {"array": dtype, "shape": list(value.shape)}
+    if dataclasses.is_dataclass(value):
+        fields = {
+            field.name: _pack(getattr(value, field.name), arrays)
+            for field in sorted(dataclasses.fields(value), key=lambda field: field.name)
+        }
+        return {"kind": type(value).__name__, "fields": fields}
+    if isinstance(value, tuple):
+        return {"tuple": [_pack(item, arrays) for item in value]}
+    if isinstance(value, np.generic):
+        return value.item()
+    return value
+
+
+class _Arrays:
+    """The raw part of a message, read in order."""
+
+    def __init__(self, data: memoryview) -> None:
+        self._data = data
+
+    def take(self, dtype: str, shape: list[int]) -> NDArray[Any]:
+        kind = _DTYPES[dtype]
+        if not 1 <= len(shape) <= 2 or any(type(n) is not int or n < 0 for n in shape):
+            raise ValueError("shape")
+        size = math.prod(shape) * kind.itemsize
+        if size > len(self._data):
+            raise ValueError("too short")
+        # A copy: aligned, writable and independent of the buffer.
+        array = np.frombuffer(bytes(self._data[:size]), dtype=kind).reshape(shape)
+        if dtype == "|b1" and (array.view(np.uint8) > 1).any():
+            raise ValueError("not a boolean")
+        self._data = self._data[size:]
+        return array.astype(kind.newbyteorder("="))
+
+    def finish(self) -> None:
+        if len(self._data):
+            raise ValueError("too long")
+
+
+def _unpack(value: Any, arrays: _Arrays) -> Any:
+    if isinstance(value, dict):
+        if set(value) == {"array", "shape"}:
+            return arrays.take(value["array"], value["shape"])
+        if set(value) == {"text"}:
+            return _text(value["text"])
+        if set(value) == {"tuple"}:
+            return tuple(_unpack(item, arrays) for item in value["tuple"])
+        if set(value) != {"kind", "fields"}:
+            raise ValueError("unknown form")
+        fields = {name: _unpack(value["fields"][name], arrays) for name in sorted(value["fields"])}
+        return _KINDS[value["kind"]](**fields)
+    if isinstance(value, list):
+        raise ValueError("a bare list")
+    return value
+
+
+def _text(items: list[str]) -> NDArray[np.str_]:
+    if not all(type(item) is str for item in items):
+        raise ValueError("text")
+    # NumPy gives every string the room of the longest one.
+    if len(items) * max((len(item) for item in items), default=0) > _MAX_TEXT:
+        raise ValueError("text")
+    return np.array(items, dtype=np.str_)
+
+
+def _validate(message: Message) -> None:
+    """Check the type of every field: a dataclass does not."""
+    ok = True
+    if isinstance(message, OfferRequest):
+        ok = (
+            _is_map(message.feature_map)
+            and _is_release(message.target, message.feature_map)
+            and _is_number(message.mass)
+            and _is_count(message.at_least)
+            and _is_count(message.at_most)
+        )
+    elif isinstance(message, DrawRequest):
+        ok = _is_count(message.count)
+    elif isinstance(message, BidRequest):
+        ok = (
+            _is_map(message.feature_map)
+            and all(_is_steps(a, message.feature_map) for a in (message.target, message.summary))
+            and _is_count(message.target_factor)
+            and _is_count(message.summary_factor)
+            and _is_count(message.count)
+        )
+    elif isinstance(message, SendRequest):
+        ok = isinstance(message.wanted, tuple) and all(type(x) is bool for x in message.wanted)
+    elif isinstance(message, Points):
+        ok = _is_points(message)
+    elif isinstance(message, Bids):
+        ok = all(
+            isinstance(part, tuple) and all(type(x) is int for x in part)
+            for part in (message.scores, message.rows)
+        )
+    if not ok:
+        raise ProtocolError(f"a {type(message).__name__} is malformed")
+
+
+def _is_count(value: object) -> bool:
+    return type(value) is int and 0 <= value < 2**62
+
+
+def _is_number(value: Any) -> bool:
+    return type(value) in (int, float) and math.isfinite(value) and value > 0
+
+
+def _is_map(value: object) -> bool:
+    return (
+        isinstance(value, FeatureMap)
+        and _is_number(value.gamma)
+        and all(type(n) is int for n in (value.n_columns, value.n_features, value.seed))
+        and 1 <= value.n_columns <= 2**20
+        and 2 <= value.n_features <= 2**18
+        and 0 <= value.seed < 2**64
+        and value.kind in ("paired", "phase")
+        and type(value.orthogonal) is bool
+    )
+
+
+def _is_steps(value: object, feature_map: FeatureMap) -> bool:
+    return (
+        isinstance(value, np.ndarray)
+        and value.dtype == np.int64
+        and value.shape == (feature_map.n_features,)
+    )
+
+
+def _is_release(value: object, feature_map: FeatureMap) -> bool:
+    return (
+        isinstance(value, Release)
+        and _is_steps(value.steps, feature_map)
+        and _is_count(value.count)
+        and value.count >= 1
+        and (
+            value.state is None
+            or (
+                isinstance(value.state, np.ndarray)
+                and value.state.dtype == np.float64
+                and value.state.shape == (feature_map.n_features,)
+            )
+        )
+    )
+
+
+def _is_points(points: Points) -> bool:
+    return (
+        isinstance(points.rows, np.ndarray)
+        and points.rows.dtype == np.int64
+        and points.rows.ndim == 1
+        and isinstance(points.values, np.ndarray)
+        and points.values.dtype in (np.float32, np.float64)
+        and points.values.ndim == 2
+        and (points.labels is None or isinstance(points.labels, np.ndarray))
+    )
