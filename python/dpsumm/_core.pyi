@@ -7,19 +7,19 @@ from numpy.typing import NDArray
 __all__ = [
     "Bidder",
     "Mwem",
+    "Picks",
     "RandomFeatures",
+    "__version__",
+    "discrete_laplace",
+    "exponential_choice",
+    "greedy",
+    "herd",
     "kernel_means",
     "mean_kernel_self",
     "mmd2",
-    "discrete_laplace",
-    "exponential_choice",
+    "objective",
     "rounded_normal",
     "set_threads",
-    "Picks",
-    "greedy",
-    "herd",
-    "objective",
-    "__version__",
 ]
 
 __version__: str

@@ -2,9 +2,26 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from dpsumm.errors import InvalidParameterError
+
+
+def largest(dtype: np.dtype[Any]) -> float:
+    """Return the largest value of a point that is taken: beyond it an angle could overflow.
+
+    That would stop a run after a release; with gamma up to 1e30 nothing below does.
+    """
+    return 1e15 if dtype == np.float32 else 1e100
+
+
+def all_usable(values: NDArray[np.floating]) -> bool:
+    """Return whether no value is NaN, infinite or beyond :func:`largest`."""
+    limit = largest(values.dtype)
+    return values.size == 0 or bool(values.min() >= -limit and values.max() <= limit)
 
 
 def check_whole(value: object, name: str, at_least: int) -> None:

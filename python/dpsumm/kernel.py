@@ -24,7 +24,7 @@ class RBF:
     Parameters
     ----------
     gamma
-        Finite, above 0. In units of 1 / squared distance, after scaling by public bounds if any.
+        Between 1e-30 and 1e30, in units of 1 / squared distance, after scaling by public bounds if any.
 
     Privacy
     -------
@@ -34,9 +34,9 @@ class RBF:
     gamma: float
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.gamma) and self.gamma > 0):
+        if not 1e-30 <= self.gamma <= 1e30:
             raise InvalidParameterError(
-                f"gamma must be a finite number above 0, got {self.gamma!r}"
+                f"gamma must be a number between 1e-30 and 1e30, got {self.gamma!r}"
             )
 
     @classmethod

@@ -51,14 +51,13 @@ def diagonal_dominance(points: FloatArray, kernel: RBF) -> tuple[float, float]:
     n = len(points)
     if n < 2:
         raise InvalidParameterError(f"points must have at least 2 rows, got {n}")
+    # About their middle: far from the origin the differences below would cancel.
+    centred = points.astype(np.float64) - points.mean(axis=0, dtype=np.float64)
+    norms = np.square(centred).sum(axis=1)
     largest = 0.0
     for start in range(0, n, 1024):
-        block = points[start : start + 1024].astype(np.float64)
-        squared = (
-            np.square(block).sum(axis=1)[:, None]
-            + np.square(points.astype(np.float64)).sum(axis=1)
-            - 2 * block @ points.T.astype(np.float64)
-        )
+        block = centred[start : start + 1024]
+        squared = norms[start : start + 1024, None] + norms - 2 * block @ centred.T
         squared[np.arange(len(block)), start + np.arange(len(block))] = np.inf
         largest = max(largest, float(np.exp(-kernel.gamma * np.maximum(squared, 0).min())))
     return largest, 1.0 / (n**3 + 2 * n**2 - 2 * n - 3)

@@ -309,12 +309,13 @@ def release(
     """
     count = len(points) if count is None else count
     fresh = None if seed is None else derived_seed(seed, key)
-    # With its public parameters in the charge, a resumed run cannot take it for another release.
     message = f"{message} ({features.n_features} features, {count} points)"
+    binding = hashlib.sha256(features.omega.tobytes() + features.phase.tobytes()).hexdigest()
     data = ledger.release(
         key,
         charges(mechanism, sensitivity, protected, message, seed),
         lambda: mechanism.draw(features, points, sensitivity, fresh, previous, count).to_bytes(),
+        binding=binding,
     )
     return Release.from_bytes(data, features.n_features, count)
 

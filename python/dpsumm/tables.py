@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsumm.checks import all_usable, largest
 from dpsumm.errors import InvalidDataError, InvalidParameterError
 from dpsumm.frames import Backend, Extract, from_arrays, from_frame
 from dpsumm.readers import FileFormat, read_file
@@ -157,12 +158,12 @@ def _checked(extract: Extract, name: str, where: str, drop_missing: bool) -> Tab
     values, labels, rows = extract.values, extract.labels, None
     missing = np.zeros(len(values), bool)
     # One pass decides the usual case; only then look column by column for what to say.
-    suspects = () if np.isfinite(values).all() else extract.columns
+    suspects = () if all_usable(values) else extract.columns
     for j, column in enumerate(suspects):
-        if np.isinf(values[:, j]).any():
+        if (np.abs(values[:, j]) > largest(values.dtype)).any():
             raise InvalidDataError(
-                f"{where}: column {column!r} has infinite values; replace them by the limit of "
-                f"the sensible range, or mark them as missing"
+                f"{where}: column {column!r} has infinite values, or absurdly large ones; "
+                "replace them by the limit of the sensible range, or mark them as missing"
             )
         absent = np.isnan(values[:, j])
         if absent.any() and not drop_missing:

@@ -16,7 +16,7 @@ from dpsumm import __version__
 from dpsumm.arguments import Name, choose_protocol, parse_columns, parse_owners
 from dpsumm.cli import main
 from dpsumm.errors import InvalidParameterError
-from dpsumm.protocol import Offers, Pool
+from dpsumm.protocol import Auction, Offers, Pool, Requests
 
 SECRET = 31.4159
 
@@ -130,7 +130,7 @@ ERRORS: dict[str, tuple[tuple[str, ...], str]] = {
     "gamma": ((*BOX, "--gamma", "-1"), "gamma"),
     "weight": ((*BOX, "--weight", "0"), "weight"),
     "features": ((*BOX, "--features", "7"), "even"),
-    "idle option": ((*BOX, "--weight", "2", "--protocol", "pool"), "--weight and --features"),
+    "idle option": ((*BOX, "--weight", "2", "--protocol", "pool"), "--weight means nothing"),
     "suffix": ((*BOX, "--out", "s.txt"), "--out must end in"),
     "directory": ((*BOX, "--out", "none/s.csv"), "--out: .*directory"),
     "report": ((*BOX, "--report", "none/r.html"), "--report: .*directory"),
@@ -194,9 +194,14 @@ def test_missing_extra_is_named(module: str) -> None:
 def test_arguments_are_parsed() -> None:
     assert parse_owners(["a=x=y.csv", "b=z.csv"]) == {"a": Path("x=y.csv"), "b": Path("z.csv")}
     assert parse_columns(["a", "b=-1:2.5"]) == (["a", "b"], {"b": (-1.0, 2.5)})
-    assert choose_protocol(Name.OFFERS, None, None) == Offers()
-    assert choose_protocol(Name.OFFERS, 1.5, 64) == Offers(weight=1.5, n_features=64)
-    assert choose_protocol(Name.POOL, None, None) == Pool()
+    assert choose_protocol(Name.OFFERS, 10) == Offers()
+    assert choose_protocol(Name.OFFERS, 10, weight=1.5, features=64) == Offers(
+        weight=1.5, n_features=64
+    )
+    assert choose_protocol(Name.AUCTION, 10, batch=5) == Auction(batch=5)
+    published = choose_protocol(Name.AUCTION, 10, requests=Requests.PUBLISHED)
+    assert published == Auction.published(10)
+    assert choose_protocol(Name.POOL, 10, parsimony=2.0) == Pool(parsimony=2.0)
     bad: list[Any] = ["=0:1", "a=", "a=1", "a=:", "a=x:y"]
     for item in bad:
         with pytest.raises(InvalidParameterError, match="--column"):

@@ -80,16 +80,24 @@ def test_all_records_are_paired_at_random_not_by_their_order(scores_of):
     assert len(seen) > 5
 
 
+def pairings(m):
+    """All ways to form m // 2 pairs, equally likely."""
+    orders = itertools.permutations(range(m), m // 2 * 2)
+    return {
+        frozenset(frozenset(pair) for pair in zip(order[::2], order[1::2], strict=True))
+        for order in orders
+    }
+
+
 def exact_law(target, epsilon):
     """Chances of the octaves: over all pairings, the exponential mechanism."""
     chances = np.zeros(len(EXPONENTS))
-    orders = list(itertools.permutations(range(len(target))))
-    pairs = len(target) // 2
-    for order in orders:
-        rows = target[list(order[: 2 * pairs])]
-        squared = np.square(rows[::2] - rows[1::2]).sum(axis=1)
+    ways = pairings(len(target))
+    for way in ways:
+        left, right = zip(*(tuple(pair) for pair in way), strict=True)
+        squared = np.square(target[list(left)] - target[list(right)]).sum(axis=1)
         weight = np.exp(epsilon / 4 * slow_scores(squared))
-        chances += weight / weight.sum() / len(orders)
+        chances += weight / weight.sum() / len(ways)
     return chances
 
 

@@ -70,9 +70,7 @@ def test_view_has_one_law_wherever_the_data_are(rng):
 def test_view_depends_on_distances(rng):
     # The twin of the test above with a changed distance: the check has power.
     near, far = (moved(np.eye(COLUMNS)[:2] * length, rng)[0] for length in (0.5, 1.5))
-    here, there = (
-        cosines(Embedding.draw(RBF(0.2), COLUMNS, 2 * MAPS), at) for at in (near, far)
-    )
+    here, there = (cosines(Embedding.draw(RBF(0.2), COLUMNS, 2 * MAPS), at) for at in (near, far))
     assert not same_law(here[0] * here[1], there[0] * there[1], FALSE_ALARM)
 
 

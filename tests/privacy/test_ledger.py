@@ -84,7 +84,7 @@ def test_the_same_key_returns_the_same_bytes_without_draw_or_charge(tmp_path):
 def test_the_same_key_with_other_charges_is_refused(other):
     with Ledger(run="r") as book:
         book.release("a", [charge()], lambda: b"first")
-        with pytest.raises(InvalidParameterError, match="another charge"):
+        with pytest.raises(InvalidParameterError, match="other parameters"):
             book.release("a", other, must_not_draw)
         assert book.charges() == (charge(),)
 
@@ -379,7 +379,7 @@ def test_a_resumed_run_with_other_features_or_size_is_refused(tmp_path, rng):
     with Ledger(tmp_path / "books", run="r") as book:
         Offers(n_features=32).curator(setting_of(target, book, {"a": 30})).send()
         for protocol, points in ((Offers(n_features=64), target), (Offers(n_features=32), target[1:])):
-            with pytest.raises(InvalidParameterError, match="another charge"):
+            with pytest.raises(InvalidParameterError, match="other parameters"):
                 protocol.curator(setting_of(points, book, {"a": 30})).send()
 
 

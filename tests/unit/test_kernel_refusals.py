@@ -211,7 +211,6 @@ def test_other_types_are_type_errors_that_say_what_is_wanted(features, points):
         features.transform(points)
 
 
-@pytest.mark.xfail(reason="the binding looks at the count of numbers only", strict=True)
 def test_appended_features_must_have_the_bidder_s_width():
     bidder = _core.Bidder(np.zeros((1, 6), np.int16))
     with pytest.raises(InvalidParameterError, match="features"):

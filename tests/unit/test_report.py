@@ -51,6 +51,7 @@ def make(
         pool=pool,
         pool_owner=rng.integers(0, len(names), len(pool)),
         target=target,
+        target_self=0.5,
         size_requested=size,
         seconds=1.5,
     )

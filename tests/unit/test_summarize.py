@@ -376,7 +376,6 @@ def test_release_with_noise_of_its_own_is_reported_as_it_is():
     assert privacy.epsilon() == pytest.approx(2.0, rel=1e-4)
 
 
-@pytest.mark.xfail(reason="a release does not remember its bandwidth", strict=True)
 def test_resuming_with_another_bandwidth_is_refused(tmp_path):
     owners, target = world()
     books = tmp_path / "books.db"

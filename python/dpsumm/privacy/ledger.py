@@ -39,6 +39,7 @@ CREATE TABLE charges (
 CREATE TABLE releases (
     run TEXT NOT NULL,
     key TEXT NOT NULL,
+    binding TEXT NOT NULL,
     released BLOB NOT NULL,
     PRIMARY KEY (run, key)
 );
@@ -172,18 +173,28 @@ class Ledger(AbstractContextManager["Ledger"]):
         ).fetchone()
         return None if row is None else (float(row[0]), float(row[1]))
 
-    def release(self, key: str, charges: Sequence[Charge], draw: Callable[[], bytes]) -> bytes:
+    def release(
+        self,
+        key: str,
+        charges: Sequence[Charge],
+        draw: Callable[[], bytes],
+        *,
+        binding: str = "",
+    ) -> bytes:
         """Charge, draw, record and only then return a release.
 
         Parameters
         ----------
         key
             Name of the release within the run. A second call with the same key returns the bytes of
-            the first, without charge and without calling `draw`; with other charges it is refused.
+            the first, without charge and without calling `draw`; with other charges or another
+            `binding` it is refused.
         charges
             What it costs; none if it depends on nobody's data.
         draw
             Makes the release with fresh noise. Called at most once per key, inside the transaction.
+        binding
+            Digest of the public parameters that the release was made with.
 
         Raises
         ------
@@ -193,13 +204,14 @@ class Ledger(AbstractContextManager["Ledger"]):
         try:
             self._db.execute("BEGIN IMMEDIATE")
             row = self._db.execute(
-                "SELECT released FROM releases WHERE run = ? AND key = ?", (self.run, key)
+                "SELECT released, binding FROM releases WHERE run = ? AND key = ?", (self.run, key)
             ).fetchone()
             if row is not None:
-                if self._select("WHERE run = ? AND key = ?", self.run, key) != tuple(charges):
+                known = self._select("WHERE run = ? AND key = ?", self.run, key)
+                if known != tuple(charges) or row[1] != binding:
                     raise InvalidParameterError(
-                        f"ledger: release {key!r} of run {self.run!r} was made under another "
-                        "charge; give the new run another name"
+                        f"ledger: release {key!r} of run {self.run!r} was made with other "
+                        "parameters; resume the run with those, or give the new run another name"
                     )
                 self._db.execute("ROLLBACK")
                 return bytes(row[0])
@@ -209,7 +221,9 @@ class Ledger(AbstractContextManager["Ledger"]):
                 f"INSERT INTO charges (run, key, {_FIELDS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
                 [(self.run, key, *_charge_to_row(charge)) for charge in charges],
             )
-            self._db.execute("INSERT INTO releases VALUES (?, ?, ?)", (self.run, key, released))
+            self._db.execute(
+                "INSERT INTO releases VALUES (?, ?, ?, ?)", (self.run, key, binding, released)
+            )
             self._db.execute("COMMIT")
         except BaseException as error:
             if self._db.in_transaction:

@@ -231,7 +231,9 @@ def pool_of(curator: Curator, parts: Sequence[tuple[int, Points]]) -> Pooled:
         No owner sent any.
     """
     if not any(len(points.rows) for _, points in parts):
-        raise ProtocolError("no owner sent any point, so there is no summary")
+        raise ProtocolError(
+            "no owner sent any point, so there is no summary; check that the owners answered"
+        )
     values = np.concatenate([points.values for _, points in parts])
     labels = [points.labels for _, points in parts if points.labels is not None]
     return Pooled(

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsumm import _core
+from dpsumm.checks import all_usable
 from dpsumm.errors import ProtocolError
 from dpsumm.release import Release
 
@@ -137,8 +138,8 @@ class Points:
             raise ProtocolError(f"values must have shape ({count}, {n_columns})")
         if not at_least <= count <= at_most:
             raise ProtocolError(f"{count} points sent, {at_least} to {at_most} were asked for")
-        if not np.isfinite(self.values).all():
-            raise ProtocolError("values hold NaN or infinity")
+        if not all_usable(self.values):
+            raise ProtocolError("values hold NaN, infinity or numbers too large to use")
         if count and (self.rows[0] < 0 or (np.diff(self.rows) <= 0).any()):
             raise ProtocolError("rows must be ascending, distinct and >= 0")
         if labelled != (self.labels is not None) or (

@@ -1,7 +1,8 @@
 """Messages as bytes, for engines that cross machines. No pickle: a JSON header and raw arrays.
 
-Whatever the bytes are, :func:`decode` returns a valid message or raises `ProtocolError`: it reads no more
-than it is given, allocates in proportion to that, runs nothing, and repeats no value of the data.
+Whatever the bytes are, :func:`decode` returns a valid message or raises `ProtocolError`: it
+reads no more than it is given, allocates in proportion to that, runs nothing, and repeats no value
+of the data.
 """
 
 from __future__ import annotations

@@ -153,6 +153,11 @@ impl Bidder {
         Ok(())
     }
 
+    /// Number of features of a row.
+    pub fn n_features(&self) -> usize {
+        self.n_features
+    }
+
     /// Number of rows, available or not.
     pub fn n_rows(&self) -> usize {
         self.available.len()

@@ -18,8 +18,9 @@ pub enum AnyPoints<'py> {
 pub fn rows<'a, T: Element + Copy>(array: &'a PyReadonlyArray2<'_, T>) -> (Cow<'a, [T]>, usize) {
     let width = array.shape()[1];
     match array.as_slice() {
-        Ok(slice) => (Cow::Borrowed(slice), width),
-        Err(_) => (array.as_array().iter().copied().collect::<Vec<T>>().into(), width),
+        // `as_slice` takes Fortran order as well, in which rows are not runs of the slice.
+        Ok(slice) if array.is_c_contiguous() => (Cow::Borrowed(slice), width),
+        _ => (array.as_array().iter().copied().collect::<Vec<T>>().into(), width),
     }
 }
 

@@ -9,7 +9,7 @@ use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2, ToPyArray};
 use pyo3::prelude::*;
 
 use crate::arrays::{rows, vector};
-use crate::errors::CoreError;
+use crate::errors::{CoreError, InvalidParameterError};
 use crate::noise::MWEM;
 use crate::run::detached;
 
@@ -35,8 +35,13 @@ impl PyBidder {
         features: PyReadonlyArray2<'_, i16>,
         ids: PyReadonlyArray1<'_, i64>,
     ) -> PyResult<()> {
-        let (data, _) = rows(&features);
-        Ok(locked(&self.0).append(&data, &vector(&ids)).map_err(CoreError)?)
+        let (data, width) = rows(&features);
+        let mut bidder = locked(&self.0);
+        if width != bidder.n_features() {
+            let message = format!("features must have {} columns", bidder.n_features());
+            return Err(InvalidParameterError::new_err(message));
+        }
+        Ok(bidder.append(&data, &vector(&ids)).map_err(CoreError)?)
     }
 
     fn set_target(&self, py: Python<'_>, direction: PyReadonlyArray1<'_, i64>) -> PyResult<()> {

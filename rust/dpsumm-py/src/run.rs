@@ -16,13 +16,21 @@ struct Threads {
 
 static THREADS: Mutex<Threads> = Mutex::new(Threads { wanted: 0, pool: None });
 
+/// More threads than any machine has use for, and few enough to start.
+const MAX_THREADS: usize = 1024;
+
 /// Set how many threads the kernels use; 0 means one for each core.
 #[pyfunction]
-pub fn set_threads(n_threads: usize) {
+pub fn set_threads(n_threads: usize) -> PyResult<()> {
+    if n_threads > MAX_THREADS {
+        let message = format!("n_threads must be at most {MAX_THREADS}, got {n_threads}");
+        return Err(InvalidParameterError::new_err(message));
+    }
     let mut threads = THREADS.lock().unwrap_or_else(PoisonError::into_inner);
     let old = threads.pool.take();
     threads.wanted = n_threads;
     forget_if_foreign(old);
+    Ok(())
 }
 
 /// A pool inherited through a fork must not be dropped: that would wait for threads that do not exist.

@@ -1,0 +1,12 @@
+"""Audits: measured lower bounds on epsilon, held against what the ledger charges.
+
+A claim fails if a mechanism, run on a worst case of neighbouring data, leaks more than it is
+charged for. An audit that nothing can fail proves nothing: so broken twins, each with one known
+mistake, must be caught by the same harness. They live here (``twins.py``, ``auction_twins.py``) and
+nowhere a protocol could reach them.
+"""
+
+from dpsumm.audit.bound import Measured, lower_bound
+from dpsumm.audit.suite import Outcome, run_audits
+
+__all__ = ["Measured", "Outcome", "lower_bound", "run_audits"]

@@ -1,0 +1,188 @@
+"""Scores of single mechanisms on worst cases of neighbouring data, through the package's own code.
+
+Every function returns the scores of `trials` fresh outputs in one of two worlds (0 or 1). Data are
+made up: two features, one frequency, and a record that moves by half a period, which turns its
+features round: antipodal, the worst case.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsumm import _core
+from dpsumm.kernel import RBF, PrivateMedian
+from dpsumm.privacy.accounting import compose
+from dpsumm.privacy.events import Event, Protected
+from dpsumm.privacy.ledger import Ledger
+from dpsumm.protocol.auction import Auction
+from dpsumm.protocol.auction_curator import AuctionCurator
+from dpsumm.protocol.curator import Setting
+from dpsumm.protocol.requests import Requests, gaussian_threshold
+from dpsumm.release import SUMMARY, TARGET, Gaussian, Mechanism, Mwem, Sensitivity, release
+
+Scores = NDArray[np.float64]
+
+# Where Gaussian claims are audited: events of probability 1e-5 are not seen in feasible trials.
+DELTA = 0.01
+
+
+def antipodal(n_changed: int, n_other: int, world: int) -> NDArray[np.float64]:
+    """Return points of one column: `n_changed` turned round in world 1, `n_other` in between."""
+    changed = np.full((n_changed, 1), math.pi * world)
+    return np.concatenate([changed, np.full((n_other, 1), math.pi / 2)])
+
+
+def one_frequency() -> _core.RandomFeatures:
+    """Return the map x -> (cos x, sin x)."""
+    return _core.RandomFeatures.from_parts("paired", np.ones((1, 1)), np.empty(0))
+
+
+@dataclass(frozen=True)
+class Released:
+    """A release by a mechanism, drawn `trials` times through the ledger.
+
+    Attributes
+    ----------
+    mechanism
+        Calibrated.
+    sensitivity
+        What it is charged with.
+    n_changed
+        Points that differ between the worlds.
+    """
+
+    mechanism: Mechanism
+    sensitivity: Sensitivity
+    n_changed: int = 1
+
+    def scores(self, world: int, trials: int) -> Scores:
+        """Return the first coordinate of each release: the likelihood ratio is monotone in it."""
+        features, points = one_frequency(), antipodal(self.n_changed, 2, world)
+        scores = np.empty(trials)
+        with Ledger() as book:
+            for i in range(trials):
+                made = release(
+                    self.mechanism,
+                    features,
+                    points,
+                    key=f"{i}",
+                    message="audit",
+                    protected=Protected.TARGET,
+                    sensitivity=self.sensitivity,
+                    ledger=book,
+                    seed=None,
+                )
+                # MWEM: its state adds up all measurements of a coordinate.
+                scores[i] = made.steps[0] if made.state is None else made.state[0]
+        return scores
+
+    def claimed(self, delta: float) -> float:
+        """Return epsilon as the ledger would report it for one release."""
+        return compose(self.mechanism.cost(self.sensitivity), delta)
+
+
+def target_release() -> Released:
+    """Return the target's Gaussian release at (1, DELTA)."""
+    return Released(Gaussian().calibrated(1.0, DELTA), TARGET)
+
+
+def summary_release() -> Released:
+    """Return a summary's Gaussian release at (1, DELTA), two points replaced: Lemma 1's worst."""
+    return Released(Gaussian().calibrated(1.0, DELTA), SUMMARY, n_changed=2)
+
+
+def mwem_release() -> Released:
+    """Return one iteration of MWEM, most of its budget on the measurement."""
+    return Released(Mwem(1, 0.02, 0.5), TARGET)
+
+
+@dataclass(frozen=True)
+class Bandwidth:
+    """The private median, on data whose median distance lies between two octaves."""
+
+    epsilon: float = 4.0
+    share: float = 0.9
+
+    def scores(self, world: int, trials: int) -> Scores:
+        """Return the logarithm of gamma."""
+        n, far = 38, 11
+        target = np.zeros((n, n))
+        for i in range(far + world):
+            target[i, i] = 40.0
+        kernel = PrivateMedian(self.share)
+        scores = np.empty(trials)
+        for i in range(trials):
+            with Ledger() as book:
+                chosen, _ = kernel.choose(target, self.epsilon, book, None)
+            scores[i] = math.log(chosen.gamma)
+        return scores
+
+    def claimed(self, delta: float) -> float:
+        """Return what is charged: a pure guarantee."""
+        return self.share * self.epsilon
+
+
+@dataclass(frozen=True)
+class RequestBits:
+    """The request bits of a whole run of `rounds`, at the rank where they tell most.
+
+    Attributes
+    ----------
+    noise_factor
+        Noise used over noise charged; 1 is right.
+    """
+
+    rounds: int = 30
+    n_owners: int = 400
+    epsilon: float = 2.0
+    noise_factor: float = 1.0
+
+    def _curator(self, book: Ledger) -> AuctionCurator:
+        setting = Setting(
+            target=np.zeros((2, 1)),
+            columns=("x",),
+            bounds=None,
+            n_records={str(i): 1 for i in range(self.n_owners)},
+            size=self.rounds,
+            epsilon=1.0,
+            delta=DELTA,
+            kernel=RBF(1.0),
+            labelled=False,
+            ledger=book,
+        )
+        auction = Auction(requests=Requests.PRIVATE, epsilon_owners=self.epsilon, n_features=2)
+        curator = auction.curator(setting)
+        assert isinstance(curator, AuctionCurator)
+        return curator
+
+    def scores(self, world: int, trials: int) -> Scores:
+        """Return how many of the run's requests came."""
+        with Ledger(delta=DELTA) as book:
+            curator = self._curator(book)
+            chances = self._chances(curator)
+            steepest = int(np.argmax(-np.diff(chances)))
+            asked = curator._toss(np.full((trials, self.rounds), chances[steepest + world]))
+        return asked.sum(axis=1).astype(np.float64)
+
+    def _chances(self, curator: AuctionCurator) -> NDArray[np.float64]:
+        if self.noise_factor == 1:
+            return curator._plan.profile.probability
+        noise_std = math.sqrt(self.rounds) * self._gaussian(curator) * self.noise_factor
+        missed = 0.09 * DELTA / self.rounds
+        return gaussian_threshold(noise_std, missed, self.n_owners + 1).probability
+
+    @staticmethod
+    def _gaussian(curator: AuctionCurator) -> float:
+        events = [charge.event for charge in curator._plan.request_charges]
+        return next(float(e.noise_multiplier) for e in events if hasattr(e, "noise_multiplier"))
+
+    def claimed(self, delta: float) -> float:
+        """Return epsilon of the run's request charges."""
+        with Ledger(delta=DELTA) as book:
+            charges = self._curator(book)._plan.request_charges
+        events: list[tuple[Event, int]] = [(c.event, c.count) for c in charges]
+        return compose(events, delta)
