@@ -13,8 +13,9 @@ import gzip
 import time
 from pathlib import Path
 
-import dpsumm
 import numpy as np
+
+import dpsumm
 from dpsumm.metrics import mmd2
 
 HEART = ("age sex cp trestbps chol fbs restecg thalach exang oldpeak slope ca thal num").split(" ")

@@ -23,8 +23,8 @@ _LEVELS = 2**20
 def attribution(summary: Summary) -> dict[str, float]:
     """Return per owner the sum of the marginal gains ``J(S + y) - J(S)`` of its points.
 
-    The full formula (``docs/privacy/auction.md``, Attribution), with ``J`` of the empty set as 0;
-    the values add up to ``J(summary)`` and can be negative. A function of raw data: for curator and
+    The full formula (``docs/privacy/attribution.md``), with ``J`` of the empty set as 0; the values
+    add up to ``J(summary)`` and can be negative. A function of raw data: for curator and
     consumer only.
     """
     objective = summary.target_self - summary.curve

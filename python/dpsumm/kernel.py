@@ -24,7 +24,8 @@ class RBF:
     Parameters
     ----------
     gamma
-        Between 1e-30 and 1e30, in units of 1 / squared distance, after scaling by public bounds if any.
+        Between 1e-30 and 1e30, in units of 1 / squared distance, after scaling by public bounds if
+        any.
 
     Privacy
     -------

@@ -138,6 +138,11 @@ def summarize(
         owners, target, columns=columns, label=label, bounds=bounds, file_format=file_format
     )
     if embedding is not None:
+        if isinstance(protocol, Auction) and protocol.seed_points is not None:
+            raise InvalidParameterError(
+                "seed_points must be None with an embedding: a curator that knows records under "
+                "the secret map can find the map (docs/privacy/less-trusted-curator.md)"
+            )
         kernel, bounds = RBF(0.5) if kernel is None else kernel, None
         tables, goal = [embed(table, embedding) for table in tables], embed(goal, embedding)
     kernel = _settle_kernel(kernel, tables[0].columns, bounds)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+
 from dpsumm import __version__
 from dpsumm.arguments import Name, choose_protocol, parse_columns, parse_owners
 from dpsumm.cli import main

@@ -6,8 +6,9 @@ import pkgutil
 import re
 from pathlib import Path
 
-import dpsumm
 import pytest
+
+import dpsumm
 
 ROOT = Path(__file__).parents[2]
 PAGES = [page for page in (ROOT / "README.md", *sorted(ROOT.glob("docs/**/*.md"))) if page.exists()]

@@ -7,10 +7,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-import dpsumm
 import numpy as np
 import polars as pl
 import pytest
+
+import dpsumm
 from dpsumm import RBF, Greedy, Offers, Uniform, _core
 from dpsumm.demo import BRIGHTEST, WANTED, compare, load_digits
 from reference import dense

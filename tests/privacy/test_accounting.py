@@ -5,6 +5,8 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from scipy import optimize, special, stats
+
 from dpsumm.errors import InvalidParameterError
 from dpsumm.privacy.accounting import compose, gaussian_noise_multiplier
 from dpsumm.privacy.events import (
@@ -17,7 +19,6 @@ from dpsumm.privacy.events import (
 )
 from dpsumm.privacy.published import published_epsilon
 from dpsumm.release import SUMMARY, TARGET, Mwem
-from scipy import optimize, special, stats
 
 
 def gaussian_delta(mu, epsilon):

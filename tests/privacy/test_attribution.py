@@ -2,15 +2,16 @@
 
 from dataclasses import replace
 
-import dpsumm
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import dpsumm
 from conftest import FALSE_ALARM
 from dpsumm import RBF, Auction, Greedy, Ledger, Offers, Pool, release_attribution
 from dpsumm.errors import BudgetExceededError, InvalidParameterError
 from dpsumm.privacy import Charge, NonPrivate, Protected, Pure
-from hypothesis import given
-from hypothesis import strategies as st
 from reference import dense
 from reference.laws import discrete_laplace_cdf, integer_fits
 

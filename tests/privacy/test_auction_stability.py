@@ -5,6 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 import transcripts
+
 from dpsumm import Auction, Requests
 from dpsumm.audit.auction_twins import (
     CoinTies,
@@ -193,7 +194,9 @@ def test_ranks_count_the_others_points_above_a_bid_sent_or_not(rng):
             }
             chosen = world.summary()
             best = [
-                sorted((place[i, r] for r in range(len(g)) if (i, r) not in chosen), reverse=True)[:2]
+                sorted((place[i, r] for r in range(len(g)) if (i, r) not in chosen), reverse=True)[
+                    :2
+                ]
                 for i, g in enumerate(grid)
             ]
             for i, g in enumerate(grid):

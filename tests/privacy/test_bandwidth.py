@@ -3,9 +3,10 @@
 import itertools
 import math
 
-import dpsumm
 import numpy as np
 import pytest
+
+import dpsumm
 from conftest import FALSE_ALARM
 from dpsumm import RBF, PrivateMedian, _core
 from dpsumm.errors import InvalidParameterError

@@ -2,15 +2,16 @@
 
 from dataclasses import replace
 
-import dpsumm
 import numpy as np
 import pytest
+from scipy import stats
+
+import dpsumm
 from conftest import FALSE_ALARM
-from dpsumm import RBF, Auction, Embedding, InvalidParameterError, Offers, Pool, Requests
+from dpsumm import RBF, Auction, Embedding, InvalidParameterError, Offers, Pool
 from reference import dense
 from reference.attack import read_features
 from reference.laws import same_law
-from scipy import stats
 
 COLUMNS = 5
 MAPS = 20_000  # pairs of one wide map: independent draws of (frequency, phase)
@@ -203,12 +204,14 @@ def test_owners_are_protected_as_without_a_map(rng):
         assert not without.embedded
 
 
-def test_raw_seed_points_do_not_fit_an_embedded_run(rng):
+def test_known_points_do_not_enter_an_embedded_run(rng):
     _, owners, target = data(rng)
     embedding = Embedding.draw(RBF(0.1), 4, 64)
-    protocol = Auction(batch=10, n_features=32, seed_points=np.zeros((3, 4)), requests=Requests.ALL)
-    with pytest.raises(InvalidParameterError, match="seed_points"):
-        dpsumm.summarize(owners, target, size=20, protocol=protocol, embedding=embedding)
+    raw = np.zeros((3, 4))
+    for seed_points in (raw, embedding.transform(raw)):
+        protocol = Auction(batch=10, n_features=32, seed_points=seed_points)
+        with pytest.raises(InvalidParameterError, match="seed_points"):
+            dpsumm.summarize(owners, target, size=20, protocol=protocol, embedding=embedding)
 
 
 def test_bounds_scale_before_the_map(rng):

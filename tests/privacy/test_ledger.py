@@ -7,9 +7,10 @@ import sys
 import time
 from pathlib import Path
 
-import dpsumm
 import numpy as np
 import pytest
+
+import dpsumm
 from dpsumm.errors import BudgetExceededError, InvalidDataError, InvalidParameterError
 from dpsumm.kernel import RBF
 from dpsumm.privacy import Charge, Gaussian, Laplace, Ledger, NonPrivate, Protected, Pure, Unit
@@ -111,9 +112,12 @@ def test_every_event_comes_back_as_it_was_written(tmp_path):
             (BoundedRange(1e-300), 2**40, Observer.OWNER, Unit.WHOLE_OWNER),
             (Pure(0.1 + 0.2), 1, Observer.OWNER, Unit.REPLACE_RECORD),
             (Approximate(0.0, 1e-17), 1, Observer.OWNER, Unit.REPLACE_RECORD),
-            (NonPrivate('a "reason" with ünïcode; DROP TABLE charges'), 1, Observer.OWNER, Unit(
-                "replace one record"
-            )),
+            (
+                NonPrivate('a "reason" with ünïcode; DROP TABLE charges'),
+                1,
+                Observer.OWNER,
+                Unit("replace one record"),
+            ),
         )
     ]
     path = tmp_path / "books"
@@ -378,7 +382,10 @@ def test_a_resumed_run_with_other_features_or_size_is_refused(tmp_path, rng):
     target = rng.normal(size=(100, 3))
     with Ledger(tmp_path / "books", run="r") as book:
         Offers(n_features=32).curator(setting_of(target, book, {"a": 30})).send()
-        for protocol, points in ((Offers(n_features=64), target), (Offers(n_features=32), target[1:])):
+        for protocol, points in (
+            (Offers(n_features=64), target),
+            (Offers(n_features=32), target[1:]),
+        ):
             with pytest.raises(InvalidParameterError, match="other parameters"):
                 protocol.curator(setting_of(points, book, {"a": 30})).send()
 

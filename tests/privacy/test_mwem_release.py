@@ -5,6 +5,9 @@ import math
 import numpy as np
 import pytest
 import transcripts
+from hypothesis import given
+from hypothesis import strategies as st
+
 from dpsumm import Auction, _core
 from dpsumm.errors import InvalidParameterError
 from dpsumm.kernel import RBF
@@ -12,8 +15,6 @@ from dpsumm.privacy import Ledger, Protected, Pure
 from dpsumm.privacy.accounting import compose
 from dpsumm.privacy.events import BoundedRange
 from dpsumm.release import SUMMARY, TARGET, Gaussian, Mwem, Release, release
-from hypothesis import given
-from hypothesis import strategies as st
 
 
 def draw_map(rng, kind="paired", n_features=8):
@@ -169,8 +170,12 @@ def test_a_mean_is_a_mean_of_features(rng):
 
 @pytest.mark.parametrize(
     ("arguments", "name"),
-    [((0, 0.1, 0.1), "iterations"), ((1, 0.0, 0.1), "epsilon_select"),
-     ((1, 0.1, math.inf), "epsilon_measure"), ((1, 0.1, 0.1, 0), "steps")],
+    [
+        ((0, 0.1, 0.1), "iterations"),
+        ((1, 0.0, 0.1), "epsilon_select"),
+        ((1, 0.1, math.inf), "epsilon_measure"),
+        ((1, 0.1, 0.1, 0), "steps"),
+    ],
 )
 def test_wrong_parameters_are_refused(arguments, name):
     with pytest.raises(InvalidParameterError, match=name):

@@ -5,6 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 import transcripts
+
 from dpsumm import Greedy, Offers, Pool, PrivateMedian, Uniform
 from dpsumm.errors import ProtocolError
 from dpsumm.privacy import Ledger

@@ -5,6 +5,8 @@ import math
 
 import numpy as np
 import pytest
+from scipy import optimize, stats
+
 from dpsumm import Auction, Requests
 from dpsumm.errors import InvalidParameterError
 from dpsumm.kernel import RBF
@@ -20,7 +22,6 @@ from dpsumm.protocol.requests import (
     published_profile,
     winner_profile,
 )
-from scipy import optimize, stats
 
 PRICES = [(0.1, 1e-6), (0.5, 1e-3), (1.0, 1e-5), (1.0, 0.0), (2.0, 1e-2), (4.0, 1e-5)]
 
@@ -174,9 +175,7 @@ def test_the_check_of_a_run_sees_a_rule_that_is_too_steep():
     assert worst(no_margin) > claimed
 
 
-@pytest.mark.parametrize(
-    ("n", "expected"), [(1, 18.66), (50, 144.1), (100, 208.0), (400, 432.9)]
-)
+@pytest.mark.parametrize(("n", "expected"), [(1, 18.66), (50, 144.1), (100, 208.0), (400, 432.9)])
 def test_requests_a_round_of_a_whole_run_at_1_and_1e5(n, expected):
     """Expected requests with the best split of delta: what a sound Auction costs in points."""
     best = min(

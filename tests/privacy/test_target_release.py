@@ -2,9 +2,13 @@
 
 import math
 
-import dpsumm
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+import dpsumm
 from conftest import FALSE_ALARM
 from dpsumm import _core
 from dpsumm.errors import InvalidDataError, InvalidParameterError
@@ -22,10 +26,7 @@ from dpsumm.release import (
     derived_seed,
     release,
 )
-from hypothesis import given
-from hypothesis import strategies as st
 from reference import laws
-from scipy import stats
 
 KINDS = [("paired", 1), ("phase", 2)]
 
@@ -69,9 +70,11 @@ def test_neighbours_differ_by_at_most_two_unit_vectors(seed, kind, dtype, n, spr
     moved = features.sum_on_grid(points, LEVELS) - features.sum_on_grid(neighbour, LEVELS)
     assert squared_norm(moved) <= kind[1] * (2 * LEVELS) ** 2
     # Adding a record: half.
-    added = features.sum_on_grid(points, LEVELS) - features.sum_on_grid(points[1:], LEVELS) if (
-        n > 1
-    ) else features.sum_on_grid(points, LEVELS)
+    added = (
+        features.sum_on_grid(points, LEVELS) - features.sum_on_grid(points[1:], LEVELS)
+        if (n > 1)
+        else features.sum_on_grid(points, LEVELS)
+    )
     assert squared_norm(added) <= kind[1] * LEVELS**2
 
 
@@ -80,9 +83,7 @@ def test_antipodal_records_reach_the_sensitivity(pairs, rng):
     # All frequencies 1: moving a record by pi turns every feature round.
     features = _core.RandomFeatures.from_parts("paired", np.ones((pairs, 1)), np.empty(0))
     unchanged = rng.normal(size=(9, 1))
-    sums = [
-        features.sum_on_grid(np.vstack([unchanged, [[x]]]), LEVELS) for x in (0.0, math.pi)
-    ]
+    sums = [features.sum_on_grid(np.vstack([unchanged, [[x]]]), LEVELS) for x in (0.0, math.pi)]
     distance = math.sqrt(squared_norm(sums[0] - sums[1]))
     assert 2 * LEVELS * (1 - 1e-5) <= distance <= 2 * LEVELS
     # So a mechanism that counts one vector for a replaced record would be wrong.
@@ -145,7 +146,10 @@ def test_the_noise_has_the_std_that_was_charged(kind, sensitivity, rng, monkeypa
     monkeypatch.setattr(_core, "rounded_normal", spy)
     with Ledger() as book:
         send(
-            Gaussian(3.5), draw_map(rng, kind[0]), rng.normal(size=(5, 3)), book,
+            Gaussian(3.5),
+            draw_map(rng, kind[0]),
+            rng.normal(size=(5, 3)),
+            book,
             sensitivity=sensitivity,
         )
         (charge,) = book.charges()

@@ -4,6 +4,7 @@ import dataclasses
 import json
 
 import numpy as np
+
 from dpsumm.kernel import RBF
 from dpsumm.privacy import Ledger
 from dpsumm.protocol import Owner, Setting

@@ -1,10 +1,11 @@
 """The cached bidder equals the slow one after any sequence of messages."""
 
 import numpy as np
-from dpsumm import _core
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+
+from dpsumm import _core
 from reference import bids
 
 LARGEST = 32767

@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
-from dpsumm import _core
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+
+from dpsumm import _core
 from reference import dense
 
 COORDINATES = st.floats(-8, 8, width=32)

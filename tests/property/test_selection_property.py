@@ -1,9 +1,10 @@
 """Greedy and herding against brute force: every pick is best, ties go to the first row."""
 
 import numpy as np
-from dpsumm import _core
 from hypothesis import given
 from hypothesis import strategies as st
+
+from dpsumm import _core
 from reference import dense
 
 # Two candidates closer than this are a tie that rounding may break either way.

@@ -1,6 +1,7 @@
 """All compiled kernels at once: what must not depend on memory order or threads."""
 
 import numpy as np
+
 from dpsumm import _core
 
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 from conftest import FALSE_ALARM
 from dpsumm import _core
 from reference import laws, mwem

@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
+from scipy import stats
+
 from conftest import FALSE_ALARM
 from dpsumm import _core
 from reference import laws
-from scipy import stats
 
 DRAWS = 200_000
 

@@ -5,6 +5,7 @@ import re
 import numpy as np
 import polars as pl
 import pytest
+
 from dpsumm.cli import main
 
 

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
+
 from dpsumm.errors import InvalidParameterError
 from dpsumm.files import write_atomically
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 from dpsumm import _core
 from dpsumm.errors import InvalidDataError, InvalidParameterError
 

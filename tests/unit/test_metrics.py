@@ -2,13 +2,14 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.datasets import load_iris
+
 from conftest import RELATIVE
 from dpsumm import RBF, InvalidParameterError
 from dpsumm.metrics import diagonal_dominance, is_diagonally_dominant, mmd2, objective
-from hypothesis import given
-from hypothesis import strategies as st
 from reference import dense
-from sklearn.datasets import load_iris
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -3,15 +3,16 @@
 import math
 import re
 
-import dpsumm
 import numpy as np
 import pytest
+from sklearn.datasets import load_digits
+
+import dpsumm
 from dpsumm import RBF, Auction, InvalidParameterError, Requests
 from dpsumm.privacy import NonPrivate, Protected, accounting
 from dpsumm.privacy.published import published_epsilon
 from dpsumm.protocol.messages import FeatureMap
 from dpsumm.release import LEVELS, SUMMARY, TARGET, Exact, Gaussian, Mwem
-from sklearn.datasets import load_digits
 
 SIZE = 6
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 from dpsumm import figures
 from dpsumm.errors import InvalidParameterError, MissingExtraError
 from dpsumm.privacy.events import Charge, Gaussian, NonPrivate, Protected

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+
 from dpsumm import RBF, Auction, Greedy, Offers, Pool, ProtocolError, Uniform
 from dpsumm.privacy.ledger import Ledger
 from dpsumm.protocol import Owner, Setting

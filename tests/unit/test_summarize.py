@@ -2,12 +2,13 @@
 
 import os
 
-import dpsumm
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+
+import dpsumm
 from dpsumm import RBF, Auction, Greedy, Offers, Pool, Requests, Uniform, _core
 from dpsumm.release import Gaussian
 

@@ -2,10 +2,11 @@
 
 # ruff: noqa: E501 (tables: one case a line)
 
-import dpsumm
 import numpy as np
 import polars as pl
 import pytest
+
+import dpsumm
 from dpsumm import (
     RBF,
     Auction,

@@ -11,11 +11,12 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from dpsumm.errors import InvalidDataError, InvalidParameterError, MissingExtraError
 from dpsumm.readers import FileFormat
 from dpsumm.tables import Table, read_inputs, read_owners, read_table
-from hypothesis import given
-from hypothesis import strategies as st
 
 SECRET = "31.4159"  # a data value; must never be in a message
 

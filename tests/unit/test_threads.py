@@ -8,6 +8,7 @@ import time
 
 import numpy as np
 import pytest
+
 from dpsumm import _core
 from reference.everything import assert_identical, every_result
 

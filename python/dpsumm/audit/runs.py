@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,18 +15,22 @@ from dpsumm.privacy.accounting import compose
 from dpsumm.privacy.events import Protected
 from dpsumm.privacy.ledger import Ledger
 from dpsumm.protocol.auction import Auction
-from dpsumm.protocol.curator import Curator, Setting
-from dpsumm.protocol.messages import BidRequest, FeatureMap, OfferRequest, Request, SendRequest
+from dpsumm.protocol.auction_curator import AuctionCurator
+from dpsumm.protocol.curator import Curator, Setting, frequency_seed
+from dpsumm.protocol.messages import FeatureMap, OfferRequest, SendRequest
 from dpsumm.protocol.offers import Offers
 from dpsumm.protocol.owner import Owner
 from dpsumm.protocol.requests import Requests
-from dpsumm.release import LEVELS, Exact, Gaussian
+from dpsumm.release import LEVELS, TARGET, Exact, Gaussian, Mechanism
 from dpsumm.tables import read_inputs
 
+# A name gives the frequencies, so that the worst case can be built for them.
 _RUN = "audit"
 
 
-def _setting(target: NDArray[np.float64], sizes: dict[str, int], size: int, book: Ledger) -> Setting:
+def _setting(
+    target: NDArray[np.float64], sizes: dict[str, int], size: int, book: Ledger
+) -> Setting:
     return Setting(
         target=target,
         columns=("x",),
@@ -40,66 +45,139 @@ def _setting(target: NDArray[np.float64], sizes: dict[str, int], size: int, book
     )
 
 
-def half_period(setting: Setting, make: Offers | Auction) -> float:
-    """Return the distance that turns the run's features round; the frequency is public."""
-    from dpsumm.protocol.curator import frequency_seed
-
-    feature_map = FeatureMap(0.5, 1, make.n_features, frequency_seed(setting))
-    return math.pi / float(feature_map.build().omega[0, 0])
+def half_period() -> float:
+    """Return the distance that turns the features of an audited run round; they are public."""
+    with Ledger(run=_RUN, delta=DELTA) as book:
+        seed = frequency_seed(_setting(np.zeros((2, 1)), {"a": 1}, 1, book))
+    features = FeatureMap(gamma=0.5, n_columns=1, n_features=2, seed=seed).build()
+    return math.pi / float(features.omega[0, 0])
 
 
 @dataclass(frozen=True)
 class OffersRun:
-    """Offers at (1, DELTA) for the target: what an owner receives until nothing more comes.
+    """Offers at (1, DELTA) for the target: all that an owner receives.
 
     Attributes
     ----------
     curator
-        Makes the curator; a broken twin replaces it.
+        Makes the curator; a broken twin's goes here.
     release
-        Of the target.
+        Mechanism of the release.
     """
 
-    curator: type | None = None
-    release: Gaussian = Gaussian()  # noqa: RUF009 (frozen)
-    far: float = 1.0
+    curator: Callable[[Offers, Setting], Curator] = Offers.curator
+    release: Mechanism = field(default_factory=Gaussian)
 
     def scores(self, world: int, trials: int) -> Scores:
-        """Return the sum of all releases received, in the direction that tells the worlds apart."""
+        """Return the sum of all releases received: they differ in the first coordinate."""
         protocol = Offers(n_features=2, release=self.release)
+        turn = half_period()
         scores = np.empty(trials)
         for i in range(trials):
             with Ledger(run=_RUN, delta=DELTA) as book:
-                setting = _setting(np.zeros((3, 1)), {"a": 4, "b": 4}, 2, book)
-                turn = half_period(setting, protocol) * self.far
-                setting.target[0, 0] = turn * world
-                made: Curator = (
-                    protocol.curator(setting)
-                    if self.curator is None
-                    else self.curator(protocol, setting)
-                )
-                scores[i] = sum(_target(request) for request in _received(made))
+                target = np.array([[turn * world], [turn / 2], [turn / 2]])
+                curator = self.curator(protocol, _setting(target, {"a": 4, "b": 4}, 2, book))
+                scores[i] = sum(_first_coordinates(curator))
         return scores
 
     def claimed(self, delta: float) -> float:
-        """Return what the ledger reports for a run."""
-        return compose(self.release.calibrated(1.0, DELTA).cost(_TARGET), delta)
+        """Return epsilon of the one release that is charged."""
+        return compose(self.release.calibrated(1.0, DELTA).cost(TARGET), delta)
 
 
-from dpsumm.release import TARGET as _TARGET  # noqa: E402
+def _first_coordinates(curator: Curator) -> list[float]:
+    """Return what one owner is sent, as far as it tells the worlds apart, until silence."""
+    seen = []
+    while sent := curator.send():
+        request = sent["a"]
+        assert isinstance(request, OfferRequest)
+        seen.append(float(request.target.steps[0]))
+    return seen
 
 
-def _received(curator: Curator) -> list[Request]:
-    """Return what owner "a" receives if nobody ever answers: an owner cannot tell if others do."""
-    requests = []
-    for _ in range(3):
-        sent = curator.send()
-        if not sent:
-            break
-        requests.append(sent["a"])
-    return requests
+@dataclass(frozen=True)
+class AuctionRun:
+    """Two rounds of the Auction with private requests: what the first owner receives.
 
+    In world 0 another owner holds the point that wins the first round; in world 1 that record is
+    the worst of all. So every rank of the observer's bids moves, and the first pick is another.
+    The target is exact: only what is said about owners is audited.
+    """
 
-def _target(request: Request) -> float:
-    assert isinstance(request, OfferRequest)
-    return float(request.target.steps[0])
+    n_owners: int = 30
+    epsilon: float = 4.0
+
+    def _auction(self) -> Auction:
+        return Auction(
+            requests=Requests.PRIVATE,
+            epsilon_owners=self.epsilon,
+            target_release=Exact(),
+            n_features=2,
+        )
+
+    def _owners(self, world: int) -> dict[str, NDArray[np.float64]]:
+        """Return the owners' points; 0 is the best and half a period the worst."""
+        turn = half_period()
+        # Others' best points in front of the observer's, which is third or fourth.
+        best = np.concatenate([[0.3, 0.0], [0.2, 0.25], np.full(self.n_owners - 4, 0.6)])
+        owners = {
+            f"o{i}": turn * np.array([[angle], [0.9], [0.95]]) for i, angle in enumerate(best)
+        }
+        if world:
+            owners["o1"][0, 0] = turn
+        return owners
+
+    def _setting(self, book: Ledger) -> Setting:
+        sizes = {f"o{i}": 3 for i in range(self.n_owners)}
+        return _setting(np.zeros((2, 1)), sizes, 2, book)
+
+    def scores(self, world: int, trials: int) -> Scores:
+        """Return the log-likelihood ratio of bits and release, as if their laws were simple."""
+        tables, _ = read_inputs(self._owners(world), np.zeros((2, 1)))
+        scores = np.empty(trials)
+        for i in range(trials):
+            with Ledger(run=_RUN, delta=DELTA) as book:
+                curator = self._auction().curator(self._setting(book))
+                assert isinstance(curator, AuctionCurator)
+                scores[i] = self._run(curator, {table.name: Owner(table) for table in tables})
+        return scores
+
+    def _run(self, curator: AuctionCurator, roles: dict[str, Owner]) -> float:
+        chances = curator._plan.profile.probability
+        summary = curator._plan.summary
+        assert isinstance(summary, Gaussian)
+        assert summary.noise_multiplier is not None
+        noise_std = summary.noise_multiplier * 4 * LEVELS
+        score, bits = 0.0, 0
+        while requests := curator.send():
+            mine = requests["o0"]
+            if isinstance(mine, SendRequest):
+                # World 0: rank 4 in the first round; world 1: rank 3. One less in the second.
+                rank = 3 - bits
+                near, far = chances[rank - 1], chances[rank]
+                asked = mine.wanted[0]
+                score += (
+                    math.log(near / far if asked else (1 - near) / (1 - far))
+                    if (near < 1)
+                    else math.log(1 / far if asked else 1e-9)
+                )
+                bits += 1
+            elif bits == 1:
+                # First pick: angle 0 in world 0, 0.2 half periods in world 1.
+                shift = np.array([math.cos(0.2 * math.pi) - 1, math.sin(0.2 * math.pi)]) * LEVELS
+                middle = np.array([1.0, 0.0]) * LEVELS + shift / 2
+                score += float((mine.summary - middle) @ shift) / noise_std**2  # type: ignore[union-attr]
+            for name, request in requests.items():
+                curator.receive(name, roles[name].answer(request))
+        return score
+
+    def claimed(self, delta: float) -> float:
+        """Return epsilon of all charges of one run for the owners' records."""
+        tables, _ = read_inputs(self._owners(0), np.zeros((2, 1)))
+        with Ledger(run=_RUN, delta=DELTA) as book:
+            curator = self._auction().curator(self._setting(book))
+            assert isinstance(curator, AuctionCurator)
+            assert curator._plan.profile.probability.min() < 1
+            self._run(curator, {table.name: Owner(table) for table in tables})
+            spent = [(c.event, c.count) for c in book.charges() if c.protected is Protected.OWNERS]
+        return compose(spent, delta)

@@ -153,23 +153,29 @@ class AuctionCurator(Curator):
     def drop(self, name: str) -> None:
         """Leave a failed owner out for good and repeat the round as a new charged one.
 
-        Its points in the summary stay; what else it sent is not used any more. Owners are told
+        Its points in the summary stay; no round picks what else it sent. Owners are told
         nothing but the next round's request.
 
         Raises
         ------
         ProtocolError
-            The plan has no spare round left, or no owner would remain. The run must stop.
+            The plan has no spare round left, or the other owners hold fewer records than the summary
+            has points: the run must stop. Or answers of others are outstanding: receive them first.
         """
         if name not in self._active:
             raise ProtocolError(f"{name!r} is not an owner of this run, or was dropped before")
         if any(isinstance(r, SendRequest) for n, r in self._waiting.items() if n != name):
             raise ProtocolError("answers of other owners are outstanding; receive() them first")
         left = sum(self.setting.n_records[n] for n in self._active if n != name)
-        if self._spared == self._plan.spare_rounds or left < self.setting.size:
+        if self._spared == self._plan.spare_rounds:
             raise ProtocolError(
                 f"{name!r} failed and the plan has no spare round: the run must stop. What was "
                 "spent stays spent; plan with spare_rounds to survive failures"
+            )
+        if left < self.setting.size:
+            raise ProtocolError(
+                f"{name!r} failed and the other owners hold {left} records, fewer than the summary "
+                f"({self.setting.size}): the run must stop. What was spent stays spent"
             )
         self._spared += 1
         self._active.remove(name)

@@ -83,8 +83,8 @@ class Setting:
             )
         if self.unit is Unit.ADD_REMOVE_RECORD and not isinstance(self.kernel, RBF):
             raise InvalidParameterError(
-                "kernel: a private bandwidth needs a public target size; give RBF(gamma), or bounds "
-                "for every column"
+                "kernel: a private bandwidth needs a public target size; give RBF(gamma), or "
+                "bounds for every column"
             )
         total = sum(self.n_records.values())
         if not 1 <= self.size <= total:

@@ -1,0 +1,102 @@
+"""Witnesses: pairs of neighbouring data on which a broken twin breaks a lemma outright.
+
+A measured epsilon needs many runs; one pair of worlds in which a bound of Lemma 1 or 2 fails, or an
+owner's messages differ where they must not, is a proof.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpsumm.audit.auction_worlds import Script, SteeredCurator, compare
+from dpsumm.kernel import RBF
+from dpsumm.privacy.ledger import Ledger
+from dpsumm.protocol.curator import Curator, Setting
+from dpsumm.protocol.offers import Offers
+from dpsumm.protocol.owner import Owner
+from dpsumm.tables import read_inputs
+
+
+@dataclass(frozen=True)
+class Lemmas:
+    """Lemmas 1 and 2 for one curator, on drawn neighbours (replace one record).
+
+    Attributes
+    ----------
+    curator
+        The real one, or a broken twin.
+    dropping
+        Whether an owner fails on the way.
+    """
+
+    curator: type[SteeredCurator] = SteeredCurator
+    dropping: bool = False
+
+    def find(self, rng: np.random.Generator, trials: int) -> str | None:
+        """Return how a bound was broken in one of `trials` pairs of worlds, or None."""
+        for _ in range(trials):
+            points = rng.integers(-1, 2, (4, 4, 2)).astype(float)
+            first = {f"o{i}": points[i] for i in range(4)}
+            changed = points[1].copy()
+            changed[rng.integers(4)] = rng.integers(-1, 2, 2)
+            script = Script.draw(rng, n_owners=4, size=7, batch=1, asked=0.4)
+            drop = (int(rng.integers(3)), "o2") if self.dropping else None
+            moved = compare(
+                first, {**first, "o1": changed}, script, rng, curator=self.curator, drop=drop
+            )
+            if moved.points > 2:
+                return f"summaries differ in {moved.points} points, not at most 2"
+            if moved.ranks > 1:
+                return f"a rank moved by {moved.ranks}, not at most 1"
+        return None
+
+
+@dataclass(frozen=True)
+class OffersSilence:
+    """An owner's messages under Offers, with other owners' data replaced as a whole.
+
+    Attributes
+    ----------
+    curator
+        Makes the curator; a broken twin's goes here.
+    """
+
+    curator: Callable[[Offers, Setting], Curator] = Offers.curator
+
+    def find(self, rng: np.random.Generator, trials: int) -> str | None:
+        """Return how the number of messages depended on others' data, or None."""
+        for _ in range(trials):
+            target, mine = rng.normal(1, 1, (40, 2)), rng.normal(0, 1, (20, 2))
+            near, far = rng.normal(1, 1, (20, 2)), rng.normal(60, 1, (20, 2))
+            seen = [self._count({"a": mine, "b": other}, target) for other in (near, far)]
+            if seen[0] != seen[1]:
+                return f"{seen[0]} or {seen[1]} messages, by what the other owner holds"
+        return None
+
+    def _count(self, owners: dict[str, np.ndarray], target: np.ndarray) -> int:
+        tables, _ = read_inputs(owners, target)
+        roles = {table.name: Owner(table) for table in tables}
+        with Ledger(run="silence") as book:
+            setting = Setting(
+                target=target,
+                columns=("a", "b"),
+                bounds=None,
+                n_records={name: len(points) for name, points in owners.items()},
+                size=12,
+                epsilon=8.0,
+                delta=1e-5,
+                kernel=RBF(0.5),
+                labelled=False,
+                ledger=book,
+            )
+            protocol = Offers(n_features=256, weight=1.0, at_least=3)
+            curator = self.curator(protocol, setting)
+            messages = 0
+            while requests := curator.send():
+                messages += 1
+                for name, request in requests.items():
+                    curator.receive(name, roles[name].answer(request))
+            return messages
