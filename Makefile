@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo test rust-test python-test lint quality bench clean
+.PHONY: help demo test rust-test python-test lint audit package-check quality bench clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -44,6 +44,12 @@ lint: $(VENV)/.built  ## Format, lints and types of both languages
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/python -m mypy.stubtest dpsumm._core
+
+audit: $(VENV)/.built  ## Attack every claim, and broken twins of them; writes docs/privacy/audit.md
+	$(BIN)/dpsumm audit --out docs/privacy/audit.md
+
+package-check:  ## Build sdist and wheel, install them into an empty environment, use them
+	bash tests/integration/package_check.sh $(PYTHON)
 
 quality: $(VENV)/.built  ## Quality on real data: make quality DATA=folder with mnist/ and heart/
 	$(BIN)/python benches/quality.py $(DATA)

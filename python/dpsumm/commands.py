@@ -152,6 +152,16 @@ def run(
             rich_help_panel=PRIVACY,
         ),
     ] = None,
+    run_name: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(
+            "--run",
+            metavar="NAME",
+            help="Name of this run in the ledger. The name of a run that died resumes it: what it "
+            "released is sent again, unchanged and uncharged.",
+            rich_help_panel=PRIVACY,
+        ),
+    ] = None,
     seed: Seed = None,
     column: Annotated[
         Optional[list[str]],  # noqa: UP045
@@ -317,6 +327,7 @@ def run(
             label=label,
             file_format=file_format,
             ledger=ledger,
+            run=run_name,
             seed=seed,
             progress=progress,
         )

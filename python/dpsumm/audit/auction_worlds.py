@@ -50,9 +50,10 @@ class Scripted:
         sensitivity: Sensitivity,
         seed: int | None,
         previous: Release | None,
+        count: int,
     ) -> Release:
         """Return the script's release for this number of points."""
-        return Release(self.steps[len(points)], len(points))
+        return Release(self.steps[count], count)
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,9 +15,9 @@ from dpsumm.privacy.accounting import compose
 from dpsumm.privacy.events import Protected
 from dpsumm.privacy.ledger import Ledger
 from dpsumm.protocol.auction import Auction
-from dpsumm.protocol.auction_curator import AuctionCurator
+from dpsumm.protocol.auction_curator import AuctionCurator, Plan
 from dpsumm.protocol.curator import Curator, Setting, frequency_seed
-from dpsumm.protocol.messages import FeatureMap, OfferRequest, SendRequest
+from dpsumm.protocol.messages import BidRequest, FeatureMap, OfferRequest, SendRequest
 from dpsumm.protocol.offers import Offers
 from dpsumm.protocol.owner import Owner
 from dpsumm.protocol.requests import Requests
@@ -66,7 +66,7 @@ class OffersRun:
     """
 
     curator: Callable[[Offers, Setting], Curator] = Offers.curator
-    release: Mechanism = field(default_factory=Gaussian)
+    release: Mechanism = field(default_factory=lambda: Gaussian().calibrated(1.0, DELTA))
 
     def scores(self, world: int, trials: int) -> Scores:
         """Return the sum of all releases received: they differ in the first coordinate."""
@@ -82,7 +82,7 @@ class OffersRun:
 
     def claimed(self, delta: float) -> float:
         """Return epsilon of the one release that is charged."""
-        return compose(self.release.calibrated(1.0, DELTA).cost(TARGET), delta)
+        return compose(self.release.cost(TARGET), delta)
 
 
 def _first_coordinates(curator: Curator) -> list[float]:
@@ -104,16 +104,20 @@ class AuctionRun:
     The target is exact: only what is said about owners is audited.
     """
 
-    n_owners: int = 30
+    n_owners: int = 14
     epsilon: float = 4.0
 
-    def _auction(self) -> Auction:
-        return Auction(
+    def _plan(self) -> Plan:
+        auction = Auction(
             requests=Requests.PRIVATE,
             epsilon_owners=self.epsilon,
             target_release=Exact(),
             n_features=2,
         )
+        with Ledger(run=_RUN, delta=DELTA) as book:
+            plan = auction._plan(self._setting(book))
+        assert plan.profile.probability.min() < 1
+        return plan
 
     def _owners(self, world: int) -> dict[str, NDArray[np.float64]]:
         """Return the owners' points; 0 is the best and half a period the worst."""
@@ -134,11 +138,11 @@ class AuctionRun:
     def scores(self, world: int, trials: int) -> Scores:
         """Return the log-likelihood ratio of bits and release, as if their laws were simple."""
         tables, _ = read_inputs(self._owners(world), np.zeros((2, 1)))
+        plan = self._plan()
         scores = np.empty(trials)
         for i in range(trials):
             with Ledger(run=_RUN, delta=DELTA) as book:
-                curator = self._auction().curator(self._setting(book))
-                assert isinstance(curator, AuctionCurator)
+                curator = AuctionCurator(plan, self._setting(book))
                 scores[i] = self._run(curator, {table.name: Owner(table) for table in tables})
         return scores
 
@@ -152,21 +156,15 @@ class AuctionRun:
         while requests := curator.send():
             mine = requests["o0"]
             if isinstance(mine, SendRequest):
-                # World 0: rank 4 in the first round; world 1: rank 3. One less in the second.
-                rank = 3 - bits
-                near, far = chances[rank - 1], chances[rank]
-                asked = mine.wanted[0]
-                score += (
-                    math.log(near / far if asked else (1 - near) / (1 - far))
-                    if (near < 1)
-                    else math.log(1 / far if asked else 1e-9)
-                )
+                # In front of the observer: three in world 0, two in world 1; one less each round.
+                score += _bit(mine.wanted[0], chances[3 - bits], chances[2 - bits])
                 bits += 1
-            elif bits == 1:
-                # First pick: angle 0 in world 0, 0.2 half periods in world 1.
-                shift = np.array([math.cos(0.2 * math.pi) - 1, math.sin(0.2 * math.pi)]) * LEVELS
-                middle = np.array([1.0, 0.0]) * LEVELS + shift / 2
-                score += float((mine.summary - middle) @ shift) / noise_std**2  # type: ignore[union-attr]
+            elif isinstance(mine, BidRequest) and bits == 1:
+                # First pick: 0 in world 0; in world 1 a fifth of half a period.
+                picks = LEVELS * np.array([[1, 0], [math.cos(math.pi / 5), math.sin(math.pi / 5)]])
+                score += float((mine.summary - picks.mean(axis=0)) @ (picks[1] - picks[0])) / (
+                    noise_std**2
+                )
             for name, request in requests.items():
                 curator.receive(name, roles[name].answer(request))
         return score
@@ -175,9 +173,13 @@ class AuctionRun:
         """Return epsilon of all charges of one run for the owners' records."""
         tables, _ = read_inputs(self._owners(0), np.zeros((2, 1)))
         with Ledger(run=_RUN, delta=DELTA) as book:
-            curator = self._auction().curator(self._setting(book))
-            assert isinstance(curator, AuctionCurator)
-            assert curator._plan.profile.probability.min() < 1
+            curator = AuctionCurator(self._plan(), self._setting(book))
             self._run(curator, {table.name: Owner(table) for table in tables})
             spent = [(c.event, c.count) for c in book.charges() if c.protected is Protected.OWNERS]
         return compose(spent, delta)
+
+
+def _bit(asked: bool, first: float, second: float) -> float:
+    """Return the log-likelihood ratio of a bit, world 1 over world 0."""
+    p, q = (second, first) if asked else (1 - second, 1 - first)
+    return math.log(max(p, 1e-12) / max(q, 1e-12))

@@ -27,11 +27,12 @@ class HalfNoise(Gaussian):
         sensitivity: Sensitivity,
         seed: int | None,
         previous: Release | None,
+        count: int,
     ) -> Release:
         """Return a release with half the noise."""
         assert self.noise_multiplier is not None
         honest = Gaussian(self.noise_multiplier / 2)
-        return honest.draw(features, points, sensitivity, seed, previous)
+        return honest.draw(features, points, sensitivity, seed, previous, count)
 
 
 @dataclass(frozen=True)
@@ -45,9 +46,10 @@ class OneSubstitution(Gaussian):
         sensitivity: Sensitivity,
         seed: int | None,
         previous: Release | None,
+        count: int,
     ) -> Release:
         """Return a release with the noise of a target's."""
-        return super().draw(features, points, TARGET, seed, previous)
+        return super().draw(features, points, TARGET, seed, previous, count)
 
 
 @dataclass(frozen=True)
@@ -61,9 +63,10 @@ class Unclipped(Gaussian):
         sensitivity: Sensitivity,
         seed: int | None,
         previous: Release | None,
+        count: int,
     ) -> Release:
         """Return a noisy sum of raw values, repeated to the length of a release."""
-        made = super().draw(features, points, sensitivity, seed, previous)
+        made = super().draw(features, points, sensitivity, seed, previous, count)
         total = np.full(features.n_features, np.rint(points.sum() * LEVELS), dtype=np.int64)
         return replace(made, steps=made.steps - features.sum_on_grid(points, LEVELS) + total)
 
@@ -79,10 +82,11 @@ class EagerMwem(Mwem):
         sensitivity: Sensitivity,
         seed: int | None,
         previous: Release | None,
+        count: int,
     ) -> Release:
         """Return a release whose measurements are twice as exact."""
         eager = Mwem(self.iterations, self.epsilon_select, 2 * self.epsilon_measure, self.steps)
-        return eager.draw(features, points, sensitivity, seed, previous)
+        return eager.draw(features, points, sensitivity, seed, previous, count)
 
 
 class RetriesAfresh(OffersCurator):
@@ -99,7 +103,7 @@ class RetriesAfresh(OffersCurator):
         request = self._sent[self.names[0]]
         assert isinstance(request, OfferRequest)
         mechanism = self._protocol.release.calibrated(self.setting.epsilon, self.setting.delta)
-        fresh = mechanism.draw(self._features, self.setting.target, TARGET, None, None)
+        fresh = mechanism.draw(self._features, self.setting.target, TARGET, None, None, request.target.count)
         return dict.fromkeys(self.names, replace(request, target=fresh))
 
 
