@@ -186,7 +186,8 @@ def test_protocols_run_on_features(rng, protocol, dtype):
     seen = summary.privacy.statements()[2]
     assert "towards the curator" in seen
     assert "not differential privacy (epsilon is infinite)" in seen
-    assert "as they are" not in seen
+    assert "labels as they are" in seen
+    assert "records as they are" not in seen
 
 
 def test_owners_are_protected_as_without_a_map(rng):

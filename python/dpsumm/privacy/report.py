@@ -96,7 +96,8 @@ class PrivacyReport:
         if self.embedded:
             seen = (
                 f"the consumer, and towards the curator, who sees {what} as features under a "
-                "secret map, and labels as they are: that is obfuscation, not differential privacy (epsilon is infinite)"
+                "secret map, and labels as they are: that is obfuscation, not differential privacy "
+                "(epsilon is infinite)"
             )
         else:
             seen = f"the curator and the consumer, who see {what} as they are"

@@ -159,8 +159,8 @@ class AuctionCurator(Curator):
         Raises
         ------
         ProtocolError
-            The plan has no spare round left, or the other owners hold fewer records than the summary
-            has points: the run must stop. Or answers of others are outstanding: receive them first.
+            The plan has no spare round left, or the other owners hold fewer records than the
+            summary has points: the run must stop. Or answers of others are outstanding.
         """
         if name not in self._active:
             raise ProtocolError(f"{name!r} is not an owner of this run, or was dropped before")

@@ -2,7 +2,7 @@
 
 Whatever the bytes are, :func:`decode` returns a valid message or raises `ProtocolError`: it
 reads no more than it is given, allocates in proportion to that, runs nothing, and repeats no value
-of the data.
+of the data. A message has one encoding only: another spelling of the same header is refused.
 """
 
 from __future__ import annotations
@@ -10,13 +10,14 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+import re
 import struct
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsumm.errors import DpsummError, ProtocolError
+from dpsumm.errors import ProtocolError
 from dpsumm.protocol.messages import (
     Answer,
     BidRequest,
@@ -35,11 +36,19 @@ Message = Request | Answer
 # Largest message that is decoded, unless the caller says otherwise: 1 GiB.
 MAX_BYTES = 2**30
 _MAGIC = b"dpsm\x01"
-_MAX_HEADER = 2**26
-_MAX_TEXT = 2**26
+_MAX_HEADER = 2**24
+# What encode() writes has fewer. Checked before parsing: it bounds nesting and empty objects.
+_MAX_BRACKETS = 64
 # Scores are below 2**126 (39 digits); no integer of a message needs more.
 _MAX_INTEGER = 2**127
-_DTYPES = {name: np.dtype(name) for name in ("<i8", "<f4", "<f8", "|b1")}
+_DTYPES = {
+    name: np.dtype(name)
+    for name in "|b1 |i1 |u1 <i2 <u2 <i4 <u4 <i8 <u8 <f2 <f4 <f8".split()
+}
+# Characters of a text label. An array gives every text the room of the longest one, so one long
+# label would cost the curator that much for each point of the pool.
+_MAX_LABEL = 2**12
+_TEXT = re.compile(r"<U([1-9][0-9]{0,3})")
 _KINDS: dict[str, type[Any]] = {
     kind.__name__: kind
     for kind in (
@@ -57,14 +66,26 @@ _MESSAGES = (OfferRequest, DrawRequest, BidRequest, SendRequest, Points, Bids)
 
 
 def encode(message: Message) -> bytes:
-    """Return the message as bytes; the same message gives the same bytes."""
+    """Return the message as bytes; the same message gives the same bytes.
+
+    Raises
+    ------
+    ProtocolError
+        :func:`decode` would refuse it: fields of a wrong type or beyond the ranges below, labels of
+        a type that cannot be sent or of more than 4096 characters.
+    """
+    _validate(message)
     arrays: list[bytes] = []
-    header = json.dumps(_pack(message, arrays), separators=(",", ":"), sort_keys=True).encode()
+    header = _header(_pack(message, arrays))
+    if len(header) > _MAX_HEADER:
+        raise ProtocolError(f"a {type(message).__name__} is too long to be sent")
     return b"".join([_MAGIC, struct.pack("<I", len(header)), header, *arrays])
 
 
 def decode(data: bytes, *, max_bytes: int = MAX_BYTES) -> Message:
     """Return the message that :func:`encode` wrote.
+
+    It fits the protocol's types and ranges; whether it fits the run is for the role to check.
 
     Raises
     ------
@@ -80,18 +101,33 @@ def decode(data: bytes, *, max_bytes: int = MAX_BYTES) -> Message:
     if length > min(_MAX_HEADER, len(data) - start):
         raise ProtocolError("a message is cut short, or its header is too long")
     try:
-        header = json.loads(data[start : start + length], parse_int=_integer)
+        header = _parse(data[start : start + length])
         reader = _Arrays(memoryview(data)[start + length :])
         message = _unpack(header, reader)
         reader.finish()
-    except DpsummError:
-        raise
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError, OverflowError):
+        _validate(message)
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError):
+        # Never the reason itself: it may quote the data.
         raise ProtocolError("a message is malformed") from None
-    if not isinstance(message, _MESSAGES):
-        raise ProtocolError("a message is malformed")
-    _validate(message)
-    return message
+    return message  # type: ignore[no-any-return]
+
+
+def _header(value: Any) -> bytes:
+    text = json.dumps(value, separators=(",", ":"), sort_keys=True, allow_nan=False)
+    return text.encode("ascii")
+
+
+def _parse(raw: bytes) -> Any:
+    """Return the header's JSON; only as :func:`encode` spells it.
+
+    So no repeated key, NaN, byte-order mark or second spelling of a number passes.
+    """
+    if raw.count(b"{") + raw.count(b"[") > _MAX_BRACKETS:
+        raise ValueError("too many parts")
+    value = json.loads(raw, parse_int=_integer)
+    if _header(value) != raw:
+        raise ValueError("another spelling")
+    return value
 
 
 def _integer(digits: str) -> int:
@@ -100,17 +136,26 @@ def _integer(digits: str) -> int:
     return int(digits)
 
 
+def _dtype(name: str) -> np.dtype[Any]:
+    text = _TEXT.fullmatch(name)
+    if text is not None and int(text[1]) <= _MAX_LABEL:
+        return np.dtype(name)
+    return _DTYPES[name]
+
+
 def _pack(value: Any, arrays: list[bytes]) -> Any:
-    """Return plain JSON for a value; arrays of numbers go to the end of the message."""
+    """Return plain JSON for a value; arrays go to the end of the message as they are."""
     if isinstance(value, np.ndarray):
-        if value.dtype.kind in "iu":
-            value = value.astype("<i8")
-        elif value.dtype.kind == "U":
-            return {"text": value.tolist()}
         dtype = value.dtype.newbyteorder("<").str
-        if dtype not in _DTYPES:
-            raise ProtocolError(f"arrays of dtype {value.dtype} cannot be sent")
-        arrays.append(np.ascontiguousarray(value, dtype=dtype).tobytes())
+        if dtype == "<U0":  # NumPy can make it but not read it
+            dtype = "<U1"
+        try:
+            arrays.append(np.ascontiguousarray(value, dtype=_dtype(dtype)).tobytes())
+        except KeyError:
+            raise ProtocolError(
+                f"arrays of dtype {value.dtype} cannot be sent; text has at most {_MAX_LABEL} "
+                "characters"
+            ) from None
         return {"array": dtype, "shape": list(value.shape)}
     if dataclasses.is_dataclass(value):
         fields = {
@@ -120,8 +165,6 @@ def _pack(value: Any, arrays: list[bytes]) -> Any:
         return {"kind": type(value).__name__, "fields": fields}
     if isinstance(value, tuple):
         return {"tuple": [_pack(item, arrays) for item in value]}
-    if isinstance(value, np.generic):
-        return value.item()
     return value
 
 
@@ -132,17 +175,17 @@ class _Arrays:
         self._data = data
 
     def take(self, dtype: str, shape: list[int]) -> NDArray[Any]:
-        kind = _DTYPES[dtype]
+        kind = _dtype(dtype)
         if not 1 <= len(shape) <= 2 or any(type(n) is not int or n < 0 for n in shape):
             raise ValueError("shape")
         size = math.prod(shape) * kind.itemsize
         if size > len(self._data):
             raise ValueError("too short")
-        # A copy: aligned, writable and independent of the buffer.
-        array = np.frombuffer(bytes(self._data[:size]), dtype=kind).reshape(shape)
+        array = np.frombuffer(self._data[:size], dtype=kind).reshape(shape)
         if dtype == "|b1" and (array.view(np.uint8) > 1).any():
             raise ValueError("not a boolean")
         self._data = self._data[size:]
+        # A copy: aligned, writable and independent of the buffer.
         return array.astype(kind.newbyteorder("="))
 
     def finish(self) -> None:
@@ -154,26 +197,18 @@ def _unpack(value: Any, arrays: _Arrays) -> Any:
     if isinstance(value, dict):
         if set(value) == {"array", "shape"}:
             return arrays.take(value["array"], value["shape"])
-        if set(value) == {"text"}:
-            return _text(value["text"])
         if set(value) == {"tuple"}:
             return tuple(_unpack(item, arrays) for item in value["tuple"])
         if set(value) != {"kind", "fields"}:
             raise ValueError("unknown form")
+        kind = _KINDS[value["kind"]]
         fields = {name: _unpack(value["fields"][name], arrays) for name in sorted(value["fields"])}
-        return _KINDS[value["kind"]](**fields)
+        if set(fields) != {field.name for field in dataclasses.fields(kind)}:
+            raise ValueError("unknown or missing fields")
+        return kind(**fields)
     if isinstance(value, list):
         raise ValueError("a bare list")
     return value
-
-
-def _text(items: list[str]) -> NDArray[np.str_]:
-    if not all(type(item) is str for item in items):
-        raise ValueError("text")
-    # NumPy gives every string the room of the longest one.
-    if len(items) * max((len(item) for item in items), default=0) > _MAX_TEXT:
-        raise ValueError("text")
-    return np.array(items, dtype=np.str_)
 
 
 def _validate(message: Message) -> None:
