@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -53,7 +54,12 @@ class NoisyAttribution:
 
 
 def release_attribution(
-    summary: Summary, *, epsilon: float, ledger: Ledger, seed: int | None = None
+    summary: Summary,
+    *,
+    epsilon: float,
+    ledger: Ledger,
+    key: str = "attribution",
+    seed: int | None = None,
 ) -> NoisyAttribution:
     """Charge and return each owner's attribution with noise, for that owner.
 
@@ -65,6 +71,8 @@ def release_attribution(
         Nats, above 0: towards one owner, for everything the value depends on.
     ledger
         Charged before anything is returned.
+    key
+        Name of the release within the ledger's run; another one for another summary.
     seed
         Tests only: the charge is then infinite.
 
@@ -89,10 +97,11 @@ def release_attribution(
 
     def draw() -> bytes:
         steps = np.rint(clipped * _LEVELS).astype(np.int64)
-        noise = _core.discrete_laplace(_LEVELS / epsilon, len(steps), seed)
+        scale = math.nextafter(_LEVELS / epsilon, math.inf)  # a division may round down
+        noise = _core.discrete_laplace(scale, len(steps), seed)
         noisy: bytes = (steps + noise).astype("<i8").tobytes()
         return noisy
 
-    released = np.frombuffer(ledger.release("attribution", charges, draw), dtype="<i8")
+    released = np.frombuffer(ledger.release(key, charges, draw), dtype="<i8")
     values = dict(zip(exact, (released / _LEVELS).tolist(), strict=True))
     return NoisyAttribution(values, 1.0 / epsilon, charges)

@@ -64,9 +64,7 @@ class Released:
         features, points = one_frequency(), antipodal(self.n_changed, world)
         scores = np.empty(trials)
         for i in range(trials):
-            made = self.mechanism.draw(
-                features, points, self.sensitivity, None, None, len(points)
-            )
+            made = self.mechanism.draw(features, points, self.sensitivity, None, None, len(points))
             # MWEM: its state adds up all measurements of a coordinate.
             scores[i] = made.steps[0] if made.state is None else made.state[0]
         return scores

@@ -103,7 +103,9 @@ class RetriesAfresh(OffersCurator):
         request = self._sent[self.names[0]]
         assert isinstance(request, OfferRequest)
         mechanism = self._protocol.release.calibrated(self.setting.epsilon, self.setting.delta)
-        fresh = mechanism.draw(self._features, self.setting.target, TARGET, None, None, request.target.count)
+        fresh = mechanism.draw(
+            self._features, self.setting.target, TARGET, None, None, request.target.count
+        )
         return dict.fromkeys(self.names, replace(request, target=fresh))
 
 

@@ -181,7 +181,9 @@ class Auction:
         """Settle noise and request rule from public numbers, before anything is sent."""
         rounds = math.ceil(setting.size / self.batch)
         charged = rounds + self.spare_rounds
-        releases = charged - 1  # before the first pick there is nothing of the owners to release
+        # Before the first pick there is nothing of the owners to release, and a repeated round sends
+        # its release again.
+        releases = rounds - 1
         requests = self._requests(setting, charged, releases)
         summary = self.summary_release
         if isinstance(summary, Gaussian) and summary.noise_multiplier is None and releases:

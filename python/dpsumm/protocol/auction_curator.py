@@ -316,6 +316,7 @@ class AuctionCurator(Curator):
             f"requests-{self._round}-{self._spared}",
             [],
             lambda: self._toss(chances).astype(np.uint8).tobytes(),
+            binding=f"{len(self._active)} owners, {plan.batch} bids",
         )
         flags = np.frombuffer(asked, dtype=np.uint8).astype(bool).reshape(ranks.shape)
         return {

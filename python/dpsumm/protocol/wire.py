@@ -12,6 +12,7 @@ import json
 import math
 import re
 import struct
+import sys
 from typing import Any
 
 import numpy as np
@@ -42,8 +43,7 @@ _MAX_BRACKETS = 64
 # Scores are below 2**126 (39 digits); no integer of a message needs more.
 _MAX_INTEGER = 2**127
 _DTYPES = {
-    name: np.dtype(name)
-    for name in "|b1 |i1 |u1 <i2 <u2 <i4 <u4 <i8 <u8 <f2 <f4 <f8".split()
+    name: np.dtype(name) for name in "|b1 |i1 |u1 <i2 <u2 <i4 <u4 <i8 <u8 <f2 <f4 <f8".split()
 }
 # Characters of a text label. An array gives every text the room of the longest one, so one long
 # label would cost the curator that much for each point of the pool.
@@ -62,7 +62,6 @@ _KINDS: dict[str, type[Any]] = {
         Release,
     )
 }
-_MESSAGES = (OfferRequest, DrawRequest, BidRequest, SendRequest, Points, Bids)
 
 
 def encode(message: Message) -> bytes:
@@ -165,6 +164,8 @@ def _pack(value: Any, arrays: list[bytes]) -> Any:
         return {"kind": type(value).__name__, "fields": fields}
     if isinstance(value, tuple):
         return {"tuple": [_pack(item, arrays) for item in value]}
+    if isinstance(value, np.generic):
+        return value.item()
     return value
 
 
@@ -211,26 +212,27 @@ def _unpack(value: Any, arrays: _Arrays) -> Any:
     return value
 
 
-def _validate(message: Message) -> None:
-    """Check the type of every field: a dataclass does not."""
-    ok = True
+def _validate(message: object) -> None:
+    """Check the type and range of every field: a dataclass does not."""
+    ok = False
     if isinstance(message, OfferRequest):
         ok = (
             _is_map(message.feature_map)
             and _is_release(message.target, message.feature_map)
             and _is_number(message.mass)
-            and _is_count(message.at_least)
-            and _is_count(message.at_most)
+            and _is_whole(message.at_least)
+            and _is_whole(message.at_most)
         )
     elif isinstance(message, DrawRequest):
-        ok = _is_count(message.count)
+        ok = _is_whole(message.count)
     elif isinstance(message, BidRequest):
         ok = (
             _is_map(message.feature_map)
-            and all(_is_steps(a, message.feature_map) for a in (message.target, message.summary))
-            and _is_count(message.target_factor)
-            and _is_count(message.summary_factor)
-            and _is_count(message.count)
+            and _is_vector(message.target, "i8", message.feature_map)
+            and _is_vector(message.summary, "i8", message.feature_map)
+            and _is_whole(message.target_factor)
+            and _is_whole(message.summary_factor)
+            and _is_whole(message.count)
         )
     elif isinstance(message, SendRequest):
         ok = isinstance(message.wanted, tuple) and all(type(x) is bool for x in message.wanted)
@@ -238,66 +240,69 @@ def _validate(message: Message) -> None:
         ok = _is_points(message)
     elif isinstance(message, Bids):
         ok = all(
-            isinstance(part, tuple) and all(type(x) is int for x in part)
+            isinstance(part, tuple) and all(type(x) is int and abs(x) < _MAX_INTEGER for x in part)
             for part in (message.scores, message.rows)
         )
     if not ok:
         raise ProtocolError(f"a {type(message).__name__} is malformed")
 
 
-def _is_count(value: object) -> bool:
-    return type(value) is int and 0 <= value < 2**62
+def _is_whole(value: Any, below: int = 2**62) -> bool:
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    return whole and 0 <= value < below
 
 
 def _is_number(value: Any) -> bool:
-    return type(value) in (int, float) and math.isfinite(value) and value > 0
+    number = isinstance(value, int | float | np.integer | np.floating)
+    return number and not isinstance(value, bool) and 0 < value <= sys.float_info.max
 
 
-def _is_map(value: object) -> bool:
+def _is_map(value: Any) -> bool:
     return (
         isinstance(value, FeatureMap)
         and _is_number(value.gamma)
-        and all(type(n) is int for n in (value.n_columns, value.n_features, value.seed))
-        and 1 <= value.n_columns <= 2**20
-        and 2 <= value.n_features <= 2**18
-        and 0 <= value.seed < 2**64
+        and _is_whole(value.n_columns, 2**20 + 1)
+        and value.n_columns >= 1
+        and _is_whole(value.n_features, 2**18 + 1)
+        and value.n_features >= 2
+        and _is_whole(value.seed, 2**64)
+        and type(value.kind) is str  # an array would be compared item by item
         and value.kind in ("paired", "phase")
         and type(value.orthogonal) is bool
     )
 
 
-def _is_steps(value: object, feature_map: FeatureMap) -> bool:
-    return (
-        isinstance(value, np.ndarray)
-        and value.dtype == np.int64
-        and value.shape == (feature_map.n_features,)
-    )
+def _is_vector(value: Any, dtype: str, feature_map: FeatureMap) -> bool:
+    return _is_array(value, 1, dtype) and value.shape == (feature_map.n_features,)
 
 
-def _is_release(value: object, feature_map: FeatureMap) -> bool:
+def _is_release(value: Any, feature_map: FeatureMap) -> bool:
     return (
         isinstance(value, Release)
-        and _is_steps(value.steps, feature_map)
-        and _is_count(value.count)
+        and _is_vector(value.steps, "i8", feature_map)
+        and _is_whole(value.count, 2**40)  # times LEVELS it is still an int64
         and value.count >= 1
-        and (
-            value.state is None
-            or (
-                isinstance(value.state, np.ndarray)
-                and value.state.dtype == np.float64
-                and value.state.shape == (feature_map.n_features,)
-            )
-        )
+        and (value.state is None or _is_vector(value.state, "f8", feature_map))
     )
 
 
 def _is_points(points: Points) -> bool:
     return (
-        isinstance(points.rows, np.ndarray)
-        and points.rows.dtype == np.int64
-        and points.rows.ndim == 1
-        and isinstance(points.values, np.ndarray)
-        and points.values.dtype in (np.float32, np.float64)
-        and points.values.ndim == 2
-        and (points.labels is None or isinstance(points.labels, np.ndarray))
+        _is_array(points.rows, 1, "i8")
+        and _is_array(points.values, 2, "f4", "f8")
+        and (points.labels is None or (_is_array(points.labels, 1) and _is_text(points.labels)))
     )
+
+
+def _is_array(value: Any, ndim: int, *dtypes: str) -> bool:
+    known = isinstance(value, np.ndarray) and value.ndim == ndim
+    return known and (not dtypes or any(value.dtype == np.dtype(name) for name in dtypes))
+
+
+def _is_text(labels: NDArray[Any]) -> bool:
+    """Return whether text is Unicode: its code points can be anything in the raw bytes."""
+    if labels.dtype.kind != "U" or labels.dtype.itemsize == 0:
+        return True
+    native = np.ascontiguousarray(labels, dtype=labels.dtype.newbyteorder("="))
+    code = native.view(np.uint32)
+    return not ((code > 0x10FFFF) | ((code >= 0xD800) & (code < 0xE000))).any()
