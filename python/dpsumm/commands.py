@@ -11,9 +11,11 @@ import typer
 
 from dpsumm import __version__, console
 from dpsumm.arguments import Name, choose_protocol, parse_columns, parse_owners
+from dpsumm.audit_commands import audit
 from dpsumm.demo import N_OWNERS, WANTED, compare, load_digits
 from dpsumm.errors import InvalidParameterError, MissingExtraError
 from dpsumm.kernel import RBF
+from dpsumm.ledger_commands import ledger_app
 from dpsumm.protocol import Requests
 from dpsumm.readers import MISSING, FileFormat
 from dpsumm.summarize import summarize
@@ -28,6 +30,8 @@ app = typer.Typer(
     rich_markup_mode="rich",
     help="Private summaries of distributed data: real points of many owners that match a target.",
 )
+app.command()(audit)
+app.add_typer(ledger_app, name="ledger")
 
 
 Size = Annotated[

@@ -240,18 +240,18 @@ def test_one_run_in_two_processes_sends_one_release_per_key(tmp_path):
 def test_killed_at_any_moment_what_left_was_charged(tmp_path, rng):
     ledger, sent = tmp_path / "books", tmp_path / "sent"
     kills, before = 0, 0
-    # Two at a time, so that kills also hit processes that wait for the lock.
-    for round_ in range(25):
-        pair = [start(ledger, f"run-{round_}-{i}", sent, 10**6) for i in range(2)]
+    # Five at a time, so that kills also hit processes that wait for the lock.
+    for round_ in range(10):
+        group = [start(ledger, f"run-{round_}-{i}", sent, 10**6) for i in range(5)]
         deadline = time.monotonic() + 30
-        while len(transcript_of(sent)) < before + 3 and time.monotonic() < deadline:
+        while len(transcript_of(sent)) < before + 10 and time.monotonic() < deadline:
             time.sleep(0.002)
         time.sleep(rng.uniform(0, 0.02))
-        for process in pair:
+        for process in group:
             process.kill()
             kills += process.wait(10) == -9
         lines = transcript_of(sent)
-        assert len(lines) >= before + 3
+        assert len(lines) >= before + 10
         before = len(lines)
     assert kills == 50
     # Two writers append to one file in whole lines; only a kill can cut one.
@@ -318,6 +318,21 @@ def test_a_ledger_damaged_inside_is_refused_not_believed(tmp_path):
         book.release("new", [charge()], must_not_draw)
 
 
+def test_reading_leaves_the_file_as_it_was(tmp_path):
+    path = tmp_path / "books"
+    with Ledger(path, run="r", delta=1e-6) as book:
+        book.release("a", [charge(0.5), charge(0.25, Protected.OWNERS)], lambda: b"x")
+    before = path.read_bytes()
+    with Ledger(path) as book:
+        assert book.spent(Protected.TARGET) == book.spent(Protected.TARGET, run="r")
+        assert book.spent(Protected.TARGET) == (pytest.approx(0.5), 1e-6)
+        assert book.spent(Protected.OWNERS) == (pytest.approx(0.25), 1e-6)
+        assert book.delta_of("r") == 1e-6
+        with pytest.raises(InvalidParameterError, match="nobody"):
+            book.delta_of("nobody")
+    assert path.read_bytes() == before
+
+
 def test_an_unreadable_charge_is_refused_not_skipped(tmp_path):
     path = tmp_path / "books"
     with Ledger(path, run="r") as book:
@@ -339,7 +354,10 @@ def test_an_unreadable_charge_is_refused_not_skipped(tmp_path):
 
 def test_a_run_keeps_its_delta(tmp_path):
     path = tmp_path / "books"
-    Ledger(path, run="r", delta=1e-6).close()
+    with Ledger(path, run="r", delta=1e-6) as book, Ledger(path, run="r", delta=1e-5) as other:
+        book.release("a", [charge()], lambda: b"x")
+        with pytest.raises(InvalidParameterError, match="begun with delta 1e-06"):
+            other.release("b", [charge()], must_not_draw)
     with pytest.raises(InvalidParameterError, match="begun with delta 1e-06"):
         Ledger(path, run="r", delta=1e-5)
     with pytest.raises(InvalidParameterError, match="delta"):

@@ -118,16 +118,16 @@ def audits() -> list[Audit]:
 
 def _claims() -> list[Audit]:
     return [
-        Audit("target release, Gaussian", target_release(), False, 400_000, 10_000),
-        Audit("summary release, two points replaced", summary_release(), False, 400_000, 10_000),
-        Audit("target release, MWEM", mwem_release(), False, 400_000, 10_000, _PURE_DELTA),
-        Audit("bandwidth, private median", Bandwidth(), False, 100_000, 10_000, _PURE_DELTA),
+        Audit("target release, Gaussian", target_release(), False, 200_000, 10_000),
+        Audit("summary release, two points replaced", summary_release(), False, 200_000, 10_000),
+        Audit("target release, MWEM", mwem_release(), False, 200_000, 10_000, _PURE_DELTA),
+        Audit("bandwidth, private median", Bandwidth(), False, 50_000, 4_000, _PURE_DELTA),
         Audit("request bits of 30 rounds", RequestBits(), False, 2_000_000, 100_000),
-        Audit("Offers: an owner's whole transcript", OffersRun(), False, 40_000, 2_000),
-        Audit("Auction: an owner's whole transcript", AuctionRun(), False, 8_000, 150),
+        Audit("Offers: an owner's whole transcript", OffersRun(), False, 15_000, 1_000),
+        Audit("Auction: an owner's whole transcript", AuctionRun(), False, 3_000, 60),
         Audit("Offers: silence, whatever others hold", OffersSilence(), False, 500, 20),
-        Audit("Auction: Lemmas 1 and 2", Lemmas(), False, 1_000, 100),
-        Audit("Auction: the same, an owner dropped", Lemmas(dropping=True), False, 1_000, 100),
+        Audit("Auction: Lemmas 1 and 2", Lemmas(), False, 1_000, 60),
+        Audit("Auction: the same, an owner dropped", Lemmas(dropping=True), False, 1_000, 60),
     ]
 
 
@@ -147,12 +147,12 @@ def _broken() -> list[Audit]:
         ("points forgotten on a drop", Lemmas(auction_twins.ForgetsOnDrop, dropping=True)),
     )
     return [
-        Audit("half the noise", half, True, 100_000, 20_000),
-        Audit("one substitution where two are possible", one, True, 100_000, 20_000),
-        Audit("MWEM with half the noise", mwem, True, 100_000, 20_000, _PURE_DELTA),
-        Audit("mean without clipping", unclipped, True, 20_000, 2_000),
+        Audit("half the noise", half, True, 50_000, 12_000),
+        Audit("one substitution where two are possible", one, True, 50_000, 12_000),
+        Audit("MWEM with half the noise", mwem, True, 50_000, 12_000, _PURE_DELTA),
+        Audit("mean without clipping", unclipped, True, 10_000, 2_000),
         Audit("requests with half the noise", RequestBits(noise_factor=0.5), True, 10**6, 100_000),
-        Audit("a retry that draws a new release", retries, True, 10_000, 1_000),
+        Audit("a retry that draws a new release", retries, True, 1_000, 400),
         Audit("a second request under Offers", OffersSilence(twins.AsksAgain), True, 500, 100),
         *(Audit(name, subject, True, 2_000, 1_000) for name, subject in lemmas),
     ]

@@ -92,7 +92,7 @@ class EagerMwem(Mwem):
 class RetriesAfresh(OffersCurator):
     """BROKEN: repeats a broadcast that was not answered in time, with fresh noise."""
 
-    retries = 24
+    retries = 60
 
     def send(self) -> dict[str, Request]:
         """Return a new release each time, until the retries are used up."""

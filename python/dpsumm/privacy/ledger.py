@@ -105,7 +105,7 @@ class Ledger(AbstractContextManager["Ledger"]):
         try:
             self._db.execute("PRAGMA synchronous=FULL")
             self._make_tables()
-            self._register_run()
+            self._check_run()
         except sqlite3.Error as error:
             self._db.close()
             raise self._unusable(error) from None
@@ -132,12 +132,11 @@ class Ledger(AbstractContextManager["Ledger"]):
             raise self._unusable("it is a database of another program")
         self._db.execute("COMMIT")
 
-    def _register_run(self) -> None:
-        self._db.execute("INSERT OR IGNORE INTO runs VALUES (?, ?)", (self.run, self.delta))
-        (known,) = self._db.execute("SELECT delta FROM runs WHERE run = ?", (self.run,)).fetchone()
-        if known != self.delta:
+    def _check_run(self) -> None:
+        row = self._db.execute("SELECT delta FROM runs WHERE run = ?", (self.run,)).fetchone()
+        if row is not None and row[0] != self.delta:
             raise InvalidParameterError(
-                f"delta: run {self.run!r} was begun with delta {known:g}, not {self.delta:g}; "
+                f"delta: run {self.run!r} was begun with delta {row[0]:g}, not {self.delta:g}; "
                 "resume it with that delta or give a new run another name"
             )
 
@@ -215,6 +214,9 @@ class Ledger(AbstractContextManager["Ledger"]):
                     )
                 self._db.execute("ROLLBACK")
                 return bytes(row[0])
+            # Only now: a ledger that is opened to be read stays as it was.
+            self._db.execute("INSERT OR IGNORE INTO runs VALUES (?, ?)", (self.run, self.delta))
+            self._check_run()
             self._refuse_overspend(charges)
             released = draw()
             self._db.executemany(
@@ -252,31 +254,52 @@ class Ledger(AbstractContextManager["Ledger"]):
             for row in self._db.execute("SELECT run FROM charges GROUP BY run ORDER BY min(id)")
         )
 
-    def _refuse_overspend(self, charges: Sequence[Charge]) -> None:
-        for protected in {charge.protected for charge in charges}:
-            cap = self.cap(protected)
-            if cap is not None:
-                self._refuse_above(cap, protected, [c for c in charges if c.protected is protected])
+    def delta_of(self, run: str) -> float:
+        """Return the delta at which a run is accounted for."""
+        row = self._db.execute("SELECT delta FROM runs WHERE run = ?", (run,)).fetchone()
+        if row is None:
+            raise InvalidParameterError(f"run: the ledger knows no run {run!r}")
+        return float(row[0])
 
-    def _refuse_above(
-        self, cap: tuple[float, float], protected: Protected, new: list[Charge]
-    ) -> None:
-        total, total_delta = 0.0, 0.0
-        for run, delta in self._db.execute("SELECT run, delta FROM runs").fetchall():
-            charges = [c for c in self.charges(run=run) if c.protected is protected]
-            if run == self.run:
-                charges += new
-            if charges:
-                total += accounting.compose([(c.event, c.count) for c in charges], delta)
+    def spent(
+        self, protected: Protected, *, run: str | None = None, new: Sequence[Charge] = ()
+    ) -> tuple[float, float]:
+        """Return (epsilon, delta) spent on `protected`, by one run or by all runs together.
+
+        Parameters
+        ----------
+        protected
+            Whose records.
+        run
+            Name of the run; all of them by default.
+        new
+            Charges that would be added to this ledger's own run.
+        """
+        epsilon, total_delta = 0.0, 0.0
+        for name, delta in self._db.execute("SELECT run, delta FROM runs").fetchall():
+            if run not in (None, name):
+                continue
+            charges = [*self.charges(run=name), *(new if name == self.run else ())]
+            events = [(c.event, c.count) for c in charges if c.protected is protected]
+            if events:
+                epsilon += accounting.compose(events, delta)
                 total_delta += delta
-        # Deltas are written by people; their sum may differ from the cap in the last bit.
-        if total > cap[0] or total_delta > cap[1] * (1 + 1e-12):
-            raise BudgetExceededError(
-                f"{new[0].message} would bring what is spent on the {protected.value} to epsilon "
-                f"{total:.4g} and delta {total_delta:.4g}, above the cap of ({cap[0]:g}, "
-                f"{cap[1]:g}); nothing was sent. Ask for a smaller epsilon or delta, or raise the "
-                "cap"
-            )
+        return epsilon, total_delta
+
+    def _refuse_overspend(self, new: Sequence[Charge]) -> None:
+        for charge in new:
+            cap = self.cap(charge.protected)
+            if cap is None:
+                continue
+            epsilon, delta = self.spent(charge.protected, new=new)
+            # Deltas are written by people; their sum may differ from the cap in the last bit.
+            if epsilon > cap[0] or delta > cap[1] * (1 + 1e-12):
+                raise BudgetExceededError(
+                    f"{charge.message} would bring what is spent on the {charge.protected.value} "
+                    f"to epsilon {epsilon:.4g} and delta {delta:.4g}, above the cap of "
+                    f"({cap[0]:g}, {cap[1]:g}); nothing was sent. Ask for a smaller epsilon or "
+                    "delta, or raise the cap"
+                )
 
 
 def _charge_to_row(charge: Charge) -> tuple[str, str, str, int, str, str]:

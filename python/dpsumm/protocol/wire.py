@@ -37,11 +37,12 @@ Message = Request | Answer
 # Largest message that is decoded, unless the caller says otherwise: 1 GiB.
 MAX_BYTES = 2**30
 _MAGIC = b"dpsm\x01"
-_MAX_HEADER = 2**24
+_MAX_HEADER = 2**22
 # What encode() writes has fewer. Checked before parsing: it bounds nesting and empty objects.
 _MAX_BRACKETS = 64
 # Scores are below 2**126 (39 digits); no integer of a message needs more.
 _MAX_INTEGER = 2**127
+_LONG_NUMBER = re.compile(rb"[0-9]{40}")
 _DTYPES = {
     name: np.dtype(name) for name in "|b1 |i1 |u1 <i2 <u2 <i4 <u4 <i8 <u8 <f2 <f4 <f8".split()
 }
@@ -105,7 +106,7 @@ def decode(data: bytes, *, max_bytes: int = MAX_BYTES) -> Message:
         message = _unpack(header, reader)
         reader.finish()
         _validate(message)
-    except (ValueError, TypeError, KeyError, AttributeError, OverflowError):
+    except (ValueError, TypeError, LookupError, AttributeError, OverflowError):
         # Never the reason itself: it may quote the data.
         raise ProtocolError("a message is malformed") from None
     return message  # type: ignore[no-any-return]
@@ -123,16 +124,12 @@ def _parse(raw: bytes) -> Any:
     """
     if raw.count(b"{") + raw.count(b"[") > _MAX_BRACKETS:
         raise ValueError("too many parts")
-    value = json.loads(raw, parse_int=_integer)
+    if _LONG_NUMBER.search(raw):
+        raise ValueError("a number out of range")
+    value = json.loads(raw)
     if _header(value) != raw:
         raise ValueError("another spelling")
     return value
-
-
-def _integer(digits: str) -> int:
-    if len(digits) > 40 or abs(int(digits)) >= _MAX_INTEGER:
-        raise ValueError("integer out of range")
-    return int(digits)
 
 
 def _dtype(name: str) -> np.dtype[Any]:
@@ -163,7 +160,7 @@ def _pack(value: Any, arrays: list[bytes]) -> Any:
         }
         return {"kind": type(value).__name__, "fields": fields}
     if isinstance(value, tuple):
-        return {"tuple": [_pack(item, arrays) for item in value]}
+        return [_pack(item, arrays) for item in value]
     if isinstance(value, np.generic):
         return value.item()
     return value
@@ -198,17 +195,15 @@ def _unpack(value: Any, arrays: _Arrays) -> Any:
     if isinstance(value, dict):
         if set(value) == {"array", "shape"}:
             return arrays.take(value["array"], value["shape"])
-        if set(value) == {"tuple"}:
-            return tuple(_unpack(item, arrays) for item in value["tuple"])
         if set(value) != {"kind", "fields"}:
             raise ValueError("unknown form")
-        kind = _KINDS[value["kind"]]
-        fields = {name: _unpack(value["fields"][name], arrays) for name in sorted(value["fields"])}
-        if set(fields) != {field.name for field in dataclasses.fields(kind)}:
+        kind, fields = _KINDS[value["kind"]], value["fields"]
+        names = sorted(field.name for field in dataclasses.fields(kind))
+        if type(fields) is not dict or sorted(fields) != names:
             raise ValueError("unknown or missing fields")
-        return kind(**fields)
+        return kind(**{name: _unpack(fields[name], arrays) for name in names})
     if isinstance(value, list):
-        raise ValueError("a bare list")
+        return tuple(_unpack(item, arrays) for item in value)
     return value
 
 

@@ -1,0 +1,88 @@
+"""``dpsumm ledger``: what was spent, and caps that the next run runs into."""
+
+import sqlite3
+
+import numpy as np
+import pytest
+from dpsumm import summarize
+from dpsumm.cli import main
+from dpsumm.kernel import RBF
+from dpsumm.protocol import Auction, Requests
+
+
+def run(*arguments):
+    with pytest.raises(SystemExit) as stop:
+        main([str(argument) for argument in arguments])
+    return stop.value.code or 0
+
+
+@pytest.fixture
+def book(tmp_path, rng):
+    path = tmp_path / "books"
+    owners = {"a": rng.normal(size=(40, 2)), "b": rng.normal(size=(40, 2))}
+    target = rng.normal(size=(50, 2))
+    given = {"size": 4, "kernel": RBF(0.3), "ledger": path}
+    summarize(owners, target, run="monday [red]", **given)
+    summarize(
+        owners, target, run="tuesday", protocol=Auction(requests=Requests.WINNER), **given
+    )
+    return path
+
+
+def test_show_lists_runs_charges_totals_and_caps(book, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    before = book.read_bytes()
+    assert run("ledger", "show", book) == 0
+    text = capsys.readouterr().out
+    for words in ("monday [red]", "tuesday", "target's noisy mean embedding", "Gaussian", "none"):
+        assert words in text
+    totals = {line.split()[0]: line.split()[1:3] for line in text.splitlines() if line.strip()}
+    assert totals["target"] == ["2", "2e-05"]
+    assert totals["owners"] == ["∞", "1e-05"]
+    assert book.read_bytes() == before
+
+
+def test_a_cap_is_set_shown_and_obeyed(book, capsys, rng):
+    assert run("ledger", "cap", book, "--protected", "target", "--epsilon", "2.5",
+               "--delta", "1e-4") == 0
+    assert "2.5" in capsys.readouterr().out
+    np.savetxt(book.with_name("d.csv"), rng.normal(size=(40, 2)), delimiter=",", header="x,y",
+               comments="")
+    data = book.with_name("d.csv")
+    assert run("run", "--owner", f"a={data}", "--target", data, "--size", 3, "--gamma", 0.3,
+               "--ledger", book, "--out", book.with_name("s.csv")) == 2
+    error = capsys.readouterr().err
+    assert "above the cap" in error
+    assert error.count("\n") == 1
+    assert not book.with_name("s.csv").exists()
+
+
+def test_a_cap_makes_a_new_ledger(tmp_path, capsys):
+    path = tmp_path / "new"
+    assert run("ledger", "cap", path, "--protected", "owners", "--epsilon", "1",
+               "--delta", "1e-5") == 0
+    assert run("ledger", "show", path) == 0
+    assert "Nothing was charged yet." in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "arguments", [("--epsilon", "0", "--delta", "1e-5"), ("--epsilon", "1", "--delta", "1")]
+)
+def test_a_cap_out_of_range_is_refused(arguments, tmp_path, capsys):
+    assert run("ledger", "cap", tmp_path / "x", "--protected", "target", *arguments) == 2
+    assert capsys.readouterr().err.startswith("dpsumm: ")
+
+
+def test_what_is_no_ledger_is_refused_in_one_line(tmp_path, capsys):
+    text = tmp_path / "text"
+    text.write_text("x" * 5000)
+    theirs = tmp_path / "theirs"
+    with sqlite3.connect(theirs) as db:
+        db.execute("CREATE TABLE t (a)")
+    db.close()
+    for path in (text, theirs, tmp_path / "absent"):
+        assert run("ledger", "show", path) == 2
+        error = capsys.readouterr().err
+        assert "ledger" in error
+        assert error.count("\n") == 1
+    assert not (tmp_path / "absent").exists()

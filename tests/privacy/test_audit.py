@@ -1,0 +1,112 @@
+"""The audits: the bound is a bound and has power, claims hold, broken twins are caught."""
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from dpsumm.audit import bound, lower_bound, show, suite
+from dpsumm.audit.samples import RequestBits, target_release
+from dpsumm.cli import main
+from dpsumm.errors import InvalidParameterError
+
+
+def run(*arguments):
+    with pytest.raises(SystemExit) as stop:
+        main(arguments)
+    return stop.value.code or 0
+
+
+def test_the_bound_of_randomized_response_is_below_and_near_its_epsilon(rng):
+    """Known to be exactly epsilon, in both worlds' order and with the event on either side."""
+    n, epsilon = 100_000, 1.0
+    yes = math.exp(epsilon) / (1 + math.exp(epsilon))
+    first, second = rng.random(n) < yes, rng.random(n) < 1 - yes
+    for a, b in ((first, second), (second, first), (~first, ~second)):
+        measured = lower_bound(a.astype(float), b.astype(float), 0.0)
+        assert 0.9 < measured.epsilon <= epsilon
+    # A constant adds nothing, delta takes something away.
+    assert lower_bound(first * 1.0, second * 1.0, 0.3).epsilon < 0.6
+
+
+def test_equal_worlds_measure_next_to_nothing(rng):
+    measured = [
+        lower_bound(rng.normal(size=2000), rng.normal(size=2000), 0.0).epsilon for _ in range(200)
+    ]
+    assert max(measured) == 0
+    assert lower_bound(np.zeros(100), np.zeros(100), 0.0).epsilon == 0
+
+
+def test_the_choice_of_the_event_costs_no_confidence(rng, monkeypatch):
+    """At a false alarm of one in ten, bounds above the truth are at most that frequent."""
+    monkeypatch.setattr(bound, "FALSE_ALARM", 0.1)
+    above = 0
+    for _ in range(300):
+        a, b = rng.normal(0, 1, 400), rng.normal(1, 1, 400)
+        # One Gaussian of parameter 1 at delta 0.1 has epsilon 1.177..
+        above += lower_bound(a, b, 0.1).epsilon > 1.18
+    # 300 trials at 0.1: 30 expected at most, 60 is more than five standard deviations off.
+    assert above < 60
+
+
+def test_the_bound_refuses_scores_it_cannot_halve():
+    for n, m in ((3, 3), (4, 6), (2, 2)):
+        with pytest.raises(InvalidParameterError, match="even number"):
+            lower_bound(np.zeros(n), np.zeros(m), 0.0)
+
+
+def test_full_audits_see_more_than_quick_ones():
+    few, many = (
+        lower_bound(*(target_release().scores(w, n) for w in (0, 1)), suite.DELTA).epsilon
+        for n in (200, 10_000)
+    )
+    assert few < many < 1
+
+
+def test_a_twin_is_charged_as_the_honest_one():
+    assert RequestBits(noise_factor=0.5).claimed(0.01) == RequestBits().claimed(0.01)
+
+
+@pytest.mark.timeout(240)
+def test_the_quick_audit_passes_and_writes_its_page(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "160")
+    page = tmp_path / "audit.md"
+    assert run("audit", "--quick", "--out", str(page)) == 0
+    out = capsys.readouterr().out
+    text = page.read_text()
+    for audit in suite.audits():
+        assert audit.name in out
+        assert audit.name in text
+    for shown in (out, text):
+        assert "FAILS" not in shown
+        assert "NOT CAUGHT" not in shown
+        assert shown.count("caught") >= 13
+    assert text.count("| holds |") == 10
+
+
+@pytest.mark.parametrize(
+    ("broken", "measured", "verdict"), [(False, 1.5, "FAILS"), (True, 0.5, "NOT CAUGHT")]
+)
+def test_a_claim_that_fails_or_a_twin_that_escapes_is_exit_code_one(
+    broken, measured, verdict, monkeypatch, capsys
+):
+    audit = suite.Audit("made up", target_release(), broken, 10, 10)
+    outcome = suite.Outcome(audit, 1.0, measured, None, 10)
+    assert not outcome.passed
+    monkeypatch.setattr("dpsumm.audit.run_audits", lambda **_: [outcome])
+    assert run("audit") == 1
+    assert verdict in capsys.readouterr().out
+    assert show.rows([outcome])[0][-1] == verdict
+
+
+def test_no_protocol_knows_the_twins():
+    """They live in the audit package, and nothing outside it imports them."""
+    package = Path(suite.__file__).parents[1]
+    for path in package.rglob("*.py"):
+        if path.parent.name != "audit":
+            code = path.read_text(encoding="utf-8")
+            assert "audit.twins" not in code, path
+            assert "auction_twins" not in code, path
+            assert "dpsumm.audit" not in code or path.name == "audit_commands.py", path

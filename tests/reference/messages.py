@@ -1,0 +1,121 @@
+"""Messages of every kind: Hypothesis strategies, one example of each, and raw bytes by hand."""
+
+import dataclasses
+import json
+import struct
+
+import numpy as np
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from dpsumm.protocol.messages import (
+    BidRequest,
+    Bids,
+    DrawRequest,
+    FeatureMap,
+    OfferRequest,
+    Points,
+    SendRequest,
+)
+from dpsumm.protocol.wire import encode
+from dpsumm.release import Release
+
+MAGIC = b"dpsm\x01"
+WHOLE = st.integers(0, 2**62 - 1)
+POSITIVE = st.floats(min_value=0, exclude_min=True, allow_infinity=False)
+SCORE = st.integers(-(2**127) + 1, 2**127 - 1)
+# No unpaired surrogates, which are not text, and no NUL, which NumPy drops at the end.
+TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=9)
+
+
+def maps(n_features):
+    return st.builds(
+        FeatureMap,
+        gamma=POSITIVE,
+        n_columns=st.integers(1, 2**20),
+        n_features=st.just(n_features),
+        seed=st.integers(0, 2**64 - 1),
+        kind=st.sampled_from(["paired", "phase"]),
+        orthogonal=st.booleans(),
+    )
+
+
+def steps(n_features):
+    return hnp.arrays(np.int64, n_features)
+
+
+@st.composite
+def offer_requests(draw):
+    n = draw(st.integers(2, 20))
+    state = draw(st.none() | hnp.arrays(np.float64, n))
+    release = Release(draw(steps(n)), draw(st.integers(1, 2**40 - 1)), state)
+    return OfferRequest(draw(maps(n)), release, draw(POSITIVE), draw(WHOLE), draw(WHOLE))
+
+
+@st.composite
+def bid_requests(draw):
+    n = draw(st.integers(2, 20))
+    return BidRequest(
+        draw(maps(n)), draw(steps(n)), draw(steps(n)), draw(WHOLE), draw(WHOLE), draw(WHOLE)
+    )
+
+
+@st.composite
+def points(draw):
+    count = draw(st.integers(0, 6))
+    values = hnp.arrays(
+        st.sampled_from([np.dtype("f4"), np.dtype("f8")]), (count, draw(st.integers(0, 4)))
+    )
+    labels = st.none() | st.sampled_from("? i1 u1 i2 u2 i4 u4 i8 u8 f2 f4 f8".split()).flatmap(
+        lambda name: hnp.arrays(np.dtype(name), count)
+    )
+    text = st.lists(TEXT, min_size=count, max_size=count).map(lambda x: np.array(x, np.str_))
+    return Points(draw(hnp.arrays(np.int64, count)), draw(values), draw(labels | text))
+
+
+def messages():
+    """Every kind of message, with any fields that can be sent."""
+    return st.one_of(
+        offer_requests(),
+        st.builds(DrawRequest, WHOLE),
+        bid_requests(),
+        st.builds(SendRequest, st.lists(st.booleans()).map(tuple)),
+        points(),
+        st.builds(Bids, st.lists(SCORE).map(tuple), st.lists(SCORE).map(tuple)),
+    )
+
+
+MAP = FeatureMap(gamma=0.3, n_columns=2, n_features=4, seed=7)
+EXAMPLES = {
+    "offer": OfferRequest(MAP, Release(np.arange(4), 50), 0.25, 1, 5),
+    "draw": DrawRequest(3),
+    "bid": BidRequest(MAP, np.arange(4), np.arange(4), 1, 1, 1),
+    "send": SendRequest((True, False)),
+    "points": Points(np.arange(3), np.full((3, 2), 987654.321), np.array(["a", "bc", "é"])),
+    "bids": Bids((2**100, 3), (4, 5)),
+}
+ENCODED = {name: encode(message) for name, message in EXAMPLES.items()}
+
+
+def same(a, b):
+    """Whether two values are equal in type, shape and every bit."""
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, np.ndarray):
+        return (a.dtype, a.shape, a.tobytes()) == (b.dtype, b.shape, b.tobytes())
+    if dataclasses.is_dataclass(a):
+        return all(same(getattr(a, f.name), getattr(b, f.name)) for f in dataclasses.fields(a))
+    return a == b
+
+
+def raw(header, body=b""):
+    """A message with any header, as JSON or as bytes, and any body."""
+    if not isinstance(header, bytes):
+        header = json.dumps(header, separators=(",", ":"), sort_keys=True).encode()
+    return MAGIC + struct.pack("<I", len(header)) + header + body
+
+
+def parts(data):
+    """The header, as JSON, and the body of an encoded message."""
+    (length,) = struct.unpack("<I", data[5:9])
+    return json.loads(data[9 : 9 + length]), data[9 + length :]

@@ -1,0 +1,149 @@
+"""Messages as bytes: what is sent arrives as it was, in one encoding; the rest is not encoded."""
+
+import copy
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+
+from dpsumm import RBF, Auction, Offers, ProtocolError
+from dpsumm.privacy.ledger import Ledger
+from dpsumm.protocol import Owner, Requests, Setting
+from dpsumm.protocol.messages import Bids, DrawRequest, Points
+from dpsumm.protocol.wire import decode, encode
+from dpsumm.release import Mwem, Release
+from dpsumm.tables import read_table
+from reference.messages import ENCODED, EXAMPLES, MAP, messages, same
+
+
+@given(messages())
+@example(Points(np.empty(0, np.int64), np.empty((0, 2)), None))
+@example(Points(np.empty(0, np.int64), np.empty((0, 2), np.float32), np.empty(0, "<U3")))
+@example(Bids((), ()))
+def test_a_message_comes_back_as_it_was_and_has_one_encoding(message):
+    data = encode(message)
+    back = decode(data)
+    assert same(back, message)
+    assert data == encode(message) == encode(back) == encode(copy.deepcopy(message))
+
+
+def test_arrays_come_back_as_the_receivers_own():
+    back = decode(ENCODED["points"])
+    assert back.values.flags.writeable
+    assert back.values.flags.aligned
+    assert back.values.flags.owndata
+
+
+def test_layout_and_byte_order_of_the_senders_arrays_do_not_show():
+    message = EXAMPLES["points"]
+    labels = message.labels.astype(message.labels.dtype.newbyteorder())
+    strided = np.asfortranarray(message.values)[:, :]
+    assert encode(replace(message, labels=labels, values=strided)) == ENCODED["points"]
+
+
+def test_numpy_scalars_are_sent_as_numbers():
+    wide = replace(MAP, seed=np.int64(7), gamma=np.float64(0.3), n_features=np.int32(4))
+    message = replace(EXAMPLES["offer"], feature_map=wide, at_least=np.int64(1))
+    assert encode(message) == ENCODED["offer"]
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        np.array(["x", None], object),
+        np.ones(2, complex),
+        np.array(["x", "y" * 4097]),
+        np.ones((2, 1)),
+        np.array(["x", "\ud800"]),
+        np.array(["2020-01-01", "2021-01-01"], "datetime64[D]"),
+        ["a", "b"],
+    ],
+    ids=lambda labels: str(getattr(labels, "dtype", "list")),
+)
+def test_what_could_not_be_decoded_is_not_encoded(labels):
+    with pytest.raises(ProtocolError):
+        encode(Points(np.arange(2), np.ones((2, 1)), labels))
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        Points(np.arange(2, dtype=np.int32), np.ones((2, 1)), None),
+        Points(np.arange(2), np.ones((2, 1), np.float16), None),
+        Bids((2**127,), (0,)),
+        DrawRequest(True),
+        DrawRequest(-1),
+        replace(EXAMPLES["offer"], mass=np.nan),
+        replace(EXAMPLES["offer"], mass=10**400),
+        replace(EXAMPLES["offer"], target=Release(np.arange(5), 1)),
+        Release(np.arange(4), 1),
+        None,
+        {"kind": "DrawRequest"},
+    ],
+    ids=lambda message: type(message).__name__,
+)
+def test_a_message_out_of_range_is_not_encoded(message):
+    with pytest.raises(ProtocolError, match="malformed"):
+        encode(message)
+
+
+def test_a_header_beyond_the_limit_is_not_encoded():
+    with pytest.raises(ProtocolError, match="too long"):
+        encode(Bids((2**126,) * 110_000, (0,) * 110_000))
+
+
+def run(protocol, carry):
+    """A seeded run in which every message passes through `carry`."""
+    rng = np.random.default_rng(3)
+    owners = {}
+    for i, name in enumerate("abc"):
+        source = rng.normal(i, 1, (30, 2)).astype(np.float32), np.array(["x", "yy", "ü"] * 10)
+        owners[name] = Owner(read_table(source, name=name), seed=i)
+    with Ledger() as books:
+        setting = Setting(
+            target=rng.normal(1.5, 1, (60, 2)).astype(np.float32),
+            columns=("x0", "x1"),
+            bounds=None,
+            n_records=dict.fromkeys("abc", 30),
+            size=12,
+            epsilon=1.0,
+            delta=1e-5,
+            kernel=RBF(0.3),
+            labelled=True,
+            ledger=books,
+            seed=1,
+        )
+        curator = protocol.curator(setting)
+        kinds = set()
+        while requests := curator.send():
+            for name, request in requests.items():
+                answer = owners[name].answer(carry(request))
+                curator.receive(name, carry(answer))
+                kinds |= {type(request).__name__, type(answer).__name__}
+        return curator.select(), kinds
+
+
+@pytest.mark.parametrize(
+    ("protocol", "kinds"),
+    [
+        (Offers(n_features=64), {"OfferRequest", "Points"}),
+        (
+            Auction(batch=2, requests=Requests.PRIVATE, n_features=64),
+            {"BidRequest", "Bids", "SendRequest", "Points"},
+        ),
+        (
+            Auction(
+                summary_release=Mwem(5, 0.1, 0.1), target_release=Mwem(9, 0.1, 0.1), n_features=64
+            ),
+            {"BidRequest", "Bids", "SendRequest", "Points"},
+        ),
+    ],
+    ids=["offers", "auction", "auction with MWEM"],
+)
+def test_a_run_over_the_wire_gives_the_same_summary(protocol, kinds):
+    plain, _ = run(protocol, lambda message: message)
+    wired, carried = run(protocol, lambda message: decode(encode(message)))
+    assert carried == kinds
+    assert len(plain.row) == 12
+    assert same(plain, wired)
