@@ -4,6 +4,7 @@ import sqlite3
 
 import numpy as np
 import pytest
+
 from dpsumm import summarize
 from dpsumm.cli import main
 from dpsumm.kernel import RBF
@@ -23,9 +24,7 @@ def book(tmp_path, rng):
     target = rng.normal(size=(50, 2))
     given = {"size": 4, "kernel": RBF(0.3), "ledger": path}
     summarize(owners, target, run="monday [red]", **given)
-    summarize(
-        owners, target, run="tuesday", protocol=Auction(requests=Requests.WINNER), **given
-    )
+    summarize(owners, target, run="tuesday", protocol=Auction(requests=Requests.WINNER), **given)
     return path
 
 
@@ -43,14 +42,33 @@ def test_show_lists_runs_charges_totals_and_caps(book, capsys, monkeypatch):
 
 
 def test_a_cap_is_set_shown_and_obeyed(book, capsys, rng):
-    assert run("ledger", "cap", book, "--protected", "target", "--epsilon", "2.5",
-               "--delta", "1e-4") == 0
+    assert (
+        run("ledger", "cap", book, "--protected", "target", "--epsilon", "2.5", "--delta", "1e-4")
+        == 0
+    )
     assert "2.5" in capsys.readouterr().out
-    np.savetxt(book.with_name("d.csv"), rng.normal(size=(40, 2)), delimiter=",", header="x,y",
-               comments="")
+    np.savetxt(
+        book.with_name("d.csv"), rng.normal(size=(40, 2)), delimiter=",", header="x,y", comments=""
+    )
     data = book.with_name("d.csv")
-    assert run("run", "--owner", f"a={data}", "--target", data, "--size", 3, "--gamma", 0.3,
-               "--ledger", book, "--out", book.with_name("s.csv")) == 2
+    assert (
+        run(
+            "run",
+            "--owner",
+            f"a={data}",
+            "--target",
+            data,
+            "--size",
+            3,
+            "--gamma",
+            0.3,
+            "--ledger",
+            book,
+            "--out",
+            book.with_name("s.csv"),
+        )
+        == 2
+    )
     error = capsys.readouterr().err
     assert "above the cap" in error
     assert error.count("\n") == 1
@@ -59,8 +77,10 @@ def test_a_cap_is_set_shown_and_obeyed(book, capsys, rng):
 
 def test_a_cap_makes_a_new_ledger(tmp_path, capsys):
     path = tmp_path / "new"
-    assert run("ledger", "cap", path, "--protected", "owners", "--epsilon", "1",
-               "--delta", "1e-5") == 0
+    assert (
+        run("ledger", "cap", path, "--protected", "owners", "--epsilon", "1", "--delta", "1e-5")
+        == 0
+    )
     assert run("ledger", "show", path) == 0
     assert "Nothing was charged yet." in capsys.readouterr().out
 

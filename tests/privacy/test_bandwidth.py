@@ -1,4 +1,4 @@
-"""The private median: sensitivity of its scores, law of its choice, what it costs, whether it helps."""
+"""The private median: sensitivity of its scores, law of its choice, cost, use."""
 
 import itertools
 import math

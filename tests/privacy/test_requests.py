@@ -1,4 +1,4 @@
-"""Request rules: what a bit reveals about a rank that may be off by one, in one round and in many."""
+"""Request rules: what bits reveal about ranks that may be off by one, in one round and in many."""
 
 import itertools
 import math
@@ -241,13 +241,25 @@ def test_the_bits_of_a_plan_cost_what_is_charged_for_them(auction, n_owners, siz
 @pytest.mark.parametrize(("auction", "n_owners", "size"), AUCTIONS)
 def test_releases_and_bits_of_a_plan_fit_the_owners_budget(auction, n_owners, size):
     plan = plan_of(auction, n_owners, size)
-    releases = plan.rounds + plan.spare_rounds - 1
+    releases = plan.rounds - 1  # a repeated round sends its release again
     events = [(c.event, c.count) for c in plan.request_charges]
     if releases:
         events.append((Gaussian(plan.summary.noise_multiplier), releases))
     spent = compose(events, 1e-5)
     assert spent <= auction.epsilon_owners * (1 + 1e-8)
     assert spent >= 0.9 * auction.epsilon_owners
+
+
+def test_bits_of_spare_rounds_are_charged_beforehand():
+    """A repeated round sends its release again, at no cost; its coins are fresh."""
+    few, many = (
+        plan_of(Auction(requests=Requests.PRIVATE, spare_rounds=spare), 3000, 20)
+        for spare in (0, 20)
+    )
+    assert few.profile.expected * 1.3 < many.profile.expected
+    # The charge is the share of the budget in both: twice the bits need more noise each.
+    assert few.request_charges == many.request_charges
+    assert few.summary == many.summary
 
 
 def test_with_few_owners_private_is_all_and_the_releases_get_the_whole_budget():

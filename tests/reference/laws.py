@@ -51,3 +51,21 @@ def discrete_laplace_cdf(scale):
 def same_law(a, b, false_alarm):
     """Whether two samples could have one law (Kolmogorov and Smirnov; conservative with atoms)."""
     return stats.ks_2samp(a, b, method="asymp").pvalue > false_alarm
+
+
+def same_integer_law(a, b, false_alarm):
+    """Whether two samples of integers could have one law (chi-square of homogeneity).
+
+    Bins are cut at quantiles of both samples together, on which the test is conditional.
+    """
+    both = np.concatenate([a, b])
+    edges = np.unique(np.quantile(both, [0.003, *np.linspace(0.02, 0.98, 40), 0.997]))
+    x, y = (np.bincount(np.searchsorted(edges, s), minlength=len(edges) + 1) for s in (a, b))
+    least = (x + y) * min(len(a), len(b)) / len(both)
+    order = np.argsort(least)
+    small = np.cumsum(least[order]) - least[order] < LEAST_EXPECTED
+    x, y = (np.append(n[order][~small], n[order][small].sum()) for n in (x, y))
+    assert len(x) >= 2, "more draws are needed"
+    ratio = np.sqrt(len(b) / len(a))
+    statistic = ((x * ratio - y / ratio) ** 2 / (x + y)).sum()
+    return stats.chi2.sf(statistic, len(x) - 1) > false_alarm

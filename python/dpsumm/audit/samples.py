@@ -31,7 +31,7 @@ DELTA = 0.01
 
 
 def antipodal(n_changed: int, world: int) -> NDArray[np.float64]:
-    """Return points of one column: `n_changed` turned round in world 1 (and far off), two others."""
+    """Return points of one column: `n_changed` turned round in world 1, far off; two others."""
     changed = np.full((n_changed, 1), 21 * math.pi * world)
     return np.concatenate([changed, np.full((2, 1), math.pi / 2)])
 
@@ -153,7 +153,7 @@ class RequestBits:
             chances = self._chances(curator)
             steepest = int(np.argmax(-np.diff(chances)))
             asked = curator._toss(np.full((trials, self.rounds), chances[steepest + world]))
-        return asked.sum(axis=1).astype(np.float64)
+        return np.asarray(asked.sum(axis=1), dtype=np.float64)
 
     def _chances(self, curator: AuctionCurator) -> NDArray[np.float64]:
         if self.noise_factor == 1:

@@ -68,9 +68,19 @@ def write_page(outcomes: Sequence[Outcome], path: Path, *, quick: bool) -> None:
             "Copies with one known mistake each, which the same harness must catch.",
         ),
     ):
-        lines += [f"## {title}", text, "", "| " + " | ".join(HEADS) + " |", "|---" * len(HEADS) + "|"]
+        lines += [
+            f"## {title}",
+            text,
+            "",
+            "| " + " | ".join(HEADS) + " |",
+            "|---" * len(HEADS) + "|",
+        ]
         chosen = [outcome for outcome in outcomes if outcome.audit.broken is broken]
         lines += ["| " + " | ".join(row) + " |" for row in rows(chosen)]
         lines.append("")
     text = "\n".join(lines)
-    write_atomically(path, lambda temporary: temporary.write_text(text, encoding="utf-8"))
+
+    def write(temporary: Path) -> None:
+        temporary.write_text(text, encoding="utf-8")
+
+    write_atomically(path, write)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,7 +47,7 @@ class Setting:
         Public stand-in for the target's size when a record may be added or removed.
     """
 
-    target: FloatArray
+    target: FloatArray = field(repr=False)
     columns: tuple[str, ...]
     bounds: Bounds | None
     n_records: Mapping[str, int]
@@ -99,7 +99,7 @@ class Setting:
             )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Selection:
     """The curator's result.
 
@@ -211,7 +211,7 @@ class Curator(ABC):
         )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Pooled:
     """All points that the curator has."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -88,8 +88,8 @@ class BidRequest:
 class Bids:
     """Owner to curator: scores and rows of its best unsent points, best first."""
 
-    scores: tuple[int, ...]
-    rows: tuple[int, ...]
+    scores: tuple[int, ...] = field(repr=False)
+    rows: tuple[int, ...] = field(repr=False)
 
 
 @dataclass(frozen=True)
@@ -119,9 +119,9 @@ class Points:
     labels : (q,) or None
     """
 
-    rows: NDArray[np.int64]
-    values: NDArray[np.floating]
-    labels: NDArray[np.generic] | None
+    rows: NDArray[np.int64] = field(repr=False)
+    values: NDArray[np.floating] = field(repr=False)
+    labels: NDArray[np.generic] | None = field(repr=False)
 
     def check(self, n_columns: int, at_least: int, at_most: int, labelled: bool) -> None:
         """Raise `ProtocolError` unless this answer fits the request. Tells no value."""
