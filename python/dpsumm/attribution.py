@@ -45,7 +45,8 @@ class NoisyAttribution:
     noise_scale
         Scale of the discrete Laplace noise: worth showing next to the value.
     charges
-        What was charged, for the target and for the owners.
+        What was charged, for the target and for the owners: on top of `Summary.privacy`, which does
+        not know of it. The ledger has both.
     """
 
     values: dict[str, float]

@@ -9,6 +9,14 @@ from numpy.typing import NDArray
 
 from dpsumm.errors import InvalidParameterError
 
+# The core's limit for exact sums on the grid.
+MAX_FEATURES = 2**18
+
+
+def is_number(value: object) -> bool:
+    """Return whether this is an int or a float, of Python or NumPy, and not a truth value."""
+    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+
 
 def largest(dtype: np.dtype[Any]) -> float:
     """Return the largest value of a point that is taken: beyond it an angle could overflow.
@@ -43,13 +51,13 @@ def check_whole(value: object, name: str, at_least: int) -> None:
 
 
 def check_even_features(n_features: object) -> None:
-    """Refuse a number of features that is not even and at least 2."""
+    """Refuse a number of features that is not even and between 2 and `MAX_FEATURES`."""
     if (
         isinstance(n_features, bool)
         or not isinstance(n_features, int | np.integer)
-        or n_features < 2
+        or not 2 <= n_features <= MAX_FEATURES
         or n_features % 2
     ):
         raise InvalidParameterError(
-            f"n_features must be an even number of at least 2, got {n_features!r}"
+            f"n_features must be an even number between 2 and {MAX_FEATURES}, got {n_features!r}"
         )

@@ -26,6 +26,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
         app(args=arguments, prog_name="dpsumm")
     except DpsummError as error:
         _fail(str(error))
+    except OSError as error:
+        # A full disk, say. A file's name is no secret, the rest of the message is the system's.
+        where = f" ({error.filename})" if error.filename else ""
+        _fail(f"{error.strerror or type(error).__name__}{where}")
 
 
 def _fail(message: str) -> None:

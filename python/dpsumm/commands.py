@@ -268,7 +268,7 @@ def run(
         Optional[int],  # noqa: UP045
         typer.Option(
             help="Auction: points added per round, at least 1.",
-            show_default="1",
+            show_default="size / 10",
             rich_help_panel=METHOD,
         ),
     ] = None,
@@ -308,6 +308,7 @@ def run(
     )
     # Before the budget is spent, not after.
     _check_outputs(out, report)
+    _check_distinct([*owners.values(), target], [ledger, out, report])
     with console.progress() as progress:
         summary = summarize(
             owners,
@@ -353,6 +354,19 @@ def _check_outputs(out: Path, report: Path | None) -> None:
                 f"{option}: {path} is a directory, or its directory does not exist; "
                 f"give a file in an existing directory"
             )
+
+
+def _check_distinct(inputs: list[Path], outputs: list[Path | None]) -> None:
+    """Refuse to write over an input, or two outputs to one file."""
+    taken = {path.resolve() for path in inputs}
+    for path in outputs:
+        if path is not None:
+            if path.resolve() in taken:
+                raise InvalidParameterError(
+                    f"{path} would be written over: it is named more than once among owners, "
+                    "target, --ledger, --out and --report; give each its own file"
+                )
+            taken.add(path.resolve())
 
 
 def _need(module: str, what: str, extra: str) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsumm import _core
+from dpsumm.checks import is_number
 from dpsumm.errors import InvalidParameterError
 from dpsumm.privacy.events import BoundedRange, Charge, NonPrivate, Protected
 from dpsumm.privacy.ledger import Ledger
@@ -35,7 +36,7 @@ class RBF:
     gamma: float
 
     def __post_init__(self) -> None:
-        if not 1e-30 <= self.gamma <= 1e30:
+        if not (is_number(self.gamma) and 1e-30 <= self.gamma <= 1e30):
             raise InvalidParameterError(
                 f"gamma must be a number between 1e-30 and 1e30, got {self.gamma!r}"
             )
@@ -106,9 +107,9 @@ class PrivateMedian:
 
     Privacy
     -------
-    Claim: ``share * epsilon``-DP, bounded range, for replacing one target record.
-    Assumes: sizes public. Argument: one record lies in one pair, so each count of pairs with
-    distance at most ``c`` moves by at most 1 (pairs are drawn at random, so the order of the
+    Claim: ``share * epsilon``-DP, and ``(share * epsilon)**2 / 8``-zCDP, for replacing one target
+    record. Assumes: sizes public. Argument: one record lies in one pair, so each count of pairs
+    with distance at most ``c`` moves by at most 1 (pairs are drawn at random, so the order of the
     records does not matter). An octave's score is minus twice the number of pairs
     that would have to move for it to hold the median, so it moves by at most 2; weights are
     ``exp(share * epsilon / 4 * score)``. Numerics: integer scores and weights

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsumm import _core
+from dpsumm.checks import is_number
 from dpsumm.errors import InvalidParameterError
 from dpsumm.kernel import FloatArray
 from dpsumm.privacy import accounting, events
@@ -112,6 +113,13 @@ class Gaussian:
 
     noise_multiplier: float | None = None
 
+    def __post_init__(self) -> None:
+        value = self.noise_multiplier
+        if value is not None and not (is_number(value) and 1e-4 <= value <= 1e5):
+            raise InvalidParameterError(
+                f"noise_multiplier must be a number between 1e-4 and 1e5, got {value!r}"
+            )
+
     def calibrated(self, epsilon: float, delta: float) -> Gaussian:
         """Return the mechanism with its noise for one release at (epsilon, delta), unless set."""
         if self.noise_multiplier is not None:
@@ -179,6 +187,17 @@ class Mwem:
         accounting.check_epsilon(self.epsilon_measure, "epsilon_measure")
         if not 1 <= self.steps <= 2**16:
             raise InvalidParameterError(f"steps must be between 1 and 65536, got {self.steps!r}")
+        # What the core's samplers take, so that nothing fails after it was charged.
+        if not 2.0**-32 <= self.epsilon_select / self.steps <= 2.0**10:
+            raise InvalidParameterError(
+                f"epsilon_select / steps must lie between 2**-32 and 2**10, got "
+                f"{self.epsilon_select!r} / {self.steps!r}"
+            )
+        if not 2.0**-19 <= self.steps / self.epsilon_measure <= 2.0**39:
+            raise InvalidParameterError(
+                f"steps / epsilon_measure must lie between 2**-19 and 2**39, got "
+                f"{self.steps!r} / {self.epsilon_measure!r}"
+            )
 
     @classmethod
     def published(cls, epsilon: float, iterations: int) -> Mwem:
@@ -214,9 +233,9 @@ class Mwem:
         """Return a fresh release from the `previous` one's state on; charged by the caller."""
         scale = math.sqrt(features.n_features / 2)
         sums = features.quantized_sum(points, self.steps, seed)
-        start = np.zeros(len(sums)) if previous is None else previous.state
-        if start is None:
-            raise InvalidParameterError("previous: not a release of Mwem")
+        # After another kind of release (public seed points) there is no state: start anew.
+        state = None if previous is None else previous.state
+        start = np.zeros(len(sums)) if state is None else state
         mwem = _core.Mwem(start, self.steps)
         means = mwem.run(
             sums, count, self.iterations, self.epsilon_select, self.epsilon_measure, seed

@@ -146,6 +146,11 @@ def summarize(
         kernel, bounds = RBF(0.5) if kernel is None else kernel, None
         tables, goal = [embed(table, embedding) for table in tables], embed(goal, embedding)
     kernel = _settle_kernel(kernel, tables[0].columns, bounds)
+    if seed is not None and ledger is not None:
+        raise InvalidParameterError(
+            "seed: a seeded run is not private and would make the ledger's total infinite; leave "
+            "out one of the two"
+        )
     with Ledger(ledger, run=run, delta=delta) as book:
         setting = Setting(
             target=goal.scaled,
@@ -198,7 +203,7 @@ def summarize(
         target_self=selection.target_self,
         size_requested=size,
         seconds=time.perf_counter() - started,
-        warnings=_warnings(selection, size, tables, goal),
+        warnings=_warnings(selection, size, tables, goal, book),
         label=label,
         backend=tables[0].backend,
     )
@@ -241,8 +246,15 @@ def _settle_kernel(
     return kernel
 
 
-def _warnings(selection: Selection, size: int, tables: list[Table], goal: Table) -> tuple[str, ...]:
+def _warnings(
+    selection: Selection, size: int, tables: list[Table], goal: Table, book: Ledger
+) -> tuple[str, ...]:
     notes = []
+    if book.resumed:
+        notes.append(
+            f"Run {book.run!r} was resumed: what it had released was used again, not released "
+            "anew. If target or data are not those of its first part, the summary is not for them."
+        )
     got = len(selection.values)
     if got < size:
         notes.append(

@@ -70,8 +70,8 @@ def test_a_cap_is_set_shown_and_obeyed(book, capsys, rng):
         == 2
     )
     error = capsys.readouterr().err
-    assert "above the cap" in error
-    assert error.count("\n") == 1
+    assert error.splitlines()[-1].startswith("dpsumm: ")
+    assert "above the cap" in error.splitlines()[-1]
     assert not book.with_name("s.csv").exists()
 
 
@@ -106,3 +106,38 @@ def test_what_is_no_ledger_is_refused_in_one_line(tmp_path, capsys):
         assert "ledger" in error
         assert error.count("\n") == 1
     assert not (tmp_path / "absent").exists()
+
+
+def test_nothing_is_written_over_an_input_or_another_output(tmp_path, capsys):
+    rng = np.random.default_rng()
+    for name in ("north.csv", "target.csv"):
+        np.savetxt(
+            tmp_path / name, rng.normal(size=(50, 2)), delimiter=",", header="a,b", comments=""
+        )
+    before = (tmp_path / "north.csv").read_bytes()
+    for outputs in (
+        ("--out", "north.csv"),
+        ("--out", "target.csv"),
+        ("--out", "same.csv", "--report", "same.csv"),
+        ("--out", "books.csv", "--ledger", "books.csv"),
+    ):
+        options = [str(tmp_path / o) if o.endswith(".csv") else o for o in outputs]
+        with pytest.raises(SystemExit) as stop:
+            main(
+                [
+                    "run",
+                    "--owner",
+                    f"north={tmp_path / 'north.csv'}",
+                    "--target",
+                    str(tmp_path / "target.csv"),
+                    "--size",
+                    "5",
+                    "--gamma",
+                    "0.5",
+                    *options,
+                ]
+            )
+        assert stop.value.code == 2
+        assert "would be written over" in capsys.readouterr().err
+    assert (tmp_path / "north.csv").read_bytes() == before
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["north.csv", "target.csv"]

@@ -156,7 +156,7 @@ def test_deltas_of_runs_add_up_too(tmp_path):
 
 def test_no_guarantee_fits_under_no_cap():
     with Ledger() as book:
-        book.set_cap(Protected.TARGET, epsilon=1e9, delta=0.5)
+        book.set_cap(Protected.TARGET, epsilon=1e6, delta=0.5)
         seeded = Charge(Protected.TARGET, "m", NonPrivate("a seed was given"))
         with pytest.raises(BudgetExceededError):
             book.release("a", [seeded], must_not_draw)

@@ -130,14 +130,14 @@ def test_the_state_is_in_the_books_so_a_resumed_run_goes_on_from_it(rng, tmp_pat
     assert made[0] == made[1]
 
 
-def test_a_start_from_another_mechanism_is_refused_and_not_charged(rng):
+def test_after_another_mechanism_it_starts_anew(rng, monkeypatch):
+    """A release without a state, of public seed points say: there is nothing to start from."""
+    starts, _ = spy_on_mwem(monkeypatch)
     features, points = draw_map(rng), rng.normal(size=(6, 3))
     with Ledger() as book:
         gaussian = send(Gaussian(1.0), features, points, book, "a")
-        charged = book.charges()
-        with pytest.raises(InvalidParameterError, match="previous"):
-            send(Mwem(3, 0.1, 0.1), features, points, book, "b", previous=gaussian)
-        assert book.charges() == charged
+        send(Mwem(3, 0.1, 0.1), features, points, book, "b", previous=gaussian)
+    assert [start.any() for start in starts] == [False]
 
 
 def test_an_auction_with_mwem_charges_every_round_and_starts_warm(rng, monkeypatch):
@@ -145,7 +145,10 @@ def test_an_auction_with_mwem_charges_every_round_and_starts_warm(rng, monkeypat
     owners = {name: rng.normal(size=(15, 3)) for name in "abc"}
     target = rng.normal(size=(30, 3))
     protocol = Auction(
-        n_features=8, target_release=Mwem(20, 0.1, 0.1), summary_release=Mwem(4, 0.05, 0.05)
+        batch=1,
+        n_features=8,
+        target_release=Mwem(20, 0.1, 0.1),
+        summary_release=Mwem(4, 0.05, 0.05),
     )
     received, _ = transcripts.run(protocol, owners, target, size=5, kernel=RBF(0.3))
     assert len(runs) == 1 + 4

@@ -264,7 +264,7 @@ def test_bits_of_spare_rounds_are_charged_beforehand():
 
 def test_with_few_owners_private_is_all_and_the_releases_get_the_whole_budget():
     private, everybody = (
-        plan_of(Auction(requests=rule), 5, 30) for rule in (Requests.PRIVATE, Requests.ALL)
+        plan_of(Auction(requests=rule, batch=1), 5, 30) for rule in (Requests.PRIVATE, Requests.ALL)
     )
     for plan in (private, everybody):
         assert plan.request_charges == ()

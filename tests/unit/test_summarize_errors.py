@@ -78,14 +78,13 @@ CASES = {
     "bounds no pair": ({"bounds": {"x0": 3}}, P, "'x0' needs a pair"),
     **{f"size {v!r}": ({"size": v}, P, "size must be a whole number of at least 1") for v in (0, -1, True, 2.0, np.float64(3), "4", None, np.nan)},
     "size beyond all": ({"size": 2 * N + 1}, P, "size must be between 1 and 60"),
-    **{f"epsilon {v!r}": ({"epsilon": v}, P, "epsilon must be a finite number above 0") for v in (0, -1.0, np.nan, np.inf, -np.inf)},
+    **{f"epsilon {v!r}": ({"epsilon": v}, P, "epsilon must be a number above 0") for v in (0, -1.0, np.nan, np.inf, -np.inf)},
     **{f"delta {v!r}": ({"delta": v}, P, "delta must lie strictly between 0 and 1") for v in (0, 1, -0.5, 2, np.nan)},
     **{f"seed {v!r}": ({"seed": v}, P, "seed must be") for v in (-1, 2**63, 1.5, "a", True)},
     **{f"protocol {v!r}": ({"protocol": v}, P, "protocol must be an instance of Offers") for v in (Offers, "offers", 1)},
     **{f"kernel {v!r}": ({"kernel": v}, P, r"kernel must be RBF\(gamma\) or PrivateMedian") for v in (RBF, 0.5, "rbf")},
     "owner's seed points": ({"protocol": Auction(seed_points=np.ones((2, 3)))}, P, r"seed_points must be a finite \(s, 2\)"),
     "seed points with NaN": ({"protocol": Auction(seed_points=np.full((2, 2), np.nan))}, P, "seed_points must be a finite"),
-    "noise multiplier": ({"protocol": Offers(release=Gaussian(0.0))}, P, "noise_multiplier"),
 }  # fmt: skip
 
 
@@ -176,3 +175,15 @@ def test_missing_values_can_be_dropped_and_are_counted_for_the_consumer_only():
     assert 11 not in summary.index
     np.testing.assert_array_equal(summary.points, owner[summary.index])
     assert any("1 rows with missing values" in note for note in summary.warnings)
+
+
+@pytest.mark.parametrize("value", [0.0, -1.0, 1e-30, 1e30, float("nan"), "1"])
+def test_noise_multiplier_out_of_range_is_refused_when_it_is_set(value):
+    with pytest.raises(InvalidParameterError, match="noise_multiplier"):
+        Gaussian(value)
+
+
+@pytest.mark.parametrize("numbers", [(5, 1e-9, 0.01), (5, 0.01, 1e-9, 65536), (5, 1e5, 0.01)])
+def test_mwem_that_no_sampler_takes_is_refused_when_it_is_set(numbers):
+    with pytest.raises(InvalidParameterError, match="epsilon_"):
+        Mwem(*numbers)

@@ -21,7 +21,7 @@ from dpsumm.protocol.messages import BidRequest, FeatureMap, OfferRequest, SendR
 from dpsumm.protocol.offers import Offers
 from dpsumm.protocol.owner import Owner
 from dpsumm.protocol.requests import Requests
-from dpsumm.release import LEVELS, TARGET, Exact, Gaussian, Mechanism
+from dpsumm.release import LEVELS, SUMMARY, TARGET, Exact, Gaussian, Mechanism
 from dpsumm.tables import read_inputs
 
 # A name gives the frequencies, so that the worst case can be built for them.
@@ -100,8 +100,8 @@ class AuctionRun:
     """Two rounds of the Auction with private requests: what the first owner receives.
 
     In world 0 another owner holds the point that wins the first round; in world 1 that record is
-    the worst of all. So every rank of the observer's bids moves, and the first pick is another.
-    The target is exact: only what is said about owners is audited.
+    the worst of all. So the rank of the observer's bid moves, where the request rule is steepest,
+    and the first pick is another. The target is exact: only what is said about owners is audited.
     """
 
     n_owners: int = 14
@@ -110,6 +110,7 @@ class AuctionRun:
     def _plan(self) -> Plan:
         auction = Auction(
             requests=Requests.PRIVATE,
+            batch=1,
             epsilon_owners=self.epsilon,
             target_release=Exact(),
             n_features=2,
@@ -119,26 +120,22 @@ class AuctionRun:
         assert plan.profile.probability.min() < 1
         return plan
 
-    def _owners(self, world: int) -> dict[str, NDArray[np.float64]]:
-        """Return the owners' points; 0 is the best and half a period the worst."""
+    def _owners(self, plan: Plan, world: int) -> dict[str, NDArray[np.float64]]:
+        """Return the owners' points, in half periods: 0 is the best place and 1 the worst."""
+        front = _steepest(plan)
+        behind = self.n_owners - 2 - front
+        best = [0.3, float(world), *np.linspace(0.2, 0.25, front), *np.full(behind, 0.6)]
         turn = half_period()
-        # Others' best points in front of the observer's, which is third or fourth.
-        best = np.concatenate([[0.3, 0.0], [0.2, 0.25], np.full(self.n_owners - 4, 0.6)])
-        owners = {
-            f"o{i}": turn * np.array([[angle], [0.9], [0.95]]) for i, angle in enumerate(best)
-        }
-        if world:
-            owners["o1"][0, 0] = turn
-        return owners
+        return {f"o{i}": turn * np.array([[place], [0.9], [0.95]]) for i, place in enumerate(best)}
 
     def _setting(self, book: Ledger) -> Setting:
         sizes = {f"o{i}": 3 for i in range(self.n_owners)}
         return _setting(np.zeros((2, 1)), sizes, 2, book)
 
     def scores(self, world: int, trials: int) -> Scores:
-        """Return the log-likelihood ratio of bits and release, as if their laws were simple."""
-        tables, _ = read_inputs(self._owners(world), np.zeros((2, 1)))
+        """Return the log-likelihood ratio of first bit and release; the second bit tells little."""
         plan = self._plan()
+        tables, _ = read_inputs(self._owners(plan, world), np.zeros((2, 1)))
         scores = np.empty(trials)
         for i in range(trials):
             with Ledger(run=_RUN, delta=DELTA) as book:
@@ -147,36 +144,44 @@ class AuctionRun:
         return scores
 
     def _run(self, curator: AuctionCurator, roles: dict[str, Owner]) -> float:
-        chances = curator._plan.profile.probability
-        summary = curator._plan.summary
-        assert isinstance(summary, Gaussian)
-        assert summary.noise_multiplier is not None
-        noise_std = summary.noise_multiplier * 4 * LEVELS
-        score, bits = 0.0, 0
+        score = 0.0
         while requests := curator.send():
             mine = requests["o0"]
-            if isinstance(mine, SendRequest):
-                # In front of the observer: three in world 0, two in world 1; one less each round.
-                score += _bit(mine.wanted[0], chances[3 - bits], chances[2 - bits])
-                bits += 1
-            elif isinstance(mine, BidRequest) and bits == 1:
-                # First pick: 0 in world 0; in world 1 a fifth of half a period.
-                picks = LEVELS * np.array([[1, 0], [math.cos(math.pi / 5), math.sin(math.pi / 5)]])
-                score += float((mine.summary - picks.mean(axis=0)) @ (picks[1] - picks[0])) / (
-                    noise_std**2
-                )
+            if isinstance(mine, SendRequest) and not curator._picks:
+                rank = _steepest(curator._plan)
+                chances = curator._plan.profile.probability
+                score += _bit(mine.wanted[0], chances[rank + 1], chances[rank])
+            elif isinstance(mine, BidRequest) and curator._picks:
+                score += _release(mine.summary, curator._plan.summary)
             for name, request in requests.items():
                 curator.receive(name, roles[name].answer(request))
         return score
 
     def claimed(self, delta: float) -> float:
         """Return epsilon of all charges of one run for the owners' records."""
-        tables, _ = read_inputs(self._owners(0), np.zeros((2, 1)))
+        plan = self._plan()
+        tables, _ = read_inputs(self._owners(plan, 0), np.zeros((2, 1)))
         with Ledger(run=_RUN, delta=DELTA) as book:
-            curator = AuctionCurator(self._plan(), self._setting(book))
+            curator = AuctionCurator(plan, self._setting(book))
             self._run(curator, {table.name: Owner(table) for table in tables})
             spent = [(c.event, c.count) for c in book.charges() if c.protected is Protected.OWNERS]
         return compose(spent, delta)
+
+
+def _steepest(plan: Plan) -> int:
+    """Return the number of owners in front of the observer at which its bit tells most."""
+    return int(np.argmax(-np.diff(plan.profile.probability)))
+
+
+def _release(summary: NDArray[np.int64], mechanism: Mechanism) -> float:
+    """Return the log-likelihood ratio of the release over one point, world 1 over world 0."""
+    assert isinstance(mechanism, Gaussian)
+    assert mechanism.noise_multiplier is not None
+    noise_std = mechanism.noise_multiplier * SUMMARY.vectors * LEVELS
+    # The first pick: at 0 in world 0, at a fifth of half a period in world 1.
+    picks = LEVELS * np.array([[1, 0], [math.cos(math.pi / 5), math.sin(math.pi / 5)]])
+    gap = picks[1] - picks[0]
+    return float((summary - picks.mean(axis=0)) @ gap) / noise_std**2
 
 
 def _bit(asked: bool, first: float, second: float) -> float:

@@ -141,7 +141,9 @@ class RequestBits:
             labelled=False,
             ledger=book,
         )
-        auction = Auction(requests=Requests.PRIVATE, epsilon_owners=self.epsilon, n_features=2)
+        auction = Auction(
+            requests=Requests.PRIVATE, batch=1, epsilon_owners=self.epsilon, n_features=2
+        )
         curator = auction.curator(setting)
         assert isinstance(curator, AuctionCurator)
         return curator

@@ -16,9 +16,12 @@ Importing dp-accounting takes over a second, so it is imported on first use.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
+from dpsumm.checks import is_number
 from dpsumm.errors import InvalidParameterError
 from dpsumm.privacy.events import (
     Approximate,
@@ -38,17 +41,21 @@ _ROUND_UP = 1e-9
 _SMALLEST_PLD_DELTA = 1e-12
 # Above this a tighter figure helps nobody, and the PLD takes gigabytes or overflows.
 _LARGEST_PLD_EPSILON = 100.0
+# Above this many events it takes minutes.
+_LARGEST_PLD_COUNT = 2_000_000
 
 
 def check_epsilon(epsilon: float, name: str = "epsilon") -> None:
-    """Raise `InvalidParameterError` unless epsilon (nats) is finite and above 0."""
-    if not (math.isfinite(epsilon) and epsilon > 0):
-        raise InvalidParameterError(f"{name} must be a finite number above 0, got {epsilon!r}")
+    """Raise `InvalidParameterError` unless epsilon (nats) lies between 1e-9 and 1e6."""
+    if not (is_number(epsilon) and 1e-9 <= epsilon <= 1e6):
+        raise InvalidParameterError(
+            f"{name} must be a number above 0 (1e-9 to 1e6; usual: 0.1 to 10), got {epsilon!r}"
+        )
 
 
 def check_delta(delta: float, name: str = "delta") -> None:
     """Raise `InvalidParameterError` unless delta lies strictly between 0 and 1."""
-    if not 0 < delta < 1:
+    if not (is_number(delta) and 0 < delta < 1):
         raise InvalidParameterError(
             f"{name} must lie strictly between 0 and 1 (usual: below 1 / records), got {delta!r}"
         )
@@ -103,13 +110,32 @@ def compose(events: Sequence[Counted], delta: float) -> float:
 
 
 def _smallest(events: list[Counted], delta: float) -> float:
-    candidates = [_basic(events, delta)]
+    candidates = [_figure(_basic, events, delta)]
     exact = all(isinstance(event, Gaussian) for event, _ in events)
     if not exact and (len(events) > 1 or events[0][1] > 1):
-        candidates.append(_rdp(events, delta))
-        if delta >= _SMALLEST_PLD_DELTA and min(candidates) <= _LARGEST_PLD_EPSILON:
-            candidates.append(_pld(events, delta))
+        candidates.append(_figure(_rdp, events, delta))
+        if (
+            delta >= _SMALLEST_PLD_DELTA
+            and min(candidates) <= _LARGEST_PLD_EPSILON
+            and sum(count for _, count in events) <= _LARGEST_PLD_COUNT
+        ):
+            candidates.append(_figure(_pld, events, delta))
     return min(candidates)
+
+
+def _figure(
+    method: Callable[[list[Counted], float], float], events: list[Counted], delta: float
+) -> float:
+    """Return a method's figure; infinity, which is always true, where its arithmetic breaks down.
+
+    That takes parameters that nobody would choose, but a damaged ledger may hold.
+    """
+    try:
+        with np.errstate(all="ignore"):
+            figure = method(events, delta)
+    except (ArithmeticError, ValueError):
+        return math.inf
+    return figure if figure >= 0 else math.inf
 
 
 def _pure_epsilon(event: Event) -> float | None:

@@ -10,14 +10,16 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 import os
 import sqlite3
+import threading
 import uuid
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from types import TracebackType
-from typing import get_args
+from typing import Any, get_args
 
 from dpsumm.errors import BudgetExceededError, InvalidDataError, InvalidParameterError
 from dpsumm.privacy import accounting
@@ -54,6 +56,8 @@ CREATE TABLE caps (
 );
 """
 
+# The second: a message of SQLite that quotes a damaged schema need not be text.
+_UNREADABLE = (sqlite3.Error, UnicodeDecodeError)
 _TABLES = {"charges", "releases", "runs", "caps"}
 _FIELDS = "protected, message, event, count, observer, unit"
 _EVENTS: dict[str, type[Event]] = {kind.__name__: kind for kind in get_args(Event)}
@@ -89,8 +93,11 @@ class Ledger(AbstractContextManager["Ledger"]):
         delta: float = 1e-5,
     ) -> None:
         accounting.check_delta(delta)
+        if run is not None and not (isinstance(run, str) and run):
+            raise InvalidParameterError(f"run must be a name (text, not empty), got {run!r}")
         self.run = run or uuid.uuid4().hex
         self.delta = delta
+        self._lock = threading.RLock()
         self._path = None if path is None else Path(path)
         try:
             # Transactions are explicit; writers wait for each other, up to a minute.
@@ -100,13 +107,18 @@ class Ledger(AbstractContextManager["Ledger"]):
                 isolation_level=None,
                 check_same_thread=False,
             )
-        except sqlite3.Error as error:
+        except _UNREADABLE as error:
             raise self._unusable(error) from None
         try:
             self._db.execute("PRAGMA synchronous=FULL")
             self._make_tables()
             self._check_run()
-        except sqlite3.Error as error:
+            # Whether this run has an earlier life, whose releases are returned again.
+            self.resumed = (
+                self._db.execute("SELECT 1 FROM runs WHERE run = ?", (self.run,)).fetchone()
+                is not None
+            )
+        except _UNREADABLE as error:
             self._db.close()
             raise self._unusable(error) from None
         except BaseException:
@@ -114,6 +126,10 @@ class Ledger(AbstractContextManager["Ledger"]):
             raise
 
     def _unusable(self, reason: object) -> InvalidDataError:
+        if isinstance(reason, sqlite3.OperationalError) and "locked" in str(reason):
+            return InvalidDataError(
+                f"ledger: {self._path} is in use by another run; nothing was released, try again"
+            )
         return InvalidDataError(
             f"ledger: {self._path or 'the ledger'} cannot be used as a ledger ({reason}); give a "
             "path that does not exist yet or one that dpsumm made"
@@ -132,13 +148,27 @@ class Ledger(AbstractContextManager["Ledger"]):
             raise self._unusable("it is a database of another program")
         self._db.execute("COMMIT")
 
+    def _rows(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
+        """Return what a query finds; a file that cannot be read is refused."""
+        try:
+            return self._db.execute(statement, values).fetchall()
+        except _UNREADABLE as error:
+            raise self._unusable(error) from None
+
+    def _number(self, value: object, below: float = math.inf) -> float:
+        """Return an epsilon or delta of the file; SQLite itself lets it be anything."""
+        if not isinstance(value, int | float) or not 0 < value < below:
+            raise self._unusable("an epsilon or a delta is not a number in its range")
+        return float(value)
+
     def _check_run(self) -> None:
-        row = self._db.execute("SELECT delta FROM runs WHERE run = ?", (self.run,)).fetchone()
-        if row is not None and row[0] != self.delta:
-            raise InvalidParameterError(
-                f"delta: run {self.run!r} was begun with delta {row[0]:g}, not {self.delta:g}; "
-                "resume it with that delta or give a new run another name"
-            )
+        for (value,) in self._rows("SELECT delta FROM runs WHERE run = ?", self.run):
+            delta = self._number(value, 1)
+            if delta != self.delta:
+                raise InvalidParameterError(
+                    f"delta: run {self.run!r} was begun with delta {delta:g}, not {self.delta:g}; "
+                    "resume it with that delta or give a new run another name"
+                )
 
     def __exit__(
         self,
@@ -161,16 +191,22 @@ class Ledger(AbstractContextManager["Ledger"]):
         """
         accounting.check_epsilon(epsilon)
         accounting.check_delta(delta)
-        self._db.execute(
-            "INSERT OR REPLACE INTO caps VALUES (?, ?, ?)", (protected.value, epsilon, delta)
-        )
+        self._rows("INSERT OR REPLACE INTO caps VALUES (?, ?, ?)", protected.value, epsilon, delta)
 
     def cap(self, protected: Protected) -> tuple[float, float] | None:
         """Return the cap (epsilon, delta) set for `protected`, if any."""
-        row = self._db.execute(
-            "SELECT epsilon, delta FROM caps WHERE protected = ?", (protected.value,)
-        ).fetchone()
-        return None if row is None else (float(row[0]), float(row[1]))
+        caps = [
+            (self._number(epsilon), self._number(delta, 1))
+            for name, epsilon, delta in self._rows("SELECT protected, epsilon, delta FROM caps")
+            if self._protected(name) is protected
+        ]
+        return min(caps, default=None)
+
+    def _protected(self, name: object) -> Protected:
+        try:
+            return Protected(name)
+        except ValueError:
+            raise self._unusable("a cap is for nobody known") from None
 
     def release(
         self,
@@ -200,40 +236,58 @@ class Ledger(AbstractContextManager["Ledger"]):
         BudgetExceededError
             The cap would be exceeded. `draw` was not called.
         """
-        try:
-            self._db.execute("BEGIN IMMEDIATE")
-            row = self._db.execute(
-                "SELECT released, binding FROM releases WHERE run = ? AND key = ?", (self.run, key)
-            ).fetchone()
-            if row is not None:
-                known = self._select("WHERE run = ? AND key = ?", self.run, key)
-                if known != tuple(charges) or row[1] != binding:
-                    raise InvalidParameterError(
-                        f"ledger: release {key!r} of run {self.run!r} was made with other "
-                        "parameters; resume the run with those, or give the new run another name"
-                    )
-                self._db.execute("ROLLBACK")
-                return bytes(row[0])
-            # Only now: a ledger that is opened to be read stays as it was.
-            self._db.execute("INSERT OR IGNORE INTO runs VALUES (?, ?)", (self.run, self.delta))
-            self._check_run()
-            self._refuse_overspend(charges)
-            released = draw()
-            self._db.executemany(
-                f"INSERT INTO charges (run, key, {_FIELDS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                [(self.run, key, *_charge_to_row(charge)) for charge in charges],
-            )
-            self._db.execute(
-                "INSERT INTO releases VALUES (?, ?, ?, ?)", (self.run, key, binding, released)
-            )
-            self._db.execute("COMMIT")
-        except BaseException as error:
-            if self._db.in_transaction:
-                self._db.execute("ROLLBACK")
-            if isinstance(error, sqlite3.Error):
-                raise self._unusable(error) from None
-            raise
+        # One connection is one transaction: threads that share a ledger take turns.
+        with self._lock:
+            try:
+                self._db.execute("BEGIN IMMEDIATE")
+                released = self._released(key, charges, binding)
+                if released is None:
+                    released = self._draw(key, charges, draw, binding)
+                self._db.execute("COMMIT")
+            except BaseException as error:
+                if self._db.in_transaction:
+                    self._db.execute("ROLLBACK")
+                if isinstance(error, _UNREADABLE):
+                    raise self._unusable(error) from None
+                raise
         return released
+
+    def _released(self, key: str, charges: Sequence[Charge], binding: str) -> bytes | None:
+        row = self._db.execute(
+            "SELECT released, binding FROM releases WHERE run = ? AND key = ?", (self.run, key)
+        ).fetchone()
+        if row is None:
+            return None
+        known = self._select("WHERE run = ? AND key = ?", self.run, key)
+        if known != tuple(charges) or row[1] != binding:
+            raise InvalidParameterError(
+                f"ledger: release {key!r} of run {self.run!r} was made with other parameters; "
+                "resume the run with those, or give the new run another name"
+            )
+        if type(row[0]) is not bytes:
+            raise self._unusable("a release is not bytes")
+        return row[0]
+
+    def _draw(
+        self, key: str, charges: Sequence[Charge], draw: Callable[[], bytes], binding: str
+    ) -> bytes:
+        # Only now: a ledger that is opened to be read stays as it was.
+        self._db.execute("INSERT OR IGNORE INTO runs VALUES (?, ?)", (self.run, self.delta))
+        self._check_run()
+        self._refuse_overspend(charges)
+        released = draw()
+        self._db.executemany(
+            f"INSERT INTO charges (run, key, {_FIELDS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            [(self.run, key, *_charge_to_row(charge)) for charge in charges],
+        )
+        self._db.execute(
+            "INSERT INTO releases VALUES (?, ?, ?, ?)", (self.run, key, binding, released)
+        )
+        return released
+
+    def has(self, key: str) -> bool:
+        """Return whether this run has made a release of that name."""
+        return bool(self._rows("SELECT 1 FROM releases WHERE run = ? AND key = ?", self.run, key))
 
     def charges(self, *, run: str | None = None) -> tuple[Charge, ...]:
         """Return the charges of one run, or of all runs, oldest first."""
@@ -243,23 +297,25 @@ class Ledger(AbstractContextManager["Ledger"]):
         try:
             rows = self._db.execute(f"SELECT {_FIELDS} FROM charges {where} ORDER BY id", values)
             return tuple(_charge_from_row(row) for row in rows)
-        except (sqlite3.Error, KeyError, TypeError, ValueError) as error:
-            # A charge that cannot be read must not count as nothing.
+        except Exception as error:
+            # Whatever is wrong: a charge that cannot be read must not count as nothing.
             raise self._unusable(f"{type(error).__name__} in a charge") from None
 
     def runs(self) -> tuple[str, ...]:
         """Return the names of all runs with a charge, oldest first."""
-        return tuple(
-            row[0]
-            for row in self._db.execute("SELECT run FROM charges GROUP BY run ORDER BY min(id)")
+        names = tuple(
+            row[0] for row in self._rows("SELECT run FROM charges GROUP BY run ORDER BY min(id)")
         )
+        if not all(isinstance(name, str) for name in names):
+            raise self._unusable("the name of a run is not text")
+        return names
 
     def delta_of(self, run: str) -> float:
         """Return the delta at which a run is accounted for."""
-        row = self._db.execute("SELECT delta FROM runs WHERE run = ?", (run,)).fetchone()
-        if row is None:
+        rows = self._rows("SELECT delta FROM runs WHERE run = ?", run)
+        if not rows:
             raise InvalidParameterError(f"run: the ledger knows no run {run!r}")
-        return float(row[0])
+        return self._number(rows[0][0], 1)
 
     def spent(
         self, protected: Protected, *, run: str | None = None, new: Sequence[Charge] = ()
@@ -276,7 +332,10 @@ class Ledger(AbstractContextManager["Ledger"]):
             Charges that would be added to this ledger's own run.
         """
         epsilon, total_delta = 0.0, 0.0
-        for name, delta in self._db.execute("SELECT run, delta FROM runs").fetchall():
+        deltas = {name: self._number(x, 1) for name, x in self._rows("SELECT run, delta FROM runs")}
+        if not deltas.keys() >= set(self.runs()):
+            raise self._unusable("a charge is of a run that was never begun")
+        for name, delta in deltas.items():
             if run not in (None, name):
                 continue
             charges = [*self.charges(run=name), *(new if name == self.run else ())]
@@ -320,6 +379,8 @@ def _charge_from_row(row: tuple[str, str, str, int, str, str]) -> Charge:
     protected, message, event, count, observer, unit = row
     fields = json.loads(event)
     kind = _EVENTS[fields.pop("kind")]
+    if type(count) is not int or count < 1 or type(message) is not str:
+        raise ValueError("count or message")
     return Charge(
         Protected(protected), message, kind(**fields), count, Observer(observer), Unit(unit)
     )

@@ -57,7 +57,9 @@ class Auction:
     Parameters
     ----------
     batch
-        Points bid and added per round; ``ceil(size / batch)`` rounds in all.
+        Points bid and added per round; ``ceil(size / batch)`` rounds in all. By default a tenth of
+        the size, so ten rounds: every round costs a release, and many noisy ones choose badly. 1
+        with the published rule.
     requests
         Who is asked for points, see `Requests`.
     epsilon_owners
@@ -87,7 +89,7 @@ class Auction:
         With 0 a failure ends the run.
     """
 
-    batch: int = 1
+    batch: int | None = None
     requests: Requests = Requests.ALL
     epsilon_owners: float = 1.0
     request_share: float = 0.5
@@ -110,13 +112,14 @@ class Auction:
 
     def __post_init__(self) -> None:
         for name, least in (("batch", 1), ("coalition", 1), ("spare_rounds", 0)):
-            check_whole(getattr(self, name), name, least)
+            if name != "batch" or self.batch is not None:
+                check_whole(getattr(self, name), name, least)
         check_even_features(self.n_features)
         if not isinstance(self.requests, Requests):  # a plain "all" is equal to it, not the same
             raise InvalidParameterError(
                 f"requests must be a member of Requests (Requests.ALL, ..), got {self.requests!r}"
             )
-        if self.requests is Requests.PUBLISHED and self.batch != 1:
+        if self.requests is Requests.PUBLISHED and self.batch not in (None, 1):
             raise InvalidParameterError(
                 "batch must be 1 with the published request rule, which is certain of rank 1 only"
             )
@@ -139,6 +142,7 @@ class Auction:
         if size < 1:
             raise InvalidParameterError(f"size must be at least 1, got {size!r}")
         return cls(
+            batch=1,
             requests=Requests.PUBLISHED,
             epsilon_auction=epsilon_auction,
             target_release=Mwem.published(0.01, 1656),
@@ -152,6 +156,7 @@ class Auction:
     def exact(cls) -> Auction:
         """Return the non-private greedy of section 4: exact averages out, the best point in."""
         return cls(
+            batch=1,
             requests=Requests.WINNER,
             target_release=Exact(),
             summary_release=Exact(),
@@ -179,10 +184,11 @@ class Auction:
 
     def _plan(self, setting: Setting) -> Plan:
         """Settle noise and request rule from public numbers, before anything is sent."""
-        rounds = math.ceil(setting.size / self.batch)
+        batch = self._batch(setting.size)
+        rounds = math.ceil(setting.size / batch)
         charged = rounds + self.spare_rounds
-        # Before the first pick there is nothing of the owners to release, and a repeated round sends
-        # its release again.
+        # Before the first pick there is nothing of the owners to release, and a repeated
+        # round sends its release again.
         releases = rounds - 1
         requests = self._requests(setting, charged, releases)
         summary = self.summary_release
@@ -195,9 +201,10 @@ class Auction:
         return Plan(
             rounds=rounds,
             spare_rounds=self.spare_rounds,
-            batch=self.batch,
+            batch=batch,
             profile=requests.profile,
-            winner_in_hand=self.requests is not Requests.PUBLISHED,
+            # As published, a bid is ranked against bids alone.
+            virtual_bids=self.requests is not Requests.PUBLISHED,
             request_charges=tuple(
                 Charge(
                     Protected.OWNERS,
@@ -217,9 +224,14 @@ class Auction:
             reselect=self.reselect,
         )
 
+    def _batch(self, size: int) -> int:
+        if self.batch is not None:
+            return self.batch
+        return 1 if self.requests is Requests.PUBLISHED else math.ceil(size / 10)
+
     def _requests(self, setting: Setting, rounds: int, releases: int) -> _RequestPlan:
-        certain = self.batch
-        n_ranks = self.batch * len(setting.n_records) + 1
+        certain = self._batch(setting.size)
+        n_ranks = certain * len(setting.n_records) + 1
         if self.requests is Requests.PRIVATE:
             return self._private_requests(setting, rounds, releases, n_ranks)
         if self.requests is Requests.ALL:
@@ -238,21 +250,22 @@ class Auction:
         self, setting: Setting, rounds: int, releases: int, n_ranks: int
     ) -> _RequestPlan:
         """Return the cheapest of: a Gaussian threshold, a profile per bit, asking everybody."""
-        n_bits = rounds * self.batch * self.coalition
+        batch = self._batch(setting.size)
+        n_bits = rounds * batch * self.coalition
         share = self.request_share if releases else 1.0
         slack = 0.1 * setting.delta
         total = 1 / accounting.gaussian_noise_multiplier(self.epsilon_owners, setting.delta - slack)
         squared = share * total**2
         # A tenth of the slack is kept for the rounding of the normal distribution function.
         threshold = gaussian_threshold(
-            math.sqrt(n_bits / squared), 0.9 * slack / n_bits, n_ranks, self.batch
+            math.sqrt(n_bits / squared), 0.9 * slack / n_bits, n_ranks, batch
         )
         # A little less than its share: sums of charges are rounded up by a relative 1e-9.
         per_bit = Approximate(
             (1 - 1e-8) * share * self.epsilon_owners / n_bits, share * 0.5 * setting.delta / n_bits
         )
         # A tenth of its delta is kept for the rounding of the probabilities.
-        profile = one_round_profile(per_bit.epsilon, 0.9 * per_bit.delta, n_ranks, self.batch)
+        profile = one_round_profile(per_bit.epsilon, 0.9 * per_bit.delta, n_ranks, batch)
         if min(threshold.expected, profile.expected) >= 0.99 * n_ranks:
             return _RequestPlan(Profile(np.ones(n_ranks)), [], self.epsilon_owners)
         if threshold.expected <= profile.expected:

@@ -54,7 +54,7 @@ class Plan:
     spare_rounds: int
     batch: int
     profile: Profile
-    winner_in_hand: bool
+    virtual_bids: bool
     request_charges: tuple[Charge, ...]
     target: Mechanism
     summary: Mechanism
@@ -94,6 +94,7 @@ class AuctionCurator(Curator):
         self._active = list(self.names)
         self._round = 0
         self._spared = 0
+        self._stopped = False
         self._settled: tuple[RBF, float] | None = None
         self._target: Release | None = None
         self._last_summary: Release | None = None
@@ -128,6 +129,8 @@ class AuctionCurator(Curator):
 
     def send(self) -> dict[str, Request]:
         """Return the next round's messages; see `Curator.send`."""
+        if self._stopped:
+            raise ProtocolError("the run was stopped; it cannot go on")
         if self._waiting:
             raise ProtocolError(
                 f"{len(self._waiting)} answers are outstanding; receive() them, or drop() "
@@ -177,7 +180,9 @@ class AuctionCurator(Curator):
                 f"{name!r} failed and the other owners hold {left} records, fewer than the summary "
                 f"({self.setting.size}): the run must stop. What was spent stays spent"
             )
+        # In the books before it takes effect: a resumed run would not know, and draw new coins.
         self._spared += 1
+        self.setting.ledger.release(f"drop-{self._spared}", [], name.encode)
         self._active.remove(name)
         # The others have sent these for good: what is available must not depend on the coins.
         self._new.pop(name, None)
@@ -228,6 +233,11 @@ class AuctionCurator(Curator):
     def _release_target(self) -> Release:
         if self._target is None:
             setting, (kernel, epsilon) = self.setting, self._settle()
+            if setting.ledger.has("drop-1"):
+                raise ProtocolError(
+                    f"run {setting.ledger.run!r} had dropped an owner, so it cannot be resumed; "
+                    "begin a run of another name"
+                )
             self._feature_map = FeatureMap(
                 gamma=kernel.gamma,
                 n_columns=len(setting.columns),
@@ -335,7 +345,9 @@ class AuctionCurator(Curator):
         left = {}
         for name in self._active:
             i = self.names.index(name)
-            mine = _places(i, self._bids[name]) + self._in_hand(name)
+            mine = _places(i, self._bids[name])
+            if self._plan.virtual_bids:
+                mine += self._in_hand(name)
             left[name] = sorted(mine, reverse=True)[:batch]
         everything = sorted(place for places in left.values() for place in places)
         self._best_anywhere = everything[::-1][:batch]
@@ -395,7 +407,8 @@ class AuctionCurator(Curator):
         self._take_in()
         best = sorted((p for name in self._active for p in self._in_hand(name)), reverse=True)
         count = min(self._plan.batch, self.setting.size - len(self._picks))
-        if self._plan.winner_in_hand and best[:count] != self._best_anywhere[:count]:
+        if self._plan.virtual_bids and best[:count] != self._best_anywhere[:count]:
+            self._stopped = True
             raise ProtocolError(
                 "the best points are not in hand, so the data changed during the run; it must stop"
             )

@@ -1,0 +1,1 @@
+"""Fuzz targets: each has SEEDS, TOKENS and check(data, folder)."""

@@ -1,0 +1,65 @@
+"""Any bytes as a CSV or Parquet file: `DpsummError`, or a table of usable numbers.
+
+The first byte says which kind of file the rest is, and whether it has a label.
+"""
+
+import gzip
+import io
+import os
+
+import numpy as np
+import polars as pl
+
+from dpsumm.errors import DpsummError
+from dpsumm.tables import FileFormat, read_table
+
+SUFFIXES = (".csv", ".parquet", ".csv.gz", ".txt")
+FORMATS = (
+    FileFormat(),
+    FileFormat(drop_missing=True),
+    FileFormat(header=False, separator=";"),
+)
+
+
+def _parquet(**options):
+    frame = pl.DataFrame({"a": [1.5, -2.0, None], "b": [1, 2, 3], "y": ["x", "y", "z"]})
+    stream = io.BytesIO()
+    frame.write_parquet(stream, **options)
+    return stream.getvalue()
+
+
+# Added to the first byte: with a label, and which of the formats.
+LABEL, DROP, PLAIN = 4, 8, 16
+CSV = b"a,b,y\n1.5,2,cat\n-3e5,?,dog\n7,8,\n"
+SEEDS = [
+    bytes([LABEL + DROP]) + CSV,
+    bytes([LABEL]) + CSV,
+    bytes([2 + LABEL + DROP]) + gzip.compress(CSV),
+    bytes([3 + PLAIN]) + b"1;2\n3;-4e5\n",
+    b'\0a,b\r\n"1","2"\r\n"3.0"," 4"\r\n\r\n',
+    bytes([DROP]) + b"\xef\xbb\xbfa\n1\nNA\n",
+    bytes([1 + LABEL + DROP]) + _parquet(),
+    bytes([1 + LABEL + DROP]) + _parquet(compression="uncompressed"),
+]
+TOKENS = [b'"', b'""', b"\n", b"\r", b",", b"nan", b"1e999", b"9" * 40, b"\0", b"\xff", b"PAR1"]
+
+
+def check(data: bytes, folder: str) -> bool:
+    """Return whether the bytes are a table; raise if anything goes wrong."""
+    kind, data = (data[0], data[1:]) if data else (0, b"")
+    path = os.path.join(folder, "table" + SUFFIXES[kind % 4])
+    with open(path, "wb") as stream:
+        stream.write(data)
+    try:
+        table = read_table(
+            path,
+            name="a",
+            label="y" if kind // 4 % 2 else None,
+            file_format=FORMATS[kind // 8 % 3],
+        )
+    except DpsummError:
+        return False
+    assert np.isfinite(table.values).all()
+    assert table.values.shape == (len(table), len(table.columns))
+    assert table.labels is None or len(table.labels) == len(table)
+    return True
