@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo test rust-test python-test lint audit package-check quality bench clean
+.PHONY: help demo test rust-test python-test lint audit package-check quality bench fuzz clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -53,6 +53,13 @@ package-check:  ## Build sdist and wheel, install them into an empty environment
 
 quality: $(VENV)/.built  ## Quality on real data: make quality DATA=folder with mnist/ and heart/
 	$(BIN)/python benches/quality.py $(DATA)
+
+SECONDS ?= 60
+fuzz: $(VENV)/.built  ## Fuzz messages, tables, ledgers with atheris: make fuzz SECONDS=60 (of each)
+	$(BIN)/python -m pip install --quiet --group fuzz
+	for target in wire tables ledger; do \
+		$(BIN)/python tests/fuzz/run.py $$target $(SECONDS) || exit 1; \
+	done
 
 bench:  ## Benches of the core (criterion)
 	cargo bench --locked -p dpsumm-core

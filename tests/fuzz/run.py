@@ -1,7 +1,7 @@
 """Coverage-guided fuzzing with atheris: ``python tests/fuzz/run.py wire|tables|ledger SECONDS``.
 
-A failing input is written to the current directory; give its path instead of the seconds to repeat
-it. `make fuzz` runs all three.
+A failing input is written to the current directory as ``fuzz-..``; give its path instead of the
+seconds to repeat it. `make fuzz` runs all three.
 """
 
 import importlib
@@ -29,7 +29,7 @@ def main() -> None:
         "".join('"' + "".join(f"\\x{byte:02x}" for byte in t) + '"\n' for t in target.TOKENS)
     )
     limits = [f"-max_total_time={what}", f"-dict={words}", str(corpus)]
-    arguments = ["-timeout=20", "-rss_limit_mb=4096", "-max_len=40000"]
+    arguments = ["-timeout=20", "-rss_limit_mb=4096", "-max_len=40000", "-artifact_prefix=fuzz-"]
     arguments += limits if what.isdigit() else [what]
     atheris.Setup([sys.argv[0], *arguments], lambda data: target.check(data, folder))
     atheris.Fuzz()

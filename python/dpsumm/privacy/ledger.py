@@ -294,8 +294,9 @@ class Ledger(AbstractContextManager["Ledger"]):
         return self._select("") if run is None else self._select("WHERE run = ?", run)
 
     def _select(self, where: str, *values: str) -> tuple[Charge, ...]:
+        # All rows first: a query that an error leaves half read keeps its lock on the file.
+        rows = self._rows(f"SELECT {_FIELDS} FROM charges {where} ORDER BY id", *values)
         try:
-            rows = self._db.execute(f"SELECT {_FIELDS} FROM charges {where} ORDER BY id", values)
             return tuple(_charge_from_row(row) for row in rows)
         except Exception as error:
             # Whatever is wrong: a charge that cannot be read must not count as nothing.

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from dpsumm import _core
 from dpsumm.errors import InvalidParameterError, ProtocolError
-from dpsumm.kernel import RBF
 from dpsumm.privacy.events import Charge, NonPrivate, Protected
 from dpsumm.protocol.curator import (
     Curator,
@@ -21,7 +20,6 @@ from dpsumm.protocol.curator import (
     frequency_seed,
     greedy_order,
     pool_of,
-    settle_kernel,
 )
 from dpsumm.protocol.messages import (
     Answer,
@@ -95,7 +93,6 @@ class AuctionCurator(Curator):
         self._round = 0
         self._spared = 0
         self._stopped = False
-        self._settled: tuple[RBF, float] | None = None
         self._target: Release | None = None
         self._last_summary: Release | None = None
         self._picks: list[tuple[int, int]] = []  # owner, position among its received points
@@ -114,18 +111,6 @@ class AuctionCurator(Curator):
             raise InvalidParameterError(
                 f"seed_points must be a finite (s, {len(setting.columns)}) array"
             )
-        if not isinstance(setting.kernel, RBF):
-            setting.kernel.check(len(setting.target), setting.epsilon)
-
-    @property
-    def kernel(self) -> RBF:
-        """The kernel; a private bandwidth is charged the first time it is asked for."""
-        return self._settle()[0]
-
-    def _settle(self) -> tuple[RBF, float]:
-        if self._settled is None:
-            self._settled = settle_kernel(self.setting)
-        return self._settled
 
     def send(self) -> dict[str, Request]:
         """Return the next round's messages; see `Curator.send`."""

@@ -142,11 +142,24 @@ class Curator(ABC):
     def __init__(self, setting: Setting) -> None:
         self.setting = setting
         self.names = tuple(setting.n_records)
+        self._settled: tuple[RBF, float] | None = None
 
     @property
-    @abstractmethod
     def kernel(self) -> RBF:
-        """The kernel, with its bandwidth settled."""
+        """The kernel; a private bandwidth is charged the first time it is asked for."""
+        return self._settle()[0]
+
+    def _settle(self) -> tuple[RBF, float]:
+        """Return the kernel and the epsilon left for the target's release."""
+        if self._settled is None:
+            setting = self.setting
+            if isinstance(setting.kernel, RBF):
+                self._settled = setting.kernel, setting.epsilon
+            else:
+                self._settled = setting.kernel.choose(
+                    setting.target, setting.epsilon, setting.ledger, setting.seed
+                )
+        return self._settled
 
     @abstractmethod
     def send(self) -> dict[str, Request]:
@@ -301,13 +314,6 @@ class CollectingCurator(Curator):
             pool, self._attraction(pool.scaled), self.kernel.gamma, self.setting.size
         )
         return self._selection(pool, order)
-
-
-def settle_kernel(setting: Setting) -> tuple[RBF, float]:
-    """Return the kernel and the epsilon left: a private bandwidth is chosen, and charged, here."""
-    if isinstance(setting.kernel, RBF):
-        return setting.kernel, setting.epsilon
-    return setting.kernel.choose(setting.target, setting.epsilon, setting.ledger, setting.seed)
 
 
 def frequency_seed(setting: Setting) -> int:

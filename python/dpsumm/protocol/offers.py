@@ -26,14 +26,13 @@ from numpy.typing import NDArray
 
 from dpsumm.checks import check_even_features, check_whole
 from dpsumm.errors import InvalidParameterError
-from dpsumm.kernel import RBF, FloatArray
+from dpsumm.kernel import FloatArray
 from dpsumm.privacy.events import Protected
 from dpsumm.protocol.curator import (
     CollectingCurator,
     Curator,
     Setting,
     frequency_seed,
-    settle_kernel,
 )
 from dpsumm.protocol.messages import FeatureMap, OfferRequest, Request
 from dpsumm.release import Gaussian, Mechanism, release, target_sensitivity
@@ -111,7 +110,6 @@ class OffersCurator(CollectingCurator):
     def __init__(self, protocol: Offers, setting: Setting) -> None:
         super().__init__(setting)
         self._protocol = protocol
-        self._settled: tuple[RBF, float] | None = None
         n_owners = len(self.names)
         self._weight = n_owners / protocol.parsimony if protocol.weight is None else protocol.weight
         share = math.ceil(setting.size / n_owners)
@@ -122,18 +120,6 @@ class OffersCurator(CollectingCurator):
         )
         self._at_least = min(share, at_most) if protocol.at_least is None else protocol.at_least
         self._at_most = max(at_most, self._at_least)
-        if not isinstance(setting.kernel, RBF):
-            setting.kernel.check(len(setting.target), setting.epsilon)
-
-    @property
-    def kernel(self) -> RBF:
-        """The kernel; a private bandwidth is charged the first time it is asked for."""
-        return self._settle()[0]
-
-    def _settle(self) -> tuple[RBF, float]:
-        if self._settled is None:
-            self._settled = settle_kernel(self.setting)
-        return self._settled
 
     def _requests(self) -> dict[str, Request]:
         setting = self.setting
