@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from pathlib import Path
 from typing import Annotated, Optional
 
@@ -33,6 +34,7 @@ def audit(
     from dpsumm.audit import run_audits
     from dpsumm.audit.show import HEADS, rows, write_page
 
+    seed = secrets.randbits(32) if seed is None else seed
     _core.set_threads(1)  # inputs are tiny: handing them to threads costs more than the work
     try:
         with console.progress() as progress:
@@ -51,7 +53,7 @@ def audit(
     shown = Console()
     shown.print(table)
     if out is not None:
-        write_page(outcomes, out, quick=quick)
+        write_page(outcomes, out, quick=quick, seed=seed)
         console.show_files(shown, [out])
     if not all(outcome.passed for outcome in outcomes):
         raise typer.Exit(1)

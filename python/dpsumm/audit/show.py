@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import datetime
 import math
 from collections.abc import Sequence
 from pathlib import Path
 
+from dpsumm._core import __version__
 from dpsumm.audit.bound import FALSE_ALARM
 from dpsumm.audit.suite import Outcome
 from dpsumm.files import write_atomically
@@ -46,12 +48,15 @@ def _verdict(outcome: Outcome) -> str:
     return "holds" if outcome.passed else "FAILS"
 
 
-def write_page(outcomes: Sequence[Outcome], path: Path, *, quick: bool) -> None:
+def write_page(outcomes: Sequence[Outcome], path: Path, *, quick: bool, seed: int) -> None:
     """Write the results as a Markdown page. Whole or not at all."""
     lines = [
         "# Audits",
         "",
-        "Written by `dpsumm audit" + (" --quick" if quick else "") + " --out FILE`. Mechanisms and "
+        f"Written on {datetime.date.today()} by dpsumm {__version__}: `dpsumm audit"
+        + (" --quick" if quick else "")
+        + f" --seed {seed} --out FILE` (the seed is of the made-up data; "
+        "noise is fresh). Mechanisms and "
         "whole runs are drawn on worst cases of neighbouring data, through the package's own code, "
         "and epsilon is bounded from below by what an observer could tell apart (Clopper-Pearson; "
         "the event is chosen on one half of the trials and tested on the other; each bound is "
