@@ -199,7 +199,9 @@ def test_noisy_attribution_shows_noisy_values_only(world):
     with Ledger() as book:
         noisy = release_attribution(summary, epsilon=1.0, ledger=book)
         assert {c.protected for c in book.charges()} == set(Protected)
-    assert all(repr(value) not in repr(noisy) for value in exact.values())
+    # An owner without points has 0.0, which any number may begin with.
+    assert any(exact.values())
+    assert all(repr(value) not in repr(noisy) for value in exact.values() if value)
 
 
 def run_cli(*arguments):
