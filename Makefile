@@ -16,7 +16,7 @@ $(BIN)/python:
 $(VENV)/.ready: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
 	$(BIN)/python -m pip install --quiet --group dev "numpy>=1.26" "dp-accounting>=0.6,<0.7" \
-		"narwhals>=2.0" "polars>=1.20" "matplotlib>=3.8" "typer>=0.15" "rich>=13" "scikit-learn>=1.4"
+		"narwhals>=2.0" "polars>=1.20" "pyarrow>=17" "matplotlib>=3.8" "typer>=0.15" "rich>=13" "scikit-learn>=1.4"
 	touch $@
 
 # The compiled core and the package, in place.

@@ -97,7 +97,7 @@ def read_file(path: Path, file_format: FileFormat, *, where: str) -> pl.DataFram
     InvalidParameterError
         Unknown suffix, or `FileFormat.names` does not fit the number of columns.
     MissingExtraError
-        polars is not installed.
+        polars, or pyarrow for a Parquet file, is not installed.
     """
     _import_polars()
     if path.is_dir():
@@ -116,9 +116,15 @@ def read_file(path: Path, file_format: FileFormat, *, where: str) -> pl.DataFram
 
 def _read_parquet(path: Path, where: str) -> pl.DataFrame:
     polars = _import_polars()
+    parquet = _import_parquet()
 
     def parse() -> pl.DataFrame:
-        frame: pl.DataFrame = polars.read_parquet(path, glob=False)
+        # Arrow's reader, not polars' own: on damaged files polars panics in threads of its own,
+        # which can end the whole process; Arrow returns errors.
+        with parquet.ParquetFile(path) as file:
+            table = file.read()
+        table.validate(full=True)
+        frame: pl.DataFrame = polars.from_arrow(table)
         return frame
 
     return _guarded(parse, where, "Parquet")
@@ -242,7 +248,10 @@ def _guarded(read: Callable[[], T], where: str, kind: str) -> T:
     except polars.exceptions.NoDataError:
         raise InvalidDataError(f"{where}: the file is empty") from None
     except MemoryError:
-        raise
+        raise InvalidDataError(
+            f"{where}: the file needs more memory than there is, or is damaged; check it, or give "
+            f"its rows in smaller files"
+        ) from None
     except PermissionError:
         raise InvalidDataError(f"{where}: no permission to read the file") from None
     except (Exception, polars.exceptions.PanicException):
@@ -260,3 +269,14 @@ def _import_polars() -> Any:
             "reading files needs polars: pip install dpsumm[files], or pass arrays or data frames"
         ) from None
     return polars
+
+
+def _import_parquet() -> Any:
+    try:
+        import pyarrow.parquet
+    except ImportError:
+        raise MissingExtraError(
+            "reading Parquet files needs pyarrow: pip install dpsumm[files], or pass arrays or "
+            "data frames"
+        ) from None
+    return pyarrow.parquet
