@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 CSV_SUFFIXES = (".csv", ".data", ".txt")
 KNOWN_SUFFIXES = (*CSV_SUFFIXES, *(f"{s}.gz" for s in CSV_SUFFIXES), ".parquet")
+PARQUET_ROWS = 65_536
 T = TypeVar("T")
 
 MISSING = ("", "?", "NA", "N/A", "NaN", "nan", "null", "NULL", "None")
@@ -116,13 +117,16 @@ def read_file(path: Path, file_format: FileFormat, *, where: str) -> pl.DataFram
 
 def _read_parquet(path: Path, where: str) -> pl.DataFrame:
     polars = _import_polars()
-    parquet = _import_parquet()
+    pyarrow = _import_pyarrow()
 
     def parse() -> pl.DataFrame:
         # Arrow's reader, not polars' own: on damaged files polars panics in threads of its own,
         # which can end the whole process; Arrow returns errors.
-        with parquet.ParquetFile(path) as file:
-            table = file.read()
+        with pyarrow.parquet.ParquetFile(path) as file:
+            # In pieces: a damaged file may declare rows that it does not hold, and memory for all
+            # of them would be taken at once.
+            batches = list(file.iter_batches(batch_size=PARQUET_ROWS))
+            table = pyarrow.Table.from_batches(batches, schema=file.schema_arrow)
         table.validate(full=True)
         frame: pl.DataFrame = polars.from_arrow(table)
         return frame
@@ -271,7 +275,7 @@ def _import_polars() -> Any:
     return polars
 
 
-def _import_parquet() -> Any:
+def _import_pyarrow() -> Any:
     try:
         import pyarrow.parquet
     except ImportError:
@@ -279,4 +283,4 @@ def _import_parquet() -> Any:
             "reading Parquet files needs pyarrow: pip install dpsumm[files], or pass arrays or "
             "data frames"
         ) from None
-    return pyarrow.parquet
+    return pyarrow
