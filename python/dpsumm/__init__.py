@@ -14,6 +14,7 @@ from dpsumm.errors import (
 from dpsumm.kernel import RBF, PrivateMedian
 from dpsumm.privacy import Ledger, PrivacyReport, Unit
 from dpsumm.protocol import Auction, Greedy, Offers, Pool, Requests, Uniform
+from dpsumm.streams import Stream
 from dpsumm.summarize import summarize
 from dpsumm.summary import Summary
 from dpsumm.tables import FileFormat
@@ -37,6 +38,7 @@ __all__ = [
     "PrivateMedian",
     "ProtocolError",
     "Requests",
+    "Stream",
     "Summary",
     "Uniform",
     "Unit",

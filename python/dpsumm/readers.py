@@ -117,7 +117,7 @@ def read_file(path: Path, file_format: FileFormat, *, where: str) -> pl.DataFram
 
 def _read_parquet(path: Path, where: str) -> pl.DataFrame:
     polars = _import_polars()
-    pyarrow = _import_pyarrow()
+    pyarrow = import_pyarrow()
 
     def parse() -> pl.DataFrame:
         # Arrow's reader, not polars' own: on damaged files polars panics in threads of its own,
@@ -131,7 +131,7 @@ def _read_parquet(path: Path, where: str) -> pl.DataFrame:
         frame: pl.DataFrame = polars.from_arrow(table)
         return frame
 
-    return _guarded(parse, where, "Parquet")
+    return guarded(parse, where, "Parquet")
 
 
 def _read_csv(path: Path, file_format: FileFormat, where: str) -> pl.DataFrame:
@@ -149,7 +149,7 @@ def _read_csv(path: Path, file_format: FileFormat, where: str) -> pl.DataFrame:
         )
         return frame
 
-    frame = _guarded(parse, where, "CSV")
+    frame = guarded(parse, where, "CSV")
     if frame[:, -1].null_count():
         # polars pads short rows, and a padded row ends in a null: count the fields exactly.
         frame = frame.head(_count_rows(path, frame.shape, file_format, where))
@@ -205,7 +205,7 @@ def _count_rows(path: Path, shape: tuple[int, int], file_format: FileFormat, whe
             raise ValueError("two readers disagree")
         return full
 
-    return _guarded(count, where, "CSV")
+    return guarded(count, where, "CSV")
 
 
 def _column_names(frame: pl.DataFrame, file_format: FileFormat, where: str) -> tuple[str, ...]:
@@ -244,7 +244,7 @@ def _is_number(text: str) -> bool:
     return text.lower() not in ("nan", "inf", "infinity")
 
 
-def _guarded(read: Callable[[], T], where: str, kind: str) -> T:
+def guarded(read: Callable[[], T], where: str, kind: str) -> T:
     """Run a reader; its own messages may quote data, so they are replaced, never passed on."""
     polars = _import_polars()
     try:
@@ -275,7 +275,14 @@ def _import_polars() -> Any:
     return polars
 
 
-def _import_pyarrow() -> Any:
+def import_pyarrow() -> Any:
+    """Return pyarrow with its Parquet reader.
+
+    Raises
+    ------
+    MissingExtraError
+        It is not installed.
+    """
     try:
         import pyarrow.parquet
     except ImportError:

@@ -27,6 +27,7 @@ from dpsumm.protocol import (
     run_in_process,
 )
 from dpsumm.protocol.driver import Progress
+from dpsumm.sifting import StreamTable
 from dpsumm.summary import Summary
 from dpsumm.tables import Bounds, FileFormat, Source, Table, read_inputs
 
@@ -60,9 +61,9 @@ def summarize(
     ----------
     owners
         List or dict (name -> data) of K owners. Data: (m_i, c) float32 or float64 array, pair of
-        such an array and (m_i,) labels, data frame (pandas, polars, pyarrow), or path of a CSV or
-        Parquet file. C-contiguous arrays are used without a copy; do not modify them during the
-        call.
+        such an array and (m_i,) labels, data frame (pandas, polars, pyarrow), path of a CSV or
+        Parquet file, or a `Stream` for rows that do not fit in memory. C-contiguous arrays are
+        used without a copy; do not modify them during the call.
     target
         The consumer's data, same columns, at least 2 records, no labels needed.
     size
@@ -137,6 +138,17 @@ def summarize(
     tables, goal = read_inputs(
         owners, target, columns=columns, label=label, bounds=bounds, file_format=file_format
     )
+    in_memory = [table for table in tables if not isinstance(table, StreamTable)]
+    if len(in_memory) < len(tables) and (embedding is not None or not isinstance(protocol, Offers)):
+        raise InvalidParameterError(
+            "owners: a Stream works with Offers and without an embedding; give the data in memory"
+        )
+    for table in tables:
+        if isinstance(table, StreamTable) and table.stream.n_candidates < size:
+            raise InvalidParameterError(
+                f"{table.name!r}: n_candidates of the Stream must be at least the summary's size "
+                f"({size}), got {table.stream.n_candidates}"
+            )
     if embedding is not None:
         if isinstance(protocol, Auction) and protocol.seed_points is not None:
             raise InvalidParameterError(
@@ -144,7 +156,7 @@ def summarize(
                 "the secret map can find the map (docs/privacy/less-trusted-curator.md)"
             )
         kernel, bounds = RBF(0.5) if kernel is None else kernel, None
-        tables, goal = [embed(table, embedding) for table in tables], embed(goal, embedding)
+        tables, goal = [embed(table, embedding) for table in in_memory], embed(goal, embedding)
     kernel = _settle_kernel(kernel, tables[0].columns, bounds)
     if seed is not None and ledger is not None:
         raise InvalidParameterError(
@@ -247,7 +259,7 @@ def _settle_kernel(
 
 
 def _warnings(
-    selection: Selection, size: int, tables: list[Table], goal: Table, book: Ledger
+    selection: Selection, size: int, tables: list[Table | StreamTable], goal: Table, book: Ledger
 ) -> tuple[str, ...]:
     notes = []
     if book.resumed:

@@ -21,6 +21,8 @@ from dpsumm.errors import InvalidDataError, InvalidParameterError
 from dpsumm.frames import Backend, Extract, from_arrays, from_frame
 from dpsumm.readers import FileFormat, read_file
 from dpsumm.scaling import Bounds, check_bounds, listed, to_unit_box
+from dpsumm.sifting import StreamTable
+from dpsumm.streams import Stream
 
 __all__ = [
     "Backend",
@@ -81,13 +83,18 @@ class Table:
         """Return the number of rows kept."""
         return len(self.values)
 
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Precision of the points."""
+        return self.values.dtype
+
     def original_rows(self, index: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the rows, in the data as given, of rows of this table."""
         return index if self.rows is None else self.rows[index]
 
     def astype(self, dtype: np.dtype[Any]) -> Table:
         """Return the table with its points in another precision; itself if they have it."""
-        if self.values.dtype == dtype:
+        if self.dtype == dtype:
             return self
         values = self.values.astype(dtype)
         scaled = values if self.scaled is self.values else self.scaled.astype(dtype)
@@ -210,7 +217,7 @@ def read_owners(
     label: str | None = None,
     bounds: Bounds | None = None,
     file_format: FileFormat | None = None,
-) -> list[Table]:
+) -> list[Table | StreamTable]:
     """Return one table per owner, all with the same columns in the same order and precision.
 
     Parameters
@@ -227,16 +234,41 @@ def read_owners(
         As `read_table`; also when owners differ in columns, in having labels, or in the kind of
         labels.
     """
+    sources = _named(owners)
+
+    def read(source: Source, name: str) -> Table:
+        return read_table(source, name=name, columns=columns, label=label, file_format=file_format)
+
     tables = [
-        read_table(source, name=name, columns=columns, label=label, file_format=file_format)
-        for name, source in _named(owners).items()
+        read(_first_rows(source, name, file_format), name) for name, source in sources.items()
     ]
     # Arrays have no names of their own, so a data frame, if there is one, names the columns.
     first = next((table for table in tables if table.backend is not None), tables[0])
     tables = [_with_bounds(_aligned(table, first), bounds) for table in tables]
     _check_labels(tables)
-    dtype = np.result_type(*(table.values for table in tables))
-    return [table.astype(dtype) for table in tables]
+    dtype = np.result_type(*(table.dtype for table in tables))
+
+    def whole(head: Table) -> Table | StreamTable:
+        source = sources[head.name]
+        if not isinstance(source, Stream):
+            return head
+        return StreamTable(
+            source, head, lambda raw: _with_bounds(_aligned(read(raw, head.name), head), bounds)
+        )
+
+    return [whole(table.astype(dtype)) for table in tables]
+
+
+def _first_rows(source: Source, name: str, file_format: FileFormat | None) -> Source:
+    """Return a source itself, or of a stream the first block, which tells what all are like."""
+    if not isinstance(source, Stream):
+        return source
+    if file_format is not None and file_format.drop_missing:
+        raise InvalidParameterError(
+            f"{name!r}: a Stream tells how many rows it has before it reads them, so none can be "
+            f"dropped; leave out drop_missing, and rows with missing values when writing the file"
+        )
+    return next(iter(replace(source, block_rows=min(source.block_rows, 4096)).blocks()))
 
 
 def _check_labels(tables: Sequence[Table]) -> None:
@@ -268,7 +300,7 @@ def read_inputs(
     label: str | None = None,
     bounds: Bounds | None = None,
     file_format: FileFormat | None = None,
-) -> tuple[list[Table], Table]:
+) -> tuple[list[Table | StreamTable], Table]:
     """Return the owners' tables and the target's, with the same columns and precision.
 
     The target needs the owners' columns and may have others (a label, an identifier), which are
@@ -287,8 +319,9 @@ def read_inputs(
     by_position = isinstance(target, np.ndarray) or tables[0].backend is None
     names = None if by_position else tables[0].columns
     goal = read_table(target, name="target", columns=names, file_format=file_format)
-    goal = _with_bounds(_aligned(goal, tables[0]), bounds)
-    dtype = np.result_type(tables[0].values, goal.values)
+    first = tables[0].head if isinstance(tables[0], StreamTable) else tables[0]
+    goal = _with_bounds(_aligned(goal, first), bounds)
+    dtype = np.result_type(tables[0].dtype, goal.dtype)
     return [table.astype(dtype) for table in tables], goal.astype(dtype)
 
 
@@ -302,6 +335,8 @@ def _named(owners: Sequence[Source] | Mapping[str, Source]) -> dict[str, Source]
         for i, source in enumerate(owners):
             is_path = isinstance(source, (str, os.PathLike))
             name = Path(source).name.split(".")[0] if is_path else f"owner-{i}"
+            if isinstance(source, Stream) and source.name is not None:
+                name = source.name
             if name in named or not name:
                 raise InvalidParameterError(
                     f"owners: two owners would be called {name!r}; give a dict of name to source"

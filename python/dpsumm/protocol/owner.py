@@ -18,6 +18,7 @@ from dpsumm.protocol.messages import (
     Request,
     SendRequest,
 )
+from dpsumm.sifting import StreamTable
 from dpsumm.tables import Table
 
 
@@ -27,12 +28,12 @@ class Owner:
     Parameters
     ----------
     table
-        The owner's data.
+        The owner's data; streamed ones for Offers only.
     seed
         For random draws in tests and experiments; the operating system's randomness by default.
     """
 
-    def __init__(self, table: Table, seed: int | None = None) -> None:
+    def __init__(self, table: Table | StreamTable, seed: int | None = None) -> None:
         self.table = table
         self._rng = np.random.default_rng(seed)
         self._bidder: tuple[FeatureMap, _core.Bidder] | None = None
@@ -47,57 +48,59 @@ class Owner:
             The request does not fit this owner's data or the state of the run.
         """
         if isinstance(request, OfferRequest):
-            return self._points(self._offers(request))
+            return self._offers(request)
         if isinstance(request, DrawRequest):
-            count = min(request.count, len(self.table))
-            picked = self._rng.choice(len(self.table), count, replace=False)
-            return self._points(picked.astype(np.int64))
+            table = self._in_memory()
+            picked = self._rng.choice(len(table), min(request.count, len(table)), replace=False)
+            return _points(table, picked.astype(np.int64))
         if isinstance(request, BidRequest):
             return self._bid(request)
         return self._send(request)
 
-    def _points(self, picked: NDArray[np.int64]) -> Points:
-        picked = np.sort(picked)
-        labels = self.table.labels
-        return Points(
-            self.table.original_rows(picked),
-            self.table.values[picked],
-            None if labels is None else labels[picked],
-        )
+    def _in_memory(self) -> Table:
+        if isinstance(self.table, StreamTable):
+            raise ProtocolError("streamed owners answer the requests of Offers only")
+        return self.table
 
     def _check_width(self, feature_map: FeatureMap) -> None:
-        if feature_map.n_columns != self.table.scaled.shape[1]:
+        if feature_map.n_columns != len(self.table.columns):
             raise ProtocolError(
                 f"the curator's features are for {feature_map.n_columns} columns, this owner's "
-                f"data have {self.table.scaled.shape[1]}"
+                f"data have {len(self.table.columns)}"
             )
 
-    def _offers(self, request: OfferRequest) -> NDArray[np.int64]:
+    def _offers(self, request: OfferRequest) -> Points:
         """Mass-limited herding towards the released mean (DESIGN: protocol Offers, step 2)."""
         self._check_width(request.feature_map)
-        points = self.table.scaled
-        attraction = request.feature_map.build().scores(points, request.target.mean)
-        return _core.herd(
-            points,
+        features, goal = request.feature_map.build(), request.target.mean
+        if isinstance(self.table, StreamTable):
+            table, attraction = self.table.sift(
+                lambda block: features.scores(block, goal), self._rng
+            )
+        else:
+            table, attraction = self.table, features.scores(self.table.scaled, goal)
+        picked = _core.herd(
+            table.scaled,
             attraction,
             request.feature_map.gamma,
             request.mass,
-            min(request.at_least, len(points)),
-            min(request.at_most, len(points)),
+            min(request.at_least, len(table)),
+            min(request.at_most, len(table)),
         ).rows
+        return _points(table, picked)
 
     def _bid(self, request: BidRequest) -> Bids:
         """Bid the best unsent points (Algorithm 3, step 6, with the gain's signs corrected)."""
         if self._bidder is None or self._bidder[0] != request.feature_map:
             self._check_width(request.feature_map)
-            grid = request.feature_map.build().on_grid(self.table.scaled)
+            grid = request.feature_map.build().on_grid(self._in_memory().scaled)
             self._bidder = request.feature_map, _core.Bidder(grid)
         bidder = self._bidder[1]
         bidder.set_target(request.target)
         bidder.set_summary(request.summary)
         rows, scores = bidder.best(request.target_factor, request.summary_factor, request.count)
         self._bids = np.array(rows, dtype=np.int64)
-        named = self.table.original_rows(self._bids)
+        named = self._in_memory().original_rows(self._bids)
         return Bids(tuple(scores), tuple(int(row) for row in named))
 
     def _send(self, request: SendRequest) -> Points:
@@ -108,4 +111,14 @@ class Owner:
         for row in wanted:
             self._bidder[1].remove(int(row))
         self._bids = self._bids[:0]
-        return self._points(wanted)
+        return _points(self._in_memory(), wanted)
+
+
+def _points(table: Table, picked: NDArray[np.int64]) -> Points:
+    picked = np.sort(picked)
+    labels = table.labels
+    return Points(
+        table.original_rows(picked),
+        table.values[picked],
+        None if labels is None else labels[picked],
+    )
