@@ -4,7 +4,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo test rust-test python-test lint audit package-check quality bench fuzz clean
+.PHONY: help demo test rust-test python-test lint audit package-check quality bench bench-short \
+	cargo-bench fuzz clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -61,8 +62,19 @@ fuzz: $(VENV)/.built  ## Fuzz messages, tables, ledgers with atheris: make fuzz 
 		$(BIN)/python tests/fuzz/run.py $$target $(SECONDS) || exit 1; \
 	done
 
-bench:  ## Benches of the core (criterion)
+# Peers have an environment of their own: jax and its kin are for nothing else here.
+bench:  ## Speed beside NumPy, scikit-learn, coreax, goodpoints; writes benches/results/speed.md
+	$(PYTHON) -m venv .venv-bench
+	.venv-bench/bin/python -m pip install --quiet --upgrade "pip>=25.1"
+	.venv-bench/bin/python -m pip install --quiet . --group bench
+	.venv-bench/bin/python -m benches.speed --large --out benches/results
+
+bench-short: $(VENV)/.built  ## The same and cargo bench at tiny sizes: that they run
+	$(BIN)/python -m benches.speed --short > /dev/null
+	cargo bench --quiet --locked -p dpsumm-core -- --test > /dev/null
+
+cargo-bench:  ## Benches of the core (criterion)
 	cargo bench --locked -p dpsumm-core
 
 clean:  ## Remove everything built
-	rm -rf target $(VENV) dist demo-output python/dpsumm/_core*.so
+	rm -rf target $(VENV) .venv-bench dist demo-output python/dpsumm/_core*.so

@@ -1,0 +1,1 @@
+"""Speed of kernels and whole protocols beside their peers: ``python -m benches.speed``."""
