@@ -104,22 +104,25 @@ def mmd(short: bool) -> Iterator[Row]:
 
 
 def bids(short: bool) -> Iterator[Row]:
-    """An owner's best bid: all columns, and after few changed."""
-    for n, d in [(1_000, 32)] if short else [(5_000, 512), (50_000, 140), (500_000, 140)]:
+    """An owner's scores after a release: all columns, after few changed, and the best row."""
+    for n, d in [(1_000, 32)] if short else [(5_000, 140), (50_000, 140), (500_000, 140)]:
         rng = np.random.default_rng(3)
         bidder = _core.Bidder(rng.integers(-30_000, 30_000, (n, d)).astype(np.int16))
         direction = rng.integers(-(2**28), 2**28, d)
-        for changed in (d, 10):
-            size = {"n": n, "d": d, "changed": changed}
+        bidder.set_target(direction)
+        for name, changed in (("dense pass", d), ("10 columns changed", 10)):
 
-            def bid(bidder=bidder, direction=direction, changed=changed):
+            def rescore(bidder=bidder, direction=direction, changed=changed):
                 direction[:changed] ^= 1 << 20
                 bidder.set_target(direction)
-                return bidder.best(1, 0, 1)
 
-            row, _ = measure("bids", OURS, size, bid, 5 * REPEATS)
-            row.extra["bytes"] = 2 * n * changed
+            rescore()  # the second sparse change copies the columns
+            size = {"n": n, "d": d}
+            row, _ = measure("bids", f"dpsumm, {name}", size, rescore, 5 * REPEATS)
+            row.extra["GB/s"] = 2e-9 * n * changed / row.wall
             yield row
+        best = lambda: bidder.best(1, 0, 1)
+        yield measure("bids", "dpsumm, best row", size, best, 5 * REPEATS)[0]
 
 
 def mwem(short: bool) -> Iterator[Row]:

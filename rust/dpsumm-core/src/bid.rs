@@ -21,7 +21,8 @@ use std::collections::HashSet;
 use rayon::prelude::*;
 
 use crate::error::{Error, Result};
-use dot::{Digits, check_direction};
+use crate::simd::dispatch;
+use dot::{AddColumn, Digits, check_direction};
 use top::{Ranked, top};
 
 /// Rows of one unit of parallel work on cached scores: 32 KiB of them.
@@ -239,16 +240,13 @@ fn rescore(rows: &[i16], columns: &mut Columns, scored: &mut Scored, direction: 
     }
 }
 
-/// Add `change * column` to the scores. Wrapping, as a partial sum may leave 64 bits; the result
-/// cannot.
+/// Add `change * column` to the scores, for each change.
 fn add_columns(columns: &[i16], changes: &[(usize, i64)], scores: &mut [i64]) {
     let n = scores.len();
     scores.par_chunks_mut(ROWS).enumerate().for_each(|(block, scores)| {
         for &(j, change) in changes {
-            let start = j * n + block * ROWS;
-            for (score, &q) in scores.iter_mut().zip(&columns[start..]) {
-                *score = score.wrapping_add(i64::from(q).wrapping_mul(change));
-            }
+            let column = &columns[j * n + block * ROWS..][..scores.len()];
+            dispatch(AddColumn { change, column, scores });
         }
     });
 }

@@ -170,14 +170,27 @@ impl RandomFeatures {
     /// # Errors
     /// [`Error::InvalidParameter`] if the dimensions differ or an angle `w x` overflows.
     pub fn transform<T: Scalar>(&self, points: &Points<T>) -> Result<Vec<T>> {
+        let mut out = vec![T::default(); points.len() * self.n_features()];
+        self.transform_into(points, &mut out)?;
+        Ok(out)
+    }
+
+    /// Write `h(x)` for every row to `out`, row-major (n, d), in parallel.
+    ///
+    /// # Errors
+    /// [`Error::InvalidParameter`] if dimensions or the length of `out` do not fit, or an angle
+    /// `w x` overflows.
+    pub fn transform_into<T: Scalar>(&self, points: &Points<T>, out: &mut [T]) -> Result<()> {
         self.check_dim(points)?;
         let d = self.n_features();
-        let mut out = vec![T::default(); points.len() * d];
+        if out.len() != points.len() * d {
+            let reason = format!("has {} numbers, needs {} x {d}", out.len(), points.len());
+            return Err(Error::invalid("out", reason));
+        }
         let rows = points.rows(0..points.len());
         rows.par_chunks(TASK * self.dim)
             .zip(out.par_chunks_mut(TASK * d))
-            .try_for_each(|(rows, out)| self.transform_block(rows, out))?;
-        Ok(out)
+            .try_for_each(|(rows, out)| self.transform_block(rows, out))
     }
 
     /// Return `h(x) . direction` for every row, in one parallel pass that stores no features.

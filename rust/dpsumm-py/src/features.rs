@@ -2,10 +2,13 @@
 
 use dpsumm_core::features::{FeatureKind, RandomFeatures};
 use dpsumm_core::grid::{Grid, features_on_grid, sum_on_grid};
+use dpsumm_core::points::{Points, Scalar};
 use dpsumm_core::quantize::Quantizer;
 use dpsumm_core::rng::Source;
 use dpsumm_core::{kernel, mmd};
-use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, ToPyArray};
+use numpy::{
+    Element, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, ToPyArray,
+};
 use pyo3::prelude::*;
 
 use crate::arrays::{AnyPoints, rows, vector, with_points, with_two};
@@ -24,6 +27,14 @@ fn kind_of(name: &str) -> PyResult<FeatureKind> {
             "kind must be 'paired' or 'phase', got {name:?}"
         ))),
     }
+}
+
+fn zeros_like<'py, T: Scalar + Element>(
+    py: Python<'py>,
+    _points: &Points<T>,
+    shape: [usize; 2],
+) -> Bound<'py, PyArray2<T>> {
+    PyArray2::zeros(py, shape, false)
 }
 
 #[pymethods]
@@ -94,9 +105,13 @@ impl PyRandomFeatures {
     ) -> PyResult<Bound<'py, PyAny>> {
         let width = self.0.n_features();
         with_points!(points, "points", |points| {
-            let out = detached(py, || Ok(self.0.transform(&points)?))?;
-            let rows = points.len();
-            Ok(PyArray1::from_vec(py, out).reshape([rows, width])?.into_any())
+            // NumPy asks for huge pages, which a large result is filled faster in.
+            let out = zeros_like(py, &points, [points.len(), width]);
+            let mut filled = out.readwrite();
+            let slice = filled.as_slice_mut()?;
+            detached(py, || Ok(self.0.transform_into(&points, slice)?))?;
+            drop(filled);
+            Ok(out.into_any())
         })
     }
 

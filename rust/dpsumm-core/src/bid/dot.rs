@@ -8,6 +8,7 @@
 use rayon::prelude::*;
 
 use crate::error::{Error, Result};
+use crate::simd::{Hot, dispatch};
 
 /// Bits of a digit; digits lie in `-2^9 ..= 2^9 - 1`.
 const DIGIT_BITS: u32 = 10;
@@ -62,6 +63,7 @@ impl Digits {
     }
 
     /// Return the exact inner product with one feature row.
+    #[inline(always)]
     fn dot(&self, row: &[i16]) -> i64 {
         let (chunks, rest) = row.as_chunks();
         let rest = filled(rest);
@@ -81,14 +83,65 @@ impl Digits {
     pub(super) fn scores_into(&self, features: &[i16], n_features: usize, scores: &mut [i64]) {
         let blocks = features.par_chunks(ROWS * n_features).zip(scores.par_chunks_mut(ROWS));
         blocks.for_each(|(rows, scores)| {
-            for (row, score) in rows.chunks_exact(n_features).zip(scores) {
-                *score = self.dot(row);
-            }
+            dispatch(Dense { digits: self, rows, n_features, scores });
         });
     }
 }
 
+/// Scores of a block of rows. Integers: every path gives the same bits.
+struct Dense<'a> {
+    digits: &'a Digits,
+    rows: &'a [i16],
+    n_features: usize,
+    scores: &'a mut [i64],
+}
+
+impl Hot for Dense<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        for (row, score) in self.rows.chunks_exact(self.n_features).zip(self.scores) {
+            *score = self.digits.dot(row);
+        }
+    }
+}
+
+/// Bits of a digit of a change: a digit times a feature is the product of 32-bit numbers that
+/// vector registers have.
+const CHANGE_BITS: u32 = 31;
+
+/// Add `change * column` to the scores. Wrapping, as a partial sum may leave 64 bits; the result
+/// cannot.
+pub(super) struct AddColumn<'a> {
+    pub(super) change: i64,
+    pub(super) column: &'a [i16],
+    pub(super) scores: &'a mut [i64],
+}
+
+impl Hot for AddColumn<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let half = 1i64 << (CHANGE_BITS - 1);
+        let (mut rest, mut shift) = (self.change, 0);
+        while rest != 0 {
+            let low = ((rest + half) & (2 * half - 1)) - half;
+            rest = (rest - low) >> CHANGE_BITS;
+            // In i32, so that the compiler knows the product to be of 32-bit numbers.
+            let low = low as i32;
+            for (score, &q) in self.scores.iter_mut().zip(self.column) {
+                let product = i64::from(i32::from(q)) * i64::from(low);
+                *score = score.wrapping_add(product.wrapping_shl(shift));
+            }
+            shift += CHANGE_BITS;
+        }
+    }
+}
+
 /// Copy at most a chunk and fill it up with zeros.
+#[inline(always)]
 fn filled(values: &[i16]) -> [i16; CHUNK] {
     let mut chunk = [0; CHUNK];
     chunk[..values.len()].copy_from_slice(values);
@@ -111,6 +164,27 @@ fn dot_chunk(features: &[i16; CHUNK], digits: &[i16; CHUNK]) -> i32 {
 mod tests {
     use super::*;
     use crate::rng::Source;
+
+    #[test]
+    fn a_changed_column_adds_its_exact_products() {
+        let mut source = Source::seeded(5, 0);
+        let column: Vec<i16> = (0..301).map(|_| source.bits() as i16).collect();
+        let limit = 1i64 << 47;
+        for change in
+            [1, -1, (1 << 30) - 1, 1 << 30, -(1 << 30), 1 << 31, limit, -limit, 987_654_321_012]
+        {
+            let start: Vec<i64> = (0..301).map(|i| i * 1_000_003).collect();
+            let wanted: Vec<i64> =
+                start.iter().zip(&column).map(|(s, &q)| s + i64::from(q) * change).collect();
+            let (wide, baseline) = crate::simd::tests::both_ways(|| {
+                let mut scores = start.clone();
+                dispatch(AddColumn { change, column: &column, scores: &mut scores });
+                scores
+            });
+            assert_eq!(wide, wanted);
+            assert_eq!(baseline, wanted);
+        }
+    }
 
     fn slow(row: &[i16], direction: &[i64]) -> i128 {
         row.iter().zip(direction).map(|(&q, &g)| i128::from(q) * i128::from(g)).sum()
