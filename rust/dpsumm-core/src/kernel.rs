@@ -5,6 +5,7 @@
 //! fused operations, so equal rows have distance exactly 0 and kernel exactly 1.
 
 mod packed;
+mod single;
 
 use rayon::prelude::*;
 
@@ -14,6 +15,7 @@ use crate::points::{Points, Scalar};
 use crate::product::{TILE, products};
 use crate::simd::{Hot, dispatch};
 pub(crate) use packed::Packed;
+pub(crate) use single::{Margin, Single, WIDE, single_values};
 
 /// Columns of a panel, as many as f64 lanes.
 pub(crate) const PANEL: usize = 8;

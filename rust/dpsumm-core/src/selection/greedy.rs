@@ -1,7 +1,6 @@
 //! Greedy maximisation of J, the summary's closeness to the target.
 
-use super::lazy::Scores;
-use super::{Picks, check};
+use super::{Picks, check, scores};
 use crate::error::{Error, Result};
 use crate::points::{Points, Scalar};
 
@@ -12,9 +11,10 @@ use crate::points::{Points, Scalar};
 /// Sarpatwar et al. 2019, Algorithm 3 step 6, has the two terms the other way round).
 /// `attraction` (n,): `mean_v k(v, x_i)` over the target, or `g . h(x_i)` for a released g.
 ///
-/// Exact: the rows a plain loop would pick. Memory: a packed copy of the points in f64. Time: at
-/// most `n size` kernel values, in practice nearly all of them in high dimension. Results do not
-/// depend on the number of threads.
+/// Exact: the rows a plain loop in f64 would pick. Memory: a packed copy of the points, in f32
+/// unless they are too far apart for it. Time: at most `n size` kernel values in f32, in practice
+/// nearly all of them in high dimension, and those in f64 of rows that f32 cannot tell from the
+/// best: few, unless very many rows are equal. Results do not depend on the number of threads.
 ///
 /// # Errors
 /// [`Error::InvalidParameter`] if `size` is 0 or above n, `gamma` is not finite and positive,
@@ -30,7 +30,7 @@ pub fn greedy<T: Scalar>(
         let reason = format!("{size} is not in 1..={}; ask for at most all points", points.len());
         return Err(Error::invalid("size", reason));
     }
-    let mut scores = Scores::new(points, attraction, gamma)?;
+    let mut scores = scores(points, attraction, gamma)?;
     for t in 0..size {
         if let Some(best) = scores.best(1.0 / (t + 1) as f64) {
             scores.pick(best.row);
