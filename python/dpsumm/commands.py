@@ -18,6 +18,7 @@ from dpsumm.kernel import RBF
 from dpsumm.ledger_commands import ledger_app
 from dpsumm.protocol import Requests
 from dpsumm.readers import MISSING, FileFormat
+from dpsumm.streams import Stream
 from dpsumm.summarize import summarize
 
 DATA, PRIVACY, METHOD, OUTPUT = "Data", "Privacy", "Method", "Output"
@@ -211,6 +212,15 @@ def run(
     separator: Annotated[
         str, typer.Option(help="Character between CSV fields.", rich_help_panel=DATA)
     ] = ",",
+    stream: Annotated[
+        bool,
+        typer.Option(
+            "--stream",
+            help="Read the owners' Parquet (or .npy) files in one pass, never whole: for files "
+            "larger than memory. With offers only.",
+            rich_help_panel=DATA,
+        ),
+    ] = False,
     protocol: Annotated[
         Name,
         typer.Option(
@@ -311,7 +321,7 @@ def run(
     _check_distinct([*owners.values(), target], [ledger, out, report])
     with console.progress() as progress:
         summary = summarize(
-            owners,
+            {name: Stream(path) for name, path in owners.items()} if stream else owners,
             target,
             size=size,
             epsilon=epsilon,

@@ -80,6 +80,21 @@ def test_run_writes_summary_and_report_and_says_what_it_cost(
     assert "wrote report.html" in out
 
 
+def test_streamed_files_give_the_same_summary(
+    data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("near", "far"):
+        pl.read_csv(f"{name}.csv").write_parquet(f"{name}.parquet")
+    owners = ("run", "--owner", "near=near.parquet", "--owner", "far=far.parquet")
+    options = (*owners, "--target", "goal.csv", *BOX, "--label", "y", "--size", "20", "--seed", "5")
+    assert run(*options, "--out", "whole.parquet") == 0
+    assert run(*options, "--stream", "--out", "streamed.parquet") == 0
+    capsys.readouterr()
+    assert pl.read_parquet("streamed.parquet").equals(pl.read_parquet("whole.parquet"))
+    assert run(*TWO, *BOX, "--size", "20", "--stream", "--out", "csv.parquet") == 2
+    assert "suffix" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("protocol", ["pool", "uniform", "greedy"])
 def test_baselines_spend_nothing(
     data: Path, protocol: str, capsys: pytest.CaptureFixture[str]
