@@ -43,6 +43,7 @@ pub fn kernel_means<T: Scalar>(
     let columns = Packed::new(others, &origin, PANEL)?;
     let mut means = vec![0.0; points.len()];
     means.par_chunks_mut(BLOCK).enumerate().try_for_each(|(block, out)| {
+        points.check_stop()?;
         let first = block * BLOCK;
         let rows = Packed::from_rows(points, first..first + out.len(), &origin, TILE)?;
         out.copy_from_slice(&row_sums(&rows, &columns, 0..columns.count(), gamma)[..out.len()]);

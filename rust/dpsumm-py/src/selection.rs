@@ -34,7 +34,8 @@ pub fn greedy<'py>(
 ) -> PyResult<PyPicks> {
     let attraction = vector(&attraction);
     with_points!(points, "points", |points| {
-        detached(py, || Ok(selection::greedy(&points, &attraction, gamma, size)?)).map(PyPicks)
+        detached(py, |stop| Ok(selection::greedy(&points.until(stop), &attraction, gamma, size)?))
+            .map(PyPicks)
     })
 }
 
@@ -50,8 +51,10 @@ pub fn herd<'py>(
 ) -> PyResult<PyPicks> {
     let attraction = vector(&attraction);
     with_points!(points, "points", |points| {
-        detached(py, || Ok(selection::herd(&points, &attraction, gamma, mass, at_least, at_most)?))
-            .map(PyPicks)
+        detached(py, |stop| {
+            Ok(selection::herd(&points.until(stop), &attraction, gamma, mass, at_least, at_most)?)
+        })
+        .map(PyPicks)
     })
 }
 
@@ -64,7 +67,9 @@ pub fn objective<'py>(
 ) -> PyResult<Bound<'py, PyArray1<f64>>> {
     let attraction = vector(&attraction);
     with_points!(points, "points", |points| {
-        let out = detached(py, || Ok(selection::objective(&points, &attraction, gamma)?))?;
+        let out = detached(py, |stop| {
+            Ok(selection::objective(&points.until(stop), &attraction, gamma)?)
+        })?;
         Ok(out.to_pyarray(py))
     })
 }

@@ -32,6 +32,7 @@ pub fn greedy<T: Scalar>(
     }
     let mut scores = scores(points, attraction, gamma)?;
     for t in 0..size {
+        points.check_stop()?;
         if let Some(best) = scores.best(1.0 / (t + 1) as f64) {
             scores.pick(best.row);
         }

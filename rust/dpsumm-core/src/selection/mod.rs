@@ -45,6 +45,7 @@ pub fn objective<T: Scalar>(
     check(points, attraction, gamma)?;
     let mut scores = Double::new(points, attraction, gamma)?;
     for row in 0..points.len() {
+        points.check_stop()?;
         scores.refresh(row);
         scores.pick(row);
     }
