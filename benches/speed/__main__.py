@@ -34,10 +34,11 @@ def main() -> None:
         more = {"large": options.large} if subject == "offers" else {}
         for row in SUBJECTS[subject](options.short, **more):
             run["rows"].append(row.as_dict())
+            if options.out:  # what was measured stays, whatever comes after
+                options.out.mkdir(parents=True, exist_ok=True)
+                (options.out / "speed.json").write_text(json.dumps(run, indent=1) + "\n")
             print(f"{subject}: {row.who} {row.size} {row.cpu} {row.extra}", file=sys.stderr)
     if options.out:
-        options.out.mkdir(parents=True, exist_ok=True)
-        (options.out / "speed.json").write_text(json.dumps(run, indent=1) + "\n")
         (options.out / "speed.md").write_text(table(run))
         plot(run, ROOT / "docs" / "images")
     print(table(run))

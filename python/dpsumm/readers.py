@@ -246,11 +246,10 @@ def _is_number(text: str) -> bool:
 
 def guarded(read: Callable[[], T], where: str, kind: str) -> T:
     """Run a reader; its own messages may quote data, so they are replaced, never passed on."""
-    polars = _import_polars()
     try:
         return read()
-    except polars.exceptions.NoDataError:
-        raise InvalidDataError(f"{where}: the file is empty") from None
+    except MissingExtraError:
+        raise
     except MemoryError:
         raise InvalidDataError(
             f"{where}: the file needs more memory than there is, or is damaged; check it, or give "
@@ -258,7 +257,12 @@ def guarded(read: Callable[[], T], where: str, kind: str) -> T:
         ) from None
     except PermissionError:
         raise InvalidDataError(f"{where}: no permission to read the file") from None
-    except (Exception, polars.exceptions.PanicException):
+    except BaseException as error:
+        # polars' panics are no `Exception`; whoever has not imported polars cannot meet one.
+        if type(error).__name__ == "NoDataError":
+            raise InvalidDataError(f"{where}: the file is empty") from None
+        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+            raise
         raise InvalidDataError(
             f"{where}: not a well-formed {kind} file; check that it is complete, that all rows "
             f"have the same number of fields and that the separator is right"
