@@ -6,7 +6,7 @@ use criterion::{Criterion, criterion_group, criterion_main};
 use dpsumm_core::kernel::kernel_means;
 use dpsumm_core::points::Points;
 use dpsumm_core::rng::Source;
-use dpsumm_core::selection::{greedy, herd};
+use dpsumm_core::selection::{greedy, greedy_towards, herd};
 
 const N: usize = 50_000;
 const DIM: usize = 64;
@@ -31,6 +31,9 @@ fn selection(c: &mut Criterion) {
     });
     group.bench_function("greedy", |b| {
         b.iter(|| greedy(black_box(&data), &attraction, GAMMA, 500));
+    });
+    group.bench_function("greedy_towards", |b| {
+        b.iter(|| greedy_towards(black_box(&data), &target, GAMMA, 500));
     });
     group.bench_function("herd", |b| {
         b.iter(|| herd(black_box(&data), &attraction, GAMMA, 0.005, 1, 1000));

@@ -4,7 +4,7 @@ use dpsumm_core::selection::{self, Picks};
 use numpy::{PyArray1, PyReadonlyArray1, ToPyArray};
 use pyo3::prelude::*;
 
-use crate::arrays::{AnyPoints, vector, with_points};
+use crate::arrays::{AnyPoints, vector, with_points, with_two};
 use crate::run::detached;
 
 #[pyclass(frozen, name = "Picks", module = "dpsumm._core")]
@@ -36,6 +36,22 @@ pub fn greedy<'py>(
     with_points!(points, "points", |points| {
         detached(py, |stop| Ok(selection::greedy(&points.until(stop), &attraction, gamma, size)?))
             .map(PyPicks)
+    })
+}
+
+#[pyfunction]
+pub fn greedy_towards<'py>(
+    py: Python<'py>,
+    points: AnyPoints<'py>,
+    target: AnyPoints<'py>,
+    gamma: f64,
+    size: usize,
+) -> PyResult<PyPicks> {
+    with_two!(points, "points", target, "target", |points, target| {
+        detached(py, |stop| {
+            Ok(selection::greedy_towards(&points.until(stop), &target, gamma, size)?)
+        })
+        .map(PyPicks)
     })
 }
 

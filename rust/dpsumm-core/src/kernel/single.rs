@@ -107,6 +107,11 @@ impl Single {
         (fits && wide <= points.len() / 64).then_some(packed)
     }
 
+    /// The largest squared norm.
+    pub(crate) fn largest_norm(&self) -> f64 {
+        f64::from(self.norms.iter().copied().fold(0.0, f32::max))
+    }
+
     /// No rows yet.
     pub(crate) fn empty(dim: usize, width: usize) -> Self {
         Self { width, dim, values: Vec::new(), norms: Vec::new() }

@@ -34,7 +34,7 @@ pub fn herd<T: Scalar>(
     let mut scores = scores(points, attraction, gamma)?;
     for t in 0..at_most {
         points.check_stop()?;
-        match scores.best(mass) {
+        match scores.best(mass)? {
             Some(best) if t < at_least || best.score > mass / 2.0 => scores.pick(best.row),
             _ => break,
         }

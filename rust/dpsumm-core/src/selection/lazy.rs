@@ -94,7 +94,7 @@ impl Double {
 }
 
 impl Scores for Double {
-    fn best(&mut self, weight: f64) -> Option<Best> {
+    fn best(&mut self, weight: f64) -> Result<Option<Best>> {
         let (points, picked) = (&self.points, &self.picked);
         let search = |first, panels: &mut [Panel], known| {
             let (gamma, picks) = (self.gamma, self.tally.picks.rows.len());
@@ -112,7 +112,7 @@ impl Scores for Double {
         let rows = found.iter().filter(|best| best.row != usize::MAX);
         self.promising = rows.map(|best| best.row / PANEL).collect();
         let best = found.into_iter().fold(known, Best::or);
-        (best.row != usize::MAX).then_some(best)
+        Ok((best.row != usize::MAX).then_some(best))
     }
 
     fn pick(&mut self, row: usize) {

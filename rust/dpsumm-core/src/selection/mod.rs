@@ -8,14 +8,14 @@ mod herding;
 mod lazy;
 mod screen;
 
-pub use greedy::greedy;
+pub use greedy::{greedy, greedy_towards};
 pub use herding::herd;
 
 use lazy::{Best, Double};
 use screen::Screened;
 
 use crate::error::{Error, Result};
-use crate::kernel::{check_gamma, check_some};
+use crate::kernel::{check_gamma, check_pair, check_some, kernel_means};
 use crate::points::{Points, Scalar};
 
 /// The rows picked, in order.
@@ -55,7 +55,7 @@ pub fn objective<T: Scalar>(
 /// Scores of all points, brought up to date where needed.
 trait Scores {
     /// Return the row that may still be picked with the largest `a_y - weight c_y`, if any.
-    fn best(&mut self, weight: f64) -> Option<Best>;
+    fn best(&mut self, weight: f64) -> Result<Option<Best>>;
 
     /// Pick a row that [`Scores::best`] has just returned (or whose score is up to date).
     fn pick(&mut self, row: usize);

@@ -2,7 +2,7 @@
 //!
 //! Each row has a proven lower bound on its sum c of kernel values in f64 ([`crate::kernel`],
 //! `single`): the sum in f32 minus its margin, over the picks looked at so far; the values missed
-//! are positive. Hence an upper bound on its score, also after rounding, which is monotone. Only
+//! are positive. A target's attraction is bounded from above in the same way. Hence an upper bound on its score, also after rounding, which is monotone. Only
 //! rows whose bound reaches the best score known in f64 get their own score in f64, by the same
 //! operations in the same order as in [`super::lazy`]: same picks, same bits.
 
@@ -10,8 +10,12 @@ use rayon::prelude::*;
 
 use super::lazy::Best;
 use super::{Scores, Tally};
-use crate::kernel::{Margin, PANEL, Packed, Single, WIDE, kernel_values, origin, single_values};
+use crate::error::Result;
+use crate::kernel::{
+    Margin, PANEL, Packed, Single, WIDE, kernel_values, origin, row_sums, single_values,
+};
 use crate::points::{Points, Scalar};
+use crate::product::TILE;
 use crate::simd::{Hot, dispatch, prefetch};
 
 /// Picks that are multiplied with a panel at once, as in [`super::lazy`].
@@ -21,7 +25,7 @@ const TASK: usize = 128;
 
 /// What the bounds of sixteen rows need.
 struct Bounds {
-    /// Minus infinity for rows that may not be picked (any more).
+    /// At least the attractions in f64. Minus infinity for rows that may not be picked (any more).
     attraction: [f64; WIDE],
     /// At most the sums of kernel values in f64.
     low: [f64; WIDE],
@@ -29,11 +33,13 @@ struct Bounds {
     seen: usize,
 }
 
-/// A row's sum of kernel values with the first `seen` picks, in f64.
+/// A row's sum of kernel values with the first `seen` picks, in f64, and whether its attraction is
+/// more than a bound.
 #[derive(Debug, Clone, Copy)]
 struct Known {
     sum: f64,
     seen: usize,
+    attracted: bool,
 }
 
 /// What a search reads.
@@ -41,6 +47,8 @@ struct Shared<'a, T> {
     points: &'a Points<'a, T>,
     origin: Vec<f64>,
     gamma: f64,
+    /// Gives the attractions, if they are not known from the start.
+    target: Option<Target>,
     single: Single,
     margin: Margin,
     picked: Packed,
@@ -48,6 +56,13 @@ struct Shared<'a, T> {
     /// Sum of the squared norms of the first t picks, for t = 0, 1, ..
     picked_norms: Vec<f64>,
     picks: usize,
+}
+
+/// The target, packed as [`crate::kernel::kernel_means`] does it.
+struct Target {
+    columns: Packed,
+    origin: Vec<f64>,
+    len: usize,
 }
 
 /// Scores of all points, in f64 where it matters.
@@ -73,11 +88,15 @@ impl<'a, T: Scalar> Screened<'a, T> {
         let dim = points.dim();
         Some(Self {
             bounds: attraction.chunks(WIDE).map(bounds).collect(),
-            known: vec![Known { sum: 0.0, seen: 0 }; attraction.len().next_multiple_of(WIDE)],
+            known: vec![
+                Known { sum: 0.0, seen: 0, attracted: true };
+                attraction.len().next_multiple_of(WIDE)
+            ],
             shared: Shared {
                 points,
                 origin,
                 gamma,
+                target: None,
                 single,
                 margin: Margin::new(dim),
                 picked: Packed::empty(dim, PANEL),
@@ -91,8 +110,91 @@ impl<'a, T: Scalar> Screened<'a, T> {
     }
 }
 
+impl<'a, T: Scalar> Screened<'a, T> {
+    /// Start with nothing picked, towards a target whose attractions need not be known: they are
+    /// computed in f64 for rows near the best only. None as in [`Screened::new`].
+    pub(super) fn towards(
+        points: &'a Points<'a, T>,
+        target: &Points<T>,
+        gamma: f64,
+    ) -> Result<Option<Self>> {
+        let Some(mut made) = Self::new(points, &vec![0.0; points.len()], gamma) else {
+            return Ok(None);
+        };
+        let shared = &mut made.shared;
+        let Some(tiles) = Single::new(target, &shared.origin, gamma, PICKS) else {
+            return Ok(None);
+        };
+        // In f64 the target has an origin of its own, the mean of some of its rows. Rounding there
+        // is far below the flat margin if no row of it is very far away.
+        if shared.margin.slope * tiles.largest_norm() > 1.0 {
+            return Ok(None);
+        }
+        let own = origin(target);
+        let columns = Packed::new(target, &own, PANEL)?;
+        shared.target = Some(Target { columns, origin: own, len: target.len() });
+        let (shared, tiles, len) = (&made.shared, &tiles, target.len());
+        let panels = made.bounds.par_iter_mut().zip(made.known.par_chunks_mut(WIDE)).enumerate();
+        panels.with_min_len(TASK / 4).try_for_each(|(panel, (bounds, known))| {
+            points.check_stop()?;
+            dispatch(Attract { shared, tiles, len, bounds, panel });
+            known.iter_mut().for_each(|known| known.attracted = false);
+            Ok(())
+        })?;
+        Ok(Some(made))
+    }
+}
+
+/// Bound the attractions of a panel from above.
+struct Attract<'a, 's, T> {
+    shared: &'a Shared<'s, T>,
+    tiles: &'a Single,
+    len: usize,
+    bounds: &'a mut Bounds,
+    panel: usize,
+}
+
+impl<T: Scalar> Hot for Attract<'_, '_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self { shared, tiles, len, bounds, panel } = self;
+        let columns = shared.single.group(panel);
+        let mut values = [[0.0; WIDE]; PICKS];
+        let mut high = [0.0; WIDE];
+        let mut norms = 0.0;
+        for group in 0..len.div_ceil(PICKS) {
+            let tile = tiles.group(group);
+            single_values::<PICKS>(tile, columns, &mut values);
+            let mut sums = [0.0f32; WIDE];
+            // All but the last tile are full.
+            for values in values.iter().take(len - group * PICKS) {
+                sums.iter_mut().zip(values).for_each(|(sum, value)| *sum += value);
+            }
+            high.iter_mut().zip(sums).for_each(|(high, sum)| *high += f64::from(sum));
+            norms += tile.1.iter().map(|&norm| f64::from(norm)).sum::<f64>();
+        }
+        let flat = Margin::FLAT + shared.margin.slope * norms / len as f64;
+        for ((attraction, high), &norm) in bounds.attraction.iter_mut().zip(high).zip(columns.1) {
+            if *attraction > f64::NEG_INFINITY {
+                *attraction = high / len as f64 + flat + shared.margin.slope * f64::from(norm);
+            }
+        }
+    }
+}
+
+impl Target {
+    /// The row's attraction, with the bits that [`crate::kernel::kernel_means`] gives it.
+    fn attraction<T: Scalar>(&self, points: &Points<T>, row: usize, gamma: f64) -> Result<f64> {
+        let row = Packed::from_rows(points, row..row + 1, &self.origin, TILE)?;
+        let sums = row_sums(&row, &self.columns, 0..self.columns.count(), gamma);
+        Ok(sums[0] / self.len as f64)
+    }
+}
+
 impl<T: Scalar> Scores for Screened<'_, T> {
-    fn best(&mut self, weight: f64) -> Option<Best> {
+    fn best(&mut self, weight: f64) -> Result<Option<Best>> {
         let Self { shared, bounds, known, promising, .. } = self;
         // The best of last time's runners-up is a high score to beat.
         let mut start = Best::NONE;
@@ -102,17 +204,17 @@ impl<T: Scalar> Scores for Screened<'_, T> {
         }
         if start.row != usize::MAX {
             let (p, j) = (start.row / WIDE, start.row % WIDE);
-            start.score = shared.exact(&mut bounds[p], &mut known[start.row], p, j, weight);
+            start.score = shared.exact(&mut bounds[p], &mut known[start.row], p, j, weight)?;
         }
         let tasks = bounds.par_chunks_mut(TASK).zip(known.par_chunks_mut(TASK * WIDE)).enumerate();
         let search = |(task, (bounds, known))| {
             dispatch(Search { shared: &*shared, weight, first: task * TASK, bounds, known, start })
         };
-        let found: Vec<(Best, usize)> = tasks.map(search).collect();
+        let found: Vec<(Best, usize)> = tasks.map(search).collect::<Result<_>>()?;
         promising.clear();
         promising.extend(found.iter().map(|found| found.1).filter(|&panel| panel != usize::MAX));
         let best = found.into_iter().fold(start, |best, found| best.or(found.0));
-        (best.row != usize::MAX).then_some(best)
+        Ok((best.row != usize::MAX).then_some(best))
     }
 
     fn pick(&mut self, row: usize) {
@@ -191,7 +293,7 @@ impl<T: Scalar> Shared<'_, T> {
         panel: usize,
         j: usize,
         weight: f64,
-    ) -> f64 {
+    ) -> Result<f64> {
         let row = panel * WIDE + j;
         let packed = Packed::one(self.points, row, &self.origin);
         dispatch(Exact {
@@ -202,7 +304,11 @@ impl<T: Scalar> Shared<'_, T> {
             picks: self.picks,
         });
         bounds.low[j] = known.sum;
-        (-known.sum).mul_add(weight, bounds.attraction[j])
+        if let (Some(target), false) = (&self.target, known.attracted) {
+            bounds.attraction[j] = target.attraction(self.points, row, self.gamma)?;
+            known.attracted = true;
+        }
+        Ok((-known.sum).mul_add(weight, bounds.attraction[j]))
     }
 }
 
@@ -260,7 +366,7 @@ struct Search<'a, 's, T> {
 
 impl<T: Scalar> Hot for Search<'_, '_, T> {
     /// The best row, and the panel with the largest bound of those brought up to date.
-    type Output = (Best, usize);
+    type Output = Result<(Best, usize)>;
 
     #[inline(always)]
     fn run(self) -> Self::Output {
@@ -289,12 +395,12 @@ impl<T: Scalar> Hot for Search<'_, '_, T> {
                 let high = bounds.high(weight)[j];
                 if high >= best.score && bounds.attraction[j] > f64::NEG_INFINITY {
                     let known = &mut known[p * WIDE + j];
-                    let score = shared.exact(bounds, known, first + p, j, weight);
+                    let score = shared.exact(bounds, known, first + p, j, weight)?;
                     best = best.or(Best { score, row: (first + p) * WIDE + j });
                 }
             }
         }
         let panel = if promising.row == usize::MAX { usize::MAX } else { promising.row / WIDE };
-        (best, panel)
+        Ok((best, panel))
     }
 }

@@ -100,7 +100,7 @@ fn in_single<T: Scalar>(
 
 fn run(mut scores: Box<dyn Scores + '_>, size: usize) -> Picks {
     for t in 0..size {
-        let best = scores.best(1.0 / (t + 1) as f64).expect("enough rows");
+        let best = scores.best(1.0 / (t + 1) as f64).expect("no stop").expect("enough rows");
         scores.pick(best.row);
     }
     scores.into_picks()
@@ -121,6 +121,8 @@ fn screening_in_single_precision_changes_no_bit() -> Result<()> {
         for table in [&spread, &close, &outliers] {
             let points = Points::new("points", table, dim)?;
             let attraction = crate::kernel::kernel_means(&points, &shifted, gamma)?;
+            let found = greedy_towards(&points, &shifted, gamma, size)?;
+            assert_eq!(found, in_double(&points, &attraction, gamma, size)?);
             // Attractions that differ by less than the margin, and not at all.
             let near: Vec<f64> = attraction.iter().map(|a| 0.5 + 1e-9 * a).collect();
             for attraction in [&attraction, &near, &vec![0.25; n]] {
@@ -128,6 +130,36 @@ fn screening_in_single_precision_changes_no_bit() -> Result<()> {
                 assert_eq!(found, in_double(&points, attraction, gamma, size)?);
                 assert_eq!(found, greedy(&points, attraction, gamma, size)?);
             }
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn attractions_in_single_precision_change_no_bit() -> Result<()> {
+    for (n, m, dim, size, gamma) in [
+        (3000, 1, 4, 60, 0.1),
+        (3000, 301, 4, 60, 0.1),
+        (1000, 1000, 64, 100, 0.01),
+        (5, 7, 1, 5, 1.0),
+    ] {
+        let data = normals(n * dim, 13);
+        let points = Points::new("points", &data, dim)?;
+        let near: Vec<f64> = normals(m * dim, 14).iter().map(|x| x + 0.5).collect();
+        // Targets that attract all points nearly alike, or not at all.
+        let same: Vec<f64> = near.iter().map(|x| 1e-6 * x).collect();
+        let away: Vec<f64> = near.iter().map(|x| x + 300.0).collect();
+        let far: Vec<f64> = near.iter().map(|x| x * 1e12).collect();
+        for target in [&near, &same, &away, &far] {
+            let attraction = means(&points, target, gamma)?;
+            let target = Points::new("target", target, dim)?;
+            let slow = in_double(&points, &attraction, gamma, size)?;
+            let run = || greedy_towards(&points, &target, gamma, size);
+            assert_eq!(at_threads(1, run)?, slow);
+            assert_eq!(at_threads(3, run)?, slow);
+            let (wide, baseline) = both_ways(run);
+            assert_eq!(wide?, slow);
+            assert_eq!(baseline?, slow);
         }
     }
     Ok(())
