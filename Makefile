@@ -69,9 +69,8 @@ bench:  ## Speed beside NumPy, scikit-learn, coreax, goodpoints; writes benches/
 	.venv-bench/bin/python -m pip install --quiet . --group bench
 	.venv-bench/bin/python -m benches.speed --large --out benches/results
 
-bench-short: $(VENV)/.built  ## The same and cargo bench at tiny sizes: that they run
+bench-short: $(VENV)/.built  ## The same at tiny sizes: that they run
 	$(BIN)/python -m benches.speed --short > /dev/null
-	cargo bench --quiet --locked -p dpsumm-core -- --test > /dev/null
 
 cargo-bench:  ## Benches of the core (criterion)
 	cargo bench --locked -p dpsumm-core

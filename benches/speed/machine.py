@@ -25,7 +25,7 @@ def describe() -> dict[str, str]:
 
 
 def limits(short: bool) -> dict[str, float]:
-    """Return measured limits of one thread's and all threads' work, the best of several tries.
+    """Return measured limits of one thread, the best of several tries.
 
     ``read`` bytes/s of summing a large array, ``f32`` and ``f64`` flop/s of NumPy's matrix product.
     """

@@ -37,9 +37,9 @@ def table(run: dict[str, Any]) -> str:
         "of the runs given; ratio: CPU seconds over those of the first row of the same size.",
         "",
         "Machine: " + ", ".join(f"{key} {value}" for key, value in machine.items()) + ".",
-        f"Measured limits: reading {limits['read'] / 1e9:.1f} GB/s with one thread; NumPy's matrix "
+        f"Measured limits of one thread: reading {limits['read'] / 1e9:.1f} GB/s; NumPy's matrix "
         f"product {limits['f32'] / 1e9:.0f} (float32) and {limits['f64'] / 1e9:.0f} (float64) "
-        "Gflop/s with all threads.",
+        "Gflop/s. NumPy has one thread, the others as many as they like.",
     ]
     for subject, title in TITLES.items():
         rows = [row for row in run["rows"] if row["subject"] == subject]
