@@ -10,6 +10,7 @@ from dpsumm import Auction, Requests
 from dpsumm.errors import ProtocolError
 from dpsumm.privacy import Ledger
 from dpsumm.protocol.messages import BidRequest, Bids, SendRequest
+from dpsumm.protocol.owner import points_of
 from dpsumm.release import Exact
 
 
@@ -98,7 +99,7 @@ def test_bids_out_of_form_are_refused(rng):
         with pytest.raises(ProtocolError, match="'a'"):
             run.curator.receive("a", Bids(scores, rows))
     with pytest.raises(ProtocolError):
-        run.curator.receive("a", run.roles["a"]._points(np.array([0])))
+        run.curator.receive("a", points_of(run.roles["a"].table, np.array([0])))
     with pytest.raises(ProtocolError, match="no request"):
         run.curator.receive("b", answers["b"])
     run.curator.receive("a", good)

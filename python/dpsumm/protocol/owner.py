@@ -52,7 +52,7 @@ class Owner:
         if isinstance(request, DrawRequest):
             table = self._in_memory()
             picked = self._rng.choice(len(table), min(request.count, len(table)), replace=False)
-            return _points(table, picked.astype(np.int64))
+            return points_of(table, picked.astype(np.int64))
         if isinstance(request, BidRequest):
             return self._bid(request)
         return self._send(request)
@@ -87,7 +87,7 @@ class Owner:
             min(request.at_least, len(table)),
             min(request.at_most, len(table)),
         ).rows
-        return _points(table, picked)
+        return points_of(table, picked)
 
     def _bid(self, request: BidRequest) -> Bids:
         """Bid the best unsent points (Algorithm 3, step 6, with the gain's signs corrected)."""
@@ -111,10 +111,11 @@ class Owner:
         for row in wanted:
             self._bidder[1].remove(int(row))
         self._bids = self._bids[:0]
-        return _points(self._in_memory(), wanted)
+        return points_of(self._in_memory(), wanted)
 
 
-def _points(table: Table, picked: NDArray[np.int64]) -> Points:
+def points_of(table: Table, picked: NDArray[np.int64]) -> Points:
+    """Return rows of a table as an answer, in their order in the data."""
     picked = np.sort(picked)
     labels = table.labels
     return Points(
