@@ -4,10 +4,10 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo test rust-test python-test lint audit package-check quality bench fuzz clean
+.PHONY: help demo test rust-test python-test lint audit package-check quality bench bench-short bench-core bench-core-short fuzz clean
 
 help:  ## Show this list
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -61,8 +61,27 @@ fuzz: $(VENV)/.built  ## Fuzz messages, tables, ledgers with atheris: make fuzz 
 		$(BIN)/python tests/fuzz/run.py $$target $(SECONDS) || exit 1; \
 	done
 
-bench:  ## Benches of the core (criterion)
+# The peers (JAX under coreax, compiled goodpoints) get an environment of their own, so that they pin
+# nothing that tests or users run with. ONLY="selection mmd" measures these subjects alone.
+PEERS := .venv-bench
+$(PEERS)/.ready: pyproject.toml
+	$(PYTHON) -m venv $(PEERS)
+	$(PEERS)/bin/python -m pip install --quiet --upgrade "pip>=25.1"
+	$(PEERS)/bin/python -m pip install --quiet --group bench "numpy>=1.26" \
+		"dp-accounting>=0.6,<0.7" "narwhals>=2.0" "polars>=1.20" "matplotlib>=3.8"
+	touch $@
+
+bench: $(PEERS)/.ready $(VENV)/.built  ## Speed beside peers; writes results, docs/performance.md, plots
+	PYTHONPATH=python $(PEERS)/bin/python -m benches $(if $(ONLY),--only $(ONLY)) $(BENCH_FLAGS)
+
+bench-short: $(VENV)/.built  ## The same with tiny sizes and the peers at hand; keeps nothing
+	$(BIN)/python -m benches --short
+
+bench-core:  ## Benches of the core (criterion)
 	cargo bench --locked -p dpsumm-core
 
+bench-core-short:  ## Run every bench of the core once, to see that it works
+	cargo bench --locked --quiet -p dpsumm-core -- --test
+
 clean:  ## Remove everything built
-	rm -rf target $(VENV) dist demo-output python/dpsumm/_core*.so
+	rm -rf target $(VENV) $(PEERS) dist demo-output python/dpsumm/_core*.so
