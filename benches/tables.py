@@ -95,24 +95,26 @@ def _aims(results: dict[str, Any]) -> str:
 
 def _roofline(results: dict[str, Any]) -> str:
     """Main cases only; shares of what one thread was measured to do at its best."""
-    head = ["kernel", "sizes", "operations", "bytes", "Gop/s", "of peak", "GB/s", "of bandwidth"]
+    head = "kernel, sizes, operations, bytes, CPU-s, least f64, least f32, least reading".split(
+        ", "
+    )
     rows = []
     for name, subject in results.items():
         machine = subject["machine"]
         for row in subject["rows"]:
             if row["grows"] or "operations" not in row or "cpu" not in row:
                 continue
-            flops, read = row["operations"] / row["cpu"], row["moved"] / row["cpu"]
+            work = [(row["operations"], "flops_f64"), (row["operations"], "flops_f32")]
+            work.append((row["moved"], "read_bandwidth"))
+            least = [amount / machine[limit] for amount, limit in work]
             rows.append(
                 [
-                    name,
+                    f"{name}: {row['contender']}",
                     _sizes(row["sizes"]),
                     f"{row['operations']:.2g}",
                     f"{row['moved']:.2g}",
-                    f"{flops / 1e9:.3g}",
-                    f"{flops / machine['flops_f64']:.0%}",
-                    f"{read / 1e9:.3g}",
-                    f"{read / machine['read_bandwidth']:.0%}",
+                    _seconds(row["cpu"]),
+                    *(f"{_seconds(x)} ({x / row['cpu']:.0%})" for x in least),
                 ]
             )
     return _table(head, rows)

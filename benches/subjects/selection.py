@@ -34,9 +34,13 @@ def _case(n: int, c: int, m: int, p: int, grows: str = "", everybody: bool = Fal
         attraction = _core.kernel_means(points, target, gamma)
         return _core.greedy(points, attraction, gamma, p).rows
 
-    contenders = {OURS: ours, "NumPy": lambda: plain.greedy(points, target, gamma, p)}
+    contenders = {
+        OURS: ours,
+        "NumPy, products": lambda: plain.greedy_by_products(points, target, gamma, p),
+    }
     if everybody:
         contenders |= {
+            "NumPy, differences": lambda: plain.greedy(points, target, gamma, p),
             "coreax KernelHerding": peers.coreax_herding(points, target, gamma, p),
             "goodpoints compress_kt, g=2": peers.goodpoints_compress(points, gamma, p, 2),
             "goodpoints compress_kt, g=0": peers.goodpoints_compress(points, gamma, p, 0),
@@ -47,7 +51,7 @@ def _case(n: int, c: int, m: int, p: int, grows: str = "", everybody: bool = Fal
         for name, rows in results.items():
             value = _core.mmd2(points[np.asarray(rows)], target, gamma)
             facts[name] = {"MMD² to the target": f"{value:.3g}"}
-        same = bool(np.array_equal(results[OURS], results["NumPy"]))
+        same = bool(np.array_equal(results[OURS], results["NumPy, differences"]))
         facts[OURS]["picks equal NumPy's"] = "yes" if same else "no"
         return facts
 
