@@ -30,12 +30,8 @@ def _case(n: int, c: int, m: int, p: int, grows: str = "", everybody: bool = Fal
     gamma = data.gamma(c)
     points, target = data.normals(n, c), data.normals(m, c, shift=0.5, seed=1)
 
-    def ours() -> Any:
-        attraction = _core.kernel_means(points, target, gamma)
-        return _core.greedy(points, attraction, gamma, p).rows
-
     contenders = {
-        OURS: ours,
+        OURS: lambda: _core.greedy_towards(points, target, gamma, p).rows,
         "NumPy, products": lambda: plain.greedy_by_products(points, target, gamma, p),
     }
     if everybody:

@@ -13,6 +13,7 @@ __all__ = [
     "discrete_laplace",
     "exponential_choice",
     "greedy",
+    "greedy_towards",
     "herd",
     "kernel_means",
     "mean_kernel_self",
@@ -100,6 +101,7 @@ def kernel_means(points: _Points, others: _Points, gamma: float) -> NDArray[np.f
 def mean_kernel_self(points: _Points, gamma: float) -> float: ...
 def mmd2(a: _Points, b: _Points, gamma: float) -> float: ...
 def greedy(points: _Points, attraction: NDArray[np.float64], gamma: float, size: int) -> Picks: ...
+def greedy_towards(points: _Points, target: _Points, gamma: float, size: int) -> Picks: ...
 def herd(
     points: _Points,
     attraction: NDArray[np.float64],

@@ -18,7 +18,6 @@ from dpsumm.protocol.curator import (
     Selection,
     Setting,
     frequency_seed,
-    greedy_order,
     pool_of,
 )
 from dpsumm.protocol.messages import (
@@ -185,8 +184,7 @@ class AuctionCurator(Curator):
         pool = pool_of(self, parts)
         order = np.array([start[i] + position for i, position in self._picks], dtype=np.int64)
         if self._plan.reselect:
-            attraction = self._attraction(pool.scaled)
-            order = greedy_order(pool, attraction, self.kernel.gamma, self.setting.size)
+            order = self._order(pool)
         return self._selection(pool, order)
 
     # One round, in the order of its steps.

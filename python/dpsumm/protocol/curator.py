@@ -186,9 +186,16 @@ class Curator(ABC):
             return values
         return to_unit_box(values, self.setting.columns, self.setting.bounds)[0]
 
-    def _attraction(self, scaled: FloatArray) -> NDArray[np.float64]:
-        """Return what draws each point to the target: its mean kernel value with it."""
-        return _core.kernel_means(scaled, self.setting.target, self.kernel.gamma)
+    def _order(self, pool: Pooled) -> NDArray[np.int64]:
+        """Return the pool's rows that the exact greedy picks towards the target, in order.
+
+        Kim, Khanna & Koyejo 2016; the marginal gain of J as corrected (``docs/paper.md``). Ties go
+        to the owner that comes first, then to the lower row. A pool of at most `size` points is
+        taken whole.
+        """
+        setting = self.setting
+        size = min(setting.size, len(pool.row))
+        return _core.greedy_towards(pool.scaled, setting.target, self.kernel.gamma, size).rows
 
     def _check_points(self, name: str, points: Answer, at_least: int, at_most: int) -> Points:
         if not isinstance(points, Points):
@@ -258,18 +265,6 @@ def pool_of(curator: Curator, parts: Sequence[tuple[int, Points]]) -> Pooled:
     )
 
 
-def greedy_order(
-    pool: Pooled, attraction: NDArray[np.float64], gamma: float, size: int
-) -> NDArray[np.int64]:
-    """Return the pool's rows that the exact greedy picks, in order.
-
-    Kim, Khanna & Koyejo 2016; the marginal gain of J as corrected (``docs/paper.md``), with
-    `attraction` the mean kernel value of each point with the target. Ties go to the owner that
-    comes first, then to the lower row. A pool of at most `size` points is taken whole.
-    """
-    return _core.greedy(pool.scaled, attraction, gamma, min(size, len(pool.row))).rows
-
-
 class CollectingCurator(Curator):
     """One request to each owner, one answer of points, then the exact greedy on the pool."""
 
@@ -310,10 +305,7 @@ class CollectingCurator(Curator):
         pool = pool_of(
             self, [(i, received[name]) for i, name in enumerate(self.names) if name in received]
         )
-        order = greedy_order(
-            pool, self._attraction(pool.scaled), self.kernel.gamma, self.setting.size
-        )
-        return self._selection(pool, order)
+        return self._selection(pool, self._order(pool))
 
 
 def frequency_seed(setting: Setting) -> int:

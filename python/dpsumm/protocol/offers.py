@@ -24,13 +24,14 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsumm import _core
 from dpsumm.checks import check_even_features, check_whole
 from dpsumm.errors import InvalidParameterError
-from dpsumm.kernel import FloatArray
 from dpsumm.privacy.events import Protected
 from dpsumm.protocol.curator import (
     CollectingCurator,
     Curator,
+    Pooled,
     Setting,
     frequency_seed,
 )
@@ -152,10 +153,12 @@ class OffersCurator(CollectingCurator):
         )
         return dict.fromkeys(self.names, request)
 
-    def _attraction(self, scaled: FloatArray) -> NDArray[np.float64]:
+    def _order(self, pool: Pooled) -> NDArray[np.int64]:
         if self._protocol.exact_selection:
-            return super()._attraction(scaled)
-        return self._features.scores(scaled, self._target.mean)
+            return super()._order(pool)
+        attraction = self._features.scores(pool.scaled, self._target.mean)
+        size = min(self.setting.size, len(pool.row))
+        return _core.greedy(pool.scaled, attraction, self.kernel.gamma, size).rows
 
     def _bounds_of_answer(self, name: str) -> tuple[int, int]:
         available = self.setting.n_records[name]

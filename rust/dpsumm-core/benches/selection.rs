@@ -7,9 +7,9 @@ use std::hint::black_box;
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use dpsumm_core::kernel::kernel_means;
 use dpsumm_core::points::Points;
-use dpsumm_core::selection::{greedy, herd};
+use dpsumm_core::selection::{greedy, greedy_towards, herd};
 
-/// The three steps at one size, each in its group.
+/// The steps at one size, each in its group.
 fn steps(criterion: &mut Criterion, by: &str, size: usize, (n, dim, p): (usize, usize, usize)) {
     let gamma = 0.5 / dim as f64;
     let data = common::normals(n, dim, 0.0, 1);
@@ -25,6 +25,9 @@ fn steps(criterion: &mut Criterion, by: &str, size: usize, (n, dim, p): (usize, 
     }
     criterion.benchmark_group(format!("greedy by {by}")).bench_function(id(), |b| {
         b.iter(|| greedy(black_box(&data), &attraction, gamma, p));
+    });
+    criterion.benchmark_group(format!("greedy_towards by {by}")).bench_function(id(), |b| {
+        b.iter(|| greedy_towards(black_box(&data), &target, gamma, p));
     });
     criterion.benchmark_group(format!("herd by {by}")).bench_function(id(), |b| {
         b.iter(|| herd(black_box(&data), &attraction, gamma, 1.0 / p as f64, p, p));

@@ -6,7 +6,7 @@ mod pass;
 
 use rayon::prelude::*;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, check_room};
 use crate::points::{Points, Scalar};
 use crate::product::{Both, Lanes, TILE, pack_row};
 use crate::rng::Source;
@@ -53,7 +53,7 @@ impl RandomFeatures {
     ///
     /// # Errors
     /// [`Error::InvalidParameter`] if `gamma` is not finite and positive, `dim` or `n_features` is
-    /// 0, or `n_features` is odd for paired features.
+    /// 0, or `n_features` is odd for paired features; [`Error::NoMemory`].
     pub fn draw(
         kind: FeatureKind,
         orthogonal: bool,
@@ -75,6 +75,8 @@ impl RandomFeatures {
         }
         let mut source = Source::seeded(seed, STREAM);
         let count = if kind == FeatureKind::Paired { n_features / 2 } else { n_features };
+        // Beside the frequencies, their panels in both precisions.
+        check_room::<[f64; 3]>("n_features", count, dim)?;
         let omega = frequencies::draw(&mut source, orthogonal, gamma, dim, count);
         let phase = match kind {
             FeatureKind::Paired => Vec::new(),
@@ -168,10 +170,12 @@ impl RandomFeatures {
     /// Return `h(x)` for every row, row-major (n, d), in parallel.
     ///
     /// # Errors
-    /// [`Error::InvalidParameter`] if the dimensions differ or an angle `w x` overflows.
+    /// [`Error::InvalidParameter`] if the dimensions differ or an angle `w x` overflows;
+    /// [`Error::NoMemory`].
     pub fn transform<T: Scalar>(&self, points: &Points<T>) -> Result<Vec<T>> {
         self.check_dim(points)?;
         let d = self.n_features();
+        check_room::<T>(points.name(), points.len(), d)?;
         let mut out = vec![T::default(); points.len() * d];
         let rows = points.rows(0..points.len());
         rows.par_chunks(TASK * self.dim)

@@ -16,7 +16,7 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, check_room};
 use crate::features::{FeatureKind, RandomFeatures};
 use crate::points::{Points, Scalar};
 
@@ -178,7 +178,7 @@ pub fn sum_on_grid<T: Scalar>(
 /// A row depends on that point alone, so whoever holds the point gets the same integers. These are
 /// the data in another form: **not** private.
 ///
-/// Errors: as [`sum_on_grid`], or a grid too fine for 16 bits (see [`Grid::for_bids`]).
+/// Errors: as [`sum_on_grid`], a grid too fine for 16 bits (see [`Grid::for_bids`]), or no memory.
 pub fn features_on_grid<T: Scalar>(
     features: &RandomFeatures,
     points: &Points<T>,
@@ -190,6 +190,7 @@ pub fn features_on_grid<T: Scalar>(
         let reason = format!("{} steps per unit do not fit 16 bits with {d} features", grid.levels);
         return Err(Error::invalid("levels", reason));
     }
+    check_room::<i16>(points.name(), points.len(), d)?;
     let mut all = vec![0i16; points.len() * d];
     let blocks = all.par_chunks_mut(ROWS * d).enumerate();
     blocks.try_for_each_init(Vec::new, |block, (index, out)| {

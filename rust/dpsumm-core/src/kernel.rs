@@ -5,6 +5,7 @@
 //! fused operations, so equal rows have distance exactly 0 and kernel exactly 1.
 
 mod packed;
+mod single;
 
 use rayon::prelude::*;
 
@@ -14,6 +15,7 @@ use crate::points::{Points, Scalar};
 use crate::product::{TILE, products};
 use crate::simd::{Hot, dispatch};
 pub(crate) use packed::Packed;
+pub(crate) use single::{Margin, Single, WIDE, single_values};
 
 /// Columns of a panel, as many as f64 lanes.
 pub(crate) const PANEL: usize = 8;
@@ -41,6 +43,7 @@ pub fn kernel_means<T: Scalar>(
     let columns = Packed::new(others, &origin, PANEL)?;
     let mut means = vec![0.0; points.len()];
     means.par_chunks_mut(BLOCK).enumerate().try_for_each(|(block, out)| {
+        points.check_stop()?;
         let first = block * BLOCK;
         let rows = Packed::from_rows(points, first..first + out.len(), &origin, TILE)?;
         out.copy_from_slice(&row_sums(&rows, &columns, 0..columns.count(), gamma)[..out.len()]);

@@ -33,6 +33,7 @@ pub fn mean_kernel<T: Scalar>(a: &Points<T>, b: &Points<T>, gamma: f64) -> Resul
     let origin = origin(b);
     let columns = Packed::new(b, &origin, PANEL)?;
     let total = sum_of_blocks(a.len(), |first, last| {
+        a.check_stop()?;
         let rows = Packed::from_rows(a, first..last, &origin, TILE)?;
         let sums = row_sums(&rows, &columns, 0..columns.count(), gamma);
         Ok(sums[..last - first].iter().sum())
@@ -48,6 +49,7 @@ pub fn mean_kernel_self<T: Scalar>(a: &Points<T>, gamma: f64) -> Result<f64> {
     let origin = origin(a);
     let columns = Packed::new(a, &origin, PANEL)?;
     let total = sum_of_blocks(a.len(), |first, last| {
+        a.check_stop()?;
         let rows = Packed::from_rows(a, first..last, &origin, TILE)?;
         let sum = |panels| -> f64 {
             row_sums(&rows, &columns, panels, gamma)[..last - first].iter().sum()

@@ -119,7 +119,7 @@ impl Mwem {
             sums.iter().zip(&fit.expected).map(|(sum, w)| (sum - w).abs()).collect();
         let mut tree = ExponentialTree::new(&scores, (params.epsilon_select / steps).next_down())?;
 
-        let mut transcript = Vec::with_capacity(params.iterations);
+        let mut transcript = Vec::new();
         for _ in 0..params.iterations {
             let i = tree.select(source);
             let measured = sums[i].saturating_add(noise.sample(source));

@@ -2,6 +2,7 @@
 
 use std::fmt::Debug;
 use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::error::{Error, Result};
 use crate::product::Real;
@@ -44,6 +45,7 @@ pub struct Points<'a, T> {
     name: &'static str,
     data: &'a [T],
     dim: usize,
+    stop: Option<&'a AtomicBool>,
 }
 
 impl<'a, T: Scalar> Points<'a, T> {
@@ -65,7 +67,21 @@ impl<'a, T: Scalar> Points<'a, T> {
         if !data.chunks(4096).all(finite) {
             return Err(Error::NonFinite { name });
         }
-        Ok(Self { name, data, dim })
+        Ok(Self { name, data, dim, stop: None })
+    }
+
+    /// The same points; kernels that may run for long return [`Error::Stopped`] soon after `stop` is
+    /// set.
+    pub fn until(self, stop: &'a AtomicBool) -> Self {
+        Self { stop: Some(stop), ..self }
+    }
+
+    /// Asked between blocks of work.
+    pub(crate) fn check_stop(&self) -> Result<()> {
+        match self.stop {
+            Some(stop) if stop.load(Ordering::Relaxed) => Err(Error::Stopped),
+            _ => Ok(()),
+        }
     }
 
     /// Name of the table in errors.

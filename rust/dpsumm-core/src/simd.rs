@@ -43,9 +43,9 @@ fn wide() -> bool {
 
 /// Ask for data that will be read soon.
 #[inline(always)]
-pub(crate) fn prefetch(data: &[f64]) {
+pub(crate) fn prefetch<R>(data: &[R]) {
     #[cfg(target_arch = "x86_64")]
-    for line in data.chunks(8) {
+    for line in data.chunks(64 / size_of::<R>()) {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
         // SAFETY: a hint, allowed for any address; this one is inside a slice.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(line.as_ptr().cast()) }

@@ -46,12 +46,12 @@ impl PyBidder {
 
     fn set_target(&self, py: Python<'_>, direction: PyReadonlyArray1<'_, i64>) -> PyResult<()> {
         let direction = vector(&direction);
-        detached(py, || Ok(locked(&self.0).set_target(&direction)?))
+        detached(py, |_| Ok(locked(&self.0).set_target(&direction)?))
     }
 
     fn set_summary(&self, py: Python<'_>, direction: PyReadonlyArray1<'_, i64>) -> PyResult<()> {
         let direction = vector(&direction);
-        detached(py, || Ok(locked(&self.0).set_summary(&direction)?))
+        detached(py, |_| Ok(locked(&self.0).set_summary(&direction)?))
     }
 
     fn remove(&self, row: usize) -> PyResult<()> {
@@ -66,7 +66,7 @@ impl PyBidder {
         count: usize,
     ) -> PyResult<(Vec<usize>, Vec<i128>)> {
         let bids =
-            detached(py, || Ok(locked(&self.0).best(target_factor, summary_factor, count)?))?;
+            detached(py, |_| Ok(locked(&self.0).best(target_factor, summary_factor, count)?))?;
         Ok(bids.into_iter().map(|bid| (bid.row, bid.score)).unzip())
     }
 }
@@ -100,7 +100,7 @@ impl PyMwem {
         seed: Option<u64>,
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
         let sums = vector(&sums);
-        let release = detached(py, || {
+        let release = detached(py, |_| {
             let params = MwemParams { iterations, epsilon_select, epsilon_measure };
             let mut source = Source::from_option(seed, MWEM)?;
             Ok(locked(&self.0).run(&sums, count, &params, &mut source)?)

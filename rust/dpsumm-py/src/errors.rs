@@ -2,7 +2,7 @@
 
 use dpsumm_core::Error;
 use pyo3::PyErr;
-use pyo3::exceptions::PyOSError;
+use pyo3::exceptions::{PyKeyboardInterrupt, PyMemoryError, PyOSError};
 
 pyo3::import_exception!(dpsumm.errors, InvalidDataError);
 pyo3::import_exception!(dpsumm.errors, InvalidParameterError);
@@ -22,6 +22,8 @@ impl From<CoreError> for PyErr {
         match error {
             Error::InvalidParameter { .. } => InvalidParameterError::new_err(message),
             Error::NonFinite { .. } => InvalidDataError::new_err(message),
+            Error::NoMemory { .. } => PyMemoryError::new_err(message),
+            Error::Stopped => PyKeyboardInterrupt::new_err(message),
             Error::NoEntropy => PyOSError::new_err(message),
         }
     }

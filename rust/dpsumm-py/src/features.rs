@@ -39,7 +39,7 @@ impl PyRandomFeatures {
         seed: u64,
     ) -> PyResult<Self> {
         let kind = kind_of(kind)?;
-        detached(py, || {
+        detached(py, |_| {
             Ok(RandomFeatures::draw(kind, orthogonal, gamma, n_columns, n_features, seed)?)
         })
         .map(Self)
@@ -94,7 +94,7 @@ impl PyRandomFeatures {
     ) -> PyResult<Bound<'py, PyAny>> {
         let width = self.0.n_features();
         with_points!(points, "points", |points| {
-            let out = detached(py, || Ok(self.0.transform(&points)?))?;
+            let out = detached(py, |_| Ok(self.0.transform(&points)?))?;
             let rows = points.len();
             Ok(PyArray1::from_vec(py, out).reshape([rows, width])?.into_any())
         })
@@ -108,7 +108,7 @@ impl PyRandomFeatures {
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
         let direction = vector(&direction);
         with_points!(points, "points", |points| {
-            let out = detached(py, || Ok(self.0.scores(&points, &direction)?))?;
+            let out = detached(py, |_| Ok(self.0.scores(&points, &direction)?))?;
             Ok(out.to_pyarray(py))
         })
     }
@@ -121,7 +121,7 @@ impl PyRandomFeatures {
     ) -> PyResult<Bound<'py, PyArray1<i64>>> {
         let grid = Grid::for_features(self.0.kind(), levels).map_err(CoreError)?;
         with_points!(points, "points", |points| {
-            let out = detached(py, || Ok(sum_on_grid(&self.0, &points, &grid)?))?;
+            let out = detached(py, |_| Ok(sum_on_grid(&self.0, &points, &grid)?))?;
             Ok(out.to_pyarray(py))
         })
     }
@@ -137,7 +137,7 @@ impl PyRandomFeatures {
     ) -> PyResult<Bound<'py, PyArray1<i64>>> {
         let quantizer = Quantizer::new(steps).map_err(CoreError)?;
         with_points!(points, "points", |points| {
-            let out = detached(py, || {
+            let out = detached(py, |_| {
                 let mut source = Source::from_option(seed, QUANTIZE)?;
                 Ok(quantizer.sum_features(&self.0, &points, &mut source)?)
             })?;
@@ -153,7 +153,7 @@ impl PyRandomFeatures {
         let width = self.0.n_features();
         let grid = Grid::for_bids(self.0.kind(), width).map_err(CoreError)?;
         with_points!(points, "points", |points| {
-            let out = detached(py, || Ok(features_on_grid(&self.0, &points, &grid)?))?;
+            let out = detached(py, |_| Ok(features_on_grid(&self.0, &points, &grid)?))?;
             PyArray1::from_vec(py, out).reshape([points.len(), width])
         })
     }
@@ -167,19 +167,25 @@ pub fn kernel_means<'py>(
     gamma: f64,
 ) -> PyResult<Bound<'py, PyArray1<f64>>> {
     with_two!(points, "points", others, "others", |points, others| {
-        let out = detached(py, || Ok(kernel::kernel_means(&points, &others, gamma)?))?;
+        let out =
+            detached(py, |stop| Ok(kernel::kernel_means(&points.until(stop), &others, gamma)?))?;
         Ok(out.to_pyarray(py))
     })
 }
 
 #[pyfunction]
 pub fn mmd2(py: Python<'_>, a: AnyPoints<'_>, b: AnyPoints<'_>, gamma: f64) -> PyResult<f64> {
-    with_two!(a, "a", b, "b", |a, b| detached(py, || Ok(mmd::mmd2(&a, &b, gamma)?)))
+    with_two!(a, "a", b, "b", |a, b| detached(py, |stop| Ok(mmd::mmd2(
+        &a.until(stop),
+        &b.until(stop),
+        gamma
+    )?)))
 }
 
 #[pyfunction]
 pub fn mean_kernel_self(py: Python<'_>, points: AnyPoints<'_>, gamma: f64) -> PyResult<f64> {
-    with_points!(points, "points", |points| detached(py, || Ok(mmd::mean_kernel_self(
-        &points, gamma
+    with_points!(points, "points", |points| detached(py, |stop| Ok(mmd::mean_kernel_self(
+        &points.until(stop),
+        gamma
     )?)))
 }

@@ -1,5 +1,6 @@
 //! Exact samplers as NumPy vectors. Each call has a generator of its own.
 
+use dpsumm_core::error::check_room;
 use dpsumm_core::noise::{DiscreteLaplace, ExponentialTree, RoundedNormal};
 use dpsumm_core::rng::Source;
 use numpy::{PyArray1, PyReadonlyArray1, ToPyArray};
@@ -24,8 +25,9 @@ pub fn rounded_normal(
     size: usize,
     seed: Option<u64>,
 ) -> PyResult<Bound<'_, PyArray1<i64>>> {
-    let draws = detached(py, || {
+    let draws = detached(py, |_| {
         let law = RoundedNormal::new(noise_std)?;
+        check_room::<i64>("size", size, 1)?;
         let mut source = Source::from_option(seed, NORMAL)?;
         Ok((0..size).map(|_| law.sample(&mut source)).collect::<Vec<_>>())
     })?;
@@ -40,8 +42,9 @@ pub fn discrete_laplace(
     size: usize,
     seed: Option<u64>,
 ) -> PyResult<Bound<'_, PyArray1<i64>>> {
-    let draws = detached(py, || {
+    let draws = detached(py, |_| {
         let law = DiscreteLaplace::new(scale)?;
+        check_room::<i64>("size", size, 1)?;
         let mut source = Source::from_option(seed, LAPLACE)?;
         Ok((0..size).map(|_| law.sample(&mut source)).collect::<Vec<_>>())
     })?;

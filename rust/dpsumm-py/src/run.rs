@@ -1,7 +1,11 @@
 //! One way into the core: detach from the interpreter, run in the package's own threads.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
+use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
@@ -60,11 +64,42 @@ fn pool() -> PyResult<Arc<ThreadPool>> {
     Ok(made)
 }
 
-/// Run `work` detached from the interpreter, in the package's threads.
+/// How often a running kernel lets Python look for signals.
+const POLL: Duration = Duration::from_millis(50);
+
+/// Run `work` in the package's threads, detached from the interpreter.
+///
+/// `work` gets a flag to hand to [`dpsumm_core::points::Points::until`]. It is set when a Python
+/// signal handler raises, as at Ctrl-C; the handler's exception is returned once `work` has ended.
 pub fn detached<R: Send>(
     py: Python<'_>,
-    work: impl FnOnce() -> Result<R, CoreError> + Send,
+    work: impl FnOnce(&AtomicBool) -> Result<R, CoreError> + Send,
 ) -> PyResult<R> {
     let pool = pool()?;
-    Ok(py.detach(|| pool.install(work))?)
+    let stop = AtomicBool::new(false);
+    let (sender, mut receiver) = mpsc::sync_channel(1);
+    let mut raised = Ok(());
+    let result = pool.in_place_scope(|scope| {
+        let stop = &stop;
+        // A panic drops the sender, and the scope hands the panic on.
+        scope.spawn(move |_| drop(sender.send(work(stop))));
+        loop {
+            // Moved in, as a receiver may not be shared between threads.
+            let receiver = &mut receiver;
+            match py.detach(move || receiver.recv_timeout(POLL)) {
+                Err(RecvTimeoutError::Timeout) if raised.is_ok() => {
+                    raised = py.check_signals();
+                    stop.store(raised.is_err(), Ordering::Relaxed);
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Ok(result) => return Some(result),
+                Err(RecvTimeoutError::Disconnected) => return None,
+            }
+        }
+    });
+    raised?;
+    match result {
+        Some(result) => Ok(result?),
+        None => Err(PyRuntimeError::new_err("a kernel ended without a result")),
+    }
 }

@@ -4,7 +4,7 @@ use dpsumm_core::selection::{self, Picks};
 use numpy::{PyArray1, PyReadonlyArray1, ToPyArray};
 use pyo3::prelude::*;
 
-use crate::arrays::{AnyPoints, vector, with_points};
+use crate::arrays::{AnyPoints, vector, with_points, with_two};
 use crate::run::detached;
 
 #[pyclass(frozen, name = "Picks", module = "dpsumm._core")]
@@ -34,7 +34,24 @@ pub fn greedy<'py>(
 ) -> PyResult<PyPicks> {
     let attraction = vector(&attraction);
     with_points!(points, "points", |points| {
-        detached(py, || Ok(selection::greedy(&points, &attraction, gamma, size)?)).map(PyPicks)
+        detached(py, |stop| Ok(selection::greedy(&points.until(stop), &attraction, gamma, size)?))
+            .map(PyPicks)
+    })
+}
+
+#[pyfunction]
+pub fn greedy_towards<'py>(
+    py: Python<'py>,
+    points: AnyPoints<'py>,
+    target: AnyPoints<'py>,
+    gamma: f64,
+    size: usize,
+) -> PyResult<PyPicks> {
+    with_two!(points, "points", target, "target", |points, target| {
+        detached(py, |stop| {
+            Ok(selection::greedy_towards(&points.until(stop), &target, gamma, size)?)
+        })
+        .map(PyPicks)
     })
 }
 
@@ -50,8 +67,10 @@ pub fn herd<'py>(
 ) -> PyResult<PyPicks> {
     let attraction = vector(&attraction);
     with_points!(points, "points", |points| {
-        detached(py, || Ok(selection::herd(&points, &attraction, gamma, mass, at_least, at_most)?))
-            .map(PyPicks)
+        detached(py, |stop| {
+            Ok(selection::herd(&points.until(stop), &attraction, gamma, mass, at_least, at_most)?)
+        })
+        .map(PyPicks)
     })
 }
 
@@ -64,7 +83,9 @@ pub fn objective<'py>(
 ) -> PyResult<Bound<'py, PyArray1<f64>>> {
     let attraction = vector(&attraction);
     with_points!(points, "points", |points| {
-        let out = detached(py, || Ok(selection::objective(&points, &attraction, gamma)?))?;
+        let out = detached(py, |stop| {
+            Ok(selection::objective(&points.until(stop), &attraction, gamma)?)
+        })?;
         Ok(out.to_pyarray(py))
     })
 }

@@ -53,6 +53,14 @@ impl Packed {
         Ok(packed)
     }
 
+    /// Pack one row of points that were packed before, so that nothing can overflow: a group of its
+    /// own.
+    pub(crate) fn one<T: Scalar>(points: &Points<T>, row: usize, origin: &[f64]) -> Self {
+        let (mut values, mut norms) = (vec![0.0; points.dim()], vec![0.0]);
+        fill(&mut values, &mut norms, points.row(row), origin);
+        Self { width: 1, dim: points.dim(), values, norms }
+    }
+
     /// Number of groups.
     pub(crate) fn count(&self) -> usize {
         self.norms.len() / self.width

@@ -1,7 +1,6 @@
 //! Mass-limited herding: as many offers as the target has room for.
 
-use super::lazy::Scores;
-use super::{Picks, check};
+use super::{Picks, check, scores};
 use crate::error::{Error, Result};
 use crate::points::{Points, Scalar};
 
@@ -32,9 +31,10 @@ pub fn herd<T: Scalar>(
         let reason = format!("{at_most} must be at least 1 and at_least ({at_least})");
         return Err(Error::invalid("at_most", reason));
     }
-    let mut scores = Scores::new(points, attraction, gamma)?;
+    let mut scores = scores(points, attraction, gamma)?;
     for t in 0..at_most {
-        match scores.best(mass) {
+        points.check_stop()?;
+        match scores.best(mass)? {
             Some(best) if t < at_least || best.score > mass / 2.0 => scores.pick(best.row),
             _ => break,
         }

@@ -8,7 +8,7 @@
 
 use rayon::prelude::*;
 
-use super::Picks;
+use super::{Picks, Scores, Tally};
 use crate::error::Result;
 use crate::kernel::{PANEL, Packed, kernel_values, origin};
 use crate::points::{Points, Scalar};
@@ -28,11 +28,11 @@ pub(super) struct Best {
 }
 
 impl Best {
-    const NONE: Self = Self { score: f64::NEG_INFINITY, row: usize::MAX };
+    pub(super) const NONE: Self = Self { score: f64::NEG_INFINITY, row: usize::MAX };
 
     /// The better of two; of equals, the first row.
     #[inline(always)]
-    fn or(self, other: Self) -> Self {
+    pub(super) fn or(self, other: Self) -> Self {
         if other.score > self.score || (other.score == self.score && other.row < self.row) {
             other
         } else {
@@ -50,20 +50,17 @@ struct Panel {
 }
 
 /// Scores of all points, brought up to date where needed.
-pub(super) struct Scores {
+pub(super) struct Double {
     gamma: f64,
     points: Packed,
     panels: Vec<Panel>,
     picked: Packed,
-    picks: Picks,
-    /// Sums over the picks of their attractions, and over their pairs of the kernel.
-    total_attraction: f64,
-    total_kernel: f64,
+    tally: Tally,
     /// Panels that held the best rows of the last search, one of each task.
     promising: Vec<usize>,
 }
 
-impl Scores {
+impl Double {
     /// Start with nothing picked.
     pub(super) fn new<T: Scalar>(
         points: &Points<T>,
@@ -81,18 +78,26 @@ impl Scores {
             points: packed,
             panels: attraction.chunks(PANEL).map(panel).collect(),
             picked: Packed::empty(points.dim(), PICKS),
-            picks: Picks { rows: Vec::new(), objective: Vec::new() },
-            total_attraction: 0.0,
-            total_kernel: 0.0,
+            tally: Tally::default(),
             promising: Vec::new(),
         })
     }
 
-    /// Return the row that may still be picked with the largest `a_y - weight c_y`, if any.
-    pub(super) fn best(&mut self, weight: f64) -> Option<Best> {
+    /// Bring one row up to date, so that it may be picked whatever its score.
+    pub(super) fn refresh(&mut self, row: usize) {
+        let (p, picks) = (row / PANEL, self.tally.picks.rows.len());
+        let (points, picked, gamma) = (&self.points, &self.picked, self.gamma);
+        let (panels, known) = (&mut self.panels[p..=p], Best::NONE);
+        let whole = Search { points, picked, picks, gamma, weight: 0.0, first: p, panels, known };
+        dispatch(whole);
+    }
+}
+
+impl Scores for Double {
+    fn best(&mut self, weight: f64) -> Result<Option<Best>> {
         let (points, picked) = (&self.points, &self.picked);
         let search = |first, panels: &mut [Panel], known| {
-            let (gamma, picks) = (self.gamma, self.picks.rows.len());
+            let (gamma, picks) = (self.gamma, self.tally.picks.rows.len());
             dispatch(Search { points, picked, picks, gamma, weight, first, panels, known })
         };
         // Last time's runners-up give a high score to beat, before the many are looked at.
@@ -107,34 +112,19 @@ impl Scores {
         let rows = found.iter().filter(|best| best.row != usize::MAX);
         self.promising = rows.map(|best| best.row / PANEL).collect();
         let best = found.into_iter().fold(known, Best::or);
-        (best.row != usize::MAX).then_some(best)
+        Ok((best.row != usize::MAX).then_some(best))
     }
 
-    /// Bring one row up to date, so that it may be picked whatever its score.
-    pub(super) fn refresh(&mut self, row: usize) {
-        let (p, picks) = (row / PANEL, self.picks.rows.len());
-        let (points, picked, gamma) = (&self.points, &self.picked, self.gamma);
-        let (panels, known) = (&mut self.panels[p..=p], Best::NONE);
-        let whole = Search { points, picked, picks, gamma, weight: 0.0, first: p, panels, known };
-        dispatch(whole);
-    }
-
-    /// Pick a row that [`Scores::best`] has just returned or [`Scores::refresh`] brought up to date.
-    pub(super) fn pick(&mut self, row: usize) {
+    fn pick(&mut self, row: usize) {
         let panel = &mut self.panels[row / PANEL];
-        self.total_attraction += panel.attraction[row % PANEL];
-        self.total_kernel += 2.0 * panel.sums[row % PANEL] + 1.0;
-        panel.attraction[row % PANEL] = f64::NEG_INFINITY;
-        self.picked.push(self.picks.rows.len(), &self.points, row);
-        self.picks.rows.push(row);
-        let t = self.picks.rows.len() as f64;
-        let objective = 2.0 * self.total_attraction / t - self.total_kernel / (t * t);
-        self.picks.objective.push(objective);
+        let attraction = &mut panel.attraction[row % PANEL];
+        self.picked.push(self.tally.picks.rows.len(), &self.points, row);
+        self.tally.add(row, *attraction, panel.sums[row % PANEL]);
+        *attraction = f64::NEG_INFINITY;
     }
 
-    /// The picks made.
-    pub(super) fn into_picks(self) -> Picks {
-        self.picks
+    fn into_picks(self: Box<Self>) -> Picks {
+        self.tally.picks
     }
 }
 

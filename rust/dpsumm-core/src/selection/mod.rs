@@ -6,20 +6,22 @@
 mod greedy;
 mod herding;
 mod lazy;
+mod screen;
 
-pub use greedy::greedy;
+pub use greedy::{greedy, greedy_towards};
 pub use herding::herd;
 
-use lazy::Scores;
+use lazy::{Best, Double};
+use screen::Screened;
 
 use crate::error::{Error, Result};
-use crate::kernel::{check_gamma, check_some};
+use crate::kernel::{check_gamma, check_pair, check_some, kernel_means};
 use crate::points::{Points, Scalar};
 
 /// The rows picked, in order.
 ///
 /// Picks depend on the points without any stability: not private.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Picks {
     /// Row numbers, all different.
     pub rows: Vec<usize>,
@@ -41,12 +43,57 @@ pub fn objective<T: Scalar>(
     gamma: f64,
 ) -> Result<Vec<f64>> {
     check(points, attraction, gamma)?;
-    let mut scores = Scores::new(points, attraction, gamma)?;
+    let mut scores = Double::new(points, attraction, gamma)?;
     for row in 0..points.len() {
+        points.check_stop()?;
         scores.refresh(row);
         scores.pick(row);
     }
-    Ok(scores.into_picks().objective)
+    Ok(Box::new(scores).into_picks().objective)
+}
+
+/// Scores of all points, brought up to date where needed.
+trait Scores {
+    /// Return the row that may still be picked with the largest `a_y - weight c_y`, if any.
+    fn best(&mut self, weight: f64) -> Result<Option<Best>>;
+
+    /// Pick a row that [`Scores::best`] has just returned (or whose score is up to date).
+    fn pick(&mut self, row: usize);
+
+    /// The picks made.
+    fn into_picks(self: Box<Self>) -> Picks;
+}
+
+/// Scores with nothing picked yet: in f32 first, unless the points are too far apart for that.
+fn scores<'a, T: Scalar>(
+    points: &'a Points<'a, T>,
+    attraction: &[f64],
+    gamma: f64,
+) -> Result<Box<dyn Scores + 'a>> {
+    if let Some(scores) = Screened::new(points, attraction, gamma) {
+        return Ok(Box::new(scores));
+    }
+    Ok(Box::new(Double::new(points, attraction, gamma)?))
+}
+
+/// Picks, and what their objective needs.
+#[derive(Default)]
+struct Tally {
+    picks: Picks,
+    /// Sums over the picks of their attractions, and over their pairs of the kernel.
+    attraction: f64,
+    kernel: f64,
+}
+
+impl Tally {
+    /// Add a row with its attraction and its sum of kernel values with the picks before.
+    fn add(&mut self, row: usize, attraction: f64, sum: f64) {
+        self.attraction += attraction;
+        self.kernel += 2.0 * sum + 1.0;
+        self.picks.rows.push(row);
+        let t = self.picks.rows.len() as f64;
+        self.picks.objective.push(2.0 * self.attraction / t - self.kernel / (t * t));
+    }
 }
 
 fn check<T: Scalar>(points: &Points<T>, attraction: &[f64], gamma: f64) -> Result<()> {

@@ -83,6 +83,105 @@ fn exhaustive(points: &Points<f64>, attraction: &[f64], gamma: f64, weights: &[f
     rows
 }
 
+/// The greedy without f32: its slow twin.
+fn in_double(points: &Points<f64>, attraction: &[f64], gamma: f64, size: usize) -> Result<Picks> {
+    Ok(run(Box::new(Double::new(points, attraction, gamma)?), size))
+}
+
+fn in_single<T: Scalar>(
+    points: &Points<T>,
+    attraction: &[f64],
+    gamma: f64,
+    size: usize,
+) -> Result<Picks> {
+    let scores = Screened::new(points, attraction, gamma).expect("points near each other");
+    Ok(run(Box::new(scores), size))
+}
+
+fn run(mut scores: Box<dyn Scores + '_>, size: usize) -> Picks {
+    for t in 0..size {
+        let best = scores.best(1.0 / (t + 1) as f64).expect("no stop").expect("enough rows");
+        scores.pick(best.row);
+    }
+    scores.into_picks()
+}
+
+#[test]
+fn screening_in_single_precision_changes_no_bit() -> Result<()> {
+    for (n, dim, size, gamma) in
+        [(1, 1, 1, 1.0), (17, 1, 17, 0.5), (5001, 5, 200, 0.1), (2500, 64, 150, 0.01)]
+    {
+        let spread = normals(n * dim, 1);
+        let shifted = Points::new("target", &spread[..dim], dim)?;
+        // All rows within a few roundings of f32 of a few; and a row far away now and then.
+        let close: Vec<f64> =
+            lattice(n, dim, 2).iter().zip(&spread).map(|(x, e)| x + 1e-8 * e).collect();
+        let far = |(i, x): (usize, &f64)| if i % (997 * dim) == 500 * dim { 1e4 * x } else { *x };
+        let outliers: Vec<f64> = spread.iter().enumerate().map(far).collect();
+        for table in [&spread, &close, &outliers] {
+            let points = Points::new("points", table, dim)?;
+            let attraction = crate::kernel::kernel_means(&points, &shifted, gamma)?;
+            let found = greedy_towards(&points, &shifted, gamma, size)?;
+            assert_eq!(found, in_double(&points, &attraction, gamma, size)?);
+            // Attractions that differ by less than the margin, and not at all.
+            let near: Vec<f64> = attraction.iter().map(|a| 0.5 + 1e-9 * a).collect();
+            for attraction in [&attraction, &near, &vec![0.25; n]] {
+                let found = in_single(&points, attraction, gamma, size)?;
+                assert_eq!(found, in_double(&points, attraction, gamma, size)?);
+                assert_eq!(found, greedy(&points, attraction, gamma, size)?);
+            }
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn attractions_in_single_precision_change_no_bit() -> Result<()> {
+    for (n, m, dim, size, gamma) in [
+        (3000, 1, 4, 60, 0.1),
+        (3000, 301, 4, 60, 0.1),
+        (1000, 1000, 64, 100, 0.01),
+        (5, 7, 1, 5, 1.0),
+    ] {
+        let data = normals(n * dim, 13);
+        let points = Points::new("points", &data, dim)?;
+        let near: Vec<f64> = normals(m * dim, 14).iter().map(|x| x + 0.5).collect();
+        // Targets that attract all points nearly alike, or not at all.
+        let same: Vec<f64> = near.iter().map(|x| 1e-6 * x).collect();
+        let away: Vec<f64> = near.iter().map(|x| x + 300.0).collect();
+        let far: Vec<f64> = near.iter().map(|x| x * 1e12).collect();
+        for target in [&near, &same, &away, &far] {
+            let attraction = means(&points, target, gamma)?;
+            let target = Points::new("target", target, dim)?;
+            let slow = in_double(&points, &attraction, gamma, size)?;
+            let run = || greedy_towards(&points, &target, gamma, size);
+            assert_eq!(at_threads(1, run)?, slow);
+            assert_eq!(at_threads(3, run)?, slow);
+            let (wide, baseline) = both_ways(run);
+            assert_eq!(wide?, slow);
+            assert_eq!(baseline?, slow);
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn points_too_far_apart_for_single_precision_are_not_screened() -> Result<()> {
+    let data: Vec<f64> = normals(600 * 3, 11).iter().map(|x| x * 1e3).collect();
+    let points = Points::new("points", &data, 3)?;
+    assert!(Screened::new(&points, &[0.0; 600], 0.1).is_none());
+    let attraction = means(&points, &data[..30], 0.1)?;
+    let found = greedy(&points, &attraction, 0.1, 50)?;
+    assert_eq!(found, in_double(&points, &attraction, 0.1, 50)?);
+    let huge = [1e200, -1e200];
+    let points = Points::new("points", &huge, 1)?;
+    assert!(greedy(&points, &[0.0; 2], 1.0, 1).is_err());
+    // Far from the origin but near each other is no harm.
+    let data: Vec<f64> = normals(600 * 3, 12).iter().map(|x| x + 1e9).collect();
+    assert!(Screened::new(&Points::new("points", &data, 3)?, &[0.0; 600], 0.1).is_some());
+    Ok(())
+}
+
 #[test]
 fn herding_stops_when_the_mass_does_not_fit() -> Result<()> {
     let data = normals(900 * 3, 5);
@@ -127,10 +226,14 @@ fn same_bits_for_any_number_of_threads_and_on_both_paths() -> Result<()> {
     let data = normals(5000 * 3, 9);
     let points = Points::new("points", &data, 3)?;
     let attraction = means(&points, &normals(20 * 3, 10), 0.3)?;
-    let run = || greedy(&points, &attraction, 0.3, 40);
-    assert_eq!(at_threads(1, run)?, at_threads(3, run)?);
-    let (wide, baseline) = both_ways(run);
-    assert_eq!(wide?, baseline?);
+    let single = || in_single(&points, &attraction, 0.3, 40);
+    let double = || in_double(&points, &attraction, 0.3, 40);
+    assert_eq!(at_threads(1, single)?, at_threads(3, double)?);
+    assert_eq!(at_threads(3, single)?, at_threads(1, double)?);
+    for run in [&single as &dyn Fn() -> Result<Picks>, &double] {
+        let (wide, baseline) = both_ways(run);
+        assert_eq!(wide?, baseline?);
+    }
     Ok(())
 }
 
