@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import statistics
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -12,7 +10,7 @@ from typing import Any
 
 from threadpoolctl import threadpool_limits
 
-from benches.child import in_child
+from benches.watch import in_child, watched
 from dpsumm import _core
 
 OURS = "dpsumm"
@@ -74,6 +72,7 @@ class Case:
 @dataclass
 class _Times:
     cpu: list[float] = field(default_factory=list)
+    system: list[float] = field(default_factory=list)
     wall: list[float] = field(default_factory=list)
     memory: list[float] = field(default_factory=list)
 
@@ -110,23 +109,15 @@ def measure(case: Case, repeat: int, patience: float) -> list[dict[str, Any]]:
 
 
 def _once(contender: Callable[[], Any] | Isolated, times: _Times, threads: int) -> Any:
-    spent = None
     if isinstance(contender, Isolated):
         spent = in_child(contender.call, contender.arguments, contender.before, threads)
         times.memory.append(spent.memory)
-        result = spent.result
     else:
-        cpu, wall = _cpu_seconds(), time.perf_counter()
-        result = contender()
-    times.cpu.append(spent.cpu if spent else _cpu_seconds() - cpu)
-    times.wall.append(spent.wall if spent else time.perf_counter() - wall)
-    return result
-
-
-def _cpu_seconds() -> float:
-    """Of all threads, and of child processes that have ended."""
-    spent = os.times()
-    return time.process_time() + spent.children_user + spent.children_system
+        spent = watched(contender)
+    times.cpu.append(spent.user + spent.system)
+    times.system.append(spent.system)
+    times.wall.append(spent.wall)
+    return spent.result
 
 
 def _row(case: Case, name: str, times: _Times, facts: dict[str, Any]) -> dict[str, Any]:
@@ -139,6 +130,7 @@ def _row(case: Case, name: str, times: _Times, facts: dict[str, Any]) -> dict[st
     row |= {
         "runs": len(times.cpu),
         "cpu": statistics.median(times.cpu),
+        "system": statistics.median(times.system),
         "cpu_range": [min(times.cpu), max(times.cpu)],
         "wall": statistics.median(times.wall),
         "facts": facts,

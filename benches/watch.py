@@ -1,13 +1,14 @@
-"""One call in a process of its own: its CPU-seconds, wall seconds and memory."""
+"""What one call uses; in a process of its own, with its memory."""
 
 from __future__ import annotations
 
 import multiprocessing
+import resource
 import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +17,25 @@ STATUS = Path("/proc/self/status")
 
 @dataclass(frozen=True)
 class Spent:
-    """What a call used; memory in bytes, above what was there before, or NaN if it is not known."""
+    """What a call used: CPU-seconds of all threads in the program and in the system, wall seconds.
 
-    cpu: float
+    Memory in bytes above what was there before, NaN if it is not known.
+    """
+
+    user: float
+    system: float
     wall: float
-    memory: float
     result: Any
+    memory: float = float("nan")
+
+
+def watched(call: Callable[[], Any]) -> Spent:
+    """Run a call here."""
+    before, wall = resource.getrusage(resource.RUSAGE_SELF), time.perf_counter()
+    result = call()
+    after, wall = resource.getrusage(resource.RUSAGE_SELF), time.perf_counter() - wall
+    user, system = after.ru_utime - before.ru_utime, after.ru_stime - before.ru_stime
+    return Spent(user, system, wall, result)
 
 
 def in_child(
@@ -33,10 +47,10 @@ def in_child(
     """Run `before()` and then, measured, `call(*arguments)` in a fresh process."""
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(1, mp_context=context) as pool:
-        return pool.submit(_watched, call, arguments, before, threads).result()
+        return pool.submit(_with_memory, call, arguments, before, threads).result()
 
 
-def _watched(
+def _with_memory(
     call: Callable[..., Any],
     arguments: tuple[Any, ...],
     before: Callable[[], None],
@@ -48,19 +62,17 @@ def _watched(
     at_first, most = _private_memory(), [0.0]
     done = threading.Event()
 
-    def watch() -> None:
+    def look() -> None:
         while not done.wait(0.01):
             most[0] = max(most[0], _private_memory())
 
-    watcher = threading.Thread(target=watch)
+    watcher = threading.Thread(target=look)
     with thread_count(threads):
         watcher.start()
-        cpu, wall = time.process_time(), time.perf_counter()
-        result = call(*arguments)
-        cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
+        spent = watched(lambda: call(*arguments))
         done.set()
         watcher.join()
-    return Spent(cpu, wall, max(most[0], _private_memory()) - at_first, result)
+    return replace(spent, memory=max(most[0], _private_memory()) - at_first)
 
 
 def _private_memory() -> float:
