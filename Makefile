@@ -81,7 +81,7 @@ bench-core:  ## Benches of the core (criterion)
 	cargo bench --locked -p dpsumm-core
 
 bench-core-short:  ## Run every bench of the core once, to see that it works
-	cargo bench --locked --quiet -p dpsumm-core -- --test
+	cargo test --locked --quiet -p dpsumm-core --benches
 
 clean:  ## Remove everything built
 	rm -rf target $(VENV) $(PEERS) dist demo-output python/dpsumm/_core*.so

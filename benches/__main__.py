@@ -14,6 +14,7 @@ import argparse
 import json
 import tempfile
 from pathlib import Path
+from typing import Any
 
 from benches import machine, plots, tables
 from benches.subjects import Scale, subjects
@@ -21,6 +22,7 @@ from benches.timing import measure
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = Path("benches/results/performance.json")
+Results = dict[str, Any]  # subject -> its machine and rows
 
 
 def main() -> None:
@@ -37,35 +39,35 @@ def main() -> None:
     given = parser.parse_args()
     if given.short:
         with tempfile.TemporaryDirectory(prefix="dpsumm-bench-") as folder:
-            results = run(given.only, Scale.SHORT, 2, given.patience, {})
+            results = measured(given.only, Scale.SHORT, 2, given.patience)
             write(results, Path(folder))
             print(tables.everything(results))
         return
-    kept = ROOT / RESULTS
-    results = json.loads(kept.read_text()) if kept.exists() else {}
-    if not given.write:
-        scale = Scale.LARGE if given.large else Scale.FULL
-        results = run(given.only, scale, given.repeat, given.patience, results)
+    scale = Scale.LARGE if given.large else Scale.FULL
+    new = {} if given.write else measured(given.only, scale, given.repeat, given.patience)
+    kept = ROOT / RESULTS  # read now: another subject may have been measured meanwhile
+    results = (json.loads(kept.read_text()) if kept.exists() else {}) | new
+    results = {name: results[name] for name in known if name in results}
     write(results, ROOT)
     print(tables.everything(results))
 
 
-def run(names: list[str], scale: Scale, repeat: int, patience: float, results: dict) -> dict:
-    """Measure subjects and return the results with these replaced."""
-    known, results = subjects(), dict(results)
+def measured(names: list[str], scale: Scale, repeat: int, patience: float) -> Results:
+    """Measure subjects."""
+    results = {}
     for name in names:
         print(f"measuring {name} ..", flush=True)
         about = machine.describe(short=scale is Scale.SHORT)
         rows = [
             {"case": number} | row
-            for number, case in enumerate(known[name](scale))
+            for number, case in enumerate(subjects()[name](scale))
             for row in measure(case, repeat, patience)
         ]
         results[name] = {"machine": about, "rows": rows}
-    return {name: results[name] for name in known if name in results}
+    return results
 
 
-def write(results: dict, root: Path) -> None:
+def write(results: Results, root: Path) -> None:
     """Write the results, the full table, the page's tables and the plots under `root`."""
     kept = root / RESULTS
     kept.parent.mkdir(parents=True, exist_ok=True)

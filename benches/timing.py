@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -61,7 +61,7 @@ class Case:
     """
 
     sizes: dict[str, int]
-    contenders: dict[str, Contender]
+    contenders: Mapping[str, Contender]
     grows: str = ""
     threads: int = 1
     operations: float = 0.0
