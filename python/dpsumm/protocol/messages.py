@@ -42,7 +42,7 @@ class OfferRequest:
     mass
         Mass that one of the herded offers carries, weight / size.
     fine_mass
-        Mass of one point of the summary, 1 / size: the others are drawn among points herded with it.
+        Mass of one summary point, 1 / size: the others are drawn among points herded with it.
     spread
         Share of the offers that are drawn, in [0, 1].
     at_least, at_most
