@@ -72,7 +72,7 @@ class Offers:
     """
 
     parsimony: float = 4.0
-    spread: float = 0.5
+    spread: float = 1 / 3
     weight: float | None = None
     n_features: int = 2048
     at_least: int | None = None
