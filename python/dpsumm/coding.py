@@ -7,6 +7,7 @@ A value means the same in a CSV file, a Parquet file and any data frame: ``1``, 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Hashable
 from datetime import date, datetime, timezone
 from typing import Any
@@ -277,14 +278,22 @@ def _category(column: Column) -> Callable[[Any], float]:
     return lambda item: float(keys.get(_key(column, item), len(column.categories)))
 
 
+def iso_date(text: str) -> date | None:
+    """Return the day of ``YYYY-MM-DD``, a time after it or not; None if the text is no such."""
+    # Not datetime.fromisoformat, which takes more spellings the newer Python is.
+    match = re.fullmatch(r"([0-9]{4})-([0-9]{2})-([0-9]{2})([T ].*)?", text)
+    try:
+        return None if match is None else date(*map(int, match.groups()[:3]))
+    except ValueError:
+        return None
+
+
 def _date(column: Column) -> Callable[[Any], float]:
     def read(item: Any) -> float:
         try:
             if isinstance(item, str):
-                if column.date_format is not None:
-                    item = datetime.strptime(item, column.date_format)
-                else:
-                    item = datetime.fromisoformat(item.removesuffix("Z"))
+                known = column.date_format
+                item = iso_date(item) if known is None else datetime.strptime(item, known)
             if isinstance(item, date):
                 return float(item.toordinal() - EPOCH)
         except (ValueError, OverflowError):

@@ -98,7 +98,10 @@ def embed(table: Table, embedding: Embedding) -> Table:
     features = embedding.transform(table.scaled)
     return replace(
         table,
-        schema=Schema.numbers([f"h{j}" for j in range(embedding.n_features)]),
+        schema=Schema.numbers(
+            [f"h{j}" for j in range(embedding.n_features)],
+            label=None if table.schema.label is None else table.schema.label.name,
+        ),
         values=features,
         scaled=features,
         carried=(),  # originals would undo it

@@ -164,11 +164,15 @@ def from_frame(source: Any, schema: Schema | Chosen, where: str) -> Extract:
             ) from None
     if not len(frame):
         raise _empty((0, len(schema.kernel)), where)
-    codes = [_codes(column, frame[column.name], where) for column in schema.kernel]
-    single = all(column.dtype == np.float32 for column, _ in codes)
-    values = np.empty((len(frame), len(codes)), np.float32 if single else np.float64)
-    for j, (column_codes, _) in enumerate(codes):
-        values[:, j] = column_codes
+    single = all(
+        column.kind is Kind.NUMBER and frame[column.name].dtype == nw.Float32
+        for column in schema.kernel
+    )
+    values = np.empty((len(frame), len(schema.kernel)), np.float32 if single else np.float64)
+    n_unreadable = []
+    for j, column in enumerate(schema.kernel):
+        values[:, j], count = _codes(column, frame[column.name], where)
+        n_unreadable.append(count)
     backend = frame.implementation.value
     labels = unlabelled = None
     if schema.label is not None:
@@ -183,7 +187,7 @@ def from_frame(source: Any, schema: Schema | Chosen, where: str) -> Extract:
         labels,
         unlabelled,
         along,
-        tuple(count for _, count in codes),
+        tuple(n_unreadable),
         backend if backend in ("pandas", "polars", "pyarrow") else None,
     )
 

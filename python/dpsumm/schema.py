@@ -84,7 +84,8 @@ class Column:
         Scale of the column in the kernel's space, 1e-6 to 1e6: the distance between the two bounds,
         or between two categories.
     date_format
-        Format of dates given as text, see `datetime.strptime`; ISO 8601 by default.
+        Format of dates given as text, see `datetime.strptime`; by default ``YYYY-MM-DD``, to which
+        a time may be added. The kernel and the summary have the day alone.
 
     Raises
     ------
@@ -429,7 +430,9 @@ class Schema:
         """What means "no value" in a text file, per column."""
         return {
             column.name: tuple(
-                str(mark) for mark in column.missing if mark not in column.categories
+                str(mark)
+                for mark in column.missing
+                if mark not in (*column.categories, column.other)
             )
             for column in self.columns
         }

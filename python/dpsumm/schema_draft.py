@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date
 from typing import Any
 
 import narwhals as nw
 import numpy as np
 
 from dpsumm.checks import largest
+from dpsumm.coding import iso_date
 from dpsumm.frames import Extract, as_frame
 from dpsumm.readers import FileFormat
 from dpsumm.schema import Column, Kind, Schema, WhenMissing
@@ -84,7 +85,7 @@ def _column(series: nw.Series[Any], *, is_label: bool) -> Column:
     if dtype not in (nw.String, nw.Categorical, nw.Enum):
         return Column(name, Kind.IGNORE)
     texts = [str(item).strip() for item in items]
-    dates = [_as_date(text) for text in texts]
+    dates = [iso_date(text) for text in texts]
     known = [day for day in dates if day is not None]
     if len(known) == len(dates):
         return _date(name, known, rule)
@@ -115,15 +116,6 @@ def _date(name: str, days: list[Any], rule: WhenMissing) -> Column:
     return Column(
         name, Kind.DATE, bounds=(date(min(years), 1, 1), date(last, 1, 1)), when_missing=rule
     )
-
-
-def _as_date(text: str) -> date | None:
-    if len(text) < 8 or not text[:4].isdigit():
-        return None
-    try:
-        return datetime.fromisoformat(text.removesuffix("Z"))
-    except ValueError:
-        return None
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,8 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from dpsumm.checks import listed
 from dpsumm.errors import InvalidParameterError, MissingExtraError
 from dpsumm.readers import MISSING
@@ -41,6 +43,7 @@ def to_toml(schema: Schema, header: str = HEADER) -> str:
         for name, default in DEFAULTS.items():
             value = getattr(column, name)
             if value != default:
+                value = _short(value) if name in ("bounds", "weight") else value
                 lines.append(f"{name} = {_value(value)}")
         parts.append("\n".join(lines) + "\n")
     return "\n".join(parts)
@@ -129,9 +132,15 @@ def _value(value: Any) -> str:
         return value.isoformat()
     if isinstance(value, tuple):
         return f"[{', '.join(map(_value, value))}]"
-    number = float(value)
-    whole = isinstance(value, int) or (number.is_integer() and abs(number) < 2**53)
-    return str(int(value)) if whole else repr(number)
+    return str(int(value)) if isinstance(value, int | np.integer) else repr(float(value))
+
+
+def _short(value: Any) -> Any:
+    """Return bounds and weights, which are read as floats, as whole numbers if they are."""
+    if isinstance(value, tuple):
+        return tuple(map(_short, value))
+    whole = isinstance(value, float) and value.is_integer() and abs(value) < 2**53
+    return int(value) if whole else value
 
 
 def _import_tomllib() -> Any:
