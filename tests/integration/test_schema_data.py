@@ -246,26 +246,3 @@ def test_adult_from_text_to_a_summary_in_its_own_columns(adult, tmp_path):
     assert summary.mmd2 < uniform.mmd2 / 2
     summary.save(tmp_path / "summary.parquet")
     assert len(read_table(tmp_path / "summary.parquet", name="s", schema=ADULT)) == len(summary)
-
-
-def test_what_goes_wrong_on_the_command_line_is_one_line(tmp_path):
-    (tmp_path / "a.csv").write_text("x,c\n1,u\n2,31.4159\n")
-    Schema([Column("x", bounds=(0, 9)), Column("c", categories=("u",))]).save(tmp_path / "s.toml")
-    base = ("run", "--owner", "a=a.csv", "--target", "a.csv", "--size", "1", "--schema")
-    cases = [
-        ((*base, "none.toml"), r"no file none\.toml; draft one"),
-        ((*base, "s.toml"), r"column 'c' has values that are in none of the schema's categories"),
-        ((*base, "s.toml", "--column", "x=0:9"), r"leave out columns.*--column"),
-        ((*base, "s.toml", "--label", "c"), "leave out columns"),
-        ((*base, "s.toml", "--drop-missing"), "--drop-missing"),
-        ((*base, "s.toml", "--missing", "u"), "--missing"),
-        ((*base, "s.toml", "--report", "s.toml"), "written over"),
-        (("schema", "check", "a.csv", "--schema", "a.csv"), r"a\.csv: not TOML"),
-        (("schema", "init", "a.csv", "--out", "draft.txt"), r"must end in \.toml"),
-        (("schema", "init", "none.csv"), "no such file"),
-    ]
-    for words, message in cases:
-        done = run(*words, cwd=tmp_path)
-        assert done.returncode == 2, words
-        assert re.fullmatch(rf"dpsumm: .*{message}.*\n", done.stderr), (words, done.stderr)
-        assert "31.4159" not in done.stderr

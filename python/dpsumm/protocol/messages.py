@@ -178,9 +178,12 @@ def _can_travel(column: NDArray[np.generic], count: int) -> bool:
         return False
     if column.dtype.kind != "M":
         return column.dtype.kind in "fiubU"
-    # Comparisons with NaT, a missing date, are false.
-    known = column.dtype in (np.dtype("M8[D]"), np.dtype("M8[us]"))
-    return known and not bool(((column < _FIRST) | (column > _LAST)).any())
+    if column.dtype not in (np.dtype("M8[D]"), np.dtype("M8[us]")):
+        return False
+    # As integers: compared in a common unit, a day far away would overflow.
+    first, last = (date.astype(column.dtype).astype(np.int64) for date in (_FIRST, _LAST))
+    steps = column[~np.isnat(column)].astype(np.int64)
+    return not bool(((steps < first) | (steps > last)).any())
 
 
 Answer = Points | Bids
