@@ -174,16 +174,18 @@ def as_series(name: str, values: Any, dtype: Any, backend: Any) -> Any:
 
 def _items(series: nw.Series[Any]) -> list[Any]:
     """Return the values as Python objects, None for null and NaN."""
-    missing = np.asarray(series.is_null().to_numpy(), bool)
-    items = series.to_list()
-    return [
-        None if gone or (isinstance(item, float) and math.isnan(item)) else item
-        for item, gone in zip(items, missing, strict=True)
-    ]
+    items = list(series.to_list())
+    for i in np.flatnonzero(series.is_null().to_numpy()):
+        items[i] = None
+    if series.dtype in (nw.String, nw.Categorical, nw.Enum):
+        return items
+    return [None if isinstance(item, float) and math.isnan(item) else item for item in items]
 
 
 def _by_item(items: list[Any], column: Column, read: Callable[[Any], float]) -> NDArray[np.float64]:
     """Return the code of each item, NaN for a missing one; equal items are read once."""
+    if not all(issubclass(kind, Hashable) for kind in set(map(type, items))):
+        return np.array([math.nan if item is None else -math.inf for item in items], np.float64)
     marks, numeric = _text_marks(column), _numeric_marks(column)
     categories = set() if column.kind is not Kind.CATEGORY else _keys(column).keys()
 
@@ -199,21 +201,11 @@ def _by_item(items: list[Any], column: Column, read: Callable[[Any], float]) -> 
             return math.nan
         return read(item)
 
-    seen: dict[Any, float] = {None: math.nan}
-    codes = np.empty(len(items))
-    for i, item in enumerate(items):
-        if not isinstance(item, Hashable):
-            codes[i] = -math.inf
-            continue
-        # 1 and True are equal and not the same.
-        place = (type(item), item)
-        if item is None:
-            codes[i] = math.nan
-        elif place in seen:
-            codes[i] = seen[place]
-        else:
-            codes[i] = seen[place] = code(item)
-    return codes
+    if len(set(map(type, items)) - {type(None)}) > 1:
+        # Objects: 1 and True are equal and not the same.
+        return np.array([math.nan if item is None else code(item) for item in items], np.float64)
+    codes = {item: math.nan if item is None else code(item) for item in set(items)}
+    return np.fromiter(map(codes.__getitem__, items), np.float64, len(items))
 
 
 def _text_marks(column: Column) -> set[str]:

@@ -252,6 +252,24 @@ def test_data_that_break_the_schema_are_refused(column: Column, items: Any, mess
     assert caught.value.__suppress_context__ or caught.value.__context__ is None
 
 
+def test_columns_of_objects_are_read_item_by_item() -> None:
+    items = [1, True, " 1", 1.0, None, float("nan"), "?", "x", 7]
+    frame = pd.DataFrame({"a": pd.Series(items, dtype=object)})
+
+    def codes(**given: Any) -> list[float]:
+        column = Column("a", other=given.pop("other"), when_missing="encode", **given)
+        return read(frame, Schema([column])).values[:, 0].tolist()
+
+    expected = [0, 2, 0, 0, -1, -1, -1, 2, 1]
+    found = codes(categories=("1", "7"), other="o")
+    assert [-1 if np.isnan(code) else code for code in found] == expected
+    found = codes(categories=(1, 7), other=0)
+    assert [-1 if np.isnan(code) else code for code in found] == [0, 0, 0, 0, -1, -1, -1, 2, 1]
+    unhashable = pd.DataFrame({"a": pd.Series([1, {}], dtype=object)})
+    with pytest.raises(InvalidDataError, match=r"are no category|are no number"):
+        read(unhashable, Schema([Column("a", categories=(1, 2))]))
+
+
 def test_what_travels_along_has_a_length_and_a_label_a_value() -> None:
     schema = Schema([Column("a"), Column("t", "ignore"), Column("y", "label")])
     frame = pl.DataFrame({"a": [1, 2], "t": ["x", "y" * 4097], "y": [1, None]})
