@@ -136,6 +136,8 @@ def to_originals(column: Column, codes: NDArray[Any]) -> tuple[Any, Any]:
         dtype = nw.Float64
         if all(isinstance(value, int) for value in column.categories):
             dtype = nw.Boolean if isinstance(known[0], bool) else nw.Int64
+    if dtype == nw.Float64:
+        known = [None if value is None else float(value) for value in known]
     back: dict[Kind, Callable[[float], Any]] = {
         Kind.NUMBER: float,
         Kind.DATE: lambda code: date.fromordinal(EPOCH + int(code)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
@@ -118,8 +119,11 @@ class Column:
 
     def __post_init__(self) -> None:
         """Check the parameters; settle the kind."""
-        if not isinstance(self.name, str) or not self.name.strip():
-            raise InvalidParameterError("schema: a column's name must be text that is not empty")
+        # NUL ends a name in Arrow's C interface, through which data frames pass.
+        if not isinstance(self.name, str) or not self.name.strip() or "\0" in self.name:
+            raise InvalidParameterError(
+                "schema: a column's name must be text that is not empty, without NUL characters"
+            )
         if isinstance(self.categories, str) or isinstance(self.missing, str):
             raise self._error("categories and missing must be sequences of values")
         self._set(categories=tuple(self.categories), missing=tuple(self.missing))
@@ -237,10 +241,11 @@ class Column:
             raise self._error("kind 'category' needs categories, the list of its values")
         if not any(
             all(fits(value) for value in values)
-            for fits in (_is_text, _is_finite, lambda value: isinstance(value, bool))
+            for fits in (_is_text, _is_exact, lambda value: isinstance(value, bool))
         ):
             raise self._error(
-                "categories (and other) must be all text, all finite numbers or all truth values"
+                "categories (and other) must be all text, all truth values, or all numbers of at "
+                "most 2**53 in size"
             )
         keys = [value.strip() if isinstance(value, str) else value for value in values]
         if "" in keys:
@@ -258,8 +263,9 @@ def _is_text(value: object) -> bool:
     return isinstance(value, str)
 
 
-def _is_finite(value: Any) -> bool:
-    return is_number(value) and math.isfinite(value)
+def _is_exact(value: Any) -> bool:
+    """Return whether this is a number that is the same as a float."""
+    return is_number(value) and abs(value) <= 2**53
 
 
 @dataclass(frozen=True, init=False)
@@ -394,6 +400,13 @@ class Schema:
     def cells(self) -> tuple[str, ...]:
         """Names of the coordinates of the kernel's space."""
         return tuple(cell for column in self.kernel for cell in encoding.cells(column))
+
+    @property
+    def fingerprint(self) -> str:
+        """Twelve hexadecimal digits that differ for different schemas, for parties to compare."""
+        from dpsumm.schema_file import to_toml
+
+        return hashlib.sha256(to_toml(self, "").encode()).hexdigest()[:12]
 
     @property
     def bounded(self) -> bool:
