@@ -270,9 +270,13 @@ def as_frame(source: Any, where: str) -> Any:
         ) from None
     except nw.exceptions.DuplicateError:
         raise InvalidDataError(f"{where}: two columns have the same name; rename one") from None
+    text = {name: str(name) for name in names}  # pandas numbers unnamed columns
+    if not all(name.strip() and "\0" not in name for name in text.values()):
+        raise InvalidDataError(
+            f"{where}: a column has no name, or one with a NUL character; rename it"
+        )
     if all(isinstance(name, str) for name in names):
         return frame
-    text = {name: str(name) for name in names}  # pandas numbers unnamed columns
     if len(set(text.values())) < len(text):
         raise InvalidDataError(f"{where}: two columns have the same name; rename one")
     return frame.rename(text)
