@@ -124,12 +124,13 @@ def to_originals(column: Column, codes: NDArray[Any]) -> tuple[Any, Any]:
     Returns
     -------
     values
-        The codes themselves for numbers that are all there; else a list, None where missing.
+        An array for numbers that are all there, the codes themselves unless whole; else a list,
+        None where missing.
     dtype
         Type of the list's items, None for an array.
     """
     if column.kind is Kind.NUMBER and not np.isnan(codes).any():
-        return codes, None
+        return (codes.astype(np.int64) if column.whole else codes), None
     known: list[Any] = [*column.categories, column.other]
     dtype: Any = {Kind.NUMBER: nw.Float64, Kind.DATE: nw.Date}.get(Kind(column.kind), nw.String)
     if column.kind is Kind.CATEGORY and not isinstance(known[0], str):
@@ -138,8 +139,10 @@ def to_originals(column: Column, codes: NDArray[Any]) -> tuple[Any, Any]:
             dtype = nw.Boolean if isinstance(known[0], bool) else nw.Int64
     if dtype == nw.Float64:
         known = [None if value is None else float(value) for value in known]
+    if column.whole:
+        dtype = nw.Int64
     back: dict[Kind, Callable[[float], Any]] = {
-        Kind.NUMBER: float,
+        Kind.NUMBER: int if column.whole else float,
         Kind.DATE: lambda code: date.fromordinal(EPOCH + int(code)),
         Kind.CATEGORY: lambda code: known[int(code)],
     }

@@ -31,6 +31,12 @@ def as_number(value: Any) -> float:
     return float(value.toordinal() - EPOCH if isinstance(value, date) else value)
 
 
+def has_fractions(codes: NDArray[Any]) -> bool:
+    """Return whether a value that is there is no whole number of at most 2**53 in size."""
+    there = codes[~np.isnan(codes)]
+    return bool(((there != np.floor(there)) | (np.abs(there) > 2**53)).any())
+
+
 def is_plain(column: Column) -> bool:
     """Return whether the kernel sees the values as they are."""
     return not column.categories and column.bounds is None and column.weight == 1

@@ -88,6 +88,10 @@ class Column:
         Format of dates given as text, see `datetime.strptime`; by default ``YYYY-MM-DD``, to which
         a time may be added. The kernel and the summary have the day alone.
 
+    whole
+        A number column has whole numbers of at most 2**53 in size, which the summary gives back as
+        such; fractions are refused.
+
     Raises
     ------
     InvalidParameterError
@@ -116,6 +120,7 @@ class Column:
     when_missing: WhenMissing | str = WhenMissing.REFUSE
     weight: float = 1.0
     date_format: str | None = None
+    whole: bool = False
 
     def __post_init__(self) -> None:
         """Check the parameters; settle the kind."""
@@ -192,12 +197,13 @@ class Column:
             "ordered": self.ordered,
             "other": self.other is not None,
             "date_format": self.date_format is not None,
+            "whole": self.whole,
             "weight": self.weight != 1,
             "when_missing": self.when_missing is not WhenMissing.REFUSE,
         }
         assert isinstance(self.kind, Kind)
         meant = {
-            Kind.NUMBER: {"bounds", "weight", "when_missing"},
+            Kind.NUMBER: {"bounds", "weight", "when_missing", "whole"},
             Kind.CATEGORY: {"categories", "ordered", "other", "weight", "when_missing"},
             Kind.DATE: {"bounds", "weight", "when_missing", "date_format"},
             Kind.IGNORE: set(),
@@ -515,6 +521,8 @@ class Schema:
                 most = len(column.categories) - (column.other is None)
                 if ((codes < 0) | (codes > most) | (codes != np.floor(codes))).any():
                     return False
+            if column.whole and encoding.has_fractions(codes):
+                return False
         return True
 
 

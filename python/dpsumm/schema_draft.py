@@ -12,6 +12,7 @@ import numpy as np
 
 from dpsumm.checks import largest
 from dpsumm.coding import iso_date
+from dpsumm.encoding import has_fractions
 from dpsumm.frames import Extract, as_frame
 from dpsumm.readers import FileFormat
 from dpsumm.schema import Column, Kind, Schema, WhenMissing
@@ -79,7 +80,8 @@ def _column(series: nw.Series[Any], *, is_label: bool) -> Column:
     if dtype == nw.Boolean:
         return Column(name, categories=(False, True), when_missing=rule)
     if dtype.is_numeric():
-        return _number(name, [float(item) for item in items], rule)
+        whole = dtype.is_integer()
+        return _number(name, [float(item) for item in items], rule, whole)
     if dtype in (nw.Date, nw.Datetime):
         return _date(name, items, rule)
     if dtype not in (nw.String, nw.Categorical, nw.Enum):
@@ -98,7 +100,7 @@ def _column(series: nw.Series[Any], *, is_label: bool) -> Column:
     return Column(name, categories=tuple(values), other=other, when_missing=rule)
 
 
-def _number(name: str, values: list[float], rule: WhenMissing) -> Column:
+def _number(name: str, values: list[float], rule: WhenMissing, whole: bool) -> Column:
     distinct = sorted(set(values))
     if len(distinct) <= MOST_NUMBERS and all(value.is_integer() for value in distinct):
         return Column(name, categories=tuple(map(int, distinct)), when_missing=rule)
@@ -107,7 +109,8 @@ def _number(name: str, values: list[float], rule: WhenMissing) -> Column:
     # Outwards to round numbers: 29..77 becomes 20..80.
     step = 10.0 ** math.floor(math.log10((high - low) / 2)) if high > low else max(1.0, abs(low))
     low, high = math.floor(low / step) * step, math.ceil(high / step) * step
-    return Column(name, bounds=(low, high if high > low else low + step), when_missing=rule)
+    high = high if high > low else low + step
+    return Column(name, bounds=(low, high), when_missing=rule, whole=whole)
 
 
 def _date(name: str, days: list[Any], rule: WhenMissing) -> Column:
@@ -176,6 +179,7 @@ def _found(column: Column, codes: Any, unreadable: int) -> Found:
     clipped = 0 if limits is None else int(((codes < limits[0]) | (codes > limits[1])).sum())
     reasons = {
         f"no {Kind(column.kind).value}": unreadable > 0,
+        "not whole": column.whole and has_fractions(codes),
         "infinite": bool((np.abs(codes) > largest(codes.dtype)).any()),
         "in no category": unknown > 0 and column.other is None,
         "missing": missing > 0 and column.when_missing is WhenMissing.REFUSE,

@@ -21,6 +21,7 @@ VERSION = 1
 DEFAULTS: dict[str, Any] = {
     "kind": None,
     "bounds": None,
+    "whole": False,
     "categories": (),
     "ordered": False,
     "other": None,
@@ -96,8 +97,9 @@ def _column(name: str, given: Any) -> Column:
     for key in ("categories", "missing", "bounds"):
         if key in given and not isinstance(given[key], list):
             raise InvalidParameterError(f"schema: column {name!r}: {key} must be a list")
-    if not isinstance(given.get("ordered", False), bool):
-        raise InvalidParameterError(f"schema: column {name!r}: ordered must be true or false")
+    for key in ("ordered", "whole"):
+        if not isinstance(given.get(key, False), bool):
+            raise InvalidParameterError(f"schema: column {name!r}: {key} must be true or false")
     if not isinstance(given.get("date_format", ""), str):
         raise InvalidParameterError(f"schema: column {name!r}: date_format must be text")
     fixed: dict[str, Any] = {

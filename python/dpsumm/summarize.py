@@ -285,12 +285,15 @@ def _warnings(
             notes.append(f"{table.name}: {table.n_dropped} rows with missing values were left out.")
         for counts, said in (
             (table.n_clipped, "were clipped to the public bounds"),
-            (table.n_missing, "were missing, which counts as a value of its own"),
-            (table.n_unknown, "were in no category and count as 'other'"),
+            (table.n_missing, "were missing, which is a value of its own to the kernel"),
+            (table.n_unknown, "were in no category and count as its 'other'"),
         ):
-            notes += [
-                f"{table.name}: {count} values of {column} {said}."
+            found = [
+                f"{count} of {column}"
                 for column, count in zip(table.columns, counts, strict=False)
                 if count
             ]
+            if found:
+                first, rest = found[0].replace(" of ", " values of ", 1), found[1:]
+                notes.append(f"{table.name}: {', '.join([first, *rest])} {said}.")
     return tuple(notes)

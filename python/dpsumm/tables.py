@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsumm.checks import all_usable, largest, listed
+from dpsumm.encoding import has_fractions
 from dpsumm.errors import InvalidDataError, InvalidParameterError
 from dpsumm.frames import Backend, Chosen, Extract, from_arrays, from_frame
 from dpsumm.readers import MISSING, FileFormat, read_file
@@ -274,7 +275,9 @@ def _checked(extract: Extract, name: str, where: str, *, drop_unlabelled: bool =
                 f"the kind or date_format in the schema"
             )
     # One pass decides the usual case; only then look column by column for what to say.
-    plain = all(column.kind is Kind.NUMBER for column in schema.kernel) and all_usable(values)
+    plain = all_usable(values) and all(
+        column.kind is Kind.NUMBER and not column.whole for column in schema.kernel
+    )
     for j, column in enumerate(() if plain else schema.kernel):
         codes = values[:, j]
         if (np.abs(codes) > largest(values.dtype)).any():
@@ -287,6 +290,11 @@ def _checked(extract: Extract, name: str, where: str, *, drop_unlabelled: bool =
             raise InvalidDataError(
                 f"{where}: column {column.name!r} has values that are in none of the schema's "
                 f"categories; add them there if they are public, or give other"
+            )
+        if column.whole and has_fractions(codes):
+            raise InvalidDataError(
+                f"{where}: column {column.name!r} has values that are not whole; correct them, or "
+                f"leave out whole in the schema"
             )
         absent = np.isnan(codes)
         if absent.any() and column.when_missing is WhenMissing.REFUSE:

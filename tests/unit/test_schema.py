@@ -179,6 +179,13 @@ def test_no_bandwidth_from_a_space_without_bounds() -> None:
         RBF.for_schema(Schema([Column("x", categories=("a",))]))
 
 
+def test_whole_numbers_have_no_fractions() -> None:
+    schema = Schema([Column("n", bounds=(0, 9), whole=True, when_missing="encode")])
+    assert schema.fits(np.array([[3.0], [np.nan], [-(2.0**53)]]))
+    for wrong in (0.5, 2.0**54):
+        assert not schema.fits(np.array([[wrong]]))
+
+
 @pytest.mark.parametrize(
     "row",
     [
@@ -226,6 +233,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"categories": ("a",), "bounds": (0, 1)}, "bounds means nothing for kind 'category'"),
     ({"categories": ("a",), "kind": "number"}, "categories means nothing for kind 'number'"),
     ({"ordered": True}, "ordered means nothing"),
+    ({"kind": "ignore", "whole": True}, "whole means nothing"),
     ({"date_format": "%d"}, "date_format means nothing"),
     ({"kind": "ignore", "weight": 2}, "weight means nothing"),
     ({"kind": "ignore", "when_missing": "drop"}, "when_missing means nothing"),
@@ -278,7 +286,8 @@ def columns(draw: Any) -> Column:
     kind = draw(st.sampled_from(["number", "category", "date", "ignore", "label"]))
     if kind == "number":
         pair = draw(st.tuples(st.floats(-1e9, 0), st.floats(1, 1e9)))
-        return Column(**known, bounds=pair, when_missing=rule, weight=weight)
+        whole = draw(st.booleans())
+        return Column(**known, bounds=pair, when_missing=rule, weight=weight, whole=whole)
     if kind == "date":
         pair = draw(st.tuples(st.dates(dt.date(1, 1, 1), dt.date(1999, 1, 1)), st.just(YEARS[1])))
         formats = draw(st.none() | TEXT)
@@ -377,7 +386,7 @@ def test_codes_come_back_through_what_users_see(data: Any, backend: Any) -> None
     elif column.kind == "date":
         value = st.integers(-700_000, 2_900_000).map(float)
     else:
-        value = st.floats(-1e9, 1e9)
+        value = st.integers(-(2**53), 2**53).map(float) if column.whole else st.floats(-1e9, 1e9)
     value = value | st.just(math.nan) if column.encodes_missing else value
     codes = np.array(data.draw(st.lists(value, min_size=1, max_size=5)))
     seen = as_series(column.name, *to_originals(column, codes), backend)
