@@ -11,9 +11,11 @@ from dpsumm.errors import (
     MissingExtraError,
     ProtocolError,
 )
+from dpsumm.estimator import Summarizer
 from dpsumm.kernel import RBF, PrivateMedian
 from dpsumm.privacy import Ledger, PrivacyReport, Unit
 from dpsumm.protocol import Auction, Greedy, Offers, Pool, Requests, Uniform
+from dpsumm.schema import Column, Kind, Schema, WhenMissing
 from dpsumm.streams import Stream
 from dpsumm.summarize import summarize
 from dpsumm.summary import Summary
@@ -23,12 +25,14 @@ __all__ = [
     "RBF",
     "Auction",
     "BudgetExceededError",
+    "Column",
     "DpsummError",
     "Embedding",
     "FileFormat",
     "Greedy",
     "InvalidDataError",
     "InvalidParameterError",
+    "Kind",
     "Ledger",
     "MissingExtraError",
     "NoisyAttribution",
@@ -38,10 +42,13 @@ __all__ = [
     "PrivateMedian",
     "ProtocolError",
     "Requests",
+    "Schema",
     "Stream",
+    "Summarizer",
     "Summary",
     "Uniform",
     "Unit",
+    "WhenMissing",
     "__version__",
     "release_attribution",
     "summarize",

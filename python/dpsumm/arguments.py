@@ -8,6 +8,7 @@ from pathlib import Path
 
 from dpsumm.errors import InvalidParameterError
 from dpsumm.protocol import Auction, Greedy, Offers, Pool, Requests, Uniform
+from dpsumm.readers import MISSING, FileFormat
 from dpsumm.summarize import Protocol
 
 
@@ -63,6 +64,21 @@ def parse_columns(given: Sequence[str]) -> tuple[list[str], dict[str, tuple[floa
             raise InvalidParameterError(f"--column: the name is missing in {item!r}")
         columns.append(name)
     return columns, bounds
+
+
+def file_format_of(
+    names: str | None,
+    separator: str,
+    missing: Sequence[str] = (),
+    drop_missing: bool = False,
+) -> FileFormat:
+    """Return how text files are read, from the options that say it."""
+    return FileFormat(
+        names=None if names is None else tuple(name.strip() for name in names.split(",")),
+        missing=(*MISSING, *missing),
+        separator=separator.replace("\\t", "\t"),
+        drop_missing=drop_missing,
+    )
 
 
 def choose_protocol(

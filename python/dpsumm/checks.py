@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -61,3 +62,9 @@ def check_even_features(n_features: object) -> None:
         raise InvalidParameterError(
             f"n_features must be an even number between 2 and {MAX_FEATURES}, got {n_features!r}"
         )
+
+
+def listed(names: Sequence[str], at_most: int = 12) -> str:
+    """Return names for a message, the first few of many."""
+    shown = ", ".join(repr(name) for name in names[:at_most])
+    return shown if len(names) <= at_most else f"{shown} and {len(names) - at_most} more"

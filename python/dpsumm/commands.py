@@ -10,14 +10,20 @@ import numpy as np
 import typer
 
 from dpsumm import __version__, console
-from dpsumm.arguments import Name, choose_protocol, parse_columns, parse_owners
+from dpsumm.arguments import (
+    Name,
+    choose_protocol,
+    file_format_of,
+    parse_columns,
+    parse_owners,
+)
 from dpsumm.audit_commands import audit
 from dpsumm.demo import N_OWNERS, WANTED, compare, load_digits
 from dpsumm.errors import InvalidParameterError, MissingExtraError
 from dpsumm.kernel import RBF
 from dpsumm.ledger_commands import ledger_app
 from dpsumm.protocol import Requests
-from dpsumm.readers import MISSING, FileFormat
+from dpsumm.schema_commands import schema_app
 from dpsumm.streams import Stream
 from dpsumm.summarize import summarize
 
@@ -33,6 +39,7 @@ app = typer.Typer(
 )
 app.command()(audit)
 app.add_typer(ledger_app, name="ledger")
+app.add_typer(schema_app, name="schema")
 
 
 Size = Annotated[
@@ -168,6 +175,15 @@ def run(
         ),
     ] = None,
     seed: Seed = None,
+    schema: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(
+            metavar="FILE",
+            help="The public schema: bounds, categories, dates, missing values, label. Instead of "
+            "--column, --label, --missing and --drop-missing. See [bold]dpsumm schema[/].",
+            rich_help_panel=DATA,
+        ),
+    ] = None,
     column: Annotated[
         Optional[list[str]],  # noqa: UP045
         typer.Option(
@@ -310,15 +326,11 @@ def run(
     """Select points of owners that match a target."""
     owners = parse_owners(owner)
     columns, bounds = parse_columns(column or [])
-    file_format = FileFormat(
-        names=None if names is None else tuple(name.strip() for name in names.split(",")),
-        missing=(*MISSING, *(missing or [])),
-        separator=separator.replace("\\t", "\t"),
-        drop_missing=drop_missing,
-    )
+    file_format = file_format_of(names, separator, missing or [], drop_missing)
     # Before the budget is spent, not after.
     _check_outputs(out, report)
-    _check_distinct([*owners.values(), target], [ledger, out, report])
+    inputs = [*owners.values(), target, *([] if schema is None else [schema])]
+    _check_distinct(inputs, [ledger, out, report])
     with console.progress() as progress:
         summary = summarize(
             {name: Stream(path) for name, path in owners.items()} if stream else owners,
@@ -340,6 +352,7 @@ def run(
             columns=columns or None,
             bounds=bounds or None,
             label=label,
+            schema=schema,
             file_format=file_format,
             ledger=ledger,
             run=run_name,
@@ -374,7 +387,7 @@ def _check_distinct(inputs: list[Path], outputs: list[Path | None]) -> None:
             if path.resolve() in taken:
                 raise InvalidParameterError(
                     f"{path} would be written over: it is named more than once among owners, "
-                    "target, --ledger, --out and --report; give each its own file"
+                    "target, --schema, --ledger, --out and --report; give each its own file"
                 )
             taken.add(path.resolve())
 

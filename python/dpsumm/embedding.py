@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from dpsumm import _core
 from dpsumm.errors import InvalidParameterError
 from dpsumm.kernel import RBF, FloatArray
+from dpsumm.schema import Schema
 from dpsumm.tables import Table
 
 
@@ -97,8 +98,14 @@ def embed(table: Table, embedding: Embedding) -> Table:
     features = embedding.transform(table.scaled)
     return replace(
         table,
+        schema=Schema.numbers(
+            [f"h{j}" for j in range(embedding.n_features)],
+            label=None if table.schema.label is None else table.schema.label.name,
+        ),
         values=features,
         scaled=features,
-        columns=tuple(f"h{j}" for j in range(embedding.n_features)),
+        carried=(),  # originals would undo it
         n_clipped=(),
+        n_missing=(),
+        n_unknown=(),
     )

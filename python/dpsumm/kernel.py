@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import secrets
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,9 @@ from dpsumm.checks import is_number
 from dpsumm.errors import InvalidParameterError
 from dpsumm.privacy.events import BoundedRange, Charge, NonPrivate, Protected
 from dpsumm.privacy.ledger import Ledger
+
+if TYPE_CHECKING:
+    from dpsumm.schema import Schema
 
 FloatArray = NDArray[np.float32] | NDArray[np.float64]
 
@@ -50,6 +54,20 @@ class RBF:
         if n_columns < 1:
             raise InvalidParameterError(f"n_columns must be at least 1, got {n_columns!r}")
         return cls(6.0 / n_columns)
+
+    @classmethod
+    def for_schema(cls, schema: Schema) -> RBF:
+        """Return the kernel for the space of a schema in which all columns have a range.
+
+        ``gamma = 6 / schema.worth``, the reciprocal of the mean squared distance of two records
+        with uniform values: for columns of numbers what `for_unit_box` gives. A public fact.
+
+        Raises
+        ------
+        InvalidParameterError
+            A column has neither bounds nor categories.
+        """
+        return cls(6.0 / schema.worth)
 
     @classmethod
     def from_public(cls, points: FloatArray) -> RBF:

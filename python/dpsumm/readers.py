@@ -10,7 +10,7 @@ from __future__ import annotations
 import csv
 import gzip
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -76,7 +76,13 @@ class FileFormat:
         object.__setattr__(self, "missing", tuple(self.missing))
 
 
-def read_file(path: Path, file_format: FileFormat, *, where: str) -> pl.DataFrame:
+def read_file(
+    path: Path,
+    file_format: FileFormat,
+    *,
+    where: str,
+    marks: Mapping[str, tuple[str, ...]] | None = None,
+) -> pl.DataFrame:
     """Return the rows of a file, its suffix deciding how they are read.
 
     CSV columns come back as Int64 or Float64 when every present field is such a number, and as
@@ -90,6 +96,9 @@ def read_file(path: Path, file_format: FileFormat, *, where: str) -> pl.DataFram
         See `FileFormat`; used for CSV only.
     where
         Name of the source for messages, such as ``"owner 'north' (north.csv)"``.
+    marks
+        Per column of a CSV file what means "no value" there, instead of `FileFormat.missing`; other
+        columns have none.
 
     Raises
     ------
@@ -112,7 +121,7 @@ def read_file(path: Path, file_format: FileFormat, *, where: str) -> pl.DataFram
         )
     if path.name.lower().endswith(".parquet"):
         return _read_parquet(path, where)
-    return _read_csv(path, file_format, where)
+    return _read_csv(path, file_format, where, marks)
 
 
 def _read_parquet(path: Path, where: str) -> pl.DataFrame:
@@ -134,7 +143,9 @@ def _read_parquet(path: Path, where: str) -> pl.DataFrame:
     return guarded(parse, where, "Parquet")
 
 
-def _read_csv(path: Path, file_format: FileFormat, where: str) -> pl.DataFrame:
+def _read_csv(
+    path: Path, file_format: FileFormat, where: str, marks: Mapping[str, tuple[str, ...]] | None
+) -> pl.DataFrame:
     polars = _import_polars()
 
     def parse() -> pl.DataFrame:
@@ -159,7 +170,10 @@ def _read_csv(path: Path, file_format: FileFormat, where: str) -> pl.DataFrame:
     if file_format.header and file_format.names is None:
         frame = frame.slice(1)
     frame.columns = list(names)
-    return frame.with_columns(_typed(column, file_format.missing) for column in frame)
+    return frame.with_columns(
+        _typed(column, file_format.missing if marks is None else marks.get(column.name, ()))
+        for column in frame
+    )
 
 
 def _typed(column: pl.Series, missing: tuple[str, ...]) -> pl.Series:

@@ -261,11 +261,11 @@ def _overlay_caption(summary: Summary) -> str:
         marks += f" At most {most:,} of each are drawn."
     if len(axes) == 1:
         return (
-            f"Share of points up to a value of {_safe(summary.columns[0])}: target blue, summary "
-            "orange, all points read grey."
+            f"Share of points up to a value of {_safe(summary.schema.cells[0])}: target blue, "
+            "summary orange, all points read grey."
         )
-    if len(summary.columns) == 2:
-        across, up = (_safe(name) for name in summary.columns)
+    if len(summary.schema.cells) == 2:
+        across, up = (_safe(name) for name in summary.schema.cells)
         return f"{marks} Across: {across}; up: {up}."
     return (
         f"{marks} Seen from the two directions in which the target varies most (principal "

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsumm.coding import joined
 from dpsumm.errors import InvalidDataError
+from dpsumm.schema import Schema
 from dpsumm.streams import Stream
 
 if TYPE_CHECKING:
@@ -37,7 +39,7 @@ class StreamTable:
     def __init__(self, stream: Stream, head: Table, read: Callable[[Any], Table]) -> None:
         self.stream = stream
         self.head = head
-        self.n_clipped = (0,) * len(head.n_clipped)
+        self.n_clipped = self.n_missing = self.n_unknown = (0,) * len(head.columns)
         self._read = read
 
     def __len__(self) -> int:
@@ -53,6 +55,16 @@ class StreamTable:
     def columns(self) -> tuple[str, ...]:
         """Names of the columns."""
         return self.head.columns
+
+    @property
+    def schema(self) -> Schema:
+        """What the columns are."""
+        return self.head.schema
+
+    @property
+    def width(self) -> int:
+        """Coordinates of the kernel's space."""
+        return self.head.width
 
     @property
     def labels(self) -> NDArray[Any] | None:
@@ -97,11 +109,10 @@ class StreamTable:
         kept: list[tuple[Table, NDArray[np.float64], NDArray[np.float64]]] = []
         seen = n_kept = 0
         least, most = -np.inf, np.inf
-        clipped = np.zeros(len(self.n_clipped), np.int64)
+        counts = np.zeros((3, len(self.columns)), np.int64)
         for raw in self.stream.blocks():
             block = self._read(raw).astype(self.dtype)
-            if block.n_clipped:
-                clipped += np.array(block.n_clipped)
+            counts += np.array([block.n_clipped, block.n_missing, block.n_unknown])
             scores, keys = score(block.scaled), rng.random(len(block))
             rows = np.flatnonzero((scores >= least) | (keys <= most))
             places = replace(block, rows=np.arange(seen, seen + len(block)))
@@ -115,7 +126,7 @@ class StreamTable:
             raise InvalidDataError(
                 f"{self.name!r}: the file declares {len(self)} rows and holds {seen}; write it anew"
             )
-        self.n_clipped = tuple(int(count) for count in clipped)
+        self.n_clipped, self.n_missing, self.n_unknown = map(tuple, counts.tolist())
         [(table, scores, _)], _, _ = _cut(kept, wanted)
         return table, scores
 
@@ -127,6 +138,7 @@ def _take(table: Table, rows: NDArray[np.int64]) -> Table:
         values=values,
         scaled=values if table.scaled is table.values else table.scaled[rows],
         labels=None if table.labels is None else table.labels[rows],
+        carried=tuple(column[rows] for column in table.carried),
         rows=table.original_rows(rows),
     )
 
@@ -164,5 +176,8 @@ def _joined(tables: list[Table]) -> Table:
         if first.scaled is first.values
         else np.concatenate([t.scaled for t in tables]),
         labels=labels,
+        carried=tuple(
+            joined(list(parts)) for parts in zip(*(t.carried for t in tables), strict=True)
+        ),
         rows=np.concatenate([t.rows for t in tables if t.rows is not None]),
     )

@@ -27,9 +27,10 @@ from dpsumm.protocol import (
     run_in_process,
 )
 from dpsumm.protocol.driver import Progress
+from dpsumm.schema import Bounds, Schema
 from dpsumm.sifting import StreamTable
 from dpsumm.summary import Summary
-from dpsumm.tables import Bounds, FileFormat, Source, Table, read_inputs
+from dpsumm.tables import FileFormat, Source, Table, read_inputs
 
 Protocol: TypeAlias = Offers | Auction | Pool | Uniform | Greedy
 
@@ -46,6 +47,7 @@ def summarize(
     columns: Sequence[str] | None = None,
     bounds: Bounds | None = None,
     label: str | None = None,
+    schema: Schema | str | os.PathLike[str] | None = None,
     embedding: Embedding | None = None,
     file_format: FileFormat | None = None,
     ledger: str | os.PathLike[str] | None = None,
@@ -77,12 +79,15 @@ def summarize(
         `Offers()` by default; `Auction()` is the paper's; `Pool()`, `Uniform()`, `Greedy()` are
         baselines.
     kernel
-        `RBF(gamma)` with a public bandwidth. By default ``RBF.for_unit_box`` if every column has
-        bounds, else `PrivateMedian()`, which is charged.
+        `RBF(gamma)` with a public bandwidth. By default ``RBF.for_schema`` if every column has
+        bounds or categories, else `PrivateMedian()`, which is charged.
     columns, bounds, label, file_format
         How data are read, see `read_table`: columns to use; public (low, high) per column, to which
         values are clipped and scaled; the column of labels, which travel with the points and are
         never used; format of text files.
+    schema
+        A `Schema`, or the path of its TOML file, instead of `columns`, `bounds` and `label`: for
+        categories, dates, missing values, and columns that only travel along. Public.
     embedding
         For a less trusted curator: a secret map, shared by consumer and owners, under which all
         records are sent and selected. Points of the summary are then features; `kernel` is in their
@@ -136,7 +141,13 @@ def summarize(
     protocol = Offers() if protocol is None else protocol
     _check(size, epsilon, delta, protocol, seed)
     tables, goal = read_inputs(
-        owners, target, columns=columns, label=label, bounds=bounds, file_format=file_format
+        owners,
+        target,
+        columns=columns,
+        label=label,
+        bounds=bounds,
+        schema=Schema.read(schema) if isinstance(schema, (str, os.PathLike)) else schema,
+        file_format=file_format,
     )
     in_memory = [table for table in tables if not isinstance(table, StreamTable)]
     if len(in_memory) < len(tables) and (embedding is not None or not isinstance(protocol, Offers)):
@@ -155,9 +166,9 @@ def summarize(
                 "seed_points must be None with an embedding: a curator that knows records under "
                 "the secret map can find the map (docs/privacy/less-trusted-curator.md)"
             )
-        kernel, bounds = RBF(0.5) if kernel is None else kernel, None
+        kernel = RBF(0.5) if kernel is None else kernel
         tables, goal = [embed(table, embedding) for table in in_memory], embed(goal, embedding)
-    kernel = _settle_kernel(kernel, tables[0].columns, bounds)
+    kernel = _settle_kernel(kernel, tables[0].schema)
     if seed is not None and ledger is not None:
         raise InvalidParameterError(
             "seed: a seeded run is not private and would make the ledger's total infinite; leave "
@@ -167,7 +178,7 @@ def summarize(
         setting = Setting(
             target=goal.scaled,
             columns=tables[0].columns,
-            bounds=bounds,
+            schema=tables[0].schema,
             n_records={table.name: len(table) for table in tables},
             size=size,
             epsilon=epsilon,
@@ -201,7 +212,7 @@ def summarize(
         index=selection.row,
         names=tuple(setting.n_records),
         n_records=tuple(setting.n_records.values()),
-        columns=setting.columns,
+        schema=tables[0].schema,
         accesses=len(selection.pool),
         mmd2=float(selection.mmd2[-1]),
         curve=selection.mmd2,
@@ -216,7 +227,7 @@ def summarize(
         size_requested=size,
         seconds=time.perf_counter() - started,
         warnings=_warnings(selection, size, tables, goal, book),
-        label=label,
+        carried=selection.carried,
         backend=tables[0].backend,
     )
 
@@ -244,13 +255,9 @@ def _unit(unit: Unit | str) -> Unit:
         raise InvalidParameterError(f"unit must be {known}, got {unit!r}") from None
 
 
-def _settle_kernel(
-    kernel: Kernel | None, columns: tuple[str, ...], bounds: Bounds | None
-) -> Kernel:
+def _settle_kernel(kernel: Kernel | None, schema: Schema) -> Kernel:
     if kernel is None:
-        if bounds is not None and set(columns) <= set(bounds):
-            return RBF.for_unit_box(len(columns))
-        return PrivateMedian()
+        return RBF.for_schema(schema) if schema.bounded else PrivateMedian()
     if not isinstance(kernel, Kernel):
         raise InvalidParameterError(
             f"kernel must be RBF(gamma) or PrivateMedian(share), got {type(kernel).__name__}"
@@ -276,9 +283,17 @@ def _warnings(
     for table in [*tables, goal]:
         if table.n_dropped:
             notes.append(f"{table.name}: {table.n_dropped} rows with missing values were left out.")
-        for column, count in zip(table.columns, table.n_clipped, strict=False):
-            if count:
-                notes.append(
-                    f"{table.name}: {count} values of {column} were clipped to the public bounds."
-                )
+        for counts, said in (
+            (table.n_clipped, "were clipped to the public bounds"),
+            (table.n_missing, "were missing, which is a value of its own to the kernel"),
+            (table.n_unknown, "were in no category and count as its 'other'"),
+        ):
+            found = [
+                f"{count} of {column}"
+                for column, count in zip(table.columns, counts, strict=False)
+                if count
+            ]
+            if found:
+                first, rest = found[0].replace(" of ", " values of ", 1), found[1:]
+                notes.append(f"{table.name}: {', '.join([first, *rest])} {said}.")
     return tuple(notes)

@@ -14,10 +14,12 @@ from numpy.typing import NDArray
 
 from dpsumm import _core
 from dpsumm.attribution import attribution
+from dpsumm.coding import as_series, carried_to_originals, to_originals
 from dpsumm.errors import InvalidParameterError, MissingExtraError
 from dpsumm.files import write_atomically
 from dpsumm.kernel import FloatArray
 from dpsumm.privacy.report import PrivacyReport
+from dpsumm.schema import Schema
 from dpsumm.tables import Backend
 
 # How far the weights' objective may be from the least, in units of MMD^2.
@@ -34,7 +36,8 @@ class Summary:
     Attributes
     ----------
     points : (p, c)
-        In original units, in the order of the picks.
+        In original units, in the order of the picks. Dates and categories as `Schema.encode` takes
+        them; :meth:`to_frame` has them as they were.
     labels : (p,) or None
         Labels of the points; they travelled along and were not used.
     owner, index : (p,) int64
@@ -43,8 +46,8 @@ class Summary:
         Owners' names.
     n_records
         Owners' numbers of records, in the order of `names`.
-    columns
-        Names of the columns.
+    schema
+        What the columns are.
     accesses
         Points of owners that the curator read.
     mmd2
@@ -57,7 +60,7 @@ class Summary:
         What the owners received, and what that guarantees.
     protocol
         Name of the protocol.
-    scaled : (p, c), pool : (accesses, c), target : (m, c)
+    scaled : (p, e), pool : (accesses, e), target : (m, e)
         Summary, accessed points and target in the kernel's space.
     pool_owner : (accesses,) int64
         Owner of each accessed point.
@@ -69,6 +72,8 @@ class Summary:
         Wall time of the run.
     warnings
         What a reader should know before relying on the summary.
+    carried
+        A (p,) array for each of `Schema.carried`, the columns that travelled along.
     """
 
     points: FloatArray
@@ -77,7 +82,7 @@ class Summary:
     index: NDArray[np.int64]
     names: tuple[str, ...]
     n_records: tuple[int, ...]
-    columns: tuple[str, ...]
+    schema: Schema
     accesses: int
     mmd2: float
     curve: NDArray[np.float64]
@@ -91,9 +96,19 @@ class Summary:
     target_self: float
     size_requested: int
     seconds: float
+    carried: tuple[NDArray[Any], ...] = ()
     warnings: tuple[str, ...] = ()
-    label: str | None = None
     backend: Backend | None = field(default=None)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns of `points`."""
+        return self.schema.names
+
+    @property
+    def label(self) -> str | None:
+        """Name of the labels' column; None for arrays."""
+        return None if self.schema.label is None else self.schema.label.name
 
     def __len__(self) -> int:
         return len(self.points)
@@ -151,7 +166,7 @@ class Summary:
                 f"backend must be 'pandas', 'polars' or 'pyarrow', got {backend!r}"
             )
         try:
-            return nw.from_dict(self._columns(), backend=backend).to_native()
+            return nw.from_dict(self._columns(backend), backend=backend).to_native()
         except ImportError:
             raise MissingExtraError(
                 f"backend: {backend} is not installed; pip install {backend}, or "
@@ -173,10 +188,20 @@ class Summary:
 
         write_report(self, path)
 
-    def _columns(self) -> dict[str, Any]:
-        data: dict[str, Any] = {name: self.points[:, j] for j, name in enumerate(self.columns)}
-        if self.labels is not None:
-            data[_free(self.label or "label", data)] = self.labels
+    def _columns(self, backend: Backend) -> dict[str, Any]:
+        points = dict(zip(self.columns, self.points.T, strict=True))
+        along = dict(zip((c.name for c in self.schema.carried), self.carried, strict=True))
+        data: dict[str, Any] = {}
+        for column in self.schema.columns:
+            name = column.name
+            if name in points:
+                data[name] = as_series(name, *to_originals(column, points[name]), backend)
+            elif name in along:
+                data[name] = as_series(name, *carried_to_originals(along[name]), backend)
+            elif self.labels is not None:
+                data[name] = self.labels
+        if self.labels is not None and self.label is None:
+            data[_free("label", data)] = self.labels
         data[_free("owner", data)] = np.array(self.names)[self.owner]
         data[_free("index", data)] = self.index
         return data

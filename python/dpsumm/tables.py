@@ -16,11 +16,12 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsumm.checks import all_usable, largest
+from dpsumm.checks import all_usable, largest, listed
+from dpsumm.encoding import has_fractions
 from dpsumm.errors import InvalidDataError, InvalidParameterError
-from dpsumm.frames import Backend, Extract, from_arrays, from_frame
-from dpsumm.readers import FileFormat, read_file
-from dpsumm.scaling import Bounds, check_bounds, listed, to_unit_box
+from dpsumm.frames import Backend, Chosen, Extract, from_arrays, from_frame
+from dpsumm.readers import MISSING, FileFormat, read_file
+from dpsumm.schema import Bounds, Kind, Schema, WhenMissing
 from dpsumm.sifting import StreamTable
 from dpsumm.streams import Stream
 
@@ -39,7 +40,10 @@ Points: TypeAlias = NDArray[np.float64] | NDArray[np.float32]
 # An array, a labelled pair of arrays, a path, or any data frame that narwhals knows.
 Source: TypeAlias = Any
 
-DROP = "impute them with public values, or drop such rows with FileFormat(drop_missing=True)"
+DROP = (
+    "impute them with public values, drop such rows with FileFormat(drop_missing=True), or say "
+    "when_missing in a Schema"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,38 +54,56 @@ class Table:
     ----------
     name
         Name of the owner, or ``"target"``.
+    schema
+        What the columns are.
     values : (n, c) float32 or float64, C-contiguous
-        The points in their own units, finite; the array passed in itself when it already fits.
-    scaled : (n, c), same type
-        What the kernel sees: columns with bounds clipped and scaled to [0, 1], the others as they
-        are. The same object as `values` when there are no bounds.
-    columns
-        Names of the c columns; ``x0``, ``x1``, ... for arrays.
+        The points as `Schema.encode` takes them: numbers in their own units, dates as days,
+        categories by position, NaN where a missing value is encoded; the array passed in itself
+        when it already fits.
+    scaled : (n, e), same type
+        What the kernel sees, see `Schema.encode`. The same object as `values` when that is the
+        same.
     labels : (n,) or None
         Numbers, booleans or text, one per row.
+    carried
+        An (n,) array for each of `Schema.carried`: numbers, dates, or objects that are text.
     backend
         The data-frame library the data came from (``"polars"`` for files), None for arrays.
     rows : (n,) int64 or None
         Row in the data as given of each row kept; None when all were kept.
     n_dropped
         Rows left out for missing values. Depends on the private data: not to be published.
-    n_clipped
-        Values outside the bounds, per column. Depends on the private data: not to be published.
+    n_clipped, n_missing, n_unknown
+        Values outside the bounds, missing ones that are encoded, and values in no category, per
+        column. Depend on the private data: not to be published.
     """
 
     name: str
+    schema: Schema = field(repr=False)
     values: Points = field(repr=False)
     scaled: Points = field(repr=False)
-    columns: tuple[str, ...]
     labels: NDArray[Any] | None = field(default=None, repr=False)
+    carried: tuple[NDArray[Any], ...] = field(default=(), repr=False)
     backend: Backend | None = None
     rows: NDArray[np.int64] | None = field(default=None, repr=False)
     n_dropped: int = field(default=0, repr=False)
     n_clipped: tuple[int, ...] = field(default=(), repr=False)
+    n_missing: tuple[int, ...] = field(default=(), repr=False)
+    n_unknown: tuple[int, ...] = field(default=(), repr=False)
 
     def __len__(self) -> int:
         """Return the number of rows kept."""
         return len(self.values)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the c columns; ``x0``, ``x1``, ... for arrays."""
+        return self.schema.names
+
+    @property
+    def width(self) -> int:
+        """Coordinates of the kernel's space, e."""
+        return int(self.scaled.shape[1])
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -108,6 +130,7 @@ def read_table(
     columns: Sequence[str] | None = None,
     label: str | None = None,
     bounds: Bounds | None = None,
+    schema: Schema | None = None,
     file_format: FileFormat | None = None,
 ) -> Table:
     """Return one party's data as arrays.
@@ -129,85 +152,203 @@ def read_table(
         Public ``(low, high)`` per column name, in the column's units. The kernel then sees the
         column clipped to the bounds and scaled to [0, 1]; columns without bounds are used as they
         are. Bounds must not be computed from private data: they would leak it.
+    schema
+        What the columns are, instead of `columns`, `label` and `bounds`, which are a shorthand for
+        one: number columns, of which some have bounds.
     file_format
         How files are read, and whether rows with missing values are dropped; `FileFormat()` if
-        None.
+        None. Of missing values the schema tells, if there is one.
 
     Raises
     ------
     InvalidDataError
-        The data are empty, malformed, not numeric, missing or infinite somewhere in the selected
-        columns, or lack a column.
+        The data are empty, malformed, lack a column, or hold what the schema does not allow:
+        missing values, infinite numbers, values of another kind or in no category.
     InvalidParameterError
-        `columns`, `label` or `bounds` do not fit the source, or the source's type is unknown.
+        `columns`, `label`, `bounds` or `schema` do not fit the source or each other, or the
+        source's type is unknown.
     MissingExtraError
         A file, and polars is not installed.
     """
-    file_format = FileFormat() if file_format is None else file_format
-    where = repr(name)
-    if isinstance(source, (str, os.PathLike)):
-        path = Path(source)
-        where = f"{where} ({path})"
-        source = read_file(path, file_format, where=where)
-    is_array = isinstance(source, (tuple, np.ndarray))
-    extract = (from_arrays if is_array else from_frame)(source, columns, label, where)
-    if 0 in extract.values.shape:
-        n_rows, n_columns = extract.values.shape
-        raise InvalidDataError(
-            f"{where}: the data are empty ({n_rows} rows, {n_columns} columns); leave the owner "
-            f"out, or check columns"
+    table = _read(source, name, columns, label, schema, file_format)
+    if bounds:
+        _check_shorthand(schema, columns, label, bounds)
+        table = replace(table, schema=table.schema.with_bounds(bounds))
+    return _encoded(table)
+
+
+def _read(
+    source: Source,
+    name: str,
+    columns: Sequence[str] | None,
+    label: str | None,
+    schema: Schema | None,
+    file_format: FileFormat | None,
+) -> Table:
+    """Return a table that is yet to be encoded."""
+    drop_missing = file_format is not None and file_format.drop_missing
+    _check_shorthand(schema, columns, label, None)
+    if schema is None:
+        chosen = Chosen(columns, label, drop_missing)
+        extract = extract_of(source, name, chosen, file_format)
+        if extract.backend is None and drop_missing:
+            extract = replace(extract, schema=extract.schema.with_rule(WhenMissing.DROP))
+    else:
+        extract = extract_of(source, name, schema, file_format)
+    return _checked(extract, name, _where(source, name), drop_unlabelled=drop_missing)
+
+
+def extract_of(
+    source: Source, name: str, wanted: Schema | Chosen, file_format: FileFormat | None
+) -> Extract:
+    """Return the columns of a source as they are, not judged; see `read_table`.
+
+    Raises
+    ------
+    InvalidDataError, InvalidParameterError, MissingExtraError
+        The source cannot be read, or does not fit the columns wanted.
+    """
+    where = _where(source, name)
+    schema = wanted if isinstance(wanted, Schema) else None
+    source = opened(source, name, schema, file_format)
+    if not isinstance(source, (tuple, np.ndarray)):
+        return from_frame(source, wanted, where)
+    if isinstance(wanted, Chosen) and (wanted.columns is not None or wanted.label is not None):
+        raise InvalidParameterError(
+            f"{where}: arrays have no column names, so columns and label cannot be given; slice "
+            f"the array and give labels as a pair (values, labels), or use a data frame"
         )
-    return _with_bounds(_checked(extract, name, where, file_format.drop_missing), bounds)
+    return from_arrays(source, schema, where)
 
 
-def _checked(extract: Extract, name: str, where: str, drop_missing: bool) -> Table:
-    """Return an extract as a table; drop or refuse missing values, refuse infinite ones."""
-    values, labels, rows = extract.values, extract.labels, None
+def opened(
+    source: Source, name: str, schema: Schema | None, file_format: FileFormat | None
+) -> Source:
+    """Return a source itself, or of a path the data frame that is there."""
+    file_format = FileFormat() if file_format is None else file_format
+    if schema is not None and (file_format.drop_missing or file_format.missing != MISSING):
+        raise InvalidParameterError(
+            "schema: it says what means a missing value and what happens then; leave out missing "
+            "and drop_missing of the file format, and set missing and when_missing of its columns"
+            " (instead of --missing, --drop-missing)"
+        )
+    if not isinstance(source, (str, os.PathLike)):
+        return source
+    marks = None if schema is None else schema.marks
+    return read_file(Path(source), file_format, where=_where(source, name), marks=marks)
+
+
+def _where(source: Source, name: str) -> str:
+    is_path = isinstance(source, (str, os.PathLike))
+    return f"{name!r} ({Path(source)})" if is_path else repr(name)
+
+
+def _check_shorthand(
+    schema: Schema | None,
+    columns: Sequence[str] | None,
+    label: str | None,
+    bounds: Bounds | None,
+) -> None:
+    if schema is None:
+        return
+    if not isinstance(schema, Schema):
+        raise InvalidParameterError(
+            f"schema must be a dpsumm.Schema, got {type(schema).__name__}; "
+            f"read a file with Schema.read(path)"
+        )
+    if columns is not None or label is not None or bounds:
+        raise InvalidParameterError(
+            "schema: it says which columns there are, their bounds and the label; leave out "
+            "columns, bounds and label (--column, --label)"
+        )
+
+
+def _checked(extract: Extract, name: str, where: str, *, drop_unlabelled: bool = False) -> Table:
+    """Return an extract as a table; drop or refuse missing values, refuse senseless ones."""
+    schema, values, labels, rows = extract.schema, extract.values, extract.labels, None
     missing = np.zeros(len(values), bool)
-    # One pass decides the usual case; only then look column by column for what to say.
-    suspects = () if all_usable(values) else extract.columns
-    for j, column in enumerate(suspects):
-        if (np.abs(values[:, j]) > largest(values.dtype)).any():
+    for column, count in zip(schema.kernel, extract.n_unreadable, strict=False):
+        if count:
             raise InvalidDataError(
-                f"{where}: column {column!r} has infinite values, or absurdly large ones; "
+                f"{where}: column {column.name!r} has values that are no "
+                f"{Kind(column.kind).value}; correct them, add their mark to missing, or change "
+                f"the kind or date_format in the schema"
+            )
+    # One pass decides the usual case; only then look column by column for what to say.
+    plain = all_usable(values) and all(
+        column.kind is Kind.NUMBER and not column.whole for column in schema.kernel
+    )
+    for j, column in enumerate(() if plain else schema.kernel):
+        codes = values[:, j]
+        if (np.abs(codes) > largest(values.dtype)).any():
+            raise InvalidDataError(
+                f"{where}: column {column.name!r} has infinite values, or absurdly large ones; "
                 "replace them by the limit of the sensible range, or mark them as missing"
             )
-        absent = np.isnan(values[:, j])
-        if absent.any() and not drop_missing:
-            raise InvalidDataError(f"{where}: column {column!r} has missing values; {DROP}")
-        missing |= absent
+        listed_only = column.kind is Kind.CATEGORY and column.other is None
+        if listed_only and (codes == len(column.categories)).any():
+            raise InvalidDataError(
+                f"{where}: column {column.name!r} has values that are in none of the schema's "
+                f"categories; add them there if they are public, or give other"
+            )
+        if column.whole and has_fractions(codes):
+            raise InvalidDataError(
+                f"{where}: column {column.name!r} has values that are not whole; correct them, or "
+                f"leave out whole in the schema"
+            )
+        absent = np.isnan(codes)
+        if absent.any() and column.when_missing is WhenMissing.REFUSE:
+            raise InvalidDataError(f"{where}: column {column.name!r} has missing values; {DROP}")
+        if not column.encodes_missing:
+            missing |= absent
     if extract.unlabelled is not None:
-        if extract.unlabelled.any() and not drop_missing:
+        rule = None if schema.label is None else schema.label.when_missing
+        drop = drop_unlabelled or rule is WhenMissing.DROP
+        if extract.unlabelled.any() and not drop:
             raise InvalidDataError(f"{where}: some labels are missing; {DROP}")
         missing |= extract.unlabelled
     if missing.all():
         raise InvalidDataError(
             f"{where}: no row is complete; leave columns with many missing values out"
         )
+    carried = extract.carried
     if missing.any():
         rows = np.flatnonzero(~missing)
         values = values[rows]
         labels = None if labels is None else labels[rows]
+        carried = tuple(column[rows] for column in carried)
     if labels is not None and labels.dtype.kind == "f" and np.isinf(labels).any():
         raise InvalidDataError(f"{where}: some labels are infinite; correct them")
     return Table(
         name=name,
+        schema=schema,
         values=values,
         scaled=values,
-        columns=extract.columns,
         labels=labels,
+        carried=carried,
         backend=extract.backend,
         rows=rows,
         n_dropped=int(np.count_nonzero(missing)),
     )
 
 
-def _with_bounds(table: Table, bounds: Bounds | None) -> Table:
-    if not bounds:
-        return table
-    check_bounds(bounds, table.columns, repr(table.name))
-    scaled, n_clipped = to_unit_box(table.values, table.columns, bounds)
-    return replace(table, scaled=scaled, n_clipped=n_clipped)
+def _encoded(table: Table) -> Table:
+    """Return the table with its points in the kernel's space, and with what was counted."""
+    schema = table.schema
+    scaled, n_clipped = schema.encode(table.values)
+    codes = list(zip(schema.kernel, table.values.T, strict=True))
+    return replace(
+        table,
+        scaled=scaled,
+        n_clipped=n_clipped,
+        n_missing=tuple(
+            int(np.isnan(x).sum()) if column.encodes_missing else 0 for column, x in codes
+        ),
+        n_unknown=tuple(
+            int((x == len(column.categories)).sum()) if column.categories else 0
+            for column, x in codes
+        ),
+    )
 
 
 def read_owners(
@@ -216,6 +357,7 @@ def read_owners(
     columns: Sequence[str] | None = None,
     label: str | None = None,
     bounds: Bounds | None = None,
+    schema: Schema | None = None,
     file_format: FileFormat | None = None,
 ) -> list[Table | StreamTable]:
     """Return one table per owner, all with the same columns in the same order and precision.
@@ -225,7 +367,7 @@ def read_owners(
     owners
         Name to source; or a list, whose owners are called by the stem of their file or
         ``owner-0``, ``owner-1``, and so on. At least one.
-    columns, label, bounds, file_format
+    columns, label, bounds, schema, file_format
         As for `read_table`, the same for all owners.
 
     Raises
@@ -235,16 +377,23 @@ def read_owners(
         labels.
     """
     sources = _named(owners)
+    _check_shorthand(schema, columns, label, bounds)
 
     def read(source: Source, name: str) -> Table:
-        return read_table(source, name=name, columns=columns, label=label, file_format=file_format)
+        return _read(source, name, columns, label, schema, file_format)
 
     tables = [
-        read(_first_rows(source, name, file_format), name) for name, source in sources.items()
+        read(_first_rows(source, name, schema, file_format), name)
+        for name, source in sources.items()
     ]
     # Arrays have no names of their own, so a data frame, if there is one, names the columns.
     first = next((table for table in tables if table.backend is not None), tables[0])
-    tables = [_with_bounds(_aligned(table, first), bounds) for table in tables]
+    common = first.schema.with_bounds(bounds) if bounds else first.schema
+
+    def encoded(table: Table) -> Table:
+        return _encoded(replace(_aligned(table, first), schema=common))
+
+    tables = [encoded(table) for table in tables]
     _check_labels(tables)
     dtype = np.result_type(*(table.dtype for table in tables))
 
@@ -252,21 +401,25 @@ def read_owners(
         source = sources[head.name]
         if not isinstance(source, Stream):
             return head
-        return StreamTable(
-            source, head, lambda raw: _with_bounds(_aligned(read(raw, head.name), head), bounds)
-        )
+        return StreamTable(source, head, lambda raw: encoded(read(raw, head.name)))
 
     return [whole(table.astype(dtype)) for table in tables]
 
 
-def _first_rows(source: Source, name: str, file_format: FileFormat | None) -> Source:
+def _first_rows(
+    source: Source, name: str, schema: Schema | None, file_format: FileFormat | None
+) -> Source:
     """Return a source itself, or of a stream the first block, which tells what all are like."""
     if not isinstance(source, Stream):
         return source
-    if file_format is not None and file_format.drop_missing:
+    drops = file_format is not None and file_format.drop_missing
+    if schema is not None:
+        drops = any(column.when_missing is WhenMissing.DROP for column in schema.columns)
+    if drops:
         raise InvalidParameterError(
             f"{name!r}: a Stream tells how many rows it has before it reads them, so none can be "
-            f"dropped; leave out drop_missing, and rows with missing values when writing the file"
+            f"dropped; leave out drop_missing (or when_missing 'drop'), and leave rows with "
+            f"missing values out when writing the file"
         )
     return next(iter(replace(source, block_rows=min(source.block_rows, 4096)).blocks()))
 
@@ -299,6 +452,7 @@ def read_inputs(
     columns: Sequence[str] | None = None,
     label: str | None = None,
     bounds: Bounds | None = None,
+    schema: Schema | None = None,
     file_format: FileFormat | None = None,
 ) -> tuple[list[Table | StreamTable], Table]:
     """Return the owners' tables and the target's, with the same columns and precision.
@@ -312,15 +466,21 @@ def read_inputs(
         As `read_owners`; also when the target lacks a column of the owners.
     """
     tables = read_owners(
-        owners, columns=columns, label=label, bounds=bounds, file_format=file_format
+        owners,
+        columns=columns,
+        label=label,
+        bounds=bounds,
+        schema=schema,
+        file_format=file_format,
     )
     if isinstance(target, tuple):
         raise InvalidParameterError("target: labels are not used; give the array of points alone")
-    by_position = isinstance(target, np.ndarray) or tables[0].backend is None
-    names = None if by_position else tables[0].columns
-    goal = read_table(target, name="target", columns=names, file_format=file_format)
     first = tables[0].head if isinstance(tables[0], StreamTable) else tables[0]
-    goal = _with_bounds(_aligned(goal, first), bounds)
+    wanted = None if schema is None else schema.for_target()
+    by_position = isinstance(target, np.ndarray) or first.backend is None
+    names = None if by_position or schema is not None else first.columns
+    goal = _aligned(_read(target, "target", names, None, wanted, file_format), first)
+    goal = _encoded(replace(goal, schema=first.schema.for_target()))
     dtype = np.result_type(tables[0].dtype, goal.dtype)
     return [table.astype(dtype) for table in tables], goal.astype(dtype)
 
@@ -358,7 +518,7 @@ def _aligned(table: Table, like: Table) -> Table:
         return table
     if table.backend is None or like.backend is None:
         if len(table.columns) == len(like.columns) and table.backend is None:
-            return replace(table, columns=like.columns)
+            return table
         raise InvalidDataError(
             f"{table.name!r}: has {len(table.columns)} columns and {like.name!r} has "
             f"{len(like.columns)}, not all of them with names; all parties need the same columns"
@@ -372,4 +532,4 @@ def _aligned(table: Table, like: Table) -> Table:
             )
     order = [table.columns.index(column) for column in like.columns]
     values = np.require(table.values[:, order], requirements="C")
-    return replace(table, values=values, scaled=values, columns=like.columns)
+    return replace(table, values=values, scaled=values)

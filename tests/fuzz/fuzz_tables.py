@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from dpsumm.errors import DpsummError
+from dpsumm.schema import Column, Schema
 from dpsumm.tables import FileFormat, read_table
 
 SUFFIXES = (".csv", ".parquet", ".csv.gz", ".txt")
@@ -28,12 +29,21 @@ def _parquet(**options):
     return stream.getvalue()
 
 
-# Added to the first byte: with a label, and which of the formats.
-LABEL, DROP, PLAIN = 4, 8, 16
+# Added to the first byte: with a label, which of the formats, or by a schema.
+LABEL, DROP, PLAIN, BY_SCHEMA = 4, 8, 16, 32
+SCHEMA = Schema(
+    [
+        Column("a", bounds=(-10, 10), when_missing="encode"),
+        Column("b", categories=(1, 2), other=0, when_missing="encode"),
+        Column("y", "ignore"),
+    ]
+)
 CSV = b"a,b,y\n1.5,2,cat\n-3e5,?,dog\n7,8,\n"
 SEEDS = [
     bytes([LABEL + DROP]) + CSV,
     bytes([LABEL]) + CSV,
+    bytes([BY_SCHEMA]) + CSV,
+    bytes([1 + BY_SCHEMA]) + _parquet(),
     bytes([2 + LABEL + DROP]) + gzip.compress(CSV),
     bytes([3 + PLAIN]) + b"1;2\n3;-4e5\n",
     b'\0a,b\r\n"1","2"\r\n"3.0"," 4"\r\n\r\n',
@@ -51,15 +61,20 @@ def check(data: bytes, folder: str) -> bool:
     with open(path, "wb") as stream:
         stream.write(data)
     try:
-        table = read_table(
-            path,
-            name="a",
-            label="y" if kind // 4 % 2 else None,
-            file_format=FORMATS[kind // 8 % 3],
-        )
+        if kind // 32 % 2:
+            table = read_table(path, name="a", schema=SCHEMA)
+        else:
+            table = read_table(
+                path,
+                name="a",
+                label="y" if kind // 4 % 2 else None,
+                file_format=FORMATS[kind // 8 % 3],
+            )
     except DpsummError:
         return False
-    assert np.isfinite(table.values).all()
+    assert np.isfinite(table.scaled).all()
+    assert table.schema.fits(table.values)
+    assert table.scaled.shape == (len(table), table.width)
     assert table.values.shape == (len(table), len(table.columns))
     assert table.labels is None or len(table.labels) == len(table)
     return True

@@ -269,7 +269,7 @@ def setting_of(target, ledger, sizes):
     return Setting(
         target=target,
         columns=("a", "b", "c"),
-        bounds=None,
+        schema=None,
         n_records=sizes,
         size=10,
         epsilon=1.0,

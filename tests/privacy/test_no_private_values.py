@@ -2,12 +2,14 @@
 
 import contextlib
 import dataclasses
+import datetime as dt
 import io
 import itertools
 import logging
 import traceback
 
 import numpy as np
+import polars as pl
 import pytest
 import transcripts
 
@@ -19,7 +21,10 @@ from dpsumm.errors import DpsummError
 from dpsumm.kernel import RBF
 from dpsumm.privacy import Ledger, Protected
 from dpsumm.protocol.messages import Bids, Points
+from dpsumm.protocol.owner import Owner, points_of
+from dpsumm.protocol.wire import encode
 from dpsumm.release import Exact, Mwem
+from dpsumm.schema import Column, Schema
 from dpsumm.tables import read_inputs
 
 # Values that nothing else would print, in every spelling they could be printed in.
@@ -170,6 +175,131 @@ def test_errors_name_columns_and_parties_but_no_value(world, tmp_path):
         lambda: RBF.from_public(np.full((4, 2), PLANTED[0])),
     ):
         assert_clean(refused(call))
+
+
+SCHEMA = Schema(
+    [
+        Column("x", bounds=(0, 1), when_missing="encode"),
+        Column("code", categories=("a", "b"), other="other", when_missing="encode"),
+        Column("note", "ignore"),
+        Column("kind", "label"),
+    ]
+)
+
+
+def mixed(n):
+    """A table of planted values: outside the bounds, in no category, and as free text."""
+    return pl.DataFrame(
+        {"x": PLANTED * n, "code": [LABEL, "a", None] * n, "note": [LABEL] * 3 * n}
+    ).with_columns(kind=pl.lit(LABEL))
+
+
+def test_a_run_by_a_schema_shows_nothing_private(caplog, capfd):
+    owners = {name: mixed(8) for name in ("alpha", "beta")}
+    with caplog.at_level(logging.DEBUG):
+        summary = dpsumm.summarize(owners, mixed(9), size=4, schema=SCHEMA)
+    assert LABEL in summary.to_frame("polars")["note"].to_list()  # power
+    tables, goal = read_inputs(owners, mixed(9), schema=SCHEMA)
+    points = points_of(tables[0], np.arange(3))
+    shown = [summary, summary.schema, *summary.warnings, *tables, goal, points]
+    for text in (*map(repr, shown), *map(str, shown), caplog.text, "".join(capfd.readouterr())):
+        assert_clean(text)
+    assert any("in no category" in text for text in summary.warnings)
+
+
+def test_errors_of_a_schema_show_no_value(tmp_path):
+    def run(schema, **frames):
+        frame = mixed(8).with_columns(**frames)
+        return dpsumm.summarize({"alpha": frame}, frame, size=2, schema=schema)
+
+    day = (dt.date(2000, 1, 1), dt.date(2001, 1, 1))
+    x = Column("x", bounds=(0, 1))
+    long = pl.lit(LABEL * 999)
+    path = tmp_path / "alpha.csv"
+    path.write_text(f"x,code\n{PLANTED[0]},{LABEL}\n{LABEL},a\n")
+    calls = [
+        lambda: run(Schema([Column("code", bounds=(0, 1))])),
+        lambda: run(Schema([Column("code", bounds=day)])),
+        lambda: run(Schema([Column("code", bounds=day, date_format="%d.%m.%Y")])),
+        lambda: run(Schema([Column("code", categories=("a",))])),
+        lambda: run(Schema([x, Column("code", categories=("a",), other="b")])),
+        lambda: run(Schema([x, Column("note", "ignore")]), note=long),
+        lambda: run(Schema([x, Column("nobody", "ignore")])),
+        lambda: run(Schema([x]), x=pl.lit(float("inf"))),
+        lambda: dpsumm.summarize([path], path, size=1, schema=Schema([x])),
+    ]
+    for call in calls:
+        assert_clean(refused(call))
+    shown = run_cli("schema", "check", path, "--schema", _saved(tmp_path, Schema([x])))
+    assert "refuse" in shown
+    assert_clean(shown)
+
+
+def _saved(folder, schema):
+    schema.save(folder / "schema.toml")
+    return folder / "schema.toml"
+
+
+def test_answers_that_break_the_schema_are_refused_without_a_value():
+    tables, goal = read_inputs({"alpha": mixed(8), "beta": mixed(8)}, mixed(9), schema=SCHEMA)
+    with Ledger() as book:
+        setting = transcripts.setting_of(
+            goal.scaled,
+            {table.name: len(table) for table in tables},
+            book,
+            columns=SCHEMA.names,
+            schema=SCHEMA,
+            labelled=True,
+            size=4,
+        )
+        curator = dpsumm.Pool().curator(setting)
+        role = Owner(tables[0])
+        answer = role.answer(curator.send()["alpha"])
+        count = len(answer.rows)
+        strange, infinite = answer.values.copy(), answer.values.copy()
+        strange[0, 1], infinite[0, 0] = 3, np.inf
+        far = np.full(count, np.datetime64(2**40, "D"))
+        for wrong in (
+            {"values": strange},
+            {"values": infinite},
+            {"carried": ()},
+            {"carried": answer.carried * 2},
+            {"carried": (answer.carried[0][1:],)},
+            {"carried": (answer.carried[0].astype(object),)},
+            {"carried": (far,)},
+            {"carried": (far.astype("M8[h]"),)},
+            {"carried": (answer.carried[0].tolist(),)},
+            {"labels": None},
+        ):
+            changed = dataclasses.replace(answer, **wrong)
+            assert_clean(refused(lambda changed=changed: curator.receive("alpha", changed)))
+        curator.receive("alpha", answer)
+        assert curator.select().carried[0].tolist() == [LABEL] * 4
+
+
+def test_no_request_depends_on_what_a_schema_counted():
+    """Another owner's clipped, missing and unknown values change nothing that an owner is sent."""
+    inside = mixed(8).with_columns(x=pl.lit(0.5), code=pl.lit("a"))
+
+    def requests(other, target):
+        tables, goal = read_inputs({"alpha": mixed(8), "beta": other}, target, schema=SCHEMA)
+        with Ledger(run="r") as book:
+            setting = transcripts.setting_of(
+                goal.scaled,
+                {table.name: len(table) for table in tables},
+                book,
+                columns=SCHEMA.names,
+                schema=SCHEMA,
+                labelled=True,
+                size=4,
+                seed=3,
+            )
+            sent = dpsumm.Offers(n_features=16).curator(setting).send()
+            return {name: encode(request) for name, request in sent.items()}
+
+    once = requests(mixed(8), mixed(9))
+    assert requests(inside, mixed(9)) == once
+    assert requests(inside, mixed(9).with_columns(x=pl.lit(0.5))) != once  # power: the target
 
 
 def test_protocol_errors_show_no_value(world):

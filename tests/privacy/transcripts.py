@@ -16,7 +16,7 @@ def setting_of(target, sizes, ledger, **more):
     """A setting over arrays with three columns."""
     given = {
         "columns": tuple(f"c{j}" for j in range(target.shape[1])),
-        "bounds": None,
+        "schema": None,
         "size": 10,
         "epsilon": 1.0,
         "delta": 1e-5,

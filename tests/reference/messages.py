@@ -20,7 +20,7 @@ from dpsumm.protocol.messages import (
 from dpsumm.protocol.wire import encode
 from dpsumm.release import Release
 
-MAGIC = b"dpsm\x01"
+MAGIC = b"dpsm\x02"
 WHOLE = st.integers(0, 2**62 - 1)
 POSITIVE = st.floats(min_value=0, exclude_min=True, allow_infinity=False)
 SCORE = st.integers(-(2**127) + 1, 2**127 - 1)
@@ -72,7 +72,14 @@ def points(draw):
         lambda name: hnp.arrays(np.dtype(name), count)
     )
     text = st.lists(TEXT, min_size=count, max_size=count).map(lambda x: np.array(x, np.str_))
-    return Points(draw(hnp.arrays(np.int64, count)), draw(values), draw(labels | text))
+    dates = st.sampled_from(["M8[D]", "M8[us]"]).flatmap(lambda unit: hnp.arrays(unit, count))
+    carried = st.lists(labels.filter(lambda column: column is not None) | text | dates, max_size=3)
+    return Points(
+        draw(hnp.arrays(np.int64, count)),
+        draw(values),
+        draw(labels | text),
+        tuple(draw(carried)),
+    )
 
 
 def messages():
@@ -93,7 +100,12 @@ EXAMPLES = {
     "draw": DrawRequest(3),
     "bid": BidRequest(MAP, np.arange(4), np.arange(4), 1, 1, 1),
     "send": SendRequest((True, False)),
-    "points": Points(np.arange(3), np.full((3, 2), 987654.321), np.array(["a", "bc", "é"])),
+    "points": Points(
+        np.arange(3),
+        np.full((3, 2), 987654.321),
+        np.array(["a", "bc", "é"]),
+        (np.array(["2020-01-01", "NaT", "2021-05-06"], "M8[D]"), np.array(["", "x", "y"])),
+    ),
     "bids": Bids((2**100, 3), (4, 5)),
 }
 ENCODED = {name: encode(message) for name, message in EXAMPLES.items()}
@@ -107,6 +119,8 @@ def same(a, b):
         return (a.dtype, a.shape, a.tobytes()) == (b.dtype, b.shape, b.tobytes())
     if dataclasses.is_dataclass(a):
         return all(same(getattr(a, f.name), getattr(b, f.name)) for f in dataclasses.fields(a))
+    if isinstance(a, tuple):
+        return len(a) == len(b) and all(map(same, a, b))
     return a == b
 
 

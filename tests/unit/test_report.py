@@ -18,6 +18,7 @@ from dpsumm.errors import InvalidParameterError, MissingExtraError
 from dpsumm.privacy.events import Charge, Gaussian, NonPrivate, Protected
 from dpsumm.privacy.report import PrivacyReport
 from dpsumm.report import render, round_up, write_report
+from dpsumm.schema import Schema
 from dpsumm.summary import Summary
 
 RELEASE = Charge(Protected.TARGET, "target release", Gaussian(3.8))
@@ -41,7 +42,7 @@ def make(
         index=np.arange(size),
         names=names,
         n_records=tuple(1000 * (i + 1) for i in range(len(names))),
-        columns=tuple(f"column {j}" for j in range(n_columns)),
+        schema=Schema.numbers([f"column {j}" for j in range(n_columns)]),
         accesses=len(pool),
         mmd2=0.002,
         curve=0.5 / np.arange(1, size + 1),
@@ -129,7 +130,7 @@ def test_page_says_what_was_asked_what_came_out_and_what_it_cost() -> None:
 def test_names_cannot_inject_markup() -> None:
     evil = '<script>alert("1")</script>&<img src=x onerror=y>$title${tiles}'
     names = (evil, "south", "east")
-    summary = make(names=names, n_columns=2, columns=(evil, "b"), warnings=(evil,))
+    summary = make(names=names, n_columns=2, schema=Schema.numbers([evil, "b"]), warnings=(evil,))
     page = Page(render(summary))
     assert "script" not in page.elements
     assert page.open == []

@@ -31,7 +31,7 @@ def make(protocol, ledger, labelled=False, size=9):
     setting = Setting(
         target=rng.normal(1.5, 1, (50, 2)),
         columns=("x0", "x1"),
-        bounds=None,
+        schema=None,
         n_records=dict.fromkeys("abc", 20),
         size=size,
         epsilon=1.0,

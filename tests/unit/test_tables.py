@@ -226,6 +226,8 @@ def test_lazy_frame_is_collected_and_unnamed_pandas_columns_are_named() -> None:
         (pl.DataFrame({"a": []}, schema={"a": pl.Int64}), {}, "empty"),
         (pd.DataFrame([[1, 2]], columns=["a", "a"]), {}, "same name"),
         (pd.DataFrame([[1, 2]], columns=["1", 1]), {}, "same name"),
+        (pl.DataFrame({"a": [1], "": [2]}), {}, "no name"),
+        (pl.DataFrame({"a\0": [1]}), {}, "NUL"),
         (pl.DataFrame({"a": [1], "y": [[1]]}), {"label": "y"}, "label column 'y' must hold"),
         (pl.LazyFrame({"a": ["31.4159"]}).with_columns(pl.col("a").cast(int)), {}, "lazy"),
     ],

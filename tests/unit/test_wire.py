@@ -104,7 +104,7 @@ def run(protocol, carry):
         setting = Setting(
             target=rng.normal(1.5, 1, (60, 2)).astype(np.float32),
             columns=("x0", "x1"),
-            bounds=None,
+            schema=None,
             n_records=dict.fromkeys("abc", 30),
             size=12,
             epsilon=1.0,

@@ -53,7 +53,7 @@ def test_every_flipped_bit_gives_a_refusal_or_another_message(data):
 
 
 def test_wrong_magic_and_other_types_are_refused():
-    for data in (b"", b"dpsm", MAGIC, b"dpsm\x02" + ENCODED["draw"][5:], b"PK\x03\x04" * 9):
+    for data in (b"", b"dpsm", MAGIC, b"dpsm\x01" + ENCODED["draw"][5:], b"PK\x03\x04" * 9):
         assert "not a dpsumm message" in refused(data)
     assert "cut short" in refused(MAGIC + struct.pack("<I", 2**32 - 1) + b"{}")
 
@@ -180,6 +180,7 @@ def test_numbers_that_json_takes_and_we_do_not(literal):
 
 def points_header(**fields):
     plain = {
+        "carried": [],
         "labels": None,
         "rows": {"array": "<i8", "shape": [0]},
         "values": {"array": "<f8", "shape": [0, 1]},
@@ -210,6 +211,15 @@ def points_header(**fields):
         {"labels": {"array": "<M8[s]", "shape": [0]}},
         {"labels": {"text": []}},
         {"labels": "x"},
+        {"labels": {"array": "<M8[D]", "shape": [0]}},
+        {"carried": None},
+        {"carried": "xy"},
+        {"carried": [None]},
+        {"carried": [[]]},
+        {"carried": [{"array": "<M8[ns]", "shape": [0]}]},
+        {"carried": [{"array": "<U4097", "shape": [0]}]},
+        {"carried": [{"array": "<f8", "shape": [0, 1]}]},
+        {"carried": {"array": "<f8", "shape": [0]}},
     ],
     ids=str,
 )

@@ -148,7 +148,7 @@ class World:
         setting = Setting(
             target=target,
             columns=("a", "b"),
-            bounds=None,
+            schema=None,
             n_records={name: len(table) for name, table in owners.items()},
             size=script.size,
             epsilon=1.0,

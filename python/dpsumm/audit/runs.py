@@ -34,7 +34,7 @@ def _setting(
     return Setting(
         target=target,
         columns=("x",),
-        bounds=None,
+        schema=None,
         n_records=sizes,
         size=size,
         epsilon=1.0,

@@ -132,7 +132,7 @@ class RequestBits:
         setting = Setting(
             target=np.zeros((2, 1)),
             columns=("x",),
-            bounds=None,
+            schema=None,
             n_records={str(i): 1 for i in range(self.n_owners)},
             size=self.rounds,
             epsilon=1.0,

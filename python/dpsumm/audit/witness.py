@@ -83,7 +83,7 @@ class OffersSilence:
             setting = Setting(
                 target=target,
                 columns=("a", "b"),
-                bounds=None,
+                schema=None,
                 n_records={name: len(points) for name, points in owners.items()},
                 size=12,
                 epsilon=8.0,

@@ -11,12 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsumm import _core
+from dpsumm.coding import joined
 from dpsumm.errors import InvalidParameterError, ProtocolError
 from dpsumm.kernel import RBF, FloatArray, Kernel
 from dpsumm.privacy.events import Unit
 from dpsumm.privacy.ledger import Ledger
 from dpsumm.protocol.messages import Answer, Points, Request
-from dpsumm.scaling import Bounds, to_unit_box
+from dpsumm.schema import Schema
 
 
 @dataclass(frozen=True)
@@ -27,8 +28,10 @@ class Setting:
     ----------
     target : (m, c)
         In the kernel's space.
-    columns, bounds
-        Public schema of the points.
+    columns
+        Names of the points' columns.
+    schema
+        What they are; None if the points are in the kernel's space as they are sent.
     n_records
         Owner name to number of records.
     size
@@ -36,7 +39,7 @@ class Setting:
     epsilon, delta
         The whole budget of the target.
     kernel
-        None: ``RBF.for_unit_box`` if every column has bounds, a private median otherwise.
+        A public bandwidth, or how a private one is bought.
     labelled
         Whether owners send labels along.
     seed
@@ -49,7 +52,7 @@ class Setting:
 
     target: FloatArray = field(repr=False)
     columns: tuple[str, ...]
-    bounds: Bounds | None
+    schema: Schema | None
     n_records: Mapping[str, int]
     size: int
     epsilon: float
@@ -110,6 +113,8 @@ class Selection:
     values, scaled : (p, c)
         In original units, and in the kernel's space.
     labels : (p,) or None
+    carried
+        A (p,) array for each of `Schema.carried`.
     mmd2 : (p,) float64
         MMD^2 to the target after each pick, in the order of the picks. For the consumer.
     target_self
@@ -125,6 +130,7 @@ class Selection:
     values: FloatArray
     scaled: FloatArray
     labels: NDArray[np.generic] | None
+    carried: tuple[NDArray[np.generic], ...]
     mmd2: NDArray[np.float64]
     target_self: float
     pool: FloatArray
@@ -181,10 +187,9 @@ class Curator(ABC):
         """Return the summary; nothing is sent afterwards."""
 
     def scaled(self, values: FloatArray) -> FloatArray:
-        """Return points in the kernel's space, by the public bounds."""
-        if self.setting.bounds is None:
-            return values
-        return to_unit_box(values, self.setting.columns, self.setting.bounds)[0]
+        """Return points in the kernel's space, by the public schema."""
+        schema = self.setting.schema
+        return values if schema is None else schema.encode(values)[0]
 
     def _order(self, pool: Pooled) -> NDArray[np.int64]:
         """Return the pool's rows that the exact greedy picks towards the target, in order.
@@ -201,7 +206,8 @@ class Curator(ABC):
         if not isinstance(points, Points):
             raise ProtocolError(f"{name!r} answered with {type(points).__name__}, not with points")
         try:
-            points.check(len(self.setting.columns), at_least, at_most, self.setting.labelled)
+            setting = self.setting
+            points.check(len(setting.columns), at_least, at_most, setting.labelled, setting.schema)
         except ProtocolError as error:
             raise ProtocolError(f"answer of {name!r}: {error}") from None
         wanted = self.setting.target.dtype
@@ -224,6 +230,7 @@ class Curator(ABC):
             values=pool.values[order],
             scaled=scaled,
             labels=None if pool.labels is None else pool.labels[order],
+            carried=tuple(column[order] for column in pool.carried),
             mmd2=np.maximum(constant - objective, 0.0),
             target_self=constant,
             pool=pool.scaled,
@@ -240,6 +247,7 @@ class Pooled:
     values: FloatArray
     scaled: FloatArray
     labels: NDArray[np.generic] | None
+    carried: tuple[NDArray[np.generic], ...]
 
 
 def pool_of(curator: Curator, parts: Sequence[tuple[int, Points]]) -> Pooled:
@@ -262,6 +270,9 @@ def pool_of(curator: Curator, parts: Sequence[tuple[int, Points]]) -> Pooled:
         values=values,
         scaled=curator.scaled(values),
         labels=np.concatenate(labels) if labels else None,
+        carried=tuple(
+            joined(list(column)) for column in zip(*(p.carried for _, p in parts), strict=True)
+        ),
     )
 
 

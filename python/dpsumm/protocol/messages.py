@@ -11,6 +11,7 @@ from dpsumm import _core
 from dpsumm.checks import all_usable
 from dpsumm.errors import ProtocolError
 from dpsumm.release import Release
+from dpsumm.schema import Schema
 
 
 @dataclass(frozen=True)
@@ -121,15 +122,25 @@ class Points:
     rows : (q,) int64
         Their rows in the owner's data, ascending.
     values : (q, c) float32 or float64
-        In original units.
+        As `Schema.encode` takes them: numbers in original units.
     labels : (q,) or None
+    carried
+        A (q,) array for each of `Schema.carried`: numbers, truth values, dates or text.
     """
 
     rows: NDArray[np.int64] = field(repr=False)
     values: NDArray[np.floating] = field(repr=False)
     labels: NDArray[np.generic] | None = field(repr=False)
+    carried: tuple[NDArray[np.generic], ...] = field(default=(), repr=False)
 
-    def check(self, n_columns: int, at_least: int, at_most: int, labelled: bool) -> None:
+    def check(
+        self,
+        n_columns: int,
+        at_least: int,
+        at_most: int,
+        labelled: bool,
+        schema: Schema | None = None,
+    ) -> None:
         """Raise `ProtocolError` unless this answer fits the request. Tells no value."""
         if not (
             isinstance(self.rows, np.ndarray)
@@ -144,8 +155,12 @@ class Points:
             raise ProtocolError(f"values must have shape ({count}, {n_columns})")
         if not at_least <= count <= at_most:
             raise ProtocolError(f"{count} points sent, {at_least} to {at_most} were asked for")
-        if not all_usable(self.values):
+        if schema is None and not all_usable(self.values):
             raise ProtocolError("values hold NaN, infinity or numbers too large to use")
+        if schema is not None and not schema.fits(self.values):
+            raise ProtocolError(
+                "values hold infinity, numbers too large to use, or what the schema does not allow"
+            )
         if count and (self.rows[0] < 0 or (np.diff(self.rows) <= 0).any()):
             raise ProtocolError("rows must be ascending, distinct and >= 0")
         if labelled != (self.labels is not None) or (
@@ -153,6 +168,28 @@ class Points:
             and (self.labels.shape != (count,) or self.labels.dtype.kind not in "fiubU")
         ):
             raise ProtocolError("labels must be sent by all owners or by none, one a point")
+        wanted = 0 if schema is None else len(schema.carried)
+        if len(self.carried) != wanted or not all(_can_travel(x, count) for x in self.carried):
+            raise ProtocolError(
+                f"{wanted} columns must travel along, each of numbers, text or dates, one a point"
+            )
+
+
+# Dates that Python and all data-frame libraries can show.
+_FIRST, _LAST = np.datetime64("0001-01-01"), np.datetime64("9999-12-31T23:59:59.999999")
+
+
+def _can_travel(column: NDArray[np.generic], count: int) -> bool:
+    if not isinstance(column, np.ndarray) or column.shape != (count,):
+        return False
+    if column.dtype.kind != "M":
+        return column.dtype.kind in "fiubU"
+    if column.dtype not in (np.dtype("M8[D]"), np.dtype("M8[us]")):
+        return False
+    # As integers: compared in a common unit, a day far away would overflow.
+    first, last = (date.astype(column.dtype).astype(np.int64) for date in (_FIRST, _LAST))
+    steps = column[~np.isnat(column)].astype(np.int64)
+    return not bool(((steps < first) | (steps > last)).any())
 
 
 Answer = Points | Bids

@@ -138,7 +138,7 @@ class OffersCurator(CollectingCurator):
         kernel, epsilon = self._settle()
         feature_map = FeatureMap(
             gamma=kernel.gamma,
-            n_columns=len(setting.columns),
+            n_columns=setting.target.shape[1],
             n_features=self._protocol.n_features,
             seed=frequency_seed(setting),
         )

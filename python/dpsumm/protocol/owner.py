@@ -71,10 +71,10 @@ class Owner:
         return self.table
 
     def _check_width(self, feature_map: FeatureMap) -> None:
-        if feature_map.n_columns != len(self.table.columns):
+        if feature_map.n_columns != self.table.width:
             raise ProtocolError(
                 f"the curator's features are for {feature_map.n_columns} columns, this owner's "
-                f"data have {len(self.table.columns)}"
+                f"data have {self.table.width}; compare the schemas"
             )
 
     def _offers(self, request: OfferRequest) -> Points:
@@ -164,4 +164,8 @@ def points_of(table: Table, picked: NDArray[np.int64]) -> Points:
         table.original_rows(picked),
         table.values[picked],
         None if labels is None else labels[picked],
+        tuple(
+            column[picked].astype(np.str_) if column.dtype == object else column[picked]
+            for column in table.carried
+        ),
     )

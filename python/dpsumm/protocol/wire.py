@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsumm.coding import MOST_CHARACTERS
 from dpsumm.errors import ProtocolError
 from dpsumm.protocol.messages import (
     Answer,
@@ -36,19 +37,19 @@ Message = Request | Answer
 
 # Largest message that is decoded, unless the caller says otherwise: 1 GiB.
 MAX_BYTES = 2**30
-_MAGIC = b"dpsm\x01"
+_MAGIC = b"dpsm\x02"
 _MAX_HEADER = 2**22
 # What encode() writes has fewer. Checked before parsing: it bounds nesting and empty objects.
-_MAX_BRACKETS = 64
+_MAX_BRACKETS = 256
 # Scores are below 2**126 (39 digits); no integer of a message needs more.
 _MAX_INTEGER = 2**127
 _LONG_NUMBER = re.compile(rb"[0-9]{40}")
 _DTYPES = {
-    name: np.dtype(name) for name in "|b1 |i1 |u1 <i2 <u2 <i4 <u4 <i8 <u8 <f2 <f4 <f8".split()
+    name: np.dtype(name)
+    for name in "|b1 |i1 |u1 <i2 <u2 <i4 <u4 <i8 <u8 <f2 <f4 <f8 <M8[D] <M8[us]".split()
 }
-# Characters of a text label. An array gives every text the room of the longest one, so one long
-# label would cost the curator that much for each point of the pool.
-_MAX_LABEL = 2**12
+# Characters of a text label; see there.
+_MAX_LABEL = MOST_CHARACTERS
 _TEXT = re.compile(r"<U([1-9][0-9]{0,3})")
 _KINDS: dict[str, type[Any]] = {
     kind.__name__: kind
@@ -292,8 +293,15 @@ def _is_points(points: Points) -> bool:
     return (
         _is_array(points.rows, 1, "i8")
         and _is_array(points.values, 2, "f4", "f8")
-        and (points.labels is None or (_is_array(points.labels, 1) and _is_text(points.labels)))
+        and (points.labels is None or _is_column(points.labels))
+        and (points.labels is None or points.labels.dtype.kind != "M")
+        and isinstance(points.carried, tuple)
+        and all(map(_is_column, points.carried))
     )
+
+
+def _is_column(value: Any) -> bool:
+    return _is_array(value, 1) and _is_text(value)
 
 
 def _is_array(value: Any, ndim: int, *dtypes: str) -> bool:

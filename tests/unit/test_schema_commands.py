@@ -1,0 +1,73 @@
+"""Errors of ``--schema`` and of the schema commands: one line, exit code 2, no value shown."""
+
+import re
+
+import pytest
+
+from dpsumm import Column, Schema
+from dpsumm.cli import main
+
+RUN = ("run", "--owner", "a=a.csv", "--target", "a.csv", "--size", "1", "--schema")
+
+
+@pytest.fixture(autouse=True)
+def directory(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+    (tmp_path / "a.csv").write_text("x,c\n1,u\n2,31.4159\n")
+    Schema([Column("x", bounds=(0, 9)), Column("c", categories=("u",))]).save(tmp_path / "s.toml")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ((*RUN, "none.toml"), r"no file none\.toml; draft one"),
+        ((*RUN, "s.toml"), r"column 'c' has values that are in none of the schema's categories"),
+        ((*RUN, "s.toml", "--column", "x=0:9"), r"leave out columns.*--column"),
+        ((*RUN, "s.toml", "--label", "c"), "leave out columns"),
+        ((*RUN, "s.toml", "--drop-missing"), "--drop-missing"),
+        ((*RUN, "s.toml", "--missing", "u"), "--missing"),
+        ((*RUN, "s.toml", "--report", "s.toml"), "written over"),
+        (("schema", "check", "a.csv", "--schema", "a.csv"), r"a\.csv: not TOML"),
+        (("schema", "check", "none.csv", "--schema", "s.toml"), "no such file"),
+        (("schema", "init", "a.csv", "--out", "draft.txt"), r"must end in \.toml"),
+        (("schema", "init", "a.csv", "--out", "s.toml"), "not exist yet"),
+        (("schema", "init", "a.csv", "--label", "z"), "no column 'z'"),
+        (("schema", "init", "none.csv"), "no such file"),
+    ],
+)
+def test_error_is_one_line_and_exit_2(directory, words, message, capsys):
+    before = {path.name: path.read_bytes() for path in directory.iterdir()}
+    with pytest.raises(SystemExit) as caught:
+        main(words)
+    assert caught.value.code == 2
+    captured = capsys.readouterr()
+    assert re.fullmatch(rf"dpsumm: .*{message}.*\n", captured.err)
+    assert "31.4159" not in captured.err + captured.out
+    assert {path.name: path.read_bytes() for path in directory.iterdir()} == before
+
+
+@pytest.mark.parametrize(("more", "code"), [((), 1), (("--target",), 1)])
+def test_check_counts_and_says_what_a_run_would_do(more, code, capsys):
+    with pytest.raises(SystemExit) as caught:
+        main(("schema", "check", "a.csv", "--schema", "s.toml", *more))
+    assert caught.value.code == code
+    shown = capsys.readouterr().out
+    assert re.search(r"c +category +1 +refuse: in no category", shown)
+    assert re.search(r"x +number +accept", shown)
+    assert "31.4159" not in shown
+
+
+def test_a_target_needs_neither_label_nor_what_is_ignored(directory, capsys):
+    schema = Schema([Column("x", bounds=(0, 1)), Column("n", "ignore"), Column("y", "label")])
+    schema.save(directory / "s.toml")
+    words = ("schema", "check", "a.csv", "--schema", "s.toml")
+    with pytest.raises(SystemExit) as caught:
+        main(words)
+    assert caught.value.code == 2
+    assert "no column 'n'" in capsys.readouterr().err
+    with pytest.raises(SystemExit) as caught:
+        main((*words, "--target"))
+    assert caught.value.code == 0
+    assert re.search(r"x +number +1 +accept", capsys.readouterr().out)

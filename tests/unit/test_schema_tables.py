@@ -1,0 +1,482 @@
+"""Mixed tables through a schema: the same from every kind of source, and back as they were."""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from dpsumm import (
+    RBF,
+    Auction,
+    Column,
+    Embedding,
+    FileFormat,
+    Greedy,
+    InvalidDataError,
+    InvalidParameterError,
+    Offers,
+    Pool,
+    Schema,
+    Stream,
+    Summary,
+    summarize,
+)
+from dpsumm.protocol.messages import Points
+from dpsumm.protocol.owner import points_of
+from dpsumm.protocol.wire import decode, encode
+from dpsumm.schema_draft import check
+from dpsumm.tables import Table, read_table
+
+SCHEMA = Schema(
+    [
+        Column("note", "ignore"),
+        Column("age", bounds=(20, 90), missing=("?", -9), when_missing="encode"),
+        Column("sex", categories=("f", "m"), other="other", when_missing="encode"),
+        Column("pain", categories=("no", "some", "bad"), ordered=True, when_missing="encode"),
+        Column("visit", bounds=(dt.date(2001, 1, 1), dt.date(2021, 1, 1)), when_missing="encode"),
+        Column("grade", categories=(1, 2, 3), other=0),
+        Column("smoker", categories=(True, False), when_missing="encode"),
+        Column("born", "ignore"),
+        Column("beds", "ignore"),
+        Column("outcome", "label", when_missing="drop"),
+    ]
+)
+DAY = dt.date
+# As a person would type it: spaces, marks of missing values, quotes, a value nobody has heard of.
+CSV = """\
+note,age,sex,pain,visit,grade,smoker,born,beds,outcome,unused
+"fell, hip pain",63,f,some,2001-01-01,1,true,1950-02-03,12,yes,a
+, 101 ,m,bad,2021-01-01,3,False,,7,no,b
+"said ""hello"" é",?,f,?,2011-01-01,2,NA,1961-12-31,9,no,c
+x,44.5,, no,,1.0,true,1900-01-01,1,yes,d
+y,-9,unheard-of,no,1990-05-06,7,false,2000-02-29,2,yes,e
+z,30,f,no,2002-03-04,1,true,2000-01-01,3,,f
+"""
+AGE = [63.0, 101.0, None, 44.5, None]
+SEX = ["f", "m", "f", None, "other"]
+PAIN = ["some", "bad", None, "no", "no"]
+VISIT = [DAY(2001, 1, 1), DAY(2021, 1, 1), DAY(2011, 1, 1), None, DAY(1990, 5, 6)]
+GRADE = [1, 3, 2, 1, 0]
+SMOKER = [True, False, None, True, False]
+BORN = [DAY(1950, 2, 3), None, DAY(1961, 12, 31), DAY(1900, 1, 1), DAY(2000, 2, 29)]
+NOTE = ["fell, hip pain", None, 'said "hello" é', "x", "y"]
+OUTCOME = ["yes", "no", "no", "yes", "yes"]
+
+
+def polars_frame() -> pl.DataFrame:
+    """The table with the types a careful person would give it."""
+    raw = {
+        "note": [*NOTE, "z"],
+        "age": [63.0, 101.0, None, 44.5, -9.0, 30.0],
+        "sex": ["f", "m", "f", None, "unheard-of", "f"],
+        "pain": ["some", "bad", None, "no", "no", "no"],
+        "visit": [*VISIT, DAY(2002, 3, 4)],
+        "grade": [1, 3, 2, 1, 7, 1],
+        "smoker": [*SMOKER, True],
+        "born": [*BORN, DAY(2000, 1, 1)],
+        "beds": [12, 7, 9, 1, 2, 3],
+        "outcome": [*OUTCOME, None],
+        "unused": list("abcdef"),
+    }
+    return pl.DataFrame(raw).with_columns(pl.col("pain").cast(pl.Categorical))
+
+
+def sources(folder: Path) -> dict[str, Any]:
+    frame = polars_frame()
+    (folder / "a.csv").write_text(CSV, "utf-8")
+    frame.write_parquet(folder / "a.parquet")
+    columns = frame.to_dict(as_series=False)
+    text = pl.read_csv(CSV.encode(), infer_schema=False)
+    return {
+        "csv": folder / "a.csv",
+        "parquet": folder / "a.parquet",
+        "polars": frame,
+        "lazy": frame.lazy(),
+        "polars text": text,
+        "pyarrow": pa.table(columns),
+        "pandas": pd.DataFrame(columns),
+        "pandas dates": pd.DataFrame(columns).assign(
+            visit=lambda f: pd.to_datetime(f["visit"]), sex=lambda f: f["sex"].astype("category")
+        ),
+        "pandas nullable": pd.DataFrame(columns).convert_dtypes(),
+        "pandas text": pd.read_csv(folder / "a.csv", dtype=str, keep_default_na=False),
+    }
+
+
+KINDS = (
+    *("csv", "parquet", "polars", "lazy", "polars text", "pyarrow", "pandas", "pandas dates"),
+    *("pandas nullable", "pandas text"),
+)
+NAN = np.nan
+VALUES = np.array(
+    [
+        [63, 0, 1, 11323, 0, 0],
+        [101, 1, 2, 18628, 2, 1],
+        [NAN, 0, NAN, 14975, 1, NAN],
+        [44.5, NAN, 0, NAN, 0, 0],
+        [NAN, 2, 0, 7430, 3, 1],
+    ]
+)
+
+
+def read(source: Any, schema: Schema = SCHEMA, **options: Any) -> Table:
+    return read_table(source, name="north", schema=schema, **options)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_source_gives_the_same_table(kind: str, tmp_path: Path) -> None:
+    table = read(sources(tmp_path)[kind])
+    np.testing.assert_array_equal(table.values, VALUES)
+    assert table.values.dtype == table.scaled.dtype == np.float64
+    np.testing.assert_array_equal(table.scaled, SCHEMA.encode(VALUES)[0])
+    assert np.isfinite(table.scaled).all()
+    assert table.columns == ("age", "sex", "pain", "visit", "grade", "smoker")
+    assert table.labels is not None
+    assert table.labels.tolist() == OUTCOME
+    assert table.rows is not None
+    assert table.rows.tolist() == [0, 1, 2, 3, 4]
+    assert table.n_dropped == 1
+    assert table.n_clipped == (1, 0, 0, 1, 0, 0)
+    assert table.n_missing == (2, 1, 1, 1, 0, 1)
+    assert table.n_unknown == (0, 1, 0, 0, 1, 0)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_summary_has_the_columns_as_they_were(kind: str, tmp_path: Path) -> None:
+    source = sources(tmp_path)[kind]
+    # No label and nothing beside: the target needs what the kernel sees.
+    target = polars_frame().select("age", "sex", "pain", "visit", "grade", "smoker")
+    summary = summarize([source], target, size=5, schema=SCHEMA, protocol=Greedy())
+    frame = pl.DataFrame(summary.to_frame("polars")).sort("index")
+    assert frame.columns == [*(c.name for c in SCHEMA.columns), "owner", "index"]
+    found = frame.to_dict(as_series=False)
+    assert found["age"] == AGE
+    assert found["sex"] == SEX
+    assert found["pain"] == PAIN
+    assert found["visit"] == VISIT
+    assert found["grade"] == GRADE
+    assert found["smoker"] == SMOKER
+    assert found["outcome"] == OUTCOME
+    assert found["note"] == NOTE
+    assert frame.schema["visit"] == pl.Date
+    assert frame.schema["grade"] == pl.Int64
+    # Ignored columns come back with the type they had; of text, dates are text.
+    as_text = kind in ("csv", "polars text", "pandas text")
+    assert found["born"] == ([b and b.isoformat() for b in BORN] if as_text else BORN) or (
+        kind.startswith("pandas")
+    )
+    assert [int(beds) for beds in found["beds"]] == [12, 7, 9, 1, 2]
+    assert summary.gamma == 6 / SCHEMA.worth
+    for suffix in (".csv", ".parquet"):
+        summary.save(tmp_path / f"summary{suffix}")
+    again = pl.read_parquet(tmp_path / "summary.parquet").sort("index")
+    assert again.equals(frame)
+    # A summary is a table of the same schema: it can be an owner's data.
+    for suffix in (".csv", ".parquet"):
+        table = read(tmp_path / f"summary{suffix}")
+        np.testing.assert_array_equal(table.values, VALUES[pl.Series(summary.index)])
+
+
+@pytest.mark.parametrize("backend", ["pandas", "polars", "pyarrow"])
+def test_the_same_kind_comes_out(backend: str, tmp_path: Path) -> None:
+    source = sources(tmp_path)[backend]
+    goal = polars_frame().select(SCHEMA.names)
+    summary = summarize([source], goal, size=5, schema=SCHEMA, protocol=Greedy())
+    frame = summary.to_frame()
+    assert type(frame).__module__.startswith(backend)
+    if backend == "pandas":
+        frame = frame.sort_values("index")
+        assert frame["age"].isna().tolist() == [False, False, True, False, True]
+        assert frame["sex"].isna().tolist() == [False, False, False, True, False]
+        assert frame["smoker"].tolist() == SMOKER
+        assert frame["visit"].dt.year.fillna(0).tolist() == [2001, 2021, 2011, 0, 1990]
+        assert frame["grade"].tolist() == GRADE
+
+
+def test_an_array_s_columns_are_the_schema_s_by_position() -> None:
+    schema = Schema([Column("age", bounds=(0, 10)), Column("n", categories=(1, 5), other=0)])
+    values = np.array([[5.0, 1], [20, 5], [0, 3]])
+    table = read(values, schema)
+    np.testing.assert_array_equal(table.values, [[5, 0], [20, 1], [0, 2]])
+    assert table.n_clipped == (1, 0)
+    assert table.n_unknown == (0, 1)
+    plain = Schema([Column("a", bounds=(0, 1)), Column("b", missing=())])
+    assert read(values.astype(np.float32), plain).values.dtype == np.float32
+    masked = Schema([Column("a", bounds=(0, 9), missing=(5,), when_missing="encode"), Column("b")])
+    assert read(values, masked).n_missing == (1, 0)
+    with pytest.raises(InvalidDataError, match=r"'north': has 2 columns, the schema 1: 'a'"):
+        read(values, Schema([Column("a")]))
+    with pytest.raises(InvalidParameterError, match="no columns for 'note'"):
+        read(values, Schema([Column("a"), Column("b"), Column("note", "ignore")]))
+    with pytest.raises(InvalidParameterError, match=r"pairs \(values, labels\)"):
+        read(values, Schema([Column("a"), Column("b"), Column("y", "label")]))
+    labelled = Schema([Column("a"), Column("b"), Column("y", "label")])
+    assert read((values, np.arange(3)), labelled).labels is not None
+
+
+# --- refusals ---------------------------------------------------------------------------------
+
+SECRET = "31.4159"
+REFUSED: list[tuple[Any, Any, str]] = [
+    (Column("a"), [SECRET, "1 mm"], "column 'a' has values that are no number.*missing"),
+    (Column("a"), ["1", SECRET + "_0"], "are no number"),
+    (Column("a"), ["1", "٣"], "are no number"),
+    (Column("a", missing=()), [SECRET], "is not numeric .*Schema"),
+    (Column("a"), [1.0, None], "column 'a' has missing values.*when_missing"),
+    (Column("a", missing=(0,)), [1, 0], "column 'a' has missing values"),
+    (Column("a"), ["1", "inf"], "infinite values"),
+    (Column("a", whole=True), [1, 31.4159], "not whole.*leave out whole"),
+    (Column("a"), [[1]], "type List.*kind 'number'|not numeric"),
+    (Column("a", categories=("u",)), ["u", SECRET], "none of the schema's categories.*other"),
+    (Column("a", categories=("u",)), ["u", " "], "missing values"),
+    (Column("a", categories=("u",)), [DAY(2000, 1, 1)], "type Date, which does not fit"),
+    (Column("a", bounds=(DAY(2000, 1, 1), DAY(2001, 1, 1))), ["31.12.2000"], "are no date.*format"),
+    (Column("a", bounds=(DAY(2000, 1, 1), DAY(2001, 1, 1))), ["2000-02-30"], "are no date"),
+    (Column("a", bounds=(DAY(2000, 1, 1), DAY(2001, 1, 1))), ["20000203"], "are no date"),
+    (Column("a", bounds=(DAY(2000, 1, 1), DAY(2001, 1, 1))), [1.5], "type Float64, which does not"),
+]
+
+
+@pytest.mark.parametrize(("column", "items", "message"), REFUSED)
+def test_data_that_break_the_schema_are_refused(column: Column, items: Any, message: str) -> None:
+    with pytest.raises(InvalidDataError, match=f"'north'.*{message}") as caught:
+        read(pl.DataFrame({"a": items}, strict=False), Schema([column]))
+    assert SECRET not in str(caught.value)
+    assert caught.value.__suppress_context__ or caught.value.__context__ is None
+
+
+@pytest.mark.parametrize("backend", ["pandas", "polars", "pyarrow"])
+def test_whole_numbers_come_back_whole(backend: Any) -> None:
+    frame = pl.DataFrame({"n": [1, 2, None, 40], "m": [1.0, 2, 3, 4]})
+    schema = Schema(
+        [
+            Column("n", bounds=(0, 9), whole=True, when_missing="encode"),
+            Column("m", bounds=(0, 9), whole=True),
+        ]
+    )
+    summary = summarize([frame], frame, size=4, schema=schema, protocol=Greedy())
+    found = pl.DataFrame(summary.to_frame(backend)).sort("index")
+    assert found["m"].dtype == pl.Int64
+    assert found["m"].to_list() == [1, 2, 3, 4]
+    if backend == "pandas":
+        return  # its integers have no missing ones
+    assert found["n"].dtype == pl.Int64
+    assert found["n"].to_list() == [1, 2, None, 40]
+
+
+def test_columns_of_objects_are_read_item_by_item() -> None:
+    items = [1, True, " 1", 1.0, None, float("nan"), "?", "x", 7]
+    frame = pd.DataFrame({"a": pd.Series(items, dtype=object)})
+
+    def codes(**given: Any) -> list[float]:
+        column = Column("a", other=given.pop("other"), when_missing="encode", **given)
+        return read(frame, Schema([column])).values[:, 0].tolist()
+
+    expected = [0, 2, 0, 0, -1, -1, -1, 2, 1]
+    found = codes(categories=("1", "7"), other="o")
+    assert [-1 if np.isnan(code) else code for code in found] == expected
+    found = codes(categories=(1, 7), other=0)
+    assert [-1 if np.isnan(code) else code for code in found] == [0, 0, 0, 0, -1, -1, -1, 2, 1]
+    unhashable = pd.DataFrame({"a": pd.Series([1, {}], dtype=object)})
+    with pytest.raises(InvalidDataError, match=r"are no category|are no number"):
+        read(unhashable, Schema([Column("a", categories=(1, 2))]))
+
+
+def test_what_travels_along_has_a_length_and_a_label_a_value() -> None:
+    schema = Schema([Column("a"), Column("t", "ignore"), Column("y", "label")])
+    frame = pl.DataFrame({"a": [1, 2], "t": ["x", "y" * 4097], "y": [1, None]})
+    with pytest.raises(InvalidDataError, match=r"'north': column 't' has texts of more than 4096"):
+        read(frame, schema)
+    with pytest.raises(InvalidDataError, match=r"labels are missing.*when_missing"):
+        read(frame.with_columns(t=pl.lit("x")), schema)
+    with pytest.raises(InvalidDataError, match="has no label column 'y'"):
+        read(frame.drop("y"), schema)
+    marked = frame.with_columns(t=pl.lit("x"), y=pl.Series([1, -1]))
+    dropping = Schema([Column("a"), Column("y", "label", missing=(-1,), when_missing="drop")])
+    assert len(read(marked, dropping)) == 1
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"columns": ["age"]},
+        {"label": "outcome"},
+        {"bounds": {"age": (0, 1)}},
+        {"file_format": FileFormat(drop_missing=True)},
+        {"file_format": FileFormat(missing=("-9",))},
+    ],
+)
+def test_a_schema_says_it_all(options: dict[str, Any]) -> None:
+    with pytest.raises(InvalidParameterError, match="schema: it says"):
+        read(polars_frame(), **options)
+    with pytest.raises(InvalidParameterError, match="schema: it says"):
+        summarize([polars_frame()], polars_frame(), size=2, schema=SCHEMA, **options)
+    with pytest.raises(InvalidParameterError, match=r"Schema\.read"):
+        read(polars_frame(), {"age": (0, 1)})  # type: ignore[arg-type]
+
+
+# --- whole runs -------------------------------------------------------------------------------
+
+
+def made_up(rng: np.random.Generator, n: int, young: float) -> pl.DataFrame:
+    """A hospital's table; `young` is the share of the young, who come late and smoke."""
+    is_young = rng.random(n) < young
+    missing = rng.random((n, 3)) < 0.1
+    age = np.where(is_young, rng.normal(35, 5, n), rng.normal(75, 5, n)).round(1)
+    days = np.where(is_young, 6000, 1000) + rng.integers(0, 500, n)
+    return pl.DataFrame(
+        {
+            "age": [
+                None if gone else a for a, gone in zip(age.tolist(), missing[:, 0], strict=True)
+            ],
+            "sex": [["f", "m", "?", "u"][i] for i in rng.integers(0, 4, n)],
+            "pain": [["no", "some", "bad"][i] for i in rng.integers(0, 3, n)],
+            "visit": [
+                None if gone else DAY(2001, 1, 1) + dt.timedelta(days=int(day))
+                for day, gone in zip(days, missing[:, 1], strict=True)
+            ],
+            "grade": rng.integers(1, 4, n),
+            "smoker": is_young,
+            "note": [f"patient {i} of many" for i in range(n)],
+            "born": [DAY(1950, 1, 1)] * n,
+            "beds": rng.integers(1, 9, n),
+            "outcome": [["yes", "no"][i] for i in rng.integers(0, 2, n)],
+        }
+    )
+
+
+@pytest.fixture
+def hospitals(rng: np.random.Generator) -> tuple[dict[str, pl.DataFrame], pl.DataFrame]:
+    owners = {f"h{i}": made_up(rng, 400, share) for i, share in enumerate((0.0, 0.2, 0.9))}
+    return owners, made_up(rng, 600, 1.0).select(SCHEMA.names)
+
+
+def same_rows(summary: Summary, owners: dict[str, pl.DataFrame]) -> None:
+    """Every row of the summary is a row of its owner, columns that the kernel ignores included."""
+    for row in pl.DataFrame(summary.to_frame("polars")).iter_rows(named=True):
+        theirs = owners[row.pop("owner")].row(row.pop("index"), named=True)
+        if theirs["sex"] not in ("f", "m"):
+            theirs["sex"] = {"?": None, "u": "other"}[theirs["sex"]]
+        assert row == theirs
+
+
+@pytest.mark.parametrize(
+    "protocol", [Offers(), Pool(), Greedy(), Auction(n_features=64)], ids=lambda p: p.name
+)
+def test_a_run_with_mixed_columns(protocol: Any, hospitals: Any) -> None:
+    owners, target = hospitals
+    summary = summarize(owners, target, size=40, schema=SCHEMA, protocol=protocol)
+    same_rows(summary, owners)
+    assert summary.scaled.shape == (40, len(SCHEMA.cells))
+    assert summary.points.shape == (40, 6)
+    young = pl.DataFrame(summary.to_frame("polars"))["smoker"].mean()
+    if not isinstance(protocol, Auction):
+        assert young > 0.8  # 0.37 of all records are
+    said = " ".join(summary.warnings)
+    assert "h0: " in said
+    assert "target: " in said
+    assert "values of sex were in no category" in said
+    assert "values of age" in said
+    assert len(summary.warnings) <= 12  # a line for each party and kind
+
+
+def test_streams_have_the_schema_too(hospitals: Any, tmp_path: Path) -> None:
+    owners, target = hospitals
+    streams = {}
+    for name, frame in owners.items():
+        frame.write_parquet(tmp_path / f"{name}.parquet")
+        streams[name] = Stream(tmp_path / f"{name}.parquet", block_rows=64)
+    schema = Schema(
+        replace(column, when_missing="refuse") if column.kind == "label" else column
+        for column in SCHEMA.columns
+    )
+    summary = summarize(streams, target, size=40, schema=schema, seed=1)
+    same_rows(summary, owners)
+    whole = summarize(owners, target, size=40, schema=schema, seed=1)
+    np.testing.assert_array_equal(summary.index, whole.index)
+    assert [w for w in whole.warnings if "h1" in w] == [w for w in summary.warnings if "h1" in w]
+    with pytest.raises(InvalidParameterError, match="when_missing 'drop'"):
+        summarize(streams, target, size=40, schema=SCHEMA)
+
+
+def test_a_message_of_mixed_points_crosses_machines(hospitals: Any) -> None:
+    owners, _ = hospitals
+    table = read(owners["h0"])
+    points = points_of(table, np.array([3, 5, 8]))
+    again = decode(encode(points))
+    assert isinstance(again, Points)
+    assert [column.tolist() for column in again.carried] == [
+        column.tolist() for column in points.carried
+    ]
+    np.testing.assert_array_equal(again.values, points.values)
+    again.check(6, 1, 5, True, SCHEMA)
+
+
+def test_an_embedding_lets_no_original_through(hospitals: Any) -> None:
+    owners, target = hospitals
+    embedding = Embedding.draw(RBF.for_schema(SCHEMA), len(SCHEMA.cells), 64)
+    summary = summarize(
+        owners, target, size=10, schema=SCHEMA, embedding=embedding, protocol=Pool()
+    )
+    assert summary.points.shape == (10, 64)
+    assert summary.carried == ()
+    names = pl.DataFrame(summary.to_frame("polars")).columns
+    assert names == [*(f"h{j}" for j in range(64)), "outcome", "owner", "index"]
+
+
+def test_counts_of_a_schema_in_somebody_s_data(tmp_path: Path) -> None:
+    for source in sources(tmp_path).values():
+        n_rows, found = check(source, SCHEMA)
+        assert n_rows == 6
+        by_name = {one.column.name: one for one in found}
+        assert list(by_name) == [column.name for column in SCHEMA.columns]
+        assert (by_name["age"].missing, by_name["age"].clipped) == (2, 1)
+        assert (by_name["sex"].missing, by_name["sex"].unknown) == (1, 1)
+        assert by_name["note"].missing == 1
+        assert by_name["outcome"].missing == 1
+        assert not any(one.refused for one in found)
+    strict = Schema(
+        [
+            Column("note", categories=("x",)),
+            Column("sex", bounds=(0, 1)),
+            Column("age", missing=()),
+            Column("outcome", "label"),
+        ]
+    )
+    refused = {one.column.name: one.refused for one in check(polars_frame(), strict)[1]}
+    assert refused == {
+        "note": "in no category, missing",
+        "sex": "no number, missing",
+        "age": "missing",
+        "outcome": "missing",
+    }
+
+
+def test_a_draft_of_a_public_sample_takes_it(tmp_path: Path) -> None:
+    sample = polars_frame()
+    sample = pl.concat([sample] * 3)
+    draft = Schema.draft(sample, label="outcome")
+    kinds = {column.name: str(getattr(column.kind, "value", "")) for column in draft.columns}
+    assert kinds == {
+        **dict.fromkeys(("note", "sex", "pain", "smoker", "unused"), "category"),
+        **dict.fromkeys(("age", "beds"), "number") | {"grade": "category", "beds": "category"},
+        **dict.fromkeys(("visit", "born"), "date"),
+        "outcome": "label",
+    }
+    table = read(sample, draft)
+    assert table.n_dropped == 3  # without a label
+    assert sum(table.n_clipped) + sum(table.n_unknown) == 0
+    draft.save(tmp_path / "schema.toml")
+    assert Schema.read(tmp_path / "schema.toml") == draft
+    texts = pl.DataFrame({"t": [f"free text {i}" for i in range(9)], "x": np.arange(9) + 21.5})
+    free = Schema.draft(texts)
+    assert free.carried[0].name == "t"
+    assert free.kernel[0].bounds == (21, 30)
