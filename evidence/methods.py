@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import dpsumm
 
+EVERY = ("main", "share", "m", "K", "p")
 ORACLE = "draws from the target's own distribution"
 GREEDY = "greedy on all data"
 
@@ -21,13 +22,13 @@ class Method:
         Size -> protocol; None for the oracle, which is none.
     epsilon
         The target's budget, at delta 1e-5.
-    main
-        In the page's main table; others are points of its curves.
+    groups
+        Groups of scenarios that it is run in.
     """
 
     protocol: Callable[[int], object] | None
     epsilon: float = 1.0
-    main: bool = True
+    groups: tuple[str, ...] = ("main",)
 
 
 def _offers(**parameters: float) -> Callable[[int], object]:
@@ -35,21 +36,21 @@ def _offers(**parameters: float) -> Callable[[int], object]:
 
 
 METHODS: dict[str, Method] = {
-    GREEDY: Method(lambda _: dpsumm.Greedy()),
+    GREEDY: Method(lambda _: dpsumm.Greedy(), groups=EVERY),
     ORACLE: Method(None),
-    "uniform": Method(lambda _: dpsumm.Uniform()),
+    "uniform": Method(lambda _: dpsumm.Uniform(), groups=EVERY),
     "pool, 2": Method(lambda _: dpsumm.Pool(parsimony=2)),
-    "pool, 4": Method(lambda _: dpsumm.Pool(parsimony=4)),
-    "pool, 8": Method(lambda _: dpsumm.Pool(parsimony=8), main=False),
-    "Offers, 2": Method(_offers(parsimony=2)),
-    "Offers, 4": Method(_offers(parsimony=4)),
-    "Offers, 8": Method(_offers(parsimony=8), main=False),
-    "Offers, 4, herded only": Method(_offers(parsimony=4, spread=0)),
+    "pool, 4": Method(lambda _: dpsumm.Pool(parsimony=4), groups=EVERY),
+    "pool, 8": Method(lambda _: dpsumm.Pool(parsimony=8), groups=EVERY),
+    "Offers, 2": Method(_offers(parsimony=2), groups=EVERY),
+    "Offers, 4": Method(_offers(parsimony=4), groups=EVERY),
+    "Offers, 8": Method(_offers(parsimony=8), groups=EVERY),
+    "Offers, 4, herded only": Method(_offers(parsimony=4, spread=0), groups=EVERY),
     "Offers, 4, drawn only": Method(_offers(parsimony=4, spread=1)),
     "Offers, 4, herded only, 512 features": Method(_offers(parsimony=4, spread=0, n_features=512)),
-    "Offers, 4, epsilon 0.3": Method(_offers(parsimony=4), 0.3, main=False),
-    "Offers, 4, epsilon 3": Method(_offers(parsimony=4), 3.0, main=False),
-    "Auction, 10 rounds": Method(lambda _: dpsumm.Auction()),
+    "Offers, 4, epsilon 0.3": Method(_offers(parsimony=4), 0.3, groups=("m",)),
+    "Offers, 4, epsilon 3": Method(_offers(parsimony=4), 3.0, groups=("m",)),
+    "Auction, 10 rounds": Method(lambda _: dpsumm.Auction(), groups=EVERY),
     "Auction, as published": Method(dpsumm.Auction.published),
 }
 SHORT = (GREEDY, ORACLE, "uniform", "pool, 4", "Offers, 4")

@@ -13,7 +13,11 @@ import dpsumm
 from evidence.methods import GREEDY, METHODS, ORACLE
 from evidence.runner import Scenario
 
-MAIN = [name for name, method in METHODS.items() if method.main and name != GREEDY]
+MAIN = [
+    name
+    for name, method in METHODS.items()
+    if "main" in method.groups and name not in (GREEDY, "pool, 8", "Offers, 8")
+]
 Ratios = dict[tuple[str, str], np.ndarray]  # (scenario, method) -> one for each seed
 
 
@@ -155,7 +159,7 @@ def _privacy_table() -> str:
     owners = [rng.normal(size=(200, 2)) for _ in range(4)]
     rows = []
     for name, method in METHODS.items():
-        if name == ORACLE or not method.main:
+        if name == ORACLE or "main" not in method.groups:
             continue
         protocol = method.protocol(400)  # type: ignore[misc]
         summary = dpsumm.summarize(
