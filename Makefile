@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo test rust-test python-test lint audit package-check quality bench bench-short \
+.PHONY: help demo test rust-test python-test lint audit package-check evidence evidence-short bench bench-short \
 	bench-core bench-core-short fuzz clean
 
 help:  ## Show this list
@@ -52,8 +52,11 @@ audit: $(VENV)/.built  ## Attack every claim, and broken twins of them; writes d
 package-check:  ## Build sdist and wheel, install them into an empty environment, use them
 	bash tests/integration/package_check.sh $(PYTHON)
 
-quality: $(VENV)/.built  ## Quality on real data: make quality DATA=folder with mnist/ and heart/
-	$(BIN)/python benches/quality.py $(DATA)
+evidence: $(VENV)/.built  ## Experiments of docs/results.md: make evidence DATA=folder; goes on where it was
+	PYTHONPATH=. $(BIN)/python -m evidence $(if $(DATA),--data $(DATA))
+
+evidence-short: $(VENV)/.built  ## One seed of two small scenarios; keeps nothing
+	PYTHONPATH=. $(BIN)/python -m evidence --short
 
 SECONDS ?= 60
 fuzz: $(VENV)/.built  ## Fuzz messages, tables, ledgers with atheris: make fuzz SECONDS=60 (of each)

@@ -1,1 +1,1 @@
-"""Benches: speed beside peers (`python -m benches`) and quality on real data (quality.py)."""
+"""Benches: speed beside peers (`python -m benches`)."""

@@ -19,8 +19,8 @@ def accuracy(
 ) -> float:
     """Return the accuracy on fresh points of a model trained on the summary.
 
-    `model`: "svm", a linear support vector machine as in the paper, or "trees", gradient-boosted. With
-    one class only in the summary both predict it.
+    `model`: "svm", a linear support vector machine as in the paper, or "trees", gradient-boosted.
+    With one class only in the summary both predict it.
     """
     if len(np.unique(labels)) == 1:
         return float((fresh_labels == labels[0]).mean())

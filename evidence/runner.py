@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import sys
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -15,13 +16,17 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-import tomllib
 
 import dpsumm
 from dpsumm.metrics import mmd2
 from evidence.data import BUILT_IN, SOURCES, Problem
 from evidence.measures import accuracy
 from evidence.methods import GREEDY, METHODS, ORACLE
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 SCENARIOS = Path(__file__).with_name("scenarios.toml")
 # Numerical libraries in a worker: the workers are the parallel part.
