@@ -19,7 +19,7 @@ from dpsumm.protocol.messages import (
     SendRequest,
 )
 from dpsumm.sifting import StreamTable
-from dpsumm.tables import Table
+from dpsumm.table import Table
 
 
 class Owner:
