@@ -5,10 +5,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .PHONY: help demo test rust-test python-test lint audit package-check quality bench bench-short \
-	cargo-bench fuzz clean
+	bench-core bench-core-short fuzz clean
 
 help:  ## Show this list
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -62,18 +62,27 @@ fuzz: $(VENV)/.built  ## Fuzz messages, tables, ledgers with atheris: make fuzz 
 		$(BIN)/python tests/fuzz/run.py $$target $(SECONDS) || exit 1; \
 	done
 
-# Peers have an environment of their own: jax and its kin are for nothing else here.
-bench:  ## Speed beside NumPy, scikit-learn, coreax, goodpoints; writes benches/results/speed.md
-	$(PYTHON) -m venv .venv-bench
-	.venv-bench/bin/python -m pip install --quiet --upgrade "pip>=25.1"
-	.venv-bench/bin/python -m pip install --quiet . --group bench
-	.venv-bench/bin/python -m benches.speed --large --out benches/results
+# The peers (JAX under coreax, compiled goodpoints) get an environment of their own, so that they pin
+# nothing that tests or users run with. ONLY="selection mmd" measures these subjects alone.
+PEERS := .venv-bench
+$(PEERS)/.ready: pyproject.toml
+	$(PYTHON) -m venv $(PEERS)
+	$(PEERS)/bin/python -m pip install --quiet --upgrade "pip>=25.1"
+	$(PEERS)/bin/python -m pip install --quiet --group bench "numpy>=1.26" \
+		"dp-accounting>=0.6,<0.7" "narwhals>=2.0" "polars>=1.20" "pyarrow>=17" "matplotlib>=3.8"
+	touch $@
 
-bench-short: $(VENV)/.built  ## The same at tiny sizes: that they run
-	$(BIN)/python -m benches.speed --short > /dev/null
+bench: $(PEERS)/.ready $(VENV)/.built  ## Speed beside peers; writes results, docs/performance.md, plots
+	PYTHONPATH=python $(PEERS)/bin/python -m benches $(if $(ONLY),--only $(ONLY)) $(BENCH_FLAGS)
 
-cargo-bench:  ## Benches of the core (criterion)
+bench-short: $(VENV)/.built  ## The same with tiny sizes and the peers at hand; keeps nothing
+	$(BIN)/python -m benches --short
+
+bench-core:  ## Benches of the core (criterion)
 	cargo bench --locked -p dpsumm-core
 
+bench-core-short:  ## Run every bench of the core once, to see that it works
+	cargo test --locked --quiet -p dpsumm-core --benches
+
 clean:  ## Remove everything built
-	rm -rf target $(VENV) .venv-bench dist demo-output python/dpsumm/_core*.so
+	rm -rf target $(VENV) $(PEERS) dist demo-output python/dpsumm/_core*.so

@@ -21,6 +21,7 @@ __all__ = [
     "objective",
     "rounded_normal",
     "set_threads",
+    "weights",
 ]
 
 __version__: str
@@ -112,4 +113,11 @@ def herd(
 ) -> Picks: ...
 def objective(
     points: _Points, attraction: NDArray[np.float64], gamma: float
+) -> NDArray[np.float64]: ...
+def weights(
+    points: _Points,
+    attraction: NDArray[np.float64],
+    gamma: float,
+    ridge: float,
+    tolerance: float,
 ) -> NDArray[np.float64]: ...

@@ -131,7 +131,7 @@ def _read_parquet(path: Path, where: str) -> pl.DataFrame:
     def parse() -> pl.DataFrame:
         # Arrow's reader, not polars' own: on damaged files polars panics in threads of its own,
         # which can end the whole process; Arrow returns errors.
-        with pyarrow.parquet.ParquetFile(path) as file:
+        with pyarrow.parquet.ParquetFile(path, pre_buffer=False) as file:
             # In pieces: a damaged file may declare rows that it does not hold, and memory for all
             # of them would be taken at once.
             batches = list(file.iter_batches(batch_size=PARQUET_ROWS))

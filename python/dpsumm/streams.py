@@ -121,7 +121,8 @@ class Stream:
 
     def _parquet_blocks(self) -> Iterator[Any]:
         pyarrow = import_pyarrow()
-        with pyarrow.parquet.ParquetFile(self.source) as file:
+        # Buffered ahead, what was read stays in memory until the file is closed.
+        with pyarrow.parquet.ParquetFile(self.source, pre_buffer=False) as file:
             batches = file.iter_batches(batch_size=self.block_rows)
             while True:
                 batch = guarded(lambda: next(batches, None), self.where, "Parquet")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsumm import _core
 from dpsumm.attribution import attribution
 from dpsumm.coding import as_series, carried_to_originals, to_originals
 from dpsumm.errors import InvalidParameterError, MissingExtraError
@@ -19,6 +21,9 @@ from dpsumm.frames import Backend
 from dpsumm.kernel import FloatArray
 from dpsumm.privacy.report import PrivacyReport
 from dpsumm.schema import Schema
+
+# How far the weights' objective may be from the least, in units of MMD^2.
+WEIGHTS_TOLERANCE = 1e-7
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,6 +125,20 @@ class Summary:
     def parsimony(self) -> float:
         """Points accessed per point of the summary (rho), at least 1."""
         return self.accesses / len(self)
+
+    @cached_property
+    def weights(self) -> NDArray[np.float64]:
+        """Weights (p,) for training, from 0 up and of sum 1, in the order of `points`.
+
+        They bring the weighted summary closest to the target: the least MMD^2 plus a ridge on the
+        weights of ``(1 - mean k(V, V)) / m``, which is how far the target's sample is from its
+        population on average (squared), so that its noise is not fitted. Pass
+        ``weights * len(summary)`` as ``sample_weight``. Made here from summary and target, so
+        nothing is sent and nothing charged; like all else in a summary, not for owners.
+        """
+        attraction = _core.kernel_means(self.scaled, self.target, self.gamma)
+        ridge = max(1.0 - self.target_self, 0.0) / len(self.target)
+        return _core.weights(self.scaled, attraction, self.gamma, ridge, WEIGHTS_TOLERANCE)
 
     @property
     def attribution(self) -> dict[str, float]:

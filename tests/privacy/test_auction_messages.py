@@ -23,7 +23,7 @@ class Run:
         self.roles = transcripts.roles_of(self.owners, target)
         self.book = Ledger(run=more.pop("run", None))
         sizes = {name: len(points) for name, points in self.owners.items()}
-        protocol = protocol or Auction(n_features=16, **more)
+        protocol = protocol or Auction(n_features=16, reselect=False, **more)
         setting = transcripts.setting_of(target, sizes, self.book, size=size)
         self.curator = protocol.curator(setting)
 

@@ -91,7 +91,7 @@ def test_the_curator_is_silent_after_the_broadcast(rng):
 
 def test_too_few_offers_bring_no_second_request(rng):
     target, (_, far, _) = worlds(rng)
-    protocol = Offers(n_features=64, weight=50.0, at_least=1)
+    protocol = Offers(n_features=64, spread=0, weight=50.0, at_least=1)
     received, selection = transcripts.run(protocol, {**far, "me": far["me"] - 90}, target)
     assert len(selection.values) < 10
     assert all(len(messages) == 1 for messages in received.values())

@@ -49,7 +49,9 @@ def offer_requests(draw):
     n = draw(st.integers(2, 20))
     state = draw(st.none() | hnp.arrays(np.float64, n))
     release = Release(draw(steps(n)), draw(st.integers(1, 2**40 - 1)), state)
-    return OfferRequest(draw(maps(n)), release, draw(POSITIVE), draw(WHOLE), draw(WHOLE))
+    spread = draw(st.floats(0, 1))
+    masses = draw(POSITIVE), draw(POSITIVE)
+    return OfferRequest(draw(maps(n)), release, *masses, spread, draw(WHOLE), draw(WHOLE))
 
 
 @st.composite
@@ -94,7 +96,7 @@ def messages():
 
 MAP = FeatureMap(gamma=0.3, n_columns=2, n_features=4, seed=7)
 EXAMPLES = {
-    "offer": OfferRequest(MAP, Release(np.arange(4), 50), 0.25, 1, 5),
+    "offer": OfferRequest(MAP, Release(np.arange(4), 50), 0.25, 0.125, 0.5, 1, 5),
     "draw": DrawRequest(3),
     "bid": BidRequest(MAP, np.arange(4), np.arange(4), 1, 1, 1),
     "send": SendRequest((True, False)),

@@ -159,7 +159,10 @@ class World:
         )
         mechanism = Scripted(script.summary)
         auction = Auction(
-            batch=script.batch, n_features=len(script.target), summary_release=Exact()
+            reselect=False,
+            batch=script.batch,
+            n_features=len(script.target),
+            summary_release=Exact(),
         )
         plan = replace(
             auction._plan(setting),

@@ -80,8 +80,9 @@ class Auction:
     seed_release
         How the seed points enter the first release; public, so it costs nothing.
     reselect
-        At the end choose the summary by the exact greedy on all received points, instead of taking
-        the rounds' winners. Nothing is sent for it, so it costs no privacy.
+        At the end choose the summary by the exact greedy on all received points. False, as
+        published: take the rounds' winners, which noisy releases chose. Nothing is sent for it, so
+        it costs no privacy.
     coalition
         Number of owners that may pool what they see; request bits are charged for all of them.
     spare_rounds
@@ -100,7 +101,7 @@ class Auction:
     feature_kind: str = "paired"
     seed_points: NDArray[np.floating] | None = None
     seed_release: Mechanism = field(default_factory=Exact)
-    reselect: bool = False
+    reselect: bool = True
     coalition: int = 1
     spare_rounds: int = 0
 
@@ -150,6 +151,7 @@ class Auction:
             seed_release=Mwem.published(0.05, 1656),
             n_features=140,
             feature_kind="phase",
+            reselect=False,
         )
 
     @classmethod
@@ -161,6 +163,7 @@ class Auction:
             target_release=Exact(),
             summary_release=Exact(),
             n_features=512,
+            reselect=False,
         )
 
     def published_figures(self, size: int) -> tuple[str, ...]:

@@ -41,7 +41,11 @@ class OfferRequest:
     feature_map, target
         Where the target lies, noisily. The only part that depends on private data.
     mass
-        Mass one offer carries, weight / size.
+        Mass that one of the herded offers carries, weight / size.
+    fine_mass
+        Mass of one summary point, 1 / size: the others are drawn among points herded with it.
+    spread
+        Share of the offers that are drawn, in [0, 1].
     at_least, at_most
         Public floor and cap of the number of offers (or all an owner has, if fewer).
     """
@@ -49,6 +53,8 @@ class OfferRequest:
     feature_map: FeatureMap
     target: Release
     mass: float
+    fine_mass: float
+    spread: float
     at_least: int
     at_most: int
 

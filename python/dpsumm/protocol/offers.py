@@ -48,11 +48,17 @@ class Offers:
     parsimony
         Points accessed per summary point, at the most (and at least 1, rounded up for each owner).
         More accesses, a closer summary.
+    spread
+        Share of each owner's offers that are drawn at random among all points of the owner that the
+        target has room for (herded with mass 1 / size); the others are herded with mass
+        `weight` / size, the best first. Herded points alone fit the noise and are alike at all
+        owners; drawn ones alone miss what is rare.
     weight
-        Mass of an offer in units of 1 / size. By default ``K / parsimony``: an owner that can cover
-        the whole target alone then offers as much as the parsimony allows it.
+        Mass of a herded offer in units of 1 / size. By default ``K / parsimony / (1 - spread)``: an
+        owner that can cover the whole target alone then offers as much as the parsimony allows it.
     n_features
-        Random features of the release, even.
+        Random features of the release, even. More bring the released target closer to the exact
+        one and cost no privacy, only the owners' time: their scoring grows with it.
     at_least
         Public floor of offers per owner; ``ceil(size / K)`` by default, so that the pool rarely
         falls short of the summary's size.
@@ -66,8 +72,9 @@ class Offers:
     """
 
     parsimony: float = 4.0
+    spread: float = 1 / 3
     weight: float | None = None
-    n_features: int = 512
+    n_features: int = 2048
     at_least: int | None = None
     at_most: int | None = None
     release: Mechanism = field(default_factory=Gaussian)
@@ -86,6 +93,8 @@ class Offers:
             raise InvalidParameterError(
                 f"parsimony must be a finite number of at least 1, got {self.parsimony!r}"
             )
+        if not 0 <= self.spread <= 1:
+            raise InvalidParameterError(f"spread must lie between 0 and 1, got {self.spread!r}")
         if self.weight is not None and not (math.isfinite(self.weight) and self.weight > 0):
             raise InvalidParameterError(
                 f"weight must be a finite number above 0 (usual: K / 4), got {self.weight!r}"
@@ -112,7 +121,9 @@ class OffersCurator(CollectingCurator):
         super().__init__(setting)
         self._protocol = protocol
         n_owners = len(self.names)
-        self._weight = n_owners / protocol.parsimony if protocol.weight is None else protocol.weight
+        herded = max(1 - protocol.spread, 1 / setting.size)
+        usual = n_owners / protocol.parsimony / herded
+        self._weight = usual if protocol.weight is None else protocol.weight
         share = math.ceil(setting.size / n_owners)
         at_most = (
             math.ceil(protocol.parsimony * setting.size / n_owners)
@@ -148,6 +159,8 @@ class OffersCurator(CollectingCurator):
             feature_map=feature_map,
             target=replace(self._target, state=None),
             mass=self._weight / setting.size,
+            fine_mass=1.0 / setting.size,
+            spread=self._protocol.spread,
             at_least=self._at_least,
             at_most=self._at_most,
         )

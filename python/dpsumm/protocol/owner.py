@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -21,6 +24,9 @@ from dpsumm.protocol.messages import (
 from dpsumm.sifting import StreamTable
 from dpsumm.table import Table
 
+# Points herded with the mass of a summary point, in units of the summary's size, at most.
+FINE_MOST = 1.5
+
 
 class Owner:
     """One owner of a run.
@@ -36,6 +42,8 @@ class Owner:
     def __init__(self, table: Table | StreamTable, seed: int | None = None) -> None:
         self.table = table
         self._rng = np.random.default_rng(seed)
+        # A generator of its own, so that offers do not depend on how the data are read.
+        self._draws = self._rng.spawn(1)[0]
         self._bidder: tuple[FeatureMap, _core.Bidder] | None = None
         self._bids: NDArray[np.int64] = np.empty(0, dtype=np.int64)
 
@@ -70,7 +78,7 @@ class Owner:
             )
 
     def _offers(self, request: OfferRequest) -> Points:
-        """Mass-limited herding towards the released mean (DESIGN: protocol Offers, step 2)."""
+        """Pick offers towards the released mean (protocol Offers, step 2)."""
         self._check_width(request.feature_map)
         features, goal = request.feature_map.build(), request.target.mean
         if isinstance(self.table, StreamTable):
@@ -79,15 +87,7 @@ class Owner:
             )
         else:
             table, attraction = self.table, features.scores(self.table.scaled, goal)
-        picked = _core.herd(
-            table.scaled,
-            attraction,
-            request.feature_map.gamma,
-            request.mass,
-            min(request.at_least, len(table)),
-            min(request.at_most, len(table)),
-        ).rows
-        return points_of(table, picked)
+        return points_of(table, offers(table.scaled, attraction, request, self._draws))
 
     def _bid(self, request: BidRequest) -> Bids:
         """Bid the best unsent points (Algorithm 3, step 6, with the gain's signs corrected)."""
@@ -112,6 +112,48 @@ class Owner:
             self._bidder[1].remove(int(row))
         self._bids = self._bids[:0]
         return points_of(self._in_memory(), wanted)
+
+
+def offers(
+    scaled: NDArray[Any],
+    attraction: NDArray[np.float64],
+    request: OfferRequest,
+    rng: np.random.Generator,
+) -> NDArray[np.int64]:
+    """Return the rows to offer: some herded with the request's mass, others drawn.
+
+    Their number is that of the points herded with the mass of one summary point, within the
+    request's bounds: what the target has room for in this owner's data. The herded part takes what
+    matters most; the rest is drawn from the fine herding, uniformly.
+
+    Parameters
+    ----------
+    scaled : (n, c)
+        The owner's points, at least 1, in the kernel's space.
+    attraction : (n,)
+        Their scores under the released mean.
+    request
+        Masses, spread and bounds.
+    rng
+        For the draws.
+    """
+    gamma = request.feature_map.gamma
+    at_least, at_most = (min(n, len(scaled)) for n in (request.at_least, request.at_most))
+    # An embedding of total mass 1 has 1 / fine_mass such points; a noisy target may ask for more.
+    room = math.ceil(min(FINE_MOST / request.fine_mass, len(scaled)))
+    if request.spread == 0:
+        return _core.herd(scaled, attraction, gamma, request.mass, at_least, at_most).rows
+    fine = _core.herd(
+        scaled, attraction, gamma, request.fine_mass, at_least, max(at_most, room)
+    ).rows
+    count = min(len(fine), at_most)
+    n_herded = count - round(request.spread * count)
+    if n_herded == 0:
+        return rng.choice(fine, count, replace=False)
+    least = min(at_least, n_herded)
+    herded = _core.herd(scaled, attraction, gamma, request.mass, least, n_herded).rows
+    others = np.setdiff1d(fine, herded)
+    return np.concatenate([herded, rng.choice(others, count - len(herded), replace=False)])
 
 
 def points_of(table: Table, picked: NDArray[np.int64]) -> Points:

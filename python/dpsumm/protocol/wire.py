@@ -216,6 +216,8 @@ def _validate(message: object) -> None:
             _is_map(message.feature_map)
             and _is_release(message.target, message.feature_map)
             and _is_number(message.mass)
+            and _is_number(message.fine_mass)
+            and _is_share(message.spread)
             and _is_whole(message.at_least)
             and _is_whole(message.at_most)
         )
@@ -251,6 +253,11 @@ def _is_whole(value: Any, below: int = 2**62) -> bool:
 def _is_number(value: Any) -> bool:
     number = isinstance(value, int | float | np.integer | np.floating)
     return number and not isinstance(value, bool) and 0 < value <= sys.float_info.max
+
+
+def _is_share(value: Any) -> bool:
+    number = isinstance(value, int | float | np.integer | np.floating)
+    return number and not isinstance(value, bool) and 0 <= value <= 1
 
 
 def _is_map(value: Any) -> bool:

@@ -1,5 +1,7 @@
 //! Draws a second of each sampler, on one core.
 
+mod common;
+
 use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
@@ -53,5 +55,9 @@ fn exponential(c: &mut Criterion) {
     }
 }
 
-criterion_group!(benches, laplace, normal, exponential);
+criterion_group! {
+    name = benches;
+    config = common::settings();
+    targets = laplace, normal, exponential
+}
 criterion_main!(benches);

@@ -1,44 +1,51 @@
-//! 500 of 50,000 x 64 points towards 1,000 target points, and offers of an owner.
+//! p of n points of `dim` coordinates towards m target points, and offers of an owner.
+
+mod common;
 
 use std::hint::black_box;
 
-use criterion::{Criterion, criterion_group, criterion_main};
+use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use dpsumm_core::kernel::kernel_means;
 use dpsumm_core::points::Points;
-use dpsumm_core::rng::Source;
 use dpsumm_core::selection::{greedy, greedy_towards, herd};
 
-const N: usize = 50_000;
-const DIM: usize = 64;
-const GAMMA: f64 = 1.0 / 128.0;
-
-/// Normal points (Irwin-Hall) around `shift`.
-fn points(n: usize, shift: f64, seed: u64) -> Vec<f64> {
-    let mut source = Source::seeded(seed, 0);
-    let mut one = || (0..12).map(|_| source.unit()).sum::<f64>() - 6.0 + shift;
-    (0..n * DIM).map(|_| one()).collect()
-}
-
-fn selection(c: &mut Criterion) {
-    let (data, target) = (points(N, 0.0, 1), points(1000, 0.5, 2));
-    let data = Points::new("points", &data, DIM).expect("finite points");
-    let target = Points::new("target", &target, DIM).expect("finite points");
-    let attraction = kernel_means(&data, &target, GAMMA).expect("valid parameters");
-    let mut group = c.benchmark_group("selection");
-    group.sample_size(10);
-    group.bench_function("kernel_means", |b| {
-        b.iter(|| kernel_means(black_box(&data), &target, GAMMA));
+/// The steps at one size, each in its group.
+fn steps(criterion: &mut Criterion, by: &str, size: usize, (n, dim, p): (usize, usize, usize)) {
+    let gamma = 0.5 / dim as f64;
+    let data = common::normals(n, dim, 0.0, 1);
+    let target = common::normals(200, dim, 0.5, 2);
+    let data = Points::new("points", &data, dim).expect("finite points");
+    let target = Points::new("target", &target, dim).expect("finite points");
+    let attraction = kernel_means(&data, &target, gamma).expect("valid parameters");
+    let id = || BenchmarkId::from_parameter(size);
+    if by != "p" {
+        criterion.benchmark_group(format!("kernel_means by {by}")).bench_function(id(), |b| {
+            b.iter(|| kernel_means(black_box(&data), &target, gamma));
+        });
+    }
+    criterion.benchmark_group(format!("greedy by {by}")).bench_function(id(), |b| {
+        b.iter(|| greedy(black_box(&data), &attraction, gamma, p));
     });
-    group.bench_function("greedy", |b| {
-        b.iter(|| greedy(black_box(&data), &attraction, GAMMA, 500));
+    criterion.benchmark_group(format!("greedy_towards by {by}")).bench_function(id(), |b| {
+        b.iter(|| greedy_towards(black_box(&data), &target, gamma, p));
     });
-    group.bench_function("greedy_towards", |b| {
-        b.iter(|| greedy_towards(black_box(&data), &target, GAMMA, 500));
-    });
-    group.bench_function("herd", |b| {
-        b.iter(|| herd(black_box(&data), &attraction, GAMMA, 0.005, 1, 1000));
+    criterion.benchmark_group(format!("herd by {by}")).bench_function(id(), |b| {
+        b.iter(|| herd(black_box(&data), &attraction, gamma, 1.0 / p as f64, p, p));
     });
 }
 
-criterion_group!(benches, selection);
+fn selection(criterion: &mut Criterion) {
+    for n in [500, 5000, 50_000] {
+        steps(criterion, "n", n, (n, 64, 100));
+    }
+    for dim in [4, 40, 400] {
+        steps(criterion, "dim", dim, (5000, dim, 100));
+    }
+    for p in [10, 100, 1000] {
+        steps(criterion, "p", p, (5000, 64, p));
+    }
+    steps(criterion, "n and p", 50_000, (50_000, 64, 500));
+}
+
+criterion_group! { name = benches; config = common::settings(); targets = selection }
 criterion_main!(benches);

@@ -23,7 +23,7 @@ use rayon::prelude::*;
 use crate::error::{Error, Result};
 use crate::simd::dispatch;
 use dot::{AddColumn, Digits, check_direction};
-use top::{Ranked, top};
+use top::{Rows, top};
 
 /// Rows of one unit of parallel work on cached scores: 32 KiB of them.
 const ROWS: usize = 4096;
@@ -60,7 +60,9 @@ pub fn best_bids(
     }
     let mut scores = vec![0; available.len()];
     Digits::new(direction).scores_into(features, n_features, &mut scores);
-    top(available, s, |row| Ranked::new(i128::from(scores[row]), row as i64, row))
+    let ids: Vec<i64> = (0..scores.len() as i64).collect();
+    let (target, summary) = (&scores[..], &scores[..]);
+    top(&Rows { alpha: 1, target, beta: 0, summary, ids: &ids, available }, s)
 }
 
 /// Return the score of one feature row, the same integer as in the bid: the curator checks a
@@ -198,10 +200,8 @@ impl Bidder {
     /// fewer are available, none if all are gone. Errors: `s` is 0.
     pub fn best(&self, alpha: i64, beta: i64, s: usize) -> Result<Vec<Bid>> {
         let (target, summary) = (&self.target.scores, &self.summary.scores);
-        top(&self.available, s, |row| {
-            let score = combine(alpha, target[row], beta, summary[row]);
-            Ranked::new(score, self.ids[row], row)
-        })
+        let (ids, available) = (&self.ids, &self.available);
+        top(&Rows { alpha, target, beta, summary, ids, available }, s)
     }
 }
 

@@ -24,7 +24,7 @@ mod _core {
     #[pymodule_export]
     use super::run::set_threads;
     #[pymodule_export]
-    use super::selection::{PyPicks, greedy, greedy_towards, herd, objective};
+    use super::selection::{PyPicks, greedy, greedy_towards, herd, objective, weights};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

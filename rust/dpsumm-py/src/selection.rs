@@ -1,4 +1,4 @@
-//! Greedy selection towards a target, and mass-limited herding.
+//! Greedy selection towards a target, mass-limited herding, weights.
 
 use dpsumm_core::selection::{self, Picks};
 use numpy::{PyArray1, PyReadonlyArray1, ToPyArray};
@@ -85,6 +85,24 @@ pub fn objective<'py>(
     with_points!(points, "points", |points| {
         let out = detached(py, |stop| {
             Ok(selection::objective(&points.until(stop), &attraction, gamma)?)
+        })?;
+        Ok(out.to_pyarray(py))
+    })
+}
+
+#[pyfunction]
+pub fn weights<'py>(
+    py: Python<'py>,
+    points: AnyPoints<'py>,
+    attraction: PyReadonlyArray1<'py, f64>,
+    gamma: f64,
+    ridge: f64,
+    tolerance: f64,
+) -> PyResult<Bound<'py, PyArray1<f64>>> {
+    let attraction = vector(&attraction);
+    with_points!(points, "points", |points| {
+        let out = detached(py, |stop| {
+            Ok(selection::weights(&points.until(stop), &attraction, gamma, ridge, tolerance)?)
         })?;
         Ok(out.to_pyarray(py))
     })

@@ -177,3 +177,34 @@ fn wrong_shapes_are_refused() -> Result<()> {
     assert!(score_of(&[1], &[1, 2], &[1], 1, 1).is_err());
     Ok(())
 }
+
+/// Scores that f64 cannot tell apart, over more rows than one unit of work has: the ceilings of
+/// groups skip none that counts.
+#[test]
+fn bids_nearer_than_a_double_tells_are_ordered_exactly() -> Result<()> {
+    let n = 40_000;
+    let mut source = Source::seeded(11, 0);
+    // One feature of 2^14 times a large coordinate, and one that makes scores differ by single units.
+    let near = |_| [1 << 14, (source.below(7) as i16) - 3];
+    let rows: Vec<i16> = (0..n).flat_map(near).collect();
+    let (target, summary) = ([1i64 << 46, 1], [-(1i64 << 45), 2]);
+    let mut bidder = Bidder::new(rows.clone(), 2)?;
+    bidder.set_target(&target)?;
+    bidder.set_summary(&summary)?;
+    let mut available = vec![true; n];
+    for (turn, s) in [1, 1, 3, 100, 1, 5000].into_iter().enumerate() {
+        let (alpha, beta) = (1 + turn as i64, 1 << 40);
+        let whole: Vec<i128> = target
+            .iter()
+            .zip(&summary)
+            .map(|(&t, &s)| i128::from(alpha) * i128::from(t) - i128::from(beta) * i128::from(s))
+            .collect();
+        let bids = bidder.best(alpha, beta, s)?;
+        assert_eq!(bids, slow(&rows, &whole, &available, s));
+        for bid in bids {
+            bidder.remove(bid.row)?;
+            available[bid.row] = false;
+        }
+    }
+    Ok(())
+}

@@ -61,6 +61,11 @@ impl Packed {
         Self { width: 1, dim: points.dim(), values, norms }
     }
 
+    /// Number of coordinates of a row.
+    pub(crate) fn dim(&self) -> usize {
+        self.dim
+    }
+
     /// Number of groups.
     pub(crate) fn count(&self) -> usize {
         self.norms.len() / self.width

@@ -94,7 +94,7 @@ impl Single {
                 for ((lanes, x), o) in lanes.zip(points.row(i)).zip(origin) {
                     let x = ((x.to_f64() - o) * scale) as f32;
                     lanes[i - first] = x;
-                    norm = f64::from(x).mul_add(f64::from(x), norm);
+                    norm += f64::from(x) * f64::from(x);
                 }
                 norms[i - first] = norm as f32;
             }

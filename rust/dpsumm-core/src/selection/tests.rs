@@ -256,3 +256,49 @@ fn refuses_what_cannot_be_picked() -> Result<()> {
     assert!(message(greedy(&Points::new("points", &empty, 1)?, &[], 1.0, 1)).starts_with("points"));
     Ok(())
 }
+
+/// The conditions of Karush, Kuhn and Tucker, with plain loops: no point has a smaller slope than
+/// those that have weight.
+#[test]
+fn weights_are_the_best_on_the_simplex() -> Result<()> {
+    for (n, dim, gamma, ridge) in [
+        (1, 1, 1.0, 0.0),
+        (2, 1, 0.5, 0.0),
+        (60, 3, 0.2, 0.0),
+        (150, 9, 0.05, 0.01),
+        (70, 2, 3.0, 9.0),
+    ] {
+        let data = normals(n * dim, 5);
+        let points = Points::new("points", &data, dim)?;
+        let target: Vec<f64> = normals(40 * dim, 6).iter().map(|x| 0.7 * x + 0.5).collect();
+        let attraction = means(&points, &target, gamma)?;
+        let found = weights(&points, &attraction, gamma, ridge, 1e-7)?;
+        assert!(found.iter().all(|&w| w >= 0.0));
+        assert!((found.iter().sum::<f64>() - 1.0).abs() < 1e-12);
+        let kernel = |i: usize, j: usize| {
+            let pairs = points.row(i).iter().zip(points.row(j));
+            (-gamma * pairs.map(|(x, y)| (x - y) * (x - y)).sum::<f64>()).exp()
+        };
+        let slope = |i: usize| {
+            let sum: f64 = (0..n).map(|j| found[j] * kernel(i, j)).sum();
+            sum - attraction[i] + ridge * found[i]
+        };
+        let slopes: Vec<f64> = (0..n).map(slope).collect();
+        let least = slopes.iter().copied().fold(f64::INFINITY, f64::min);
+        let above = (0..n).filter(|&i| found[i] > 0.0).map(|i| slopes[i] - least);
+        assert!(above.fold(0.0, f64::max) < 1e-7);
+    }
+    Ok(())
+}
+
+#[test]
+fn weights_of_equal_points_and_refused_numbers() -> Result<()> {
+    let same = vec![1.0; 40];
+    let points = Points::new("points", &same, 2)?;
+    let found = weights(&points, &[0.5; 20], 1.0, 0.1, 1e-9)?;
+    assert!(found.iter().all(|w| (w - 0.05).abs() < 1e-9));
+    assert!(weights(&points, &[0.5; 20], 1.0, -0.1, 1e-9).is_err());
+    assert!(weights(&points, &[0.5; 20], 1.0, 0.1, 0.0).is_err());
+    assert!(weights(&points, &[0.5; 19], 1.0, 0.1, 1e-9).is_err());
+    Ok(())
+}

@@ -1,0 +1,195 @@
+"""What the package wants to reach, each aim with the measured value and how far it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from benches.timing import OURS
+
+Rows = dict[str, dict[str, Any]]  # rows of one main case by contender
+
+
+@dataclass(frozen=True)
+class Aim:
+    """One number that must be at least or at most another.
+
+    Attributes
+    ----------
+    subject, sizes
+        The main case: the first of the subject that has these sizes.
+    value
+        From the rows of that case; KeyError if a contender was not run.
+    """
+
+    text: str
+    subject: str
+    sizes: dict[str, int]
+    value: Callable[[Rows, dict[str, Any]], float]
+    bound: float
+    unit: str
+    at_least: bool = False
+
+    def judge(self, results: dict[str, Any]) -> tuple[str, str]:
+        """Return the measured value and whether it is enough, both in words."""
+        if self.subject not in results:
+            return "not measured", ""
+        subject = results[self.subject]
+        rows = {
+            row["contender"]: row
+            for row in subject["rows"]
+            if not row["grows"] and self.sizes.items() <= row["sizes"].items()
+        }
+        try:
+            value = self.value(rows, subject["machine"])
+        except (KeyError, StopIteration):
+            return "not measured", ""
+        met = value >= self.bound if self.at_least else value <= self.bound
+        distance = value / self.bound if self.at_least else self.bound / value
+        return f"{value:.3g} {self.unit}".strip(), "yes" if met else f"no: {distance:.2f} of it"
+
+
+def _named(rows: Rows, start: str) -> dict[str, Any]:
+    return next(row for name, row in rows.items() if name.startswith(start))
+
+
+def _cpu(start: str = OURS) -> Callable[[Rows, dict[str, Any]], float]:
+    return lambda rows, _: _named(rows, start)["cpu"]
+
+
+def _ratio(over: str, under: str = OURS, of: str = "cpu") -> Callable[..., float]:
+    return lambda rows, _: _named(rows, over)[of] / _named(rows, under)[of]
+
+
+def _picks_equal(rows: Rows, _: dict[str, Any]) -> float:
+    return float(_named(rows, OURS)["facts"]["picks equal NumPy's"] == "yes")
+
+
+def _difference(rows: Rows, _: dict[str, Any]) -> float:
+    return float(_named(rows, OURS)["facts"]["difference from NumPy"])
+
+
+def _of_bandwidth(rows: Rows, machine: dict[str, Any]) -> float:
+    row = _named(rows, OURS)
+    return 100 * row["moved"] / row["cpu"] / machine["read_bandwidth"]
+
+
+def _memory(start: str) -> Callable[[Rows, dict[str, Any]], float]:
+    return lambda rows, _: _named(rows, start)["memory"] / 2**30
+
+
+_SELECTION = {"n": 50_000, "p": 500}
+_OWNER = {"n": 10_000_000}
+_TIMES = "times"
+_ARRAY, _FILE, _PASS = f"{OURS}, streamed array", f"{OURS}, streamed Par", "products"
+
+AIMS = (
+    Aim("500 of 50,000 x 64 towards 1,000", "selection", _SELECTION, _cpu(), 0.25, "CPU-s"),
+    Aim(
+        "the same picks as NumPy's greedy (1: yes)",
+        "selection",
+        _SELECTION,
+        _picks_equal,
+        1,
+        "",
+        True,
+    ),
+    Aim(
+        "faster than NumPy's greedy, as first written (differences)",
+        "selection",
+        _SELECTION,
+        _ratio("NumPy, diff"),
+        50,
+        _TIMES,
+        True,
+    ),
+    Aim(
+        "faster than NumPy's greedy, as written with care (products)",
+        "selection",
+        _SELECTION,
+        _ratio("NumPy, prod"),
+        50,
+        _TIMES,
+        True,
+    ),
+    Aim(
+        "faster than coreax's herding", "selection", _SELECTION, _ratio("coreax"), 50, _TIMES, True
+    ),
+    Aim(
+        "not slower than goodpoints' compress_kt, g=2",
+        "selection",
+        _SELECTION,
+        _ratio("goodpoints compress_kt, g=2"),
+        1,
+        _TIMES,
+        True,
+    ),
+    Aim(
+        "an owner's offers from 10,000,000 x 64, in the time of products and sines alone, array",
+        "offers",
+        _OWNER,
+        _ratio(_ARRAY, _PASS),
+        2,
+        _TIMES,
+    ),
+    Aim("the same, Parquet", "offers", _OWNER, _ratio(_FILE, _PASS), 2, _TIMES),
+    Aim("its memory, array", "offers", _OWNER, _memory(_ARRAY), 1, "GiB"),
+    Aim("its memory, Parquet", "offers", _OWNER, _memory(_FILE), 1, "GiB"),
+    Aim(
+        "features of 1,000,000 x 64, d = 512, 2 threads, faster than RBFSampler (wall)",
+        "features",
+        {"n": 1_000_000},
+        _ratio("scikit-learn", of="wall"),
+        3,
+        _TIMES,
+        True,
+    ),
+    Aim(
+        "best bid after all columns changed: part of the measured read bandwidth",
+        "bids",
+        {"n": 200_000, "d": 512},
+        _of_bandwidth,
+        80,
+        "%",
+        True,
+    ),
+    Aim(
+        "scores after 10 of 140 columns changed, faster than after all",
+        "bids",
+        {"changed": 10},
+        _ratio("scores alone, all", "scores alone, 10"),
+        10,
+        _TIMES,
+        True,
+    ),
+    Aim(
+        "the same with the search for the best",
+        "bids",
+        {"changed": 10},
+        _ratio(f"{OURS}, all", f"{OURS}, 10"),
+        10,
+        _TIMES,
+        True,
+    ),
+    Aim("MWEM, d = 4,096, T = 262,144", "mwem", {"d": 4096}, _cpu(), 0.2, "CPU-s"),
+    Aim(
+        "MWEM, d = 140, T = 1,656, faster than its twin",
+        "mwem",
+        {"d": 140},
+        _ratio("NumPy"),
+        100,
+        _TIMES,
+        True,
+    ),
+    Aim(
+        "exact MMD² of 50,000 and 50,000 x 64, faster than NumPy in blocks",
+        "mmd",
+        {"n": 50_000},
+        _ratio("NumPy"),
+        8,
+        _TIMES,
+        True,
+    ),
+    Aim("its difference from NumPy", "mmd", {"n": 50_000}, _difference, 1e-10, ""),
+)

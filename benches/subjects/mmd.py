@@ -1,0 +1,47 @@
+"""Exact MMD^2 of two samples of n points each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from benches import data, peers, plain
+from benches.subjects import Scale
+from benches.subjects.selection import EXP
+from benches.timing import OURS, Case, Missing
+from dpsumm import _core
+
+
+def cases(scale: Scale) -> Iterator[Case]:
+    yield _case(scale.of(500, 50_000), data.COLUMNS)
+    for n in scale.growth(100, 1000, 10_000):
+        yield _case(n, data.COLUMNS, "n")
+    for columns in scale.growth(4, 40, 400):
+        yield _case(scale.of(200, 3000), columns, "c")
+
+
+def _case(n: int, c: int, grows: str = "") -> Case:
+    gamma = data.gamma(c)
+    a, b = data.normals(n, c), data.normals(n, c, shift=0.1, seed=1)
+
+    def check(results: dict[str, Any]) -> dict[str, dict[str, Any]]:
+        error = abs(results[OURS] - results["NumPy in blocks"])
+        return {OURS: {"difference from NumPy": f"{error:.1e}"}}
+
+    return Case(
+        {"n": n, "c": c},
+        {
+            OURS: lambda: _core.mmd2(a, b, gamma),
+            "NumPy in blocks": lambda: plain.mmd2(a, b, gamma),
+            "scikit-learn rbf_kernel in blocks": (
+                peers.sklearn_mmd2(a, b, gamma)
+                if n <= 20_000
+                else Missing("not run: minutes, see the smaller sizes")
+            ),
+        },
+        grows,
+        # All pairs between the samples, half of those within.
+        operations=2.0 * n * n * (2.0 * c + EXP),
+        moved=16.0 * n * c,
+        check=check,
+    )

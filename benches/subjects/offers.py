@@ -1,0 +1,103 @@
+"""What an owner does for its offers, in a process of its own: time and memory.
+
+The whole call with one owner, whose data are a file, beside one pass of products and sines over the
+same data, which it cannot do without.
+"""
+
+from __future__ import annotations
+
+import importlib
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import dpsumm
+from benches import data
+from benches.subjects import Scale
+from benches.subjects.features import SINES
+from benches.timing import OURS, Case, Isolated, Missing
+from dpsumm import _core
+
+M = 1000
+BLOCK = 100_000
+
+
+def cases(scale: Scale) -> Iterator[Case]:
+    p, d = scale.of(20, 1000), scale.of(32, 512)
+    yield from _case(scale.of(5000, 1_000_000), p, d)
+    if scale is Scale.LARGE:
+        yield from _case(10_000_000, p, d)
+    for n in scale.growth(3000, 30_000, 300_000):
+        yield from _case(n, scale.of(20, 200), scale.of(32, 128), "n")
+
+
+def _case(n: int, p: int, d: int, grows: str = "") -> Iterator[Case]:
+    c = data.COLUMNS
+    with tempfile.TemporaryDirectory(prefix="dpsumm-bench-") as folder:
+        array, table = write(n, Path(folder))
+        contenders = {
+            f"{OURS}, streamed array": Isolated(offers, (array, p, d), imports),
+            f"{OURS}, streamed Parquet": (
+                Isolated(offers, (table, p, d), imports)
+                if table
+                else Missing("pyarrow is not installed")
+            ),
+            "products and sines alone": Isolated(scores, (array, d), imports),
+        }
+        yield Case(
+            {"n": n, "c": c, "m": M, "d": d, "p": p},
+            contenders,
+            grows,
+            threads=1,
+            operations=n * d / 2 * (2.0 * c + SINES),
+            moved=4.0 * n * c,
+        )
+
+
+def write(n: int, folder: Path) -> tuple[Path, Path | None]:
+    """Write n points as a float32 array and as a Parquet file, a block at a time."""
+    array, table = folder / "owner.npy", folder / "owner.parquet"
+    points = np.lib.format.open_memmap(array, "w+", np.float32, (n, data.COLUMNS))
+    for start in range(0, n, BLOCK):
+        stop = min(start + BLOCK, n)
+        points[start:stop] = data.normals(stop - start, seed=start)
+    points.flush()
+    try:
+        import pyarrow as pa
+        from pyarrow import parquet
+    except ImportError:
+        return array, None
+    schema = pa.schema([(f"x{i}", pa.float32()) for i in range(data.COLUMNS)])
+    with parquet.ParquetWriter(table, schema) as writer:
+        for start in range(0, n, BLOCK):
+            columns = [pa.array(column) for column in points[start : start + BLOCK].T]
+            writer.write_table(pa.table(columns, schema=schema))
+    return array, table
+
+
+def offers(owner: Path, p: int, d: int) -> int:
+    """Summarize from one owner, streamed, who offers up to p points."""
+    return _summarize(dpsumm.Stream(owner), p, d)
+
+
+def _summarize(owner: Any, p: int, d: int) -> int:
+    target = data.normals(M, shift=0.5, seed=1).astype(np.float32)
+    protocol = dpsumm.Offers(parsimony=1, n_features=d)
+    kernel = dpsumm.RBF(data.gamma())
+    return len(dpsumm.summarize([owner], target, size=p, kernel=kernel, protocol=protocol).points)
+
+
+def imports() -> None:
+    """Load what a first call loads, so that it is not measured: a small summary."""
+    importlib.import_module("pyarrow.parquet")
+    _summarize(data.normals(100).astype(np.float32), 10, 16)
+
+
+def scores(owner: Path, d: int) -> float:
+    """One pass of random features over the data, with nothing kept but a number a point."""
+    made = _core.RandomFeatures("paired", True, data.gamma(), data.COLUMNS, d, 0)
+    points = np.load(owner, mmap_mode="r")
+    return float(made.scores(points, np.full(d, 1 / d)).max())

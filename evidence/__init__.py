@@ -1,0 +1,1 @@
+"""Experiments: protocols compared on real and made-up data. See docs/results.md."""

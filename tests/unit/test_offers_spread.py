@@ -1,0 +1,73 @@
+"""What an owner offers: herded points and points drawn among those the target has room for."""
+
+import numpy as np
+import pytest
+
+import dpsumm
+from dpsumm import _core
+from dpsumm.errors import InvalidParameterError
+from dpsumm.protocol.messages import FeatureMap, OfferRequest
+from dpsumm.protocol.owner import offers
+from dpsumm.release import Release
+
+GAMMA = 0.2
+
+
+def request(mass, fine_mass, spread, at_least, at_most):
+    features = FeatureMap(gamma=GAMMA, n_columns=3, n_features=4, seed=0)
+    return OfferRequest(
+        features, Release(np.zeros(4, int), 1), mass, fine_mass, spread, at_least, at_most
+    )
+
+
+@pytest.fixture
+def data(rng):
+    points = rng.normal(0, 1, (400, 3))
+    target = rng.normal(0.7, 0.7, (200, 3))
+    return points, _core.kernel_means(points, target, GAMMA)
+
+
+def herded(data, mass, at_least, at_most):
+    return _core.herd(*data, GAMMA, mass, at_least, at_most).rows
+
+
+@pytest.mark.parametrize("spread", [0.0, 0.3, 0.5, 1.0])
+@pytest.mark.parametrize(("at_least", "at_most"), [(0, 30), (10, 10), (1, 1), (350, 400), (5, 900)])
+def test_offers_are_different_points_within_the_bounds(data, rng, spread, at_least, at_most):
+    picked = offers(*data, request(0.04, 0.01, spread, at_least, at_most), rng)
+    assert len(set(picked)) == len(picked)
+    assert min(at_least, 400) <= len(picked) <= min(at_most, 400)
+
+
+def test_without_spread_all_are_herded(data, rng):
+    picked = offers(*data, request(0.04, 0.01, 0.0, 3, 20), rng)
+    assert picked.tolist() == herded(data, 0.04, 3, 20).tolist()
+
+
+def test_half_are_the_best_of_the_coarse_herding_and_half_come_from_the_fine_one(data, rng):
+    picked = offers(*data, request(0.04, 0.01, 0.5, 2, 20), rng)
+    coarse = herded(data, 0.04, 2, 10).tolist()
+    assert picked[: len(coarse)].tolist() == coarse
+    assert len(picked) == 20
+    assert set(picked[len(coarse) :]) <= set(herded(data, 0.01, 2, 150)) - set(coarse)
+
+
+def test_the_drawn_half_is_uniform(data):
+    fine = herded(data, 0.01, 0, 150)
+    counts = np.zeros(400)
+    for seed in range(2000):
+        picked = offers(*data, request(0.04, 0.01, 1.0, 0, 20), np.random.default_rng(seed))
+        counts[picked] += 1
+    assert set(np.flatnonzero(counts)) == set(fine)
+    expected = 2000 * 20 / len(fine)  # a hypergeometric count each; 6 sigma
+    assert np.abs(counts[fine] - expected).max() < 6 * np.sqrt(expected)
+
+
+def test_tiny_masses_ask_for_no_more_than_there_is(data, rng):
+    assert len(offers(*data, request(1e-300, 1e-300, 0.5, 0, 2**40), rng)) == 400
+
+
+@pytest.mark.parametrize("spread", [-0.1, 1.1, np.nan])
+def test_spread_is_a_share(spread):
+    with pytest.raises(InvalidParameterError, match="spread"):
+        dpsumm.Offers(spread=spread)

@@ -1,0 +1,68 @@
+"""Weights of a summary's points: closer to the target, and to fresh points like it."""
+
+import numpy as np
+import pytest
+
+import dpsumm
+from dpsumm.errors import InvalidParameterError
+from dpsumm.metrics import mmd2
+
+KERNEL = dpsumm.RBF(0.1)
+
+
+@pytest.fixture
+def summary(rng):
+    owners = [rng.normal(shift, 1, (300, 3)) for shift in (-2, 0, 2)]
+    protocol = dpsumm.Pool(parsimony=1.5)
+    return dpsumm.summarize(
+        owners, rng.normal(1, 0.7, (400, 3)), size=40, kernel=KERNEL, protocol=protocol
+    )
+
+
+def slow_mmd2(a, b, weights):
+    def k(x, y):
+        return np.exp(-KERNEL.gamma * np.square(x[:, None] - y[None]).sum(axis=2))
+
+    return weights @ k(a, a) @ weights - 2 * weights @ k(a, b).mean(axis=1) + k(b, b).mean()
+
+
+def test_weighted_mmd2_equals_the_slow_twin(rng):
+    a, b = rng.normal(0, 1, (1100, 3)), rng.normal(5, 1, (30, 3))
+    weights = rng.dirichlet(np.full(1100, 0.3))
+    assert mmd2(a, b, KERNEL, weights) == pytest.approx(slow_mmd2(a, b, weights), abs=1e-12)
+    equal = np.full(1100, 1 / 1100)
+    assert mmd2(a, b, KERNEL, equal) == pytest.approx(mmd2(a, b, KERNEL), abs=1e-12)
+    for wrong in (np.full(1100, 1.0), np.ones(1)):
+        with pytest.raises(InvalidParameterError, match="weights"):
+            mmd2(a, b, KERNEL, wrong)
+
+
+def test_weights_bring_the_summary_closer(summary, rng):
+    assert summary.weights.min() >= 0
+    assert summary.weights.sum() == pytest.approx(1, abs=1e-9)
+    assert mmd2(summary.scaled, summary.target, KERNEL, summary.weights) < 0.8 * summary.mmd2
+
+
+def test_no_other_weights_are_better(summary, rng):
+    ridge = (1 - summary.target_self) / 400
+
+    def loss(weights):
+        penalty = ridge * weights @ weights
+        return mmd2(summary.scaled, summary.target, KERNEL, weights) + penalty
+
+    best = loss(summary.weights)
+    for size in (1e-3, 1e-2, 1e-1):
+        for _ in range(50):
+            other = np.maximum(summary.weights + size * rng.normal(0, 1, 40) / 40, 0)
+            assert loss(other / other.sum()) > best - 1e-7
+
+
+def test_one_point_has_all_the_weight(rng):
+    summary = dpsumm.summarize(
+        [rng.normal(0, 1, (9, 2))],
+        rng.normal(0, 1, (5, 2)),
+        size=1,
+        kernel=KERNEL,
+        protocol=dpsumm.Pool(),
+    )
+    assert summary.weights.tolist() == [1.0]
