@@ -20,7 +20,7 @@ from dpsumm import _core
 from dpsumm.errors import InvalidParameterError
 from dpsumm.kernel import RBF, FloatArray
 from dpsumm.schema import Schema
-from dpsumm.tables import Table
+from dpsumm.table import Table
 
 
 @dataclass(frozen=True, eq=False)

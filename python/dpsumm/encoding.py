@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from dpsumm.schema import Column
+    from dpsumm.columns import Column
 
 EPOCH = date(1970, 1, 1).toordinal()
 

@@ -16,7 +16,7 @@ from dpsumm.encoding import has_fractions
 from dpsumm.frames import Extract, as_frame
 from dpsumm.readers import FileFormat
 from dpsumm.schema import Column, Kind, Schema, WhenMissing
-from dpsumm.tables import Source, extract_of, opened
+from dpsumm.table import Source, extract_of, opened
 
 WARNING = """\
 The sample must be PUBLIC. Bounds and categories below were read from it: read from private data,

@@ -15,7 +15,7 @@ from dpsumm.schema import Schema
 from dpsumm.streams import Stream
 
 if TYPE_CHECKING:
-    from dpsumm.tables import Table
+    from dpsumm.table import Table
 
 # A kept set is cut back when it has grown to so many times what is wanted.
 SLACK = 2

@@ -17,10 +17,10 @@ from dpsumm.attribution import attribution
 from dpsumm.coding import as_series, carried_to_originals, to_originals
 from dpsumm.errors import InvalidParameterError, MissingExtraError
 from dpsumm.files import write_atomically
+from dpsumm.frames import Backend
 from dpsumm.kernel import FloatArray
 from dpsumm.privacy.report import PrivacyReport
 from dpsumm.schema import Schema
-from dpsumm.tables import Backend
 
 # How far the weights' objective may be from the least, in units of MMD^2.
 WEIGHTS_TOLERANCE = 1e-7

@@ -388,6 +388,20 @@ def test_a_run_with_mixed_columns(protocol: Any, hospitals: Any) -> None:
     assert len(summary.warnings) <= 12  # a line for each party and kind
 
 
+def test_seed_points_of_an_auction_are_records_of_the_schema(hospitals: Any) -> None:
+    owners, target = hospitals
+
+    def run(seeds: Any) -> Summary:
+        auction = Auction(n_features=16, seed_points=np.array(seeds, float))
+        return summarize(owners, target, size=5, schema=SCHEMA, protocol=auction)
+
+    fitting = [[50, 2, np.nan, np.nan, 3, 0], [20, 0, 1, 9000, 0, 1]]
+    assert len(run(fitting)) == 5
+    for wrong in ([[50, 3, 0, 9000, 0, 0]], [[50, 0, 0, 9000, np.nan, 0]], [[50, 0]]):
+        with pytest.raises(InvalidParameterError, match=r"seed_points .*Schema\.encode"):
+            run(wrong)
+
+
 def test_streams_have_the_schema_too(hospitals: Any, tmp_path: Path) -> None:
     owners, target = hospitals
     streams = {}

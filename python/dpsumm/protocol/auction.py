@@ -74,7 +74,7 @@ class Auction:
         Mechanisms of the two kinds of release.
     n_features, feature_kind
         Random features: even number; ``"paired"`` or, as published, ``"phase"``.
-    seed_points : (s, c) array, original units, or None
+    seed_points : (s, c) array, original units (see `Schema.encode`), or None
         Public points that the summary starts from and that are not part of the result. They hurt:
         the greedy compensates for points that are then thrown away. Default: none.
     seed_release

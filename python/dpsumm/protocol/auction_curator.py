@@ -101,14 +101,15 @@ class AuctionCurator(Curator):
         self._new: dict[str, Points] = {}
         self._received = {name: _Received(plan.n_features) for name in self.names}
         self._rng = None if setting.seed is None else np.random.default_rng(setting.seed)
-        seeds = plan.seed_points
+        seeds, schema = plan.seed_points, setting.schema
         if seeds is not None and (
             seeds.ndim != 2
             or seeds.shape[1] != len(setting.columns)
-            or not np.isfinite(seeds).all()
+            or not (np.isfinite(seeds).all() if schema is None else schema.fits(seeds))
         ):
             raise InvalidParameterError(
-                f"seed_points must be a finite (s, {len(setting.columns)}) array"
+                f"seed_points must be a finite (s, {len(setting.columns)}) array, as Schema.encode "
+                "takes it (numbers in their own units)"
             )
 
     def send(self) -> dict[str, Request]:

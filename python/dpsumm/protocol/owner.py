@@ -22,7 +22,7 @@ from dpsumm.protocol.messages import (
     SendRequest,
 )
 from dpsumm.sifting import StreamTable
-from dpsumm.tables import Table
+from dpsumm.table import Table
 
 # Points herded with the mass of a summary point, in units of the summary's size, at most.
 FINE_MOST = 1.5
