@@ -10,10 +10,12 @@ from dpsumm.errors import (
     InvalidParameterError,
     MissingExtraError,
     ProtocolError,
+    ShardLostError,
 )
 from dpsumm.kernel import RBF, PrivateMedian
 from dpsumm.privacy import Ledger, PrivacyReport, Unit
 from dpsumm.protocol import Auction, Greedy, Offers, Pool, Requests, Uniform
+from dpsumm.shards import Shards
 from dpsumm.streams import Stream
 from dpsumm.summarize import summarize
 from dpsumm.summary import Summary
@@ -38,6 +40,8 @@ __all__ = [
     "PrivateMedian",
     "ProtocolError",
     "Requests",
+    "ShardLostError",
+    "Shards",
     "Stream",
     "Summary",
     "Uniform",

@@ -21,6 +21,7 @@ from dpsumm.errors import InvalidDataError, InvalidParameterError
 from dpsumm.frames import Backend, Extract, from_arrays, from_frame
 from dpsumm.readers import FileFormat, read_file
 from dpsumm.scaling import Bounds, check_bounds, listed, to_unit_box
+from dpsumm.shards import Shards
 from dpsumm.sifting import StreamTable
 from dpsumm.streams import Stream
 
@@ -250,7 +251,7 @@ def read_owners(
 
     def whole(head: Table) -> Table | StreamTable:
         source = sources[head.name]
-        if not isinstance(source, Stream):
+        if not isinstance(source, (Stream, Shards)):
             return head
         return StreamTable(
             source, head, lambda raw: _with_bounds(_aligned(read(raw, head.name), head), bounds)
@@ -261,14 +262,14 @@ def read_owners(
 
 def _first_rows(source: Source, name: str, file_format: FileFormat | None) -> Source:
     """Return a source itself, or of a stream the first block, which tells what all are like."""
-    if not isinstance(source, Stream):
+    if not isinstance(source, (Stream, Shards)):
         return source
     if file_format is not None and file_format.drop_missing:
         raise InvalidParameterError(
-            f"{name!r}: a Stream tells how many rows it has before it reads them, so none can be "
+            f"{name!r}: a {type(source).__name__} tells how many rows it has before it reads them, so none can be "
             f"dropped; leave out drop_missing, and rows with missing values when writing the file"
         )
-    return next(iter(replace(source, block_rows=min(source.block_rows, 4096)).blocks()))
+    return source.head()
 
 
 def _check_labels(tables: Sequence[Table]) -> None:

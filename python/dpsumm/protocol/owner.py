@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -46,6 +50,8 @@ class Owner:
         ------
         ProtocolError
             The request does not fit this owner's data or the state of the run.
+        InvalidDataError, ShardLostError
+            Streamed data only, see `StreamTable.sift`.
         """
         if isinstance(request, OfferRequest):
             return self._offers(request)
@@ -72,13 +78,11 @@ class Owner:
     def _offers(self, request: OfferRequest) -> Points:
         """Mass-limited herding towards the released mean (DESIGN: protocol Offers, step 2)."""
         self._check_width(request.feature_map)
-        features, goal = request.feature_map.build(), request.target.mean
+        attract = Attraction(request.feature_map, request.target.mean)
         if isinstance(self.table, StreamTable):
-            table, attraction = self.table.sift(
-                lambda block: features.scores(block, goal), self._rng
-            )
+            table, attraction = self.table.sift(attract, self._rng)
         else:
-            table, attraction = self.table, features.scores(self.table.scaled, goal)
+            table, attraction = self.table, attract(self.table.scaled)
         picked = _core.herd(
             table.scaled,
             attraction,
@@ -112,6 +116,26 @@ class Owner:
             self._bidder[1].remove(int(row))
         self._bids = self._bids[:0]
         return points_of(self._in_memory(), wanted)
+
+
+@dataclass(frozen=True, eq=False)
+class Attraction:
+    """Scores of points towards the released mean; small, so that it can be sent to shards."""
+
+    feature_map: FeatureMap
+    goal: NDArray[np.float64]
+
+    @cached_property
+    def _features(self) -> _core.RandomFeatures:
+        return self.feature_map.build()
+
+    def __call__(self, points: NDArray[Any]) -> NDArray[np.float64]:
+        """Return (b,) scores of (b, c) points."""
+        return self._features.scores(points, self.goal)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Leave the features out: whoever receives this builds them."""
+        return Attraction, (self.feature_map, self.goal)
 
 
 def points_of(table: Table, picked: NDArray[np.int64]) -> Points:
