@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .PHONY: help demo test rust-test python-test lint audit package-check quality bench bench-short \
-	cargo-bench fuzz clean
+	cargo-bench ray-test ray-bench fuzz clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -72,8 +72,23 @@ bench:  ## Speed beside NumPy, scikit-learn, coreax, goodpoints; writes benches/
 bench-short: $(VENV)/.built  ## The same at tiny sizes: that they run
 	$(BIN)/python -m benches.speed --short > /dev/null
 
+# Ray has an environment of its own too; the package and its core are the ones of `make test`.
+RAY := RAY_USAGE_STATS_ENABLED=0 PYTHONPATH=$(CURDIR)/python .venv-ray/bin/python
+.venv-ray/.ready: pyproject.toml
+	$(PYTHON) -m venv .venv-ray
+	.venv-ray/bin/python -m pip install --quiet --upgrade "pip>=25.1"
+	.venv-ray/bin/python -m pip install --quiet --group ray "numpy>=1.26" \
+		"dp-accounting>=0.6,<0.7" "narwhals>=2.0" "polars>=1.20" "pyarrow>=17" "ray>=2.40"
+	touch $@
+
+ray-test: $(VENV)/.built .venv-ray/.ready  ## Tests of sharded owners on a local Ray
+	$(RAY) -m pytest -q tests/integration/test_ray.py
+
+ray-bench: $(VENV)/.built .venv-ray/.ready  ## Time and memory of sharded owners as rows grow
+	$(RAY) -m benches.shards
+
 cargo-bench:  ## Benches of the core (criterion)
 	cargo bench --locked -p dpsumm-core
 
 clean:  ## Remove everything built
-	rm -rf target $(VENV) .venv-bench dist demo-output python/dpsumm/_core*.so
+	rm -rf target $(VENV) .venv-bench .venv-ray dist demo-output python/dpsumm/_core*.so

@@ -27,7 +27,7 @@ from dpsumm.errors import (
     MissingExtraError,
     ShardLostError,
 )
-from dpsumm.sieve import Candidates, Marks, Sieve, choose, joined, keys_from, merged, take
+from dpsumm.sieve import Candidates, Marks, Sieve, joined, keys_from, merged, take
 from dpsumm.streams import Stream
 
 if TYPE_CHECKING:

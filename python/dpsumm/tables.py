@@ -266,8 +266,9 @@ def _first_rows(source: Source, name: str, file_format: FileFormat | None) -> So
         return source
     if file_format is not None and file_format.drop_missing:
         raise InvalidParameterError(
-            f"{name!r}: a {type(source).__name__} tells how many rows it has before it reads them, so none can be "
-            f"dropped; leave out drop_missing, and rows with missing values when writing the file"
+            f"{name!r}: a Stream or Shards tell how many rows they have before they read them, so "
+            f"none can be dropped; leave out drop_missing, and rows with missing values when "
+            f"writing the file"
         )
     return source.head()
 
