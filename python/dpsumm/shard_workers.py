@@ -33,7 +33,7 @@ from dpsumm.streams import Stream
 if TYPE_CHECKING:
     from dpsumm.tables import Table
 
-# Ray restarts a lost worker, and asks it again, so many times.
+# Ray starts a lost worker again so many times.
 RESTARTS = 1
 # Seconds without an answer after which it is checked that every node needed is still there.
 PATIENCE = 5.0
@@ -132,7 +132,9 @@ def sift(shards: Sequence[Shard], work: Work, n_workers: int | None) -> Candidat
     """Return the candidates of all files: those of a `Stream` over all rows in one file."""
     resources = {shard.resource for shard in shards}
     ray = _ray(resources)
-    actor = ray.remote(max_restarts=RESTARTS, max_task_retries=RESTARTS)(ShardWorker)
+    # Questions are repeated until the restarts are used up: until the loss of a node is noticed,
+    # several tries fail.
+    actor = ray.remote(max_restarts=RESTARTS, max_task_retries=-1)(ShardWorker)
     groups = _shared_out(shards, n_workers, ray)
     workers = [actor.options(**_where(group[0])).remote() for group in groups]
     # Kept until the end: a worker that is started again reads them again.

@@ -5,7 +5,9 @@
 
 import os
 import signal
+import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -26,6 +28,7 @@ CUTS = [100, 101, 2000, 4000]
 def cluster():
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     ray.init(
+        "local",
         num_cpus=2,
         resources={"disk-a": 1, "disk-b": 1},
         include_dashboard=False,
@@ -155,6 +158,17 @@ def test_a_worker_lost_again_and_again_ends_the_run(tmp_path, values):
 
     with pytest.raises(ShardLostError, match="n_candidates or fewer workers"):
         sifted(dpsumm.Shards(saved(tmp_path, values)), score)
+
+
+def test_a_node_lost_is_replaced_if_another_can_read_its_files(tmp_path):
+    script = Path(__file__).with_name("ray_nodes.py")
+    command = [sys.executable, script, tmp_path]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, timeout=120, check=True)
+    # Ray's own messages are among the lines.
+    ends = [line for line in done.stdout.splitlines() if line.startswith(("only", "every"))]
+    assert len(ends) == 2
+    assert "no node has the Ray resource 'disk' any more" in ends[0]
+    assert ends[1] == "everywhere: equal"
 
 
 def test_a_missing_value_names_its_file_and_a_resumed_run_pays_nothing(tmp_path, values):

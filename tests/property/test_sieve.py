@@ -9,9 +9,6 @@ from hypothesis import strategies as st
 from dpsumm.sieve import Marks, Sieve, choose, keys_from, merged
 from dpsumm.tables import Table
 
-# Few values, so that ties are everywhere.
-VALUES = st.integers(0, 4).map(float)
-
 
 def twin(scores, keys, wanted):
     """The definition: the first rows by score and row, and the first by key and row."""
@@ -23,11 +20,13 @@ def twin(scores, keys, wanted):
 
 @st.composite
 def split(draw):
-    pairs = draw(st.lists(st.tuples(VALUES, VALUES), min_size=1, max_size=60))
-    cuts = sorted(draw(st.lists(st.integers(0, len(pairs)), max_size=6)))
-    parts = [part for part in np.split(np.arange(len(pairs)), cuts) if len(part)]
-    scores, keys = np.array(pairs).T
-    return scores, keys, draw(st.permutations(parts)), draw(st.integers(1, 12))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    n = draw(st.integers(1, 80))
+    # Few values, so that ties are everywhere.
+    scores, keys = rng.integers(0, draw(st.integers(1, 30)), (2, n)).astype(float)
+    cuts = np.sort(rng.integers(0, n + 1, draw(st.integers(0, 8))))
+    parts = [part for part in np.split(np.arange(n), cuts) if len(part)]
+    return scores, keys, [parts[i] for i in rng.permutation(len(parts))], draw(st.integers(1, 6))
 
 
 def table(rows, scores):
