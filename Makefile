@@ -5,7 +5,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .PHONY: help demo test rust-test python-test lint audit package-check quality bench bench-short \
-	cargo-bench ray-test ray-bench fuzz clean
+	cargo-bench ray-test ray-test-short \
+	ray-bench fuzz clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -83,6 +84,9 @@ RAY := RAY_USAGE_STATS_ENABLED=0 PYTHONPATH=$(CURDIR)/python .venv-ray/bin/pytho
 
 ray-test: $(VENV)/.built .venv-ray/.ready  ## Tests of sharded owners on a local Ray
 	$(RAY) -m pytest -q tests/integration/test_ray.py
+
+ray-test-short: $(VENV)/.built .venv-ray/.ready  ## The same without the loss of a node
+	$(RAY) -m pytest -q -m "not slow" tests/integration/test_ray.py
 
 ray-bench: $(VENV)/.built .venv-ray/.ready  ## Time and memory of sharded owners as rows grow
 	$(RAY) -m benches.shards
