@@ -5,8 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .PHONY: help demo test rust-test python-test lint audit package-check quality bench bench-short \
-	cargo-bench ray-test ray-test-short \
-	ray-bench fuzz clean
+	cargo-bench ray-test ray-test-short ray-bench fuzz clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'

@@ -170,20 +170,30 @@ def main() -> None:
             f"| {row['cpu']:.1f} | {row['worker'] / 1e6:.0f} | {row['driver'] / 1e6:.0f} |"
         )
     if len(found) > 1:
-        _calculate(found[0], found[-1])
+        _calculate(found[0], found[-1], asked.workers)
 
 
-def _calculate(small: dict[str, float], large: dict[str, float]) -> None:
+def _calculate(small: dict[str, float], large: dict[str, float], n_workers: int) -> None:
     """Print what a billion rows would take, from the growth between two sizes."""
-    per_row = (large["cpu"] - small["cpu"]) / (large["rows"] - small["rows"])
+    rows = large["rows"] - small["rows"]
+    cpu = (large["cpu"] - small["cpu"]) / rows
+    wall = (large["seconds"] - small["seconds"]) / rows * n_workers
     marks = 2 * dpsumm.Shards.n_candidates * MARK_BYTES
-    print(f"\nCPU seconds per million rows, from the difference: {per_row * 1e6:.2f}\n")
-    print("| rows | workers | pass of each, s | marks to the driver, MB in all |")
-    print("|---|---|---|---|")
+    print(
+        f"\nA million more rows take a worker {cpu * 1e6:.2f} s of its processor and "
+        f"{wall * 1e6:.2f} s by the clock.\n"
+    )
+    print(
+        "| rows | workers | pass, s of processor | pass, s by the clock | marks sent, MB in all |"
+    )
+    print("|---|---|---|---|---|")
     for n_rows in (10**8, 10**9):
-        for n_workers in (2, 16, 128):
-            seconds = per_row * n_rows / n_workers
-            print(f"| {n_rows:,} | {n_workers} | {seconds:.1f} | {marks * n_workers / 1e6:.0f} |")
+        for count in (2, 16, 128):
+            share = n_rows / count
+            print(
+                f"| {n_rows:,} | {count} | {cpu * share:.1f} | {wall * share:.1f} "
+                f"| {marks * count / 1e6:.0f} |"
+            )
 
 
 if __name__ == "__main__":
