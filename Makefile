@@ -4,8 +4,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo test rust-test python-test lint audit package-check evidence evidence-short bench bench-short \
-	bench-core bench-core-short fuzz clean
+.PHONY: help demo test rust-test python-test lint audit package-check evidence evidence-short bench \
+	bench-short bench-core bench-core-short ray-test ray-test-short ray-bench fuzz clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -81,6 +81,24 @@ bench: $(PEERS)/.ready $(VENV)/.built  ## Speed beside peers; writes results, do
 bench-short: $(VENV)/.built  ## The same with tiny sizes and the peers at hand; keeps nothing
 	$(BIN)/python -m benches --short
 
+# Ray has an environment of its own too; the package and its core are the ones of `make test`.
+RAY := RAY_USAGE_STATS_ENABLED=0 PYTHONPATH=$(CURDIR)/python .venv-ray/bin/python
+.venv-ray/.ready: pyproject.toml
+	$(PYTHON) -m venv .venv-ray
+	.venv-ray/bin/python -m pip install --quiet --upgrade "pip>=25.1"
+	.venv-ray/bin/python -m pip install --quiet --group ray "numpy>=1.26" \
+		"dp-accounting>=0.6,<0.7" "narwhals>=2.0" "polars>=1.20" "pyarrow>=17" "ray>=2.60"
+	touch $@
+
+ray-test: $(VENV)/.built .venv-ray/.ready  ## Tests of sharded owners on a local Ray
+	$(RAY) -m pytest -q tests/integration/test_ray.py
+
+ray-test-short: $(VENV)/.built .venv-ray/.ready  ## The same without the loss of a node
+	$(RAY) -m pytest -q -m "not slow" tests/integration/test_ray.py
+
+ray-bench: $(VENV)/.built .venv-ray/.ready  ## Time and memory of sharded owners as rows grow
+	$(RAY) -m benches.shards
+
 bench-core:  ## Benches of the core (criterion)
 	cargo bench --locked -p dpsumm-core
 
@@ -88,4 +106,4 @@ bench-core-short:  ## Run every bench of the core once, to see that it works
 	cargo test --locked --quiet -p dpsumm-core --benches
 
 clean:  ## Remove everything built
-	rm -rf target $(VENV) $(PEERS) dist demo-output python/dpsumm/_core*.so
+	rm -rf target $(VENV) $(PEERS) .venv-ray dist demo-output python/dpsumm/_core*.so

@@ -10,12 +10,14 @@ from dpsumm.errors import (
     InvalidParameterError,
     MissingExtraError,
     ProtocolError,
+    ShardLostError,
 )
 from dpsumm.estimator import Summarizer
 from dpsumm.kernel import RBF, PrivateMedian
 from dpsumm.privacy import Ledger, PrivacyReport, Unit
 from dpsumm.protocol import Auction, Greedy, Offers, Pool, Requests, Uniform
 from dpsumm.schema import Column, Kind, Schema, WhenMissing
+from dpsumm.shards import Shards
 from dpsumm.streams import Stream
 from dpsumm.summarize import summarize
 from dpsumm.summary import Summary
@@ -43,6 +45,8 @@ __all__ = [
     "ProtocolError",
     "Requests",
     "Schema",
+    "ShardLostError",
+    "Shards",
     "Stream",
     "Summarizer",
     "Summary",

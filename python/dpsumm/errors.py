@@ -23,3 +23,7 @@ class ProtocolError(DpsummError):
 
 class MissingExtraError(DpsummError, ImportError):
     """An optional dependency is not installed; the message names the extra."""
+
+
+class ShardLostError(DpsummError, RuntimeError):
+    """Workers that hold an owner's shards were lost for good."""

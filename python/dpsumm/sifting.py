@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsumm.coding import joined
 from dpsumm.errors import InvalidDataError
 from dpsumm.schema import Schema
+from dpsumm.shards import Shards
 from dpsumm.streams import Stream
 
 if TYPE_CHECKING:
     from dpsumm.table import Table
-
-# A kept set is cut back when it has grown to so many times what is wanted.
-SLACK = 2
 
 
 class StreamTable:
@@ -31,12 +27,13 @@ class StreamTable:
     head
         Its first rows as a table: columns, precision, kind of labels and scaling of them all.
     read
-        Turns a block into a table with the head's columns, precision and scaling.
+        Turns a block into a table with the head's columns and scaling. With shards it is sent to
+        their workers.
     """
 
     n_dropped = 0
 
-    def __init__(self, stream: Stream, head: Table, read: Callable[[Any], Table]) -> None:
+    def __init__(self, stream: Stream | Shards, head: Table, read: Callable[[Any], Table]) -> None:
         self.stream = stream
         self.head = head
         self.n_clipped = self.n_missing = self.n_unknown = (0,) * len(head.columns)
@@ -95,89 +92,46 @@ class StreamTable:
         Parameters
         ----------
         score
-            Maps scaled points (b, c) to (b,) scores, row by row.
+            Maps scaled points (b, c) to (b,) scores, row by row. With shards it is sent to their
+            workers.
         rng
-            For the uniform half of the candidates.
+            For the uniform half of the candidates; moves on by one double a row.
 
         Raises
         ------
         InvalidDataError
-            A block is malformed or has missing values, or there are more or fewer rows than the
-            file declares.
+            A block is malformed, has missing values or does not fit the first one, or there are
+            more or fewer rows than the file declares.
+        ShardLostError
+            Shards only: a worker was lost more than once, or its node is gone.
         """
-        wanted = self.stream.n_candidates
-        kept: list[tuple[Table, NDArray[np.float64], NDArray[np.float64]]] = []
-        seen = n_kept = 0
-        least, most = -np.inf, np.inf
-        counts = np.zeros((3, len(self.columns)), np.int64)
-        for raw in self.stream.blocks():
-            block = self._read(raw).astype(self.dtype)
-            counts += np.array([block.n_clipped, block.n_missing, block.n_unknown])
-            scores, keys = score(block.scaled), rng.random(len(block))
-            rows = np.flatnonzero((scores >= least) | (keys <= most))
-            places = replace(block, rows=np.arange(seen, seen + len(block)))
-            kept.append((_take(places, rows), scores[rows], keys[rows]))
-            seen += len(block)
-            n_kept += len(rows)
-            if n_kept > 2 * SLACK * wanted:
-                kept, least, most = _cut(kept, wanted)
-                n_kept = len(kept[0][0])
-        if seen != len(self):
-            raise InvalidDataError(
-                f"{self.name!r}: the file declares {len(self)} rows and holds {seen}; write it anew"
-            )
-        self.n_clipped, self.n_missing, self.n_unknown = map(tuple, counts.tolist())
-        [(table, scores, _)], _, _ = _cut(kept, wanted)
-        return table, scores
+        found = self.stream.sift(_reader(self._read, self.head), score, rng)
+        self.n_clipped, self.n_missing, self.n_unknown = map(tuple, found.counts.tolist())
+        return found.table, found.marks.scores
 
 
-def _take(table: Table, rows: NDArray[np.int64]) -> Table:
-    values = table.values[rows]
-    return replace(
-        table,
-        values=values,
-        scaled=values if table.scaled is table.values else table.scaled[rows],
-        labels=None if table.labels is None else table.labels[rows],
-        carried=tuple(column[rows] for column in table.carried),
-        rows=table.original_rows(rows),
-    )
+def _reader(read: Callable[[Any], Table], head: Table) -> Callable[[Any], Table]:
+    """Return a reader of blocks in the head's precision that refuses what would change silently.
 
-
-def _cut(
-    kept: list[tuple[Table, NDArray[np.float64], NDArray[np.float64]]], wanted: int
-) -> tuple[list[tuple[Table, NDArray[np.float64], NDArray[np.float64]]], float, float]:
-    """Keep the `wanted` highest scores (of equals the first rows) and the `wanted` lowest keys.
-
-    Both sets only ever lose rows as more are read, so cutting early changes nothing. Returns them
-    with the score and the key that a later row needs to get in.
+    Only files that differ (shards) can fail here: they would be joined as other types than these.
     """
-    tables = [table for table, _, _ in kept]
-    scores = np.concatenate([scores for _, scores, _ in kept])
-    keys = np.concatenate([keys for _, _, keys in kept])
-    if len(scores) <= wanted:
-        return [(_joined(tables), scores, keys)], -np.inf, np.inf
-    best = np.argsort(-scores, kind="stable")[:wanted]
-    drawn = np.argpartition(keys, wanted - 1)[:wanted]
-    rows = np.union1d(best, drawn)
-    least, most = float(scores[best[-1]]), float(keys[drawn].max())
-    return [(_take(_joined(tables), rows), scores[rows], keys[rows])], least, most
+    name, dtype, is_text = head.name, head.dtype, _is_text(head)
+
+    def checked(raw: Any) -> Table:
+        block = read(raw)
+        if not np.can_cast(block.dtype, dtype):
+            raise InvalidDataError(
+                f"{name!r}: some rows are {block.dtype} and the first are {dtype}; write all in "
+                f"one precision"
+            )
+        if _is_text(block) != is_text:
+            raise InvalidDataError(
+                f"{name!r}: labels of some rows are text and others numbers; write all as one type"
+            )
+        return block.astype(dtype)
+
+    return checked
 
 
-def _joined(tables: list[Table]) -> Table:
-    first = tables[0]
-    labels = None
-    if first.labels is not None:
-        labels = np.concatenate([t.labels for t in tables if t.labels is not None])
-    values = np.concatenate([t.values for t in tables])
-    return replace(
-        first,
-        values=values,
-        scaled=values
-        if first.scaled is first.values
-        else np.concatenate([t.scaled for t in tables]),
-        labels=labels,
-        carried=tuple(
-            joined(list(parts)) for parts in zip(*(t.carried for t in tables), strict=True)
-        ),
-        rows=np.concatenate([t.rows for t in tables if t.rows is not None]),
-    )
+def _is_text(table: Table) -> bool:
+    return table.labels is not None and table.labels.dtype.kind == "U"

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpsumm.checks import check_whole
 from dpsumm.errors import InvalidDataError, InvalidParameterError
 from dpsumm.readers import guarded, import_pyarrow
+from dpsumm.sieve import Candidates, Sieve
+
+if TYPE_CHECKING:
+    from dpsumm.tables import Table
 
 SUFFIXES = (".parquet", ".npy")
+# Enough rows to tell columns, types and kind of labels.
+HEAD_ROWS = 4096
 
 
 @dataclass(frozen=True)
@@ -75,7 +82,7 @@ class Stream:
                 f"as they are"
             )
         if not count:
-            raise InvalidDataError(f"{self.where}: the data are empty; leave the owner out")
+            raise InvalidDataError(f"{self.where}: the data are empty; leave them out")
         object.__setattr__(self, "n_rows", count)
 
     @property
@@ -97,6 +104,42 @@ class Stream:
             yield from self._parquet_blocks()
         else:
             yield from self._array_blocks()
+
+    def head(self) -> Any:
+        """Return the first rows, a block of at most `HEAD_ROWS`."""
+        return next(iter(replace(self, block_rows=min(self.block_rows, HEAD_ROWS)).blocks()))
+
+    def sift(
+        self,
+        read: Callable[[Any], Table],
+        score: Callable[[NDArray[Any]], NDArray[np.float64]],
+        rng: np.random.Generator,
+    ) -> Candidates:
+        """Return the candidates; parameters and errors as :meth:`StreamTable.sift`."""
+        sieve = Sieve(self.n_candidates)
+        self.pour(sieve, read, score, rng)
+        return sieve.candidates()
+
+    def pour(
+        self,
+        sieve: Sieve,
+        read: Callable[[Any], Table],
+        score: Callable[[NDArray[Any]], NDArray[np.float64]],
+        keys: np.random.Generator,
+        first_row: int = 0,
+    ) -> None:
+        """Show all rows to a sieve, numbered from `first_row`, with one random key each."""
+        seen = 0
+        for raw in self.blocks():
+            block = read(raw)
+            rows = np.arange(first_row + seen, first_row + seen + len(block))
+            sieve.add(replace(block, rows=rows), score(block.scaled), keys.random(len(block)))
+            seen += len(block)
+        if seen != self.n_rows:
+            raise InvalidDataError(
+                f"{self.where}: the file declares {self.n_rows} rows and holds {seen}; write it "
+                f"anew"
+            )
 
     @property
     def _is_parquet(self) -> bool:

@@ -64,7 +64,8 @@ def summarize(
     owners
         List or dict (name -> data) of K owners. Data: (m_i, c) float32 or float64 array, pair of
         such an array and (m_i,) labels, data frame (pandas, polars, pyarrow), path of a CSV or
-        Parquet file, or a `Stream` for rows that do not fit in memory. C-contiguous arrays are
+        Parquet file, a `Stream` for rows that do not fit in memory, or `Shards` for rows that do
+        not fit on a machine. C-contiguous arrays are
         used without a copy; do not modify them during the call.
     target
         The consumer's data, same columns, at least 2 records, no labels needed.
@@ -119,6 +120,8 @@ def summarize(
         The ledger's cap does not allow the release.
     MissingExtraError
         Files are given and polars is not installed.
+    ShardLostError
+        Workers that hold shards were lost for good. After the release: see `run`.
 
     Privacy
     -------
@@ -152,13 +155,14 @@ def summarize(
     in_memory = [table for table in tables if not isinstance(table, StreamTable)]
     if len(in_memory) < len(tables) and (embedding is not None or not isinstance(protocol, Offers)):
         raise InvalidParameterError(
-            "owners: a Stream works with Offers and without an embedding; give the data in memory"
+            "owners: a Stream works with Offers and without an embedding, and so do Shards; give "
+            "the data in memory"
         )
     for table in tables:
         if isinstance(table, StreamTable) and table.stream.n_candidates < size:
             raise InvalidParameterError(
-                f"{table.name!r}: n_candidates of the Stream must be at least the summary's size "
-                f"({size}), got {table.stream.n_candidates}"
+                f"{table.name!r}: n_candidates must be at least the summary's size ({size}), "
+                f"got {table.stream.n_candidates}"
             )
     if embedding is not None:
         if isinstance(protocol, Auction) and protocol.seed_points is not None:

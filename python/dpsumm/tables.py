@@ -14,6 +14,8 @@ from dpsumm.errors import InvalidDataError, InvalidParameterError
 from dpsumm.frames import Backend
 from dpsumm.readers import FileFormat
 from dpsumm.schema import Bounds, Schema, WhenMissing
+from dpsumm.shards import Shards
+from dpsumm.sieve import take
 from dpsumm.sifting import StreamTable
 from dpsumm.streams import Stream
 from dpsumm.table import Source, Table, check_shorthand, read_table, unencoded, with_encoding
@@ -69,18 +71,21 @@ def read_owners(
     first = next((table for table in tables if table.backend is not None), tables[0])
     common = first.schema.with_bounds(bounds) if bounds else first.schema
 
+    # Without its rows, since this goes to wherever an owner's blocks are read.
+    like = take(first, np.empty(0, dtype=np.int64))
+
     def encoded(table: Table) -> Table:
-        return with_encoding(replace(_aligned(table, first), schema=common))
+        return with_encoding(replace(_aligned(table, like), schema=common))
 
     tables = [encoded(table) for table in tables]
     _check_labels(tables)
     dtype = np.result_type(*(table.dtype for table in tables))
 
     def whole(head: Table) -> Table | StreamTable:
-        source = sources[head.name]
-        if not isinstance(source, Stream):
+        source, name = sources[head.name], head.name
+        if not isinstance(source, (Stream, Shards)):
             return head
-        return StreamTable(source, head, lambda raw: encoded(read(raw, head.name)))
+        return StreamTable(source, head, lambda raw: encoded(read(raw, name)))
 
     return [whole(table.astype(dtype)) for table in tables]
 
@@ -89,18 +94,18 @@ def _first_rows(
     source: Source, name: str, schema: Schema | None, file_format: FileFormat | None
 ) -> Source:
     """Return a source itself, or of a stream the first block, which tells what all are like."""
-    if not isinstance(source, Stream):
+    if not isinstance(source, (Stream, Shards)):
         return source
     drops = file_format is not None and file_format.drop_missing
     if schema is not None:
         drops = any(column.when_missing is WhenMissing.DROP for column in schema.columns)
     if drops:
         raise InvalidParameterError(
-            f"{name!r}: a Stream tells how many rows it has before it reads them, so none can be "
-            f"dropped; leave out drop_missing (or when_missing 'drop'), and leave rows with "
-            f"missing values out when writing the file"
+            f"{name!r}: a Stream or Shards tell how many rows they have before they read them, so "
+            f"none can be dropped; leave out drop_missing (or when_missing 'drop'), and leave rows "
+            f"with missing values out when writing the file"
         )
-    return next(iter(replace(source, block_rows=min(source.block_rows, 4096)).blocks()))
+    return source.head()
 
 
 def _check_labels(tables: Sequence[Table]) -> None:

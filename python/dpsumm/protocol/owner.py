@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -54,6 +56,8 @@ class Owner:
         ------
         ProtocolError
             The request does not fit this owner's data or the state of the run.
+        InvalidDataError, ShardLostError
+            Streamed data only, see `StreamTable.sift`.
         """
         if isinstance(request, OfferRequest):
             return self._offers(request)
@@ -80,13 +84,11 @@ class Owner:
     def _offers(self, request: OfferRequest) -> Points:
         """Pick offers towards the released mean (protocol Offers, step 2)."""
         self._check_width(request.feature_map)
-        features, goal = request.feature_map.build(), request.target.mean
+        attract = Attraction(request.feature_map, request.target.mean)
         if isinstance(self.table, StreamTable):
-            table, attraction = self.table.sift(
-                lambda block: features.scores(block, goal), self._rng
-            )
+            table, attraction = self.table.sift(attract, self._rng)
         else:
-            table, attraction = self.table, features.scores(self.table.scaled, goal)
+            table, attraction = self.table, attract(self.table.scaled)
         return points_of(table, offers(table.scaled, attraction, request, self._draws))
 
     def _bid(self, request: BidRequest) -> Bids:
@@ -154,6 +156,26 @@ def offers(
     herded = _core.herd(scaled, attraction, gamma, request.mass, least, n_herded).rows
     others = np.setdiff1d(fine, herded)
     return np.concatenate([herded, rng.choice(others, count - len(herded), replace=False)])
+
+
+@dataclass(frozen=True, eq=False)
+class Attraction:
+    """Scores of points towards the released mean; small, so that it can be sent to shards."""
+
+    feature_map: FeatureMap
+    goal: NDArray[np.float64]
+
+    @cached_property
+    def _features(self) -> _core.RandomFeatures:
+        return self.feature_map.build()
+
+    def __call__(self, points: NDArray[Any]) -> NDArray[np.float64]:
+        """Return (b,) scores of (b, c) points."""
+        return self._features.scores(points, self.goal)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Leave the features out: whoever receives this builds them."""
+        return Attraction, (self.feature_map, self.goal)
 
 
 def points_of(table: Table, picked: NDArray[np.int64]) -> Points:
