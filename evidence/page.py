@@ -222,7 +222,7 @@ def _bars(made: Ratios, main: Sequence[Scenario], path: Path) -> None:
         for m in ("pool, 4", "Offers, 4", "Auction, 10 rounds", "Auction, as published", "uniform")
         if _any(made, m)
     ]
-    figure, axes = plt.subplots(figsize=(9, 0.32 * len(main) * 1.6 + 1))
+    figure, axes = plt.subplots(figsize=(9, 0.5 * len(main) + 1), layout="constrained")
     height = 0.8 / len(methods)
     for j, method in enumerate(methods):
         present = [
@@ -235,7 +235,7 @@ def _bars(made: Ratios, main: Sequence[Scenario], path: Path) -> None:
     axes.set_xscale("symlog", linthresh=10)
     axes.axvline(0, color="black", linewidth=0.8)
     axes.set_xlabel("increase of MMD² to fresh target points over the non-private greedy's, in %")
-    axes.legend(loc="lower right")
+    figure.legend(loc="outside upper center", ncols=5)
     _save(figure, path)
 
 
@@ -253,7 +253,7 @@ def _frontier(table: pl.DataFrame, made: Ratios, known: Mapping[str, Scenario], 
         part = table.filter((pl.col("method") == method) & pl.col("scenario").is_in(names))
         return float((part["accesses"] / part["points"]).mean()) if len(part) else np.nan  # type: ignore[arg-type]
 
-    figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.6))
+    figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
     lines = {
         "Offers": ["Offers, 2", "Offers, 4", "Offers, 8"],
         "random pool": ["pool, 2", "pool, 4", "pool, 8"],
@@ -265,13 +265,17 @@ def _frontier(table: pl.DataFrame, made: Ratios, known: Mapping[str, Scenario], 
     left.set(xlabel="points read for each summary point", ylabel="MMD² / greedy's", yscale="log")
     left.legend()
     budgets = {0.3: "Offers, 4, epsilon 0.3", 1.0: "Offers, 4", 3.0: "Offers, 4, epsilon 3"}
-    for s in _of_group(known, table, "m"):
+    for s in sorted(_of_group(known, table, "m"), key=lambda s: s.m):
         values = [made.get((s.name, m)) for m in budgets.values()]
         if all(v is not None for v in values):
             right.plot(list(budgets), [interval(v)[0] for v in values], "o-", label=f"m = {s.m}")  # type: ignore[arg-type]
     right.set(
         xlabel="epsilon of the target", xscale="log", yscale="log", title="synthetic, Offers, 4"
     )
+    right.set_xticks(list(budgets), [f"{budget:g}" for budget in budgets])
+    for panel, ticks in ((left, (1, 2, 5, 10, 20)), (right, (0.8, 1, 1.2, 1.4, 1.6))):
+        panel.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
+        panel.minorticks_off()
     if right.lines:
         right.legend()
     _save(figure, path)
@@ -284,7 +288,7 @@ def _curves(made: Ratios, known: Mapping[str, Scenario], table: pl.DataFrame, pa
     def of(s: Scenario, group: str) -> float:
         return {"m": s.m, "p": s.size}.get(group) or s.options.get(group, s.options.get("owners"))  # type: ignore[return-value]
 
-    figure, panels = plt.subplots(1, 4, figsize=(12, 3.2), sharey=True)
+    figure, panels = plt.subplots(1, 4, figsize=(11, 3.4), sharey=True, layout="constrained")
     titles = {
         "m": "target points m",
         "K": "owners K",
@@ -304,6 +308,7 @@ def _curves(made: Ratios, known: Mapping[str, Scenario], table: pl.DataFrame, pa
             panel.fill_between(places, stats[:, 1], stats[:, 2], alpha=0.15, color=line.get_color())
         panel.set(xlabel=title, xscale="log", yscale="log")
     panels[0].set_ylabel("MMD² / greedy's")
-    if panels[0].lines:
-        panels[0].legend(fontsize=7)
+    handles, labels = panels[0].get_legend_handles_labels()
+    if handles:
+        figure.legend(handles, labels, loc="outside upper center", ncols=len(labels))
     _save(figure, path)

@@ -125,6 +125,8 @@ def run(
             ]
         )
     ]
+    if not left:
+        return table
     os.environ |= THREADS  # before the workers start
     with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
         futures = [pool.submit(_measured, *job, folder) for job in left]
