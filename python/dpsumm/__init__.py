@@ -14,6 +14,7 @@ from dpsumm.errors import (
 )
 from dpsumm.estimator import Summarizer
 from dpsumm.kernel import RBF, PrivateMedian
+from dpsumm.plan import Plan, plan
 from dpsumm.privacy import Ledger, PrivacyReport, Unit
 from dpsumm.protocol import Auction, Greedy, Offers, Pool, Requests, Uniform
 from dpsumm.schema import Column, Kind, Schema, WhenMissing
@@ -39,6 +40,7 @@ __all__ = [
     "MissingExtraError",
     "NoisyAttribution",
     "Offers",
+    "Plan",
     "Pool",
     "PrivacyReport",
     "PrivateMedian",
@@ -54,6 +56,7 @@ __all__ = [
     "Unit",
     "WhenMissing",
     "__version__",
+    "plan",
     "release_attribution",
     "summarize",
 ]

@@ -22,6 +22,7 @@ from dpsumm.demo import N_OWNERS, WANTED, compare, load_digits
 from dpsumm.errors import InvalidParameterError, MissingExtraError
 from dpsumm.kernel import RBF
 from dpsumm.ledger_commands import ledger_app
+from dpsumm.plan_command import plan
 from dpsumm.protocol import Requests
 from dpsumm.schema_commands import schema_app
 from dpsumm.streams import Stream
@@ -38,6 +39,7 @@ app = typer.Typer(
     help="Private summaries of distributed data: real points of many owners that match a target.",
 )
 app.command()(audit)
+app.command()(plan)
 app.add_typer(ledger_app, name="ledger")
 app.add_typer(schema_app, name="schema")
 

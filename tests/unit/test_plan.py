@@ -1,0 +1,99 @@
+"""Plans: from public numbers, monotone, and not far from what runs give."""
+
+import math
+
+import numpy as np
+import pytest
+from evidence.data import synthetic
+from typer.testing import CliRunner
+
+import dpsumm
+from dpsumm.commands import app
+from dpsumm.errors import InvalidParameterError
+from dpsumm.metrics import mmd2
+from dpsumm.plan import BAD, GOOD, SPREAD
+
+
+def test_noise_is_that_of_the_release():
+    made = dpsumm.plan(1000, 400, epsilon=1, delta=1e-5)
+    # PRIVACY: sigma / Delta = 3.7306 at (1, 1e-5); two unit vectors change the sum.
+    assert made.noise_multiplier == pytest.approx(3.7306, abs=1e-3)
+    assert made.score_noise == pytest.approx(2 * 3.7306 / 1000, rel=1e-3)
+    assert (made.reads, made.broadcast_bytes) == (1600, 16384)
+
+
+def test_more_data_and_more_epsilon_are_never_worse():
+    for kept in ({"epsilon": 1.0}, {"epsilon": 0.2}):
+        ratios = [dpsumm.plan(m, 100, **kept).ratio for m in (2, 10, 40, 100, 300, 1000, 10**6)]
+        assert ratios == sorted(ratios, reverse=True)
+    ratios = [dpsumm.plan(100, 100, epsilon=e).ratio for e in (0.01, 0.1, 0.5, 1, 3, 30)]
+    assert ratios == sorted(ratios, reverse=True)
+    ratios = [dpsumm.plan(100, 100, parsimony=rho).ratio for rho in (1, 2, 3, 4, 8, 20)]
+    assert ratios == sorted(ratios, reverse=True)
+
+
+@pytest.mark.parametrize("m", [20, 100, 5000])
+def test_the_remedies_are_enough(m):
+    made = dpsumm.plan(m, 50, epsilon=0.4)
+    by_epsilon = dpsumm.plan(m, 50, epsilon=made.least_epsilon)
+    assert by_epsilon.noise_to_sampling == pytest.approx(GOOD, rel=1e-3)
+    by_target = dpsumm.plan(made.least_target_size, 50, epsilon=0.4)
+    assert by_target.noise_to_sampling <= GOOD
+    assert dpsumm.plan(made.least_target_size - 1, 50, epsilon=0.4).noise_to_sampling > GOOD
+
+
+def test_advice_follows_the_noise():
+    good, felt, bad = (dpsumm.plan(m, 50) for m in (2000, 60, 10))
+    assert good.noise_to_sampling < GOOD < felt.noise_to_sampling < BAD < bad.noise_to_sampling
+    assert "costs little" in " ".join(good.advice)
+    assert "can be felt" in " ".join(felt.advice)
+    assert "above the signal" in " ".join(bad.advice)
+    assert f"a target of {bad.least_target_size} points" in str(bad)
+
+
+@pytest.mark.parametrize(("m", "epsilon"), [(1000, 1.0), (300, 0.3)])
+def test_the_expected_ratio_is_near_a_measured_one(tmp_path, m, epsilon):
+    logs = []
+    for seed in range(4):
+        problem = synthetic(tmp_path, seed, m, 200, owners=8, share=0.3, n=8000)
+        found = [
+            dpsumm.summarize(
+                [owner.points for owner in problem.owners],
+                problem.target,
+                size=200,
+                kernel=problem.kernel,
+                protocol=protocol,
+                epsilon=epsilon,
+                seed=seed,
+            ).points
+            for protocol in (dpsumm.Offers(), dpsumm.Greedy())
+        ]
+        ours, greedy = (mmd2(points, problem.fresh.points, problem.kernel) for points in found)
+        logs.append(math.log(ours / greedy))
+    expected = dpsumm.plan(m, 200, epsilon=epsilon).ratio
+    assert 1 / SPREAD < math.exp(np.mean(logs)) / expected < SPREAD
+
+
+@pytest.mark.parametrize(
+    ("given", "named"),
+    [
+        ({"target_size": 1}, "target_size"),
+        ({"size": 0}, "size"),
+        ({"epsilon": -1}, "epsilon"),
+        ({"delta": 1}, "delta"),
+        ({"parsimony": 0.5}, "parsimony"),
+        ({"n_features": 3}, "n_features"),
+    ],
+)
+def test_what_is_out_of_range_is_named(given, named):
+    with pytest.raises(InvalidParameterError, match=named):
+        dpsumm.plan(**({"target_size": 100, "size": 10} | given))
+
+
+def test_the_command_prints_the_plan_and_draws_it(tmp_path):
+    picture = tmp_path / "plan.svg"
+    arguments = ["plan", "--target-size", "100", "--size", "50", "--plot", str(picture)]
+    result = CliRunner().invoke(app, arguments)
+    assert result.exit_code == 0, result.output
+    assert str(dpsumm.plan(100, 50)) in result.output
+    assert picture.read_text().startswith("<?xml")
