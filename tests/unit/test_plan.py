@@ -3,15 +3,19 @@
 import math
 
 import numpy as np
+import polars as pl
 import pytest
+from evidence.__main__ import RESULTS
 from evidence.data import synthetic
+from evidence.runner import scenarios
 from typer.testing import CliRunner
 
 import dpsumm
 from dpsumm.commands import app
 from dpsumm.errors import InvalidParameterError
 from dpsumm.metrics import mmd2
-from dpsumm.plan import BAD, GOOD, SPREAD
+from dpsumm.plan import BAD, GOOD, PARSIMONY, PARSIMONY_FACTOR, SPREAD, WEIGHTED_FACTOR
+from evidence import page
 
 
 def test_noise_is_that_of_the_release():
@@ -72,6 +76,22 @@ def test_the_expected_ratio_is_near_a_measured_one(tmp_path, m, epsilon):
         logs.append(math.log(ours / greedy))
     expected = dpsumm.plan(m, 200, epsilon=epsilon).ratio
     assert 1 / SPREAD < math.exp(np.mean(logs)) / expected < SPREAD
+
+
+def test_the_constants_are_those_of_the_experiments():
+    table = pl.read_parquet(RESULTS)
+    known = scenarios()
+    for column, factors in (("mmd2", PARSIMONY_FACTOR), ("mmd2_weighted", WEIGHTED_FACTOR)):
+        made = page.ratios(table, column)
+        means = page._means(made, known, table, [f"Offers, {rho:g}" for rho in PARSIMONY])
+        assert [float(mean) for mean in means] == pytest.approx(factors, abs=0.006)
+    made = page.ratios(table)
+    for name in ("synthetic-m40", "synthetic-m100", "synthetic-m300", "synthetic"):
+        least = page.interval(made[name, "Offers, 4, epsilon 3"])[0]
+        for method, epsilon in (("Offers, 4", 1.0), ("Offers, 4, epsilon 0.3", 0.3)):
+            measured = page.interval(made[name, method])[0] / least
+            planned = dpsumm.plan(known[name].m, 400, epsilon=epsilon).noise_factor
+            assert planned == pytest.approx(measured, abs=0.02)
 
 
 @pytest.mark.parametrize(
