@@ -1,4 +1,4 @@
-"""The report's two figures, as data URIs. No text from users enters them to break them."""
+"""The report's figures, as data URIs. No text from users enters them to break them."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ INK, SOFT, LINE, GREY = "#1d2733", "#5a6775", "#dfe3e8", "#b9c0c8"
 SUMMARY, TARGET = "#c8551b", "#2a6496"
 # More marks than this only make a darker blot and a larger file.
 MOST_SHOWN = 3000
+# Panels of single coordinates.
+MOST_PANELS = 12
 
 Array = NDArray[Any]
 
@@ -70,6 +72,45 @@ def overlay(target: Array, summary: Array, pool: Array | None) -> str:
     if len(axes) == 1:
         return _cumulative(*(points[:, 0] + centre[0] for points in seen))
     return _cloud(*seen)
+
+
+def columns(target: Array, summary: Array, pool: Array) -> tuple[str, list[int]]:
+    """Return pictures of single coordinates, those where pool and target differ most first.
+
+    Parameters
+    ----------
+    target, summary, pool : (m, c), (p, c), (q, c)
+
+    Returns
+    -------
+    str
+        SVG as a data URI: cumulative shares of the three sets, in numbered panels.
+    list of int
+        Coordinate of each panel, at most `MOST_PANELS`.
+    """
+    ends = [np.quantile(pool, share, axis=0) for share in (0.05, 0.95)]
+    apart = np.abs(np.mean(pool, axis=0, dtype=np.float64) - np.mean(target, axis=0))
+    order = np.argsort(-apart / np.maximum(ends[1] - ends[0], 1e-12), kind="stable")[:MOST_PANELS]
+    n_rows = -(-len(order) // 3)
+    figure, _ = _canvas(0.5 + 1.75 * n_rows)
+    figure.clear()
+    panels = figure.subplots(n_rows, 3, squeeze=False, sharey=True).ravel()
+    for panel in panels[len(order) :]:
+        panel.set_axis_off()
+    for number, (panel, j) in enumerate(zip(panels, order, strict=False), 1):
+        for points, color, label, width in (
+            (pool, GREY, "pool", 1.5),
+            (target, TARGET, "target", 2.5),
+            (summary, SUMMARY, "summary", 1.2),
+        ):
+            panel.ecdf(thinned(points[:, j]), color=color, label=label, linewidth=width)
+        panel.set_title(str(number), fontsize=10, color=INK)
+        panel.spines[["top", "right"]].set_visible(False)
+        panel.spines[["left", "bottom"]].set_color(SOFT)
+        panel.tick_params(colors=SOFT, labelsize=8)
+    handles, labels = panels[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside upper center", ncols=3, frameon=False)
+    return _data_uri(figure, "svg"), order.tolist()
 
 
 def growth(curve: Array) -> str:

@@ -127,7 +127,7 @@ class Plan:
         for m in (m for m in sizes if m >= 2):
             multipliers = [accounting.gaussian_noise_multiplier(e, self.delta) for e in epsilons]
             ratios = [
-                _parsimony_factor(self.parsimony, _factor(2 * z / math.sqrt(m)))
+                _parsimony_factor(self.parsimony, _factor(noise_to_sampling(z, m)))
                 for z in multipliers
             ]
             axes.plot(
@@ -195,7 +195,7 @@ higher parsimony, unless points like the target are very rare.'
             f"parsimony must be a finite number of at least 1, got {parsimony!r}"
         )
     multiplier = accounting.gaussian_noise_multiplier(epsilon, delta)
-    relative = 2 * multiplier / math.sqrt(target_size)
+    relative = noise_to_sampling(multiplier, target_size)
     factor = _factor(relative)
     weighted = float(np.interp(parsimony, PARSIMONY, WEIGHTED_FACTOR))
     return Plan(
@@ -216,6 +216,11 @@ higher parsimony, unless points like the target are very rare.'
         least_epsilon=accounting.compose([(Gaussian(GOOD * math.sqrt(target_size) / 2), 1)], delta),
         least_target_size=math.ceil((2 * multiplier / GOOD) ** 2),
     )
+
+
+def noise_to_sampling(multiplier: float, target_size: int) -> float:
+    """Return the noise in a score over the error that the target's sample has: 2 z / sqrt(m)."""
+    return 2 * multiplier / math.sqrt(target_size)
 
 
 def _factor(relative: float) -> float:

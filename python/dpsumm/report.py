@@ -64,6 +64,7 @@ def render(summary: Summary) -> str:
     MissingExtraError
         matplotlib is not installed.
     """
+    panels, shown = figures.columns(summary.target, summary.scaled, summary.pool)
     template = resources.files("dpsumm").joinpath("report_template.html").read_text("utf-8")
     n_owners = len(summary.names)
     used = len(np.unique(summary.owner))
@@ -89,6 +90,9 @@ def render(summary: Summary) -> str:
             "the summary and the pool they were chosen from."
         ),
         overlay_caption=_overlay_caption(summary),
+        columns=panels,
+        columns_alt=f"{_count(len(shown), 'panel')} with cumulative shares of single coordinates.",
+        columns_caption=_columns_caption(summary, shown),
         curve=figures.growth(summary.curve),
         curve_alt=(
             f"Line: MMD squared goes from {summary.curve[0]:.3g} with one point to "
@@ -210,7 +214,11 @@ def _mechanism(charge: Charge) -> str:
 
 
 def _owners_intro(summary: Summary) -> str:
-    text = "Points in the summary, most first, and what part of the owner's records that is."
+    text = (
+        "Points in the summary, most first, what part of the owner's records that is, and what "
+        "they were worth: the sum of their gains in J, as a part of all; the first points picked "
+        "gain most, and a gain can be below 0. For you alone, not for owners."
+    )
     hidden = len(summary.names) - MOST_OWNERS
     return text if hidden <= 0 else f"{text} The {MOST_OWNERS} owners with most points are shown."
 
@@ -218,6 +226,10 @@ def _owners_intro(summary: Summary) -> str:
 def _owners(summary: Summary) -> str:
     counts = np.bincount(summary.owner, minlength=len(summary.names))
     order = np.argsort(-counts, kind="stable")
+    value = summary.attribution
+    likeness = sum(value.values())
+    # J of the summary is above 0 unless nothing fits; a share of nothing means nothing.
+    worth = {name: gain / likeness if likeness > 0 else 0.0 for name, gain in value.items()}
     rows = []
     for i in order[:MOST_OWNERS]:
         share = counts[i] / summary.n_records[i]
@@ -226,7 +238,8 @@ def _owners(summary: Summary) -> str:
                 summary.names[i],
                 _share(counts[i], counts.max()),
                 f"{counts[i]:,} ({counts[i] / len(summary):.0%})",
-                f"{_percent(share)} of its {summary.n_records[i]:,}",
+                f"{_percent(share)} of its {summary.n_records[i]:,}"
+                + (f"; worth {round(worth[summary.names[i]], 2) + 0.0:.0%}" if counts[i] else ""),
             )
         )
     rest = counts[order[MOST_OWNERS:]]
@@ -271,6 +284,28 @@ def _overlay_caption(summary: Summary) -> str:
         f"{marks} Seen from the two directions in which the target varies most (principal "
         f"components; {share[0]:.0%} and {share[1]:.0%} of its variance), in the kernel's units."
     )
+
+
+def _coordinates(summary: Summary) -> tuple[str, ...]:
+    """Return names of the kernel's coordinates; with an `Embedding` they mean nothing."""
+    width = summary.scaled.shape[1]
+    cells = summary.schema.cells
+    return cells if len(cells) == width else tuple(f"coordinate {j}" for j in range(width))
+
+
+def _columns_caption(summary: Summary, shown: list[int]) -> str:
+    names = _coordinates(summary)
+    listed = ", ".join(f"{number} {_safe(names[j])}" for number, j in enumerate(shown, 1))
+    text = (
+        "Share of points up to a value, in the kernel's units: all points read grey, target blue, "
+        "summary orange. Where orange follows blue, the summary is like the target."
+    )
+    if len(shown) < len(names):
+        text += (
+            f" These {len(shown)} of {len(names):,} are where the points read differ most from "
+            "the target."
+        )
+    return f"{text} Panels: {listed}."
 
 
 def _closest(summary: Summary) -> str:

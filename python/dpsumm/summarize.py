@@ -11,8 +11,9 @@ from dpsumm.checks import check_whole
 from dpsumm.embedding import Embedding, embed
 from dpsumm.errors import InvalidParameterError
 from dpsumm.kernel import RBF, Kernel, PrivateMedian
-from dpsumm.privacy import accounting
-from dpsumm.privacy.events import Unit
+from dpsumm.plan import BAD, noise_to_sampling
+from dpsumm.privacy import accounting, events
+from dpsumm.privacy.events import Protected, Unit
 from dpsumm.privacy.ledger import Ledger
 from dpsumm.privacy.report import PrivacyReport
 from dpsumm.protocol import (
@@ -31,6 +32,9 @@ from dpsumm.schema import Bounds, Schema
 from dpsumm.sifting import StreamTable
 from dpsumm.summary import Summary
 from dpsumm.tables import FileFormat, Source, Table, read_inputs
+
+# Part of mean k(V, V) that MMD^2 may be before the report says that little fits.
+LITTLE_OVERLAP = 0.2
 
 Protocol: TypeAlias = Offers | Auction | Pool | Uniform | Greedy
 
@@ -230,7 +234,7 @@ def summarize(
         target_self=selection.target_self,
         size_requested=size,
         seconds=time.perf_counter() - started,
-        warnings=_warnings(selection, size, tables, goal, book),
+        warnings=_warnings(selection, size, tables, goal, book, privacy),
         carried=selection.carried,
         backend=tables[0].backend,
     )
@@ -269,8 +273,40 @@ def _settle_kernel(kernel: Kernel | None, schema: Schema) -> Kernel:
     return kernel
 
 
+def _quality_warnings(selection: Selection, m: int, privacy: PrivacyReport) -> list[str]:
+    """Tell when the noise is above the signal, and when the owners have little that fits."""
+    notes = []
+    noise = max(
+        (
+            charge.event.noise_multiplier
+            for charge in privacy.charges
+            if charge.protected is Protected.TARGET and isinstance(charge.event, events.Gaussian)
+        ),
+        default=0.0,
+    )
+    relative = noise_to_sampling(noise, m)
+    if relative > BAD:
+        notes.append(
+            f"The noise of the release is {relative:.1f} times the target's sampling error: the "
+            f"offers follow it more than the target. Use a larger target or epsilon, or Pool(); "
+            f"`dpsumm plan` tells from where on it pays."
+        )
+    left = selection.mmd2[-1] / selection.target_self
+    if left > LITTLE_OVERLAP:
+        notes.append(
+            f"Little overlap: {left:.0%} of the target's mean kernel is not matched. The owners "
+            f"have few points like the target, or the bandwidth is too small."
+        )
+    return notes
+
+
 def _warnings(
-    selection: Selection, size: int, tables: list[Table | StreamTable], goal: Table, book: Ledger
+    selection: Selection,
+    size: int,
+    tables: list[Table | StreamTable],
+    goal: Table,
+    book: Ledger,
+    privacy: PrivacyReport,
 ) -> tuple[str, ...]:
     notes = []
     if book.resumed:
@@ -300,4 +336,4 @@ def _warnings(
             if found:
                 first, rest = found[0].replace(" of ", " values of ", 1), found[1:]
                 notes.append(f"{table.name}: {', '.join([first, *rest])} {said}.")
-    return tuple(notes)
+    return tuple(notes + _quality_warnings(selection, len(goal), privacy))

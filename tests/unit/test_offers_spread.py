@@ -13,10 +13,10 @@ from dpsumm.release import Release
 GAMMA = 0.2
 
 
-def request(mass, fine_mass, spread, at_least, at_most):
+def request(mass, fine_mass, spread, at_least, at_most, released=0):
     features = FeatureMap(gamma=GAMMA, n_columns=3, n_features=4, seed=0)
     return OfferRequest(
-        features, Release(np.zeros(4, int), 1), mass, fine_mass, spread, at_least, at_most
+        features, Release(np.full(4, released), 1), mass, fine_mass, spread, at_least, at_most
     )
 
 
@@ -33,19 +33,19 @@ def herded(data, mass, at_least, at_most):
 
 @pytest.mark.parametrize("spread", [0.0, 0.3, 0.5, 1.0])
 @pytest.mark.parametrize(("at_least", "at_most"), [(0, 30), (10, 10), (1, 1), (350, 400), (5, 900)])
-def test_offers_are_different_points_within_the_bounds(data, rng, spread, at_least, at_most):
-    picked = offers(*data, request(0.04, 0.01, spread, at_least, at_most), rng)
+def test_offers_are_different_points_within_the_bounds(data, spread, at_least, at_most):
+    picked = offers(*data, request(0.04, 0.01, spread, at_least, at_most))
     assert len(set(picked)) == len(picked)
     assert min(at_least, 400) <= len(picked) <= min(at_most, 400)
 
 
-def test_without_spread_all_are_herded(data, rng):
-    picked = offers(*data, request(0.04, 0.01, 0.0, 3, 20), rng)
+def test_without_spread_all_are_herded(data):
+    picked = offers(*data, request(0.04, 0.01, 0.0, 3, 20))
     assert picked.tolist() == herded(data, 0.04, 3, 20).tolist()
 
 
-def test_half_are_the_best_of_the_coarse_herding_and_half_come_from_the_fine_one(data, rng):
-    picked = offers(*data, request(0.04, 0.01, 0.5, 2, 20), rng)
+def test_half_are_the_best_of_the_coarse_herding_and_half_come_from_the_fine_one(data):
+    picked = offers(*data, request(0.04, 0.01, 0.5, 2, 20))
     coarse = herded(data, 0.04, 2, 10).tolist()
     assert picked[: len(coarse)].tolist() == coarse
     assert len(picked) == 20
@@ -56,15 +56,22 @@ def test_the_drawn_half_is_uniform(data):
     fine = herded(data, 0.01, 0, 150)
     counts = np.zeros(400)
     for seed in range(2000):
-        picked = offers(*data, request(0.04, 0.01, 1.0, 0, 20), np.random.default_rng(seed))
+        picked = offers(*data, request(0.04, 0.01, 1.0, 0, 20, seed))
         counts[picked] += 1
     assert set(np.flatnonzero(counts)) == set(fine)
     expected = 2000 * 20 / len(fine)  # a hypergeometric count each; 6 sigma
     assert np.abs(counts[fine] - expected).max() < 6 * np.sqrt(expected)
 
 
-def test_tiny_masses_ask_for_no_more_than_there_is(data, rng):
-    assert len(offers(*data, request(1e-300, 1e-300, 0.5, 0, 2**40), rng)) == 400
+def test_the_same_release_gives_the_same_offers(data):
+    one, same, other = (
+        offers(*data, request(0.04, 0.01, 0.5, 0, 20, released)).tolist() for released in (7, 7, 8)
+    )
+    assert one == same != other
+
+
+def test_tiny_masses_ask_for_no_more_than_there_is(data):
+    assert len(offers(*data, request(1e-300, 1e-300, 0.5, 0, 2**40))) == 400
 
 
 @pytest.mark.parametrize("spread", [-0.1, 1.1, np.nan])

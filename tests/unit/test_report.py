@@ -99,10 +99,10 @@ def test_page_is_whole_well_formed_and_needs_no_network(tmp_path: Path) -> None:
     source = path.read_text("utf-8")
     page = Page(source)
     assert page.open == []
-    assert len(page.references) == 2
+    assert len(page.references) == 3
     assert all(reference.startswith("data:image/") for reference in page.references)
     assert all(len(alt) > 20 for alt in page.alts)
-    assert len(page.alts) == 2
+    assert len(page.alts) == 3
     assert "script" not in page.elements
     assert "link" not in page.elements
     assert not re.search(r"url\(|@import|https?://", source)
@@ -134,8 +134,9 @@ def test_names_cannot_inject_markup() -> None:
     page = Page(render(summary))
     assert "script" not in page.elements
     assert page.open == []
-    assert page.text.count(evil) == 4  # owner, warning, caption, details: as text, unexpanded
-    assert len(page.references) == 2
+    # owner, warning, two captions, details: as text, unexpanded
+    assert page.text.count(evil) == 5
+    assert len(page.references) == 3
 
 
 def test_infinite_epsilon_and_seed_are_shown_as_such() -> None:

@@ -89,7 +89,8 @@ def test_every_protocol_keeps_the_invariants(protocol, bounds, dtype):
     check_invariants(summary, owners, target, 12, bounds)
     assert len(summary) == 12
     assert summary.gamma == (3.0 if bounds else GAMMA)
-    assert summary.warnings == () or bounds
+    told = [note for note in summary.warnings if "Little overlap" not in note]
+    assert told == [] or bounds
 
 
 def test_memory_order_of_data_changes_nothing():
@@ -384,3 +385,16 @@ def test_resuming_with_another_bandwidth_is_refused(tmp_path):
     # The recorded sum is of other features: under this bandwidth it means nothing.
     with pytest.raises(dpsumm.InvalidParameterError, match="first"):
         dpsumm.summarize(owners, target, size=5, kernel=RBF(3.0), ledger=books, run="first")
+
+
+def test_noise_above_the_signal_and_little_overlap_are_told(rng):
+    near = [rng.normal(0, 1, (200, 2)) for _ in range(2)]
+
+    def notes(target, epsilon):
+        summary = dpsumm.summarize(near, target, size=20, epsilon=epsilon, kernel=RBF(GAMMA))
+        return " ".join(summary.warnings)
+
+    like = rng.normal(0, 1, (400, 2))
+    assert notes(like, 1.0) == ""
+    assert "noise of the release is" in notes(like[:8], 1.0)
+    assert "Little overlap" in notes(like + 9, 1.0)
