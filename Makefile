@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .PHONY: help demo test rust-test python-test lint audit package-check quality bench bench-short \
-	bench-core bench-core-short fuzz clean
+	bench-core bench-core-short fuzz docs clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -84,5 +84,16 @@ bench-core:  ## Benches of the core (criterion)
 bench-core-short:  ## Run every bench of the core once, to see that it works
 	cargo test --locked --quiet -p dpsumm-core --benches
 
+# The site reads the sources and needs nothing compiled.
+DOCS := .venv-docs
+$(DOCS)/.ready: pyproject.toml
+	$(PYTHON) -m venv $(DOCS)
+	$(DOCS)/bin/python -m pip install --quiet --upgrade "pip>=25.1"
+	$(DOCS)/bin/python -m pip install --quiet --group docs
+	touch $@
+
+docs: $(DOCS)/.ready  ## The documentation as a site, in site/
+	$(DOCS)/bin/mkdocs build --strict --quiet
+
 clean:  ## Remove everything built
-	rm -rf target $(VENV) $(PEERS) dist demo-output python/dpsumm/_core*.so
+	rm -rf target $(VENV) $(PEERS) $(DOCS) dist demo-output site python/dpsumm/_core*.so
