@@ -93,7 +93,7 @@ $(DOCS)/.ready: pyproject.toml
 	touch $@
 
 docs: $(DOCS)/.ready  ## The documentation as a site, in site/
-	$(DOCS)/bin/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(DOCS)/bin/mkdocs build --strict --quiet
 
 clean:  ## Remove everything built
 	rm -rf target $(VENV) $(PEERS) $(DOCS) dist demo-output site python/dpsumm/_core*.so

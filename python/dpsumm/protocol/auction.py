@@ -169,7 +169,7 @@ class Auction:
     def published_figures(self, size: int) -> tuple[str, ...]:
         """Return the paper's privacy figures beside the sound ones, for its choice of mechanisms.
 
-        Sentences; none unless a release is :meth:`Mwem.published`. Both at the paper's deltas, 0.01
+        Sentences; none unless a release is `Mwem.published`. Both at the paper's deltas, 0.01
         for the target and 1e-4 for the summary.
         """
         return tuple(
