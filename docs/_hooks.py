@@ -1,5 +1,6 @@
 """Results lie beside the code that measures them; the site shows them as pages of its own."""
 
+import re
 from pathlib import Path
 
 from mkdocs.structure.files import File
@@ -14,6 +15,8 @@ def on_files(files, config):
     return files
 
 
-def on_page_markdown(markdown, **_):
-    """Let links to the results, which are right in the repository, lead to their pages."""
+def on_page_markdown(markdown, page, **_):
+    """Let links that are right in the repository, and names of neighbouring pages, lead there."""
+    if page.file.src_uri.startswith("privacy/"):
+        markdown = re.sub(r"(?<!\[)`([a-z-]+\.md)`", r"[`\1`](\1)", markdown)
     return markdown.replace("](../benches/results/", "](results/")

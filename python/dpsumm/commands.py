@@ -260,7 +260,7 @@ def run(
         Optional[int],  # noqa: UP045
         typer.Option(
             help="Random features of the release, even, at least 2. Offers, Auction.",
-            show_default="512, Auction 140",
+            show_default="Offers 2048, Auction 140",
             rich_help_panel=METHOD,
         ),
     ] = None,

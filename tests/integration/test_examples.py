@@ -37,7 +37,9 @@ def run_blocks(page, namespace):
         with contextlib.redirect_stdout(io.StringIO()) as output:
             exec(compile("\n" * line + block["code"], str(page), "exec"), namespace)
         if block["printed"] is not None:
-            assert output.getvalue().split() == block["printed"].split(), f"{page}: line {line + 1}"
+            assert output.getvalue().split() == block["printed"].split(), (
+                f"{page}: the block at line {line + 1} prints\n{output.getvalue()}"
+            )
     claims = len(re.findall("^```text", text, re.MULTILINE))
     assert claims == sum(block["printed"] is not None for block in blocks), (
         f"{page}: a block marked text does not follow the block that prints it"
