@@ -252,7 +252,7 @@ def run(
         typer.Option(
             help="Mass of an offer in units of 1 / size, above 0, "
             "which decides how many an owner adds below its cap. Offers only.",
-            show_default="owners / parsimony",
+            show_default="1.5 owners / parsimony",
             rich_help_panel=METHOD,
         ),
     ] = None,
