@@ -138,7 +138,9 @@ class Summary:
         """
         attraction = _core.kernel_means(self.scaled, self.target, self.gamma)
         ridge = max(1.0 - self.target_self, 0.0) / len(self.target)
-        return _core.weights(self.scaled, attraction, self.gamma, ridge, WEIGHTS_TOLERANCE)
+        weights = _core.weights(self.scaled, attraction, self.gamma, ridge, WEIGHTS_TOLERANCE)
+        weights.flags.writeable = False  # one array for all who ask
+        return weights
 
     @property
     def attribution(self) -> dict[str, float]:
@@ -174,7 +176,7 @@ class Summary:
             ) from None
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write :meth:`to_frame` to a Parquet or CSV file, by suffix. Whole or not at all."""
+        """Write `to_frame` to a Parquet or CSV file, by suffix. Whole or not at all."""
         target = Path(path)
         if target.suffix not in (".parquet", ".csv"):
             raise InvalidParameterError(f"path must end in .parquet or .csv, got {target.name!r}")
