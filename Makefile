@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .PHONY: help demo test rust-test python-test lint audit package-check evidence evidence-short bench \
-	bench-short bench-core bench-core-short ray-test ray-test-short ray-bench fuzz clean
+	bench-short bench-core bench-core-short ray-test ray-test-short ray-bench fuzz docs clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -105,5 +105,16 @@ bench-core:  ## Benches of the core (criterion)
 bench-core-short:  ## Run every bench of the core once, to see that it works
 	cargo test --locked --quiet -p dpsumm-core --benches
 
+# The site reads the sources and needs nothing compiled.
+DOCS := .venv-docs
+$(DOCS)/.ready: pyproject.toml
+	$(PYTHON) -m venv $(DOCS)
+	$(DOCS)/bin/python -m pip install --quiet --upgrade "pip>=25.1"
+	$(DOCS)/bin/python -m pip install --quiet --group docs
+	touch $@
+
+docs: $(DOCS)/.ready  ## The documentation as a site, in site/
+	NO_MKDOCS_2_WARNING=1 $(DOCS)/bin/mkdocs build --strict --quiet
+
 clean:  ## Remove everything built
-	rm -rf target $(VENV) $(PEERS) .venv-ray dist demo-output python/dpsumm/_core*.so
+	rm -rf target $(VENV) $(PEERS) $(DOCS) .venv-ray dist demo-output site python/dpsumm/_core*.so

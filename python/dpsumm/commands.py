@@ -270,7 +270,7 @@ def run(
         typer.Option(
             help="Mass of an offer in units of 1 / size, above 0, "
             "which decides how many an owner adds below its cap. Offers only.",
-            show_default="owners / parsimony",
+            show_default="1.5 owners / parsimony",
             rich_help_panel=METHOD,
         ),
     ] = None,
@@ -278,7 +278,7 @@ def run(
         Optional[int],  # noqa: UP045
         typer.Option(
             help="Random features of the release, even, at least 2. Offers, Auction.",
-            show_default="512, Auction 140",
+            show_default="Offers 2048, Auction 140",
             rich_help_panel=METHOD,
         ),
     ] = None,

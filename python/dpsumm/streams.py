@@ -28,7 +28,7 @@ HEAD_ROWS = 4096
 class Stream:
     """An owner's rows, read in one pass, in memory that does not grow with their number.
 
-    For :class:`dpsumm.Offers`. Every row is scored against the released target. Candidates for the
+    For `dpsumm.Offers`. Every row is scored against the released target. Candidates for the
     offers are the `n_candidates` rows with the highest scores and as many rows drawn uniformly at
     random; the herding then chooses among them as it would among all rows. With at most
     `n_candidates` rows the offers are those of the same data in memory.

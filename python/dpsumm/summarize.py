@@ -75,24 +75,30 @@ def summarize(
         The consumer's data, same columns, at least 2 records, no labels needed.
     size
         Points in the summary (p), at most the owners' records in all.
-    epsilon, delta
-        Budget for the target's records towards the owners: nats, above 0; and in (0, 1). Pool,
-        Uniform and Greedy release nothing and leave it unspent; a release with parameters of its
-        own (`Mwem`, `Exact`, a noise multiplier) spends what those say. A cap that holds whatever
-        the protocol is set in the `ledger`.
+    epsilon
+        Budget for the target's records towards the owners, in nats, above 0. Pool, Uniform and
+        Greedy release nothing and leave it unspent; a release with parameters of its own (`Mwem`,
+        `Exact`, a noise multiplier) spends what those say. A cap that holds whatever the protocol
+        is set in the `ledger`.
+    delta
+        Probability, in (0, 1), with which epsilon may fail to hold.
     protocol
         `Offers()` by default; `Auction()` is the paper's; `Pool()`, `Uniform()`, `Greedy()` are
         baselines.
     kernel
         `RBF(gamma)` with a public bandwidth. By default ``RBF.for_schema`` if every column has
         bounds or categories, else `PrivateMedian()`, which is charged.
-    columns, bounds, label, file_format
-        How data are read, see `read_table`: columns to use; public (low, high) per column, to which
-        values are clipped and scaled; the column of labels, which travel with the points and are
-        never used; format of text files.
+    columns
+        Columns to use, in this order; all but the label by default. Frames and files only.
+    bounds
+        Public (low, high) per column, to which values are clipped and scaled for the comparison.
+    label
+        The owners' column of labels, which travel with the points and are never used.
     schema
         A `Schema`, or the path of its TOML file, instead of `columns`, `bounds` and `label`: for
         categories, dates, missing values, and columns that only travel along. Public.
+    file_format
+        How text files are read, and whether rows with missing values are dropped.
     embedding
         For a less trusted curator: a secret map, shared by consumer and owners, under which all
         records are sent and selected. Points of the summary are then features; `kernel` is in their

@@ -174,7 +174,7 @@ class Summary:
             ) from None
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write :meth:`to_frame` to a Parquet or CSV file, by suffix. Whole or not at all."""
+        """Write `to_frame` to a Parquet or CSV file, by suffix. Whole or not at all."""
         target = Path(path)
         if target.suffix not in (".parquet", ".csv"):
             raise InvalidParameterError(f"path must end in .parquet or .csv, got {target.name!r}")

@@ -1,7 +1,12 @@
-"""Examples run as they are printed: Markdown blocks marked python, and doctests."""
+"""Examples run as they are printed: Markdown blocks marked python, and doctests.
 
+A block marked text right after one marked python is what that one prints, but for line breaks.
+"""
+
+import contextlib
 import doctest
 import importlib
+import io
 import pkgutil
 import re
 from pathlib import Path
@@ -12,7 +17,10 @@ import dpsumm
 
 ROOT = Path(__file__).parents[2]
 PAGES = [page for page in (ROOT / "README.md", *sorted(ROOT.glob("docs/**/*.md"))) if page.exists()]
-BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(
+    r"^```python\n(?P<code>.*?)^```$(?:\n\n```text\n(?P<printed>.*?)^```$)?",
+    re.MULTILINE | re.DOTALL,
+)
 MODULES = [
     module.name
     for module in pkgutil.walk_packages(dpsumm.__path__, "dpsumm.")
@@ -25,8 +33,17 @@ def run_blocks(page, namespace):
     text = page.read_text("utf-8")
     blocks = list(BLOCK.finditer(text))
     for block in blocks:
-        before = "\n" * text.count("\n", 0, block.start(1))
-        exec(compile(before + block[1], str(page), "exec"), namespace)
+        line = text.count("\n", 0, block.start("code"))
+        with contextlib.redirect_stdout(io.StringIO()) as output:
+            exec(compile("\n" * line + block["code"], str(page), "exec"), namespace)
+        if block["printed"] is not None:
+            assert output.getvalue().split() == block["printed"].split(), (
+                f"{page}: the block at line {line + 1} prints\n{output.getvalue()}"
+            )
+    claims = len(re.findall("^```text", text, re.MULTILINE))
+    assert claims == sum(block["printed"] is not None for block in blocks), (
+        f"{page}: a block marked text does not follow the block that prints it"
+    )
     return len(blocks)
 
 
@@ -46,6 +63,27 @@ def test_a_broken_block_is_noticed(tmp_path):
     with pytest.raises(AssertionError) as caught:
         run_blocks(page, {})
     assert caught.traceback[-1].lineno + 1 == 9
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "```python\nprint(1)\n```\n\n```text\n2\n```\n",
+        "```python\nprint(1)\n```\n\nIt prints:\n\n```text\n1\n```\n",
+    ],
+    ids=["other output", "output apart from its block"],
+)
+def test_a_wrong_output_is_noticed(page, tmp_path):
+    path = tmp_path / "page.md"
+    path.write_text(page)
+    with pytest.raises(AssertionError, match=re.escape(str(path))):
+        run_blocks(path, {})
+
+
+def test_the_reference_has_every_public_name():
+    page = (ROOT / "docs" / "reference.md").read_text("utf-8")
+    names = re.findall(r"^::: dpsumm\.(?:\w+\.)*(\w+)$", page, re.MULTILINE)
+    assert sorted(names) == sorted(set(dpsumm.__all__) - {"__version__"})
 
 
 def test_pages_are_found():

@@ -18,7 +18,7 @@ class PrivacyReport:
     charges
         Every message that depended on private data and went to an owner.
     delta
-        The run's delta: default of :meth:`epsilon`.
+        The run's delta: default of `epsilon`.
     owners_argument
         Why owners are protected from each other as the charges say (sentences for a reader).
     accesses_everything

@@ -70,10 +70,14 @@ class Auction:
         Part of that budget (of its squared Gaussian parameter) that pays for private requests.
     epsilon_auction
         Of the published request rule.
-    target_release, summary_release
-        Mechanisms of the two kinds of release.
-    n_features, feature_kind
-        Random features: even number; ``"paired"`` or, as published, ``"phase"``.
+    target_release
+        Mechanism of the target's release.
+    summary_release
+        Mechanism of the summary's release in each round.
+    n_features
+        Number of random features, even.
+    feature_kind
+        ``"paired"`` or, as published, ``"phase"``.
     seed_points : (s, c) array, original units (see `Schema.encode`), or None
         Public points that the summary starts from and that are not part of the result. They hurt:
         the greedy compensates for points that are then thrown away. Default: none.
@@ -169,7 +173,7 @@ class Auction:
     def published_figures(self, size: int) -> tuple[str, ...]:
         """Return the paper's privacy figures beside the sound ones, for its choice of mechanisms.
 
-        Sentences; none unless a release is :meth:`Mwem.published`. Both at the paper's deltas, 0.01
+        Sentences; none unless a release is `Mwem.published`. Both at the paper's deltas, 0.01
         for the target and 1e-4 for the summary.
         """
         return tuple(

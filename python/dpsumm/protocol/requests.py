@@ -28,7 +28,7 @@ class Requests(str, Enum):
     ``ALL``: every owner sends its best points every round; requests reveal nothing.
     ``PRIVATE``: by rank, with the cheapest profile for the run.
     ``WINNER``: only the best; not private.
-    ``PUBLISHED``: as in the paper; no guarantee with a small delta (:func:`forced_delta`).
+    ``PUBLISHED``: as in the paper; no guarantee with a small delta (`forced_delta`).
     """
 
     ALL = "all"
