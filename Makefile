@@ -105,16 +105,17 @@ bench-core:  ## Benches of the core (criterion)
 bench-core-short:  ## Run every bench of the core once, to see that it works
 	cargo test --locked --quiet -p dpsumm-core --benches
 
-# The site reads the sources and needs nothing compiled.
+# The site reads the sources; its notebooks run while it is built, with the core of `make test`.
 DOCS := .venv-docs
 $(DOCS)/.ready: pyproject.toml
 	$(PYTHON) -m venv $(DOCS)
 	$(DOCS)/bin/python -m pip install --quiet --upgrade "pip>=25.1"
-	$(DOCS)/bin/python -m pip install --quiet --group docs
+	$(DOCS)/bin/python -m pip install --quiet --group docs "numpy>=1.26" \
+		"dp-accounting>=0.6,<0.7" "narwhals>=2.0" "polars>=1.20" "pyarrow>=17" "matplotlib>=3.8"
 	touch $@
 
-docs: $(DOCS)/.ready  ## The documentation as a site, in site/
-	NO_MKDOCS_2_WARNING=1 $(DOCS)/bin/mkdocs build --strict --quiet
+docs: $(DOCS)/.ready $(VENV)/.built  ## The documentation as a site, in site/; runs its notebooks
+	NO_MKDOCS_2_WARNING=1 PYTHONPATH=$(CURDIR)/python $(DOCS)/bin/mkdocs build --strict --quiet
 
 clean:  ## Remove everything built
 	rm -rf target $(VENV) $(PEERS) $(DOCS) .venv-ray dist demo-output site python/dpsumm/_core*.so
