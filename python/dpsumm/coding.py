@@ -135,7 +135,7 @@ def to_originals(column: Column, codes: NDArray[Any]) -> tuple[Any, Any]:
     dtype: Any = {Kind.NUMBER: nw.Float64, Kind.DATE: nw.Date}.get(Kind(column.kind), nw.String)
     if column.kind is Kind.CATEGORY and not isinstance(known[0], str):
         dtype = nw.Float64
-        if all(isinstance(value, int) for value in column.categories):
+        if all(isinstance(value, int) for value in known if value is not None):
             dtype = nw.Boolean if isinstance(known[0], bool) else nw.Int64
     if dtype == nw.Float64:
         known = [None if value is None else float(value) for value in known]

@@ -398,6 +398,16 @@ def test_codes_come_back_through_what_users_see(data: Any, backend: Any) -> None
     np.testing.assert_array_equal(table.values[:, 0], kept)
 
 
+@pytest.mark.parametrize("backend", ["polars", "pandas", "pyarrow"])
+def test_whole_categories_with_a_fraction_for_the_others_come_back_as_fractions(
+    backend: Any,
+) -> None:
+    column = Column("a", categories=(0, -1), other=1.5)
+    seen = as_series("a", *to_originals(column, np.array([0.0, 1.0, 2.0])), backend)
+    back = nw.from_dict({"a": seen}, backend=backend)["a"].to_list()
+    assert back == [0.0, -1.0, 1.5]
+
+
 def test_no_file_is_said(tmp_path: Path) -> None:
     with pytest.raises(InvalidParameterError, match=r"no file .*dpsumm schema init"):
         Schema.read(tmp_path / "schema.toml")
