@@ -32,7 +32,7 @@ def on_page_content(html, page, files, **_):
         found = files.get_file_from_path(path)
         if found is None:
             raise PluginError(f"{page.file.src_uri}: a link to {link[1]}, which is no page")
-        return f'href="{found.url_relative_to(page.file)}{link[2] or ''}"'
+        return f'href="{found.url_relative_to(page.file)}{link[2] or ""}"'
 
     if not page.file.src_uri.endswith(".ipynb"):
         return html
