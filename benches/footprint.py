@@ -1,7 +1,7 @@
 """What installing dpsumm takes: ``python -m benches.footprint WHEEL``.
 
-Installs the wheel into an empty environment, step by step, and prints sizes on disk and CPU times of
-imports, each the least of several runs, in turns, so that a busy machine counts for little.
+Installs the wheel into an empty environment, step by step, and prints sizes on disk and CPU times
+of imports, each the least of several runs, in turns, so that a busy machine counts for little.
 """
 
 import argparse
@@ -15,7 +15,7 @@ import venv
 from pathlib import Path
 
 TURNS = 15
-# What is imported: NumPy is the floor, which every user pays; the accountant is loaded by the first run.
+# NumPy is the floor, which every user pays; the accountant is loaded by the first run.
 IMPORTS = {
     "nothing": "pass",
     "numpy": "import numpy",
@@ -64,9 +64,7 @@ def main() -> None:
             for name, code in IMPORTS.items():
                 times[name] = min(times[name], cpu_seconds(python, code))
         print(f"| extra `cli` | {install(f'{wheel}[cli]'):.0f} |")
-    print(
-        f"\n| import, beside the interpreter's start; Python {sys.version.split()[0]} | CPU, ms |\n|---|---|"
-    )
+    print(f"\n| import, after the start of Python {sys.version.split()[0]} | CPU, ms |\n|---|---|")
     for name, seconds in list(times.items())[1:]:
         print(f"| {name} | {(seconds - times['nothing']) * 1e3:.0f} |")
 
