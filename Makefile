@@ -5,7 +5,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .PHONY: help demo test rust-test python-test lint audit package-check evidence evidence-short bench \
-	bench-short bench-core bench-core-short ray-test ray-test-short ray-bench fuzz docs clean
+	bench-short bench-core bench-core-short ray-test ray-test-short ray-bench fuzz docs wheels \
+	footprint clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -105,16 +106,36 @@ bench-core:  ## Benches of the core (criterion)
 bench-core-short:  ## Run every bench of the core once, to see that it works
 	cargo test --locked --quiet -p dpsumm-core --benches
 
-# The site reads the sources and needs nothing compiled.
+# The site reads the sources; its notebooks run while it is built, with the core of `make test`.
 DOCS := .venv-docs
 $(DOCS)/.ready: pyproject.toml
 	$(PYTHON) -m venv $(DOCS)
 	$(DOCS)/bin/python -m pip install --quiet --upgrade "pip>=25.1"
-	$(DOCS)/bin/python -m pip install --quiet --group docs
+	$(DOCS)/bin/python -m pip install --quiet --group docs "numpy>=1.26" \
+		"dp-accounting>=0.6,<0.7" "narwhals>=2.0" "polars>=1.20" "pyarrow>=17" "matplotlib>=3.8"
 	touch $@
 
-docs: $(DOCS)/.ready  ## The documentation as a site, in site/
-	NO_MKDOCS_2_WARNING=1 $(DOCS)/bin/mkdocs build --strict --quiet
+docs: $(DOCS)/.ready $(VENV)/.built  ## The documentation as a site, in site/; runs its notebooks
+	NO_MKDOCS_2_WARNING=1 PYTHONPATH=$(CURDIR)/python $(DOCS)/bin/mkdocs build --strict --quiet
+
+# Zig links for an old glibc, and for a processor that is not this one. Rust's library for it: rustup.
+WHEELS := .venv-wheels
+$(WHEELS)/.ready: pyproject.toml
+	$(PYTHON) -m venv $(WHEELS)
+	$(WHEELS)/bin/python -m pip install --quiet --upgrade "pip>=25.1"
+	$(WHEELS)/bin/python -m pip install --quiet --group wheels
+	touch $@
+
+wheels: $(WHEELS)/.ready  ## Wheels for Linux on x86-64 and aarch64, in dist/, and which systems they fit
+	rustup target add x86_64-unknown-linux-gnu aarch64-unknown-linux-gnu
+	for processor in x86_64 aarch64; do \
+		PATH=$(CURDIR)/$(WHEELS)/bin:$$PATH maturin build --release --zig --quiet --out dist \
+			--target $$processor-unknown-linux-gnu --compatibility manylinux_2_17 || exit 1; \
+	done
+	for wheel in dist/*.whl; do $(WHEELS)/bin/auditwheel show $$wheel || exit 1; done
+
+footprint:  ## Size on disk and import time of the wheel of `make wheels`, in an empty environment
+	$(PYTHON) -m benches.footprint dist/dpsumm-*_$$(uname -m).whl
 
 clean:  ## Remove everything built
-	rm -rf target $(VENV) $(PEERS) $(DOCS) .venv-ray dist demo-output site python/dpsumm/_core*.so
+	rm -rf target $(VENV) $(PEERS) $(DOCS) $(WHEELS) .venv-ray dist demo-output site python/dpsumm/_core*.so

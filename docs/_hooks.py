@@ -1,8 +1,10 @@
 """Results lie beside the code that measures them; the site shows them as pages of its own."""
 
+import posixpath
 import re
 from pathlib import Path
 
+from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File
 
 RESULTS = Path(__file__).parents[1] / "benches" / "results"
@@ -20,3 +22,18 @@ def on_page_markdown(markdown, page, **_):
     if page.file.src_uri.startswith("privacy/"):
         markdown = re.sub(r"(?<!\[)`([a-z-]+\.md)`", r"[`\1`](\1)", markdown)
     return markdown.replace("](../benches/results/", "](results/")
+
+
+def on_page_content(html, page, files, **_):
+    """Point a notebook's links, which are names of files as in the repository, to their pages."""
+
+    def to_page(link):
+        path = posixpath.normpath(posixpath.join(posixpath.dirname(page.file.src_uri), link[1]))
+        found = files.get_file_from_path(path)
+        if found is None:
+            raise PluginError(f"{page.file.src_uri}: a link to {link[1]}, which is no page")
+        return f'href="{found.url_relative_to(page.file)}{link[2] or ""}"'
+
+    if not page.file.src_uri.endswith(".ipynb"):
+        return html
+    return re.sub(r'href="([^":#]+\.(?:md|ipynb))(#[^"]*)?"', to_page, html)

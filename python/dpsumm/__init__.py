@@ -1,4 +1,10 @@
-"""Private summaries of distributed data under covariate shift."""
+"""Private summaries of distributed data under covariate shift.
+
+What runs do is logged to ``logging.getLogger("dpsumm")``: public facts only, nothing that depends
+on records. It says nothing unless the program configures logging.
+"""
+
+import logging
 
 from dpsumm._core import __version__
 from dpsumm.attribution import NoisyAttribution, release_attribution
@@ -60,3 +66,5 @@ __all__ = [
     "release_attribution",
     "summarize",
 ]
+
+logging.getLogger("dpsumm").addHandler(logging.NullHandler())

@@ -10,9 +10,8 @@ import math
 import re
 from collections.abc import Callable, Hashable
 from datetime import date, datetime, timezone
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
@@ -20,6 +19,9 @@ from dpsumm.checks import is_number
 from dpsumm.encoding import EPOCH
 from dpsumm.errors import InvalidDataError
 from dpsumm.schema import Column, Kind
+
+if TYPE_CHECKING:
+    import narwhals as nw
 
 # Characters of a text that travels with a point. An array gives every text the room of the longest
 # one, so one long text would cost the curator that much for each point of the pool.
@@ -42,6 +44,8 @@ def to_codes(column: Column, series: nw.Series[Any]) -> tuple[NDArray[Any], int]
     TypeError
         The column's type has nothing to do with its kind.
     """
+    import narwhals as nw
+
     dtype = series.dtype
     number = dtype.is_numeric() or dtype == nw.Boolean
     if column.kind is Kind.NUMBER and number:
@@ -87,6 +91,8 @@ def carried(column: Column, series: nw.Series[Any]) -> NDArray[Any]:
     InvalidDataError
         A text is longer than `MOST_CHARACTERS`.
     """
+    import narwhals as nw
+
     dtype = series.dtype
     whole = not bool(np.any(series.is_null().to_numpy()))
     if dtype == nw.Boolean and whole:
@@ -129,6 +135,8 @@ def to_originals(column: Column, codes: NDArray[Any]) -> tuple[Any, Any]:
     dtype
         Type of the list's items, None for an array.
     """
+    import narwhals as nw
+
     if column.kind is Kind.NUMBER and not np.isnan(codes).any():
         return (codes.astype(np.int64) if column.whole else codes), None
     known: list[Any] = [*column.categories, column.other]
@@ -152,6 +160,8 @@ def to_originals(column: Column, codes: NDArray[Any]) -> tuple[Any, Any]:
 
 def carried_to_originals(values: NDArray[Any]) -> tuple[Any, Any]:
     """Return a carried column as `to_originals` does."""
+    import narwhals as nw
+
     kind = values.dtype.kind
     if kind in "UO" and (values == "").any():
         return [text or None for text in values.tolist()], nw.String
@@ -165,6 +175,8 @@ def carried_to_originals(values: NDArray[Any]) -> tuple[Any, Any]:
 
 def as_series(name: str, values: Any, dtype: Any, backend: Any) -> Any:
     """Return values with a type, as `to_originals` gives them, as a column for a data frame."""
+    import narwhals as nw
+
     if dtype is None:
         return values
     if backend == "pandas":
@@ -179,6 +191,8 @@ def as_series(name: str, values: Any, dtype: Any, backend: Any) -> Any:
 
 def _items(series: nw.Series[Any]) -> list[Any]:
     """Return the values as Python objects, None for null and NaN."""
+    import narwhals as nw
+
     items = list(series.to_list())
     for i in np.flatnonzero(series.is_null().to_numpy()):
         items[i] = None

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
@@ -14,6 +13,9 @@ from dpsumm.checks import is_number, listed
 from dpsumm.coding import carried, numbers_to_codes, to_codes
 from dpsumm.errors import InvalidDataError, InvalidParameterError
 from dpsumm.schema import Column, Kind, Schema
+
+if TYPE_CHECKING:
+    import narwhals as nw
 
 Backend: TypeAlias = Literal["pandas", "polars", "pyarrow"]
 
@@ -145,6 +147,8 @@ def from_frame(source: Any, schema: Schema | Chosen, where: str) -> Extract:
     InvalidParameterError
         Not a data frame, or the columns chosen contradict each other.
     """
+    import narwhals as nw
+
     frame = as_frame(source, where)
     present = list(frame.collect_schema().names())
     if isinstance(schema, Chosen):
@@ -260,6 +264,8 @@ def as_frame(source: Any, where: str) -> Any:
     InvalidParameterError
         Not a data frame.
     """
+    import narwhals as nw
+
     try:
         frame = nw.from_native(source)
         names = list(frame.collect_schema().names())
@@ -285,6 +291,8 @@ def as_frame(source: Any, where: str) -> Any:
 def _labels(
     series: nw.Series[Any], column: Column, where: str
 ) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    import narwhals as nw
+
     dtype = series.dtype
     labels: NDArray[Any]
     unlabelled = np.asarray(series.is_null().to_numpy(), bool)

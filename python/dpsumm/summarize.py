@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import time
 from collections.abc import Mapping, Sequence
@@ -35,6 +36,8 @@ from dpsumm.tables import FileFormat, Source, Table, read_inputs
 
 # Part of mean k(V, V) that MMD^2 may be before the report says that little fits.
 LITTLE_OVERLAP = 0.2
+
+_log = logging.getLogger(__name__)
 
 Protocol: TypeAlias = Offers | Auction | Pool | Uniform | Greedy
 
@@ -94,11 +97,11 @@ def summarize(
         Public (low, high) per column, to which values are clipped and scaled for the comparison.
     label
         The owners' column of labels, which travel with the points and are never used.
-    file_format
-        How text files are read, and whether rows with missing values are dropped.
     schema
         A `Schema`, or the path of its TOML file, instead of `columns`, `bounds` and `label`: for
         categories, dates, missing values, and columns that only travel along. Public.
+    file_format
+        How text files are read, and whether rows with missing values are dropped.
     embedding
         For a less trusted curator: a secret map, shared by consumer and owners, under which all
         records are sent and selected. Points of the summary are then features; `kernel` is in their
@@ -204,12 +207,21 @@ def summarize(
             unit=_unit(unit),
             nominal_target=nominal_target,
         )
+        _log.info(
+            "run %s: %s, %d owners, size %d, %d columns",
+            book.run,
+            protocol.name,
+            len(tables),
+            size,
+            len(tables[0].columns),
+        )
         curator = protocol.curator(setting)
         roles = {
             table.name: Owner(table, None if seed is None else seed + 1 + i)
             for i, table in enumerate(tables)
         }
         selection = run_in_process(curator, roles, progress)
+        _log.info("run %s: done", book.run)
         privacy = PrivacyReport(
             charges=book.charges(run=book.run),
             delta=delta,

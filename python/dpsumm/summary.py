@@ -8,7 +8,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
@@ -162,6 +161,8 @@ class Summary:
         MissingExtraError
             The library is not installed.
         """
+        import narwhals as nw
+
         backend = backend or self.backend or "polars"
         if backend not in ("pandas", "polars", "pyarrow"):
             raise InvalidParameterError(
@@ -177,6 +178,8 @@ class Summary:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write `to_frame` to a Parquet or CSV file, by suffix. Whole or not at all."""
+        import narwhals as nw
+
         target = Path(path)
         if target.suffix not in (".parquet", ".csv"):
             raise InvalidParameterError(f"path must end in .parquet or .csv, got {target.name!r}")

@@ -1,6 +1,7 @@
-"""Examples run as they are printed: Markdown blocks marked python, and doctests.
+"""Examples run as they are printed: Markdown blocks marked python or sh, and doctests.
 
-A block marked text right after one marked python is what that one prints, but for line breaks.
+Of a block marked sh the lines run that call dpsumm. A block marked text right after one marked
+python is what that one prints, but for line breaks.
 """
 
 import contextlib
@@ -9,16 +10,20 @@ import importlib
 import io
 import pkgutil
 import re
+import shlex
 from pathlib import Path
 
+import numpy as np
+import polars as pl
 import pytest
 
 import dpsumm
+from dpsumm.cli import main
 
 ROOT = Path(__file__).parents[2]
 PAGES = [page for page in (ROOT / "README.md", *sorted(ROOT.glob("docs/**/*.md"))) if page.exists()]
 BLOCK = re.compile(
-    r"^```python\n(?P<code>.*?)^```$(?:\n\n```text\n(?P<printed>.*?)^```$)?",
+    r"^```(?P<kind>python|sh)\n(?P<code>.*?)^```$(?:\n\n```text\n(?P<printed>.*?)^```$)?",
     re.MULTILINE | re.DOTALL,
 )
 MODULES = [
@@ -28,6 +33,40 @@ MODULES = [
 ]
 
 
+def run_commands(code, where):
+    """Run the lines of a shell block that call dpsumm; each has to end well."""
+    for words in map(comments_left_out, code.replace("\\\n", " ").splitlines()):
+        if words[:1] == ["dpsumm"]:
+            with (
+                contextlib.redirect_stderr(io.StringIO()) as errors,
+                pytest.raises(SystemExit) as end,
+            ):
+                main(words[1:])
+            assert not end.value.code, f"{where}: {shlex.join(words)}\n{errors.getvalue()}"
+
+
+def comments_left_out(line):
+    return shlex.split(line, comments=True)
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    """The files that commands of the pages name, in the current folder."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    for name, rows in (("north", 300), ("south", 400), ("clinic", 500), ("sample", 100)):
+        table = pl.DataFrame(
+            {
+                "age": rng.normal(60, 8, rows).round().clip(20, 90),
+                "pressure": rng.normal(120, 12, rows).round(1),
+                "outcome": rng.integers(0, 2, rows),
+            }
+        )
+        table.write_csv(f"{name}.csv")
+        table.write_parquet(f"{name}.parquet")
+    Path("my-data.csv").write_bytes(Path("north.csv").read_bytes())
+
+
 def run_blocks(page, namespace):
     """Run a page's blocks in their order; an error names the page's own line."""
     text = page.read_text("utf-8")
@@ -35,7 +74,10 @@ def run_blocks(page, namespace):
     for block in blocks:
         line = text.count("\n", 0, block.start("code"))
         with contextlib.redirect_stdout(io.StringIO()) as output:
-            exec(compile("\n" * line + block["code"], str(page), "exec"), namespace)
+            if block["kind"] == "python":
+                exec(compile("\n" * line + block["code"], str(page), "exec"), namespace)
+            else:
+                run_commands(block["code"], f"{page}, the block at line {line + 1}")
         if block["printed"] is not None:
             assert output.getvalue().split() == block["printed"].split(), (
                 f"{page}: the block at line {line + 1} prints\n{output.getvalue()}"
@@ -48,11 +90,17 @@ def run_blocks(page, namespace):
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_blocks_of_a_page_run_in_order(page, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_blocks_of_a_page_run_in_order(page, files):
     count = run_blocks(page, {"__name__": "__main__"})
     if page.name == "README.md":
         assert count >= 1, "the README shows no example"
+
+
+def test_a_broken_command_is_noticed(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("```sh\nmake demo\ndpsumm --version  # fine\ndpsumm run --nonsense\n```\n")
+    with pytest.raises(AssertionError, match=r"dpsumm run --nonsense"):
+        run_blocks(page, {})
 
 
 def test_a_broken_block_is_noticed(tmp_path):

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import logging
 import math
 import os
 import sqlite3
@@ -24,6 +25,8 @@ from typing import Any, get_args
 from dpsumm.errors import BudgetExceededError, InvalidDataError, InvalidParameterError
 from dpsumm.privacy import accounting
 from dpsumm.privacy.events import Charge, Event, Observer, Protected, Unit
+
+_log = logging.getLogger(__name__)
 
 _SCHEMA = """
 CREATE TABLE charges (
@@ -241,6 +244,7 @@ class Ledger(AbstractContextManager["Ledger"]):
             try:
                 self._db.execute("BEGIN IMMEDIATE")
                 released = self._released(key, charges, binding)
+                again = released is not None
                 if released is None:
                     released = self._draw(key, charges, draw, binding)
                 self._db.execute("COMMIT")
@@ -250,7 +254,24 @@ class Ledger(AbstractContextManager["Ledger"]):
                 if isinstance(error, _UNREADABLE):
                     raise self._unusable(error) from None
                 raise
+        self._tell(charges, again)
         return released
+
+    def _tell(self, charges: Sequence[Charge], again: bool) -> None:
+        # Not the message's own words, which may hold a size that is private under some units.
+        if again:
+            _log.info("run %s: released before, sent again without a charge", self.run)
+            return
+        for charge in charges:
+            _log.info(
+                "run %s: charged to %s, seen by %s: %r, times %d, unit: %s",
+                self.run,
+                charge.protected.value,
+                charge.observer.value,
+                charge.event,
+                charge.count,
+                charge.unit.value,
+            )
 
     def _released(self, key: str, charges: Sequence[Charge], binding: str) -> bytes | None:
         row = self._db.execute(

@@ -1,0 +1,24 @@
+"""What `import dpsumm` loads: nothing that is slow or may not be installed."""
+
+import subprocess
+import sys
+
+LATER = ("dp_accounting", "narwhals", "polars", "pyarrow", "pandas", "matplotlib", "scipy")
+LATER += ("sklearn", "typer", "rich", "ray")
+
+
+def loaded_by(statement):
+    """Which of the packages a fresh interpreter has loaded after a statement."""
+    shown = f"import sys; {statement}; print(*(n for n in {LATER!r} if n in sys.modules))"
+    done = subprocess.run([sys.executable, "-c", shown], capture_output=True, check=True, text=True)
+    return done.stdout.split()
+
+
+def test_import_loads_neither_the_accountant_nor_extras():
+    assert loaded_by("import dpsumm") == []
+
+
+def test_what_is_loaded_is_seen():
+    found = loaded_by("import dpsumm; dpsumm.plan(40, 60)")
+    assert "dp_accounting" in found
+    assert "polars" not in found
