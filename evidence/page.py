@@ -13,11 +13,7 @@ import dpsumm
 from evidence.methods import GREEDY, METHODS, ORACLE
 from evidence.runner import Scenario
 
-MAIN = [
-    name
-    for name, method in METHODS.items()
-    if "main" in method.groups and name not in (GREEDY, "pool, 8", "Offers, 8")
-]
+MAIN = [name for name, method in METHODS.items() if "main" in method.groups and name != GREEDY]
 Ratios = dict[tuple[str, str], np.ndarray]  # (scenario, method) -> one for each seed
 
 
@@ -93,8 +89,19 @@ def _ratios_table(table: pl.DataFrame, known: Mapping[str, Scenario]) -> str:
     for s in _of_group(known, table, "main"):
         cells = [_cell(made.get((s.name, m))) for m in methods]
         rows.append([f"{s.title} (m {s.m}, p {s.size})", *cells])
-    rows.append(["**geometric mean**", *_means(made, known, table, methods)])
+    rows += _mean_rows(made, known, table, methods)
     return _markdown(["scenario", *methods], rows)
+
+
+def _mean_rows(
+    made: Ratios, known: Mapping[str, Scenario], table: pl.DataFrame, methods: Sequence[str]
+) -> list[list[str]]:
+    """Return the means over all main scenarios, and over those that no choice was made on."""
+    held = {name: s for name, s in known.items() if not s.tuned}
+    return [
+        ["**geometric mean**", *_means(made, known, table, methods)],
+        ["**of those that no choice was made on**", *_means(made, held, table, methods)],
+    ]
 
 
 def _means(
@@ -110,12 +117,13 @@ def _means(
 
 def _weighted_table(table: pl.DataFrame, known: Mapping[str, Scenario]) -> str:
     made = ratios(table, "mmd2_weighted")
-    methods = [m for m in ("pool, 2", "pool, 4", "Offers, 2", "Offers, 4") if _any(made, m)]
+    wanted = ("pool, 2", "pool, 4", "pool, 8", "Offers, 2", "Offers, 4", "Offers, 8")
+    methods = [m for m in wanted if _any(made, m)]
     rows = [
         [s.title, *(_cell(made.get((s.name, m))) for m in methods)]
         for s in _of_group(known, table, "main")
     ]
-    rows.append(["**geometric mean**", *_means(made, known, table, methods)])
+    rows += _mean_rows(made, known, table, methods)
     return _markdown(["scenario", *methods], rows)
 
 
@@ -127,13 +135,19 @@ def _accuracy_table(table: pl.DataFrame, known: Mapping[str, Scenario]) -> str:
     shown = [m for m in (GREEDY, *MAIN) if "only" not in m and m in set(table["method"])]
     rows = []
     for s in _of_group(known, table, "main"):
-        for model in ("svm", "trees"):
+        for model in ("svm", "svm_weighted", "trees"):
             part = table.filter(pl.col("scenario") == s.name).drop_nulls(model)
             if not len(part):
                 continue
             means = dict(part.group_by("method").agg(pl.col(model).mean()).iter_rows())
             cells = [f"{100 * means[m]:.1f}" if m in means else "" for m in shown]
-            rows.append([s.title if model == "svm" else "", model, *cells])
+            rows.append([s.title if model == "svm" else "", model.replace("_", ", "), *cells])
+    for model in ("svm", "svm_weighted", "trees"):
+        means = dict(
+            table.drop_nulls(model).group_by("method").agg(pl.col(model).mean()).iter_rows()
+        )
+        cells = [f"{100 * means[m]:.1f}" if m in means else "" for m in shown]
+        rows.append(["**mean**" if model == "svm" else "", model.replace("_", ", "), *cells])
     return _markdown(["accuracy in %", "model", *shown], rows)
 
 

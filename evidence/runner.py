@@ -58,6 +58,8 @@ class Scenario:
 
     Attributes
     ----------
+    tuned
+        Choices were made on other seeds of it.
     options
         Arguments of the data's function, beside folder, seed, m and size.
     """
@@ -69,6 +71,7 @@ class Scenario:
     size: int
     groups: tuple[str, ...]
     classify: bool
+    tuned: bool
     seeds: tuple[int, ...]
     options: dict[str, Any]
 
@@ -88,10 +91,10 @@ def scenarios(path: Path = SCENARIOS) -> dict[str, Scenario]:
     """Read all scenarios."""
     entries = tomllib.loads(path.read_text())
     defaults = entries.pop("defaults")
-    known = ("title", "data", "m", "size", "groups", "classify", "seeds")
+    known = ("title", "data", "m", "size", "groups", "classify", "tuned", "seeds")
     made = {}
     for name, entry in entries.items():
-        whole = {"classify": False, **defaults, **entry}
+        whole = {"classify": False, "tuned": False, **defaults, **entry}
         options = {key: value for key, value in whole.items() if key not in known}
         whole |= {"groups": tuple(whole["groups"]), "seeds": tuple(whole["seeds"])}
         made[name] = Scenario(name, options=options, **{key: whole[key] for key in known})

@@ -33,6 +33,21 @@ def all_usable(values: NDArray[np.floating]) -> bool:
     return values.size == 0 or bool(values.min() >= -limit and values.max() <= limit)
 
 
+def check_number(value: object, name: str, least: float, most: float, usual: str = "") -> None:
+    """Refuse anything but a number in [least, most].
+
+    Raises
+    ------
+    InvalidParameterError
+        Naming the parameter, the range and what is `usual`.
+    """
+    if not is_number(value) or not least <= value <= most:  # type: ignore[operator]
+        hint = f" (usual: {usual})" if usual else ""
+        raise InvalidParameterError(
+            f"{name} must be a number from {least:g} to {most:g}{hint}, got {value!r}"
+        )
+
+
 def check_whole(value: object, name: str, at_least: int) -> None:
     """Refuse anything but a whole number of at least `at_least`; True is not a number here.
 

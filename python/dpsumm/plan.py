@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpsumm.checks import check_even_features, check_whole
+from dpsumm.checks import check_even_features, check_number, check_whole
 from dpsumm.errors import InvalidParameterError, MissingExtraError
 from dpsumm.privacy import accounting
 from dpsumm.privacy.events import Gaussian
@@ -16,7 +16,7 @@ from dpsumm.privacy.events import Gaussian
 # Measured by `make evidence` (docs/results.md), Offers with parsimony 4 on made-up data with 40 to
 # 2000 target points: MMD^2 over that at epsilon 3, against the noise relative to the target's
 # sampling error. Further out it is not known.
-NOISE = (0.4, 0.5, 0.73, 1.18, 1.3, 2.25, 3.55)
+NOISE = (0.4, 0.5, 0.75, 1.18, 1.3, 2.25, 3.55)
 NOISE_FACTOR = (1.0, 1.02, 1.05, 1.12, 1.24, 1.75, 1.87)
 # Over 14 scenarios, geometric means of MMD^2 over that of the greedy on all data: Offers with
 # parsimony 2, 4 and 8, with equal weights and with `Summary.weights`.
@@ -49,13 +49,16 @@ class Plan:
         By how much the noise alone raises MMD^2 to fresh target points, measured.
     ratio, weighted_ratio
         Expected MMD^2 over that of the greedy that reads all data, with equal weights and with
-        `Summary.weights`; within a factor of 1.6 either way on most data.
+        `Summary.weights`; within a factor of 1.6 either way on the data it was measured on, if
+        `measured`, else a lower bound at best.
     reads
-        Points of the owners that the curator reads, at the most about.
+        Points of the owners that the curator reads, at the most: up to one more for each owner.
+    n_features
+        As given.
     broadcast_bytes
         Size of the release that every owner receives.
     least_epsilon
-        Epsilon from which the noise costs less than a twentieth at this target size.
+        Epsilon from which the noise costs about a twentieth or less at this target size.
     least_target_size
         Target points from which it does at this epsilon.
     """
@@ -72,9 +75,19 @@ class Plan:
     ratio: float
     weighted_ratio: float
     reads: int
+    n_features: int
     broadcast_bytes: int
     least_epsilon: float
     least_target_size: int
+
+    @property
+    def measured(self) -> bool:
+        """Whether the experiments behind `ratio` cover numbers like these."""
+        return (
+            self.noise_to_sampling <= NOISE[-1]
+            and PARSIMONY[0] <= self.parsimony <= 2 * PARSIMONY[-1]
+            and self.n_features >= 512
+        )
 
     @property
     def advice(self) -> tuple[str, ...]:
@@ -87,7 +100,7 @@ class Plan:
             return (*first, "If they are rarer, Offers is the choice: the noise costs little here.")
         remedy = (
             f"An epsilon of {self.least_epsilon:.2g}, or a target of {self.least_target_size} "
-            f"points at this epsilon, would make the noise cost less than a twentieth."
+            f"points at this epsilon, would make the noise cost about a twentieth."
         )
         if self.noise_to_sampling <= BAD:
             return (*first, "If they are rarer, Offers works, and the noise can be felt.", remedy)
@@ -98,14 +111,20 @@ class Plan:
         )
 
     def __str__(self) -> str:
+        expected = (
+            f"about {self.ratio:.2f} times, {self.weighted_ratio:.2f} with weights; within a "
+            f"factor of {SPREAD:g} on data like those measured"
+            if self.measured
+            else f"at least {self.ratio:.2f} times, and possibly many times: no experiment covers "
+            f"this (parsimony 2 to 16, 512 features or more, noise below {NOISE[-1]:g})"
+        )
         lines = [
             f"Offers, {self.size} points for a target of {self.target_size}, "
             f"epsilon {self.epsilon:g}, delta {self.delta:g}",
             f"  noise in a point's score   {self.score_noise:.4f} (scores lie in [-1, 1])",
             f"  against sampling error     {self.noise_to_sampling:.2f} "
             f"(below {GOOD:g} it costs little, above {BAD:g} it decides)",
-            f"  MMD^2 against reading all  about {self.ratio:.2f} times, {self.weighted_ratio:.2f} "
-            f"with weights; within a factor of {SPREAD:g} on most data",
+            f"  MMD^2 against reading all  {expected}",
             f"  points read                at most about {self.reads}",
             f"  sent to every owner        {self.broadcast_bytes / 1000:.0f} kB, once",
         ]
@@ -145,7 +164,10 @@ class Plan:
         axes.set_xticks([0.1, 0.3, 1, 3, 10], ["0.1", "0.3", "1", "3", "10"])
         axes.grid(alpha=0.3)
         axes.legend()
-        figure.savefig(os.fspath(path))
+        try:
+            figure.savefig(os.fspath(path))
+        except (OSError, ValueError) as error:
+            raise InvalidParameterError(f"plot: cannot write {os.fspath(path)}: {error}") from None
 
 
 def plan(
@@ -187,13 +209,11 @@ def plan(
     'The noise is above the signal: Offers would mostly follow the noise. Use Pool(), with a \
 higher parsimony, unless points like the target are very rare.'
     """
-    check_whole(target_size, "target_size", 2)
-    check_whole(size, "size", 1)
+    for value, name, least in ((target_size, "target_size", 2), (size, "size", 1)):
+        check_whole(value, name, least)
+        check_number(value, name, least, 1e12)
     check_even_features(n_features)
-    if not (math.isfinite(parsimony) and parsimony >= 1):
-        raise InvalidParameterError(
-            f"parsimony must be a finite number of at least 1, got {parsimony!r}"
-        )
+    check_number(parsimony, "parsimony", 1, 1e6)
     multiplier = accounting.gaussian_noise_multiplier(epsilon, delta)
     relative = noise_to_sampling(multiplier, target_size)
     factor = _factor(relative)
@@ -211,6 +231,7 @@ higher parsimony, unless points like the target are very rare.'
         ratio=_parsimony_factor(parsimony, factor),
         weighted_ratio=weighted * factor,
         reads=math.ceil(parsimony * size),
+        n_features=n_features,
         broadcast_bytes=8 * n_features,
         # The multiplier at which the noise is just GOOD, and what it guarantees.
         least_epsilon=accounting.compose([(Gaussian(GOOD * math.sqrt(target_size) / 2), 1)], delta),

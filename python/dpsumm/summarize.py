@@ -97,11 +97,11 @@ def summarize(
         Public (low, high) per column, to which values are clipped and scaled for the comparison.
     label
         The owners' column of labels, which travel with the points and are never used.
+    file_format
+        How text files are read, and whether rows with missing values are dropped.
     schema
         A `Schema`, or the path of its TOML file, instead of `columns`, `bounds` and `label`: for
         categories, dates, missing values, and columns that only travel along. Public.
-    file_format
-        How text files are read, and whether rows with missing values are dropped.
     embedding
         For a less trusted curator: a secret map, shared by consumer and owners, under which all
         records are sent and selected. Points of the summary are then features; `kernel` is in their

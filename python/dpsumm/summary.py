@@ -137,7 +137,9 @@ class Summary:
         """
         attraction = _core.kernel_means(self.scaled, self.target, self.gamma)
         ridge = max(1.0 - self.target_self, 0.0) / len(self.target)
-        return _core.weights(self.scaled, attraction, self.gamma, ridge, WEIGHTS_TOLERANCE)
+        weights = _core.weights(self.scaled, attraction, self.gamma, ridge, WEIGHTS_TOLERANCE)
+        weights.flags.writeable = False  # one array for all who ask
+        return weights
 
     @property
     def attribution(self) -> dict[str, float]:

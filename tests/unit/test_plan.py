@@ -102,12 +102,32 @@ def test_the_constants_are_those_of_the_experiments():
         ({"epsilon": -1}, "epsilon"),
         ({"delta": 1}, "delta"),
         ({"parsimony": 0.5}, "parsimony"),
+        ({"parsimony": "4"}, "parsimony"),
+        ({"parsimony": 1e308}, "parsimony"),
+        ({"target_size": 10**400}, "target_size"),
+        ({"size": 10**400}, "size"),
         ({"n_features": 3}, "n_features"),
     ],
 )
 def test_what_is_out_of_range_is_named(given, named):
     with pytest.raises(InvalidParameterError, match=named):
         dpsumm.plan(**({"target_size": 100, "size": 10} | given))
+
+
+@pytest.mark.parametrize(
+    "given", [{"epsilon": 0.001}, {"parsimony": 1.0}, {"parsimony": 1000.0}, {"n_features": 16}]
+)
+def test_what_no_experiment_covers_is_said(given):
+    made = dpsumm.plan(100, 50, **given)
+    assert not made.measured
+    assert "no experiment covers this" in str(made)
+    assert dpsumm.plan(100, 50).measured
+
+
+def test_a_picture_that_cannot_be_written_is_refused(tmp_path):
+    for name in ("plan.txt", "no/plan.png"):
+        with pytest.raises(InvalidParameterError, match="plot"):
+            dpsumm.plan(100, 50).plot(tmp_path / name)
 
 
 def test_the_command_prints_the_plan_and_draws_it(tmp_path):

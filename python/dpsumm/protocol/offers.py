@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsumm import _core
-from dpsumm.checks import check_even_features, check_whole
+from dpsumm.checks import check_even_features, check_number, check_whole
 from dpsumm.errors import InvalidParameterError
 from dpsumm.privacy.events import Protected
 from dpsumm.protocol.curator import (
@@ -37,6 +37,9 @@ from dpsumm.protocol.curator import (
 )
 from dpsumm.protocol.messages import FeatureMap, OfferRequest, Request
 from dpsumm.release import Gaussian, Mechanism, release, target_sensitivity
+
+# Far above what is useful, and below what a message can hold.
+MOST_PARSIMONY, MOST_OFFERS = 1e6, 2**48
 
 
 @dataclass(frozen=True)
@@ -89,21 +92,16 @@ class Offers:
     )
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.parsimony) and self.parsimony >= 1):
-            raise InvalidParameterError(
-                f"parsimony must be a finite number of at least 1, got {self.parsimony!r}"
-            )
-        if not 0 <= self.spread <= 1:
-            raise InvalidParameterError(f"spread must lie between 0 and 1, got {self.spread!r}")
-        if self.weight is not None and not (math.isfinite(self.weight) and self.weight > 0):
-            raise InvalidParameterError(
-                f"weight must be a finite number above 0 (usual: K / 4), got {self.weight!r}"
-            )
+        check_number(self.parsimony, "parsimony", 1, MOST_PARSIMONY)
+        check_number(self.spread, "spread", 0, 1)
+        if self.weight is not None:
+            check_number(self.weight, "weight", 1e-9, 1e9, "K / parsimony / (1 - spread)")
         check_even_features(self.n_features)
         # Here, not at the owners: by then the release has been charged.
         for name, least in (("at_least", 0), ("at_most", 1)):
             if getattr(self, name) is not None:
                 check_whole(getattr(self, name), name, least)
+                check_number(getattr(self, name), name, least, MOST_OFFERS)
         if self.at_most is not None and (self.at_least or 0) > self.at_most:
             raise InvalidParameterError(
                 f"at_least ({self.at_least}) must not be above at_most ({self.at_most})"
@@ -158,11 +156,11 @@ class OffersCurator(CollectingCurator):
         request = OfferRequest(
             feature_map=feature_map,
             target=replace(self._target, state=None),
-            mass=self._weight / setting.size,
+            mass=float(self._weight) / setting.size,
             fine_mass=1.0 / setting.size,
-            spread=self._protocol.spread,
-            at_least=self._at_least,
-            at_most=self._at_most,
+            spread=float(self._protocol.spread),
+            at_least=int(self._at_least),
+            at_most=int(self._at_most),
         )
         return dict.fromkeys(self.names, request)
 

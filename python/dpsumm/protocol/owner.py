@@ -44,6 +44,7 @@ class Owner:
 
     def __init__(self, table: Table | StreamTable, seed: int | None = None) -> None:
         self.table = table
+        self._seed = seed
         self._rng = np.random.default_rng(seed)
         self._bidder: tuple[FeatureMap, _core.Bidder] | None = None
         self._bids: NDArray[np.int64] = np.empty(0, dtype=np.int64)
@@ -88,7 +89,18 @@ class Owner:
             table, attraction = self.table.sift(attract, self._rng)
         else:
             table, attraction = self.table, attract(self.table.scaled)
-        return points_of(table, offers(table.scaled, attraction, request))
+        return points_of(table, offers(table.scaled, attraction, request, self._draws(request)))
+
+    def _draws(self, request: OfferRequest) -> np.random.Generator:
+        """Return the generator of an answer's draws: the same when asked again the same.
+
+        So an owner of a resumed run, which sends the same release, offers the same points. It does
+        not depend on how the data are read, and protects nobody.
+        """
+        if self._seed is not None:
+            return np.random.default_rng(self._seed).spawn(1)[0]
+        digest = hashlib.sha256(request.target.to_bytes()).digest()
+        return np.random.default_rng(np.frombuffer(digest, dtype="<u4"))
 
     def _bid(self, request: BidRequest) -> Bids:
         """Bid the best unsent points (Algorithm 3, step 6, with the gain's signs corrected)."""
@@ -119,13 +131,13 @@ def offers(
     scaled: NDArray[Any],
     attraction: NDArray[np.float64],
     request: OfferRequest,
+    rng: np.random.Generator,
 ) -> NDArray[np.int64]:
     """Return the rows to offer: some herded with the request's mass, others drawn.
 
     Their number is that of the points herded with the mass of one summary point, within the
     request's bounds: what the target has room for in this owner's data. The herded part takes what
-    matters most; the rest is drawn from the fine herding, uniformly, by a generator seeded with the
-    release: asked again with the same release, as when a run is resumed, an owner offers the same.
+    matters most; the rest is drawn from the fine herding, uniformly.
 
     Parameters
     ----------
@@ -134,10 +146,10 @@ def offers(
     attraction : (n,)
         Their scores under the released mean.
     request
-        Masses, spread, bounds and release.
+        Masses, spread and bounds.
+    rng
+        For the draws.
     """
-    digest = hashlib.sha256(request.target.to_bytes()).digest()
-    rng = np.random.default_rng(np.frombuffer(digest, dtype="<u4"))
     gamma = request.feature_map.gamma
     at_least, at_most = (min(n, len(scaled)) for n in (request.at_least, request.at_most))
     # An embedding of total mass 1 has 1 / fine_mass such points; a noisy target may ask for more.
