@@ -56,8 +56,8 @@ def main() -> None:
 
         print(f"{wheel.name}: {wheel.stat().st_size / 1e6:.2f} MB\n")
         print("| installed | adds, MB |\n|---|---|")
-        print(f"| dpsumm alone | {install('--no-deps', str(wheel)):.1f} |")
         print(f"| NumPy | {install('numpy'):.0f} |")
+        print(f"| dpsumm alone | {install('--no-deps', str(wheel)):.1f} |")
         print(f"| the accountant (with SciPy) and narwhals | {install(str(wheel)):.0f} |")
         times = dict.fromkeys(IMPORTS, math.inf)
         for _ in range(TURNS):
