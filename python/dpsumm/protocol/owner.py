@@ -27,8 +27,9 @@ from dpsumm.protocol.messages import (
 from dpsumm.sifting import StreamTable
 from dpsumm.table import Table
 
-# Points herded with the mass of a summary point, in units of the summary's size, at most.
-FINE_MOST = 1.5
+# Points herded with the mass of a summary point, at most: in units of the summary's size, and in
+# units of the offers that an owner may make, of which there are few when there are many owners.
+FINE_MOST, FINE_PER_OFFER = 1.5, 8
 
 
 class Owner:
@@ -44,7 +45,6 @@ class Owner:
 
     def __init__(self, table: Table | StreamTable, seed: int | None = None) -> None:
         self.table = table
-        self._seed = seed
         self._rng = np.random.default_rng(seed)
         self._bidder: tuple[FeatureMap, _core.Bidder] | None = None
         self._bids: NDArray[np.int64] = np.empty(0, dtype=np.int64)
@@ -94,12 +94,11 @@ class Owner:
     def _draws(self, request: OfferRequest) -> np.random.Generator:
         """Return the generator of an answer's draws: the same when asked again the same.
 
-        So an owner of a resumed run, which sends the same release, offers the same points. It does
-        not depend on how the data are read, and protects nobody.
+        So an owner that is asked again in a resumed run, with the same release, offers the same
+        points, wherever it runs. By its name, since owners with like data should offer different
+        points. The draws protect nobody.
         """
-        if self._seed is not None:
-            return np.random.default_rng(self._seed).spawn(1)[0]
-        digest = hashlib.sha256(request.target.to_bytes()).digest()
+        digest = hashlib.sha256(request.target.to_bytes() + self.table.name.encode()).digest()
         return np.random.default_rng(np.frombuffer(digest, dtype="<u4"))
 
     def _bid(self, request: BidRequest) -> Bids:
@@ -153,7 +152,8 @@ def offers(
     gamma = request.feature_map.gamma
     at_least, at_most = (min(n, len(scaled)) for n in (request.at_least, request.at_most))
     # An embedding of total mass 1 has 1 / fine_mass such points; a noisy target may ask for more.
-    room = math.ceil(min(FINE_MOST / request.fine_mass, len(scaled)))
+    room = min(FINE_MOST / request.fine_mass, FINE_PER_OFFER * request.at_most)
+    room = math.ceil(min(room, len(scaled)))
     if request.spread == 0:
         return _core.herd(scaled, attraction, gamma, request.mass, at_least, at_most).rows
     fine = _core.herd(
