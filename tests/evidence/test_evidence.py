@@ -78,7 +78,7 @@ def test_a_row_judges_by_fresh_points():
         runner.scenarios()["synthetic-p50"], options={"owners": 3, "share": 0.5, "n": 600}, m=60
     )
     problem = scenario.problem(Path(), 1)
-    row = runner._row(scenario, 1, GREEDY, problem)
+    row = runner.row(scenario, 1, GREEDY, problem)
     everything = np.concatenate([owner.points for owner in problem.owners])
     assert row["accesses"] == len(everything) == 600
     best = mmd2(everything, problem.fresh.points, problem.kernel)
