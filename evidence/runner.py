@@ -36,7 +36,7 @@ THREADS = {
     for name in ("RAYON_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 }
 # Seeds of a scenario that classifiers are trained for: they take longer than all the rest.
-CLASSIFIED = 5
+CLASSIFIED = 10
 SCHEMA = {
     "scenario": pl.String,
     "seed": pl.Int64,
@@ -84,8 +84,8 @@ class Scenario:
     def key(self, method: str) -> str:
         """Tell results of another definition, or of other code, apart."""
         facts = [digest(), self.data, self.m, self.size, self.classify, self.options]
-        facts += [method, METHODS[method].epsilon]
-        facts.append(repr(METHODS[method].protocol and METHODS[method].protocol(self.size)))
+        protocol = METHODS[method].protocol
+        facts += [method, METHODS[method].epsilon, repr(protocol and protocol(self.size))]
         return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:16]
 
 
