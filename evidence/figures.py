@@ -64,7 +64,7 @@ def _increase(made: Ratios, main: Sequence[Scenario], path: Path) -> None:
     axes.set_yticks(range(len(main)), [s.name for s in main])
     axes.invert_yaxis()
     ticks = (0.5, 0.75, 1, 1.5, 2, 3, 5, 11, 31, 101, 301)
-    axes.set(xscale="log", xlim=(0.45, 400))
+    axes.set(xscale="log", xlim=(0.45, 600))
     axes.set_xticks(ticks, [f"{100 * (tick - 1):+.0f}" if tick != 1 else "0" for tick in ticks])
     axes.minorticks_off()
     axes.axvline(1, color="black", linewidth=0.8)
@@ -101,9 +101,9 @@ def _frontier(
         left.plot(*place(method), "s", color=COLOURS[method], label=method)
     left.set(xlabel="points read for each summary point", ylabel=RATIO, title="geometric means")
     left.legend()
+    epsilons = sorted((*EPSILONS, 1.0))
     for panel, group, title in ((middle, "m", "synthetic"), (right, "epsilon", "MNIST A")):
         for s in sorted((s for s in present if group in s.groups), key=lambda s: s.m):
-            epsilons = sorted((*EPSILONS, 1.0))
             named = ["Offers, 4" if e == 1 else f"Offers, 4, epsilon {e:g}" for e in epsilons]
             found = [made.get((s.name, m)) for m in named]
             _line(panel, epsilons, found, label=f"m = {s.m}")
