@@ -4,8 +4,6 @@
     python -m evidence                    without FOLDER only scenarios that need no files
     python -m evidence --short            one seed of two small scenarios, keeps nothing
     python -m evidence --page             only the page, from the results
-    python -m evidence --data F --confirm after a change of code: one split of each scenario, to see
-                                          which results it leaves as they are; these are kept
 
 FOLDER holds mnist/, adult/ and heart/; docs/results.md says where to obtain them.
 """
@@ -20,7 +18,7 @@ from pathlib import Path
 
 from evidence import page
 from evidence.methods import METHODS, SHORT
-from evidence.runner import confirm, current, made_with, run, scenarios
+from evidence.runner import current, made_with, run, scenarios
 
 RESULTS = Path(__file__).with_name("results.parquet")
 
@@ -34,7 +32,6 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--short", action="store_true", help="that it runs; keeps nothing")
     parser.add_argument("--page", action="store_true", help="write the page, run nothing")
-    parser.add_argument("--confirm", action="store_true", help="keep what one split gives again")
     given = parser.parse_args()
     if given.data is not None and not given.data.is_dir():
         parser.error(f"--data: {given.data} is not a folder")
@@ -46,9 +43,7 @@ def main() -> None:
             page.write(table, known, made_with(results), Path(folder))
             print((Path(folder) / "docs/results.md").read_text())
         return
-    wanted = [] if given.page or given.confirm else [known[name] for name in given.only]
-    if given.confirm:
-        confirm(known, given.data, RESULTS, given.jobs)
+    wanted = [] if given.page else [known[name] for name in given.only]
     table = run(wanted, list(METHODS), given.data, RESULTS, given.jobs)
     shown = current(table, known)
     if len(shown) < len(table):

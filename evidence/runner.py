@@ -7,10 +7,9 @@ import json
 import os
 import platform
 import sys
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib.metadata import version
 from multiprocessing import get_context
 from pathlib import Path
@@ -53,8 +52,6 @@ SCHEMA = {
     "svm_weighted": pl.Float64,
     "seconds": pl.Float64,
 }
-# Columns that are no numbers of a result, and its time.
-UNMEASURED = ("scenario", "seed", "method", "key", "seconds")
 
 
 @dataclass(frozen=True)
@@ -168,28 +165,6 @@ def current(table: pl.DataFrame, known: Mapping[str, Scenario]) -> pl.DataFrame:
         orient="row",
     )
     return table.join(today, on=["scenario", "method", "key"], how="semi", maintain_order="left")
-
-
-def confirm(
-    known: Mapping[str, Scenario], folder: Path | None, results: Path, jobs: int
-) -> pl.DataFrame:
-    """Run one split of each scenario with today's code; what gives the same numbers stays valid.
-
-    Runs are repeatable, so code that changed nothing for a method gives each of its numbers again,
-    to the last digit. Where it does, all splits of that scenario and method get today's key; where
-    not, they stay what they are: results of other code. Returns all results.
-    """
-    table = pl.read_parquet(results)
-    with tempfile.TemporaryDirectory(prefix="dpsumm-evidence-") as scratch:
-        first = [replace(s, seeds=s.seeds[:1]) for s in known.values()]
-        ours = run(first, list(METHODS), folder, Path(scratch) / "results.parquet", jobs)
-    names, numbers = ["scenario", "seed", "method"], [c for c in SCHEMA if c not in UNMEASURED]
-    same = ours.join(table, on=[*names, *numbers], how="semi", nulls_equal=True)
-    today = same.select("scenario", "method", now="key")
-    table = table.join(today, on=["scenario", "method"], how="left", maintain_order="left")
-    table = table.with_columns(key=pl.coalesce("now", "key")).drop("now")
-    _write(table, results)
-    return table
 
 
 def _write(table: pl.DataFrame, results: Path) -> None:

@@ -162,23 +162,6 @@ def test_the_key_changes_with_code_but_not_with_what_is_said_about_it(monkeypatc
     assert sources.code("//! Doc.\nlet x = 1;\n#[cfg(test)]\nmod tests {}", ".rs") == "let x = 1;"
 
 
-def test_results_that_other_code_gives_again_are_kept(tmp_path, monkeypatch):
-    scenario = replace(
-        runner.scenarios()["synthetic-p50"], options={"owners": 3, "share": 0.5, "n": 600}, m=60
-    )
-    known, results = {"a": replace(scenario, name="a", seeds=(1, 2))}, tmp_path / "results.parquet"
-    made = runner.run([known["a"]], [GREEDY, "uniform"], None, results, 1)
-    # Of other code, of which one method gave other numbers.
-    wrong = pl.when(pl.col("method") == "uniform").then(pl.col("mmd2") + 1e-12).otherwise("mmd2")
-    runner._write(made.with_columns(key=pl.lit("earlier"), mmd2=wrong), results)
-    assert not len(runner.current(pl.read_parquet(results), known))
-    monkeypatch.setattr(runner, "METHODS", {m: METHODS[m] for m in (GREEDY, "uniform")})
-    confirmed = runner.confirm(known, None, results, 1)
-    kept = runner.current(confirmed, known)
-    assert kept.select("seed", "method").rows() == [(1, GREEDY), (2, GREEDY)]
-    assert len(confirmed) == len(pl.read_parquet(results)) == 4
-
-
 def test_the_owners_that_fit_are_invited(rng):
     problem = SOURCES["synthetic"](Path(), 3, **SMALL["synthetic"])
     far = replace(problem.owners[0], points=problem.owners[0].points + 50)
