@@ -19,6 +19,7 @@ from dpsumm.arguments import (
 )
 from dpsumm.audit_commands import audit
 from dpsumm.demo import N_OWNERS, WANTED, compare, load_digits
+from dpsumm.deploy_commands import deploy_app
 from dpsumm.errors import InvalidParameterError, MissingExtraError
 from dpsumm.kernel import RBF
 from dpsumm.ledger_commands import ledger_app
@@ -42,6 +43,7 @@ app.command()(audit)
 app.command()(plan)
 app.add_typer(ledger_app, name="ledger")
 app.add_typer(schema_app, name="schema")
+app.add_typer(deploy_app, name="deploy")
 
 
 Size = Annotated[
