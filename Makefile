@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .PHONY: help demo test rust-test python-test lint audit package-check evidence evidence-short bench \
-	bench-short bench-core bench-core-short ray-test ray-test-short ray-bench fuzz docs wheels \
+	bench-short bench-core bench-core-short ray-test ray-test-short ray-bench silos silos-bench fuzz docs wheels \
 	footprint clean
 
 help:  ## Show this list
@@ -100,6 +100,23 @@ ray-test-short: $(VENV)/.built .venv-ray/.ready  ## The same without the loss of
 ray-bench: $(VENV)/.built .venv-ray/.ready  ## Time and memory of sharded owners as rows grow
 	$(RAY) -m benches.shards
 
+# So has Flower, whose simulation pins a Ray of its own.
+SILOS := PYTHONPATH=$(CURDIR)/python .venv-silos/bin/python
+.venv-silos/.ready: pyproject.toml
+	$(PYTHON) -m venv .venv-silos
+	.venv-silos/bin/python -m pip install --quiet --upgrade "pip>=25.1"
+	.venv-silos/bin/python -m pip install --quiet --group silos "numpy>=1.26" \
+		"dp-accounting>=0.6,<0.7" "narwhals>=2.0" "polars>=1.20" "pyarrow>=17" "matplotlib>=3.8" \
+		"flwr>=1.41,<2" "cryptography>=44" "typer>=0.15" "rich>=13"
+	touch $@
+
+# Flower and what it needs use what their own dependencies call deprecated.
+silos: $(VENV)/.built .venv-silos/.ready  ## Across silos: a deployment on loopback, faults, kills
+	$(SILOS) -m pytest -q -W ignore::DeprecationWarning tests/silos
+
+silos-bench: $(VENV)/.built .venv-silos/.ready  ## What an exchange across silos costs: the table of docs/deploy.md
+	$(SILOS) -m benches.silos
+
 bench-core:  ## Benches of the core (criterion)
 	cargo bench --locked -p dpsumm-core
 
@@ -138,4 +155,4 @@ footprint:  ## Size on disk and import time of the wheel of `make wheels`, in an
 	$(PYTHON) -m benches.footprint dist/dpsumm-*_$$(uname -m).whl
 
 clean:  ## Remove everything built
-	rm -rf target $(VENV) $(PEERS) $(DOCS) $(WHEELS) .venv-ray dist demo-output site python/dpsumm/_core*.so
+	rm -rf target $(VENV) $(PEERS) $(DOCS) $(WHEELS) .venv-ray .venv-silos dist demo-output site python/dpsumm/_core*.so

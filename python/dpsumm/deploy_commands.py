@@ -22,9 +22,7 @@ def init(
             metavar="DIRECTORY", help="Holds target.csv and each owner's NAME.csv.", exists=True
         ),
     ],
-    schema: Annotated[
-        Path, typer.Option(metavar="FILE", help="The public schema.", exists=True)
-    ],
+    schema: Annotated[Path, typer.Option(metavar="FILE", help="The public schema.", exists=True)],
     port: Annotated[
         int, typer.Option(help="Of the SuperLink; those of the SuperNodes follow it.")
     ] = 8000,
@@ -43,7 +41,17 @@ def init(
         port=port,
         max_points=max_points,
     )
-    typer.echo(f"{made}: start curator/superlink.sh, register each key.pub, start supernode.sh")
+    typer.echo(
+        f"Written to {made}. Start each of these in a terminal of its own, the first one first:\n"
+        f"  sh {made}/curator/superlink.sh\n"
+        f"  sh {made}/curator/register.sh"
+    )
+    for name in owner:
+        typer.echo(f"  sh {made}/{name}/supernode.sh")
+    typer.echo(
+        f"  sh {made}/curator/run.sh -c 'size=100 epsilon=1.0'\n"
+        f"The summary comes to {made}/curator/summary.parquet."
+    )
 
 
 # Typer makes a group of one command the command itself; this keeps the word `init`.

@@ -19,7 +19,6 @@ import dpsumm
 from dpsumm.flower.trial import make_trial
 
 BIN = Path(sys.executable).parent
-PROJECT = Path(__file__).parents[2] / "deploy" / "flower"
 BOUNDS = {f"c{j}": (-6.0, 6.0) for j in range(3)}
 SCHEMA = dpsumm.Schema(dpsumm.Column(name, bounds=pair) for name, pair in BOUNDS.items())
 
@@ -72,7 +71,6 @@ class Deployment:
             schema=folder / "schema.toml",
         )
         self.project = folder / "app"
-        shutil.copytree(PROJECT, self.project)
         # The same owner, under watch: see there.
         watched = Path(__file__).parent / "watched_owner.py"
         shutil.copy(watched, self.project / "dpsumm_silos" / "owner.py")

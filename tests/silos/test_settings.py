@@ -3,20 +3,28 @@
 from pathlib import Path
 
 import pytest
-import tomli
+import tomllib
 
 from dpsumm import Auction, InvalidParameterError, Offers, Requests, Schema
 from dpsumm.flower.settings import CuratorFile, OwnerConfig, Public
-from dpsumm.flower.trial import make_trial
+from dpsumm.flower.trial import make_trial, write_project
 
 PROJECT = Path(__file__).parents[2] / "deploy" / "flower" / "pyproject.toml"
-DEFAULTS = tomli.loads(PROJECT.read_text())["tool"]["flwr"]["app"]["config"]
+DEFAULTS = tomllib.loads(PROJECT.read_text())["tool"]["flwr"]["app"]["config"]
 
 
 def test_the_ready_project_has_every_parameter():
     public = Public.read(DEFAULTS)
     assert public.protocol == Offers()
     assert (public.size, public.seed, public.kernel) == (100, None, None)
+
+
+def test_the_ready_project_is_the_one_that_a_trial_gets(tmp_path):
+    write_project(tmp_path / "app")
+    made = {p.relative_to(tmp_path / "app"): p.read_text() for p in (tmp_path / "app").rglob("*.*")}
+    for path, text in made.items():
+        assert (PROJECT.parent / path).read_text() == text
+    assert len(made) == 4
 
 
 def test_the_auction_and_its_parameters():
@@ -112,6 +120,10 @@ def test_the_curators_file(monkeypatch, tmp_path):
 def test_secrets_of_a_trial_are_for_their_user_alone(tmp_path):
     schema = tmp_path / "schema.toml"
     Schema.numbers(["x"]).save(schema)
+    with pytest.raises(InvalidParameterError, match=r"no file .*north\.csv"):
+        make_trial(tmp_path / "trial", ["north"], data=tmp_path, schema=schema)
+    for name in ("north.csv", "target.csv"):
+        (tmp_path / name).touch()
     folder = make_trial(tmp_path / "trial", ["north"], data=tmp_path, schema=schema)
     for secret in ("curator/ca.key", "curator/server.key", "north/key"):
         assert (folder / secret).stat().st_mode & 0o077 == 0
@@ -123,7 +135,7 @@ def test_secrets_of_a_trial_are_for_their_user_alone(tmp_path):
     start = (folder / "curator" / "superlink.sh").read_text()
     assert "--enable-supernode-auth" in start
     assert "--disable-runtime-dependency-installation" in start
-    node = tomli.loads((folder / "north" / "node.toml").read_text())
+    node = tomllib.loads((folder / "north" / "node.toml").read_text())
     assert OwnerConfig.read(node).data == tmp_path / "north.csv"
     with pytest.raises(InvalidParameterError, match="exists already"):
         make_trial(folder, ["north"], data=tmp_path, schema=schema)

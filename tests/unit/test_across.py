@@ -67,7 +67,9 @@ GARBAGE = {
 def test_the_summary_is_that_of_one_process(protocol):
     data, target = owners_of()
     across = run(Loopback(), protocol=protocol, seed=4)
-    here = summarize(data, target, size=9, protocol=protocol, kernel=RBF(0.3), schema=SCHEMA, seed=4)
+    here = summarize(
+        data, target, size=9, protocol=protocol, kernel=RBF(0.3), schema=SCHEMA, seed=4
+    )
     np.testing.assert_array_equal(across.points, here.points)
     np.testing.assert_array_equal(across.owner, here.owner)
     np.testing.assert_array_equal(across.index, here.index)

@@ -44,6 +44,8 @@ def _serve(grid: Grid, context: Context) -> None:
         max_bytes=public.max_bytes,
         out=own.out,
     )
+    if own.report is not None:
+        summary.report(own.report)
     for warning in summary.warnings:
         log(WARNING, "dpsumm: %s", warning)
     log(INFO, "dpsumm: %d points in %s", len(summary.points), own.out)

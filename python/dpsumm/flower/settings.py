@@ -103,6 +103,7 @@ class CuratorFile:
     schema: Path
     owners: tuple[str, ...]
     out: Path
+    report: Path | None
     ledger: Path | None
     run: str | None
     claimed_names: bool
@@ -131,7 +132,7 @@ class CuratorFile:
         owners = config.pop("owners", None)
         if not isinstance(owners, list) or not all(isinstance(name, str) for name in owners):
             raise InvalidParameterError(f"{path}: owners must be a list of names")
-        ledger, run = get("ledger", str, ""), get("run", str, "")
+        ledger, run, report = (get(key, str, "") for key in ("ledger", "run", "report"))
         if bool(ledger) != bool(run):
             raise InvalidParameterError(
                 f"{path}: give ledger and run together; a run is resumed by its name"
@@ -141,16 +142,20 @@ class CuratorFile:
             schema=path.parent / get("schema", str),
             owners=tuple(owners),
             out=path.parent / get("out", str),
+            report=path.parent / report if report else None,
             ledger=path.parent / ledger if ledger else None,
             run=run or None,
             claimed_names=get("claimed-names", bool, False),
             file_format=_file_format(get),
         )
         get.refuse_others()
+        # Before the budget is spent, not after.
         if settings.out.suffix not in (".parquet", ".csv") or not settings.out.parent.is_dir():
             raise InvalidParameterError(
                 f"{path}: out must be a .parquet or .csv file in an existing directory"
             )
+        if settings.report is not None and not settings.report.parent.is_dir():
+            raise InvalidParameterError(f"{path}: report must be in an existing directory")
         return settings
 
 

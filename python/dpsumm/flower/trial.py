@@ -1,4 +1,4 @@
-"""Configuration of a trial on one machine: certificates, keys, start scripts.
+"""Configuration of a trial on one machine: certificates, keys, start scripts, the Flower project.
 
 The files are those that a real deployment has on its machines, one directory for each party; see
 ``docs/deploy.md``.
@@ -6,32 +6,21 @@ The files are those that a real deployment has on its machines, one directory fo
 
 from __future__ import annotations
 
-import datetime
-import ipaddress
+import json
 import os
 import re
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.hazmat.primitives.serialization import (
-    Encoding,
-    NoEncryption,
-    PrivateFormat,
-    PublicFormat,
-)
-from cryptography.x509.oid import NameOID
-
 from dpsumm.errors import InvalidParameterError
+from dpsumm.files import write_new
+from dpsumm.flower.certificates import make_certificates, make_key_pair
 from dpsumm.schema import Schema
 
-# Certificates of a trial end with it.
-_DAYS = 30
-# Nothing is sent to Flower's makers, nothing is installed while running.
+# Nothing is sent to Flower's makers.
 _QUIET = "export FLWR_TELEMETRY_ENABLED=0 FLWR_DISABLE_UPDATE_CHECK=1"
+_TAKEN = ("curator", "data", "app")
 
 
 def make_trial(
@@ -45,9 +34,10 @@ def make_trial(
 ) -> Path:
     """Write what a trial on this machine needs; return the folder.
 
-    ``curator/`` gets a certificate authority, the SuperLink's certificate, the curator's settings
-    and ``superlink.sh``; each owner's directory its key pair, the authority's certificate, its node
-    configuration and ``supernode.sh``. Private keys are readable by their user alone.
+    ``app/`` is the Flower project. ``curator/`` gets a certificate authority, the SuperLink's
+    certificate, the curator's settings, ``superlink.sh``, ``register.sh`` and ``run.sh``; each
+    owner's directory its key pair, the authority's certificate, its node configuration and
+    ``supernode.sh``. Private keys are readable by their user alone.
 
     Parameters
     ----------
@@ -67,147 +57,123 @@ def make_trial(
     Raises
     ------
     InvalidParameterError
-        A name cannot be a directory's, or the folder holds a trial already.
+        A name cannot be a directory's, a file is not there, or the folder holds a trial already.
     """
     folder, data = Path(folder).resolve(), Path(data).resolve()
     Schema.read(schema)
     columns = Path(schema).read_text(encoding="utf-8")
     for name in owners:
-        if not re.fullmatch(r"[A-Za-z0-9_-]+", name) or name in ("curator", "data", "app"):
+        if not re.fullmatch(r"[A-Za-z0-9_-]+", name) or name in _TAKEN:
             raise InvalidParameterError(
-                f"owner {name!r}: use letters, digits, - and _, and not curator, data or app"
+                f"owner {name!r}: use letters, digits, - and _, and not {', '.join(_TAKEN)}"
             )
     if len(set(owners)) < len(owners) or not owners:
         raise InvalidParameterError("owners must be distinct names, at least one")
-    curator = folder / "curator"
-    if curator.exists():
-        raise InvalidParameterError(f"{curator} exists already; give another folder")
-    (curator / "flwr").mkdir(parents=True)
-    authority = _certificates(curator)
-    _write(
-        curator / "flwr" / "config.toml",
-        f'[superlink]\ndefault = "trial"\n\n[superlink.trial]\naddress = "127.0.0.1:{port}"\n'
-        f'root-certificates = "{curator / "ca.pem"}"\n',
-    )
-    names = ", ".join(f'"{name}"' for name in owners)
-    _write(
-        curator / "curator.toml",
-        f'target = "{data / "target.csv"}"\nschema = "schema.toml"\nowners = [{names}]\nout = "summary.parquet"\n'
-        'ledger = "books.db"\nrun = "trial-1"\n',
-    )
-    _write(curator / "schema.toml", columns)
-    _script(
-        curator / "superlink.sh",
-        f"export DPSUMM_CURATOR={shlex.quote(str(curator / 'curator.toml'))}",
-        "flower-superlink --enable-supernode-auth --disable-runtime-dependency-installation "
-        f"--ssl-ca-certfile ca.pem --ssl-certfile server.pem --ssl-keyfile server.key "
-        f"--host 127.0.0.1 --port {port} --database superlink.db",
-    )
-    for i, name in enumerate(owners):
+    if not 1 <= port <= 65_535 - len(owners):
+        raise InvalidParameterError(f"port must be between 1 and {65_535 - len(owners)}")
+    for name in (*owners, "target"):
+        if not (data / f"{name}.csv").is_file():
+            raise InvalidParameterError(f"data: there is no file {data / name}.csv")
+    for name in (*owners, *_TAKEN[::2]):
+        if (folder / name).exists():
+            raise InvalidParameterError(f"{folder / name} exists already; give another folder")
+    write_project(folder / "app")
+    _make_curator(folder / "curator", owners, data / "target.csv", columns, port)
+    authority = (folder / "curator" / "ca.pem").read_text()
+    for i, name in enumerate(owners, 1):
         own = folder / name
         own.mkdir()
-        _write(own / "ca.pem", authority)
-        _write(own / "schema.toml", columns)
-        key = ec.generate_private_key(ec.SECP384R1())
-        secret = key.private_bytes(Encoding.PEM, PrivateFormat.OpenSSH, NoEncryption())
-        _write(own / "key", secret.decode(), secret=True)
-        public = key.public_key().public_bytes(Encoding.OpenSSH, PublicFormat.OpenSSH)
-        _write(own / "key.pub", public.decode() + "\n")
-        _write(
+        make_key_pair(own)
+        write_new(own / "ca.pem", authority)
+        write_new(own / "schema.toml", columns)
+        write_new(
             own / "node.toml",
-            f'name = "{name}"\ndata = "{data / name}.csv"\n'
-            f'schema = "{own / "schema.toml"}"\nmax-points = {max_points}\n',
+            _toml(
+                name=name,
+                data=str(data / f"{name}.csv"),
+                schema=str(own / "schema.toml"),
+                **{"max-points": max_points},
+            ),
         )
         _script(
             own / "supernode.sh",
             f"flower-supernode --superlink 127.0.0.1:{port} --root-certificates ca.pem "
             f"--auth-supernode-private-key key --node-config node.toml "
-            f"--host 127.0.0.1 --port {port + 1 + i}",
+            f"--host 127.0.0.1 --port {port + i}",
         )
     return folder
 
 
-def _certificates(folder: Path) -> str:
-    """Write a certificate authority and the SuperLink's certificate; return the authority's."""
-    now = datetime.datetime.now(datetime.timezone.utc)
-    root_key, key = (ec.generate_private_key(ec.SECP384R1()) for _ in range(2))
-    root_name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "dpsumm trial")])
+def _make_curator(
+    folder: Path, owners: Sequence[str], target: Path, columns: str, port: int
+) -> None:
+    (folder / "flwr").mkdir(parents=True)
+    make_certificates(folder)
+    write_new(
+        folder / "flwr" / "config.toml",
+        f'[superlink]\ndefault = "trial"\n\n[superlink.trial]\naddress = "127.0.0.1:{port}"\n'
+        f"root-certificates = {json.dumps(str(folder / 'ca.pem'))}\n",
+    )
+    write_new(folder / "schema.toml", columns)
+    write_new(
+        folder / "curator.toml",
+        _toml(
+            target=str(target),
+            schema="schema.toml",
+            owners=list(owners),
+            out="summary.parquet",
+            report="report.html",
+            ledger="books.db",
+            run="trial-1",
+        ),
+    )
+    _script(
+        folder / "superlink.sh",
+        f"export DPSUMM_CURATOR={shlex.quote(str(folder / 'curator.toml'))}",
+        "flower-superlink --enable-supernode-auth --disable-runtime-dependency-installation "
+        f"--ssl-ca-certfile ca.pem --ssl-certfile server.pem --ssl-keyfile server.key "
+        f"--host 127.0.0.1 --port {port} --database superlink.db",
+    )
+    home = f"export FLWR_HOME={shlex.quote(str(folder / 'flwr'))}"
+    register = [f"flwr supernode register ../{name}/key.pub trial --name {name}" for name in owners]
+    _script(folder / "register.sh", home, *register)
+    _script(folder / "run.sh", home, 'flwr run ../app trial --stream "$@"')
 
-    def builder(name: x509.Name, public: ec.EllipticCurvePublicKey) -> x509.CertificateBuilder:
-        return (
-            x509.CertificateBuilder()
-            .subject_name(name)
-            .issuer_name(root_name)
-            .public_key(public)
-            .serial_number(x509.random_serial_number())
-            .not_valid_before(now - datetime.timedelta(minutes=5))
-            .not_valid_after(now + datetime.timedelta(days=_DAYS))
+
+def write_project(folder: str | os.PathLike[str]) -> None:
+    """Write the Flower project of curator and owners, the one in ``deploy/flower``.
+
+    Raises
+    ------
+    InvalidParameterError
+        The folder exists.
+    """
+    folder = Path(folder)
+    if folder.exists():
+        raise InvalidParameterError(f"{folder} exists already; give another folder")
+    apps = folder / "dpsumm_silos"
+    apps.mkdir(parents=True)
+    settings = Path(__file__).with_name("project.toml").read_text(encoding="utf-8")
+    write_new(folder / "pyproject.toml", settings)
+    write_new(
+        apps / "__init__.py",
+        '"""The Flower app of curator and owners; all of it is in `dpsumm.flower`."""\n',
+    )
+    for name, app, role in (
+        ("curator", "server_app", "The curator."),
+        ("owner", "client_app", "An owner."),
+    ):
+        write_new(
+            apps / f"{name}.py",
+            f'"""{role}"""\n\nfrom dpsumm.flower import {app} as app\n\n__all__ = ["app"]\n',
         )
 
-    usage = x509.KeyUsage(
-        digital_signature=True,
-        key_cert_sign=True,
-        crl_sign=True,
-        content_commitment=False,
-        key_encipherment=False,
-        data_encipherment=False,
-        key_agreement=False,
-        encipher_only=False,
-        decipher_only=False,
-    )
-    root = (
-        builder(root_name, root_key.public_key())
-        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
-        .add_extension(usage, critical=True)
-        .add_extension(
-            x509.SubjectKeyIdentifier.from_public_key(root_key.public_key()), critical=False
-        )
-        .sign(root_key, hashes.SHA384())
-    )
-    here = [x509.DNSName("localhost"), x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]
-    server = (
-        builder(x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")]), key.public_key())
-        .add_extension(x509.SubjectAlternativeName(here), critical=False)
-        .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
-        .add_extension(
-            x509.AuthorityKeyIdentifier.from_issuer_public_key(root_key.public_key()),
-            critical=False,
-        )
-        .add_extension(
-            x509.ExtendedKeyUsage([x509.oid.ExtendedKeyUsageOID.SERVER_AUTH]), critical=False
-        )
-        .sign(root_key, hashes.SHA384())
-    )
-    authority: str = root.public_bytes(Encoding.PEM).decode()
-    _write(folder / "ca.pem", authority)
-    _write(folder / "server.pem", server.public_bytes(Encoding.PEM).decode())
-    for name, secret in (("ca.key", root_key), ("server.key", key)):
-        pem = secret.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-        _write(folder / name, pem.decode(), secret=True)
-    return authority
+
+def _toml(**values: str | int | list[str]) -> str:
+    # JSON's texts, numbers and lists of them are TOML's.
+    return "".join(f"{key} = {json.dumps(value)}\n" for key, value in values.items())
 
 
 def _script(path: Path, *lines: str) -> None:
-    _write(
-        path,
-        "\n".join(
-            [
-                "#!/bin/sh",
-                "set -eu",
-                'cd "$(dirname "$0")"',
-                _QUIET,
-                *lines[:-1],
-                f"exec {lines[-1]}",
-                "",
-            ]
-        ),
-    )
-
-
-def _write(path: Path, text: str, *, secret: bool = False) -> None:
-    with open(
-        os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600 if secret else 0o644),
-        "w",
-        encoding="utf-8",
-    ) as file:
-        file.write(text)
+    text = ["#!/bin/sh", "set -eu", 'cd "$(dirname "$0")"', _QUIET, *lines[:-1]]
+    write_new(path, "\n".join([*text, f"exec {lines[-1]}", ""]))
