@@ -30,6 +30,8 @@ MODULES = [
     module.name
     for module in pkgutil.walk_packages(dpsumm.__path__, "dpsumm.")
     if not module.name.endswith("__main__")
+    # Flower has an environment of its own, see make silos.
+    and not module.name.startswith("dpsumm.flower")
 ]
 
 
