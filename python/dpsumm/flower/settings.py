@@ -7,6 +7,7 @@ data are named by its own node, never by the run.
 
 from __future__ import annotations
 
+import importlib.util
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -14,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from dpsumm.arguments import Name, choose_protocol
-from dpsumm.errors import InvalidParameterError
+from dpsumm.errors import InvalidParameterError, MissingExtraError
 from dpsumm.kernel import RBF
 from dpsumm.protocol import Auction, Offers, Requests
 from dpsumm.readers import FileFormat
@@ -154,8 +155,11 @@ class CuratorFile:
             raise InvalidParameterError(
                 f"{path}: out must be a .parquet or .csv file in an existing directory"
             )
-        if settings.report is not None and not settings.report.parent.is_dir():
-            raise InvalidParameterError(f"{path}: report must be in an existing directory")
+        if settings.report is not None:
+            if not settings.report.parent.is_dir():
+                raise InvalidParameterError(f"{path}: report must be in an existing directory")
+            if importlib.util.find_spec("matplotlib") is None:
+                raise MissingExtraError("report needs matplotlib: pip install 'dpsumm[report]'")
         return settings
 
 

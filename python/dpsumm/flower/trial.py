@@ -132,7 +132,7 @@ def _make_curator(
         f"export DPSUMM_CURATOR={shlex.quote(str(folder / 'curator.toml'))}",
         "flower-superlink --enable-supernode-auth --disable-runtime-dependency-installation "
         f"--ssl-ca-certfile ca.pem --ssl-certfile server.pem --ssl-keyfile server.key "
-        f"--host 127.0.0.1 --port {port} --database superlink.db",
+        f"--host 127.0.0.1 --port {port}",
     )
     home = f"export FLWR_HOME={shlex.quote(str(folder / 'flwr'))}"
     register = [f"flwr supernode register ../{name}/key.pub trial --name {name}" for name in owners]
@@ -175,5 +175,6 @@ def _toml(**values: str | int | list[str]) -> str:
 
 
 def _script(path: Path, *lines: str) -> None:
-    text = ["#!/bin/sh", "set -eu", 'cd "$(dirname "$0")"', _QUIET, *lines[:-1]]
+    # The SuperLink's database holds owners' records for the time of a run.
+    text = ["#!/bin/sh", "set -eu", "umask 077", 'cd "$(dirname "$0")"', _QUIET, *lines[:-1]]
     write_new(path, "\n".join([*text, f"exec {lines[-1]}", ""]))
