@@ -130,7 +130,7 @@ class Deployment:
         )
 
     def restart_node(self, name, fault=""):
-        kill(self.nodes[name])
+        stop(self.nodes[name])
         self.start_node(name, fault)
 
     def flwr(self, *arguments, check=True):
@@ -200,6 +200,15 @@ class Deployment:
 def listening(port):
     with socket.socket() as probe:
         return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+def stop(process):
+    """Stop a process as an administrator does: it signs off, and may come back at once."""
+    root = psutil.Process(process.pid)
+    family = [root, *root.children(recursive=True)]
+    os.killpg(process.pid, signal.SIGTERM)
+    psutil.wait_procs(family, timeout=20)
+    kill(process)
 
 
 def kill(process):

@@ -86,8 +86,8 @@ def test_an_unregistered_owner_is_refused(deployment):
     for name in ("ca.pem", "node.toml"):
         (stranger / name).write_bytes((deployment.folder / "east" / name).read_bytes())
     process = deployment.start("stranger", "bash", stranger / "supernode.sh")
-    wait_for(lambda: process.poll() is not None, what="the refusal")
-    assert process.returncode != 0
+    wait_for(lambda: "Exit Code: 305" in deployment.log("stranger"), what="the refusal")
+    kill(process)
     assert "SuperNode ID" not in deployment.log("stranger")
 
 
@@ -131,32 +131,6 @@ def count_answers(books, step, owner="%"):
     finally:
         db.close()
     return count
-
-
-@pytest.mark.parametrize("when", ["before", "during", "after"])
-def test_offers_go_on_without_a_killed_owner(deployment, when):
-    """A SuperNode is killed before, during or after its answer."""
-    folder = curator_file(deployment, out=f"{when}.parquet", ledger=f"{when}.db", run="r")
-    deployment.restart_node("west", "hang" if when == "during" else "")
-    if when == "before":
-        kill(deployment.nodes["west"])
-    if when == "after":
-        # Keeps the curator waiting while the owner that has answered is killed.
-        deployment.restart_node("north", "hang")
-    transcript(deployment, "west")
-    run = deployment.begin(timeout=25.0)
-    if when == "during":
-        wait_for(lambda: len(received(deployment, "west")) == 2, 90, "the second request")
-    elif when == "after":
-        wait_for(lambda: count_answers(folder / "after.db", 1, "west"), 90, "the answer")
-    if when != "before":
-        kill(deployment.nodes["west"])
-    assert deployment.finish(run, 120) == "finished:completed"
-    owners = set(pl.read_parquet(folder / f"{when}.parquet")["owner"])
-    # What had arrived is used.
-    assert ("west" in owners) == (when == "after")
-    for name in ("north", "west"):
-        deployment.restart_node(name)
 
 
 def received(deployment, name):
@@ -209,8 +183,8 @@ def test_offers_go_on_without_owners_that_misbehave(deployment, faults):
     folder = curator_file(deployment, out="faults.parquet", ledger="faults.db", run=str(faults))
     for name, fault in faults.items():
         deployment.restart_node(name, fault)
-    run = deployment.begin(timeout=25.0)
-    assert deployment.finish(run, 120) == "finished:completed"
+    run = deployment.begin(timeout=30.0 if "late" in faults.values() else 120.0)
+    assert deployment.finish(run, 200) == "finished:completed"
     assert set(pl.read_parquet(folder / "faults.parquet")["owner"]) == {"east"}
     assert deployment.logs(run).count("was left out") == 2
     for name in faults:
@@ -220,13 +194,46 @@ def test_offers_go_on_without_owners_that_misbehave(deployment, faults):
 def test_below_the_minimum_there_is_no_summary_and_the_auction_stops(deployment):
     folder = curator_file(deployment, out="none.parquet", ledger="none.db", run="r")
     deployment.restart_node("west", "garbage")
-    run = deployment.begin(timeout=25.0, **{"min-owners": 3})
+    run = deployment.begin(timeout=120.0, **{"min-owners": 3})
     assert deployment.finish(run, 120) == "finished:failed"
     assert not (folder / "none.parquet").exists()
     transcript(deployment, "east")
     folder = curator_file(deployment, out="none.parquet", ledger="auction.db", run="r")
-    run = deployment.begin(timeout=25.0, protocol="auction", batch=6)
+    run = deployment.begin(timeout=120.0, protocol="auction", batch=6)
     assert deployment.finish(run, 120) == "finished:failed"
     # East was asked for its description and one batch of bids, and told nothing more.
     assert len(transcript(deployment, "east")) == 2
     deployment.restart_node("west")
+
+
+# The last ones: Flower takes a killed node back only when its last sign of life is a minute old.
+def owners_of_run(deployment, out, run):
+    assert deployment.finish(run, 120) == "finished:completed"
+    return set(pl.read_parquet(deployment.folder / "curator" / out)["owner"])
+
+
+def test_offers_go_on_without_an_owner_killed_while_it_answers(deployment):
+    curator_file(deployment, out="during.parquet", ledger="during.db", run="r")
+    deployment.restart_node("west", "hang")
+    transcript(deployment, "west")
+    run = deployment.begin(timeout=30.0)
+    wait_for(lambda: len(received(deployment, "west")) == 2, 90, "the second request")
+    kill(deployment.nodes["west"])
+    assert owners_of_run(deployment, "during.parquet", run) <= {"east", "north"}
+
+
+def test_offers_go_on_without_an_owner_killed_before(deployment):
+    curator_file(deployment, out="before.parquet", ledger="before.db", run="r")
+    kill(deployment.nodes["west"])
+    run = deployment.begin(timeout=30.0)
+    assert owners_of_run(deployment, "before.parquet", run) <= {"east", "north"}
+
+
+def test_what_an_owner_sent_before_it_was_killed_is_used(deployment):
+    folder = curator_file(deployment, out="after.parquet", ledger="after.db", run="r")
+    # East keeps the curator waiting while north, which has answered, is killed.
+    deployment.restart_node("east", "hang")
+    run = deployment.begin(timeout=30.0)
+    wait_for(lambda: count_answers(folder / "after.db", 1, "north"), 90, "the answer")
+    kill(deployment.nodes["north"])
+    assert owners_of_run(deployment, "after.parquet", run) == {"north"}

@@ -52,7 +52,7 @@ def answer(message, context):
     if b"Describe" in bytes.fromhex(received[-1]) or not fault:
         return client_app(message, context)
     if fault == "late":
-        time.sleep(60)
+        time.sleep(45)
     if fault == "hang":
         time.sleep(1000)
     if fault == "raise":

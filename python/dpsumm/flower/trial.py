@@ -97,9 +97,10 @@ def make_trial(
         )
         _script(
             own / "supernode.sh",
-            f"flower-supernode --superlink 127.0.0.1:{port} --root-certificates ca.pem "
+            # A killed node is refused until its last sign of life is a minute old.
+            f"until flower-supernode --superlink 127.0.0.1:{port} --root-certificates ca.pem "
             f"--auth-supernode-private-key key --node-config node.toml "
-            f"--host 127.0.0.1 --port {port + i}",
+            f"--host 127.0.0.1 --port {port + i}; do sleep 5; done",
         )
     return folder
 
@@ -130,14 +131,14 @@ def _make_curator(
     _script(
         folder / "superlink.sh",
         f"export DPSUMM_CURATOR={shlex.quote(str(folder / 'curator.toml'))}",
-        "flower-superlink --enable-supernode-auth --disable-runtime-dependency-installation "
+        "exec flower-superlink --enable-supernode-auth --disable-runtime-dependency-installation "
         f"--ssl-ca-certfile ca.pem --ssl-certfile server.pem --ssl-keyfile server.key "
         f"--host 127.0.0.1 --port {port}",
     )
     home = f"export FLWR_HOME={shlex.quote(str(folder / 'flwr'))}"
     register = [f"flwr supernode register ../{name}/key.pub trial --name {name}" for name in owners]
     _script(folder / "register.sh", home, *register)
-    _script(folder / "run.sh", home, 'flwr run ../app trial --stream "$@"')
+    _script(folder / "run.sh", home, 'exec flwr run ../app trial --stream "$@"')
 
 
 def write_project(folder: str | os.PathLike[str]) -> None:
@@ -176,5 +177,5 @@ def _toml(**values: str | int | list[str]) -> str:
 
 def _script(path: Path, *lines: str) -> None:
     # The SuperLink's database holds owners' records for the time of a run.
-    text = ["#!/bin/sh", "set -eu", "umask 077", 'cd "$(dirname "$0")"', _QUIET, *lines[:-1]]
-    write_new(path, "\n".join([*text, f"exec {lines[-1]}", ""]))
+    text = ["#!/bin/sh", "set -eu", "umask 077", 'cd "$(dirname "$0")"', _QUIET, *lines, ""]
+    write_new(path, "\n".join(text))
