@@ -1,6 +1,10 @@
 """Flower's simulation: a SuperLink that makes its own nodes, all of them on this machine."""
 
+import shutil
+
 from deployment import SCHEMA, Deployment
+
+from dpsumm.flower.trial import write_project
 
 
 class Simulation(Deployment):
@@ -24,9 +28,8 @@ class Simulation(Deployment):
         text = script.read_text()
         script.write_text(text.replace(" --enable-supernode-auth", " --simulation"))
         # The project as it is.
-        (self.project / "dpsumm_silos" / "owner.py").write_text(
-            "from dpsumm.flower import client_app as app\n"
-        )
+        shutil.rmtree(self.project)
+        write_project(self.project)
 
     def register(self, name):
         """Simulated nodes have no keys."""

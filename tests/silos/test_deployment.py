@@ -1,7 +1,6 @@
 """Real processes on loopback: TLS, keys, faults, kills. Minutes, not seconds."""
 
 import sqlite3
-import subprocess
 
 import numpy as np
 import polars as pl
@@ -9,6 +8,7 @@ import pytest
 from deployment import BOUNDS, SCHEMA, Deployment, kill, make_data, wait_for, write_csv
 
 import dpsumm
+from dpsumm.flower.certificates import make_key_pair
 from dpsumm.privacy import Ledger
 
 NAMES = ("east", "north", "west")
@@ -75,10 +75,7 @@ def test_the_auction_equals_that_of_one_process(deployment):
 def test_an_unregistered_owner_is_refused(deployment):
     stranger = deployment.folder / "stranger"
     stranger.mkdir()
-    subprocess.run(
-        ["ssh-keygen", "-q", "-t", "ecdsa", "-b", "384", "-N", "", "-f", stranger / "key"],
-        check=True,
-    )
+    make_key_pair(stranger)
     script = (deployment.folder / "east" / "supernode.sh").read_text()
     (stranger / "supernode.sh").write_text(
         script.replace(f"--port {deployment.port + 1}", f"--port {deployment.port + 90}")
