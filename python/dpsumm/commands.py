@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import tempfile
 from pathlib import Path
 from typing import Annotated, Any, Optional
 
@@ -411,6 +412,19 @@ def _check_outputs(out: Path, report: Path | None) -> None:
                 f"{option}: {path} is a directory, or its directory does not exist; "
                 f"give a file in an existing directory"
             )
+        if path is not None:
+            _try_to_write(path.parent, option)
+
+
+def _try_to_write(directory: Path, option: str) -> None:
+    try:
+        with tempfile.TemporaryFile(dir=directory):
+            pass
+    except OSError as error:
+        raise InvalidParameterError(
+            f"{option}: cannot write in {directory} ({error.strerror}); give a file in another "
+            "directory"
+        ) from None
 
 
 def _check_distinct(inputs: list[Path], outputs: list[Path | None]) -> None:

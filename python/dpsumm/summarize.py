@@ -342,9 +342,9 @@ def _warnings(
         if table.n_dropped:
             notes.append(f"{table.name}: {table.n_dropped} rows with missing values were left out.")
         for counts, said in (
-            (table.n_clipped, "were clipped to the public bounds"),
-            (table.n_missing, "were missing, which is a value of its own to the kernel"),
-            (table.n_unknown, "were in no category and count as its 'other'"),
+            (table.n_clipped, "clipped to the public bounds"),
+            (table.n_missing, "missing, which is a value of its own to the kernel"),
+            (table.n_unknown, "in no category and count as its 'other'"),
         ):
             found = [
                 f"{count} of {column}"
@@ -352,6 +352,8 @@ def _warnings(
                 if count
             ]
             if found:
-                first, rest = found[0].replace(" of ", " values of ", 1), found[1:]
-                notes.append(f"{table.name}: {', '.join([first, *rest])} {said}.")
+                value = "value" if found[0].startswith("1 ") else "values"
+                found[0] = found[0].replace(" of ", f" {value} of ", 1)
+                were = "was" if found[0].startswith("1 ") and len(found) == 1 else "were"
+                notes.append(f"{table.name}: {', '.join(found)} {were} {said}.")
     return tuple(notes + _quality_warnings(selection, len(goal), privacy))

@@ -192,6 +192,21 @@ def test_errors_are_one_line_and_exit_2(
     assert set(os.listdir(data)) == before
 
 
+@pytest.mark.parametrize("option", ["--out", "--report"])
+def test_a_place_that_cannot_be_written_is_found_before_the_run(
+    data: Path, option: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(dir: Path) -> None:
+        raise PermissionError(13, "Permission denied", str(dir))
+
+    monkeypatch.setattr("tempfile.TemporaryFile", refuse)
+    (data / "there").mkdir()
+    place = {"--out": "there/s.csv", "--report": "there/r.html"}[option]
+    assert run(*TWO, *BOX, "--size", "5", "--ledger", "books", option, place) == 2
+    assert "cannot write in" in capsys.readouterr().err
+    assert not (data / "books").exists()
+
+
 def test_error_in_a_process_shows_no_traceback_and_no_data(data: Path) -> None:
     (data / "near.csv").write_text(f"a,b\n{SECRET},2\n{SECRET}\n3,4\n")
     command = [sys.executable, "-m", "dpsumm", *TWO, "--size", "2"]
