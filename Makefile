@@ -5,8 +5,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .PHONY: help demo test rust-test python-test lint audit package-check evidence evidence-short bench \
-	bench-short bench-core bench-core-short ray-test ray-test-short ray-bench silos silos-bench fuzz docs wheels \
-	footprint clean
+	bench-short bench-core bench-core-short ray-test ray-test-short ray-bench silos silos-bench \
+	fuzz docs wheels footprint report-layout clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -122,6 +122,9 @@ bench-core:  ## Benches of the core (criterion)
 
 bench-core-short:  ## Run every bench of the core once, to see that it works
 	cargo test --locked --quiet -p dpsumm-core --benches
+
+report-layout: $(VENV)/.built  ## Store the report's layout anew, after a wanted change; needs Chromium
+	DPSUMM_RENEW_LAYOUT=1 $(BIN)/python -m pytest -q tests/integration/test_report_browser.py
 
 # The site reads the sources; its notebooks run while it is built, with the core of `make test`.
 DOCS := .venv-docs

@@ -404,9 +404,9 @@ def data_notes(tables: Sequence[Table | StreamTable]) -> list[str]:
         if table.n_dropped:
             notes.append(f"{table.name}: {table.n_dropped} rows with missing values were left out.")
         for counts, said in (
-            (table.n_clipped, "were clipped to the public bounds"),
-            (table.n_missing, "were missing, which is a value of its own to the kernel"),
-            (table.n_unknown, "were in no category and count as its 'other'"),
+            (table.n_clipped, "clipped to the public bounds"),
+            (table.n_missing, "missing, which is a value of its own to the kernel"),
+            (table.n_unknown, "in no category and count as its 'other'"),
         ):
             found = [
                 f"{count} of {column}"
@@ -414,6 +414,8 @@ def data_notes(tables: Sequence[Table | StreamTable]) -> list[str]:
                 if count
             ]
             if found:
-                first, rest = found[0].replace(" of ", " values of ", 1), found[1:]
-                notes.append(f"{table.name}: {', '.join([first, *rest])} {said}.")
+                value = "value" if found[0].startswith("1 ") else "values"
+                found[0] = found[0].replace(" of ", f" {value} of ", 1)
+                were = "was" if found[0].startswith("1 ") and len(found) == 1 else "were"
+                notes.append(f"{table.name}: {', '.join(found)} {were} {said}.")
     return notes

@@ -176,6 +176,16 @@ def test_many_owners_and_columns_are_cut_and_still_add_up() -> None:
     assert sum(shown) + int(rest[1]) == 500
 
 
+def test_owners_without_a_point_are_told_in_one_line() -> None:
+    names = tuple(f"clinic {i:03}" for i in range(40))
+    text = Page(render(make(names=names, owner=np.repeat(np.arange(10), 6)))).text
+    assert len(re.findall(r"clinic \d{3} \d+ \(", text)) == 10
+    assert "30 other owners 0 (0%)" in text
+    text = Page(render(make(names=names[:5], owner=np.zeros(60, np.int64)))).text
+    assert "clinic 004 0 (0%)" in text
+    assert re.search(r"\d other owner", text) is None
+
+
 @pytest.mark.parametrize("n_columns", [1, 2, 3])
 @pytest.mark.parametrize("size", [1, 30])
 def test_small_and_flat_cases_are_drawn(n_columns: int, size: int) -> None:
