@@ -50,6 +50,7 @@ class Public:
         """
         get = _Reader(config, "run configuration")
         size, requests = get("size", int), get("requests", str)
+        spread = get("spread", float)
         try:
             name, rule = Name(get("protocol", str)), Requests(requests) if requests else None
         except ValueError:
@@ -62,6 +63,7 @@ class Public:
             size,
             parsimony=get("parsimony", float) or None,
             weight=get("weight", float) or None,
+            spread=None if spread == -1 else spread,
             features=get("features", int) or None,
             requests=rule,
             batch=get("batch", int) or None,
