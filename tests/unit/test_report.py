@@ -234,3 +234,16 @@ def test_report_is_whole_or_not_there(tmp_path: Path, monkeypatch: pytest.Monkey
     with pytest.raises(MissingExtraError, match=r"dpsumm\[report\]"):
         write_report(make(), tmp_path / "report.html")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_panels_are_of_the_values_that_differ_most():
+    rng = np.random.default_rng(0)
+    pool = np.zeros((300, 15))
+    target = np.zeros((200, 15))
+    # Nearly constant: a difference in units of its spread would be huge.
+    pool[:2, :13] = rng.uniform(0, 1, (2, 13))
+    pool[:, 14], target[:, 14] = rng.normal(0, 1, 300), rng.normal(1, 1, 200)
+    pool[:, 13], target[:, 13] = rng.normal(0, 1, 300), rng.normal(0.5, 1, 200)
+    shown = figures.columns(target, target[:20], pool)[1]
+    assert shown[:2] == [14, 13]
+    assert len(shown) == figures.MOST_PANELS
