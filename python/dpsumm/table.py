@@ -27,11 +27,16 @@ Points: TypeAlias = NDArray[np.float64] | NDArray[np.float32]
 # An array, a labelled pair of arrays, a path, or any data frame that narwhals knows.
 Source: TypeAlias = Any
 
-# What to do about values that are refused, by what they are.
+# What to do about missing values when there is no schema.
+DROP = (
+    "impute them with public values, drop such rows with FileFormat(drop_missing=True) "
+    "(--drop-missing), or say when_missing in a Schema"
+)
+# What to do about values that a schema refuses, by what they are.
 WAY_OUT = {
     "missing": (
-        "impute them with public values, drop such rows with FileFormat(drop_missing=True) "
-        "(--drop-missing), or say when_missing in a Schema"
+        "impute them with public values, or say when_missing in the schema: 'drop' the row or, "
+        "but for a label, 'encode' it"
     ),
     "no number": (
         "correct them (a decimal point, no unit, no separator of thousands), add their mark to "
@@ -200,7 +205,8 @@ def unencoded(
             extract = replace(extract, schema=extract.schema.with_rule(WhenMissing.DROP))
     else:
         extract = extract_of(source, name, schema, file_format)
-    return _checked(extract, name, _where(source, name), drop_unlabelled=drop_missing)
+    remedy = DROP if schema is None else WAY_OUT["missing"]
+    return _checked(extract, name, _where(source, name), remedy, drop_unlabelled=drop_missing)
 
 
 def extract_of(
@@ -275,8 +281,13 @@ def check_shorthand(
         )
 
 
-def _checked(extract: Extract, name: str, where: str, *, drop_unlabelled: bool = False) -> Table:
-    """Return an extract as a table; drop or refuse missing values, refuse senseless ones."""
+def _checked(
+    extract: Extract, name: str, where: str, remedy: str, *, drop_unlabelled: bool
+) -> Table:
+    """Return an extract as a table; drop or refuse missing values, refuse senseless ones.
+
+    `remedy` says what to do about missing values.
+    """
     schema, values, labels, rows = extract.schema, extract.values, extract.labels, None
     missing = np.zeros(len(values), bool)
     for column, count in zip(schema.kernel, extract.n_unreadable, strict=False):
@@ -309,16 +320,14 @@ def _checked(extract: Extract, name: str, where: str, *, drop_unlabelled: bool =
             )
         absent = np.isnan(codes)
         if absent.any() and column.when_missing is WhenMissing.REFUSE:
-            raise InvalidDataError(
-                f"{where}: column {column.name!r} has missing values; {WAY_OUT['missing']}"
-            )
+            raise InvalidDataError(f"{where}: column {column.name!r} has missing values; {remedy}")
         if not column.encodes_missing:
             missing |= absent
     if extract.unlabelled is not None:
         rule = None if schema.label is None else schema.label.when_missing
         drop = drop_unlabelled or rule is WhenMissing.DROP
         if extract.unlabelled.any() and not drop:
-            raise InvalidDataError(f"{where}: some labels are missing; {WAY_OUT['missing']}")
+            raise InvalidDataError(f"{where}: some labels are missing; {remedy}")
         missing |= extract.unlabelled
     if missing.all():
         raise InvalidDataError(

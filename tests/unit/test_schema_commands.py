@@ -18,6 +18,8 @@ def directory(tmp_path, monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
     (tmp_path / "a.csv").write_text("x,c\n1,u\n2,31.4159\n")
     Schema([Column("x", bounds=(0, 9)), Column("c", categories=("u",))]).save(tmp_path / "s.toml")
+    marked = Column("x", bounds=(0, 9), missing=("1",))
+    Schema([marked]).save(tmp_path / "m.toml")
     return tmp_path
 
 
@@ -26,6 +28,7 @@ def directory(tmp_path, monkeypatch):
     [
         ((*RUN, "none.toml"), r"no file none\.toml; draft one"),
         ((*RUN, "s.toml"), r"column 'c' has values that are in none of the schema's categories"),
+        ((*RUN, "m.toml"), r"column 'x' has missing values; .*when_missing in the schema: 'drop'"),
         ((*RUN, "s.toml", "--column", "x=0:9"), r"leave out columns.*--column"),
         ((*RUN, "s.toml", "--label", "c"), "leave out columns"),
         ((*RUN, "s.toml", "--drop-missing"), "--drop-missing"),
