@@ -10,6 +10,7 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 CSV_SUFFIXES = (".csv", ".data", ".txt")
 KNOWN_SUFFIXES = (*CSV_SUFFIXES, *(f"{s}.gz" for s in CSV_SUFFIXES), ".parquet")
 PARQUET_ROWS = 65_536
+_DATE = re.compile(r"\d{4}-\d\d-\d\d|\d{1,2}[./]\d{1,2}[./]\d{4}")
 T = TypeVar("T")
 
 SEPARATORS = (";", "\t", "|", ",")
@@ -249,7 +251,7 @@ def _column_names(frame: pl.DataFrame, file_format: FileFormat, where: str) -> t
         )
     # Taking a record for the header would lose it and, worse, quote it in later messages.
     counted = len(names) > 1 and names == tuple(map(str, range(len(names))))
-    if not counted and any(_is_number(name) for name in names):
+    if not counted and any(_is_number(name) or _DATE.match(name) for name in names):
         raise InvalidDataError(
             f"{where}: the first row looks like data, not like column names; "
             f"give FileFormat(names=...) (--names), or FileFormat(header=False)"

@@ -393,6 +393,16 @@ def test_another_separator_is_named_and_no_record_quoted(
     assert len(read(path, file_format=FileFormat(separator=mark))) == 2
 
 
+@pytest.mark.parametrize("field", [SECRET, "1931-04-15", "15.4.1931", "4/15/1931"])
+def test_a_first_row_that_is_a_record_is_no_header(tmp_path: Path, field: str) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text(f"Smith,{field}\nJones,{field}\n")
+    with pytest.raises(InvalidDataError, match="the first row looks like data") as caught:
+        read(path)
+    assert field not in str(caught.value)
+    assert "Smith" not in str(caught.value)
+
+
 def test_another_encoding_is_named(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_bytes(f"a,b\n1,früher {SECRET}\n".encode("cp1252"))
