@@ -113,7 +113,7 @@ def columns(target: Array, summary: Array, pool: Array) -> tuple[str, list[int]]
 
 
 def _largest_gap(a: Array, b: Array) -> float:
-    """Return the largest difference of the cumulative shares (Kolmogorov and Smirnov's distance)."""
+    """Return the largest difference of cumulative shares (Kolmogorov-Smirnov distance)."""
     a, b = np.sort(a), np.sort(b)
     values = np.concatenate([a, b])
     shares = [np.searchsorted(part, values, side="right") / len(part) for part in (a, b)]
