@@ -18,10 +18,9 @@ from pathlib import Path
 
 from evidence import page
 from evidence.methods import METHODS, SHORT
-from evidence.runner import run, scenarios
+from evidence.runner import current, made_with, run, scenarios
 
-ROOT = Path(__file__).resolve().parent.parent
-RESULTS = ROOT / "evidence/results.parquet"
+RESULTS = Path(__file__).with_name("results.parquet")
 
 
 def main() -> None:
@@ -39,13 +38,19 @@ def main() -> None:
     if given.short:
         with tempfile.TemporaryDirectory(prefix="dpsumm-evidence-") as folder:
             few = [replace(known[name], seeds=(0,)) for name in ("digits", "synthetic-p50")]
-            table = run(few, SHORT, None, Path(folder) / "results.parquet", 1)
-            page.write(table, known, ROOT / "docs/results.md", Path(folder))
-            print((Path(folder) / "results.md").read_text())
+            results = Path(folder) / "results.parquet"
+            table = run(few, SHORT, None, results, 1)
+            page.write(table, known, made_with(results), Path(folder))
+            print((Path(folder) / "docs/results.md").read_text())
         return
     wanted = [] if given.page else [known[name] for name in given.only]
     table = run(wanted, list(METHODS), given.data, RESULTS, given.jobs)
-    page.write(table, known, ROOT / "docs/results.md", ROOT / "docs")
+    shown = current(table, known)
+    if len(shown) < len(table):
+        print(f"{len(table) - len(shown)} results of earlier code or scenarios are left out")
+    if not len(shown):
+        parser.error("no results are of today's code and scenarios: run without --page")
+    page.write(shown, known, made_with(RESULTS), page.ROOT)
 
 
 if __name__ == "__main__":

@@ -10,14 +10,14 @@ import csv
 import gzip
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsumm import RBF
+from dpsumm import RBF, _core
 
 Floats = NDArray[np.float32]
 
@@ -57,6 +57,16 @@ class Problem:
     fresh: Labelled
     oracle: Labelled
     kernel: RBF
+
+    @cached_property
+    def fresh_noise(self) -> float:
+        """What the sampling of the n fresh points F adds to MMD^2, (1 - mean k(F, F)) / (n - 1).
+
+        Without it, the mean over pairs of different fresh points takes the place of that over all
+        pairs, and the expected value is MMD^2 to their distribution.
+        """
+        points = self.fresh.points
+        return (1 - _core.mean_kernel_self(points, self.kernel.gamma)) / (len(points) - 1)
 
 
 def _problem(
@@ -110,8 +120,9 @@ def mnist(
     size: int,
     digits: Sequence[int] = (0, 3, 5, 8),
     share: float | None = None,
+    owners: int = 10,
 ) -> Problem:
-    """10 owners of 20,000 training digits with skewed labels; target: some of the test digits.
+    """Owners of 20,000 training digits with skewed labels; target: some of the test digits.
 
     `share`: so much of the owners' data are digits of the target; as it comes by default.
     """
@@ -122,9 +133,9 @@ def mnist(
         like = np.isin(train.labels[rows], digits)
         n_like = round(20_000 * share)
         rows = np.concatenate([rows[like][:n_like], rows[~like][: 20_000 - n_like]])
-    owners = _skewed(train.take(rows[:20_000]), 10, rng)
+    parts = _skewed(train.take(rows[:20_000]), owners, rng)
     like_target = test.take(np.flatnonzero(np.isin(test.labels, digits)))
-    return _problem(owners, like_target, m, size, RBF.for_unit_box(196), rng)
+    return _problem(parts, like_target, m, size, RBF.for_unit_box(196), rng)
 
 
 def mnist_pairs(folder: Path, seed: int, m: int, size: int) -> Problem:

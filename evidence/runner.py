@@ -5,29 +5,30 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import platform
 import sys
-import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
+from importlib.metadata import version
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import polars as pl
 
-import dpsumm
-from dpsumm.metrics import mmd2
 from evidence.data import BUILT_IN, SOURCES, Problem
-from evidence.measures import accuracy
-from evidence.methods import GREEDY, METHODS, ORACLE
+from evidence.measures import measured
+from evidence.methods import METHODS
+from evidence.sources import digest
 
 if sys.version_info >= (3, 11):
     import tomllib
 else:
     import tomli as tomllib
 
+# Where the Parquet file says what it was made with.
+MADE_WITH = "made with"
 SCENARIOS = Path(__file__).with_name("scenarios.toml")
 # Numerical libraries in a worker: the workers are the parallel part.
 THREADS = {
@@ -35,7 +36,7 @@ THREADS = {
     for name in ("RAYON_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 }
 # Seeds of a scenario that classifiers are trained for: they take longer than all the rest.
-CLASSIFIED = 5
+CLASSIFIED = 10
 SCHEMA = {
     "scenario": pl.String,
     "seed": pl.Int64,
@@ -44,6 +45,7 @@ SCHEMA = {
     "points": pl.Int64,
     "accesses": pl.Int64,
     "mmd2": pl.Float64,
+    "fresh_noise": pl.Float64,
     "mmd2_weighted": pl.Float64,
     "svm": pl.Float64,
     "trees": pl.Float64,
@@ -80,10 +82,10 @@ class Scenario:
         return SOURCES[self.data](folder, seed, self.m, self.size, **self.options)
 
     def key(self, method: str) -> str:
-        """Tell results of another definition or version of the package apart."""
-        facts = [dpsumm.__version__, self.data, self.m, self.size, self.classify, self.options]
-        facts += [method, METHODS[method].epsilon]
-        facts.append(repr(METHODS[method].protocol and METHODS[method].protocol(self.size)))
+        """Tell results of another definition, or of other code, apart."""
+        facts = [digest(), self.data, self.m, self.size, self.classify, self.options]
+        protocol = METHODS[method].protocol
+        facts += [method, METHODS[method].epsilon, repr(protocol and protocol(self.size))]
         return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:16]
 
 
@@ -91,13 +93,15 @@ def scenarios(path: Path = SCENARIOS) -> dict[str, Scenario]:
     """Read all scenarios."""
     entries = tomllib.loads(path.read_text())
     defaults = entries.pop("defaults")
-    known = ("title", "data", "m", "size", "groups", "classify", "tuned", "seeds")
+    known = ("title", "data", "m", "size", "groups", "classify", "tuned", "splits")
     made = {}
     for name, entry in entries.items():
         whole = {"classify": False, "tuned": False, **defaults, **entry}
         options = {key: value for key, value in whole.items() if key not in known}
-        whole |= {"groups": tuple(whole["groups"]), "seeds": tuple(whole["seeds"])}
-        made[name] = Scenario(name, options=options, **{key: whole[key] for key in known})
+        seeds = tuple(range(100, 100 + whole.pop("splits")))
+        whole |= {"groups": tuple(whole["groups"])}
+        fields = {key: whole[key] for key in known if key in whole}
+        made[name] = Scenario(name, options=options, seeds=seeds, **fields)
     return made
 
 
@@ -112,7 +116,9 @@ def run(
 
     The file is written whole after each, so that a run that was stopped goes on where it was.
     """
-    table = pl.read_parquet(results) if results.exists() else pl.DataFrame(schema=SCHEMA)
+    table = pl.DataFrame(schema=SCHEMA)
+    if results.exists():  # an earlier file may lack a column
+        table = pl.concat([table, pl.read_parquet(results)], how="diagonal")
     done = set(table.select("scenario", "seed", "key").iter_rows())
     left = [
         (scenario, seed, lacking)
@@ -130,6 +136,7 @@ def run(
     ]
     if not left:
         return table
+    left.sort(key=lambda job: job[1])  # a run that was stopped has some splits of everything
     os.environ |= THREADS  # before the workers start
     with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
         futures = [pool.submit(_measured, *job, folder) for job in left]
@@ -141,11 +148,56 @@ def run(
     return table
 
 
+def current(table: pl.DataFrame, known: Mapping[str, Scenario]) -> pl.DataFrame:
+    """Return the rows that today's scenarios, methods and code would give.
+
+    The others stay in the file until they are measured anew; a page that showed them would mix two
+    things.
+    """
+    today = pl.DataFrame(
+        [
+            (s.name, name, s.key(name))
+            for s in known.values()
+            for name, method in METHODS.items()
+            if set(method.groups) & set(s.groups)
+        ],
+        schema={"scenario": pl.String, "method": pl.String, "key": pl.String},
+        orient="row",
+    )
+    return table.join(today, on=["scenario", "method", "key"], how="semi", maintain_order="left")
+
+
 def _write(table: pl.DataFrame, results: Path) -> None:
     results.parent.mkdir(parents=True, exist_ok=True)
     whole = results.with_suffix(".partial")
-    table.sort("scenario", "seed", "method").write_parquet(whole)
+    metadata = {MADE_WITH: json.dumps(_machine())}
+    table.sort("scenario", "seed", "method").write_parquet(whole, metadata=metadata)
     whole.replace(results)
+
+
+def made_with(results: Path) -> dict[str, str]:
+    """Return code, versions and hardware of the run that wrote the results last."""
+    found: dict[str, str] = json.loads(pl.read_parquet_metadata(results).get(MADE_WITH, "{}"))
+    return found
+
+
+def _machine() -> dict[str, str]:
+    packages = {name: version(name) for name in ("numpy", "scikit-learn")}
+    return {
+        "code": digest(),
+        "Python": platform.python_version(),
+        **packages,
+        "processor": f"{_processor()}, {os.cpu_count()} cores",
+    }
+
+
+def _processor() -> str:
+    # platform.processor() is empty on many Linux systems.
+    info = Path("/proc/cpuinfo")
+    for line in info.read_text().splitlines() if info.exists() else ():
+        if line.startswith("model name"):
+            return line.split(":")[1].strip()
+    return platform.processor() or platform.machine()
 
 
 def _with_progress(futures: list[Any]) -> Iterator[Any]:
@@ -158,48 +210,12 @@ def _measured(
     scenario: Scenario, seed: int, methods: Sequence[str], folder: Path | None
 ) -> list[dict[str, Any]]:
     problem = scenario.problem(folder or Path(), seed)
-    return [_row(scenario, seed, name, problem) for name in methods]
+    return [row(scenario, seed, name, problem) for name in methods]
 
 
-def _row(scenario: Scenario, seed: int, name: str, problem: Problem) -> dict[str, Any]:
-    started = time.perf_counter()
-    kernel, fresh = problem.kernel, problem.fresh
-    row: dict[str, Any] = dict.fromkeys(SCHEMA)
-    row |= {"scenario": scenario.name, "seed": seed, "method": name, "key": scenario.key(name)}
-    weights = None
-    if name == ORACLE:
-        points, labels = problem.oracle.points, problem.oracle.labels
-        row["accesses"] = len(points)
-    else:
-        method = METHODS[name]
-        summary = dpsumm.summarize(
-            [owner.points for owner in problem.owners],
-            problem.target,
-            size=scenario.size,
-            kernel=kernel,
-            protocol=method.protocol(scenario.size),  # type: ignore[misc]
-            epsilon=method.epsilon,
-            delta=1e-5,
-            seed=seed,
-        )
-        points = summary.points
-        labels = np.array(
-            [problem.owners[i].labels[j] for i, j in zip(summary.owner, summary.index, strict=True)]
-        )
-        row["accesses"] = summary.accesses
-    row["seconds"] = time.perf_counter() - started
-    row["points"] = len(points)
-    row["mmd2"] = mmd2(points, fresh.points, kernel)
-    if name not in (ORACLE, GREEDY):
-        weights = summary.weights
-        row["mmd2_weighted"] = mmd2(points, fresh.points, kernel, weights)
-    if scenario.classify and seed in scenario.seeds[:CLASSIFIED]:
-        for model in ("svm", "trees"):
-            row[model] = accuracy(model, points, labels, None, fresh.points, fresh.labels)
-        if weights is not None:
-            kept = weights > 0
-            sample_weight = weights[kept] * len(points)
-            row["svm_weighted"] = accuracy(
-                "svm", points[kept], labels[kept], sample_weight, fresh.points, fresh.labels
-            )
-    return row
+def row(scenario: Scenario, seed: int, name: str, problem: Problem) -> dict[str, Any]:
+    """Return a row of the table of results."""
+    named = {"scenario": scenario.name, "seed": seed, "method": name, "key": scenario.key(name)}
+    classify = scenario.classify and seed in scenario.seeds[:CLASSIFIED]
+    found = measured(name, METHODS[name], problem, scenario.size, seed, classify)
+    return dict.fromkeys(SCHEMA) | named | found

@@ -7,11 +7,14 @@ import numpy as np
 import polars as pl
 import pytest
 from evidence.data import SOURCES
+from evidence.invited import best_offers, most_used
 from evidence.measures import accuracy
 from evidence.methods import GREEDY, METHODS, ORACLE
+from evidence.ratios import Ratio, overall, ratio, ratios
 
+from dpsumm import RBF
 from dpsumm.metrics import mmd2
-from evidence import page, runner
+from evidence import page, runner, sources
 
 SMALL = {
     "digits": {"m": 100, "size": 50},
@@ -53,23 +56,30 @@ def test_all_scenarios_are_well_formed():
     assert len({s.key(GREEDY) for s in known.values()}) > 10
 
 
-def test_a_run_goes_on_where_it_was(tmp_path):
-    known = runner.scenarios()
-    few = [replace(known["synthetic-p50"], options={"owners": 3, "share": 0.5, "n": 600}, m=60)]
-    few = [replace(few[0], seeds=(1, 2))]
-    results = tmp_path / "results.parquet"
-    one = runner.run([replace(few[0], seeds=(1,))], [GREEDY, ORACLE], None, results, 1)
-    both = runner.run(few, [GREEDY, ORACLE, "pool, 4"], None, results, 1)
-    assert (len(one), len(both)) == (1, 4)  # the oracle is for main scenarios only
-    kept = both.filter((pl.col("seed") == 1) & (pl.col("method") == GREEDY))
-    assert kept["seconds"][0] == one.filter(pl.col("method") == GREEDY)["seconds"][0]
-    fresh = runner.run(few, [GREEDY, "pool, 4"], None, tmp_path / "other.parquet", 1)
-    same = (
-        both.sort("seed", "method")
-        .drop("seconds")
-        .equals(fresh.sort("seed", "method").drop("seconds"))
+def test_a_run_that_was_stopped_goes_on_to_the_same_table(tmp_path, monkeypatch):
+    scenario = replace(
+        runner.scenarios()["synthetic-p50"], options={"owners": 3, "share": 0.5, "n": 600}, m=60
     )
-    assert same
+    wanted = [replace(scenario, seeds=(1, 2))], [GREEDY, ORACLE, "pool, 4"]
+    write, results = runner._write, tmp_path / "results.parquet"
+
+    def write_and_stop(table, path):
+        write(table, path)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(runner, "_write", write_and_stop)
+        with pytest.raises(KeyboardInterrupt):
+            runner.run(*wanted, None, results, 1)
+    kept = pl.read_parquet(results)
+    assert kept["method"].to_list() == [GREEDY, "pool, 4"]  # the oracle is for main scenarios only
+    resumed = runner.run(*wanted, None, results, 1).sort("seed", "method")
+    whole = runner.run(*wanted, None, tmp_path / "whole.parquet", 1).sort("seed", "method")
+    assert len(resumed) == 4
+    assert resumed.drop("seconds").equals(whole.drop("seconds"))
+    # What was there was not run again: its times are the old ones.
+    assert len(resumed.join(kept, on=["seed", "method", "seconds"], how="semi")) == 2
+    assert runner.made_with(results).keys() >= {"code", "numpy", "processor"}
     assert not list(tmp_path.glob("*.partial"))
 
 
@@ -78,32 +88,103 @@ def test_a_row_judges_by_fresh_points():
         runner.scenarios()["synthetic-p50"], options={"owners": 3, "share": 0.5, "n": 600}, m=60
     )
     problem = scenario.problem(Path(), 1)
-    row = runner._row(scenario, 1, GREEDY, problem)
+    row = runner.row(scenario, 1, GREEDY, problem)
     everything = np.concatenate([owner.points for owner in problem.owners])
     assert row["accesses"] == len(everything) == 600
     best = mmd2(everything, problem.fresh.points, problem.kernel)
     assert row["mmd2"] < best
     assert row["points"] == 50
+    assert row["fresh_noise"] == problem.fresh_noise
 
 
-def test_ratios_are_to_the_greedy_of_the_same_split():
+def test_mmd2_is_that_of_the_definition_and_noise_that_of_pairs_of_one_point(rng):
+    a, b = rng.random((7, 3)), rng.random((5, 3))
+
+    def kernel(x, y):
+        return np.array([[np.exp(-0.7 * np.sum((u - v) ** 2)) for v in y] for u in x])
+
+    different = (kernel(b, b).sum() - 5) / 20
+    problem = SOURCES["digits"](Path(), 0, 100, 50)
+    problem = replace(problem, fresh=replace(problem.fresh, points=b), kernel=RBF(0.7))
+    without = kernel(a, a).mean() - 2 * kernel(a, b).mean() + different
+    assert mmd2(a, b, RBF(0.7)) - problem.fresh_noise == pytest.approx(without, rel=1e-9)
+
+
+def test_ratios_are_of_means_without_the_fresh_points_noise():
     table = pl.DataFrame(
         {
             "scenario": ["a"] * 4,
             "seed": [1, 1, 2, 2],
             "method": [GREEDY, "x", "x", GREEDY],
-            "mmd2": [2.0, 4.0, 9.0, 3.0],
+            "mmd2": [2.5, 4.5, 9.5, 3.5],
+            "fresh_noise": [0.5] * 4,
         }
     )
-    assert page.ratios(table)["a", "x"].tolist() == [2.0, 3.0]
-    middle, low, high = page.interval(np.array([2.0, 8.0, 4.0]))
-    assert middle == pytest.approx(4)
-    # t(0.975, 2) = 4.302653, standard deviation of the logarithms log 2
-    assert (
-        high / middle
-        == pytest.approx(middle / low)
-        == pytest.approx(2 ** (4.302653 / 3**0.5), rel=1e-6)
-    )
+    assert ratios(table)["a", "x"].value == pytest.approx(13 / 5)
+    assert ratios(table)["a", GREEDY].value == 1
+
+
+def test_fiellers_interval_covers(rng):
+    covered = 0
+    for _ in range(400):
+        below = rng.normal(1, 0.8, 10)
+        found = ratio(2 * below + rng.normal(0, 1, 10), below)
+        covered += found.low <= 2 <= found.high
+    assert covered >= 356  # 380 of 400 on average; below 356 with a probability of 1e-6
+    same = np.array([1.0, 2.0, 2.5, 1.5])
+    assert ratio(same, same) == Ratio(1.0, 1.0, 1.0, 0.0)
+    nothing = ratio(np.array([1.0, 2.0]), np.array([1.0, -0.5]))
+    assert (nothing.low, nothing.high) == (0, np.inf)
+
+
+def test_the_mean_of_scenarios_is_geometric_and_needs_all():
+    some = [Ratio(2.0, 1, 3, 0.3), Ratio(8.0, 1, 9, 0.4)]
+    found = overall(some)
+    assert (found.value, found.error) == pytest.approx((4.0, 0.25))
+    assert overall([*some, Ratio(-0.1, 0, 1, 0.1)]) is None
+
+
+def test_results_of_other_code_are_not_shown():
+    known = {"digits": runner.scenarios()["digits"]}
+    key = known["digits"].key(GREEDY)
+    rows = [("digits", 100, GREEDY, key), ("digits", 101, GREEDY, "earlier"), ("gone", 1, "x", key)]
+    table = pl.DataFrame(rows, schema=["scenario", "seed", "method", "key"], orient="row")
+    assert runner.current(table, known).rows() == rows[:1]
+
+
+def test_the_key_changes_with_code_but_not_with_what_is_said_about_it(monkeypatch):
+    key = runner.scenarios()["digits"].key(GREEDY)
+    monkeypatch.setattr(runner, "digest", lambda: "other")
+    assert runner.scenarios()["digits"].key(GREEDY) != key
+    assert all(path.is_file() for path in sources.files())
+    said = '"""Doc.\n\nMore.\n"""\n# a comment\nx = 1\n\n\ndef f():\n    """Doc."""\n    return x\n'
+    assert sources.code(said, ".py") == "x = 1\ndef f():\n    return x"
+    assert sources.code("//! Doc.\nlet x = 1;\n#[cfg(test)]\nmod tests {}", ".rs") == "let x = 1;"
+
+
+def test_the_owners_that_fit_are_invited(rng):
+    problem = SOURCES["synthetic"](Path(), 3, **SMALL["synthetic"])
+    far = replace(problem.owners[0], points=problem.owners[0].points + 50)
+    problem = replace(problem, owners=(far, *problem.owners[1:]))
+    for choice in (best_offers(2), most_used(2)):
+        assert choice(problem, 50, 0).tolist() == [1, 2]
+
+
+def test_the_page_names_the_worst_scenarios_and_what_was_read():
+    worth = {"digits": 3.0, "heart-a": 0.5, "adult-a": 2.0, "synthetic": 7.0}
+    rows = [
+        (scenario, seed, method, value * (1 + seed / 100), 0.0, 8, 4, 1.0 + seed)
+        for scenario, pool in worth.items()
+        for method, value in ((GREEDY, 1.0), ("pool, 4", pool))
+        for seed in (0, 1, 2)
+    ]
+    columns = "scenario seed method mmd2 fresh_noise accesses points seconds".split()
+    table = pl.DataFrame(rows, schema=columns, orient="row")
+    main = page.of_group(runner.scenarios(), table, "main")
+    worst = page._worst_table(ratios(table))
+    assert "| pool, 4 | 7 synthetic; 3 digits; 2 adult-a | heart-a |" in worst
+    assert "| pool, 4 | 2 (2 to 2) | 2 (3) |" in page._spending_table(table, main)
+    assert page.mean(ratios(table), main, "pool, 4").value == pytest.approx(21**0.25)
 
 
 @pytest.mark.parametrize("model", ["svm", "trees"])

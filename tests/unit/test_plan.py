@@ -1,12 +1,15 @@
 """Plans: from public numbers, monotone, and not far from what runs give."""
 
 import math
+from collections import defaultdict
+from itertools import product
 
 import numpy as np
 import polars as pl
 import pytest
 from evidence.__main__ import RESULTS
 from evidence.data import synthetic
+from evidence.ratios import ratios
 from evidence.runner import scenarios
 from typer.testing import CliRunner
 
@@ -14,7 +17,16 @@ import dpsumm
 from dpsumm.commands import app
 from dpsumm.errors import InvalidParameterError
 from dpsumm.metrics import mmd2
-from dpsumm.plan import BAD, GOOD, PARSIMONY, PARSIMONY_FACTOR, SPREAD, WEIGHTED_FACTOR
+from dpsumm.plan import (
+    BAD,
+    GOOD,
+    NOISE,
+    NOISE_FACTOR,
+    PARSIMONY,
+    PARSIMONY_FACTOR,
+    SPREAD,
+    WEIGHTED_FACTOR,
+)
 from evidence import page
 
 
@@ -57,7 +69,7 @@ def test_advice_follows_the_noise():
 
 @pytest.mark.parametrize(("m", "epsilon"), [(1000, 1.0), (300, 0.3)])
 def test_the_expected_ratio_is_near_a_measured_one(tmp_path, m, epsilon):
-    logs = []
+    sums = np.zeros(2)
     for seed in range(4):
         problem = synthetic(tmp_path, seed, m, 200, owners=8, share=0.3, n=8000)
         found = [
@@ -72,26 +84,35 @@ def test_the_expected_ratio_is_near_a_measured_one(tmp_path, m, epsilon):
             ).points
             for protocol in (dpsumm.Offers(), dpsumm.Greedy())
         ]
-        ours, greedy = (mmd2(points, problem.fresh.points, problem.kernel) for points in found)
-        logs.append(math.log(ours / greedy))
+        measured = [mmd2(points, problem.fresh.points, problem.kernel) for points in found]
+        sums += np.array(measured) - problem.fresh_noise
     expected = dpsumm.plan(m, 200, epsilon=epsilon).ratio
-    assert 1 / SPREAD < math.exp(np.mean(logs)) / expected < SPREAD
+    assert 1 / SPREAD < sums[0] / sums[1] / expected < SPREAD
 
 
 def test_the_constants_are_those_of_the_experiments():
     table = pl.read_parquet(RESULTS)
     known = scenarios()
+    main = page.of_group(known, table, "main")
     for column, factors in (("mmd2", PARSIMONY_FACTOR), ("mmd2_weighted", WEIGHTED_FACTOR)):
-        made = page.ratios(table, column)
-        means = page._means(made, known, table, [f"Offers, {rho:g}" for rho in PARSIMONY])
-        assert [float(mean) for mean in means] == pytest.approx(factors, abs=0.006)
-    made = page.ratios(table)
-    for name in ("synthetic-m40", "synthetic-m100", "synthetic-m300", "synthetic"):
-        least = page.interval(made[name, "Offers, 4, epsilon 3"])[0]
-        for method, epsilon in (("Offers, 4", 1.0), ("Offers, 4, epsilon 0.3", 0.3)):
-            measured = page.interval(made[name, method])[0] / least
-            planned = dpsumm.plan(known[name].m, 400, epsilon=epsilon).noise_factor
-            assert planned == pytest.approx(measured, abs=0.02)
+        made = ratios(table, column)
+        means = [page.mean(made, main, f"Offers, {rho:g}") for rho in PARSIMONY]
+        assert [mean.value for mean in means] == pytest.approx(factors, abs=0.006)
+        for scenario, (rho, factor) in product(main, zip(PARSIMONY, factors, strict=True)):
+            noise = dpsumm.plan(scenario.m, scenario.size).noise_factor
+            measured = made[scenario.name, f"Offers, {rho:g}"].value
+            assert 1 / SPREAD < measured / (factor * noise) < SPREAD
+    made, near = ratios(table), defaultdict(list)
+    for scenario in known.values():
+        for epsilon in (0.1, 0.3, 1.0):
+            least = made.get((scenario.name, "Offers, 4, epsilon 3"))
+            if least is not None:
+                noise = dpsumm.plan(scenario.m, 400, epsilon=epsilon).noise_to_sampling
+                nearest = min(NOISE, key=lambda x, noise=noise: abs(math.log(x / noise)))
+                name = "Offers, 4" if epsilon == 1 else f"Offers, 4, epsilon {epsilon:g}"
+                near[nearest].append(made[scenario.name, name].value / least.value)
+    means = [np.exp(np.mean(np.log(near[noise]))) for noise in NOISE]
+    assert means == pytest.approx(NOISE_FACTOR, abs=0.006)
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,8 +26,9 @@ class FeatureMap:
     kind: str = "paired"
     orthogonal: bool = True
 
+    @lru_cache(maxsize=2)  # noqa: B019  many owners in one process: the map is built once
     def build(self) -> _core.RandomFeatures:
-        """Return the map."""
+        """Return the map, which nobody can change."""
         return _core.RandomFeatures(
             self.kind, self.orthogonal, self.gamma, self.n_columns, self.n_features, self.seed
         )

@@ -1,0 +1,52 @@
+"""Owners that an exact, not private choice would invite: what invitations could gain at most."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+import dpsumm
+from dpsumm.metrics import objective
+from evidence.data import Problem
+
+Choice = Callable[[Problem, int, int], NDArray[np.int64]]  # problem, size, seed -> owners
+
+
+def best_offers(count: int) -> Choice:
+    """Take the owners whose offers alone have the largest exact objective: what a bid could say."""
+
+    def choose(problem: Problem, size: int, seed: int) -> NDArray[np.int64]:
+        summary = _summary(problem, size, seed, dpsumm.Offers())
+        gains = np.full(len(problem.owners), -np.inf)
+        for i in np.unique(summary.pool_owner):
+            mine = summary.pool[summary.pool_owner == i]
+            gains[i] = objective(mine, problem.target, problem.kernel)
+        return np.sort(np.argsort(-gains, kind="stable")[:count])
+
+    return choose
+
+
+def most_used(count: int) -> Choice:
+    """Take the owners of whom the greedy on all data takes most: no bid of one owner knows that."""
+
+    def choose(problem: Problem, size: int, seed: int) -> NDArray[np.int64]:
+        summary = _summary(problem, size, seed, dpsumm.Greedy())
+        used = np.bincount(summary.owner, minlength=len(problem.owners))
+        return np.sort(np.argsort(-used, kind="stable")[:count])
+
+    return choose
+
+
+def _summary(
+    problem: Problem, size: int, seed: int, protocol: dpsumm.Offers | dpsumm.Greedy
+) -> dpsumm.Summary:
+    return dpsumm.summarize(
+        [owner.points for owner in problem.owners],
+        problem.target,
+        size=size,
+        kernel=problem.kernel,
+        protocol=protocol,
+        seed=seed,
+    )
