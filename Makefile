@@ -5,8 +5,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .PHONY: help demo test rust-test python-test lint audit package-check evidence evidence-short bench \
-	bench-short bench-core bench-core-short ray-test ray-test-short ray-bench fuzz docs wheels \
-	footprint clean
+	bench-short bench-core bench-core-short ray-test ray-test-short ray-bench silos silos-bench \
+	fuzz docs wheels footprint report-layout clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -100,11 +100,31 @@ ray-test-short: $(VENV)/.built .venv-ray/.ready  ## The same without the loss of
 ray-bench: $(VENV)/.built .venv-ray/.ready  ## Time and memory of sharded owners as rows grow
 	$(RAY) -m benches.shards
 
+# So has Flower, whose simulation pins a Ray of its own.
+SILOS := PYTHONPATH=$(CURDIR)/python .venv-silos/bin/python
+.venv-silos/.ready: pyproject.toml
+	$(PYTHON) -m venv .venv-silos
+	.venv-silos/bin/python -m pip install --quiet --upgrade "pip>=25.1"
+	.venv-silos/bin/python -m pip install --quiet --group silos "numpy>=1.26" \
+		"dp-accounting>=0.6,<0.7" "narwhals>=2.0" "polars>=1.20" "pyarrow>=17" "matplotlib>=3.8" \
+		"flwr>=1.41,<2" "cryptography>=44" "typer>=0.15" "rich>=13"
+	touch $@
+
+# Flower and what it needs use what their own dependencies call deprecated.
+silos: $(VENV)/.built .venv-silos/.ready  ## Across silos: a deployment on loopback, faults, kills
+	$(SILOS) -m pytest -q -W ignore::DeprecationWarning tests/silos
+
+silos-bench: $(VENV)/.built .venv-silos/.ready  ## What an exchange across silos costs: the table of docs/deploy.md
+	$(SILOS) -m benches.silos
+
 bench-core:  ## Benches of the core (criterion)
 	cargo bench --locked -p dpsumm-core
 
 bench-core-short:  ## Run every bench of the core once, to see that it works
 	cargo test --locked --quiet -p dpsumm-core --benches
+
+report-layout: $(VENV)/.built  ## Store the report's layout anew, after a wanted change; needs Chromium
+	DPSUMM_RENEW_LAYOUT=1 $(BIN)/python -m pytest -q tests/integration/test_report_browser.py
 
 # The site reads the sources; its notebooks run while it is built, with the core of `make test`.
 DOCS := .venv-docs
@@ -138,4 +158,4 @@ footprint:  ## Size on disk and import time of the wheel of `make wheels`, in an
 	$(PYTHON) -m benches.footprint dist/dpsumm-*_$$(uname -m).whl
 
 clean:  ## Remove everything built
-	rm -rf target $(VENV) $(PEERS) $(DOCS) $(WHEELS) .venv-ray dist demo-output site python/dpsumm/_core*.so
+	rm -rf target $(VENV) $(PEERS) $(DOCS) $(WHEELS) .venv-ray .venv-silos dist demo-output site python/dpsumm/_core*.so

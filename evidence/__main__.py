@@ -4,6 +4,8 @@
     python -m evidence                    without FOLDER only scenarios that need no files
     python -m evidence --short            one seed of two small scenarios, keeps nothing
     python -m evidence --page             only the page, from the results
+    python -m evidence --adopt --data ..  after a change of the code that should change no result:
+                                          see evidence/adoption.py
 
 FOLDER holds mnist/, adult/ and heart/; docs/results.md says where to obtain them.
 """
@@ -17,6 +19,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from evidence import page
+from evidence.adoption import adopt
 from evidence.methods import METHODS, SHORT
 from evidence.runner import current, made_with, run, scenarios
 
@@ -32,6 +35,7 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--short", action="store_true", help="that it runs; keeps nothing")
     parser.add_argument("--page", action="store_true", help="write the page, run nothing")
+    parser.add_argument("--adopt", action="store_true", help="keep results of earlier code")
     given = parser.parse_args()
     if given.data is not None and not given.data.is_dir():
         parser.error(f"--data: {given.data} is not a folder")
@@ -43,7 +47,10 @@ def main() -> None:
             page.write(table, known, made_with(results), Path(folder))
             print((Path(folder) / "docs/results.md").read_text())
         return
-    wanted = [] if given.page else [known[name] for name in given.only]
+    if given.adopt:
+        for scenario, method in adopt(list(known.values()), given.data, RESULTS, given.jobs):
+            print(f"differs: {scenario}, {method}")
+    wanted = [] if given.page or given.adopt else [known[name] for name in given.only]
     table = run(wanted, list(METHODS), given.data, RESULTS, given.jobs)
     shown = current(table, known)
     if len(shown) < len(table):

@@ -81,9 +81,9 @@ class Scenario:
         """Make its data."""
         return SOURCES[self.data](folder, seed, self.m, self.size, **self.options)
 
-    def key(self, method: str) -> str:
-        """Tell results of another definition, or of other code, apart."""
-        facts = [digest(), self.data, self.m, self.size, self.classify, self.options]
+    def key(self, method: str, code: str | None = None) -> str:
+        """Tell results of another definition, or of other code (today's by default), apart."""
+        facts = [code or digest(), self.data, self.m, self.size, self.classify, self.options]
         protocol = METHODS[method].protocol
         facts += [method, METHODS[method].epsilon, repr(protocol and protocol(self.size))]
         return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:16]
@@ -139,12 +139,12 @@ def run(
     left.sort(key=lambda job: job[1])  # a run that was stopped has some splits of everything
     os.environ |= THREADS  # before the workers start
     with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
-        futures = [pool.submit(_measured, *job, folder) for job in left]
+        futures = [pool.submit(measured_split, *job, folder) for job in left]
         for future in _with_progress(futures):
             table = pl.concat([table, pl.DataFrame(future.result(), schema=SCHEMA)])
             # Of a method that was measured before under another definition only the new stays.
             table = table.unique(["scenario", "seed", "method"], keep="last", maintain_order=True)
-            _write(table, results)
+            write(table, results)
     return table
 
 
@@ -167,10 +167,11 @@ def current(table: pl.DataFrame, known: Mapping[str, Scenario]) -> pl.DataFrame:
     return table.join(today, on=["scenario", "method", "key"], how="semi", maintain_order="left")
 
 
-def _write(table: pl.DataFrame, results: Path) -> None:
+def write(table: pl.DataFrame, results: Path, notes: Mapping[str, str] | None = None) -> None:
+    """Write the results whole, with what made them; `notes` say what differs from today's."""
     results.parent.mkdir(parents=True, exist_ok=True)
     whole = results.with_suffix(".partial")
-    metadata = {MADE_WITH: json.dumps(_machine())}
+    metadata = {MADE_WITH: json.dumps(_machine() | dict(notes or {}))}
     table.sort("scenario", "seed", "method").write_parquet(whole, metadata=metadata)
     whole.replace(results)
 
@@ -206,9 +207,10 @@ def _with_progress(futures: list[Any]) -> Iterator[Any]:
     yield from track(as_completed(futures), "measuring", total=len(futures))
 
 
-def _measured(
+def measured_split(
     scenario: Scenario, seed: int, methods: Sequence[str], folder: Path | None
 ) -> list[dict[str, Any]]:
+    """Return the rows of one split."""
     problem = scenario.problem(folder or Path(), seed)
     return [row(scenario, seed, name, problem) for name in methods]
 

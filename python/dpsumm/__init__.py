@@ -21,7 +21,7 @@ from dpsumm.errors import (
 from dpsumm.estimator import Summarizer
 from dpsumm.kernel import RBF, PrivateMedian
 from dpsumm.plan import Plan, plan
-from dpsumm.privacy import Ledger, PrivacyReport, Unit
+from dpsumm.privacy import Ledger, PrivacyReport, Protected, Unit
 from dpsumm.protocol import Auction, Greedy, Offers, Pool, Requests, Uniform
 from dpsumm.schema import Column, Kind, Schema, WhenMissing
 from dpsumm.shards import Shards
@@ -50,6 +50,7 @@ __all__ = [
     "Pool",
     "PrivacyReport",
     "PrivateMedian",
+    "Protected",
     "ProtocolError",
     "Requests",
     "Schema",

@@ -86,6 +86,7 @@ def choose_protocol(
     size: int,
     *,
     parsimony: float | None = None,
+    spread: float | None = None,
     weight: float | None = None,
     features: int | None = None,
     requests: Requests | None = None,
@@ -101,6 +102,7 @@ def choose_protocol(
     """
     given = {
         "parsimony": parsimony,
+        "spread": spread,
         "weight": weight,
         "n_features": features,
         "requests": requests,
@@ -110,9 +112,9 @@ def choose_protocol(
     given = {key: value for key, value in given.items() if value is not None}
     published = name is Name.AUCTION and requests is Requests.PUBLISHED
     allowed = {
-        Name.OFFERS: {"parsimony", "weight", "n_features"},
+        Name.OFFERS: {"parsimony", "spread", "weight", "n_features"},
         Name.POOL: {"parsimony"},
-        Name.AUCTION: {"requests"} if published else set(given) - {"parsimony", "weight"},
+        Name.AUCTION: {"requests"} if published else set(given) - {"parsimony", "spread", "weight"},
     }
     for key in set(given) - allowed.get(name, set()):
         option = {"n_features": "features"}.get(key, key).replace("_", "-")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import importlib.util
+import tempfile
 from pathlib import Path
-from typing import Annotated, Optional
+from typing import Annotated, Any, Optional
 
 import numpy as np
 import typer
@@ -19,14 +20,18 @@ from dpsumm.arguments import (
 )
 from dpsumm.audit_commands import audit
 from dpsumm.demo import N_OWNERS, WANTED, compare, load_digits
+from dpsumm.deploy_commands import deploy_app
 from dpsumm.errors import InvalidParameterError, MissingExtraError
 from dpsumm.kernel import RBF
 from dpsumm.ledger_commands import ledger_app
 from dpsumm.plan_command import plan
 from dpsumm.protocol import Requests
+from dpsumm.schema import Schema
 from dpsumm.schema_commands import schema_app
 from dpsumm.streams import Stream
 from dpsumm.summarize import summarize
+from dpsumm.summary import check_weight_is_free
+from dpsumm.tables import Source, read_owners
 
 DATA, PRIVACY, METHOD, OUTPUT = "Data", "Privacy", "Method", "Output"
 
@@ -42,6 +47,7 @@ app.command()(audit)
 app.command()(plan)
 app.add_typer(ledger_app, name="ledger")
 app.add_typer(schema_app, name="schema")
+app.add_typer(deploy_app, name="deploy")
 
 
 Size = Annotated[
@@ -265,6 +271,15 @@ def run(
             rich_help_panel=METHOD,
         ),
     ] = None,
+    spread: Annotated[
+        Optional[float],  # noqa: UP045
+        typer.Option(
+            help="Share of each owner's offers that are drawn at random among points that the "
+            "target has room for, 0 to 1. Offers only.",
+            show_default="1/3",
+            rich_help_panel=METHOD,
+        ),
+    ] = None,
     weight: Annotated[
         Optional[float],  # noqa: UP045
         typer.Option(
@@ -316,6 +331,15 @@ def run(
             rich_help_panel=OUTPUT,
         ),
     ] = Path("summary.parquet"),
+    weights: Annotated[
+        bool,
+        typer.Option(
+            "--weights",
+            help="Add a column 'weight' of mean 1, a sample_weight for training that brings the "
+            "summary closer to the target.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = False,
     report: Annotated[
         Optional[Path],  # noqa: UP045
         typer.Option(
@@ -333,9 +357,23 @@ def run(
     _check_outputs(out, report)
     inputs = [*owners.values(), target, *([] if schema is None else [schema])]
     _check_distinct(inputs, [ledger, out, report])
+    sources: dict[str, Source] = {
+        name: Stream(path) if stream else path for name, path in owners.items()
+    }
+    choice: dict[str, Any] = {
+        "columns": columns or None,
+        "bounds": bounds or None,
+        "label": label,
+        "schema": None if schema is None else Schema.read(schema),
+        "file_format": file_format,
+    }
+    if weights:
+        # Before the budget is spent. All owners have the same columns.
+        name, source = next(iter(sources.items()))
+        check_weight_is_free(read_owners({name: source}, **choice)[0].schema)
     with console.progress() as progress:
         summary = summarize(
-            {name: Stream(path) for name, path in owners.items()} if stream else owners,
+            sources,
             target,
             size=size,
             epsilon=epsilon,
@@ -344,6 +382,7 @@ def run(
                 protocol,
                 size,
                 parsimony=parsimony,
+                spread=spread,
                 weight=weight,
                 features=features,
                 requests=requests,
@@ -351,17 +390,13 @@ def run(
                 epsilon_owners=epsilon_owners,
             ),
             kernel=None if gamma is None else RBF(gamma),
-            columns=columns or None,
-            bounds=bounds or None,
-            label=label,
-            schema=schema,
-            file_format=file_format,
+            **choice,
             ledger=ledger,
             run=run_name,
             seed=seed,
             progress=progress,
         )
-    summary.save(out)
+    summary.save(out, weights=weights)
     if report is not None:
         summary.report(report)
     console.show_run(summary, [out] if report is None else [out, report])
@@ -379,6 +414,19 @@ def _check_outputs(out: Path, report: Path | None) -> None:
                 f"{option}: {path} is a directory, or its directory does not exist; "
                 f"give a file in an existing directory"
             )
+        if path is not None:
+            _try_to_write(path.parent, option)
+
+
+def _try_to_write(directory: Path, option: str) -> None:
+    try:
+        with tempfile.TemporaryFile(dir=directory):
+            pass
+    except OSError as error:
+        raise InvalidParameterError(
+            f"{option}: cannot write in {directory} ({error.strerror}); give a file in another "
+            "directory"
+        ) from None
 
 
 def _check_distinct(inputs: list[Path], outputs: list[Path | None]) -> None:

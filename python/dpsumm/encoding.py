@@ -14,6 +14,8 @@ With w the column's weight:
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
@@ -65,6 +67,47 @@ def _variance(column: Column) -> float:
     """Return the variance of a uniform position in [0, 1], or on k equidistant places of it."""
     k = len(column.categories)
     return (k + 1) / (12 * (k - 1)) if k else 1 / 12
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """The columns of one cell that is a number, to be written at once as `write` does.
+
+    Attributes
+    ----------
+    columns, cells
+        Their positions among the values and in the points.
+    low, high, weight : (number of columns,)
+        Infinite limits where there are none.
+    """
+
+    columns: tuple[int, ...]
+    cells: tuple[int, ...]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    weight: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, columns: Sequence[Column], starts: Sequence[int]) -> Numbers:
+        """Return those of all columns that are such."""
+        found = [
+            (j, start, *(column.limits or (-math.inf, math.inf)), column.weight)
+            for j, (column, start) in enumerate(zip(columns, starts, strict=True))
+            if not column.categories and not column.encodes_missing
+        ]
+        rows = np.array([row[2:] for row in found], dtype=np.float64).reshape(-1, 3)
+        return cls(tuple(row[0] for row in found), tuple(row[1] for row in found), *rows.T)
+
+    def write(self, values: NDArray[Any], out: NDArray[Any]) -> list[int]:
+        """Write the columns of (n, c) values into (n, cells); return how many were clipped."""
+        codes = values[:, self.columns].astype(np.float64)
+        low, high = self.low, self.high
+        with np.errstate(invalid="ignore"):
+            place = (np.clip(codes, low, high) - low) / (high - low)
+        place = np.where(np.isinf(low), codes, np.where(np.isnan(codes), 0.5, place))
+        out[:, self.cells] = self.weight * place
+        clipped: list[int] = np.count_nonzero((codes < low) | (codes > high), axis=0).tolist()
+        return clipped
 
 
 def write(column: Column, codes: NDArray[np.float64], out: NDArray[Any]) -> int:

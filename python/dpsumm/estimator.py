@@ -50,6 +50,8 @@ class Summarizer:
         Their labels.
     owner_, index_ : (p,) int64
         Whose they are (position in ``summary_.names``), and their rows there.
+    weights_ : (p,) float64
+        Weights of sum 1 for training, see `Summary.weights`; made when first asked for.
     mmd2_ : float
         MMD^2 between summary and target.
     privacy_ : PrivacyReport
@@ -175,6 +177,17 @@ class Summarizer:
         for name, value in parameters.items():
             setattr(self, name, value)
         return self
+
+    @property
+    def weights_(self) -> NDArray[np.float64]:
+        """Weights (p,) of `points_` for training, from 0 up and of sum 1; see `Summary.weights`.
+
+        Raises
+        ------
+        AttributeError
+            Before `fit`.
+        """
+        return self.summary_.weights
 
     def __repr__(self) -> str:
         defaults = inspect.signature(type(self)).parameters

@@ -88,9 +88,8 @@ def columns(target: Array, summary: Array, pool: Array) -> tuple[str, list[int]]
     list of int
         Coordinate of each panel, at most `MOST_PANELS`.
     """
-    ends = [np.quantile(pool, share, axis=0) for share in (0.05, 0.95)]
-    apart = np.abs(np.mean(pool, axis=0, dtype=np.float64) - np.mean(target, axis=0))
-    order = np.argsort(-apart / np.maximum(ends[1] - ends[0], 1e-12), kind="stable")[:MOST_PANELS]
+    apart = [_largest_gap(pool[:, j], target[:, j]) for j in range(pool.shape[1])]
+    order = np.argsort(-np.array(apart), kind="stable")[:MOST_PANELS]
     n_rows = -(-len(order) // 3)
     figure, _ = _canvas(0.5 + 1.75 * n_rows)
     figure.clear()
@@ -111,6 +110,14 @@ def columns(target: Array, summary: Array, pool: Array) -> tuple[str, list[int]]
     handles, labels = panels[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper center", ncols=3, frameon=False)
     return _data_uri(figure, "svg"), order.tolist()
+
+
+def _largest_gap(a: Array, b: Array) -> float:
+    """Return the largest difference of cumulative shares (Kolmogorov-Smirnov distance)."""
+    a, b = np.sort(a), np.sort(b)
+    values = np.concatenate([a, b])
+    shares = [np.searchsorted(part, values, side="right") / len(part) for part in (a, b)]
+    return float(np.abs(shares[0] - shares[1]).max())
 
 
 def growth(curve: Array) -> str:

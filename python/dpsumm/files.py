@@ -63,3 +63,12 @@ def _sync(path: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+def write_new(path: Path, text: str, *, secret: bool = False) -> None:
+    """Write a file that must not exist yet; a secret is readable by its user alone."""
+    mode = 0o600 if secret else 0o644
+    with open(
+        os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode), "w", encoding="utf-8"
+    ) as file:
+        file.write(text)

@@ -238,8 +238,8 @@ def _codes(column: Column, series: nw.Series[Any], where: str) -> tuple[NDArray[
         if column.kind is Kind.NUMBER:
             raise InvalidDataError(
                 f"{where}: column {column.name!r} is not numeric (type {series.dtype}); leave it "
-                f"out with columns, make it the label, or encode it with public categories (a "
-                f"Schema)"
+                f"out with columns (--column), make it the label (--label), or encode it with "
+                f"public categories (a Schema, --schema)"
             ) from None
         raise InvalidDataError(
             f"{where}: column {column.name!r} has type {series.dtype}, which does not fit its kind "

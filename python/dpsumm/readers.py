@@ -10,6 +10,7 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,8 +24,10 @@ if TYPE_CHECKING:
 CSV_SUFFIXES = (".csv", ".data", ".txt")
 KNOWN_SUFFIXES = (*CSV_SUFFIXES, *(f"{s}.gz" for s in CSV_SUFFIXES), ".parquet")
 PARQUET_ROWS = 65_536
+_DATE = re.compile(r"\d{4}-\d\d-\d\d|\d{1,2}[./]\d{1,2}[./]\d{4}")
 T = TypeVar("T")
 
+SEPARATORS = (";", "\t", "|", ",")
 MISSING = ("", "?", "NA", "N/A", "NaN", "nan", "null", "NULL", "None")
 
 
@@ -233,6 +236,14 @@ def _column_names(frame: pl.DataFrame, file_format: FileFormat, where: str) -> t
     if not file_format.header:
         return tuple(f"x{j}" for j in range(frame.width))
     names = tuple("" if name is None else name.strip() for name in frame.row(0))
+    others = [mark for mark in SEPARATORS if mark != file_format.separator]
+    likely = next((mark for mark in others if len(names) == 1 and mark in names[0]), None)
+    if likely is not None:
+        # The name is not quoted: without a header it would be a record.
+        raise InvalidDataError(
+            f"{where}: there is one column only, and its name has {likely!r} in it; give "
+            f"FileFormat(separator={likely!r}) (--separator {likely!r}), or rename the column"
+        )
     if any(not name for name in names):
         raise InvalidDataError(
             f"{where}: a column has no name in the header row; name it, or leave the column out "
@@ -240,7 +251,7 @@ def _column_names(frame: pl.DataFrame, file_format: FileFormat, where: str) -> t
         )
     # Taking a record for the header would lose it and, worse, quote it in later messages.
     counted = len(names) > 1 and names == tuple(map(str, range(len(names))))
-    if not counted and any(_is_number(name) for name in names):
+    if not counted and any(_is_number(name) or _DATE.match(name) for name in names):
         raise InvalidDataError(
             f"{where}: the first row looks like data, not like column names; "
             f"give FileFormat(names=...) (--names), or FileFormat(header=False)"
@@ -277,10 +288,13 @@ def guarded(read: Callable[[], T], where: str, kind: str) -> T:
             raise InvalidDataError(f"{where}: the file is empty") from None
         if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
             raise
-        raise InvalidDataError(
-            f"{where}: not a well-formed {kind} file; check that it is complete, that all rows "
-            f"have the same number of fields and that the separator is right"
-        ) from None
+        advice = (
+            "that it is complete, that it is UTF-8 text, that all rows have the same number of "
+            "fields and that the separator is right"
+            if kind == "CSV"
+            else "that it is complete and what its suffix says"
+        )
+        raise InvalidDataError(f"{where}: not a well-formed {kind} file; check {advice}") from None
 
 
 def _import_polars() -> Any:

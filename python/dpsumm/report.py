@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from dpsumm.summary import Summary
 
 MOST_OWNERS = 30
+# Owners without a point are named if no more than so many are in all.
+FEW_OWNERS = 6
 MOST_COLUMNS = 16
 MECHANISMS = {
     "Gaussian": "Gaussian noise",
@@ -219,8 +221,8 @@ def _owners_intro(summary: Summary) -> str:
         "they were worth: the sum of their gains in J, as a part of all; the first points picked "
         "gain most, and a gain can be below 0. For you alone, not for owners."
     )
-    hidden = len(summary.names) - MOST_OWNERS
-    return text if hidden <= 0 else f"{text} The {MOST_OWNERS} owners with most points are shown."
+    used = len(np.unique(summary.owner))
+    return text if used <= MOST_OWNERS else f"{text} The {MOST_OWNERS} with most points are shown."
 
 
 def _owners(summary: Summary) -> str:
@@ -231,7 +233,8 @@ def _owners(summary: Summary) -> str:
     # J of the summary is above 0 unless nothing fits; a share of nothing means nothing.
     worth = {name: gain / likeness if likeness > 0 else 0.0 for name, gain in value.items()}
     rows = []
-    for i in order[:MOST_OWNERS]:
+    named = min(max(np.count_nonzero(counts), FEW_OWNERS), MOST_OWNERS)
+    for i in order[:named]:
         share = counts[i] / summary.n_records[i]
         rows.append(
             _bar(
@@ -242,7 +245,7 @@ def _owners(summary: Summary) -> str:
                 + (f"; worth {round(worth[summary.names[i]], 2) + 0.0:.0%}" if counts[i] else ""),
             )
         )
-    rest = counts[order[MOST_OWNERS:]]
+    rest = counts[order[named:]]
     if len(rest):
         total = int(rest.sum())
         rows.append(

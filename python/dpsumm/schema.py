@@ -26,6 +26,8 @@ Bounds: TypeAlias = Mapping[str, tuple[float, float]]
 
 # What travels beside a point is bounded, as everything in a message.
 MOST_CARRIED = 100
+# Rows that are encoded all columns at once, which needs several times their memory.
+FEW = 1000
 
 
 @dataclass(frozen=True, init=False)
@@ -250,23 +252,48 @@ class Schema:
         n_clipped
             Values outside the bounds, for each of the c columns. Private: depends on the data.
         """
-        if all(encoding.is_plain(column) for column in self.kernel):
+        if self._plain:
             return values, (0,) * len(self.kernel)
         scaled = np.zeros((len(values), len(self.cells)), values.dtype)
-        n_clipped, start = [], 0
+        n_clipped = [0] * len(self.kernel)
+        # A message of few rows: what Python does for each column would be most of the time.
+        together = self._numbers if len(values) <= FEW else None
+        if together is not None:
+            for j, count in zip(together.columns, together.write(values, scaled), strict=True):
+                n_clipped[j] = count
         for j, column in enumerate(self.kernel):
-            stop = start + len(encoding.cells(column))
-            exact = values[:, j].astype(np.float64)
-            n_clipped.append(encoding.write(column, exact, scaled[:, start:stop]))
-            start = stop
+            if together is None or j not in together.columns:
+                start, stop = self._places[j]
+                exact = values[:, j].astype(np.float64)
+                n_clipped[j] = encoding.write(column, exact, scaled[:, start:stop])
         return scaled, tuple(n_clipped)
+
+    @cached_property
+    def _plain(self) -> bool:
+        return all(encoding.is_plain(column) for column in self.kernel)
+
+    @cached_property
+    def _places(self) -> tuple[tuple[int, int], ...]:
+        """Where each column's cells begin and end."""
+        ends = np.cumsum([len(encoding.cells(column)) for column in self.kernel]).tolist()
+        return tuple(zip([0, *ends], ends, strict=False))
+
+    @cached_property
+    def _numbers(self) -> encoding.Numbers:
+        return encoding.Numbers.of(self.kernel, [start for start, _ in self._places])
+
+    @cached_property
+    def _particular(self) -> tuple[int, ...]:
+        """Columns of which finite values can be wrong."""
+        return tuple(j for j, column in enumerate(self.kernel) if column.whole or column.categories)
 
     def fits(self, values: NDArray[Any]) -> bool:
         """Return whether values (n, c) are such that `encode` takes them: finite or missing where
         that is encoded, and categories that exist.
         """
-        for j, column in enumerate(self.kernel):
-            codes = values[:, j]
+        # One pass decides the usual case.
+        for j in self._particular if all_usable(values) else range(len(self.kernel)):
+            column, codes = self.kernel[j], values[:, j]
             if column.encodes_missing:
                 codes = codes[~np.isnan(codes)]
             if not all_usable(codes):

@@ -19,6 +19,7 @@ from dpsumm.schema_draft import HEADER, WARNING, Found
 from dpsumm.schema_draft import check as check_data
 from dpsumm.schema_draft import draft as draft_schema
 from dpsumm.schema_file import to_toml
+from dpsumm.table import WAY_OUT
 
 schema_app = typer.Typer(
     no_args_is_help=True,
@@ -87,6 +88,8 @@ def check(
     console.print(f"schema {public.fingerprint}: the same at every party of a run")
     console.print(f"{rows:,} rows. These counts are private: for you, not for other parties.")
     console.print(_table(found))
+    for text in _advice(found):
+        console.print(text, style="dim", highlight=False)
     if any(column.refused for column in found):
         raise typer.Exit(1)
 
@@ -100,7 +103,7 @@ def _table(found: list[Found]) -> Table:
     table.add_column("a run would")
     for one in found:
         rule = getattr(one.column.when_missing, "value", "")
-        verdict = f"[red]refuse: {one.refused}[/]" if one.refused else "accept"
+        verdict = f"[red]refuse: {', '.join(one.refused)}[/]" if one.refused else "accept"
         if not one.refused and one.missing and one.column.kind is not Kind.IGNORE:
             verdict = {"drop": "drop rows", "encode": "encode missing"}[rule]
         counts = (one.missing, one.clipped, one.unknown, one.unreadable)
@@ -111,6 +114,20 @@ def _table(found: list[Found]) -> Table:
             verdict,
         )
     return table
+
+
+def _advice(found: list[Found]) -> list[str]:
+    """Return the way out of everything that is refused, and what counts may mean otherwise."""
+    reasons = dict.fromkeys(reason for one in found for reason in one.refused)
+    lines = [escape(f"{reason}: {WAY_OUT[reason]}.") for reason in reasons]
+    if any(one.clipped or one.unknown for one in found):
+        lines.append(
+            escape(
+                "clipped, unknown: is it a mark of 'no value', such as -9? Then name it in the "
+                "column's missing."
+            )
+        )
+    return lines
 
 
 def _write(path: Path, text: str) -> None:

@@ -23,9 +23,19 @@ The sample must be PUBLIC. Bounds and categories below were read from it: read f
 they would leak records to every party, and no epsilon counts that. Replace them by what is known
 without looking at private data (medical ranges, code lists, the years of the study).
 """
+HINTS = """\
+A column may also say:
+  missing = ["?", -9]               its marks of "no value", instead of the usual ones
+  when_missing = "encode"           or "drop" the row, or "refuse" the data
+  weight = 0.5                      what it counts in comparisons, else 1
+  ordered = true                    of categories, which are listed in their order
+  date_format = "%d.%m.%Y"          of dates, else year-month-day
+  kind = "ignore"                   travels along, is not compared
+Delete the lines of a column that nobody needs to see.
+"""
 HEADER = (
     "# The public schema of a dpsumm run: every party needs this file, unchanged. A DRAFT.\n"
-    + "".join(f"# {line}\n" for line in WARNING.splitlines())
+    + "".join(f"# {line}\n" for line in [*WARNING.splitlines(), *HINTS.splitlines()])
 )
 # A whole-number column with at most so many values, or a text column, is taken for categories.
 MOST_NUMBERS, MOST_TEXTS = 6, 60
@@ -132,7 +142,7 @@ class Found:
     missing, clipped, unknown, unreadable
         Values that are missing, outside the bounds, in no category, or no value of the kind.
     refused
-        Why a run would refuse the column; empty if it would not.
+        Why a run would refuse the column, see `dpsumm.table.WAY_OUT`; empty if it would not.
     """
 
     column: Column
@@ -140,7 +150,7 @@ class Found:
     clipped: int = 0
     unknown: int = 0
     unreadable: int = 0
-    refused: str = ""
+    refused: tuple[str, ...] = ()
 
 
 def check(
@@ -190,7 +200,7 @@ def _found(column: Column, codes: Any, unreadable: int) -> Found:
         clipped,
         unknown,
         unreadable,
-        ", ".join(reason for reason, holds in reasons.items() if holds),
+        tuple(reason for reason, holds in reasons.items() if holds),
     )
 
 
@@ -199,7 +209,7 @@ def _found_beside(column: Column, extract: Extract) -> Found:
         absent = extract.unlabelled
         missing = 0 if absent is None else int(absent.sum())
         refused = missing > 0 and column.when_missing is WhenMissing.REFUSE
-        return Found(column, missing, refused="missing" if refused else "")
+        return Found(column, missing, refused=("missing",) if refused else ())
     values = extract.carried[extract.schema.carried.index(column)]
     gone = values != values if values.dtype.kind in "fM" else values == ""  # noqa: PLR0124
     return Found(column, int(np.sum(gone)) if values.dtype.kind in "fMO" else 0)

@@ -60,7 +60,7 @@ def from_toml(text: str, where: str) -> Schema:
     MissingExtraError
         Python 3.10 without ``tomli``.
     """
-    tomllib = _import_tomllib()
+    tomllib = import_tomllib()
     try:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -145,7 +145,8 @@ def _short(value: Any) -> Any:
     return int(value) if whole else value
 
 
-def _import_tomllib() -> Any:
+def import_tomllib() -> Any:
+    """Return the TOML reader: the standard library's, or tomli on Python 3.10."""
     if sys.version_info >= (3, 11):
         import tomllib
 

@@ -19,6 +19,7 @@ from dpsumm.privacy.ledger import Ledger
 from dpsumm.privacy.report import PrivacyReport
 from dpsumm.protocol import (
     Auction,
+    Curator,
     Greedy,
     Offers,
     Owner,
@@ -32,7 +33,7 @@ from dpsumm.protocol.driver import Progress
 from dpsumm.schema import Bounds, Schema
 from dpsumm.sifting import StreamTable
 from dpsumm.summary import Summary
-from dpsumm.tables import FileFormat, Source, Table, read_inputs
+from dpsumm.tables import Backend, FileFormat, Source, Table, read_inputs
 
 # Part of mean k(V, V) that MMD^2 may be before the report says that little fits.
 LITTLE_OVERLAP = 0.2
@@ -155,7 +156,7 @@ def summarize(
     """
     started = time.perf_counter()
     protocol = Offers() if protocol is None else protocol
-    _check(size, epsilon, delta, protocol, seed)
+    check_run(size, epsilon, delta, protocol, seed, ledger)
     tables, goal = read_inputs(
         owners,
         target,
@@ -185,12 +186,7 @@ def summarize(
             )
         kernel = RBF(0.5) if kernel is None else kernel
         tables, goal = [embed(table, embedding) for table in in_memory], embed(goal, embedding)
-    kernel = _settle_kernel(kernel, tables[0].schema)
-    if seed is not None and ledger is not None:
-        raise InvalidParameterError(
-            "seed: a seeded run is not private and would make the ledger's total infinite; leave "
-            "out one of the two"
-        )
+    kernel = settle_kernel(kernel, tables[0].schema)
     with Ledger(ledger, run=run, delta=delta) as book:
         setting = Setting(
             target=goal.scaled,
@@ -222,15 +218,53 @@ def summarize(
         }
         selection = run_in_process(curator, roles, progress)
         _log.info("run %s: done", book.run)
-        privacy = PrivacyReport(
-            charges=book.charges(run=book.run),
-            delta=delta,
-            owners_argument=protocol.owners_argument,
-            accesses_everything=len(selection.pool) == sum(setting.n_records.values()),
+        return summary_of(
+            selection,
+            curator,
+            protocol,
+            started=started,
+            schema=tables[0].schema,
+            backend=tables[0].backend,
             embedded=embedding is not None,
-            coalition=protocol.coalition if isinstance(protocol, Auction) else 1,
-            published=protocol.published_figures(size) if isinstance(protocol, Auction) else (),
+            notes=data_notes([*tables, goal]),
         )
+
+
+def summary_of(
+    selection: Selection,
+    curator: Curator,
+    protocol: Protocol,
+    *,
+    started: float,
+    schema: Schema,
+    backend: Backend | None,
+    embedded: bool = False,
+    notes: Sequence[str] = (),
+) -> Summary:
+    """Return what a curator selected as the result of a run, whose ledger must still be open.
+
+    Parameters
+    ----------
+    started
+        When the run began, by ``time.perf_counter``.
+    schema, backend
+        Of the summary's columns and data frame.
+    embedded
+        Whether records were sent under a secret map.
+    notes
+        What the consumer should know of the data, besides what the curator knows.
+    """
+    setting, book = curator.setting, curator.setting.ledger
+    auction = protocol if isinstance(protocol, Auction) else None
+    privacy = PrivacyReport(
+        charges=book.charges(run=book.run),
+        delta=setting.delta,
+        owners_argument=protocol.owners_argument,
+        accesses_everything=len(selection.pool) == sum(setting.n_records.values()),
+        embedded=embedded,
+        coalition=1 if auction is None else auction.coalition,
+        published=() if auction is None else auction.published_figures(setting.size),
+    )
     return Summary(
         points=selection.values,
         labels=selection.labels,
@@ -238,7 +272,7 @@ def summarize(
         index=selection.row,
         names=tuple(setting.n_records),
         n_records=tuple(setting.n_records.values()),
-        schema=tables[0].schema,
+        schema=schema,
         accesses=len(selection.pool),
         mmd2=float(selection.mmd2[-1]),
         curve=selection.mmd2,
@@ -248,17 +282,35 @@ def summarize(
         scaled=selection.scaled,
         pool=selection.pool,
         pool_owner=selection.pool_owner,
-        target=goal.scaled,
+        target=setting.target,
         target_self=selection.target_self,
-        size_requested=size,
+        size_requested=setting.size,
         seconds=time.perf_counter() - started,
-        warnings=_warnings(selection, size, tables, goal, book, privacy),
+        warnings=(
+            *_run_notes(len(selection.values), setting.size, book),
+            *notes,
+            *_quality_notes(selection, len(setting.target), privacy),
+        ),
         carried=selection.carried,
-        backend=tables[0].backend,
+        backend=backend,
     )
 
 
-def _check(size: int, epsilon: float, delta: float, protocol: object, seed: int | None) -> None:
+def check_run(
+    size: int,
+    epsilon: float,
+    delta: float,
+    protocol: object,
+    seed: int | None,
+    ledger: object,
+) -> None:
+    """Refuse what no run can have.
+
+    Raises
+    ------
+    InvalidParameterError
+        A parameter is out of range or of a wrong type, or a seed is given with a ledger.
+    """
     check_whole(size, "size", 1)
     accounting.check_epsilon(epsilon)
     accounting.check_delta(delta)
@@ -271,6 +323,11 @@ def _check(size: int, epsilon: float, delta: float, protocol: object, seed: int 
         check_whole(seed, "seed", 0)
         if seed >= 2**63:
             raise InvalidParameterError(f"seed must be between 0 and 2**63 - 1, got {seed!r}")
+        if ledger is not None:
+            raise InvalidParameterError(
+                "seed: a seeded run is not private and would make the ledger's total infinite; "
+                "leave out one of the two"
+            )
 
 
 def _unit(unit: Unit | str) -> Unit:
@@ -281,7 +338,14 @@ def _unit(unit: Unit | str) -> Unit:
         raise InvalidParameterError(f"unit must be {known}, got {unit!r}") from None
 
 
-def _settle_kernel(kernel: Kernel | None, schema: Schema) -> Kernel:
+def settle_kernel(kernel: Kernel | None, schema: Schema) -> Kernel:
+    """Return the kernel given, or the default for the schema.
+
+    Raises
+    ------
+    InvalidParameterError
+        Something else was given.
+    """
     if kernel is None:
         return RBF.for_schema(schema) if schema.bounded else PrivateMedian()
     if not isinstance(kernel, Kernel):
@@ -291,7 +355,7 @@ def _settle_kernel(kernel: Kernel | None, schema: Schema) -> Kernel:
     return kernel
 
 
-def _quality_warnings(selection: Selection, m: int, privacy: PrivacyReport) -> list[str]:
+def _quality_notes(selection: Selection, m: int, privacy: PrivacyReport) -> list[str]:
     """Tell when the noise is above the signal, and when the owners have little that fits."""
     notes = []
     noise = max(
@@ -318,33 +382,31 @@ def _quality_warnings(selection: Selection, m: int, privacy: PrivacyReport) -> l
     return notes
 
 
-def _warnings(
-    selection: Selection,
-    size: int,
-    tables: list[Table | StreamTable],
-    goal: Table,
-    book: Ledger,
-    privacy: PrivacyReport,
-) -> tuple[str, ...]:
+def _run_notes(got: int, size: int, book: Ledger) -> list[str]:
     notes = []
     if book.resumed:
         notes.append(
             f"Run {book.run!r} was resumed: what it had released was used again, not released "
             "anew. If target or data are not those of its first part, the summary is not for them."
         )
-    got = len(selection.values)
     if got < size:
         notes.append(
             f"The pool has {got} points, fewer than the {size} asked for: the summary is the pool. "
             "Asking owners for more would leak; use a smaller weight or a larger floor next time."
         )
-    for table in [*tables, goal]:
+    return notes
+
+
+def data_notes(tables: Sequence[Table | StreamTable]) -> list[str]:
+    """Tell of rows left out and values clipped, missing or unknown. For the consumer only."""
+    notes = []
+    for table in tables:
         if table.n_dropped:
             notes.append(f"{table.name}: {table.n_dropped} rows with missing values were left out.")
         for counts, said in (
-            (table.n_clipped, "were clipped to the public bounds"),
-            (table.n_missing, "were missing, which is a value of its own to the kernel"),
-            (table.n_unknown, "were in no category and count as its 'other'"),
+            (table.n_clipped, "clipped to the public bounds"),
+            (table.n_missing, "missing, which is a value of its own to the kernel"),
+            (table.n_unknown, "in no category and count as its 'other'"),
         ):
             found = [
                 f"{count} of {column}"
@@ -352,6 +414,8 @@ def _warnings(
                 if count
             ]
             if found:
-                first, rest = found[0].replace(" of ", " values of ", 1), found[1:]
-                notes.append(f"{table.name}: {', '.join([first, *rest])} {said}.")
-    return tuple(notes + _quality_warnings(selection, len(goal), privacy))
+                value = "value" if found[0].startswith("1 ") else "values"
+                found[0] = found[0].replace(" of ", f" {value} of ", 1)
+                were = "was" if found[0].startswith("1 ") and len(found) == 1 else "were"
+                notes.append(f"{table.name}: {', '.join(found)} {were} {said}.")
+    return notes

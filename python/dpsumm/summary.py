@@ -23,6 +23,8 @@ from dpsumm.schema import Schema
 
 # How far the weights' objective may be from the least, in units of MMD^2.
 WEIGHTS_TOLERANCE = 1e-7
+# The column of `Summary.to_frame` that holds them.
+WEIGHT = "weight"
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,16 +139,16 @@ class Summary:
         """
         attraction = _core.kernel_means(self.scaled, self.target, self.gamma)
         ridge = max(1.0 - self.target_self, 0.0) / len(self.target)
-        weights = _core.weights(self.scaled, attraction, self.gamma, ridge, WEIGHTS_TOLERANCE)
-        weights.flags.writeable = False  # one array for all who ask
-        return weights
+        found = _core.weights(self.scaled, attraction, self.gamma, ridge, WEIGHTS_TOLERANCE)
+        found.flags.writeable = False  # one array for all who ask
+        return found
 
     @property
     def attribution(self) -> dict[str, float]:
         """Per owner the sum of its points' marginal gains; see `dpsumm.attribution`."""
         return attribution(self)
 
-    def to_frame(self, backend: Backend | None = None) -> Any:
+    def to_frame(self, backend: Backend | None = None, *, weights: bool = False) -> Any:
         """Return a data frame: the columns, the label if any, ``owner`` (name) and ``index`` (row).
 
         Parameters
@@ -155,9 +157,14 @@ class Summary:
             ``"pandas"``, ``"polars"`` or ``"pyarrow"``; the owners' own kind by default, polars for
             arrays and files. Columns of the data called owner or index keep their names; ours then
             become ``owner_`` and ``index_``.
+        weights
+            Add a column ``weight``: `weights` times the number of points, so of mean 1, as
+            ``sample_weight`` takes it.
 
         Raises
         ------
+        InvalidParameterError
+            The data have a column called weight themselves, and `weights` is true.
         MissingExtraError
             The library is not installed.
         """
@@ -169,21 +176,21 @@ class Summary:
                 f"backend must be 'pandas', 'polars' or 'pyarrow', got {backend!r}"
             )
         try:
-            return nw.from_dict(self._columns(backend), backend=backend).to_native()
+            return nw.from_dict(self._columns(backend, weights), backend=backend).to_native()
         except ImportError:
             raise MissingExtraError(
                 f"backend: {backend} is not installed; pip install {backend}, or "
                 "pip install 'dpsumm[files]' for polars"
             ) from None
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: str | os.PathLike[str], *, weights: bool = False) -> None:
         """Write `to_frame` to a Parquet or CSV file, by suffix. Whole or not at all."""
         import narwhals as nw
 
         target = Path(path)
         if target.suffix not in (".parquet", ".csv"):
             raise InvalidParameterError(f"path must end in .parquet or .csv, got {target.name!r}")
-        frame = nw.from_native(self.to_frame("polars"), eager_only=True)
+        frame = nw.from_native(self.to_frame("polars", weights=weights), eager_only=True)
         write = frame.write_parquet if target.suffix == ".parquet" else frame.write_csv
         write_atomically(target, lambda temporary: write(str(temporary)))
 
@@ -193,7 +200,9 @@ class Summary:
 
         write_report(self, path)
 
-    def _columns(self, backend: Backend) -> dict[str, Any]:
+    def _columns(self, backend: Backend, weights: bool) -> dict[str, Any]:
+        if weights:
+            check_weight_is_free(self.schema)
         points = dict(zip(self.columns, self.points.T, strict=True))
         along = dict(zip((c.name for c in self.schema.carried), self.carried, strict=True))
         data: dict[str, Any] = {}
@@ -209,7 +218,24 @@ class Summary:
             data[_free("label", data)] = self.labels
         data[_free("owner", data)] = np.array(self.names)[self.owner]
         data[_free("index", data)] = self.index
+        if weights:
+            data[WEIGHT] = self.weights * len(self)
         return data
+
+
+def check_weight_is_free(schema: Schema) -> None:
+    """Refuse a schema in whose frames a column of weights would have the name of another.
+
+    Raises
+    ------
+    InvalidParameterError
+        A column, which may be the label, is called weight.
+    """
+    if WEIGHT in (column.name for column in schema.columns):
+        raise InvalidParameterError(
+            f"weights: the data have a column called {WEIGHT!r} already; rename that, or leave out "
+            "weights and take them from Summary.weights"
+        )
 
 
 def _free(name: str, taken: dict[str, Any]) -> str:

@@ -27,10 +27,33 @@ Points: TypeAlias = NDArray[np.float64] | NDArray[np.float32]
 # An array, a labelled pair of arrays, a path, or any data frame that narwhals knows.
 Source: TypeAlias = Any
 
+# What to do about missing values when there is no schema.
 DROP = (
-    "impute them with public values, drop such rows with FileFormat(drop_missing=True), or say "
-    "when_missing in a Schema"
+    "impute them with public values, drop such rows with FileFormat(drop_missing=True) "
+    "(--drop-missing), or say when_missing in a Schema"
 )
+# What to do about values that a schema refuses, by what they are.
+WAY_OUT = {
+    "missing": (
+        "impute them with public values, or say when_missing in the schema: 'drop' the row or, "
+        "but for a label, 'encode' it"
+    ),
+    "no number": (
+        "correct them (a decimal point, no unit, no separator of thousands), add their mark to "
+        "missing, or change the kind in the schema"
+    ),
+    "no date": (
+        "correct them (year-month-day), add their mark to missing, or give date_format in the "
+        "schema, such as '%d.%m.%Y'"
+    ),
+    "no category": "correct them, add their mark to missing, or change the kind in the schema",
+    "infinite": ("replace them by the limit of the sensible range, or mark them as missing"),
+    "in no category": (
+        "add them to categories if they are public, or say other in the schema, the one value "
+        "that they all count as"
+    ),
+    "not whole": "correct them, or leave out whole in the schema",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,7 +205,8 @@ def unencoded(
             extract = replace(extract, schema=extract.schema.with_rule(WhenMissing.DROP))
     else:
         extract = extract_of(source, name, schema, file_format)
-    return _checked(extract, name, _where(source, name), drop_unlabelled=drop_missing)
+    remedy = DROP if schema is None else WAY_OUT["missing"]
+    return _checked(extract, name, _where(source, name), remedy, drop_unlabelled=drop_missing)
 
 
 def extract_of(
@@ -257,16 +281,20 @@ def check_shorthand(
         )
 
 
-def _checked(extract: Extract, name: str, where: str, *, drop_unlabelled: bool = False) -> Table:
-    """Return an extract as a table; drop or refuse missing values, refuse senseless ones."""
+def _checked(
+    extract: Extract, name: str, where: str, remedy: str, *, drop_unlabelled: bool
+) -> Table:
+    """Return an extract as a table; drop or refuse missing values, refuse senseless ones.
+
+    `remedy` says what to do about missing values.
+    """
     schema, values, labels, rows = extract.schema, extract.values, extract.labels, None
     missing = np.zeros(len(values), bool)
     for column, count in zip(schema.kernel, extract.n_unreadable, strict=False):
         if count:
+            what = f"no {Kind(column.kind).value}"
             raise InvalidDataError(
-                f"{where}: column {column.name!r} has values that are no "
-                f"{Kind(column.kind).value}; correct them, add their mark to missing, or change "
-                f"the kind or date_format in the schema"
+                f"{where}: column {column.name!r} has values that are {what}; {WAY_OUT[what]}"
             )
     # One pass decides the usual case; only then look column by column for what to say.
     plain = all_usable(values) and all(
@@ -277,29 +305,29 @@ def _checked(extract: Extract, name: str, where: str, *, drop_unlabelled: bool =
         if (np.abs(codes) > largest(values.dtype)).any():
             raise InvalidDataError(
                 f"{where}: column {column.name!r} has infinite values, or absurdly large ones; "
-                "replace them by the limit of the sensible range, or mark them as missing"
+                f"{WAY_OUT['infinite']}"
             )
         listed_only = column.kind is Kind.CATEGORY and column.other is None
         if listed_only and (codes == len(column.categories)).any():
             raise InvalidDataError(
                 f"{where}: column {column.name!r} has values that are in none of the schema's "
-                f"categories; add them there if they are public, or give other"
+                f"categories; {WAY_OUT['in no category']}"
             )
         if column.whole and has_fractions(codes):
             raise InvalidDataError(
-                f"{where}: column {column.name!r} has values that are not whole; correct them, or "
-                f"leave out whole in the schema"
+                f"{where}: column {column.name!r} has values that are not whole; "
+                f"{WAY_OUT['not whole']}"
             )
         absent = np.isnan(codes)
         if absent.any() and column.when_missing is WhenMissing.REFUSE:
-            raise InvalidDataError(f"{where}: column {column.name!r} has missing values; {DROP}")
+            raise InvalidDataError(f"{where}: column {column.name!r} has missing values; {remedy}")
         if not column.encodes_missing:
             missing |= absent
     if extract.unlabelled is not None:
         rule = None if schema.label is None else schema.label.when_missing
         drop = drop_unlabelled or rule is WhenMissing.DROP
         if extract.unlabelled.any() and not drop:
-            raise InvalidDataError(f"{where}: some labels are missing; {DROP}")
+            raise InvalidDataError(f"{where}: some labels are missing; {remedy}")
         missing |= extract.unlabelled
     if missing.all():
         raise InvalidDataError(

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from evidence.adoption import adopt
 from evidence.data import SOURCES
 from evidence.invited import best_offers, most_used
 from evidence.measures import accuracy
@@ -61,14 +62,14 @@ def test_a_run_that_was_stopped_goes_on_to_the_same_table(tmp_path, monkeypatch)
         runner.scenarios()["synthetic-p50"], options={"owners": 3, "share": 0.5, "n": 600}, m=60
     )
     wanted = [replace(scenario, seeds=(1, 2))], [GREEDY, ORACLE, "pool, 4"]
-    write, results = runner._write, tmp_path / "results.parquet"
+    write, results = runner.write, tmp_path / "results.parquet"
 
     def write_and_stop(table, path):
         write(table, path)
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(runner, "_write", write_and_stop)
+        patch.setattr(runner, "write", write_and_stop)
         with pytest.raises(KeyboardInterrupt):
             runner.run(*wanted, None, results, 1)
     kept = pl.read_parquet(results)
@@ -81,6 +82,30 @@ def test_a_run_that_was_stopped_goes_on_to_the_same_table(tmp_path, monkeypatch)
     assert len(resumed.join(kept, on=["seed", "method", "seconds"], how="semi")) == 2
     assert runner.made_with(results).keys() >= {"code", "numpy", "processor"}
     assert not list(tmp_path.glob("*.partial"))
+
+
+def test_results_of_earlier_code_are_kept_if_the_first_split_is_the_same(tmp_path):
+    scenario = replace(
+        runner.scenarios()["synthetic-p50"],
+        options={"owners": 3, "share": 0.5, "n": 600},
+        m=60,
+        seeds=(1, 2),
+    )
+    known, results = {scenario.name: scenario}, tmp_path / "results.parquet"
+    table = runner.run([scenario], [GREEDY, "pool, 4"], None, results, 1)
+    renamed = {scenario.key(name): scenario.key(name, "earlier") for name in METHODS}
+    table = table.with_columns(pl.col("key").replace(renamed))
+    assert runner.current(table, known).is_empty()
+
+    # A result of the first split that today's code does not give; then one of another split.
+    for seed, differs in ((1, [(scenario.name, GREEDY)]), (2, [])):
+        wrong = (pl.col("method") == GREEDY) & (pl.col("seed") == seed)
+        changed = pl.when(wrong).then(pl.col("mmd2") * (1 + 1e-15)).otherwise(pl.col("mmd2"))
+        runner.write(table.with_columns(changed.alias("mmd2")), results, {"code": "earlier"})
+        assert adopt([scenario], None, results, 1) == differs
+        kept = runner.current(pl.read_parquet(results), known)
+        assert len(kept) == (0 if differs else 4)
+    assert runner.made_with(results)["code"].endswith("the others earlier)")
 
 
 def test_a_row_judges_by_fresh_points():

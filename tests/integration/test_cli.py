@@ -95,6 +95,25 @@ def test_streamed_files_give_the_same_summary(
     assert "suffix" in capsys.readouterr().err
 
 
+def test_weights_are_written_when_asked_and_a_column_of_that_name_refused_before_the_run(
+    data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = (*TWO, *BOX, "--size", "20")
+    assert run(*options, "--weights", "--out", "s.csv") == 0
+    frame = pl.read_csv("s.csv")
+    assert frame.columns == ["a", "b", "owner", "index", "weight"]
+    assert frame["weight"].mean() == pytest.approx(1)
+    for name in ("near", "far", "goal"):
+        pl.read_csv(f"{name}.csv").rename({"b": "weight"}).write_csv(f"{name}.csv")
+    capsys.readouterr()
+    taken = (*TWO, "--column", "a=0:10", "--column", "weight=0:10", "--size", "20")
+    assert run(*taken, "--weights", "--ledger", "books", "--out", "t.csv") == 2
+    assert "called 'weight' already" in capsys.readouterr().err
+    assert not Path("books").exists()
+    assert not Path("t.csv").exists()
+    assert run(*taken, "--out", "t.csv") == 0
+
+
 @pytest.mark.parametrize("protocol", ["pool", "uniform", "greedy"])
 def test_baselines_spend_nothing(
     data: Path, protocol: str, capsys: pytest.CaptureFixture[str]
@@ -146,6 +165,11 @@ ERRORS: dict[str, tuple[tuple[str, ...], str]] = {
     "gamma": ((*BOX, "--gamma", "-1"), "gamma"),
     "weight": ((*BOX, "--weight", "0"), "weight"),
     "features": ((*BOX, "--features", "7"), "even"),
+    "spread": ((*BOX, "--spread", "1.5"), "spread"),
+    "idle spread": (
+        (*BOX, "--spread", "0.5", "--protocol", "pool"),
+        "--spread means nothing",
+    ),
     "idle option": ((*BOX, "--weight", "2", "--protocol", "pool"), "--weight means nothing"),
     "suffix": ((*BOX, "--out", "s.txt"), "--out must end in"),
     "directory": ((*BOX, "--out", "none/s.csv"), "--out: .*directory"),
@@ -166,6 +190,21 @@ def test_errors_are_one_line_and_exit_2(
     assert re.fullmatch(rf"dpsumm: .*{message}.*\n", captured.err)
     assert captured.out == ""
     assert set(os.listdir(data)) == before
+
+
+@pytest.mark.parametrize("option", ["--out", "--report"])
+def test_a_place_that_cannot_be_written_is_found_before_the_run(
+    data: Path, option: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(dir: Path) -> None:
+        raise PermissionError(13, "Permission denied", str(dir))
+
+    monkeypatch.setattr("tempfile.TemporaryFile", refuse)
+    (data / "there").mkdir()
+    place = {"--out": "there/s.csv", "--report": "there/r.html"}[option]
+    assert run(*TWO, *BOX, "--size", "5", "--ledger", "books", option, place) == 2
+    assert "cannot write in" in capsys.readouterr().err
+    assert not (data / "books").exists()
 
 
 def test_error_in_a_process_shows_no_traceback_and_no_data(data: Path) -> None:
@@ -214,6 +253,7 @@ def test_arguments_are_parsed() -> None:
     assert choose_protocol(Name.OFFERS, 10, weight=1.5, features=64) == Offers(
         weight=1.5, n_features=64
     )
+    assert choose_protocol(Name.OFFERS, 10, spread=0.0) == Offers(spread=0.0)
     assert choose_protocol(Name.AUCTION, 10, batch=5) == Auction(batch=5)
     published = choose_protocol(Name.AUCTION, 10, requests=Requests.PUBLISHED)
     assert published == Auction.published(10)

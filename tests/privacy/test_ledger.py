@@ -22,6 +22,19 @@ def must_not_draw():
     raise AssertionError("drawn although it must not be")
 
 
+def test_whose_records_may_be_said_in_words():
+    with Ledger(run="r") as book:
+        book.set_cap("target", epsilon=1, delta=1e-4)
+        book.release("a", [charge()], lambda: b"x")
+        assert book.cap("target") == book.cap(Protected.TARGET) == (1, 1e-4)
+        assert book.spent("target") == book.spent(Protected.TARGET)
+        assert book.spent("target")[0] > 0
+        assert book.spent("owners") == (0, 0)
+        for call in (book.cap, book.spent, lambda who: book.set_cap(who, 1, 1e-4)):
+            with pytest.raises(InvalidParameterError, match="protected must be 'target' or"):
+                call("targets")
+
+
 # --- once, and charged ------------------------------------------------------------------------
 
 

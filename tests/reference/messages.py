@@ -11,6 +11,8 @@ from hypothesis.extra import numpy as hnp
 from dpsumm.protocol.messages import (
     BidRequest,
     Bids,
+    Describe,
+    Description,
     DrawRequest,
     FeatureMap,
     OfferRequest,
@@ -86,6 +88,8 @@ def messages():
     """Every kind of message, with any fields that can be sent."""
     return st.one_of(
         offer_requests(),
+        st.just(Describe()),
+        st.builds(Description, WHOLE, st.from_regex("[0-9a-f]{12}", fullmatch=True)),
         st.builds(DrawRequest, WHOLE),
         bid_requests(),
         st.builds(SendRequest, st.lists(st.booleans()).map(tuple)),
@@ -97,6 +101,8 @@ def messages():
 MAP = FeatureMap(gamma=0.3, n_columns=2, n_features=4, seed=7)
 EXAMPLES = {
     "offer": OfferRequest(MAP, Release(np.arange(4), 50), 0.25, 0.125, 0.5, 1, 5),
+    "describe": Describe(),
+    "description": Description(9, "0123456789ab"),
     "draw": DrawRequest(3),
     "bid": BidRequest(MAP, np.arange(4), np.arange(4), 1, 1, 1),
     "send": SendRequest((True, False)),

@@ -56,6 +56,8 @@ def test_fit_is_the_function(parties: Any) -> None:
     np.testing.assert_array_equal(estimator.labels_, wanted.labels)
     np.testing.assert_array_equal(estimator.owner_, wanted.owner)
     np.testing.assert_array_equal(estimator.index_, wanted.index)
+    np.testing.assert_array_equal(estimator.weights_, wanted.weights)
+    assert not hasattr(Summarizer(), "weights_")
     assert estimator.mmd2_ == wanted.mmd2
     assert estimator.gamma_ == wanted.gamma == 3
     assert estimator.privacy_ is estimator.summary_.privacy

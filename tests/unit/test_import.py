@@ -4,7 +4,7 @@ import subprocess
 import sys
 
 LATER = ("dp_accounting", "narwhals", "polars", "pyarrow", "pandas", "matplotlib", "scipy")
-LATER += ("sklearn", "typer", "rich", "ray")
+LATER += ("sklearn", "typer", "rich", "ray", "flwr")
 
 
 def loaded_by(statement):

@@ -176,6 +176,16 @@ def test_many_owners_and_columns_are_cut_and_still_add_up() -> None:
     assert sum(shown) + int(rest[1]) == 500
 
 
+def test_owners_without_a_point_are_told_in_one_line() -> None:
+    names = tuple(f"clinic {i:03}" for i in range(40))
+    text = Page(render(make(names=names, owner=np.repeat(np.arange(10), 6)))).text
+    assert len(re.findall(r"clinic \d{3} \d+ \(", text)) == 10
+    assert "30 other owners 0 (0%)" in text
+    text = Page(render(make(names=names[:5], owner=np.zeros(60, np.int64)))).text
+    assert "clinic 004 0 (0%)" in text
+    assert re.search(r"\d other owner", text) is None
+
+
 @pytest.mark.parametrize("n_columns", [1, 2, 3])
 @pytest.mark.parametrize("size", [1, 30])
 def test_small_and_flat_cases_are_drawn(n_columns: int, size: int) -> None:
@@ -224,3 +234,16 @@ def test_report_is_whole_or_not_there(tmp_path: Path, monkeypatch: pytest.Monkey
     with pytest.raises(MissingExtraError, match=r"dpsumm\[report\]"):
         write_report(make(), tmp_path / "report.html")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_panels_are_of_the_values_that_differ_most():
+    rng = np.random.default_rng(0)
+    pool = np.zeros((300, 15))
+    target = np.zeros((200, 15))
+    # Nearly constant: a difference in units of its spread would be huge.
+    pool[:2, :13] = rng.uniform(0, 1, (2, 13))
+    pool[:, 14], target[:, 14] = rng.normal(0, 1, 300), rng.normal(1, 1, 200)
+    pool[:, 13], target[:, 13] = rng.normal(0, 1, 300), rng.normal(0.5, 1, 200)
+    shown = figures.columns(target, target[:20], pool)[1]
+    assert shown[:2] == [14, 13]
+    assert len(shown) == figures.MOST_PANELS

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from dpsumm import RBF, Column, InvalidParameterError, Schema, WhenMissing
 from dpsumm.coding import as_series, to_originals
+from dpsumm.schema import FEW
 from dpsumm.schema_file import from_toml, to_toml
 from dpsumm.tables import read_table
 
@@ -99,6 +100,16 @@ def test_a_record_s_point_depends_on_that_record_alone(
     assert together.dtype == dtype
     for row, point in zip(values, together, strict=True):
         np.testing.assert_array_equal(MIXED.encode(row[None])[0][0], point)
+
+
+@given(rows(), st.sampled_from([np.float32, np.float64]))
+def test_few_rows_are_encoded_as_many_are(given_rows: list[list[float]], dtype: Any) -> None:
+    values = np.array(given_rows, dtype)
+    few, clipped = MIXED.encode(values)
+    times = FEW // len(values) + 1
+    many, clipped_of_many = MIXED.encode(np.tile(values, (times, 1)))
+    np.testing.assert_array_equal(many[-len(values) :], few)
+    assert clipped_of_many == tuple(times * count for count in clipped)
 
 
 def test_cells_are_named_in_their_order() -> None:

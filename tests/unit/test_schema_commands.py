@@ -1,12 +1,14 @@
 """Errors of ``--schema`` and of the schema commands: one line, exit code 2, no value shown."""
 
 import re
+from datetime import date
 
 import pytest
 
 from dpsumm import Column, Schema
 from dpsumm.cli import main
 
+DAY = date(2020, 1, 1)
 RUN = ("run", "--owner", "a=a.csv", "--target", "a.csv", "--size", "1", "--schema")
 
 
@@ -16,6 +18,8 @@ def directory(tmp_path, monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
     (tmp_path / "a.csv").write_text("x,c\n1,u\n2,31.4159\n")
     Schema([Column("x", bounds=(0, 9)), Column("c", categories=("u",))]).save(tmp_path / "s.toml")
+    marked = Column("x", bounds=(0, 9), missing=("1",))
+    Schema([marked]).save(tmp_path / "m.toml")
     return tmp_path
 
 
@@ -24,6 +28,7 @@ def directory(tmp_path, monkeypatch):
     [
         ((*RUN, "none.toml"), r"no file none\.toml; draft one"),
         ((*RUN, "s.toml"), r"column 'c' has values that are in none of the schema's categories"),
+        ((*RUN, "m.toml"), r"column 'x' has missing values; .*when_missing in the schema: 'drop'"),
         ((*RUN, "s.toml", "--column", "x=0:9"), r"leave out columns.*--column"),
         ((*RUN, "s.toml", "--label", "c"), "leave out columns"),
         ((*RUN, "s.toml", "--drop-missing"), "--drop-missing"),
@@ -57,6 +62,35 @@ def test_check_counts_and_says_what_a_run_would_do(more, code, capsys):
     assert re.search(r"c +category +1 +refuse: in no category", shown)
     assert re.search(r"x +number +accept", shown)
     assert "31.4159" not in shown
+
+
+def test_check_says_how_to_mend_what_is_refused(directory, capsys):
+    columns = [
+        Column("n"),
+        Column("d", "date", bounds=(DAY, DAY.replace(2026))),
+        Column("y", "label"),
+    ]
+    Schema([*columns, Column("c", categories=("u",), other="o")]).save(directory / "t.toml")
+    (directory / "b.csv").write_text("n,d,c,y\n31.4159 mm,2.1.2020,u,\n1,3.1.2020,31.4159,1\n")
+    with pytest.raises(SystemExit) as caught:
+        main(("schema", "check", "b.csv", "--schema", "t.toml"))
+    assert caught.value.code == 1
+    shown = capsys.readouterr().out
+    assert re.search(r"no number: correct them \(a decimal point", shown)
+    assert re.search(r"no date: .*date_format in the schema, such as '%d\.%m\.%Y'", shown)
+    assert re.search(r"missing: .*when_missing", shown)
+    assert "mark of 'no value'" in shown
+    assert "31.4159" not in shown
+    assert "in no category:" not in shown
+
+
+def test_a_draft_says_what_a_column_may_say_and_is_a_schema(directory):
+    with pytest.raises(SystemExit):
+        main(("schema", "init", "a.csv", "--out", "draft.toml"))
+    text = (directory / "draft.toml").read_text()
+    for key in ("missing", "when_missing", "weight", "ordered", "date_format"):
+        assert re.search(rf"^#.*\b{key} = ", text, re.MULTILINE)
+    assert Schema.read(directory / "draft.toml").names[0] == "x"
 
 
 def test_a_target_needs_neither_label_nor_what_is_ignored(directory, capsys):

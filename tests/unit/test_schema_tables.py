@@ -467,10 +467,10 @@ def test_counts_of_a_schema_in_somebody_s_data(tmp_path: Path) -> None:
     )
     refused = {one.column.name: one.refused for one in check(polars_frame(), strict)[1]}
     assert refused == {
-        "note": "in no category, missing",
-        "sex": "no number, missing",
-        "age": "missing",
-        "outcome": "missing",
+        "note": ("in no category", "missing"),
+        "sex": ("no number", "missing"),
+        "age": ("missing",),
+        "outcome": ("missing",),
     }
 
 

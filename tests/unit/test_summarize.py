@@ -398,3 +398,16 @@ def test_noise_above_the_signal_and_little_overlap_are_told(rng):
     assert notes(like, 1.0) == ""
     assert "noise of the release is" in notes(like[:8], 1.0)
     assert "Little overlap" in notes(like + 9, 1.0)
+
+
+def test_notes_count_in_good_english() -> None:
+    rng = np.random.default_rng(0)
+    data = pl.DataFrame({"a": [*rng.uniform(0, 1, 28), 7.0, 0.5], "b": rng.uniform(0, 1, 30)})
+    goal = data.with_columns(a=pl.lit(0.5), b=pl.Series([2.0, 3.0, *rng.uniform(0, 1, 28)]))
+    summary = dpsumm.summarize(
+        {"one": data}, goal, size=3, bounds={"a": (0, 1), "b": (0, 1)}, protocol=Greedy()
+    )
+    assert summary.warnings[:2] == (
+        "one: 1 value of a was clipped to the public bounds.",
+        "target: 2 values of b were clipped to the public bounds.",
+    )

@@ -379,6 +379,38 @@ def test_random_bytes_are_refused(tmp_path: Path, suffix: str) -> None:
         read(path)
 
 
+@pytest.mark.parametrize(("mark", "told"), [(";", "';'"), ("\t", r"'\t'"), ("|", "'|'")])
+def test_another_separator_is_named_and_no_record_quoted(
+    tmp_path: Path, mark: str, told: str
+) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text(f"{SECRET}{mark}x\n1{mark}2\n3{mark}4\n")  # no header: the first is a record
+    with pytest.raises(InvalidDataError) as caught:
+        read(path)
+    assert f"FileFormat(separator={told}) (--separator {told})" in str(caught.value)
+    assert SECRET not in str(caught.value)
+    path.write_text(f'"a{mark}b"\n1\n2\n')
+    assert len(read(path, file_format=FileFormat(separator=mark))) == 2
+
+
+@pytest.mark.parametrize("field", [SECRET, "1931-04-15", "15.4.1931", "4/15/1931"])
+def test_a_first_row_that_is_a_record_is_no_header(tmp_path: Path, field: str) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text(f"Smith,{field}\nJones,{field}\n")
+    with pytest.raises(InvalidDataError, match="the first row looks like data") as caught:
+        read(path)
+    assert field not in str(caught.value)
+    assert "Smith" not in str(caught.value)
+
+
+def test_another_encoding_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_bytes(f"a,b\n1,früher {SECRET}\n".encode("cp1252"))
+    with pytest.raises(InvalidDataError, match="that it is UTF-8 text") as caught:
+        read(path)
+    assert SECRET not in str(caught.value)
+
+
 def test_cut_off_gzip_file_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "a.csv.gz"
     path.write_bytes(gzip.compress(b"a,b\n" + b"1,2\n" * 100)[:-9])

@@ -1,6 +1,7 @@
 """Weights of a summary's points: closer to the target, and to fresh points like it."""
 
 import numpy as np
+import polars as pl
 import pytest
 
 import dpsumm
@@ -66,3 +67,27 @@ def test_one_point_has_all_the_weight(rng):
         protocol=dpsumm.Pool(),
     )
     assert summary.weights.tolist() == [1.0]
+
+
+def test_frame_and_file_have_the_weights_when_asked(summary, tmp_path):
+    assert "weight" not in summary.to_frame().columns
+    for backend in ("pandas", "polars", "pyarrow"):
+        frame = summary.to_frame(backend, weights=True)
+        assert list(pl.DataFrame(frame).columns) == ["x0", "x1", "x2", "owner", "index", "weight"]
+        np.testing.assert_array_equal(np.asarray(frame["weight"]), 40 * summary.weights)
+    for name, read in (("s.csv", pl.read_csv), ("s.parquet", pl.read_parquet)):
+        summary.save(tmp_path / name, weights=True)
+        np.testing.assert_array_equal(read(tmp_path / name)["weight"], 40 * summary.weights)
+        summary.save(tmp_path / name)
+        assert "weight" not in read(tmp_path / name).columns
+
+
+@pytest.mark.parametrize("options", [{}, {"label": "weight"}])
+def test_a_column_called_weight_is_not_covered_up(rng, options):
+    data = pl.DataFrame({"a": rng.normal(0, 1, 30), "weight": rng.normal(70, 9, 30)})
+    summary = dpsumm.summarize(
+        [data], data, size=5, kernel=KERNEL, protocol=dpsumm.Pool(), **options
+    )
+    with pytest.raises(InvalidParameterError, match=r"weights: .* called 'weight'"):
+        summary.to_frame(weights=True)
+    assert set(summary.to_frame()["weight"]) <= set(data["weight"])

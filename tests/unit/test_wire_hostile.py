@@ -331,5 +331,5 @@ def test_an_owner_answers_a_decoded_message_or_refuses_it(message, n_features):
         answer = owner.answer(decode(encode(message)))
     except DpsummError:
         return
-    assert len(answer.rows) <= 20
+    assert len(getattr(answer, "rows", ())) <= 20  # a description has none
     decode(encode(answer))

@@ -185,23 +185,26 @@ class Ledger(AbstractContextManager["Ledger"]):
         """Close the file."""
         self._db.close()
 
-    def set_cap(self, protected: Protected, epsilon: float, delta: float) -> None:
+    def set_cap(self, protected: Protected | str, epsilon: float, delta: float) -> None:
         """Refuse from now on what would bring the total spent on `protected` above a cap.
 
         The releases of one run compose tightly at the run's own delta. Runs compose by adding up
         their epsilons and deltas, which stays valid when each run is chosen after seeing the last.
-        A cap may be lowered or raised; what was spent stays spent.
+        A cap may be lowered or raised; what was spent stays spent. `protected` is whose records:
+        ``"target"`` or ``"owners"``.
         """
+        party = _party(protected)
         accounting.check_epsilon(epsilon)
         accounting.check_delta(delta)
-        self._rows("INSERT OR REPLACE INTO caps VALUES (?, ?, ?)", protected.value, epsilon, delta)
+        self._rows("INSERT OR REPLACE INTO caps VALUES (?, ?, ?)", party.value, epsilon, delta)
 
-    def cap(self, protected: Protected) -> tuple[float, float] | None:
+    def cap(self, protected: Protected | str) -> tuple[float, float] | None:
         """Return the cap (epsilon, delta) set for `protected`, if any."""
+        party = _party(protected)
         caps = [
             (self._number(epsilon), self._number(delta, 1))
             for name, epsilon, delta in self._rows("SELECT protected, epsilon, delta FROM caps")
-            if self._protected(name) is protected
+            if self._protected(name) is party
         ]
         return min(caps, default=None)
 
@@ -340,19 +343,20 @@ class Ledger(AbstractContextManager["Ledger"]):
         return self._number(rows[0][0], 1)
 
     def spent(
-        self, protected: Protected, *, run: str | None = None, new: Sequence[Charge] = ()
+        self, protected: Protected | str, *, run: str | None = None, new: Sequence[Charge] = ()
     ) -> tuple[float, float]:
         """Return (epsilon, delta) spent on `protected`, by one run or by all runs together.
 
         Parameters
         ----------
         protected
-            Whose records.
+            Whose records: ``"target"`` or ``"owners"``.
         run
             Name of the run; all of them by default.
         new
             Charges that would be added to this ledger's own run.
         """
+        party = _party(protected)
         epsilon, total_delta = 0.0, 0.0
         deltas = {name: self._number(x, 1) for name, x in self._rows("SELECT run, delta FROM runs")}
         if not deltas.keys() >= set(self.runs()):
@@ -361,7 +365,7 @@ class Ledger(AbstractContextManager["Ledger"]):
             if run not in (None, name):
                 continue
             charges = [*self.charges(run=name), *(new if name == self.run else ())]
-            events = [(c.event, c.count) for c in charges if c.protected is protected]
+            events = [(c.event, c.count) for c in charges if c.protected is party]
             if events:
                 epsilon += accounting.compose(events, delta)
                 total_delta += delta
@@ -381,6 +385,15 @@ class Ledger(AbstractContextManager["Ledger"]):
                     f"({cap[0]:g}, {cap[1]:g}); nothing was sent. Ask for a smaller epsilon or "
                     "delta, or raise the cap"
                 )
+
+
+def _party(protected: Protected | str) -> Protected:
+    try:
+        return Protected(protected)
+    except ValueError:
+        raise InvalidParameterError(
+            f"protected must be 'target' or 'owners', got {protected!r}"
+        ) from None
 
 
 def _charge_to_row(charge: Charge) -> tuple[str, str, str, int, str, str]:

@@ -183,6 +183,16 @@ class Curator(ABC):
         """
 
     @abstractmethod
+    def drop(self, name: str) -> None:
+        """Leave an owner that failed out for good.
+
+        Raises
+        ------
+        ProtocolError
+            The protocol cannot go on without it: the run must stop.
+        """
+
+    @abstractmethod
     def select(self) -> Selection:
         """Return the summary; nothing is sent afterwards."""
 
@@ -283,6 +293,7 @@ class CollectingCurator(Curator):
         super().__init__(setting)
         self._received: dict[str, Points] = {}
         self._sent: dict[str, Request] = {}
+        self._dropped: set[str] = set()
 
     @abstractmethod
     def _requests(self) -> dict[str, Request]:
@@ -301,11 +312,17 @@ class CollectingCurator(Curator):
 
     def receive(self, name: str, answer: Answer) -> None:
         """Take an owner's points; see `Curator.receive`."""
-        if name not in self._sent:
-            raise ProtocolError(f"{name!r} was asked nothing")
+        if name not in self._sent or name in self._dropped:
+            raise ProtocolError(f"{name!r} was asked nothing, or was dropped")
         if name in self._received:
             raise ProtocolError(f"{name!r} has answered already")
         self._received[name] = self._check_points(name, answer, *self._bounds_of_answer(name))
+
+    def drop(self, name: str) -> None:
+        """Go on without it: nothing that another owner receives changes."""
+        if name not in self.names or name in self._received:
+            raise ProtocolError(f"{name!r} is not an owner of this run, or has answered already")
+        self._dropped.add(name)
 
     def select(self) -> Selection:
         """Return the greedy's picks; if the pool is no larger than `size`, the pool.

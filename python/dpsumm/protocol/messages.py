@@ -62,6 +62,11 @@ class OfferRequest:
 
 
 @dataclass(frozen=True)
+class Describe:
+    """Curator to every owner, before anything is released: tell what your data are like."""
+
+
+@dataclass(frozen=True)
 class DrawRequest:
     """Curator to one owner: send `count` random records. Depends on public numbers only."""
 
@@ -112,7 +117,7 @@ class SendRequest:
     wanted: tuple[bool, ...]
 
 
-Request = OfferRequest | DrawRequest | BidRequest | SendRequest
+Request = Describe | OfferRequest | DrawRequest | BidRequest | SendRequest
 
 
 @dataclass(frozen=True)
@@ -194,4 +199,20 @@ def _can_travel(column: NDArray[np.generic], count: int) -> bool:
     return not bool(((steps < first) | (steps > last)).any())
 
 
-Answer = Points | Bids
+@dataclass(frozen=True)
+class Description:
+    """Owner to curator: the public facts of its data.
+
+    Attributes
+    ----------
+    n_records
+        Rows it takes part with.
+    schema
+        `Schema.fingerprint` of the schema that its data were read with.
+    """
+
+    n_records: int
+    schema: str
+
+
+Answer = Points | Bids | Description

@@ -17,6 +17,8 @@ from dpsumm.protocol.messages import (
     Answer,
     BidRequest,
     Bids,
+    Describe,
+    Description,
     DrawRequest,
     FeatureMap,
     OfferRequest,
@@ -59,6 +61,8 @@ class Owner:
         InvalidDataError, ShardLostError
             Streamed data only, see `StreamTable.sift`.
         """
+        if isinstance(request, Describe):
+            return self._describe()
         if isinstance(request, OfferRequest):
             return self._offers(request)
         if isinstance(request, DrawRequest):
@@ -68,6 +72,9 @@ class Owner:
         if isinstance(request, BidRequest):
             return self._bid(request)
         return self._send(request)
+
+    def _describe(self) -> Description:
+        return Description(len(self.table), self.table.schema.fingerprint)
 
     def _in_memory(self) -> Table:
         if isinstance(self.table, StreamTable):

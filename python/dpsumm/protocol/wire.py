@@ -24,6 +24,8 @@ from dpsumm.protocol.messages import (
     Answer,
     BidRequest,
     Bids,
+    Describe,
+    Description,
     DrawRequest,
     FeatureMap,
     OfferRequest,
@@ -51,9 +53,12 @@ _DTYPES = {
 # Characters of a text label; see there.
 _MAX_LABEL = MOST_CHARACTERS
 _TEXT = re.compile(r"<U([1-9][0-9]{0,3})")
+_FINGERPRINT = re.compile(r"[0-9a-f]{12}")
 _KINDS: dict[str, type[Any]] = {
     kind.__name__: kind
     for kind in (
+        Describe,
+        Description,
         OfferRequest,
         DrawRequest,
         BidRequest,
@@ -221,6 +226,10 @@ def _validate(message: object) -> None:
             and _is_whole(message.at_least)
             and _is_whole(message.at_most)
         )
+    elif isinstance(message, Describe):
+        ok = True
+    elif isinstance(message, Description):
+        ok = _is_whole(message.n_records) and _is_fingerprint(message.schema)
     elif isinstance(message, DrawRequest):
         ok = _is_whole(message.count)
     elif isinstance(message, BidRequest):
@@ -258,6 +267,10 @@ def _is_number(value: Any) -> bool:
 def _is_share(value: Any) -> bool:
     number = isinstance(value, int | float | np.integer | np.floating)
     return number and not isinstance(value, bool) and 0 <= value <= 1
+
+
+def _is_fingerprint(value: Any) -> bool:
+    return type(value) is str and _FINGERPRINT.fullmatch(value) is not None
 
 
 def _is_map(value: Any) -> bool:

@@ -1,0 +1,5 @@
+"""An owner."""
+
+from dpsumm.flower import client_app as app
+
+__all__ = ["app"]

@@ -1,0 +1,140 @@
+"""The curator's way to the owners: Flower's grid, with a time limit on everything."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from logging import INFO
+
+from flwr.app import Message
+from flwr.common.logger import log
+from flwr.serverapp import Grid
+
+from dpsumm.errors import ProtocolError
+from dpsumm.flower.records import pack, unpack
+from dpsumm.protocol.across import Channel
+
+# Seconds between two looks for answers.
+_POLL = 0.25
+# Flower reads a query as: whatever `ClientApp.query` answers.
+ASK, NAME = "query", "query.name"
+
+
+class FlowerChannel(Channel):
+    """Owners by name over a grid.
+
+    Parameters
+    ----------
+    grid
+        Of the run.
+    nodes
+        Owner's name to id of its node; an owner without a node never answers.
+    timeout
+        Seconds that one exchange may take. Flower delivers nothing later either.
+    """
+
+    def __init__(self, grid: Grid, nodes: Mapping[str, int], timeout: float) -> None:
+        self._grid, self._nodes, self._timeout = grid, nodes, timeout
+
+    def ask(self, messages: Mapping[str, Sequence[bytes]]) -> Iterator[tuple[str, bytes | str]]:
+        """Send and collect; see `Channel.ask`."""
+        by_node = {self._nodes[name]: name for name in messages if name in self._nodes}
+        for name in messages:
+            if name not in self._nodes:
+                yield name, "is not connected"
+        contents = {node: pack(messages[name]) for node, name in by_node.items()}
+        started, received, answers = time.monotonic(), 0, 0
+        for node, reply in send(self._grid, contents, ASK, self._timeout):
+            answer = _answer(reply)
+            if isinstance(answer, bytes):
+                received, answers = received + len(answer), answers + 1
+            yield by_node[node], answer
+        # In the curator's log only: owners see nothing of it.
+        log(
+            INFO,
+            "dpsumm: exchange: %.2f s, %d of %d owners, %d bytes sent, %d received",
+            time.monotonic() - started,
+            answers,
+            len(messages),
+            sum(len(item) for node in contents for item in messages[by_node[node]]),
+            received,
+        )
+
+
+def send(
+    grid: Grid, contents: Mapping[int, object], kind: str, timeout: float
+) -> Iterator[tuple[int, Message]]:
+    """Send each node its record and yield (node, reply) as they come, until the time is up.
+
+    A reply to anything else, from another node, or after the first one is not yielded.
+    """
+    end = time.monotonic() + timeout
+    waiting: dict[str, int] = {}
+    for node, content in contents.items():
+        # One by one: Flower tells by its place in the list which one it could not take.
+        sent = list(grid.push_messages([Message(content, node, kind, ttl=timeout)]))
+        if sent and sent[0]:
+            waiting[sent[0]] = node
+    while waiting and time.monotonic() < end:
+        for reply in grid.pull_messages(list(waiting)):
+            asked = reply.metadata.reply_to_message_id
+            if asked not in waiting:
+                continue
+            node = waiting.pop(asked)
+            if not reply.has_error() and reply.metadata.src_node_id != node:
+                continue
+            yield node, reply
+        if waiting:
+            time.sleep(min(_POLL, max(0.0, end - time.monotonic())))
+
+
+def _answer(reply: Message) -> bytes | str:
+    """Return the bytes of a reply, or why there are none."""
+    if reply.has_error():
+        return f"gave up (Flower error {reply.error.code}: {reply.error.reason})"
+    try:
+        (data,), _ = unpack(reply.content)
+    except (ProtocolError, ValueError):
+        return "sent something that is not an answer"
+    return data
+
+
+def find_nodes(
+    grid: Grid, names: Sequence[str], *, claimed: bool, timeout: float
+) -> dict[str, int]:
+    """Return owners' nodes, once all are connected or the time is up.
+
+    Parameters
+    ----------
+    names
+        The owners of the run.
+    claimed
+        Believe the names that nodes give themselves: for simulations, whose nodes have no keys.
+        Otherwise the name is the one that the curator registered the node's public key with.
+
+    Raises
+    ------
+    ProtocolError
+        Two nodes have one name.
+    """
+    end = time.monotonic() + timeout
+    while True:
+        infos = list(grid.get_nodes())
+        if claimed:
+            found = [(info.node_id, "") for info in infos]
+        else:
+            found = [(info.node_id, info.name) for info in infos if info.name in names]
+        if len(found) >= len(names) or time.monotonic() >= end:
+            break
+        time.sleep(_POLL)
+    if claimed:
+        contents = {node: pack([]) for node, _ in found}
+        replies = send(grid, contents, NAME, timeout)
+        found = [(n, unpack(reply.content)[1]) for n, reply in replies if reply.has_content()]
+        found = [(node, name) for node, name in found if name in names]
+    nodes: dict[str, int] = {}
+    for node, name in found:
+        if name in nodes:
+            raise ProtocolError(f"two connected nodes are called {name!r}; unregister one")
+        nodes[name] = node
+    return nodes

@@ -1,0 +1,181 @@
+"""Configuration of a trial on one machine: certificates, keys, start scripts, the Flower project.
+
+The files are those that a real deployment has on its machines, one directory for each party; see
+``docs/deploy.md``.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+
+from dpsumm.errors import InvalidParameterError
+from dpsumm.files import write_new
+from dpsumm.flower.certificates import make_certificates, make_key_pair
+from dpsumm.schema import Schema
+
+# Nothing is sent to Flower's makers.
+_QUIET = "export FLWR_TELEMETRY_ENABLED=0 FLWR_DISABLE_UPDATE_CHECK=1"
+_TAKEN = ("curator", "data", "app")
+
+
+def make_trial(
+    folder: str | os.PathLike[str],
+    owners: Sequence[str],
+    *,
+    data: str | os.PathLike[str],
+    schema: str | os.PathLike[str],
+    port: int = 8000,
+    max_points: int = 10_000,
+) -> Path:
+    """Write what a trial on this machine needs; return the folder.
+
+    ``app/`` is the Flower project. ``curator/`` gets a certificate authority, the SuperLink's
+    certificate, the curator's settings, ``superlink.sh``, ``register.sh`` and ``run.sh``; each
+    owner's directory its key pair, the authority's certificate, its node configuration and
+    ``supernode.sh``. Private keys are readable by their user alone.
+
+    Parameters
+    ----------
+    folder
+        Made if absent.
+    owners
+        Names: letters, digits, dashes and underscores.
+    data
+        Directory with ``target.csv`` and each owner's ``<name>.csv``.
+    schema
+        The public schema, a TOML file; every party gets a copy.
+    port
+        Of the SuperLink on 127.0.0.1; the SuperNodes' own ports follow it.
+    max_points
+        Records that an owner sends in a run, at most.
+
+    Raises
+    ------
+    InvalidParameterError
+        A name cannot be a directory's, a file is not there, or the folder holds a trial already.
+    """
+    folder, data = Path(folder).resolve(), Path(data).resolve()
+    Schema.read(schema)
+    columns = Path(schema).read_text(encoding="utf-8")
+    for name in owners:
+        if not re.fullmatch(r"[A-Za-z0-9_-]+", name) or name in _TAKEN:
+            raise InvalidParameterError(
+                f"owner {name!r}: use letters, digits, - and _, and not {', '.join(_TAKEN)}"
+            )
+    if len(set(owners)) < len(owners) or not owners:
+        raise InvalidParameterError("owners must be distinct names, at least one")
+    if not 1 <= port <= 65_535 - len(owners):
+        raise InvalidParameterError(f"port must be between 1 and {65_535 - len(owners)}")
+    for name in (*owners, "target"):
+        if not (data / f"{name}.csv").is_file():
+            raise InvalidParameterError(f"data: there is no file {data / name}.csv")
+    for name in (*owners, *_TAKEN[::2]):
+        if (folder / name).exists():
+            raise InvalidParameterError(f"{folder / name} exists already; give another folder")
+    write_project(folder / "app")
+    _make_curator(folder / "curator", owners, data / "target.csv", columns, port)
+    authority = (folder / "curator" / "ca.pem").read_text()
+    for i, name in enumerate(owners, 1):
+        own = folder / name
+        own.mkdir()
+        make_key_pair(own)
+        write_new(own / "ca.pem", authority)
+        write_new(own / "schema.toml", columns)
+        write_new(
+            own / "node.toml",
+            _toml(
+                name=name,
+                data=str(data / f"{name}.csv"),
+                schema=str(own / "schema.toml"),
+                **{"max-points": max_points},
+            ),
+        )
+        _script(
+            own / "supernode.sh",
+            # A killed node is refused until its last sign of life is a minute old.
+            f"until flower-supernode --superlink 127.0.0.1:{port} --root-certificates ca.pem "
+            f"--auth-supernode-private-key key --node-config node.toml "
+            f"--host 127.0.0.1 --port {port + i}; do sleep 5; done",
+        )
+    return folder
+
+
+def _make_curator(
+    folder: Path, owners: Sequence[str], target: Path, columns: str, port: int
+) -> None:
+    (folder / "flwr").mkdir(parents=True)
+    make_certificates(folder)
+    write_new(
+        folder / "flwr" / "config.toml",
+        f'[superlink]\ndefault = "trial"\n\n[superlink.trial]\naddress = "127.0.0.1:{port}"\n'
+        f"root-certificates = {json.dumps(str(folder / 'ca.pem'))}\n",
+    )
+    write_new(folder / "schema.toml", columns)
+    write_new(
+        folder / "curator.toml",
+        _toml(
+            target=str(target),
+            schema="schema.toml",
+            owners=list(owners),
+            out="summary.parquet",
+            report="report.html",
+            ledger="books.db",
+            run="trial-1",
+        ),
+    )
+    _script(
+        folder / "superlink.sh",
+        f"export DPSUMM_CURATOR={shlex.quote(str(folder / 'curator.toml'))}",
+        "exec flower-superlink --enable-supernode-auth --disable-runtime-dependency-installation "
+        f"--ssl-ca-certfile ca.pem --ssl-certfile server.pem --ssl-keyfile server.key "
+        f"--host 127.0.0.1 --port {port}",
+    )
+    home = f"export FLWR_HOME={shlex.quote(str(folder / 'flwr'))}"
+    register = [f"flwr supernode register ../{name}/key.pub trial --name {name}" for name in owners]
+    _script(folder / "register.sh", home, *register)
+    _script(folder / "run.sh", home, 'exec flwr run ../app trial --stream "$@"')
+
+
+def write_project(folder: str | os.PathLike[str]) -> None:
+    """Write the Flower project of curator and owners, the one in ``deploy/flower``.
+
+    Raises
+    ------
+    InvalidParameterError
+        The folder exists.
+    """
+    folder = Path(folder)
+    if folder.exists():
+        raise InvalidParameterError(f"{folder} exists already; give another folder")
+    apps = folder / "dpsumm_silos"
+    apps.mkdir(parents=True)
+    settings = Path(__file__).with_name("project.toml").read_text(encoding="utf-8")
+    write_new(folder / "pyproject.toml", settings)
+    write_new(
+        apps / "__init__.py",
+        '"""The Flower app of curator and owners; all of it is in `dpsumm.flower`."""\n',
+    )
+    for name, app, role in (
+        ("curator", "server_app", "The curator."),
+        ("owner", "client_app", "An owner."),
+    ):
+        write_new(
+            apps / f"{name}.py",
+            f'"""{role}"""\n\nfrom dpsumm.flower import {app} as app\n\n__all__ = ["app"]\n',
+        )
+
+
+def _toml(**values: str | int | list[str]) -> str:
+    # JSON's texts, numbers and lists of them are TOML's.
+    return "".join(f"{key} = {json.dumps(value)}\n" for key, value in values.items())
+
+
+def _script(path: Path, *lines: str) -> None:
+    # The SuperLink's database holds owners' records for the time of a run.
+    text = ["#!/bin/sh", "set -eu", "umask 077", 'cd "$(dirname "$0")"', _QUIET, *lines, ""]
+    write_new(path, "\n".join(text))

@@ -1,0 +1,122 @@
+"""What owners have answered, kept across the death of the curator's process.
+
+The ledger keeps what was released; this keeps what came back. A curator that is started again
+under the same run's name makes the same requests, from the ledger, and finds here who has
+answered them: nothing is charged twice and nothing that was collected is asked for again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sqlite3
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from types import TracebackType
+
+from dpsumm.errors import InvalidDataError, InvalidParameterError
+
+_TABLE = """
+CREATE TABLE IF NOT EXISTS answers (
+    run TEXT NOT NULL,
+    step INTEGER NOT NULL,
+    owner TEXT NOT NULL,
+    asked BLOB NOT NULL,
+    answer BLOB NOT NULL,
+    PRIMARY KEY (run, step, owner)
+)
+"""
+
+
+class Journal(AbstractContextManager["Journal"]):
+    """Answers of one run.
+
+    Parameters
+    ----------
+    path
+        SQLite file, made if absent and then readable by its user alone: it holds owners' records.
+        None keeps it in memory, for a run that cannot be resumed.
+    run
+        Name of the run, that of the ledger.
+
+    Raises
+    ------
+    InvalidDataError
+        The file cannot be used.
+    """
+
+    def __init__(self, path: str | os.PathLike[str] | None, run: str) -> None:
+        self._path, self._run = None if path is None else Path(path), run
+        try:
+            if self._path is not None:
+                os.close(os.open(self._path, os.O_CREAT | os.O_RDWR, 0o600))
+            self._db = sqlite3.connect(self._path or ":memory:", timeout=60, isolation_level=None)
+            self._db.execute("PRAGMA synchronous=FULL")
+            # What is forgotten is overwritten, not only unlisted.
+            self._db.execute("PRAGMA secure_delete=ON")
+            self._db.execute(_TABLE)
+            self._db.execute("SELECT run, step, owner, asked, answer FROM answers LIMIT 1")
+        except (sqlite3.Error, OSError) as error:
+            raise InvalidDataError(
+                f"journal: {self._path} cannot be used as a journal ({type(error).__name__}); "
+                "give a path that does not exist yet or one that dpsumm made"
+            ) from None
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._db.close()
+
+    def known(self, step: int, asked: Mapping[str, Sequence[bytes]]) -> dict[str, bytes]:
+        """Return the answers of a step that were recorded, by owner.
+
+        Parameters
+        ----------
+        step
+            Number of the exchange, from 0.
+        asked
+            What each owner is asked in this step.
+
+        Raises
+        ------
+        InvalidParameterError
+            An answer was given to another request: the run was begun with other parameters.
+        """
+        rows = self._db.execute(
+            "SELECT owner, asked, answer FROM answers WHERE run = ? AND step = ?",
+            (self._run, step),
+        )
+        answers = {}
+        for owner, digest, answer in rows.fetchall():
+            if owner not in asked:
+                continue
+            if digest != _digest(asked[owner]):
+                raise InvalidParameterError(
+                    f"journal: run {self._run!r} was begun with other parameters; resume it with "
+                    "those, or give the new run another name"
+                )
+            answers[owner] = bytes(answer)
+        return answers
+
+    def record(self, step: int, owner: str, asked: Sequence[bytes], answer: bytes) -> None:
+        """Keep an answer that the curator has accepted; on the disk when this returns."""
+        self._db.execute(
+            "INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?)",
+            (self._run, step, owner, _digest(asked), answer),
+        )
+
+    def forget(self) -> None:
+        """Remove this run's answers: its summary is safe elsewhere."""
+        self._db.execute("DELETE FROM answers WHERE run = ?", (self._run,))
+
+
+def _digest(messages: Sequence[bytes]) -> bytes:
+    whole = hashlib.sha256()
+    for message in messages:
+        whole.update(len(message).to_bytes(8, "little"))
+        whole.update(message)
+    return whole.digest()

@@ -1,0 +1,329 @@
+"""Runs whose owners are elsewhere: failures, garbage, second answers, resumption."""
+
+import multiprocessing
+import os
+import time
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+import silo_curator
+from silo_curator import NAMES, SCHEMA, Loopback, owners_of, run
+
+from dpsumm import RBF, Auction, Column, Offers, ProtocolError, Schema, summarize
+from dpsumm.errors import DpsummError, InvalidDataError, InvalidParameterError
+from dpsumm.privacy import Ledger
+from dpsumm.protocol import Owner
+from dpsumm.protocol.across import answer_all
+from dpsumm.protocol.journal import Journal
+from dpsumm.protocol.messages import Bids, Describe, DrawRequest, Points, SendRequest
+from dpsumm.protocol.wire import decode, encode
+from dpsumm.silos import summarize_silos
+from dpsumm.tables import read_table
+
+AUCTION = Auction(batch=3, n_features=16)
+DESCRIBE, FIRST = 0, 1  # numbers of exchanges
+
+
+class Faulty(Loopback):
+    """Replaces what an owner answers in one exchange; None: it stays silent."""
+
+    def __init__(self, name, step, make):
+        super().__init__()
+        self._fault = name, step, make
+
+    def ask(self, messages):
+        name, step, make = self._fault
+        for who, answer in super().ask(messages):
+            if (who, self.steps - 1) != (name, step):
+                yield who, answer
+            elif make is not None:
+                yield from ((who, item) for item in make(answer))
+
+
+def points(rows=3, columns=3, value=0.5):
+    return encode(Points(np.arange(rows), np.full((rows, columns), value), None))
+
+
+GARBAGE = {
+    "nothing": lambda _: [],
+    "gave up": lambda _: ["the owner's process died"],
+    "no message": lambda _: [b"garbage"],
+    "empty": lambda _: [b""],
+    "cut short": lambda answer: [answer[:-1]],
+    "too long": lambda answer: [answer + b"x"],
+    "a request": lambda _: [encode(DrawRequest(3))],
+    "bids": lambda _: [encode(Bids((1,), (1,)))],
+    "too much": lambda _: [points(rows=40)],
+    "too little": lambda _: [points(rows=0)],
+    "another width": lambda _: [points(columns=2)],
+    "not a number": lambda _: [points(value=np.nan)],
+    "too many bytes": lambda _: [points(rows=10**5)],
+}
+
+
+@pytest.mark.parametrize("protocol", [Offers(), AUCTION], ids=["offers", "auction"])
+def test_the_summary_is_that_of_one_process(protocol):
+    data, target = owners_of()
+    across = run(Loopback(), protocol=protocol, seed=4)
+    here = summarize(
+        data, target, size=9, protocol=protocol, kernel=RBF(0.3), schema=SCHEMA, seed=4
+    )
+    np.testing.assert_array_equal(across.points, here.points)
+    np.testing.assert_array_equal(across.owner, here.owner)
+    np.testing.assert_array_equal(across.index, here.index)
+    assert across.mmd2 == here.mmd2
+    assert across.n_records == here.n_records
+    assert across.privacy.charges == here.privacy.charges
+
+
+@pytest.mark.parametrize("step", [DESCRIBE, FIRST])
+@pytest.mark.parametrize("fault", GARBAGE)
+def test_offers_go_on_without_a_failed_owner(fault, step):
+    if fault == "too many bytes":
+        channel = Faulty("b", step, GARBAGE[fault])
+        summary = run(channel, seed=1, max_bytes=10**5)
+    else:
+        channel = Faulty("b", step, GARBAGE[fault])
+        summary = run(channel, seed=1)
+    assert 1 not in summary.owner
+    assert len(summary.points) == 9
+    assert any("'b' was left out" in warning for warning in summary.warnings)
+    # To the others nothing differs.
+    whole = Loopback()
+    run(whole, seed=1)
+    for name in ("a", "c", "d"):
+        assert channel.received[name] == whole.received[name]
+
+
+def test_a_second_answer_does_not_count():
+    first = run(Loopback(), seed=1)
+    again = run(Faulty("b", FIRST, lambda a: [a, points(), b"garbage"]), seed=1)
+    np.testing.assert_array_equal(first.points, again.points)
+
+
+def test_an_answer_of_an_owner_never_asked_is_ignored():
+    class Guest(Loopback):
+        def ask(self, messages):
+            yield "nobody", points()
+            yield from super().ask(messages)
+
+    np.testing.assert_array_equal(run(Guest(), seed=1).points, run(Loopback(), seed=1).points)
+
+
+@pytest.mark.parametrize("protocol", [Offers(), AUCTION], ids=["offers", "auction"])
+def test_below_the_minimum_there_is_no_summary(protocol):
+    with pytest.raises(ProtocolError, match=r"3 owners are left|failed"):
+        run(Faulty("b", FIRST, GARBAGE["nothing"]), protocol=protocol, seed=1, minimum=4)
+
+
+def test_nothing_is_released_when_no_owner_can_be_asked(tmp_path):
+    class Dead(Loopback):
+        def ask(self, messages):
+            return iter(())
+
+    with pytest.raises(ProtocolError, match="nothing was released"):
+        run(Dead(), ledger=tmp_path / "books", run="r")
+    with Ledger(tmp_path / "books") as book:
+        assert book.charges() == ()
+
+
+@pytest.mark.parametrize("step", [1, 2, 3])
+def test_a_failed_owner_stops_the_auction(step):
+    with pytest.raises(ProtocolError, match="the run must stop"):
+        run(Faulty("b", step, GARBAGE["nothing"]), protocol=AUCTION, seed=1)
+
+
+@pytest.mark.parametrize("step", [1, 2, 3])
+def test_the_auction_goes_on_if_it_was_planned_and_paid(step):
+    protocol = Auction(batch=3, n_features=16, spare_rounds=1)
+    channel = Faulty("b", step, GARBAGE["nothing"])
+    summary = run(channel, protocol=protocol, seed=1)
+    assert len(summary.points) == 9
+    # Rounds after it: nothing more is sent to the one that was dropped.
+    assert len(channel.received["b"]) == step + 1
+    assert len(channel.received["a"]) == 1 + 6 + (2 if step == 2 else 1)
+
+
+def test_the_auction_begins_with_all_owners_or_not_at_all(tmp_path):
+    channel = Faulty("b", DESCRIBE, GARBAGE["nothing"])
+    with pytest.raises(ProtocolError, match="nothing was released"):
+        run(channel, protocol=AUCTION, ledger=tmp_path / "books", run="r")
+    assert all(len(got) == 1 for got in channel.received.values())
+
+
+def test_owners_with_another_schema_are_left_out():
+    data, _ = owners_of()
+    values, labels = data["b"], np.arange(len(data["b"]))
+    others = {
+        "columns": (values[:, :2], Schema.numbers(("x0", "x1"))),
+        "names": (values, Schema.numbers(("x0", "x1", "y"))),
+        "bounds": (values, SCHEMA.with_bounds({"x0": (-1.0, 1.0)})),
+        "labels": ((values, labels), Schema.numbers(("x0", "x1", "x2"), label="y")),
+    }
+    for source, schema in others.values():
+        channel = Loopback()
+        channel.tables["b"] = read_table(source, name="b", schema=schema)
+        summary = run(channel, seed=1)
+        assert 1 not in summary.owner
+        assert any(schema.fingerprint in warning for warning in summary.warnings)
+
+
+def test_labels_and_carried_columns_come_along():
+    schema = Schema(
+        [
+            Column("age", bounds=(0, 90)),
+            Column("sex", categories=("f", "m")),
+            Column("note", "ignore"),
+            Column("ill", "label"),
+        ]
+    )
+    rng = np.random.default_rng(8)
+
+    def frame(name, count=40):
+        return pl.DataFrame(
+            {
+                "age": rng.integers(0, 90, count),
+                "sex": rng.choice(["f", "m"], count),
+                "note": [f"{name} {i}" for i in range(count)],
+                "ill": rng.choice(["yes", "no"], count),
+            }
+        )
+
+    frames, target = {name: frame(name) for name in NAMES}, frame("target")
+    channel = Loopback()
+    channel.tables = {n: read_table(f, name=n, schema=schema) for n, f in frames.items()}
+    across = summarize_silos(channel, NAMES, target, schema=schema, size=9, seed=2)
+    here = summarize(frames, target, schema=schema, size=9, seed=2)
+    assert across.to_frame().equals(here.to_frame())
+    for row in across.to_frame().iter_rows(named=True):
+        assert row["note"] == f"{row['owner']} {row['index']}"
+
+
+def test_an_owner_sends_no_more_than_it_wants():
+    data, _ = owners_of()
+    owner = Owner(read_table(data["a"], name="a", schema=SCHEMA), seed=0)
+    sends = {"max_bytes": 10**6, "max_points": 10}
+    assert len(decode(answer_all(owner, [encode(DrawRequest(10))], **sends)).rows) == 10
+    with pytest.raises(ProtocolError, match="more records"):
+        answer_all(owner, [encode(DrawRequest(11))], **sends)
+    # Also in pieces.
+    with pytest.raises(ProtocolError, match="more records"):
+        answer_all(owner, [encode(DrawRequest(6))] * 2, **sends)
+    for bad in ([], [b"garbage"], [encode(SendRequest((True,)))], [points()], [b"x" * 10**7]):
+        with pytest.raises(DpsummError):
+            answer_all(owner, bad, **sends)
+
+
+def test_a_run_is_resumed_without_a_charge(tmp_path):
+    ledger = tmp_path / "books"
+    with pytest.raises(ProtocolError, match="run again under the same name"):
+        run(Faulty("b", FIRST, GARBAGE["nothing"]), ledger=ledger, run="r", minimum=4)
+    with Ledger(ledger) as book:
+        spent = book.charges()
+    assert len(spent) == 1
+    channel = Loopback()
+    summary = run(channel, ledger=ledger, run="r", minimum=4, out=tmp_path / "s.csv")
+    assert len(summary.points) == 9
+    with Ledger(ledger) as book:
+        assert book.charges() == spent
+    # Only the one that had not answered is asked, and nobody describes data again.
+    assert {name: len(got) for name, got in channel.received.items()} == dict(
+        zip(NAMES, (0, 1, 0, 0), strict=True)
+    )
+    # The summary is written: what owners sent is not kept any longer.
+    rows = Path(f"{ledger}.answers").read_bytes()
+    assert rows.count(b"dpsm\x02") == 0
+
+
+def test_a_run_is_not_resumed_with_other_parameters(tmp_path):
+    given = {"ledger": tmp_path / "books", "run": "r"}
+    run(Loopback(), **given)
+    with pytest.raises(InvalidParameterError, match="other parameters"):
+        run(Loopback(), protocol=Offers(weight=0.9), **given)
+
+
+@pytest.fixture
+def forks(monkeypatch):
+    """Processes from a server that has the package loaded already: quick to start."""
+    monkeypatch.setenv("PYTHONPATH", str(Path(silo_curator.__file__).parent), prepend=os.pathsep)
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["silo_curator"])
+    return context
+
+
+@pytest.mark.parametrize("protocol", [Offers(), AUCTION], ids=["offers", "auction"])
+def test_a_killed_curator_is_resumed(tmp_path, rng, forks, protocol):
+    """Kill -9 of a real process at any moment; then everything is asked and charged once."""
+    kind = type(protocol).__name__
+    whole = run(Loopback(), protocol=protocol, ledger=tmp_path / "whole", run="r")
+    for i in range(4):
+        folder = tmp_path / str(i)
+        folder.mkdir()
+        process = forks.Process(target=silo_curator.main, args=(folder, kind))
+        process.start()
+        transcript = folder / "asked"
+        wanted = int(rng.integers(0, 9 if kind == "Offers" else 25))
+        end = time.monotonic() + 60
+        while process.is_alive() and time.monotonic() < end:
+            if transcript.exists() and transcript.read_text().count("\n") >= wanted:
+                break
+            time.sleep(0.002)
+        process.kill()
+        process.join(10)
+        again = forks.Process(target=silo_curator.main, args=(folder, kind))
+        again.start()
+        again.join(60)
+        assert again.exitcode == 0
+        lines = [line.split() for line in transcript.read_text().split("\n")[:-1]]
+        first = {}
+        for name, step, digest in lines:
+            # What is sent again is what was sent before, to the last bit.
+            assert first.setdefault((name, step), digest) == digest
+        # At most one answer of an owner was on its way when the process died.
+        steps = 2 if kind == "Offers" else 7
+        assert len(lines) <= len(NAMES) * steps + len(NAMES)
+        with Ledger(folder / "books") as book:
+            assert book.charges() == whole.privacy.charges
+        assert (folder / "s.csv").exists()
+
+
+def test_a_journal_is_for_its_user_alone(tmp_path):
+    path = tmp_path / "answers"
+    with Journal(path, "r") as journal:
+        journal.record(1, "a", [b"asked"], b"answer")
+        assert path.stat().st_mode & 0o077 == 0
+        assert journal.known(1, {"a": [b"asked"]}) == {"a": b"answer"}
+        assert journal.known(1, {"b": [b"asked"]}) == {}
+        with pytest.raises(InvalidParameterError, match="other parameters"):
+            journal.known(1, {"a": [b"asked", b"more"]})
+    with Journal(path, "another") as journal:
+        assert journal.known(1, {"a": [b"asked"]}) == {}
+    path.write_bytes(b"this is no database" * 100)
+    with pytest.raises(InvalidDataError, match="journal"):
+        Journal(path, "r")
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"minimum": 0},
+        {"minimum": 5},
+        {"size": 0},
+        {"seed": 1, "ledger": "books"},
+        {"owners": ["a", "a"]},
+        {"owners": []},
+    ],
+)
+def test_parameters_are_checked_before_anybody_is_asked(wrong):
+    channel = Loopback()
+    with pytest.raises(InvalidParameterError):
+        run(channel, **wrong)
+    assert channel.steps == 0
+
+
+def test_a_description_is_of_public_facts():
+    table = read_table(owners_of()[0]["a"], name="a", schema=SCHEMA)
+    told = Owner(table).answer(Describe())
+    assert (told.n_records, told.schema) == (len(table), SCHEMA.fingerprint)
