@@ -33,10 +33,10 @@ class Memory(threading.Thread):
     def __init__(self, deployment):
         super().__init__(daemon=True)
         self.peak = dict.fromkeys(PARTS, 0.0)
-        self._deployment, self._stop = deployment, threading.Event()
+        self._deployment, self._ended = deployment, threading.Event()
 
     def run(self):
-        while not self._stop.wait(0.5):
+        while not self._ended.wait(0.5):
             for part in PARTS:
                 for process in self._deployment.processes(part):
                     try:
@@ -46,7 +46,7 @@ class Memory(threading.Thread):
                     self.peak[part] = max(self.peak[part], used)
 
     def stop(self):
-        self._stop.set()
+        self._ended.set()
         self.join()
         return self.peak
 
@@ -104,7 +104,7 @@ def main():
     versions = ", ".join(f"{name} {version(name)}" for name in ("flwr", "ray", "numpy", "polars"))
     print(
         f"\nPython {platform.python_version()}, {versions}; {os.cpu_count()} processors. Three "
-        "columns, summary of 100 points, 512 features; 10,000 rows an owner, 1,000 in the "
+        "columns, summary of 100 points, 2,048 features; 10,000 rows an owner, 1,000 in the "
         "simulation."
     )
 
