@@ -289,6 +289,25 @@ def test_a_killed_curator_is_resumed(tmp_path, rng, forks, protocol):
         assert (folder / "s.csv").exists()
 
 
+@pytest.mark.parametrize("protocol", [Offers(), AUCTION], ids=["offers", "auction"])
+def test_two_curators_of_one_run_at_once_pay_once(tmp_path, forks, protocol):
+    """Started twice by mistake: the same requests twice, one charge for each."""
+    whole = run(Loopback(), protocol=protocol, ledger=tmp_path / "whole", run="r")
+    kind = type(protocol).__name__
+    both = [forks.Process(target=silo_curator.main, args=(tmp_path, kind)) for _ in range(2)]
+    for process in both:
+        process.start()
+    for process in both:
+        process.join(60)
+        assert process.exitcode == 0
+    with Ledger(tmp_path / "books") as book:
+        assert book.charges() == whole.privacy.charges
+    first = {}
+    for line in (tmp_path / "asked").read_text().splitlines():
+        name, step, digest = line.split()
+        assert first.setdefault((name, step), digest) == digest
+
+
 def test_a_journal_is_for_its_user_alone(tmp_path):
     path = tmp_path / "answers"
     with Journal(path, "r") as journal:
