@@ -24,7 +24,7 @@ from simulation import Simulation
 EXCHANGE = re.compile(
     r"exchange: ([\d.]+) s, (\d+) of (\d+) owners, (\d+) bytes sent, (\d+) received"
 )
-PARTS = ("flower-superlink", "flwr-serverapp", "flower-supernode", "flwr-clientapp")
+PARTS = ("superlink", "flwr-serverapp", "flower-supernode", "flwr-clientapp")
 
 
 class Memory(threading.Thread):

@@ -235,7 +235,8 @@ def _owners(summary: Summary) -> str:
     rows = []
     named = min(max(np.count_nonzero(counts), FEW_OWNERS), MOST_OWNERS)
     for i in order[:named]:
-        share = counts[i] / summary.n_records[i]
+        # An owner that was left out has told of no records.
+        share = counts[i] / max(summary.n_records[i], 1)
         rows.append(
             _bar(
                 summary.names[i],

@@ -97,13 +97,9 @@ def summarize_silos(
         Ledger(ledger, run=run, delta=delta) as book,
         Journal(None if ledger is None else f"{Path(ledger)}.answers", book.run) as journal,
     ):
-        described, unable = describe(channel, journal, names, max_bytes=max_bytes)
-        for name, description in described.items():
-            if description.schema != schema.fingerprint:
-                unable[name] = (
-                    f"has a schema with fingerprint {description.schema}, this run's is "
-                    f"{schema.fingerprint}; compare the files"
-                )
+        described, unable = describe(
+            channel, journal, names, schema=schema.fingerprint, max_bytes=max_bytes
+        )
         # Nothing is charged yet. Under Offers one that describes its data is enough for the
         # broadcast: whether another's are fit for it must not show in what an owner receives.
         if len(unable) == len(names) or (unable and isinstance(protocol, Auction)):
@@ -134,7 +130,7 @@ def summarize_silos(
             curator,
             channel,
             journal,
-            absent=list(unable),
+            absent=unable,
             minimum=minimum,
             max_bytes=max_bytes,
             progress=progress,
@@ -147,7 +143,7 @@ def summarize_silos(
             schema=schema,
             backend=goal.backend,
             notes=[
-                *(f"{n!r} was left out: {unable.get(n, why)}." for n, why in failed.items()),
+                *(f"{n!r} was left out: {why}." for n, why in failed.items()),
                 *data_notes([goal]),
             ],
         )

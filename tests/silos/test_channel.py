@@ -135,6 +135,18 @@ def test_an_error_is_told_to_the_curator():
     assert "why" in text
 
 
+def test_a_reply_that_flower_cannot_read_is_that_owners_failure():
+    class Unreadable(Grid):
+        def pull_messages(self, ids):
+            if "m1" in ids:
+                raise ValueError("private bytes")
+            return super().pull_messages(ids)
+
+    channel = FlowerChannel(Unreadable({2: [content()]}), NODES, 0.3)
+    answers = dict(channel.ask({name: [b"x"] for name in "ab"}))
+    assert answers == {"a": "sent what Flower cannot read (ValueError)", "b": b"answer"}
+
+
 def test_records_keep_bytes():
     for messages in ([], [b""], [b"a", b"\x00" * 1000]):
         assert unpack(pack(messages, "é")) == (messages, "é")

@@ -1,11 +1,20 @@
 """Real processes on loopback: TLS, keys, faults, kills. Minutes, not seconds."""
 
+import contextlib
+import re
 import sqlite3
 
+import httpx
 import numpy as np
 import polars as pl
 import pytest
+from cryptography.hazmat.primitives.serialization import load_ssh_private_key
 from deployment import BOUNDS, SCHEMA, Deployment, kill, make_data, wait_for, write_csv
+from flwr.proto.node_pb2 import Node
+from flwr.proto.run_pb2 import GetRunRequest
+from flwr.supercore.interceptors import RuntimeVersionHttpInterceptor
+from flwr.supernode.fleet_http_client import FleetHttpClient
+from flwr.supernode.node_auth_http_interceptor import NodeAuthHttpInterceptor
 
 import dpsumm
 from dpsumm.flower.certificates import make_key_pair
@@ -165,6 +174,40 @@ def test_what_an_owner_receives_does_not_depend_on_the_others(deployment):
     assert not first.equals(second)
     with Ledger(folder / "same.db") as book:
         assert len(book.charges()) == 1
+
+
+def test_an_owner_is_not_told_how_much_the_others_sent(deployment):
+    """Flower's GetRun, which a proxy must let pass, would tell its running totals."""
+    curator_file(deployment, out="totals.parquet")
+    folder = deployment.folder / "east"
+    key = load_ssh_private_key((folder / "key").read_bytes(), None)
+    wait_for(lambda: "SuperNode ID" in deployment.log("east"), what="the node")
+    node = int(re.findall(r"SuperNode ID: (\d+)", deployment.log("east"))[-1])
+    client = FleetHttpClient.from_server_address(
+        f"127.0.0.1:{deployment.port}",
+        False,
+        (folder / "ca.pem").read_bytes(),
+        interceptors=[
+            RuntimeVersionHttpInterceptor(component_name="SuperNode"),
+            NodeAuthHttpInterceptor(key, key.public_key()),
+        ],
+    )
+    transcript(deployment, "west")
+    run = deployment.begin(timeout=120.0)
+    told = set()
+    with client:
+        request = GetRunRequest(node=Node(node_id=node), run_id=int(run))
+
+        def ask():
+            # Refused until the run has begun.
+            with contextlib.suppress(httpx.HTTPStatusError):
+                found = client.GetRun(request).run
+                told.add((found.bytes_sent, found.bytes_recv, found.clientapp_runtime))
+
+        # West has described its data, which was one answer, and was asked again.
+        wait_for(lambda: ask() or len(received(deployment, "west")) == 2, 90, "the exchanges")
+    assert told == {(0, 0, 0.0)}
+    assert deployment.finish(run) == "finished:completed"
 
 
 @pytest.mark.parametrize(

@@ -91,6 +91,8 @@ GIVEN = 'target = "t.csv"\nschema = "s.toml"\nout = "s.csv"\nowners = ["a"]\n'
 
 def read_curator(monkeypatch, path, text):
     path.write_text(text)
+    for name in ("t.csv", "s.toml"):
+        (path.parent / name).touch()
     monkeypatch.setenv("DPSUMM_CURATOR", str(path))
     return CuratorFile.read()
 
@@ -106,6 +108,8 @@ def test_the_curators_file(monkeypatch, tmp_path):
         GIVEN + 'ledger = "l"\n',
         GIVEN + "more = 1\n",
         GIVEN.replace("s.csv", "s.txt"),
+        GIVEN.replace("t.csv", "no.csv"),
+        GIVEN.replace("s.toml", "no.toml"),
         GIVEN.replace("s.csv", "nowhere/s.csv"),
         GIVEN.replace('["a"]', '"a"'),
         GIVEN.replace('target = "t.csv"\n', ""),

@@ -291,7 +291,7 @@ def test_a_killed_curator_is_resumed(tmp_path, rng, forks, protocol):
 
 @pytest.mark.parametrize("protocol", [Offers(), AUCTION], ids=["offers", "auction"])
 def test_two_curators_of_one_run_at_once_pay_once(tmp_path, forks, protocol):
-    """Started twice by mistake: the same requests twice, one charge for each."""
+    """Started twice by mistake: one works."""
     whole = run(Loopback(), protocol=protocol, ledger=tmp_path / "whole", run="r")
     kind = type(protocol).__name__
     both = [forks.Process(target=silo_curator.main, args=(tmp_path, kind)) for _ in range(2)]
@@ -299,13 +299,53 @@ def test_two_curators_of_one_run_at_once_pay_once(tmp_path, forks, protocol):
         process.start()
     for process in both:
         process.join(60)
-        assert process.exitcode == 0
+    # The second one is refused, unless it came when the first had ended.
+    assert 0 in [process.exitcode for process in both]
     with Ledger(tmp_path / "books") as book:
         assert book.charges() == whole.privacy.charges
     first = {}
     for line in (tmp_path / "asked").read_text().splitlines():
         name, step, digest = line.split()
         assert first.setdefault((name, step), digest) == digest
+
+
+def test_a_second_curator_of_a_run_is_refused(tmp_path):
+    with Journal(tmp_path / "answers", "r"):
+        with pytest.raises(InvalidDataError, match="at work already"):
+            Journal(tmp_path / "answers", "r")
+        Journal(tmp_path / "answers", "another").__exit__(None, None, None)
+    Journal(tmp_path / "answers", "r").__exit__(None, None, None)
+
+
+@pytest.mark.parametrize("protocol", [Offers(), AUCTION], ids=["offers", "auction"])
+def test_an_owner_whose_schema_was_put_right_is_asked_again(tmp_path, protocol):
+    data, _ = owners_of()
+    wrong = SCHEMA.with_bounds({"x0": (-1.0, 1.0)})
+    channel = Loopback()
+    channel.tables["b"] = read_table(data["b"], name="b", schema=wrong)
+    given = {"protocol": protocol, "ledger": tmp_path / "books", "run": "r"}
+    with pytest.raises(ProtocolError, match=wrong.fingerprint):
+        run(channel, minimum=4, **given)
+    summary = run(Loopback(), minimum=4, out=tmp_path / "s.csv", **given)
+    assert summary.n_records[1] == 30
+
+
+@pytest.mark.parametrize("step", [1, 2, 3, 4])
+def test_owners_that_fail_together_cost_one_spare_round(step):
+    protocol = Auction(batch=3, n_features=16, spare_rounds=1)
+
+    class Both(Loopback):
+        def ask(self, messages):
+            for who, answer in super().ask(messages):
+                if not (self.steps - 1 == step and who in "bc"):
+                    yield who, answer
+
+    assert len(run(Both(), protocol=protocol, seed=1).points) == 9
+
+
+def test_a_long_reason_of_an_owner_is_cut():
+    summary = run(Faulty("b", FIRST, lambda _: ["x" * 10**6]), seed=1)
+    assert max(map(len, summary.warnings)) < 1000
 
 
 def test_a_journal_is_for_its_user_alone(tmp_path):

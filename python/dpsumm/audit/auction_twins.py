@@ -109,10 +109,10 @@ class NextBestInHand(CoinTies):
 class ForgetsOnDrop(SteeredCurator):
     """BROKEN: points that came in before an owner was dropped are thrown away."""
 
-    def drop(self, name: str) -> None:
+    def drop(self, *names: str) -> None:
         """Forget this round's points, then drop."""
         self._new = {}
-        super().drop(name)
+        super().drop(*names)
 
     def _check_bids(self, name: str, answer: Answer, count: int) -> Bids:
         return answer if isinstance(answer, Bids) else super()._check_bids(name, answer, count)

@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from logging import INFO
 
+import httpx
 from flwr.app import Message
 from flwr.common.logger import log
 from flwr.serverapp import Grid
@@ -63,9 +64,10 @@ class FlowerChannel(Channel):
 
 def send(
     grid: Grid, contents: Mapping[int, object], kind: str, timeout: float
-) -> Iterator[tuple[int, Message]]:
+) -> Iterator[tuple[int, Message | str]]:
     """Send each node its record and yield (node, reply) as they come, until the time is up.
 
+    In place of a reply that Flower cannot read comes a text that says so.
     A reply to anything else, from another node, or after the first one is not yielded.
     """
     end = time.monotonic() + timeout
@@ -76,20 +78,31 @@ def send(
         if sent and sent[0]:
             waiting[sent[0]] = node
     while waiting and time.monotonic() < end:
-        for reply in grid.pull_messages(list(waiting)):
-            asked = reply.metadata.reply_to_message_id
-            if asked not in waiting:
+        # One by one: Flower raises if it cannot read a reply, and loses those that came with it.
+        for asked, node in list(waiting.items()):
+            try:
+                replies = list(grid.pull_messages([asked]))
+            except httpx.HTTPError:
+                raise  # the SuperLink's, not the owner's
+            except Exception as error:
+                del waiting[asked]
+                yield node, f"sent what Flower cannot read ({type(error).__name__})"
                 continue
-            node = waiting.pop(asked)
-            if not reply.has_error() and reply.metadata.src_node_id != node:
-                continue
-            yield node, reply
+            for reply in replies:
+                metadata = reply.metadata
+                if asked not in waiting or metadata.reply_to_message_id != asked:
+                    continue
+                del waiting[asked]
+                if reply.has_error() or metadata.src_node_id == node:
+                    yield node, reply
         if waiting:
             time.sleep(min(_POLL, max(0.0, end - time.monotonic())))
 
 
-def _answer(reply: Message) -> bytes | str:
+def _answer(reply: Message | str) -> bytes | str:
     """Return the bytes of a reply, or why there are none."""
+    if isinstance(reply, str):
+        return reply
     if reply.has_error():
         return f"gave up (Flower error {reply.error.code}: {reply.error.reason})"
     try:
@@ -117,7 +130,7 @@ def find_nodes(
     ProtocolError
         Two nodes have one name.
     """
-    end = time.monotonic() + timeout
+    end, told = time.monotonic() + timeout, False
     while True:
         infos = list(grid.get_nodes())
         if claimed:
@@ -126,11 +139,19 @@ def find_nodes(
             found = [(info.node_id, info.name) for info in infos if info.name in names]
         if len(found) >= len(names) or time.monotonic() >= end:
             break
+        if not told and not claimed:
+            absent = sorted(set(names) - {info.name for info in infos})
+            log(INFO, "dpsumm: waiting %g s for %s", timeout, ", ".join(absent))
+            told = True
         time.sleep(_POLL)
     if claimed:
         contents = {node: pack([]) for node, _ in found}
         replies = send(grid, contents, NAME, timeout)
-        found = [(n, unpack(reply.content)[1]) for n, reply in replies if reply.has_content()]
+        found = [
+            (node, unpack(reply.content)[1])
+            for node, reply in replies
+            if not isinstance(reply, str) and reply.has_content()
+        ]
         found = [(node, name) for node, name in found if name in names]
     nodes: dict[str, int] = {}
     for node, name in found:

@@ -131,8 +131,8 @@ class CuratorFile:
             config = tomllib.loads(path.read_text(encoding="utf-8"))
         except (tomllib.TOMLDecodeError, UnicodeDecodeError):
             raise InvalidParameterError(f"{path}: not a TOML file") from None
-        get = _Reader(config, str(path))
         owners = config.pop("owners", None)
+        get = _Reader(config, str(path))
         if not isinstance(owners, list) or not all(isinstance(name, str) for name in owners):
             raise InvalidParameterError(f"{path}: owners must be a list of names")
         ledger, run, report = (get(key, str, "") for key in ("ledger", "run", "report"))
@@ -152,7 +152,10 @@ class CuratorFile:
             file_format=_file_format(get),
         )
         get.refuse_others()
-        # Before the budget is spent, not after.
+        # Before owners are waited for, and before the budget is spent.
+        for name, file in (("target", settings.target), ("schema", settings.schema)):
+            if not file.is_file():
+                raise InvalidParameterError(f"{path}: {name}: there is no file {file}")
         if settings.out.suffix not in (".parquet", ".csv") or not settings.out.parent.is_dir():
             raise InvalidParameterError(
                 f"{path}: out must be a .parquet or .csv file in an existing directory"
@@ -239,6 +242,6 @@ class _Reader:
         return value
 
     def refuse_others(self) -> None:
-        others = sorted(set(self._left) - {"owners"})
+        others = sorted(self._left)
         if others:
             raise InvalidParameterError(f"{self._where}: unknown key {others[0]!r}")

@@ -10,6 +10,7 @@ import json
 import os
 import re
 import shlex
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -20,7 +21,7 @@ from dpsumm.schema import Schema
 
 # Nothing is sent to Flower's makers.
 _QUIET = "export FLWR_TELEMETRY_ENABLED=0 FLWR_DISABLE_UPDATE_CHECK=1"
-_TAKEN = ("curator", "data", "app")
+_TAKEN = ("curator", "target", "app")
 
 
 def make_trial(
@@ -69,12 +70,14 @@ def make_trial(
             )
     if len(set(owners)) < len(owners) or not owners:
         raise InvalidParameterError("owners must be distinct names, at least one")
+    if max_points < 1:
+        raise InvalidParameterError(f"max_points must be at least 1, got {max_points}")
     if not 1 <= port <= 65_535 - len(owners):
         raise InvalidParameterError(f"port must be between 1 and {65_535 - len(owners)}")
     for name in (*owners, "target"):
         if not (data / f"{name}.csv").is_file():
             raise InvalidParameterError(f"data: there is no file {data / name}.csv")
-    for name in (*owners, *_TAKEN[::2]):
+    for name in (*owners, "curator", "app"):
         if (folder / name).exists():
             raise InvalidParameterError(f"{folder / name} exists already; give another folder")
     write_project(folder / "app")
@@ -97,10 +100,13 @@ def make_trial(
         )
         _script(
             own / "supernode.sh",
-            # A killed node is refused until its last sign of life is a minute old.
-            f"until flower-supernode --superlink 127.0.0.1:{port} --root-certificates ca.pem "
+            # Again whenever it ends: a killed node is refused until its last sign of life is a
+            # minute old, and one whose SuperLink was started again ends as if all were well.
+            f"export FLWR_HOME={shlex.quote(str(own / 'flwr'))}",
+            "trap exit INT TERM",
+            f"while :; do flower-supernode --superlink 127.0.0.1:{port} --root-certificates ca.pem "
             f"--auth-supernode-private-key key --node-config node.toml "
-            f"--host 127.0.0.1 --port {port + i}; do sleep 5; done",
+            f"--host 127.0.0.1 --port {port + i} || true; sleep 5; done",
         )
     return folder
 
@@ -128,14 +134,16 @@ def _make_curator(
             run="trial-1",
         ),
     )
+    home = f"export FLWR_HOME={shlex.quote(str(folder / 'flwr'))}"
     _script(
         folder / "superlink.sh",
+        home,
         f"export DPSUMM_CURATOR={shlex.quote(str(folder / 'curator.toml'))}",
-        "exec flower-superlink --enable-supernode-auth --disable-runtime-dependency-installation "
-        f"--ssl-ca-certfile ca.pem --ssl-certfile server.pem --ssl-keyfile server.key "
+        f"exec {shlex.quote(sys.executable)} -m dpsumm.flower.superlink --enable-supernode-auth "
+        "--disable-runtime-dependency-installation "
+        "--ssl-ca-certfile ca.pem --ssl-certfile server.pem --ssl-keyfile server.key "
         f"--host 127.0.0.1 --port {port}",
     )
-    home = f"export FLWR_HOME={shlex.quote(str(folder / 'flwr'))}"
     register = [f"flwr supernode register ../{name}/key.pub trial --name {name}" for name in owners]
     _script(folder / "register.sh", home, *register)
     _script(folder / "run.sh", home, 'exec flwr run ../app trial --stream "$@"')

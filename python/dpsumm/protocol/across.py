@@ -22,6 +22,8 @@ from dpsumm.protocol.messages import Answer, Describe, Description, Points
 from dpsumm.protocol.owner import Owner
 from dpsumm.protocol.wire import MAX_BYTES, decode, encode
 
+# Characters of a reason that are kept: an owner can write anything there.
+_REASON = 500
 Take = Callable[[str, Answer], None]
 
 
@@ -76,7 +78,12 @@ def answer_all(
 
 
 def describe(
-    channel: Channel, journal: Journal, names: Sequence[str], *, max_bytes: int = MAX_BYTES
+    channel: Channel,
+    journal: Journal,
+    names: Sequence[str],
+    *,
+    schema: str,
+    max_bytes: int = MAX_BYTES,
 ) -> tuple[dict[str, Description], dict[str, str]]:
     """Ask owners what their data are like, before anything is released.
 
@@ -89,6 +96,12 @@ def describe(
     def take(name: str, answer: Answer) -> None:
         if not isinstance(answer, Description):
             raise ProtocolError(f"{name!r} was asked to describe its data")
+        # Refused here, so that it is not kept: the owner can be put right and asked again.
+        if answer.schema != schema:
+            raise ProtocolError(
+                f"its schema has fingerprint {answer.schema}, this run's is {schema}; "
+                "compare the files"
+            )
         described[name] = answer
 
     asked = {name: [encode(Describe())] for name in names}
@@ -101,7 +114,7 @@ def run_across(
     channel: Channel,
     journal: Journal,
     *,
-    absent: Sequence[str] = (),
+    absent: Mapping[str, str] | None = None,
     minimum: int = 1,
     max_bytes: int = MAX_BYTES,
     progress: Progress | None = None,
@@ -115,7 +128,7 @@ def run_across(
     channel, journal
         To the owners, and of this run.
     absent
-        Owners that are known to have failed; they are not asked.
+        Why by name, for owners that are known to have failed; they are not asked.
     minimum
         Owners without which there is no summary.
     max_bytes
@@ -132,8 +145,8 @@ def run_across(
         and collected is kept: run again under the same name.
     """
     tell = progress or (lambda stage, done, total: None)
-    failed = dict.fromkeys(absent, "gave no usable description")
-    for name in absent:
+    failed = dict(absent or {})
+    for name in failed:
         curator.drop(name)
     asked: dict[str, list[bytes]] = {name: [] for name in curator.names}
     step = 0
@@ -146,8 +159,8 @@ def run_across(
         messages = {name: asked[name] for name in requests}
         new = _exchange(channel, journal, step, messages, curator.receive, max_bytes, tell)
         failed.update(new)
-        for name in new:
-            curator.drop(name)
+        if new:
+            curator.drop(*new)
         # Not before the first exchange: whether an owner could describe its data must not decide
         # whether the others get the broadcast of Offers.
         _check_enough(curator, failed, minimum)
@@ -181,7 +194,7 @@ def _exchange(
     """Take one answer of each owner; return why for those that failed."""
     waiting, failed = dict(messages), {}
     for name, known in journal.known(step, messages).items():
-        take(name, decode(known))  # type: ignore[arg-type]
+        take(name, decode(known, max_bytes=max(max_bytes, len(known))))  # type: ignore[arg-type]
         del waiting[name]
     for name, answer in channel.ask(dict(waiting)) if waiting else ():
         if name not in waiting:  # a second answer: the first one counts
@@ -192,7 +205,7 @@ def _exchange(
                 raise ProtocolError(answer)
             take(name, decode(answer, max_bytes=max_bytes))  # type: ignore[arg-type]
         except ProtocolError as error:
-            failed[name] = f"failed: {error}"
+            failed[name] = f"failed: {str(error)[:_REASON]}"
             continue
         journal.record(step, name, asked, answer)
         tell("owners", len(messages) - len(waiting), len(messages))

@@ -138,10 +138,10 @@ class AuctionCurator(Curator):
         if isinstance(request, SendRequest) and not self._waiting:
             self._finish_round()
 
-    def drop(self, name: str) -> None:
-        """Leave a failed owner out for good and repeat the round as a new charged one.
+    def drop(self, *names: str) -> None:
+        """Leave failed owners out for good and repeat the round as a new charged one.
 
-        Its points in the summary stay; no round picks what else it sent. Owners are told
+        Their points in the summary stay; no round picks what else they sent. Owners are told
         nothing but the next round's request.
 
         Raises
@@ -150,11 +150,13 @@ class AuctionCurator(Curator):
             The plan has no spare round left, or the other owners hold fewer records than the
             summary has points: the run must stop. Or answers of others are outstanding.
         """
-        if name not in self._active:
-            raise ProtocolError(f"{name!r} is not an owner of this run, or was dropped before")
-        if any(isinstance(r, SendRequest) for n, r in self._waiting.items() if n != name):
+        for name in names:
+            if name not in self._active:
+                raise ProtocolError(f"{name!r} is not an owner of this run, or was dropped before")
+        name = names[0]
+        if any(isinstance(r, SendRequest) for n, r in self._waiting.items() if n not in names):
             raise ProtocolError("answers of other owners are outstanding; receive() them first")
-        left = sum(self.setting.n_records[n] for n in self._active if n != name)
+        left = sum(self.setting.n_records[n] for n in self._active if n not in names)
         if self._spared == self._plan.spare_rounds:
             raise ProtocolError(
                 f"{name!r} failed and the plan has no spare round: the run must stop. What was "
@@ -167,10 +169,11 @@ class AuctionCurator(Curator):
             )
         # In the books before it takes effect: a resumed run would not know, and draw new coins.
         self._spared += 1
-        self.setting.ledger.release(f"drop-{self._spared}", [], name.encode)
-        self._active.remove(name)
+        self.setting.ledger.release(f"drop-{self._spared}", [], "\n".join(names).encode)
+        self._active = [name for name in self._active if name not in names]
         # The others have sent these for good: what is available must not depend on the coins.
-        self._new.pop(name, None)
+        for name in names:
+            self._new.pop(name, None)
         self._take_in()
         self._bids, self._waiting = {}, {}
 

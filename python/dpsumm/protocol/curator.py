@@ -183,13 +183,13 @@ class Curator(ABC):
         """
 
     @abstractmethod
-    def drop(self, name: str) -> None:
-        """Leave an owner that failed out for good.
+    def drop(self, *names: str) -> None:
+        """Leave owners that failed out for good; all that failed in one exchange together.
 
         Raises
         ------
         ProtocolError
-            The protocol cannot go on without it: the run must stop.
+            The protocol cannot go on without them: the run must stop.
         """
 
     @abstractmethod
@@ -318,11 +318,14 @@ class CollectingCurator(Curator):
             raise ProtocolError(f"{name!r} has answered already")
         self._received[name] = self._check_points(name, answer, *self._bounds_of_answer(name))
 
-    def drop(self, name: str) -> None:
-        """Go on without it: nothing that another owner receives changes."""
-        if name not in self.names or name in self._received:
-            raise ProtocolError(f"{name!r} is not an owner of this run, or has answered already")
-        self._dropped.add(name)
+    def drop(self, *names: str) -> None:
+        """Go on without them: nothing that another owner receives changes."""
+        for name in names:
+            if name not in self.names or name in self._received:
+                raise ProtocolError(
+                    f"{name!r} is not an owner of this run, or has answered already"
+                )
+        self._dropped.update(names)
 
     def select(self) -> Selection:
         """Return the greedy's picks; if the pool is no larger than `size`, the pool.

@@ -48,6 +48,7 @@ class Journal(AbstractContextManager["Journal"]):
 
     def __init__(self, path: str | os.PathLike[str] | None, run: str) -> None:
         self._path, self._run = None if path is None else Path(path), run
+        self._lock = self._locked()
         try:
             if self._path is not None:
                 os.close(os.open(self._path, os.O_CREAT | os.O_RDWR, 0o600))
@@ -70,6 +71,24 @@ class Journal(AbstractContextManager["Journal"]):
         trace: TracebackType | None,
     ) -> None:
         self._db.close()
+        if self._lock is not None:
+            self._lock.close()
+
+    def _locked(self) -> sqlite3.Connection | None:
+        """Keep a second curator out, whose coins would be sent and not paid for."""
+        if self._path is None:
+            return None
+        run = hashlib.sha256(self._run.encode()).hexdigest()[:16]
+        path = self._path.with_name(f"{self._path.name}.{run}.lock")
+        try:
+            lock = sqlite3.connect(path, timeout=0, isolation_level=None)
+            lock.execute("BEGIN EXCLUSIVE")
+        except (sqlite3.Error, OSError):
+            raise InvalidDataError(
+                f"journal: a curator of run {self._run!r} is at work already ({path} is locked); "
+                "wait for its end, or stop it (flwr stop)"
+            ) from None
+        return lock
 
     def known(self, step: int, asked: Mapping[str, Sequence[bytes]]) -> dict[str, bytes]:
         """Return the answers of a step that were recorded, by owner.
