@@ -57,6 +57,8 @@ def adopt(
         return list(differing.select("scenario", "method").iter_rows())
     renamed = dict(earlier.values())
     table = table.with_columns(pl.col("key").replace(renamed))
-    note = f"{digest()} (the first split of each scenario; the others {old})"
+    # The code that all splits were measured with may be older than the one that was adopted last.
+    origin = made_with(results)["code"].rstrip(")").split()[-1]
+    note = f"{digest()} (the first split of each scenario; the others {origin})"
     write(table, results, {"code": note})
     return []
