@@ -24,7 +24,8 @@ from simulation import Simulation
 EXCHANGE = re.compile(
     r"exchange: ([\d.]+) s, (\d+) of (\d+) owners, (\d+) bytes sent, (\d+) received"
 )
-PARTS = ("superlink", "flwr-serverapp", "flower-supernode", "flwr-clientapp")
+# Not "superlink" alone: it is an option of the others.
+PARTS = ("dpsumm.flower.superlink", "flwr-serverapp", "flower-supernode", "flwr-clientapp")
 
 
 class Memory(threading.Thread):

@@ -360,8 +360,10 @@ def test_a_journal_is_for_its_user_alone(tmp_path):
     with Journal(path, "another") as journal:
         assert journal.known(1, {"a": [b"asked"]}) == {}
     path.write_bytes(b"this is no database" * 100)
-    with pytest.raises(InvalidDataError, match="journal"):
-        Journal(path, "r")
+    # The second time too: a file that cannot be used leaves no lock behind.
+    for wrong in (path, path, tmp_path / "nowhere" / "answers"):
+        with pytest.raises(InvalidDataError, match="cannot be used as a journal"):
+            Journal(wrong, "r")
 
 
 @pytest.mark.parametrize(

@@ -48,10 +48,11 @@ class Journal(AbstractContextManager["Journal"]):
 
     def __init__(self, path: str | os.PathLike[str] | None, run: str) -> None:
         self._path, self._run = None if path is None else Path(path), run
-        self._lock = self._locked()
+        self._lock: sqlite3.Connection | None = None
         try:
             if self._path is not None:
                 os.close(os.open(self._path, os.O_CREAT | os.O_RDWR, 0o600))
+                self._lock = self._locked(self._path)
             self._db = sqlite3.connect(self._path or ":memory:", timeout=60, isolation_level=None)
             self._db.execute("PRAGMA synchronous=FULL")
             # What is forgotten is overwritten, not only unlisted.
@@ -59,6 +60,8 @@ class Journal(AbstractContextManager["Journal"]):
             self._db.execute(_TABLE)
             self._db.execute("SELECT run, step, owner, asked, answer FROM answers LIMIT 1")
         except (sqlite3.Error, OSError) as error:
+            if self._lock is not None:
+                self._lock.close()
             raise InvalidDataError(
                 f"journal: {self._path} cannot be used as a journal ({type(error).__name__}); "
                 "give a path that does not exist yet or one that dpsumm made"
@@ -74,16 +77,15 @@ class Journal(AbstractContextManager["Journal"]):
         if self._lock is not None:
             self._lock.close()
 
-    def _locked(self) -> sqlite3.Connection | None:
+    def _locked(self, path: Path) -> sqlite3.Connection:
         """Keep a second curator out, whose coins would be sent and not paid for."""
-        if self._path is None:
-            return None
         run = hashlib.sha256(self._run.encode()).hexdigest()[:16]
-        path = self._path.with_name(f"{self._path.name}.{run}.lock")
+        path = path.with_name(f"{path.name}.{run}.lock")
+        lock = sqlite3.connect(path, timeout=0, isolation_level=None)
         try:
-            lock = sqlite3.connect(path, timeout=0, isolation_level=None)
             lock.execute("BEGIN EXCLUSIVE")
-        except (sqlite3.Error, OSError):
+        except sqlite3.OperationalError:
+            lock.close()
             raise InvalidDataError(
                 f"journal: a curator of run {self._run!r} is at work already ({path} is locked); "
                 "wait for its end, or stop it (flwr stop)"
