@@ -1,0 +1,51 @@
+"""Books and journals that an old version wrote: they compose to the same, and runs are resumed."""
+
+import json
+import shutil
+from pathlib import Path
+
+import old_runs
+import pytest
+
+from dpsumm.privacy import Ledger
+
+FIXTURES = Path(__file__).parent.parent / "fixtures"
+SAYS = json.loads((FIXTURES / "old_books.json").read_text())
+
+
+@pytest.fixture
+def old(tmp_path):
+    for file in FIXTURES.glob("*.db*"):
+        shutil.copy(file, tmp_path)
+    return tmp_path
+
+
+def assert_says(path, says):
+    with Ledger(path) as book:
+        assert sorted(book.runs()) == sorted(says["runs"])
+        for run, known in says["runs"].items():
+            assert len(book.charges(run=run)) == known["charges"]
+            assert book.delta_of(run) == known["delta"]
+            for party in ("target", "owners"):
+                assert book.spent(party, run=run) == pytest.approx(known[party], rel=1e-6)
+        for party in ("target", "owners"):
+            assert book.spent(party) == pytest.approx(says["total"][party], rel=1e-6)
+            cap = says["caps"][party]
+            assert book.cap(party) == (None if cap is None else tuple(cap))
+
+
+@pytest.mark.parametrize("name", ["old_books.db", "old_silos.db"])
+def test_an_old_ledger_composes_to_the_same(old, name):
+    assert_says(old / name, SAYS[name])
+
+
+@pytest.mark.parametrize("run", ["offers", "auction"])
+def test_an_old_run_is_resumed_without_a_charge(old, run):
+    path = old / "old_silos.db"
+    summary, asked = old_runs.resume(path, run)
+    known = SAYS["resumed"][run]
+    assert summary.owner.tolist() == known["owner"]
+    assert summary.index.tolist() == known["index"]
+    # What was collected is not asked for again.
+    assert [list(item) for item in asked] == known["asked"]
+    assert_says(path, SAYS["old_silos.db"])
