@@ -1,10 +1,11 @@
 # Types of the compiled module. Prose lives in the Python wrappers and in the core's documentation.
-from typing import TypeAlias, final
+from typing import Literal, TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
+    "INSTRUCTIONS",
     "Bidder",
     "Mwem",
     "Picks",
@@ -24,6 +25,7 @@ __all__ = [
     "weights",
 ]
 
+INSTRUCTIONS: Literal["avx2", "baseline"]
 __version__: str
 
 _Points: TypeAlias = NDArray[np.float32] | NDArray[np.float64]

@@ -14,7 +14,7 @@ mod product;
 pub mod quantize;
 pub mod rng;
 pub mod selection;
-mod simd;
+pub mod simd;
 mod trig;
 
 pub use error::{Error, Result};

@@ -4,7 +4,47 @@
 //! baseline and for AVX2 with FMA. Both give the same bits: every operation is an IEEE basic
 //! operation or a fused multiply-add with one rounding, in an order fixed by the source, and the
 //! compiler may neither reorder nor fuse them. Without FMA hardware the fused operation is a call,
-//! slow but exact.
+//! slow but exact. [`SETTING`] forces the baseline, to test that.
+
+use std::ffi::OsStr;
+use std::sync::LazyLock;
+
+use crate::error::{Error, Result};
+
+/// The environment variable that forces the baseline when it is `baseline`; read once, at first use.
+pub const SETTING: &str = "DPSUMM_SIMD";
+
+static CHOICE: LazyLock<Result<bool>> =
+    LazyLock::new(|| Ok(!forced(std::env::var_os(SETTING).as_deref())? && supported()));
+
+/// Return the instructions that the hot loops of this process run on: `avx2` or `baseline`.
+///
+/// # Errors
+/// [`Error::InvalidParameter`] if [`SETTING`] is neither empty nor `baseline`. The loops then run on
+/// the baseline, which has the same bits.
+pub fn instructions() -> Result<&'static str> {
+    let wide = CHOICE.clone()?;
+    Ok(if wide { "avx2" } else { "baseline" })
+}
+
+/// Whether the setting forces the baseline.
+fn forced(setting: Option<&OsStr>) -> Result<bool> {
+    match setting.map(OsStr::as_encoded_bytes) {
+        None | Some(b"") => Ok(false),
+        Some(b"baseline") => Ok(true),
+        Some(_) => Err(Error::invalid(SETTING, "must be baseline, or not set")),
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+fn supported() -> bool {
+    is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma")
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn supported() -> bool {
+    false
+}
 
 /// A hot loop with its arguments. `run` and all that it calls must be `#[inline(always)]`, so that
 /// they are compiled for the instruction set of the caller.
@@ -20,7 +60,7 @@ pub(crate) trait Hot {
 pub(crate) fn dispatch<H: Hot>(hot: H) -> H::Output {
     #[cfg(target_arch = "x86_64")]
     if wide() {
-        // SAFETY: `wide` has just seen that the processor has AVX2 and FMA.
+        // SAFETY: `wide` says that the processor has AVX2 and FMA.
         return unsafe { run_avx2(hot) };
     }
     hot.run()
@@ -38,7 +78,7 @@ fn wide() -> bool {
     if tests::BASELINE.load(std::sync::atomic::Ordering::Relaxed) {
         return false;
     }
-    is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma")
+    *CHOICE == Ok(true)
 }
 
 /// Ask for data that will be read soon.
@@ -59,6 +99,8 @@ pub(crate) mod tests {
     use std::sync::Mutex;
     use std::sync::atomic::{AtomicBool, Ordering};
 
+    use super::*;
+
     pub(super) static BASELINE: AtomicBool = AtomicBool::new(false);
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
@@ -71,5 +113,12 @@ pub(crate) mod tests {
         let baseline = work();
         BASELINE.store(false, Ordering::Relaxed);
         (wide, baseline)
+    }
+    #[test]
+    fn only_a_known_setting_forces_the_baseline() {
+        assert_eq!(forced(None), Ok(false));
+        assert_eq!(forced(Some(OsStr::new(""))), Ok(false));
+        assert_eq!(forced(Some(OsStr::new("baseline"))), Ok(true));
+        assert!(forced(Some(OsStr::new("BASELINE"))).is_err());
     }
 }

@@ -15,6 +15,8 @@ mod selection;
 mod _core {
     use pyo3::prelude::*;
 
+    use super::errors::CoreError;
+
     #[pymodule_export]
     use super::auction::{PyBidder, PyMwem};
     #[pymodule_export]
@@ -28,6 +30,7 @@ mod _core {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("INSTRUCTIONS", dpsumm_core::simd::instructions().map_err(CoreError)?)?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }
