@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import dpsumm
-from dpsumm.metrics import objective
+from dpsumm.summary.metrics import objective
 from evidence.data import Problem
 
 Choice = Callable[[Problem, int, int], NDArray[np.int64]]  # problem, size, seed -> owners

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import dpsumm
-from dpsumm.metrics import mmd2
+from dpsumm.summary.metrics import mmd2
 from evidence.data import Labelled, Problem
 from evidence.methods import ORACLE, Method
 

@@ -7,8 +7,10 @@ on records. It says nothing unless the program configures logging.
 import logging
 
 from dpsumm._core import __version__
-from dpsumm.attribution import NoisyAttribution, release_attribution
-from dpsumm.embedding import Embedding
+from dpsumm.data.inputs import FileFormat
+from dpsumm.data.large.shards import Shards
+from dpsumm.data.large.stream import Stream
+from dpsumm.data.schema import Column, Kind, Schema, WhenMissing
 from dpsumm.errors import (
     BudgetExceededError,
     DpsummError,
@@ -18,17 +20,15 @@ from dpsumm.errors import (
     ProtocolError,
     ShardLostError,
 )
-from dpsumm.estimator import Summarizer
-from dpsumm.kernel import RBF, PrivateMedian
-from dpsumm.plan import Plan, plan
 from dpsumm.privacy import Ledger, PrivacyReport, Protected, Unit
-from dpsumm.protocol import Auction, Greedy, Offers, Pool, Requests, Uniform
-from dpsumm.schema import Column, Kind, Schema, WhenMissing
-from dpsumm.shards import Shards
-from dpsumm.streams import Stream
-from dpsumm.summarize import summarize
-from dpsumm.summary import Summary
-from dpsumm.tables import FileFormat
+from dpsumm.summary.attribution import NoisyAttribution, release_attribution
+from dpsumm.summary.embedding import Embedding
+from dpsumm.summary.estimator import Summarizer
+from dpsumm.summary.kernel import RBF, PrivateMedian
+from dpsumm.summary.plan import Plan, plan
+from dpsumm.summary.protocols import Auction, Greedy, Offers, Pool, Requests, Uniform
+from dpsumm.summary.result import Summary
+from dpsumm.summary.summarize import summarize
 
 __all__ = [
     "RBF",

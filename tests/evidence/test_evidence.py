@@ -14,7 +14,7 @@ from evidence.methods import GREEDY, METHODS, ORACLE
 from evidence.ratios import Ratio, overall, ratio, ratios
 
 from dpsumm import RBF
-from dpsumm.metrics import mmd2
+from dpsumm.summary.metrics import mmd2
 from evidence import page, runner, sources
 
 SMALL = {

@@ -10,9 +10,9 @@ import os
 import numpy as np
 import polars as pl
 
+from dpsumm.data.inputs import FileFormat, read_table
+from dpsumm.data.schema import Column, Schema
 from dpsumm.errors import DpsummError
-from dpsumm.schema import Column, Schema
-from dpsumm.tables import FileFormat, read_table
 
 SUFFIXES = (".csv", ".parquet", ".csv.gz", ".txt")
 FORMATS = (

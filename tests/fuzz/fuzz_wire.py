@@ -6,10 +6,10 @@ import tempfile
 
 import numpy as np
 
+from dpsumm.data.inputs import read_table
 from dpsumm.errors import DpsummError, ProtocolError
-from dpsumm.protocol.owner import Owner
-from dpsumm.protocol.wire import decode, encode
-from dpsumm.tables import read_table
+from dpsumm.exchange.wire import decode, encode
+from dpsumm.summary.protocols.owner import Owner
 from reference.messages import ENCODED
 
 SEEDS = list(ENCODED.values())

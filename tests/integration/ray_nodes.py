@@ -14,8 +14,8 @@ import ray
 from ray.cluster_utils import Cluster
 
 import dpsumm
+from dpsumm.data.inputs import read_owners
 from dpsumm.errors import ShardLostError
-from dpsumm.tables import read_owners
 
 # The loss of a node is noticed after seconds, not after half a minute.
 QUICK = {"health_check_period_ms": 1000, "health_check_failure_threshold": 3}

@@ -14,10 +14,10 @@ import polars as pl
 import pytest
 
 from dpsumm import __version__
-from dpsumm.arguments import Name, choose_protocol, parse_columns, parse_owners
 from dpsumm.cli import main
+from dpsumm.cli.arguments import Name, choose_protocol, parse_columns, parse_owners
 from dpsumm.errors import InvalidParameterError
-from dpsumm.protocol import Auction, Offers, Pool, Requests
+from dpsumm.summary.protocols import Auction, Offers, Pool, Requests
 
 SECRET = 31.4159
 

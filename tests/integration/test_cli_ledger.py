@@ -7,8 +7,8 @@ import pytest
 
 from dpsumm import summarize
 from dpsumm.cli import main
-from dpsumm.kernel import RBF
-from dpsumm.protocol import Auction, Requests
+from dpsumm.summary.kernel import RBF
+from dpsumm.summary.protocols import Auction, Requests
 
 
 def run(*arguments):

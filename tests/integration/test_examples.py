@@ -19,7 +19,7 @@ import pytest
 
 import dpsumm
 from dpsumm.cli import main
-from dpsumm.schema_file import from_toml
+from dpsumm.data.schema_toml import from_toml
 
 ROOT = Path(__file__).parents[2]
 PAGES = [page for page in (ROOT / "README.md", *sorted(ROOT.glob("docs/**/*.md"))) if page.exists()]

@@ -14,9 +14,9 @@ import polars as pl
 import pytest
 
 import dpsumm
-from dpsumm import shard_workers
+from dpsumm.data.inputs import read_owners
+from dpsumm.data.large import workers
 from dpsumm.errors import InvalidDataError, InvalidParameterError, ShardLostError
-from dpsumm.tables import read_owners
 
 ray = pytest.importorskip("ray")
 
@@ -109,7 +109,7 @@ def first_column(points):
     return points[:, 0].astype(np.float64)
 
 
-def kill_shard_workers():
+def kill_workers():
     from benches.shards import workers
 
     found = workers()
@@ -141,14 +141,14 @@ def test_workers_lost_before_they_are_asked_for_rows_make_their_pass_again(
     tmp_path, values, monkeypatch
 ):
     expected = run([dpsumm.Stream(values, n_candidates=60)])
-    gathered, killed = shard_workers._gathered, []
+    gathered, killed = workers._gathered, []
 
     def then_killed(*args):
         answer = gathered(*args)
-        killed.append(kill_shard_workers())
+        killed.append(kill_workers())
         return answer
 
-    monkeypatch.setattr(shard_workers, "_gathered", then_killed)
+    monkeypatch.setattr(workers, "_gathered", then_killed)
     found = run([dpsumm.Shards(saved(tmp_path, values), n_candidates=60, n_workers=2)])
     assert killed == [2]
     assert_equal(found, expected)

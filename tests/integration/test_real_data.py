@@ -13,7 +13,7 @@ import pytest
 
 import dpsumm
 from dpsumm import RBF, Greedy, Offers, Uniform, _core
-from dpsumm.demo import BRIGHTEST, WANTED, compare, load_digits
+from dpsumm.summary.demo import BRIGHTEST, WANTED, compare, load_digits
 from reference import dense
 
 ROOT = Path(__file__).parents[2]

@@ -14,7 +14,7 @@ from test_real_data import DATA, HOSPITALS, NAMES, hospital, needs_data
 
 import dpsumm
 from dpsumm import Column, FileFormat, Schema
-from dpsumm.tables import read_table
+from dpsumm.data.inputs import read_table
 from reference import dense
 
 # From medicine and the codebook, not from the files. Zero cholesterol means that it was not taken.

@@ -17,8 +17,8 @@ from dpsumm.privacy.events import (
     NonPrivate,
     Pure,
 )
-from dpsumm.privacy.published import published_epsilon
-from dpsumm.release import SUMMARY, TARGET, Mwem
+from dpsumm.summary.protocols.auction.published import published_epsilon
+from dpsumm.summary.release import SUMMARY, TARGET, Mwem
 
 
 def gaussian_delta(mu, epsilon):

@@ -10,9 +10,9 @@ import dpsumm
 from conftest import FALSE_ALARM
 from dpsumm import RBF, PrivateMedian, _core
 from dpsumm.errors import InvalidParameterError
-from dpsumm.kernel import _EXPONENTS, median_squared_distance
 from dpsumm.privacy import Ledger, NonPrivate
 from dpsumm.privacy.events import BoundedRange
+from dpsumm.summary.kernel import _EXPONENTS, median_squared_distance
 from reference import laws
 
 EXPONENTS = np.array(_EXPONENTS)

@@ -8,10 +8,10 @@ import pytest
 
 import dpsumm
 from dpsumm.errors import BudgetExceededError, InvalidDataError, InvalidParameterError
-from dpsumm.kernel import RBF
 from dpsumm.privacy import Charge, Gaussian, Laplace, Ledger, NonPrivate, Protected, Pure, Unit
 from dpsumm.privacy.events import Approximate, BoundedRange, Observer
-from dpsumm.protocol import Offers, Setting
+from dpsumm.summary.kernel import RBF
+from dpsumm.summary.protocols import Offers, Setting
 
 
 def charge(epsilon=0.1, protected=Protected.TARGET):

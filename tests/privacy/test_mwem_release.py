@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from dpsumm import Auction, _core
 from dpsumm.errors import InvalidParameterError
-from dpsumm.kernel import RBF
 from dpsumm.privacy import Ledger, Protected, Pure
 from dpsumm.privacy.accounting import compose
 from dpsumm.privacy.events import BoundedRange
-from dpsumm.release import SUMMARY, TARGET, Gaussian, Mwem, Release, release
+from dpsumm.summary.kernel import RBF
+from dpsumm.summary.release import SUMMARY, TARGET, Gaussian, Mwem, Release, release
 
 
 def draw_map(rng, kind="paired", n_features=8):

@@ -15,17 +15,17 @@ import transcripts
 
 import dpsumm
 from dpsumm import _core
-from dpsumm.attribution import release_attribution
 from dpsumm.cli import main
+from dpsumm.data.inputs import read_inputs
+from dpsumm.data.schema import Column, Schema
 from dpsumm.errors import DpsummError
-from dpsumm.kernel import RBF
+from dpsumm.exchange.wire import encode
 from dpsumm.privacy import Ledger, Protected
-from dpsumm.protocol.messages import Bids, Points
-from dpsumm.protocol.owner import Owner, points_of
-from dpsumm.protocol.wire import encode
-from dpsumm.release import Exact, Mwem
-from dpsumm.schema import Column, Schema
-from dpsumm.tables import read_inputs
+from dpsumm.summary.attribution import release_attribution
+from dpsumm.summary.kernel import RBF
+from dpsumm.summary.protocols.messages import Bids, Points
+from dpsumm.summary.protocols.owner import Owner, points_of
+from dpsumm.summary.release import Exact, Mwem
 
 # Values that nothing else would print, in every spelling they could be printed in.
 PLANTED = [73519.28461, -61.937284, 918273645.5]

@@ -9,11 +9,11 @@ from scipy import optimize, stats
 
 from dpsumm import Auction, Requests
 from dpsumm.errors import InvalidParameterError
-from dpsumm.kernel import RBF
 from dpsumm.privacy import Gaussian, Ledger, NonPrivate
 from dpsumm.privacy.accounting import compose, gaussian_noise_multiplier
-from dpsumm.protocol import Setting
-from dpsumm.protocol.requests import (
+from dpsumm.summary.kernel import RBF
+from dpsumm.summary.protocols import Setting
+from dpsumm.summary.protocols.auction.requests import (
     Profile,
     forced_delta,
     gaussian_threshold,

@@ -12,10 +12,10 @@ import dpsumm
 from conftest import FALSE_ALARM
 from dpsumm import _core
 from dpsumm.errors import InvalidDataError, InvalidParameterError
-from dpsumm.kernel import RBF
 from dpsumm.privacy import Charge, Ledger, NonPrivate, Protected, Unit
 from dpsumm.privacy import Gaussian as GaussianEvent
-from dpsumm.release import (
+from dpsumm.summary.kernel import RBF
+from dpsumm.summary.release import (
     LEVELS,
     SUMMARY,
     TARGET,

@@ -5,11 +5,11 @@ import json
 
 import numpy as np
 
-from dpsumm.kernel import RBF
+from dpsumm.data.inputs import read_inputs
 from dpsumm.privacy import Ledger
-from dpsumm.protocol import Owner, Setting
-from dpsumm.release import Release
-from dpsumm.tables import read_inputs
+from dpsumm.summary.kernel import RBF
+from dpsumm.summary.protocols import Owner, Setting
+from dpsumm.summary.release import Release
 
 
 def setting_of(target, sizes, ledger, **more):

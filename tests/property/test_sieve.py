@@ -6,9 +6,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpsumm.schema import Column, Schema
-from dpsumm.sieve import Marks, Sieve, choose, keys_from, merged
-from dpsumm.table import Table
+from dpsumm.data.large.sieve import Marks, Sieve, choose, keys_from, merged
+from dpsumm.data.schema import Column, Schema
+from dpsumm.data.table import Table
 
 SCHEMA = Schema([Column("x")])
 

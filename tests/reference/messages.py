@@ -8,7 +8,8 @@ import numpy as np
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from dpsumm.protocol.messages import (
+from dpsumm.exchange.wire import encode
+from dpsumm.summary.protocols.messages import (
     BidRequest,
     Bids,
     Describe,
@@ -19,8 +20,7 @@ from dpsumm.protocol.messages import (
     Points,
     SendRequest,
 )
-from dpsumm.protocol.wire import encode
-from dpsumm.release import Release
+from dpsumm.summary.release import Release
 
 MAGIC = b"dpsm\x02"
 WHOLE = st.integers(0, 2**62 - 1)

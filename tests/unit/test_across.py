@@ -12,15 +12,15 @@ import silo_curator
 from silo_curator import NAMES, SCHEMA, Loopback, owners_of, run
 
 from dpsumm import RBF, Auction, Column, Offers, ProtocolError, Schema, summarize
+from dpsumm.data.inputs import read_table
 from dpsumm.errors import DpsummError, InvalidDataError, InvalidParameterError
+from dpsumm.exchange.across import answer_all
+from dpsumm.exchange.journal import Journal
+from dpsumm.exchange.wire import decode, encode
 from dpsumm.privacy import Ledger
-from dpsumm.protocol import Owner
-from dpsumm.protocol.across import answer_all
-from dpsumm.protocol.journal import Journal
-from dpsumm.protocol.messages import Bids, Describe, DrawRequest, Points, SendRequest
-from dpsumm.protocol.wire import decode, encode
-from dpsumm.silos import summarize_silos
-from dpsumm.tables import read_table
+from dpsumm.summary.protocols import Owner
+from dpsumm.summary.protocols.messages import Bids, Describe, DrawRequest, Points, SendRequest
+from dpsumm.summary.silos import summarize_silos
 
 AUCTION = Auction(batch=3, n_features=16)
 DESCRIBE, FIRST = 0, 1  # numbers of exchanges

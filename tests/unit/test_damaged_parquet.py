@@ -9,7 +9,7 @@ DAMAGED = Path(__file__).parent.parent / "files" / "rows-not-there.parquet"
 READ = """
 import resource, sys
 from dpsumm.errors import DpsummError
-from dpsumm.tables import read_table
+from dpsumm.data.inputs import read_table
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 try:
     table = read_table(sys.argv[1], name="a", label="y")

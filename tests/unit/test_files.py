@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from dpsumm.atomic import write_atomically
 from dpsumm.errors import InvalidParameterError
-from dpsumm.files import write_atomically
 
 
 def put(text: str):  # type: ignore[no-untyped-def]

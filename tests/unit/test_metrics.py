@@ -8,7 +8,7 @@ from sklearn.datasets import load_iris
 
 from conftest import RELATIVE
 from dpsumm import RBF, InvalidParameterError
-from dpsumm.metrics import diagonal_dominance, is_diagonally_dominant, mmd2, objective
+from dpsumm.summary.metrics import diagonal_dominance, is_diagonally_dominant, mmd2, objective
 from reference import dense
 
 

@@ -7,13 +7,13 @@ import pytest
 
 import dpsumm
 from dpsumm import _core
+from dpsumm.data.table import read_table
 from dpsumm.errors import InvalidParameterError
+from dpsumm.exchange.wire import decode, encode
 from dpsumm.privacy.ledger import Ledger
-from dpsumm.protocol.messages import FeatureMap, OfferRequest
-from dpsumm.protocol.owner import Owner, offers
-from dpsumm.protocol.wire import decode, encode
-from dpsumm.release import Release
-from dpsumm.table import read_table
+from dpsumm.summary.protocols.messages import FeatureMap, OfferRequest
+from dpsumm.summary.protocols.owner import Owner, offers
+from dpsumm.summary.release import Release
 from privacy import transcripts
 
 GAMMA = 0.2

@@ -14,10 +14,10 @@ from evidence.runner import scenarios
 from typer.testing import CliRunner
 
 import dpsumm
-from dpsumm.commands import app
+from dpsumm.cli.run import app
 from dpsumm.errors import InvalidParameterError
-from dpsumm.metrics import mmd2
-from dpsumm.plan import (
+from dpsumm.summary.metrics import mmd2
+from dpsumm.summary.plan import (
     BAD,
     GOOD,
     NOISE,

@@ -10,9 +10,9 @@ from sklearn.datasets import load_digits
 import dpsumm
 from dpsumm import RBF, Auction, InvalidParameterError, Requests
 from dpsumm.privacy import NonPrivate, Protected, accounting
-from dpsumm.privacy.published import published_epsilon
-from dpsumm.protocol.messages import FeatureMap
-from dpsumm.release import LEVELS, SUMMARY, TARGET, Exact, Gaussian, Mwem
+from dpsumm.summary.protocols.auction.published import published_epsilon
+from dpsumm.summary.protocols.messages import FeatureMap
+from dpsumm.summary.release import LEVELS, SUMMARY, TARGET, Exact, Gaussian, Mwem
 
 SIZE = 6
 

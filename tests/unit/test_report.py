@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpsumm import figures
+from dpsumm.data.schema import Schema
 from dpsumm.errors import InvalidParameterError, MissingExtraError
 from dpsumm.privacy.events import Charge, Gaussian, NonPrivate, Protected
-from dpsumm.privacy.report import PrivacyReport
-from dpsumm.report import render, round_up, write_report
-from dpsumm.schema import Schema
-from dpsumm.summary import Summary
+from dpsumm.privacy.guarantees import PrivacyReport
+from dpsumm.report import figures
+from dpsumm.summary.page import render, round_up, write_report
+from dpsumm.summary.result import Summary
 
 RELEASE = Charge(Protected.TARGET, "target release", Gaussian(3.8))
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from dpsumm import RBF, Auction, Greedy, Offers, Pool, ProtocolError, Uniform
+from dpsumm.data.inputs import read_table
 from dpsumm.privacy.ledger import Ledger
-from dpsumm.protocol import Owner, Setting
-from dpsumm.protocol.messages import Bids, Points
-from dpsumm.tables import read_table
+from dpsumm.summary.protocols import Owner, Setting
+from dpsumm.summary.protocols.messages import Bids, Points
 
 SECRET = 987654.321
 

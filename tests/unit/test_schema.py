@@ -16,10 +16,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpsumm import RBF, Column, InvalidParameterError, Schema, WhenMissing
-from dpsumm.coding import as_series, to_originals
-from dpsumm.schema import FEW
-from dpsumm.schema_file import from_toml, to_toml
-from dpsumm.tables import read_table
+from dpsumm.data.inputs import read_table
+from dpsumm.data.schema import FEW
+from dpsumm.data.schema_toml import from_toml, to_toml
+from dpsumm.data.values import as_series, to_originals
 
 YEARS = (dt.date(2000, 1, 1), dt.date(2020, 1, 1))
 MIXED = Schema(

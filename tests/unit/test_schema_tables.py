@@ -29,11 +29,11 @@ from dpsumm import (
     Summary,
     summarize,
 )
-from dpsumm.protocol.messages import Points
-from dpsumm.protocol.owner import points_of
-from dpsumm.protocol.wire import decode, encode
-from dpsumm.schema_draft import check
-from dpsumm.tables import Table, read_table
+from dpsumm.data.draft import check
+from dpsumm.data.inputs import Table, read_table
+from dpsumm.exchange.wire import decode, encode
+from dpsumm.summary.protocols.messages import Points
+from dpsumm.summary.protocols.owner import points_of
 
 SCHEMA = Schema(
     [

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import dpsumm
-from dpsumm import shard_workers
+from dpsumm.data.large import workers
+from dpsumm.data.large.workers import Shard
 from dpsumm.errors import InvalidParameterError, MissingExtraError, ShardLostError
-from dpsumm.shard_workers import Shard
 
 REFUSED = {
     "no list": ("a.npy", "list of paths"),
@@ -57,16 +57,16 @@ def test_a_resource_that_no_node_has_is_refused(monkeypatch):
 def test_a_node_that_is_gone_is_not_waited_for():
     ray = fake_ray(wait=lambda pending, timeout: ([], pending))
     with pytest.raises(ShardLostError, match="'disk-b' any more"):
-        list(shard_workers._answers(ray, ["task"], {None, "disk-a", "disk-b"}))
+        list(workers._answers(ray, ["task"], {None, "disk-a", "disk-b"}))
 
 
 @pytest.mark.parametrize(("n_workers", "sizes"), [(1, [7]), (2, [3, 4]), (99, [1] * 7)])
 def test_files_are_shared_out_evenly_and_stay_where_they_are(n_workers, sizes):
     shards = [Shard(f"{i}.npy", None, 10 * i, 10) for i in range(7)]
-    groups = shard_workers._shared_out(shards, n_workers, fake_ray())
+    groups = workers._shared_out(shards, n_workers, fake_ray())
     assert sorted(map(len, groups)) == sizes
     assert sorted(s.path for group in groups for s in group) == [s.path for s in shards]
     shards += [Shard(f"b{i}.npy", "disk-a", 70 + i, 1) for i in range(3)]
-    groups = shard_workers._shared_out(shards, n_workers, fake_ray())
+    groups = workers._shared_out(shards, n_workers, fake_ray())
     assert all(len({shard.resource for shard in group}) == 1 for group in groups)
     assert sorted(s.first_row for group in groups for s in group) == [s.first_row for s in shards]

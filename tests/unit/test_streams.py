@@ -8,10 +8,10 @@ import polars as pl
 import pytest
 
 import dpsumm
+from dpsumm.data.inputs import read_owners
+from dpsumm.data.large.stream import Stream
+from dpsumm.data.large.stream_table import StreamTable
 from dpsumm.errors import InvalidDataError, InvalidParameterError
-from dpsumm.sifting import StreamTable
-from dpsumm.streams import Stream
-from dpsumm.tables import read_owners
 
 SEED = 7
 

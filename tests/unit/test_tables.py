@@ -14,9 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dpsumm.data.files import FileFormat
+from dpsumm.data.inputs import Table, read_inputs, read_owners, read_table
 from dpsumm.errors import InvalidDataError, InvalidParameterError, MissingExtraError
-from dpsumm.readers import FileFormat
-from dpsumm.tables import Table, read_inputs, read_owners, read_table
 
 SECRET = "31.4159"  # a data value; must never be in a message
 

@@ -6,7 +6,7 @@ import pytest
 
 import dpsumm
 from dpsumm.errors import InvalidParameterError
-from dpsumm.metrics import mmd2
+from dpsumm.summary.metrics import mmd2
 
 KERNEL = dpsumm.RBF(0.1)
 

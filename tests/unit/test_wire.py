@@ -8,12 +8,12 @@ import pytest
 from hypothesis import example, given
 
 from dpsumm import RBF, Auction, Offers, ProtocolError
+from dpsumm.data.inputs import read_table
+from dpsumm.exchange.wire import decode, encode
 from dpsumm.privacy.ledger import Ledger
-from dpsumm.protocol import Owner, Requests, Setting
-from dpsumm.protocol.messages import Bids, DrawRequest, Points
-from dpsumm.protocol.wire import decode, encode
-from dpsumm.release import Mwem, Release
-from dpsumm.tables import read_table
+from dpsumm.summary.protocols import Owner, Requests, Setting
+from dpsumm.summary.protocols.messages import Bids, DrawRequest, Points
+from dpsumm.summary.release import Mwem, Release
 from reference.messages import ENCODED, EXAMPLES, MAP, messages, same
 
 

@@ -12,11 +12,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dpsumm import DpsummError, ProtocolError
-from dpsumm.protocol import Owner
-from dpsumm.protocol.messages import DrawRequest, FeatureMap
-from dpsumm.protocol.wire import decode, encode
-from dpsumm.release import Release
-from dpsumm.tables import read_table
+from dpsumm.data.inputs import read_table
+from dpsumm.exchange.wire import decode, encode
+from dpsumm.summary.protocols import Owner
+from dpsumm.summary.protocols.messages import DrawRequest, FeatureMap
+from dpsumm.summary.release import Release
 from reference.messages import ENCODED, EXAMPLES, MAGIC, messages, parts, raw, same
 
 

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsumm.audit.auction_worlds import SteeredCurator
-from dpsumm.protocol.auction_curator import Place, _places
-from dpsumm.protocol.messages import Answer, Bids
+from dpsumm.summary.protocols.auction.curator import Place, _places
+from dpsumm.summary.protocols.messages import Answer, Bids
 
 
 class OwnPointsRanked(SteeredCurator):

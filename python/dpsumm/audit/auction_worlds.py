@@ -16,17 +16,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsumm import _core
-from dpsumm.kernel import RBF, FloatArray
+from dpsumm.data.inputs import read_inputs
 from dpsumm.privacy.events import Event
 from dpsumm.privacy.ledger import Ledger
-from dpsumm.protocol.auction import Auction
-from dpsumm.protocol.auction_curator import AuctionCurator
-from dpsumm.protocol.curator import Setting
-from dpsumm.protocol.messages import BidRequest
-from dpsumm.protocol.owner import Owner
-from dpsumm.protocol.requests import Profile
-from dpsumm.release import Exact, Release, Sensitivity
-from dpsumm.tables import read_inputs
+from dpsumm.summary.kernel import RBF, FloatArray
+from dpsumm.summary.protocols.auction.auction import Auction
+from dpsumm.summary.protocols.auction.curator import AuctionCurator
+from dpsumm.summary.protocols.auction.requests import Profile
+from dpsumm.summary.protocols.curator import Setting
+from dpsumm.summary.protocols.messages import BidRequest
+from dpsumm.summary.protocols.owner import Owner
+from dpsumm.summary.release import Exact, Release, Sensitivity
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,19 +10,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsumm.audit.samples import DELTA, Scores
-from dpsumm.kernel import RBF
+from dpsumm.data.inputs import read_inputs
 from dpsumm.privacy.accounting import compose
 from dpsumm.privacy.events import Protected
 from dpsumm.privacy.ledger import Ledger
-from dpsumm.protocol.auction import Auction
-from dpsumm.protocol.auction_curator import AuctionCurator, Plan
-from dpsumm.protocol.curator import Curator, Setting, frequency_seed
-from dpsumm.protocol.messages import BidRequest, FeatureMap, OfferRequest, SendRequest
-from dpsumm.protocol.offers import Offers
-from dpsumm.protocol.owner import Owner
-from dpsumm.protocol.requests import Requests
-from dpsumm.release import LEVELS, SUMMARY, TARGET, Exact, Gaussian, Mechanism
-from dpsumm.tables import read_inputs
+from dpsumm.summary.kernel import RBF
+from dpsumm.summary.protocols.auction.auction import Auction
+from dpsumm.summary.protocols.auction.curator import AuctionCurator, Plan
+from dpsumm.summary.protocols.auction.requests import Requests
+from dpsumm.summary.protocols.curator import Curator, Setting, frequency_seed
+from dpsumm.summary.protocols.messages import BidRequest, FeatureMap, OfferRequest, SendRequest
+from dpsumm.summary.protocols.offers import Offers
+from dpsumm.summary.protocols.owner import Owner
+from dpsumm.summary.release import LEVELS, SUMMARY, TARGET, Exact, Gaussian, Mechanism
 
 # A name gives the frequencies, so that the worst case can be built for them.
 _RUN = "audit"

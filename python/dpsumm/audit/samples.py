@@ -14,15 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsumm import _core
-from dpsumm.kernel import RBF, PrivateMedian
 from dpsumm.privacy.accounting import compose
 from dpsumm.privacy.events import Event
 from dpsumm.privacy.ledger import Ledger
-from dpsumm.protocol.auction import Auction
-from dpsumm.protocol.auction_curator import AuctionCurator
-from dpsumm.protocol.curator import Setting
-from dpsumm.protocol.requests import Requests, gaussian_threshold
-from dpsumm.release import SUMMARY, TARGET, Gaussian, Mechanism, Mwem, Sensitivity
+from dpsumm.summary.kernel import RBF, PrivateMedian
+from dpsumm.summary.protocols.auction.auction import Auction
+from dpsumm.summary.protocols.auction.curator import AuctionCurator
+from dpsumm.summary.protocols.auction.requests import Requests, gaussian_threshold
+from dpsumm.summary.protocols.curator import Setting
+from dpsumm.summary.release import SUMMARY, TARGET, Gaussian, Mechanism, Mwem, Sensitivity
 
 Scores = NDArray[np.float64]
 

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from dpsumm._core import __version__
+from dpsumm.atomic import write_atomically
 from dpsumm.audit.bound import FALSE_ALARM
 from dpsumm.audit.suite import Outcome
-from dpsumm.files import write_atomically
 
 HEADS = ("audit", "claimed ε", "measured ε ≥", "at δ", "trials", "verdict")
 

@@ -23,7 +23,7 @@ from dpsumm.audit.samples import (
 )
 from dpsumm.audit.witness import Lemmas, OffersSilence
 from dpsumm.privacy.accounting import gaussian_noise_multiplier
-from dpsumm.release import SUMMARY, TARGET, Gaussian
+from dpsumm.summary.release import SUMMARY, TARGET, Gaussian
 
 # For pure guarantees: small against every event that is seen.
 _PURE_DELTA = 1e-6

@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dpsumm import _core
-from dpsumm.kernel import FloatArray
-from dpsumm.protocol.messages import OfferRequest, Request
-from dpsumm.protocol.offers import OffersCurator
-from dpsumm.release import LEVELS, TARGET, Gaussian, Mwem, Release, Sensitivity
+from dpsumm.summary.kernel import FloatArray
+from dpsumm.summary.protocols.messages import OfferRequest, Request
+from dpsumm.summary.protocols.offers import OffersCurator
+from dpsumm.summary.release import LEVELS, TARGET, Gaussian, Mwem, Release, Sensitivity
 
 
 @dataclass(frozen=True)

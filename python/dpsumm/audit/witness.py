@@ -12,12 +12,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpsumm.audit.auction_worlds import Script, SteeredCurator, compare
-from dpsumm.kernel import RBF
+from dpsumm.data.inputs import read_inputs
 from dpsumm.privacy.ledger import Ledger
-from dpsumm.protocol.curator import Curator, Setting
-from dpsumm.protocol.offers import Offers
-from dpsumm.protocol.owner import Owner
-from dpsumm.tables import read_inputs
+from dpsumm.summary.kernel import RBF
+from dpsumm.summary.protocols.curator import Curator, Setting
+from dpsumm.summary.protocols.offers import Offers
+from dpsumm.summary.protocols.owner import Owner
 
 
 @dataclass(frozen=True)

@@ -10,16 +10,16 @@ from flwr.clientapp import ClientApp
 from flwr.common.logger import log
 from flwr.serverapp import Grid, ServerApp
 
+from dpsumm.data.inputs import read_owners
+from dpsumm.data.large.stream import Stream
+from dpsumm.data.schema import Schema
 from dpsumm.errors import DpsummError
+from dpsumm.exchange.across import answer_all
 from dpsumm.flower.channel import FlowerChannel, find_nodes
 from dpsumm.flower.records import pack, unpack
 from dpsumm.flower.settings import CuratorFile, OwnerConfig, Public
-from dpsumm.protocol.across import answer_all
-from dpsumm.protocol.owner import Owner
-from dpsumm.schema import Schema
-from dpsumm.silos import PRECISION, summarize_silos
-from dpsumm.streams import Stream
-from dpsumm.tables import read_owners
+from dpsumm.summary.protocols.owner import Owner
+from dpsumm.summary.silos import PRECISION, summarize_silos
 
 
 def _serve(grid: Grid, context: Context) -> None:

@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 from cryptography.x509.oid import NameOID
 
-from dpsumm.files import write_new
+from dpsumm.atomic import write_new
 
 # Certificates of a trial end with it.
 _DAYS = 30

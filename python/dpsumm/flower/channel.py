@@ -12,8 +12,8 @@ from flwr.common.logger import log
 from flwr.serverapp import Grid
 
 from dpsumm.errors import ProtocolError
+from dpsumm.exchange.across import Channel
 from dpsumm.flower.records import pack, unpack
-from dpsumm.protocol.across import Channel
 
 # Seconds between two looks for answers.
 _POLL = 0.25

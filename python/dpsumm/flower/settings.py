@@ -14,12 +14,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from dpsumm.arguments import Name, choose_protocol
+from dpsumm.cli.arguments import Name, choose_protocol
+from dpsumm.data.files import FileFormat
+from dpsumm.data.schema_toml import import_tomllib
 from dpsumm.errors import InvalidParameterError, MissingExtraError
-from dpsumm.kernel import RBF
-from dpsumm.protocol import Auction, Offers, Requests
-from dpsumm.readers import FileFormat
-from dpsumm.schema_file import import_tomllib
+from dpsumm.summary.kernel import RBF
+from dpsumm.summary.protocols import Auction, Offers, Requests
 
 CURATOR_FILE = "DPSUMM_CURATOR"
 SIMULATION = "DPSUMM_SIMULATION"

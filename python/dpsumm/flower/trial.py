@@ -14,10 +14,10 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from dpsumm.atomic import write_new
+from dpsumm.data.schema import Schema
 from dpsumm.errors import InvalidParameterError
-from dpsumm.files import write_new
 from dpsumm.flower.certificates import make_certificates, make_key_pair
-from dpsumm.schema import Schema
 
 # Nothing is sent to Flower's makers.
 _QUIET = "export FLWR_TELEMETRY_ENABLED=0 FLWR_DISABLE_UPDATE_CHECK=1"

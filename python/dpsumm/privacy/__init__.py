@@ -16,8 +16,8 @@ from dpsumm.privacy.events import (
     Pure,
     Unit,
 )
+from dpsumm.privacy.guarantees import PrivacyReport
 from dpsumm.privacy.ledger import Ledger
-from dpsumm.privacy.report import PrivacyReport
 
 __all__ = [
     "Approximate",

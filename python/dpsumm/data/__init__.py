@@ -1,0 +1,1 @@
+"""What a party has, as arrays with publicly known columns."""

@@ -1,0 +1,154 @@
+"""One column's part of the kernel's space: a function of public facts alone.
+
+With w the column's weight:
+
+- a number or date with bounds is ``w * (x - low) / (high - low)``, clipped;
+- one of k categories is ``w / sqrt(2)`` in its own cell, so two different ones are at distance w;
+- an ordered category is ``w * position / (k - 1)``;
+- a missing value has a cell of its own: ``w / sqrt(2)`` beside categories. Beside a position it is
+  ``w * s`` with the position in the middle, where s**2 is the variance of a uniform position:
+  then its mean squared distance to a value, ``w**2 * 2 * s**2``, is that of two values. The same
+  for `other` of ordered categories.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from dpsumm.data.column import Column
+
+EPOCH = date(1970, 1, 1).toordinal()
+
+
+def as_number(value: Any) -> float:
+    """Return a bound as a number: a date as days since 1970-01-01."""
+    return float(value.toordinal() - EPOCH if isinstance(value, date) else value)
+
+
+def has_fractions(codes: NDArray[Any]) -> bool:
+    """Return whether a value that is there is no whole number of at most 2**53 in size."""
+    there = codes[~np.isnan(codes)]
+    return bool(((there != np.floor(there)) | (np.abs(there) > 2**53)).any())
+
+
+def is_plain(column: Column) -> bool:
+    """Return whether the kernel sees the values as they are."""
+    return not column.categories and column.bounds is None and column.weight == 1
+
+
+def cell_names(column: Column) -> tuple[str, ...]:
+    """Return the names of the column's coordinates."""
+    unordered = column.categories and not column.ordered
+    known = column.categories if unordered else ()
+    names = [f"{column.name}={value}" for value in known] if known else [column.name]
+    if column.other is not None:
+        names.append(f"{column.name}={column.other}")
+    if column.encodes_missing:
+        names.append(f"{column.name} missing")
+    return tuple(names)
+
+
+def spread(column: Column) -> float:
+    """Return the mean squared distance of two uniform values, from bounds or categories."""
+    if column.categories and not column.ordered:
+        return column.weight**2 * (1 - 1 / len(column.categories))
+    return column.weight**2 * 2 * _variance(column)
+
+
+def _variance(column: Column) -> float:
+    """Return the variance of a uniform position in [0, 1], or on k equidistant places of it."""
+    k = len(column.categories)
+    return (k + 1) / (12 * (k - 1)) if k else 1 / 12
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """The columns of one cell that is a number, to be written at once as `write` does.
+
+    Attributes
+    ----------
+    columns, cells
+        Their positions among the values and in the points.
+    low, high, weight : (number of columns,)
+        Infinite limits where there are none.
+    """
+
+    columns: tuple[int, ...]
+    cells: tuple[int, ...]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    weight: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, columns: Sequence[Column], starts: Sequence[int]) -> Numbers:
+        """Return those of all columns that are such."""
+        found = [
+            (j, start, *(column.limits or (-math.inf, math.inf)), column.weight)
+            for j, (column, start) in enumerate(zip(columns, starts, strict=True))
+            if not column.categories and not column.encodes_missing
+        ]
+        rows = np.array([row[2:] for row in found], dtype=np.float64).reshape(-1, 3)
+        return cls(tuple(row[0] for row in found), tuple(row[1] for row in found), *rows.T)
+
+    def write(self, values: NDArray[Any], out: NDArray[Any]) -> list[int]:
+        """Write the columns of (n, c) values into (n, cells); return how many were clipped."""
+        codes = values[:, self.columns].astype(np.float64)
+        low, high = self.low, self.high
+        with np.errstate(invalid="ignore"):
+            place = (np.clip(codes, low, high) - low) / (high - low)
+        place = np.where(np.isinf(low), codes, np.where(np.isnan(codes), 0.5, place))
+        out[:, self.cells] = self.weight * place
+        clipped: list[int] = np.count_nonzero((codes < low) | (codes > high), axis=0).tolist()
+        return clipped
+
+
+def write(column: Column, codes: NDArray[np.float64], out: NDArray[Any]) -> int:
+    """Write the column's part of the points; return how many values were clipped.
+
+    Parameters
+    ----------
+    codes : (n,)
+        See `Schema.encode`.
+    out : (n, number of `cells`)
+        Zero; written to.
+    """
+    absent = np.isnan(codes)
+    if column.encodes_missing:
+        scale = column.weight * math.sqrt(
+            0.5 if column.categories and not column.ordered else _variance(column)
+        )
+        out[absent, -1] = scale
+    if column.categories:
+        _write_category(column, codes, absent, out)
+        return 0
+    limits = column.limits
+    if limits is None:
+        out[:, 0] = column.weight * codes
+        return 0
+    low, high = limits
+    place = (np.clip(codes, low, high) - low) / (high - low)
+    out[:, 0] = column.weight * np.where(absent, 0.5, place)
+    return int(np.count_nonzero((codes < low) | (codes > high)))
+
+
+def _write_category(
+    column: Column, codes: NDArray[np.float64], absent: NDArray[np.bool_], out: NDArray[Any]
+) -> None:
+    k = len(column.categories)
+    present = np.flatnonzero(~absent)
+    which = codes[present].astype(np.int64)
+    if not column.ordered:
+        out[present, which] = column.weight / math.sqrt(2)
+        return
+    other = absent | (codes == k)
+    out[:, 0] = column.weight * np.where(other, 0.5, codes / (k - 1))
+    if column.other is not None:
+        out[codes == k, 1] = column.weight * math.sqrt(_variance(column))

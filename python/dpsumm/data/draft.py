@@ -1,0 +1,215 @@
+"""A first schema from a public sample, for people to correct; and what a schema meets in a file."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from datetime import date
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+
+from dpsumm.checks import largest
+from dpsumm.data.cells import has_fractions
+from dpsumm.data.extract import Extract, as_frame
+from dpsumm.data.files import FileFormat
+from dpsumm.data.schema import Column, Kind, Schema, WhenMissing
+from dpsumm.data.table import Source, extract_of, opened
+from dpsumm.data.values import iso_date
+
+WARNING = """\
+The sample must be PUBLIC. Bounds and categories below were read from it: read from private data,
+they would leak records to every party, and no epsilon counts that. Replace them by what is known
+without looking at private data (medical ranges, code lists, the years of the study).
+"""
+HINTS = """\
+A column may also say:
+  missing = ["?", -9]               its marks of "no value", instead of the usual ones
+  when_missing = "encode"           or "drop" the row, or "refuse" the data
+  weight = 0.5                      what it counts in comparisons, else 1
+  ordered = true                    of categories, which are listed in their order
+  date_format = "%d.%m.%Y"          of dates, else year-month-day
+  kind = "ignore"                   travels along, is not compared
+Delete the lines of a column that nobody needs to see.
+"""
+HEADER = (
+    "# The public schema of a dpsumm run: every party needs this file, unchanged. A DRAFT.\n"
+    + "".join(f"# {line}\n" for line in [*WARNING.splitlines(), *HINTS.splitlines()])
+)
+# A whole-number column with at most so many values, or a text column, is taken for categories.
+MOST_NUMBERS, MOST_TEXTS = 6, 60
+
+
+def draft(
+    sample: Source, *, label: str | None = None, file_format: FileFormat | None = None
+) -> Schema:
+    """Return a first schema for data like a *public* sample, to be corrected by people.
+
+    Numbers get bounds that are rounded outwards; whole numbers with at most 6 values, truth values,
+    and texts with at most 60 values, each twice as a rule, become categories; dates get whole
+    years. Other columns are ignored by the kernel and travel along. Where the sample has missing
+    values, they are encoded.
+
+    Parameters
+    ----------
+    sample
+        Data frame, or path of a CSV or Parquet file.
+    label
+        Name of the label's column.
+
+    Raises
+    ------
+    InvalidDataError, InvalidParameterError, MissingExtraError
+        As for the data of a party.
+
+    Privacy
+    -------
+    None: what is in the sample is in the schema. A sample of private data leaks.
+    """
+    frame = as_frame(opened(sample, "sample", None, file_format), "'sample'")
+    if isinstance(frame, nw.LazyFrame):
+        frame = frame.collect()
+    return Schema(_column(frame[name], is_label=name == label) for name in frame.columns)
+
+
+def _column(series: nw.Series[Any], *, is_label: bool) -> Column:
+    name, dtype = series.name, series.dtype
+    null = np.asarray(series.is_null().to_numpy(), bool)
+    items = [
+        item
+        for item, gone in zip(series.to_list(), null, strict=True)
+        if not (gone or item == "" or (isinstance(item, float) and math.isnan(item)))
+    ]
+    short = len(items) < len(series)
+    if is_label:
+        return Column(name, Kind.LABEL, when_missing="drop" if short else "refuse")
+    rule = WhenMissing.ENCODE if short else WhenMissing.REFUSE
+    if not items:
+        return Column(name, Kind.IGNORE)
+    if dtype == nw.Boolean:
+        return Column(name, categories=(False, True), when_missing=rule)
+    if dtype.is_numeric():
+        whole = dtype.is_integer()
+        return _number(name, [float(item) for item in items], rule, whole)
+    if dtype in (nw.Date, nw.Datetime):
+        return _date(name, items, rule)
+    if dtype not in (nw.String, nw.Categorical, nw.Enum):
+        return Column(name, Kind.IGNORE)
+    texts = [str(item).strip() for item in items]
+    dates = [iso_date(text) for text in texts]
+    known = [day for day in dates if day is not None]
+    if len(known) == len(dates):
+        return _date(name, known, rule)
+    values = sorted(set(texts))
+    if len(values) > min(MOST_TEXTS, len(texts) / 2):
+        return Column(name, Kind.IGNORE)
+    other = "other"
+    while other in values:
+        other += "_"
+    return Column(name, categories=tuple(values), other=other, when_missing=rule)
+
+
+def _number(name: str, values: list[float], rule: WhenMissing, whole: bool) -> Column:
+    distinct = sorted(set(values))
+    if len(distinct) <= MOST_NUMBERS and all(value.is_integer() for value in distinct):
+        return Column(name, categories=tuple(map(int, distinct)), when_missing=rule)
+    finite = [value for value in distinct if math.isfinite(value)] or [0.0]
+    low, high = finite[0], finite[-1]
+    # Outwards to round numbers: 29..77 becomes 20..80.
+    step = 10.0 ** math.floor(math.log10((high - low) / 2)) if high > low else max(1.0, abs(low))
+    low, high = math.floor(low / step) * step, math.ceil(high / step) * step
+    high = high if high > low else low + step
+    return Column(name, bounds=(low, high), when_missing=rule, whole=whole)
+
+
+def _date(name: str, days: list[Any], rule: WhenMissing) -> Column:
+    years = [day.year for day in days]
+    last = min(max(years) + 1, 9999)
+    return Column(
+        name, Kind.DATE, bounds=(date(min(years), 1, 1), date(last, 1, 1)), when_missing=rule
+    )
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a schema meets in one column of somebody's data. Private: for who holds the data.
+
+    Attributes
+    ----------
+    column
+        The column.
+    missing, clipped, unknown, unreadable
+        Values that are missing, outside the bounds, in no category, or no value of the kind.
+    refused
+        Why a run would refuse the column, see `dpsumm.data.table.WAY_OUT`; empty if it would not.
+    """
+
+    column: Column
+    missing: int
+    clipped: int = 0
+    unknown: int = 0
+    unreadable: int = 0
+    refused: tuple[str, ...] = ()
+
+
+def check(
+    source: Source, schema: Schema, *, file_format: FileFormat | None = None
+) -> tuple[int, list[Found]]:
+    """Return the number of rows, and what the schema meets in each column. Nothing leaves.
+
+    Parameters
+    ----------
+    source
+        Data of one party.
+    schema
+        For the target's data ``schema.for_target()``.
+
+    Raises
+    ------
+    InvalidDataError, InvalidParameterError, MissingExtraError
+        The source cannot be read at all, or lacks a column.
+    """
+    extract = extract_of(source, "data", schema, file_format)
+    codes = dict(zip(schema.names, extract.values.T, strict=True))
+    unreadable = dict(zip(schema.names, extract.n_unreadable or [0] * len(codes), strict=True))
+    found = [
+        _found(column, codes[column.name], unreadable[column.name])
+        if column.in_kernel
+        else _found_beside(column, extract)
+        for column in schema.columns
+    ]
+    return len(extract.values), found
+
+
+def _found(column: Column, codes: Any, unreadable: int) -> Found:
+    missing = int(np.isnan(codes).sum()) - unreadable
+    unknown = int((codes == len(column.categories)).sum()) if column.categories else 0
+    limits = column.limits
+    clipped = 0 if limits is None else int(((codes < limits[0]) | (codes > limits[1])).sum())
+    reasons = {
+        f"no {Kind(column.kind).value}": unreadable > 0,
+        "not whole": column.whole and has_fractions(codes),
+        "infinite": bool((np.abs(codes) > largest(codes.dtype)).any()),
+        "in no category": unknown > 0 and column.other is None,
+        "missing": missing > 0 and column.when_missing is WhenMissing.REFUSE,
+    }
+    return Found(
+        column,
+        missing,
+        clipped,
+        unknown,
+        unreadable,
+        tuple(reason for reason, holds in reasons.items() if holds),
+    )
+
+
+def _found_beside(column: Column, extract: Extract) -> Found:
+    if column.kind is Kind.LABEL:
+        absent = extract.unlabelled
+        missing = 0 if absent is None else int(absent.sum())
+        refused = missing > 0 and column.when_missing is WhenMissing.REFUSE
+        return Found(column, missing, refused=("missing",) if refused else ())
+    values = extract.carried[extract.schema.carried.index(column)]
+    gone = values != values if values.dtype.kind in "fM" else values == ""  # noqa: PLR0124
+    return Found(column, int(np.sum(gone)) if values.dtype.kind in "fMO" else 0)

@@ -1,0 +1,326 @@
+"""Columns of arrays and data frames as the schema's numbers, missing ones marked, not judged."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsumm.checks import is_number, listed
+from dpsumm.data.schema import Column, Kind, Schema
+from dpsumm.data.values import carried, numbers_to_codes, to_codes
+from dpsumm.errors import InvalidDataError, InvalidParameterError
+
+if TYPE_CHECKING:
+    import narwhals as nw
+
+Backend: TypeAlias = Literal["pandas", "polars", "pyarrow"]
+
+
+@dataclass(frozen=True, eq=False)
+class Extract:
+    """The columns of one source that a schema names.
+
+    Attributes
+    ----------
+    schema
+        The one given, or made for the source when none was.
+    values : (n, c) float32 or float64, C-contiguous
+        As `Schema.encode` takes them, NaN where a value is missing.
+    labels : (n,) or None
+        Numbers, booleans or text; arbitrary where missing.
+    unlabelled : (n,) bool or None
+        Where the label is missing; None when there are no labels.
+    carried
+        An (n,) array per column that travels along: numbers, dates, or objects that are text.
+    n_unreadable
+        Values, per column, that were neither of the column's kind nor marked as missing.
+    backend
+        Library of the data frame, None for arrays.
+    """
+
+    schema: Schema
+    values: NDArray[Any]
+    labels: NDArray[Any] | None = None
+    unlabelled: NDArray[np.bool_] | None = None
+    carried: tuple[NDArray[Any], ...] = ()
+    n_unreadable: tuple[int, ...] = ()
+    backend: Backend | None = None
+
+
+def from_arrays(source: Any, schema: Schema | None, where: str) -> Extract:
+    """Return an (n, c) array, or a pair of it and (n,) labels, as an extract.
+
+    Columns match the schema's by position; without a schema they are ``x0``, ``x1``, and so on.
+
+    Raises
+    ------
+    InvalidDataError
+        Not two-dimensional or not real numbers; labels of another length or kind; another number
+        of columns than the schema's.
+    InvalidParameterError
+        The schema has columns that an array cannot hold.
+    """
+    labels = None
+    if isinstance(source, tuple):
+        if len(source) != 2:
+            raise InvalidParameterError(
+                f"{where}: a labelled owner is a pair (values, labels), got {len(source)} items"
+            )
+        source, labels = source
+    values = _masked_as_nan(source) if isinstance(source, np.ma.MaskedArray) else source
+    values = np.asarray(values)
+    if values.ndim != 2:
+        way_out = "; use values.reshape(-1, 1) for one column" if values.ndim == 1 else ""
+        raise InvalidDataError(
+            f"{where}: needs an array of shape (rows, columns), got {values.ndim} dimensions"
+            f"{way_out}"
+        )
+    if values.dtype.kind not in "fiub":
+        raise InvalidDataError(
+            f"{where}: needs an array of real numbers, got type {values.dtype}; "
+            f"convert it with astype(float)"
+        )
+    dtype = np.float32 if values.dtype == np.float32 else np.float64
+    values = np.ascontiguousarray(values, dtype=dtype)  # no copy when it already fits
+    if 0 in values.shape:
+        raise _empty(values.shape, where)
+    if schema is None:
+        schema = Schema.numbers([f"x{j}" for j in range(values.shape[1])])
+    else:
+        values = _recoded(values, schema, labels is not None, where)
+    if labels is None:
+        return Extract(schema, values)
+    hidden = np.ma.getmaskarray(labels) if isinstance(labels, np.ma.MaskedArray) else None
+    labels = np.asarray(labels)
+    if labels.shape != values.shape[:1]:
+        raise InvalidDataError(
+            f"{where}: needs one label per row, a one-dimensional array of length "
+            f"{values.shape[0]}, got shape {labels.shape}"
+        )
+    if labels.dtype == object and all(isinstance(item, str) for item in labels):
+        labels = labels.astype(np.str_)
+    if labels.dtype.kind not in "fiubU":
+        raise InvalidDataError(
+            f"{where}: labels must be numbers, booleans or text, got type {labels.dtype}; "
+            f"encode them first"
+        )
+    unlabelled = np.isnan(labels) if labels.dtype.kind == "f" else np.zeros(labels.shape, bool)
+    unlabelled = unlabelled if hidden is None else unlabelled | hidden
+    return Extract(schema, values, labels, unlabelled)
+
+
+def _recoded(values: NDArray[Any], schema: Schema, labelled: bool, where: str) -> NDArray[Any]:
+    """Return an array's columns as the schema's numbers; itself if nothing is to be done."""
+    if schema.carried or (schema.label is not None) != labelled:
+        raise InvalidParameterError(
+            f"{where}: an array has no columns for {listed([c.name for c in schema.carried])}"
+            if schema.carried
+            else f"{where}: give arrays as pairs (values, labels) exactly if the schema has a label"
+        )
+    if values.shape[1] != len(schema.kernel):
+        raise InvalidDataError(
+            f"{where}: has {values.shape[1]} columns, the schema {len(schema.kernel)}: "
+            f"{listed(schema.names)}; those of an array are matched by position"
+        )
+    codes = [numbers_to_codes(column, values[:, j]) for j, column in enumerate(schema.kernel)]
+    if all(code.base is values for code in codes):
+        return values
+    return np.stack([code.astype(values.dtype) for code in codes], axis=1)
+
+
+def from_frame(source: Any, schema: Schema | Chosen, where: str) -> Extract:
+    """Return columns of a data frame as an extract; lazy frames are collected.
+
+    Parameters
+    ----------
+    schema
+        A schema, or which of the columns are numbers and which is the label.
+
+    Raises
+    ------
+    InvalidDataError
+        A column is absent, repeated or of a type that does not fit its kind.
+    InvalidParameterError
+        Not a data frame, or the columns chosen contradict each other.
+    """
+    import narwhals as nw
+
+    frame = as_frame(source, where)
+    present = list(frame.collect_schema().names())
+    if isinstance(schema, Chosen):
+        schema = schema.schema(present, where)
+    for column in schema.columns:
+        if column.name not in present:
+            what = "label column" if column.kind is Kind.LABEL else "column"
+            raise InvalidDataError(
+                f"{where}: has no {what} {column.name!r}; the columns are {listed(present)}"
+            )
+    if isinstance(frame, nw.LazyFrame):
+        try:
+            frame = frame.select(*(column.name for column in schema.columns)).collect()
+        except Exception:  # of the query inside; its message may quote data
+            raise InvalidDataError(
+                f"{where}: the lazy frame cannot be computed; collect it yourself to see why"
+            ) from None
+    if not len(frame):
+        raise _empty((0, len(schema.kernel)), where)
+    single = all(
+        column.kind is Kind.NUMBER and frame[column.name].dtype == nw.Float32
+        for column in schema.kernel
+    )
+    values = np.empty((len(frame), len(schema.kernel)), np.float32 if single else np.float64)
+    n_unreadable = []
+    for j, column in enumerate(schema.kernel):
+        values[:, j], count = _codes(column, frame[column.name], where)
+        n_unreadable.append(count)
+    backend = frame.implementation.value
+    labels = unlabelled = None
+    if schema.label is not None:
+        labels, unlabelled = _labels(frame[schema.label.name], schema.label, where)
+    try:
+        along = tuple(carried(column, frame[column.name]) for column in schema.carried)
+    except InvalidDataError as error:
+        raise InvalidDataError(f"{where}: {error}") from None
+    return Extract(
+        schema,
+        values,
+        labels,
+        unlabelled,
+        along,
+        tuple(n_unreadable),
+        backend if backend in ("pandas", "polars", "pyarrow") else None,
+    )
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """Columns as `summarize` is told of them without a schema: all are numbers.
+
+    Attributes
+    ----------
+    columns
+        Names; None for all but the label.
+    label
+        Name of the label's column.
+    drop_missing
+        Whether rows with a missing value are left out.
+    """
+
+    columns: Sequence[str] | None
+    label: str | None
+    drop_missing: bool
+
+    def schema(self, present: Sequence[str], where: str) -> Schema:
+        """Return the schema for a source with these columns."""
+        if isinstance(self.columns, str):
+            raise InvalidParameterError(f"columns must be a list of names, got {self.columns!r}")
+        chosen = self.columns
+        wanted = [n for n in present if n != self.label] if chosen is None else list(chosen)
+        if len(set(wanted)) < len(wanted):
+            raise InvalidParameterError("columns: a name is given twice")
+        if self.label in wanted:
+            raise InvalidParameterError(
+                f"columns: {self.label!r} is the label; leave it out of columns"
+            )
+        if not wanted:
+            raise InvalidDataError(f"{where}: the data are empty (no columns besides the label)")
+        return Schema.numbers(wanted, label=self.label, drop_missing=self.drop_missing)
+
+
+def _codes(column: Column, series: nw.Series[Any], where: str) -> tuple[NDArray[Any], int]:
+    try:
+        return to_codes(column, series)
+    except TypeError:
+        if column.kind is Kind.NUMBER:
+            raise InvalidDataError(
+                f"{where}: column {column.name!r} is not numeric (type {series.dtype}); leave it "
+                f"out with columns (--column), make it the label (--label), or encode it with "
+                f"public categories (a Schema, --schema)"
+            ) from None
+        raise InvalidDataError(
+            f"{where}: column {column.name!r} has type {series.dtype}, which does not fit its kind "
+            f"{Kind(column.kind).value!r}; change the kind, or convert the column"
+        ) from None
+
+
+def _empty(shape: tuple[int, ...], where: str) -> InvalidDataError:
+    return InvalidDataError(
+        f"{where}: the data are empty ({shape[0]} rows, {shape[1]} columns); leave the owner "
+        f"out, or check columns"
+    )
+
+
+def as_frame(source: Any, where: str) -> Any:
+    """Return a data frame of any library, lazy or not, whose column names are distinct texts.
+
+    Raises
+    ------
+    InvalidDataError
+        Two columns have the same name.
+    InvalidParameterError
+        Not a data frame.
+    """
+    import narwhals as nw
+
+    try:
+        frame = nw.from_native(source)
+        names = list(frame.collect_schema().names())
+    except TypeError:
+        raise InvalidParameterError(
+            f"{where}: cannot read data of type {type(source).__name__}; give an array "
+            f"(np.asarray), a pair of arrays, a data frame, or the path of a file"
+        ) from None
+    except nw.exceptions.DuplicateError:
+        raise InvalidDataError(f"{where}: two columns have the same name; rename one") from None
+    text = {name: str(name) for name in names}  # pandas numbers unnamed columns
+    if not all(name.strip() and "\0" not in name for name in text.values()):
+        raise InvalidDataError(
+            f"{where}: a column has no name, or one with a NUL character; rename it"
+        )
+    if all(isinstance(name, str) for name in names):
+        return frame
+    if len(set(text.values())) < len(text):
+        raise InvalidDataError(f"{where}: two columns have the same name; rename one")
+    return frame.rename(text)
+
+
+def _labels(
+    series: nw.Series[Any], column: Column, where: str
+) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    import narwhals as nw
+
+    dtype = series.dtype
+    labels: NDArray[Any]
+    unlabelled = np.asarray(series.is_null().to_numpy(), bool)
+    if dtype == nw.Boolean:
+        labels = series.fill_null(False).to_numpy().astype(np.bool_)
+    elif dtype.is_integer():
+        labels = series.fill_null(0).to_numpy().astype(np.int64)
+    elif dtype.is_numeric():
+        labels = series.cast(nw.Float64).to_numpy()
+        unlabelled = unlabelled | np.isnan(labels)
+    elif dtype in (nw.String, nw.Categorical, nw.Enum):
+        labels = series.cast(nw.String).fill_null("").to_numpy().astype(np.str_)
+        if column.missing:  # as for every other column of a schema, not only of CSV files
+            labels = np.char.strip(labels)
+            unlabelled = unlabelled | np.isin(labels, ["", *map(str, column.missing)])
+    else:
+        raise InvalidDataError(
+            f"{where}: label column {series.name!r} must hold numbers, booleans or text, "
+            f"got type {dtype}; encode it first"
+        )
+    if labels.dtype.kind in "iuf" and column.missing:
+        unlabelled = unlabelled | np.isin(labels, [m for m in column.missing if is_number(m)])
+    return labels, unlabelled
+
+
+def _masked_as_nan(masked: np.ma.MaskedArray[Any, Any]) -> NDArray[Any]:
+    values = np.asarray(masked.data)
+    if values.dtype.kind not in "fiub":
+        return values
+    hidden = np.ma.getmaskarray(masked)
+    return np.where(hidden, np.float32(np.nan), values)

@@ -1,0 +1,219 @@
+"""The data of all parties as tables with the same columns in the same order and precision."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from dpsumm.checks import listed
+from dpsumm.data.extract import Backend
+from dpsumm.data.files import FileFormat
+from dpsumm.data.large.shards import Shards
+from dpsumm.data.large.sieve import take
+from dpsumm.data.large.stream import Stream
+from dpsumm.data.large.stream_table import StreamTable
+from dpsumm.data.schema import Bounds, Schema, WhenMissing
+from dpsumm.data.table import Source, Table, check_shorthand, read_table, unencoded, with_encoding
+from dpsumm.errors import InvalidDataError, InvalidParameterError
+
+__all__ = [
+    "Backend",
+    "Bounds",
+    "FileFormat",
+    "Source",
+    "Table",
+    "read_inputs",
+    "read_owners",
+    "read_table",
+]
+
+
+def read_owners(
+    owners: Sequence[Source] | Mapping[str, Source],
+    *,
+    columns: Sequence[str] | None = None,
+    label: str | None = None,
+    bounds: Bounds | None = None,
+    schema: Schema | None = None,
+    file_format: FileFormat | None = None,
+) -> list[Table | StreamTable]:
+    """Return one table per owner, all with the same columns in the same order and precision.
+
+    Parameters
+    ----------
+    owners
+        Name to source; or a list, whose owners are called by the stem of their file or
+        ``owner-0``, ``owner-1``, and so on. At least one.
+    columns, label, bounds, schema, file_format
+        As for `read_table`, the same for all owners.
+
+    Raises
+    ------
+    InvalidDataError, InvalidParameterError, MissingExtraError
+        As `read_table`; also when owners differ in columns, in having labels, or in the kind of
+        labels.
+    """
+    sources = _named(owners)
+    check_shorthand(schema, columns, label, bounds)
+
+    def read(source: Source, name: str) -> Table:
+        return unencoded(source, name, columns, label, schema, file_format)
+
+    tables = [
+        read(_first_rows(source, name, schema, file_format), name)
+        for name, source in sources.items()
+    ]
+    # Arrays have no names of their own, so a data frame, if there is one, names the columns.
+    first = next((table for table in tables if table.backend is not None), tables[0])
+    common = first.schema.with_bounds(bounds) if bounds else first.schema
+
+    # Without its rows, since this goes to wherever an owner's blocks are read.
+    like = take(first, np.empty(0, dtype=np.int64))
+
+    def encoded(table: Table) -> Table:
+        return with_encoding(replace(_aligned(table, like), schema=common))
+
+    tables = [encoded(table) for table in tables]
+    _check_labels(tables)
+    dtype = np.result_type(*(table.dtype for table in tables))
+
+    def whole(head: Table) -> Table | StreamTable:
+        source, name = sources[head.name], head.name
+        if not isinstance(source, (Stream, Shards)):
+            return head
+        return StreamTable(source, head, lambda raw: encoded(read(raw, name)))
+
+    return [whole(table.astype(dtype)) for table in tables]
+
+
+def _first_rows(
+    source: Source, name: str, schema: Schema | None, file_format: FileFormat | None
+) -> Source:
+    """Return a source itself, or of a stream the first block, which tells what all are like."""
+    if not isinstance(source, (Stream, Shards)):
+        return source
+    drops = file_format is not None and file_format.drop_missing
+    if schema is not None:
+        drops = any(column.when_missing is WhenMissing.DROP for column in schema.columns)
+    if drops:
+        raise InvalidParameterError(
+            f"{name!r}: a Stream or Shards tell how many rows they have before they read them, so "
+            f"none can be dropped; leave out drop_missing (or when_missing 'drop'), and leave rows "
+            f"with missing values out when writing the file"
+        )
+    return source.head()
+
+
+def _check_labels(tables: Sequence[Table]) -> None:
+    labelled = [table for table in tables if table.labels is not None]
+    for table in tables:
+        if labelled and table.labels is None:
+            raise InvalidDataError(
+                f"{table.name!r}: has no labels although {labelled[0].name!r} has; give labels "
+                f"for all owners or for none"
+            )
+    texts = [table for table in labelled if _is_text(table)]
+    numbers = [table for table in labelled if not _is_text(table)]
+    if texts and numbers:
+        raise InvalidDataError(
+            f"{texts[0].name!r}: labels are text, but those of {numbers[0].name!r} are numbers; "
+            f"give all labels the same type"
+        )
+
+
+def _is_text(table: Table) -> bool:
+    return table.labels is not None and table.labels.dtype.kind == "U"
+
+
+def read_inputs(
+    owners: Sequence[Source] | Mapping[str, Source],
+    target: Source,
+    *,
+    columns: Sequence[str] | None = None,
+    label: str | None = None,
+    bounds: Bounds | None = None,
+    schema: Schema | None = None,
+    file_format: FileFormat | None = None,
+) -> tuple[list[Table | StreamTable], Table]:
+    """Return the owners' tables and the target's, with the same columns and precision.
+
+    The target needs the owners' columns and may have others (a label, an identifier), which are
+    ignored.
+
+    Raises
+    ------
+    InvalidDataError, InvalidParameterError, MissingExtraError
+        As `read_owners`; also when the target lacks a column of the owners.
+    """
+    tables = read_owners(
+        owners,
+        columns=columns,
+        label=label,
+        bounds=bounds,
+        schema=schema,
+        file_format=file_format,
+    )
+    if isinstance(target, tuple):
+        raise InvalidParameterError("target: labels are not used; give the array of points alone")
+    first = tables[0].head if isinstance(tables[0], StreamTable) else tables[0]
+    wanted = None if schema is None else schema.for_target()
+    by_position = isinstance(target, np.ndarray) or first.backend is None
+    names = None if by_position or schema is not None else first.columns
+    goal = _aligned(unencoded(target, "target", names, None, wanted, file_format), first)
+    goal = with_encoding(replace(goal, schema=first.schema.for_target()))
+    dtype = np.result_type(tables[0].dtype, goal.dtype)
+    return [table.astype(dtype) for table in tables], goal.astype(dtype)
+
+
+def _named(owners: Sequence[Source] | Mapping[str, Source]) -> dict[str, Source]:
+    if isinstance(owners, Mapping):
+        named = {str(name): source for name, source in owners.items()}
+        if len(named) < len(owners) or any(not name.strip() for name in named):
+            raise InvalidParameterError("owners: names must be distinct and not empty")
+    elif isinstance(owners, (list, tuple)):
+        named = {}
+        for i, source in enumerate(owners):
+            is_path = isinstance(source, (str, os.PathLike))
+            name = Path(source).name.split(".")[0] if is_path else f"owner-{i}"
+            if isinstance(source, Stream) and source.name is not None:
+                name = source.name
+            if name in named or not name:
+                raise InvalidParameterError(
+                    f"owners: two owners would be called {name!r}; give a dict of name to source"
+                )
+            named[name] = source
+    else:
+        raise InvalidParameterError(
+            f"owners must be a list of sources or a dict of name to source, "
+            f"got {type(owners).__name__}; for one owner write [data]"
+        )
+    if not named:
+        raise InvalidParameterError("owners: at least one owner is needed, got none")
+    return named
+
+
+def _aligned(table: Table, like: Table) -> Table:
+    """Return the table with the columns of another, by name; arrays match by position."""
+    if table.columns == like.columns:
+        return table
+    if table.backend is None or like.backend is None:
+        if len(table.columns) == len(like.columns) and table.backend is None:
+            return table
+        raise InvalidDataError(
+            f"{table.name!r}: has {len(table.columns)} columns and {like.name!r} has "
+            f"{len(like.columns)}, not all of them with names; all parties need the same columns"
+        )
+    for one, other in ((table, like), (like, table)):
+        lacking = [column for column in other.columns if column not in one.columns]
+        if lacking:
+            raise InvalidDataError(
+                f"{one.name!r}: lacks {listed(lacking)}, which {other.name!r} has; all parties "
+                f"need the same columns (choose them with columns)"
+            )
+    order = [table.columns.index(column) for column in like.columns]
+    values = np.require(table.values[:, order], requirements="C")
+    return replace(table, values=values, scaled=values)

@@ -1,0 +1,204 @@
+"""Sources larger than memory, read in blocks."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsumm.checks import check_whole
+from dpsumm.data.files import guarded, import_pyarrow
+from dpsumm.data.large.sieve import Candidates, Sieve
+from dpsumm.errors import InvalidDataError, InvalidParameterError
+
+if TYPE_CHECKING:
+    from dpsumm.data.inputs import Table
+
+SUFFIXES = (".parquet", ".npy")
+# Enough rows to tell columns, types and kind of labels.
+HEAD_ROWS = 4096
+
+
+@dataclass(frozen=True)
+class Stream:
+    """An owner's rows, read in one pass, in memory that does not grow with their number.
+
+    For `dpsumm.Offers`. Every row is scored against the released target. Candidates for the
+    offers are the `n_candidates` rows with the highest scores and as many rows drawn uniformly at
+    random; the herding then chooses among them as it would among all rows. With at most
+    `n_candidates` rows the offers are those of the same data in memory.
+
+    Why not all rows: herding p offers costs p kernel values a row, many times the scoring (512
+    features at 64 columns: from about 200 offers on), and a pass over the data each.
+
+    Privacy: which rows become candidates is the owner's own affair, as its offers are. The number
+    of rows is public, as for every owner. A missing value is found during the run, after the
+    target's release was charged: the run ends, and with a ledger and a name of its own it can be
+    resumed without a second charge.
+
+    Parameters
+    ----------
+    source
+        Path of a ``.parquet`` or ``.npy`` file (C order), or an (n, c) array, such as a
+        ``numpy.memmap``.
+    n_candidates
+        Rows kept of each kind, at least 1. Memory is about 10 times ``n_candidates`` rows.
+    block_rows
+        Rows read at once, at least 1.
+
+    Raises
+    ------
+    InvalidDataError
+        The file does not exist, is empty, or is not a well-formed file of its kind.
+    InvalidParameterError
+        Another suffix or type, or a number out of range.
+    MissingExtraError
+        A Parquet file, and pyarrow is not installed.
+    """
+
+    source: Any
+    n_candidates: int = 65_536
+    block_rows: int = 65_536
+    n_rows: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Check the parameters and read the file's header."""
+        check_whole(self.n_candidates, "n_candidates", 1)
+        check_whole(self.block_rows, "block_rows", 1)
+        if isinstance(self.source, (str, os.PathLike)):
+            object.__setattr__(self, "source", Path(self.source))
+            count = self._open_parquet() if self._is_parquet else self._open_array()
+        elif isinstance(self.source, np.ndarray) and self.source.ndim == 2:
+            count = len(self.source)
+        else:
+            raise InvalidParameterError(
+                f"Stream: source must be the path of a file, or an array of shape (rows, columns), "
+                f"got {type(self.source).__name__}; data frames are in memory already: give them "
+                f"as they are"
+            )
+        if not count:
+            raise InvalidDataError(f"{self.where}: the data are empty; leave them out")
+        object.__setattr__(self, "n_rows", count)
+
+    @property
+    def where(self) -> str:
+        """Name for messages."""
+        return f"Stream ({self.source})" if isinstance(self.source, Path) else "Stream"
+
+    @property
+    def name(self) -> str | None:
+        """What an owner with this source is called by default; None for arrays."""
+        return self.source.name.split(".")[0] if isinstance(self.source, Path) else None
+
+    def blocks(self) -> Iterator[Any]:
+        """Yield the rows in order: pyarrow tables of a Parquet file, arrays otherwise."""
+        if isinstance(self.source, np.ndarray):
+            for start in range(0, self.n_rows, self.block_rows):
+                yield self.source[start : start + self.block_rows]
+        elif self._is_parquet:
+            yield from self._parquet_blocks()
+        else:
+            yield from self._array_blocks()
+
+    def head(self) -> Any:
+        """Return the first rows, a block of at most `HEAD_ROWS`."""
+        return next(iter(replace(self, block_rows=min(self.block_rows, HEAD_ROWS)).blocks()))
+
+    def sift(
+        self,
+        read: Callable[[Any], Table],
+        score: Callable[[NDArray[Any]], NDArray[np.float64]],
+        rng: np.random.Generator,
+    ) -> Candidates:
+        """Return the candidates; parameters and errors as :meth:`StreamTable.sift`."""
+        sieve = Sieve(self.n_candidates)
+        self.pour(sieve, read, score, rng)
+        return sieve.candidates()
+
+    def pour(
+        self,
+        sieve: Sieve,
+        read: Callable[[Any], Table],
+        score: Callable[[NDArray[Any]], NDArray[np.float64]],
+        keys: np.random.Generator,
+        first_row: int = 0,
+    ) -> None:
+        """Show all rows to a sieve, numbered from `first_row`, with one random key each."""
+        seen = 0
+        for raw in self.blocks():
+            block = read(raw)
+            rows = np.arange(first_row + seen, first_row + seen + len(block))
+            sieve.add(replace(block, rows=rows), score(block.scaled), keys.random(len(block)))
+            seen += len(block)
+        if seen != self.n_rows:
+            raise InvalidDataError(
+                f"{self.where}: the file declares {self.n_rows} rows and holds {seen}; write it "
+                f"anew"
+            )
+
+    @property
+    def _is_parquet(self) -> bool:
+        suffix = Path(self.source).suffix.lower()
+        if suffix not in SUFFIXES:
+            raise InvalidParameterError(
+                f"{self.where}: the suffix must be one of {', '.join(SUFFIXES)}; convert the file, "
+                f"or give its path without Stream to read it into memory"
+            )
+        if not self.source.is_file():
+            raise InvalidDataError(f"{self.where}: no such file; check the path")
+        return suffix == ".parquet"
+
+    def _open_parquet(self) -> int:
+        pyarrow = import_pyarrow()
+
+        def count() -> int:
+            with pyarrow.parquet.ParquetFile(self.source) as file:
+                return int(file.metadata.num_rows)
+
+        return guarded(count, self.where, "Parquet")
+
+    def _parquet_blocks(self) -> Iterator[Any]:
+        pyarrow = import_pyarrow()
+        # Buffered ahead, what was read stays in memory until the file is closed.
+        with pyarrow.parquet.ParquetFile(self.source, pre_buffer=False) as file:
+            batches = file.iter_batches(batch_size=self.block_rows)
+            while True:
+                batch = guarded(lambda: next(batches, None), self.where, "Parquet")
+                if batch is None:
+                    return
+                yield pyarrow.Table.from_batches([batch])
+
+    def _header(self) -> tuple[tuple[int, ...], np.dtype[Any], int]:
+        def read() -> tuple[tuple[int, ...], np.dtype[Any], int]:
+            with open(self.source, "rb") as file:
+                version = np.lib.format.read_magic(file)
+                known = {
+                    (1, 0): np.lib.format.read_array_header_1_0,
+                    (2, 0): np.lib.format.read_array_header_2_0,
+                }
+                shape, by_columns, dtype = known[version](file)
+                if by_columns or len(shape) != 2 or dtype.kind not in "fiub":
+                    raise ValueError
+                return shape, dtype, file.tell()
+
+        return guarded(read, self.where, "two-dimensional, C-ordered, real .npy")
+
+    def _open_array(self) -> int:
+        return self._header()[0][0]
+
+    def _array_blocks(self) -> Iterator[Any]:
+        # Plain reads: pages of a mapped file would count as this process's memory.
+        (n_rows, n_columns), dtype, offset = self._header()
+        with open(self.source, "rb") as file:
+            file.seek(offset)
+            for start in range(0, n_rows, self.block_rows):
+                count = min(self.block_rows, n_rows - start) * n_columns
+                block = np.fromfile(file, dtype, count)
+                if len(block) < count:
+                    raise InvalidDataError(f"{self.where}: the file is cut short; copy it again")
+                yield block.reshape(-1, n_columns)

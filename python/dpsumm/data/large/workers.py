@@ -1,0 +1,268 @@
+"""Ray workers that hold shards: who reads which file, what they answer, what if one is lost.
+
+Every question to a worker names its files and the pass to make over them. So Ray can start a lost
+one again, once, repeat the question, and the new one makes the pass anew: the same rows have the
+same scores and random keys, hence the same candidates.
+
+Workers first answer with marks (24 bytes a candidate), which the driver merges as they come; only
+then are the rows of the merged candidates fetched. So the driver's memory grows neither with rows
+nor with workers, and no row travels that is not a candidate of the whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsumm import _core
+from dpsumm.data.large.sieve import Candidates, Marks, Sieve, joined, keys_from, merged, take
+from dpsumm.data.large.stream import Stream
+from dpsumm.errors import (
+    DpsummError,
+    InvalidDataError,
+    InvalidParameterError,
+    MissingExtraError,
+    ShardLostError,
+)
+
+if TYPE_CHECKING:
+    from dpsumm.data.table import Table
+
+# Ray starts a lost worker again so many times.
+RESTARTS = 1
+# Seconds without an answer after which it is checked that every node needed is still there.
+PATIENCE = 5.0
+# A share of a resource that never runs out: it says where, not how much.
+SHARE = 1e-4
+RESUME = "then run again (with the same ledger and run name nothing is charged twice)"
+
+
+@dataclass(frozen=True)
+class Shard:
+    """A file, the Ray resource of the nodes that can read it, the numbers of its rows."""
+
+    path: str
+    resource: str | None
+    first_row: int
+    n_rows: int
+
+
+@dataclass(frozen=True, eq=False)
+class Work:
+    """A pass over files: as `Stream.sift`, with the generator as it is before row 0 of them all."""
+
+    n_candidates: int
+    block_rows: int
+    read: Callable[[Any], Table]
+    score: Callable[[NDArray[Any]], NDArray[np.float64]]
+    rng: np.random.Generator
+
+
+class ShardWorker:
+    """Makes a pass over files when first asked, and keeps the candidates. Runs as a Ray actor."""
+
+    def __init__(self) -> None:
+        _core.set_threads(1)  # a worker per processor: more threads would be in each other's way
+        self._found: Candidates | None = None
+
+    def marks(self, shards: Sequence[Shard], work: Work) -> tuple[Marks, NDArray[np.int64]]:
+        """Return the marks of the candidates, and the counts as in `Candidates`."""
+        found = self._pass(shards, work)
+        return found.marks, found.counts
+
+    def fetch(self, shards: Sequence[Shard], work: Work, rows: NDArray[np.int64]) -> Table:
+        """Return some of the candidates, ascending `rows`, as a table."""
+        table = self._pass(shards, work).table
+        assert table.rows is not None
+        return take(table, np.searchsorted(table.rows, rows))
+
+    def _pass(self, shards: Sequence[Shard], work: Work) -> Candidates:
+        if self._found is None:
+            sieve = Sieve(work.n_candidates)
+            for shard in shards:
+                with _naming(shard.path):
+                    stream = Stream(shard.path, work.n_candidates, work.block_rows)
+                    if stream.n_rows != shard.n_rows:
+                        raise InvalidDataError("the file has changed since Shards was made")
+                    keys = keys_from(work.rng, shard.first_row)
+                    stream.pour(sieve, work.read, work.score, keys, shard.first_row)
+            self._found = sieve.candidates()
+        return self._found
+
+
+@contextmanager
+def _naming(path: str) -> Iterator[None]:
+    """Add the file to what is wrong with it."""
+    try:
+        yield
+    except (InvalidDataError, InvalidParameterError) as error:
+        raise type(error)(f"shard {path}: {error}") from None
+
+
+def count_rows(files: Sequence[tuple[str | None, str]], n_workers: int | None) -> tuple[int, ...]:
+    """Return the number of rows of each (resource, path), read from the headers by tasks."""
+    ray = _ray({resource for resource, _ in files})
+    shards = [Shard(path, resource, i, 1) for i, (resource, path) in enumerate(files)]
+    tasks = {
+        ray.remote(_count).options(**_where(group[0])).remote([shard.path for shard in group]): [
+            shard.first_row for shard in group
+        ]
+        for group in _shared_out(shards, n_workers, ray)
+    }
+    counts: dict[int, int] = {}
+    for task, answer in _answers(ray, list(tasks), {resource for resource, _ in files}):
+        counts |= zip(tasks[task], answer, strict=True)
+    return tuple(counts[i] for i in range(len(files)))
+
+
+def head(shard: Shard) -> Any:
+    """Return the first rows of a file, read by a task."""
+    ray = _ray({shard.resource})
+    task = ray.remote(_head).options(**_where(shard)).remote(shard.path)
+    [(_, answer)] = _answers(ray, [task], {shard.resource})
+    return answer
+
+
+def sift(shards: Sequence[Shard], work: Work, n_workers: int | None) -> Candidates:
+    """Return the candidates of all files: those of a `Stream` over all rows in one file."""
+    resources = {shard.resource for shard in shards}
+    ray = _ray(resources)
+    # Questions are repeated until the restarts are used up: until the loss of a node is noticed,
+    # several tries fail.
+    actor = ray.remote(max_restarts=RESTARTS, max_task_retries=-1)(ShardWorker)
+    groups = _shared_out(shards, n_workers, ray)
+    workers = [actor.options(**_where(group[0])).remote() for group in groups]
+    # Kept until the end: a worker that is started again reads them again.
+    shared = ray.put(work)
+    told = [(ray.put(group), shared) for group in groups]
+    try:
+        marks, counts = _gathered(
+            _answers(
+                ray,
+                [w.marks.remote(*about) for w, about in zip(workers, told, strict=True)],
+                resources,
+            ),
+            work.n_candidates,
+        )
+        # Row numbers tell the file, the file its worker.
+        holder = {shard.first_row: i for i, group in enumerate(groups) for shard in group}
+        starts = np.array(sorted(holder))
+        first = starts[np.searchsorted(starts, marks.rows, side="right") - 1]
+        which = np.array([holder[int(row)] for row in first])
+        asked = [
+            worker.fetch.remote(*told[i], marks.rows[which == i])
+            for i, worker in enumerate(workers)
+            if (which == i).any()
+        ]
+        table = joined([part for _, part in _answers(ray, asked, resources)])
+    finally:
+        for worker in workers:
+            ray.kill(worker)
+    assert table.rows is not None
+    return Candidates(take(table, np.argsort(table.rows)), marks, counts)
+
+
+def _count(paths: Sequence[str]) -> list[int]:
+    counts = []
+    for path in paths:
+        with _naming(path):
+            counts.append(Stream(path).n_rows)
+    return counts
+
+
+def _head(path: str) -> Any:
+    with _naming(path):
+        return Stream(path).head()
+
+
+def _gathered(
+    answers: Iterator[tuple[Any, tuple[Marks, NDArray[np.int64]]]], wanted: int
+) -> tuple[Marks, NDArray[np.int64]]:
+    """Merge marks one by one: never more than two workers' are held."""
+    kept: list[Marks] = []
+    counted: list[NDArray[np.int64]] = []
+    for _, (marks, counts) in answers:
+        kept = [merged([*kept, marks], wanted)]
+        counted.append(counts)
+    return kept[0], np.sum(counted, axis=0)
+
+
+def _shared_out(shards: Sequence[Shard], n_workers: int | None, ray: Any) -> list[list[Shard]]:
+    """Return a list of files per worker, rows spread evenly, each list of one resource."""
+    places: dict[str | None, list[Shard]] = {}
+    for shard in shards:
+        places.setdefault(shard.resource, []).append(shard)
+    if n_workers is None:
+        n_workers = max(1, int(ray.cluster_resources().get("CPU", 1)))
+    groups = []
+    for held in places.values():
+        fair = max(1, n_workers * len(held) // len(shards))
+        bins: list[list[Shard]] = [[] for _ in range(min(fair, len(held)))]
+        rows = [0] * len(bins)
+        for shard in sorted(held, key=lambda shard: -shard.n_rows):
+            least = rows.index(min(rows))
+            bins[least].append(shard)
+            rows[least] += shard.n_rows
+        groups += bins
+    return groups
+
+
+def _where(shard: Shard) -> dict[str, Any]:
+    # No processor is reserved: workers that wait for each other's would wait for ever.
+    options: dict[str, Any] = {"num_cpus": 0, "scheduling_strategy": "SPREAD"}
+    if shard.resource is not None:
+        options["resources"] = {shard.resource: SHARE}
+    return options
+
+
+def _answers(ray: Any, pending: list[Any], resources: set[str | None]) -> Iterator[tuple[Any, Any]]:
+    """Yield (task, answer) as they come; raise dpsumm's own errors as they were raised."""
+    while pending:
+        done, pending = ray.wait(pending, timeout=PATIENCE)
+        if not done:
+            # A lost node's worker would be waited for without end.
+            gone = resources - {None} - set(ray.cluster_resources())
+            if gone:
+                raise ShardLostError(
+                    f"Shards: no node has the Ray resource {sorted(map(str, gone))[0]!r} any more; "
+                    f"start the node again, {RESUME}"
+                )
+        for task in done:
+            try:
+                answer = ray.get(task)
+            except ray.exceptions.RayTaskError as error:
+                if isinstance(error.cause, DpsummError):
+                    raise error.cause from None
+                raise
+            except ray.exceptions.RayError as error:
+                raise ShardLostError(
+                    f"Shards: a worker was lost, started again and lost again "
+                    f"({type(error).__name__}); if it ran out of memory, use a smaller "
+                    f"n_candidates or fewer workers on a machine, {RESUME}"
+                ) from None
+            yield task, answer
+
+
+def _ray(resources: set[str | None]) -> Any:
+    try:
+        import ray
+    except ImportError:
+        raise MissingExtraError("Shards need Ray: pip install dpsumm[ray], or use Stream") from None
+    if not ray.is_initialized():
+        raise InvalidParameterError(
+            "Shards: Ray does not run here; call ray.init(address=...) for a cluster, or ray.init()"
+            " for this machine alone"
+        )
+    known = ray.cluster_resources()
+    for resource in resources - {None}:
+        if resource not in known:
+            raise InvalidParameterError(
+                f"Shards: no node of the cluster has the Ray resource {resource!r}; name it with "
+                f"ray start --resources, or use 'node:<address>'"
+            )
+    return ray

@@ -1,0 +1,311 @@
+"""The public schema: what the columns are, and how they become points of the kernel's space."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsumm.checks import all_usable, listed
+from dpsumm.data.cells import Numbers, cell_names, has_fractions, is_plain, spread, write
+from dpsumm.data.column import Column, Kind, WhenMissing
+from dpsumm.data.files import FileFormat
+from dpsumm.errors import InvalidParameterError
+
+__all__ = ["Bounds", "Column", "Kind", "Schema", "WhenMissing"]
+
+# Column name to (low, high), in the column's units.
+Bounds: TypeAlias = Mapping[str, tuple[float, float]]
+
+# What travels beside a point is bounded, as everything in a message.
+MOST_CARRIED = 100
+# Rows that are encoded all columns at once, which needs several times their memory.
+FEW = 1000
+
+
+@dataclass(frozen=True, init=False)
+class Schema:
+    """The columns of every party's data, in the order in which the summary gives them back.
+
+    Columns of the data that the schema does not name are not read. The same schema at every party
+    gives the same point for the same record: the kernel's space depends on it alone.
+
+    Parameters
+    ----------
+    columns
+        At least one that the kernel sees; names distinct; at most one label; at most 100 columns
+        that the kernel ignores.
+
+    Raises
+    ------
+    InvalidParameterError
+        Naming the column and the way out.
+
+    Privacy
+    -------
+    Public, as every `Column` in it. What is counted by it (values clipped, missing or in no
+    category) depends on private data: it is for curator and consumer, never sent to an owner.
+
+    Examples
+    --------
+    >>> schema = Schema([
+    ...     Column("age", bounds=(20, 90)),
+    ...     Column("sex", categories=("f", "m")),
+    ...     Column("note", "ignore"),
+    ... ])
+    >>> schema.cells
+    ('age', 'sex=f', 'sex=m')
+    """
+
+    columns: tuple[Column, ...]
+
+    def __init__(self, columns: Iterable[Column]) -> None:
+        """Check the columns together."""
+        object.__setattr__(self, "columns", tuple(columns))
+        names = [column.name for column in self.columns if isinstance(column, Column)]
+        if len(names) < len(self.columns):
+            raise InvalidParameterError("schema: columns must be a list of dpsumm.Column")
+        if len(set(names)) < len(names):
+            raise InvalidParameterError("schema: two columns have the same name; rename one")
+        if not self.kernel:
+            raise InvalidParameterError(
+                "schema: the kernel sees no column; give one of kind number, category or date"
+            )
+        if sum(column.kind is Kind.LABEL for column in self.columns) > 1:
+            raise InvalidParameterError(
+                "schema: more than one column has kind 'label'; give the others kind 'ignore'"
+            )
+        if len(self.carried) > MOST_CARRIED:
+            raise InvalidParameterError(
+                f"schema: at most {MOST_CARRIED} columns can have kind 'ignore', got "
+                f"{len(self.carried)}; leave some out, they are then not read"
+            )
+
+    @classmethod
+    def numbers(
+        cls,
+        names: Sequence[str],
+        *,
+        label: str | None = None,
+        drop_missing: bool = False,
+    ) -> Schema:
+        """Return the schema of data of which only the names are known: numbers, and a label."""
+        rule = WhenMissing.DROP if drop_missing else WhenMissing.REFUSE
+        columns = [Column(name, Kind.NUMBER, missing=(), when_missing=rule) for name in names]
+        if label is not None:
+            columns.append(Column(label, Kind.LABEL, missing=(), when_missing=rule))
+        return cls(columns)
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str]) -> Schema:
+        """Return the schema in a TOML file.
+
+        Raises
+        ------
+        InvalidParameterError
+            No such file, no TOML, or not a schema; the message says where.
+        MissingExtraError
+            Python 3.10 without ``tomli``.
+        """
+        from dpsumm.data.schema_toml import read
+
+        return read(Path(path))
+
+    @classmethod
+    def draft(
+        cls, sample: Any, *, label: str | None = None, file_format: FileFormat | None = None
+    ) -> Schema:
+        """Return a first schema from a *public* sample, to be corrected; see `schema_draft.draft`.
+
+        Bounds and categories are read from the sample: from private data they would leak.
+        """
+        from dpsumm.data.draft import draft
+
+        return draft(sample, label=label, file_format=file_format)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the schema as TOML, whole or not at all; `read` gives an equal one back."""
+        from dpsumm.atomic import write_atomically
+        from dpsumm.data.schema_toml import to_toml
+
+        text = to_toml(self)
+        write_atomically(path, lambda temporary: _write_text(temporary, text))
+
+    @cached_property
+    def kernel(self) -> tuple[Column, ...]:
+        """The columns that the kernel sees, c of them."""
+        return tuple(column for column in self.columns if column.in_kernel)
+
+    @cached_property
+    def carried(self) -> tuple[Column, ...]:
+        """The columns that travel with the points besides the label."""
+        return tuple(column for column in self.columns if column.kind is Kind.IGNORE)
+
+    @cached_property
+    def label(self) -> Column | None:
+        """The column of the label."""
+        return next((column for column in self.columns if column.kind is Kind.LABEL), None)
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """Names of the columns that the kernel sees."""
+        return tuple(column.name for column in self.kernel)
+
+    @cached_property
+    def cells(self) -> tuple[str, ...]:
+        """Names of the coordinates of the kernel's space."""
+        return tuple(cell for column in self.kernel for cell in cell_names(column))
+
+    @property
+    def fingerprint(self) -> str:
+        """Twelve hexadecimal digits that differ for different schemas, for parties to compare."""
+        from dpsumm.data.schema_toml import to_toml
+
+        return hashlib.sha256(to_toml(self, "").encode()).hexdigest()[:12]
+
+    @property
+    def bounded(self) -> bool:
+        """Whether the kernel's space is bounded, so that a bandwidth follows from the schema."""
+        return all(column.bounds or column.categories for column in self.kernel)
+
+    @property
+    def worth(self) -> float:
+        """How many number columns of weight 1 the kernel's space is worth; a public fact.
+
+        Six times the mean squared distance of two records with independent values, uniform over the
+        bounds or over the categories without `other`. A category of weight 1 is worth 3 columns if
+        it has 2 values, 6 at most. A missing value is as far from the others on average, so it
+        does not enter. The default bandwidth is ``gamma = 6 / worth``, see `RBF.for_schema`.
+
+        Raises
+        ------
+        InvalidParameterError
+            Not every column has bounds or categories, or all have a single category.
+        """
+        if not self.bounded:
+            raise InvalidParameterError("schema: not every column has bounds or categories")
+        worth = sum(6 * spread(column) for column in self.kernel)
+        if not worth > 0:
+            raise InvalidParameterError("schema: every column has one category only; add a column")
+        return worth
+
+    def for_target(self) -> Schema:
+        """Return the schema of what is needed from the target: the columns the kernel sees."""
+        return Schema(self.kernel)
+
+    @property
+    def marks(self) -> dict[str, tuple[str, ...]]:
+        """What means "no value" in a text file, per column."""
+        return {
+            column.name: tuple(
+                str(mark)
+                for mark in column.missing
+                if mark not in (*column.categories, column.other)
+            )
+            for column in self.columns
+        }
+
+    def with_bounds(self, bounds: Bounds) -> Schema:
+        """Return the schema with bounds for some of its columns of numbers."""
+        for name in bounds:
+            if name not in self.names:
+                raise InvalidParameterError(
+                    f"bounds: there is no column {name!r}; the columns are {listed(self.names)}"
+                )
+            if bounds[name] is None:
+                raise InvalidParameterError(
+                    f"bounds: column {name!r} needs a pair of numbers (low, high)"
+                )
+        return Schema(
+            replace(column, bounds=bounds[column.name]) if column.name in bounds else column
+            for column in self.columns
+        )
+
+    def with_rule(self, when_missing: WhenMissing) -> Schema:
+        """Return the schema with another rule for missing values in all columns."""
+        return Schema(
+            column if column.kind is Kind.IGNORE else replace(column, when_missing=when_missing)
+            for column in self.columns
+        )
+
+    def encode(self, values: NDArray[Any]) -> tuple[NDArray[Any], tuple[int, ...]]:
+        """Return points in the kernel's space, and how many values were clipped.
+
+        Parameters
+        ----------
+        values : (n, c) float32 or float64
+            One column for each of `kernel`: numbers in their units, dates as days since
+            1970-01-01, categories as their position in `Column.categories` (one past the last for
+            `Column.other`), NaN where missing. Not changed.
+
+        Returns
+        -------
+        scaled : (n, number of `cells`), type of `values`, C-contiguous
+            `values` itself if that is what it is.
+        n_clipped
+            Values outside the bounds, for each of the c columns. Private: depends on the data.
+        """
+        if self._plain:
+            return values, (0,) * len(self.kernel)
+        scaled = np.zeros((len(values), len(self.cells)), values.dtype)
+        n_clipped = [0] * len(self.kernel)
+        # A message of few rows: what Python does for each column would be most of the time.
+        together = self._numbers if len(values) <= FEW else None
+        if together is not None:
+            for j, count in zip(together.columns, together.write(values, scaled), strict=True):
+                n_clipped[j] = count
+        for j, column in enumerate(self.kernel):
+            if together is None or j not in together.columns:
+                start, stop = self._places[j]
+                exact = values[:, j].astype(np.float64)
+                n_clipped[j] = write(column, exact, scaled[:, start:stop])
+        return scaled, tuple(n_clipped)
+
+    @cached_property
+    def _plain(self) -> bool:
+        return all(is_plain(column) for column in self.kernel)
+
+    @cached_property
+    def _places(self) -> tuple[tuple[int, int], ...]:
+        """Where each column's cells begin and end."""
+        ends = np.cumsum([len(cell_names(column)) for column in self.kernel]).tolist()
+        return tuple(zip([0, *ends], ends, strict=False))
+
+    @cached_property
+    def _numbers(self) -> Numbers:
+        return Numbers.of(self.kernel, [start for start, _ in self._places])
+
+    @cached_property
+    def _particular(self) -> tuple[int, ...]:
+        """Columns of which finite values can be wrong."""
+        return tuple(j for j, column in enumerate(self.kernel) if column.whole or column.categories)
+
+    def fits(self, values: NDArray[Any]) -> bool:
+        """Return whether values (n, c) are such that `encode` takes them: finite or missing where
+        that is encoded, and categories that exist.
+        """
+        # One pass decides the usual case.
+        for j in self._particular if all_usable(values) else range(len(self.kernel)):
+            column, codes = self.kernel[j], values[:, j]
+            if column.encodes_missing:
+                codes = codes[~np.isnan(codes)]
+            if not all_usable(codes):
+                return False
+            if column.kind is Kind.CATEGORY:
+                most = len(column.categories) - (column.other is None)
+                if ((codes < 0) | (codes > most) | (codes != np.floor(codes))).any():
+                    return False
+            if column.whole and has_fractions(codes):
+                return False
+        return True
+
+
+def _write_text(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8")

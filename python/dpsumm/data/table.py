@@ -1,0 +1,373 @@
+"""One party's data (an array, a data frame, a file) as the arrays the algorithms work on.
+
+Everything that could make a point meaningless or leak a value is refused here, before anything is
+sent: what the schema does not allow, missing and infinite values. Messages name the source, the
+column and the way out, never a value or a row.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsumm.checks import all_usable, largest
+from dpsumm.data.cells import has_fractions
+from dpsumm.data.extract import Backend, Chosen, Extract, from_arrays, from_frame
+from dpsumm.data.files import MISSING, FileFormat, read_file
+from dpsumm.data.schema import Bounds, Kind, Schema, WhenMissing
+from dpsumm.errors import InvalidDataError, InvalidParameterError
+
+Points: TypeAlias = NDArray[np.float64] | NDArray[np.float32]
+# An array, a labelled pair of arrays, a path, or any data frame that narwhals knows.
+Source: TypeAlias = Any
+
+# What to do about missing values when there is no schema.
+DROP = (
+    "impute them with public values, drop such rows with FileFormat(drop_missing=True) "
+    "(--drop-missing), or say when_missing in a Schema"
+)
+# What to do about values that a schema refuses, by what they are.
+WAY_OUT = {
+    "missing": (
+        "impute them with public values, or say when_missing in the schema: 'drop' the row or, "
+        "but for a label, 'encode' it"
+    ),
+    "no number": (
+        "correct them (a decimal point, no unit, no separator of thousands), add their mark to "
+        "missing, or change the kind in the schema"
+    ),
+    "no date": (
+        "correct them (year-month-day), add their mark to missing, or give date_format in the "
+        "schema, such as '%d.%m.%Y'"
+    ),
+    "no category": "correct them, add their mark to missing, or change the kind in the schema",
+    "infinite": ("replace them by the limit of the sensible range, or mark them as missing"),
+    "in no category": (
+        "add them to categories if they are public, or say other in the schema, the one value "
+        "that they all count as"
+    ),
+    "not whole": "correct them, or leave out whole in the schema",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """The usable rows of one owner or of the target.
+
+    Attributes
+    ----------
+    name
+        Name of the owner, or ``"target"``.
+    schema
+        What the columns are.
+    values : (n, c) float32 or float64, C-contiguous
+        The points as `Schema.encode` takes them: numbers in their own units, dates as days,
+        categories by position, NaN where a missing value is encoded; the array passed in itself
+        when it already fits.
+    scaled : (n, e), same type
+        What the kernel sees, see `Schema.encode`. The same object as `values` when that is the
+        same.
+    labels : (n,) or None
+        Numbers, booleans or text, one per row.
+    carried
+        An (n,) array for each of `Schema.carried`: numbers, dates, or objects that are text.
+    backend
+        The data-frame library the data came from (``"polars"`` for files), None for arrays.
+    rows : (n,) int64 or None
+        Row in the data as given of each row kept; None when all were kept.
+    n_dropped
+        Rows left out for missing values. Depends on the private data: not to be published.
+    n_clipped, n_missing, n_unknown
+        Values outside the bounds, missing ones that are encoded, and values in no category, per
+        column. Depend on the private data: not to be published.
+    """
+
+    name: str
+    schema: Schema = field(repr=False)
+    values: Points = field(repr=False)
+    scaled: Points = field(repr=False)
+    labels: NDArray[Any] | None = field(default=None, repr=False)
+    carried: tuple[NDArray[Any], ...] = field(default=(), repr=False)
+    backend: Backend | None = None
+    rows: NDArray[np.int64] | None = field(default=None, repr=False)
+    n_dropped: int = field(default=0, repr=False)
+    n_clipped: tuple[int, ...] = field(default=(), repr=False)
+    n_missing: tuple[int, ...] = field(default=(), repr=False)
+    n_unknown: tuple[int, ...] = field(default=(), repr=False)
+
+    def __len__(self) -> int:
+        """Return the number of rows kept."""
+        return len(self.values)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the c columns; ``x0``, ``x1``, ... for arrays."""
+        return self.schema.names
+
+    @property
+    def width(self) -> int:
+        """Coordinates of the kernel's space, e."""
+        return int(self.scaled.shape[1])
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Precision of the points."""
+        return self.values.dtype
+
+    def original_rows(self, index: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the rows, in the data as given, of rows of this table."""
+        return index if self.rows is None else self.rows[index]
+
+    def astype(self, dtype: np.dtype[Any]) -> Table:
+        """Return the table with its points in another precision; itself if they have it."""
+        if self.dtype == dtype:
+            return self
+        values = self.values.astype(dtype)
+        scaled = values if self.scaled is self.values else self.scaled.astype(dtype)
+        return replace(self, values=values, scaled=scaled)
+
+
+def read_table(
+    source: Source,
+    *,
+    name: str,
+    columns: Sequence[str] | None = None,
+    label: str | None = None,
+    bounds: Bounds | None = None,
+    schema: Schema | None = None,
+    file_format: FileFormat | None = None,
+) -> Table:
+    """Return one party's data as arrays.
+
+    Parameters
+    ----------
+    source
+        (n, c) array; pair of an (n, c) array and (n,) labels; data frame of pandas, polars,
+        pyarrow or another library that narwhals supports (lazy frames are collected); or path of
+        a CSV or Parquet file. Integers and booleans become float64; float32 stays float32 when
+        all columns are.
+    name
+        Name of the party, for messages.
+    columns
+        Columns to use, in this order; None for all except `label`. Frames and files only.
+    label
+        Column with the labels. Frames and files only.
+    bounds
+        Public ``(low, high)`` per column name, in the column's units. The kernel then sees the
+        column clipped to the bounds and scaled to [0, 1]; columns without bounds are used as they
+        are. Bounds must not be computed from private data: they would leak it.
+    schema
+        What the columns are, instead of `columns`, `label` and `bounds`, which are a shorthand for
+        one: number columns, of which some have bounds.
+    file_format
+        How files are read, and whether rows with missing values are dropped; `FileFormat()` if
+        None. Of missing values the schema tells, if there is one.
+
+    Raises
+    ------
+    InvalidDataError
+        The data are empty, malformed, lack a column, or hold what the schema does not allow:
+        missing values, infinite numbers, values of another kind or in no category.
+    InvalidParameterError
+        `columns`, `label`, `bounds` or `schema` do not fit the source or each other, or the
+        source's type is unknown.
+    MissingExtraError
+        A file, and polars is not installed.
+    """
+    table = unencoded(source, name, columns, label, schema, file_format)
+    if bounds:
+        check_shorthand(schema, columns, label, bounds)
+        table = replace(table, schema=table.schema.with_bounds(bounds))
+    return with_encoding(table)
+
+
+def unencoded(
+    source: Source,
+    name: str,
+    columns: Sequence[str] | None,
+    label: str | None,
+    schema: Schema | None,
+    file_format: FileFormat | None,
+) -> Table:
+    """Return a table that is yet to be encoded."""
+    drop_missing = file_format is not None and file_format.drop_missing
+    check_shorthand(schema, columns, label, None)
+    if schema is None:
+        chosen = Chosen(columns, label, drop_missing)
+        extract = extract_of(source, name, chosen, file_format)
+        if extract.backend is None and drop_missing:
+            extract = replace(extract, schema=extract.schema.with_rule(WhenMissing.DROP))
+    else:
+        extract = extract_of(source, name, schema, file_format)
+    remedy = DROP if schema is None else WAY_OUT["missing"]
+    return _checked(extract, name, _where(source, name), remedy, drop_unlabelled=drop_missing)
+
+
+def extract_of(
+    source: Source, name: str, wanted: Schema | Chosen, file_format: FileFormat | None
+) -> Extract:
+    """Return the columns of a source as they are, not judged; see `read_table`.
+
+    Raises
+    ------
+    InvalidDataError, InvalidParameterError, MissingExtraError
+        The source cannot be read, or does not fit the columns wanted.
+    """
+    where = _where(source, name)
+    schema = wanted if isinstance(wanted, Schema) else None
+    source = opened(source, name, schema, file_format)
+    if not isinstance(source, (tuple, np.ndarray)):
+        return from_frame(source, wanted, where)
+    if isinstance(wanted, Chosen) and (wanted.columns is not None or wanted.label is not None):
+        raise InvalidParameterError(
+            f"{where}: arrays have no column names, so columns and label cannot be given; slice "
+            f"the array and give labels as a pair (values, labels), or use a data frame"
+        )
+    return from_arrays(source, schema, where)
+
+
+def opened(
+    source: Source, name: str, schema: Schema | None, file_format: FileFormat | None
+) -> Source:
+    """Return a source itself, or of a path the data frame that is there."""
+    file_format = FileFormat() if file_format is None else file_format
+    if schema is not None and (file_format.drop_missing or file_format.missing != MISSING):
+        raise InvalidParameterError(
+            "schema: it says what means a missing value and what happens then; leave out missing "
+            "and drop_missing of the file format, and set missing and when_missing of its columns"
+            " (instead of --missing, --drop-missing)"
+        )
+    if not isinstance(source, (str, os.PathLike)):
+        return source
+    marks = None if schema is None else schema.marks
+    return read_file(Path(source), file_format, where=_where(source, name), marks=marks)
+
+
+def _where(source: Source, name: str) -> str:
+    is_path = isinstance(source, (str, os.PathLike))
+    return f"{name!r} ({Path(source)})" if is_path else repr(name)
+
+
+def check_shorthand(
+    schema: Schema | None,
+    columns: Sequence[str] | None,
+    label: str | None,
+    bounds: Bounds | None,
+) -> None:
+    """Refuse a schema beside the parameters that are a shorthand for one.
+
+    Raises
+    ------
+    InvalidParameterError
+        Saying what to leave out.
+    """
+    if schema is None:
+        return
+    if not isinstance(schema, Schema):
+        raise InvalidParameterError(
+            f"schema must be a dpsumm.Schema, got {type(schema).__name__}; "
+            f"read a file with Schema.read(path)"
+        )
+    if columns is not None or label is not None or bounds:
+        raise InvalidParameterError(
+            "schema: it says which columns there are, their bounds and the label; leave out "
+            "columns, bounds and label (--column, --label)"
+        )
+
+
+def _checked(
+    extract: Extract, name: str, where: str, remedy: str, *, drop_unlabelled: bool
+) -> Table:
+    """Return an extract as a table; drop or refuse missing values, refuse senseless ones.
+
+    `remedy` says what to do about missing values.
+    """
+    schema, values, labels, rows = extract.schema, extract.values, extract.labels, None
+    missing = np.zeros(len(values), bool)
+    for column, count in zip(schema.kernel, extract.n_unreadable, strict=False):
+        if count:
+            what = f"no {Kind(column.kind).value}"
+            raise InvalidDataError(
+                f"{where}: column {column.name!r} has values that are {what}; {WAY_OUT[what]}"
+            )
+    # One pass decides the usual case; only then look column by column for what to say.
+    plain = all_usable(values) and all(
+        column.kind is Kind.NUMBER and not column.whole for column in schema.kernel
+    )
+    for j, column in enumerate(() if plain else schema.kernel):
+        codes = values[:, j]
+        if (np.abs(codes) > largest(values.dtype)).any():
+            raise InvalidDataError(
+                f"{where}: column {column.name!r} has infinite values, or absurdly large ones; "
+                f"{WAY_OUT['infinite']}"
+            )
+        listed_only = column.kind is Kind.CATEGORY and column.other is None
+        if listed_only and (codes == len(column.categories)).any():
+            raise InvalidDataError(
+                f"{where}: column {column.name!r} has values that are in none of the schema's "
+                f"categories; {WAY_OUT['in no category']}"
+            )
+        if column.whole and has_fractions(codes):
+            raise InvalidDataError(
+                f"{where}: column {column.name!r} has values that are not whole; "
+                f"{WAY_OUT['not whole']}"
+            )
+        absent = np.isnan(codes)
+        if absent.any() and column.when_missing is WhenMissing.REFUSE:
+            raise InvalidDataError(f"{where}: column {column.name!r} has missing values; {remedy}")
+        if not column.encodes_missing:
+            missing |= absent
+    if extract.unlabelled is not None:
+        rule = None if schema.label is None else schema.label.when_missing
+        drop = drop_unlabelled or rule is WhenMissing.DROP
+        if extract.unlabelled.any() and not drop:
+            raise InvalidDataError(f"{where}: some labels are missing; {remedy}")
+        missing |= extract.unlabelled
+    if missing.all():
+        raise InvalidDataError(
+            f"{where}: no row is complete; leave columns with many missing values out"
+        )
+    carried = extract.carried
+    if missing.any():
+        rows = np.flatnonzero(~missing)
+        values = values[rows]
+        labels = None if labels is None else labels[rows]
+        carried = tuple(column[rows] for column in carried)
+    if labels is not None and labels.dtype.kind == "f" and np.isinf(labels).any():
+        raise InvalidDataError(f"{where}: some labels are infinite; correct them")
+    return Table(
+        name=name,
+        schema=schema,
+        values=values,
+        scaled=values,
+        labels=labels,
+        carried=carried,
+        backend=extract.backend,
+        rows=rows,
+        n_dropped=int(np.count_nonzero(missing)),
+    )
+
+
+def with_encoding(table: Table) -> Table:
+    """Return the table with its points in the kernel's space, and with what was counted."""
+    schema = table.schema
+    scaled, n_clipped = schema.encode(table.values)
+    codes = list(zip(schema.kernel, table.values.T, strict=True))
+    return replace(
+        table,
+        scaled=scaled,
+        n_clipped=n_clipped,
+        n_missing=tuple(
+            int(np.isnan(x).sum()) if column.encodes_missing else 0 for column, x in codes
+        ),
+        n_unknown=tuple(
+            int((x == len(column.categories)).sum()) if column.categories else 0
+            for column, x in codes
+        ),
+    )

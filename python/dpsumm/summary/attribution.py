@@ -1,0 +1,108 @@
+"""What each owner's points were worth: for the consumer as it is, for owners only with noise."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpsumm import _core
+from dpsumm.errors import InvalidParameterError
+from dpsumm.privacy import accounting
+from dpsumm.privacy.events import Charge, NonPrivate, Protected, Pure
+from dpsumm.privacy.ledger import Ledger
+
+if TYPE_CHECKING:
+    from dpsumm.summary.result import Summary
+
+# Attribution is released on a grid of this many steps per unit.
+_LEVELS = 2**20
+
+
+def attribution(summary: Summary) -> dict[str, float]:
+    """Return per owner the sum of the marginal gains ``J(S + y) - J(S)`` of its points.
+
+    The full formula (``docs/privacy/attribution.md``), with ``J`` of the empty set as 0; the values
+    add up to ``J(summary)`` and can be negative. A function of raw data: for curator and
+    consumer only.
+    """
+    objective = summary.target_self - summary.curve
+    gains = np.diff(objective, prepend=0.0)
+    total = np.bincount(summary.owner, weights=gains, minlength=len(summary.names))
+    return dict(zip(summary.names, total.tolist(), strict=True))
+
+
+@dataclass(frozen=True)
+class NoisyAttribution:
+    """Per owner a noisy value, to be sent to that owner alone, and what it cost.
+
+    Attributes
+    ----------
+    values
+        Owner name to value plus noise, in multiples of 2**-20. May be outside [0, 1].
+    noise_scale
+        Scale of the discrete Laplace noise: worth showing next to the value.
+    charges
+        What was charged, for the target and for the owners: on top of `Summary.privacy`, which does
+        not know of it. The ledger has both.
+    """
+
+    values: dict[str, float]
+    noise_scale: float
+    charges: tuple[Charge, ...]
+
+
+def release_attribution(
+    summary: Summary,
+    *,
+    epsilon: float,
+    ledger: Ledger,
+    key: str = "attribution",
+    seed: int | None = None,
+) -> NoisyAttribution:
+    """Charge and return each owner's attribution with noise, for that owner.
+
+    Parameters
+    ----------
+    summary
+        Of any protocol.
+    epsilon
+        Nats, above 0: towards one owner, for everything the value depends on.
+    ledger
+        Charged before anything is returned.
+    key
+        Name of the release within the ledger's run; another one for another summary.
+    seed
+        Tests only: the charge is then infinite.
+
+    Privacy
+    -------
+    Claim: epsilon-DP for the target and for the other owners' data, whatever changes in them
+    (record or whole data set), for one owner that sees its own value. Argument: a value is clipped
+    to [0, 1], so nothing moves it by more than 1, and Laplace noise of scale ``1 / epsilon`` is
+    added. No smaller sensitivity is claimed: which points are chosen is not stable. Numerics:
+    integer noise on a grid. Tested by: tests/privacy/test_attribution.py.
+    """
+    accounting.check_epsilon(epsilon)
+    event = Pure(epsilon) if seed is None else NonPrivate("a seed was given")
+    charges = tuple(
+        Charge(protected, "noisy attribution", event)
+        for protected in (Protected.TARGET, Protected.OWNERS)
+    )
+    exact = attribution(summary)
+    if not exact:
+        raise InvalidParameterError("summary has no owners")
+    clipped = np.clip(np.array(list(exact.values())), 0.0, 1.0)
+
+    def draw() -> bytes:
+        steps = np.rint(clipped * _LEVELS).astype(np.int64)
+        scale = math.nextafter(_LEVELS / epsilon, math.inf)  # a division may round down
+        noise = _core.discrete_laplace(scale, len(steps), seed)
+        noisy: bytes = (steps + noise).astype("<i8").tobytes()
+        return noisy
+
+    released = np.frombuffer(ledger.release(key, charges, draw), dtype="<i8")
+    values = dict(zip(exact, (released / _LEVELS).tolist(), strict=True))
+    return NoisyAttribution(values, 1.0 / epsilon, charges)

@@ -1,0 +1,191 @@
+"""The kernel and where its bandwidth comes from: never silently from private data."""
+
+from __future__ import annotations
+
+import math
+import secrets
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsumm import _core
+from dpsumm.checks import is_number
+from dpsumm.errors import InvalidParameterError
+from dpsumm.privacy.events import BoundedRange, Charge, NonPrivate, Protected
+from dpsumm.privacy.ledger import Ledger
+
+if TYPE_CHECKING:
+    from dpsumm.data.schema import Schema
+
+FloatArray = NDArray[np.float32] | NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class RBF:
+    """Gaussian kernel ``k(x, y) = exp(-gamma * ||x - y||**2)`` with a public bandwidth.
+
+    Parameters
+    ----------
+    gamma
+        Between 1e-30 and 1e30, in units of 1 / squared distance, after scaling by public bounds if
+        any.
+
+    Privacy
+    -------
+    `gamma` is sent to every owner. It must not have been computed from private data.
+    """
+
+    gamma: float
+
+    def __post_init__(self) -> None:
+        if not (is_number(self.gamma) and 1e-30 <= self.gamma <= 1e30):
+            raise InvalidParameterError(
+                f"gamma must be a number between 1e-30 and 1e30, got {self.gamma!r}"
+            )
+
+    @classmethod
+    def for_unit_box(cls, n_columns: int) -> RBF:
+        """Return the kernel for data scaled to [0, 1] by public bounds: ``gamma = 6 / n_columns``.
+
+        The reciprocal of the mean squared distance of two uniform points of the box, a public fact.
+        """
+        if n_columns < 1:
+            raise InvalidParameterError(f"n_columns must be at least 1, got {n_columns!r}")
+        return cls(6.0 / n_columns)
+
+    @classmethod
+    def for_schema(cls, schema: Schema) -> RBF:
+        """Return the kernel for the space of a schema in which all columns have a range.
+
+        ``gamma = 6 / schema.worth``, the reciprocal of the mean squared distance of two records
+        with uniform values: for columns of numbers what `for_unit_box` gives. A public fact.
+
+        Raises
+        ------
+        InvalidParameterError
+            A column has neither bounds nor categories.
+        """
+        return cls(6.0 / schema.worth)
+
+    @classmethod
+    def from_public(cls, points: FloatArray) -> RBF:
+        """Return the kernel with gamma = 1 / median squared distance of a *public* sample.
+
+        Parameters
+        ----------
+        points : (n, c) array, n >= 2
+            Public data in the kernel's space; at most the first 1000 rows are used. Private data
+            leak through a bandwidth made from them: use `PrivateMedian` for those.
+        """
+        return cls(1.0 / median_squared_distance(points, "points"))
+
+
+def median_squared_distance(points: FloatArray, name: str) -> float:
+    """Return the median squared distance of the first 1000 rows. Not private.
+
+    Raises
+    ------
+    InvalidParameterError
+        Fewer than 2 rows, values that are not finite, or mostly equal rows.
+    """
+    points = np.asarray(points, dtype=np.float64)[:1000]
+    if points.ndim != 2 or len(points) < 2 or not np.isfinite(points).all():
+        raise InvalidParameterError(
+            f"{name} must be a finite (n, columns) array with at least 2 rows"
+        )
+    # About their middle: far from the origin the differences below would cancel.
+    points = points - points.mean(axis=0)
+    squares = np.einsum("ij,ij->i", points, points)
+    squared = squares[:, None] + squares[None, :] - 2 * points @ points.T
+    median = float(np.median(squared[np.triu_indices(len(points), 1)]))
+    if not median > 0:
+        raise InvalidParameterError(
+            f"{name}: the median distance is 0 (most rows are equal); give RBF(gamma) instead"
+        )
+    return median
+
+
+# Octaves (2**(e-1), 2**e] in which the median squared distance may lie: a public list.
+_EXPONENTS = range(-20, 31)
+
+
+@dataclass(frozen=True)
+class PrivateMedian:
+    """A bandwidth from the target itself, chosen privately and charged to the ledger.
+
+    The exponential mechanism picks the octave that holds the median squared distance of disjoint
+    pairs of target records; gamma is 1 / its geometric middle.
+
+    Parameters
+    ----------
+    share
+        Part of the run's epsilon that pays for it, in (0, 1).
+
+    Privacy
+    -------
+    Claim: ``share * epsilon``-DP, and ``(share * epsilon)**2 / 8``-zCDP, for replacing one target
+    record. Assumes: sizes public. Argument: one record lies in one pair, so each count of pairs
+    with distance at most ``c`` moves by at most 1 (pairs are drawn at random, so the order of the
+    records does not matter). An octave's score is minus twice the number of pairs
+    that would have to move for it to hold the median, so it moves by at most 2; weights are
+    ``exp(share * epsilon / 4 * score)``. Numerics: integer scores and weights
+    (``_core.exponential_choice``). Tested by: tests/privacy/test_bandwidth.py.
+    """
+
+    share: float = 0.2
+
+    def __post_init__(self) -> None:
+        if not 0 < self.share < 1:
+            raise InvalidParameterError(
+                f"share must lie strictly between 0 and 1, got {self.share!r}"
+            )
+
+    def check(self, n_target: int, epsilon: float) -> None:
+        """Refuse, from public numbers only, a target too small for a useful answer.
+
+        The chance of an octave beyond the quartiles is at most
+        ``octaves * exp(-share * epsilon * pairs / 8)``; above 1 % is refused.
+        """
+        pairs = n_target // 2
+        spent = self.share * epsilon
+        needed = math.ceil(8 * math.log(100 * len(_EXPONENTS)) / spent)
+        if pairs < needed:
+            raise InvalidParameterError(
+                f"kernel: a private bandwidth at epsilon {spent:g} needs a target of {2 * needed} "
+                f"records, this one has {n_target}. Give kernel=RBF(gamma) (--gamma), bounds for "
+                "every column (then gamma = 6 / columns), RBF.from_public(sample), or a larger "
+                "epsilon"
+            )
+
+    def choose(
+        self, target: FloatArray, epsilon: float, ledger: Ledger, seed: int | None
+    ) -> tuple[RBF, float]:
+        """Return the kernel and what is left of epsilon. Charged before it is returned."""
+        self.check(len(target), epsilon)
+        spent = self.share * epsilon
+        event = BoundedRange(spent) if seed is None else NonPrivate("a seed was given")
+        charge = Charge(Protected.TARGET, "bandwidth (private median)", event)
+        released = ledger.release(
+            "bandwidth", [charge], lambda: bytes([self._draw(target, spent, seed)])
+        )
+        return RBF(2.0 ** (0.5 - _EXPONENTS[released[0]])), epsilon - spent
+
+    @staticmethod
+    def _draw(target: FloatArray, epsilon: float, seed: int | None) -> int:
+        pairs = len(target) // 2
+        # In random pairs: in a sorted table, replacing one record would move all pairs.
+        order = np.random.default_rng(secrets.randbits(128) if seed is None else seed)
+        shuffled = target[order.permutation(len(target))]
+        left, right = shuffled[: 2 * pairs : 2], shuffled[1 : 2 * pairs : 2]
+        squared = np.square(left.astype(np.float64) - right).sum(axis=1)
+        edges = np.array([2.0**e for e in _EXPONENTS])
+        up_to = np.count_nonzero(squared[:, None] <= edges, axis=0)
+        below = np.concatenate([[0], up_to[:-1]])
+        missing = np.maximum(0, np.maximum(2 * below - pairs, pairs - 2 * up_to))
+        scores = -missing.astype(np.int64)
+        return _core.exponential_choice(scores, epsilon / 4, seed)
+
+
+Kernel = RBF | PrivateMedian

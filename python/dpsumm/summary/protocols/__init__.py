@@ -1,0 +1,25 @@
+"""Protocols as roles without I/O: messages in, messages out.
+
+``curator.py`` and ``owner.py`` hold what protocols share; ``offers.py``, ``auction.py`` and
+``draws.py`` say what is particular to each.
+"""
+
+from dpsumm.summary.protocols.auction.auction import Auction
+from dpsumm.summary.protocols.auction.requests import Requests
+from dpsumm.summary.protocols.curator import Curator, Selection, Setting
+from dpsumm.summary.protocols.draws import Greedy, Pool, Uniform
+from dpsumm.summary.protocols.offers import Offers
+from dpsumm.summary.protocols.owner import Owner
+
+__all__ = [
+    "Auction",
+    "Curator",
+    "Greedy",
+    "Offers",
+    "Owner",
+    "Pool",
+    "Requests",
+    "Selection",
+    "Setting",
+    "Uniform",
+]

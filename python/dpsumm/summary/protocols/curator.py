@@ -1,0 +1,346 @@
+"""The curator's role, as far as protocols share it: ask, collect, check, select."""
+
+from __future__ import annotations
+
+import hashlib
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsumm import _core
+from dpsumm.data.schema import Schema
+from dpsumm.data.values import joined
+from dpsumm.errors import InvalidParameterError, ProtocolError
+from dpsumm.privacy.events import Unit
+from dpsumm.privacy.ledger import Ledger
+from dpsumm.summary.kernel import RBF, FloatArray, Kernel
+from dpsumm.summary.protocols.messages import Answer, Points, Request
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What a run is about, known to the curator. All but `target` is public.
+
+    Attributes
+    ----------
+    target : (m, c)
+        In the kernel's space.
+    columns
+        Names of the points' columns.
+    schema
+        What they are; None if the points are in the kernel's space as they are sent.
+    n_records
+        Owner name to number of records.
+    size
+        Points in the summary.
+    epsilon, delta
+        The whole budget of the target.
+    kernel
+        A public bandwidth, or how a private one is bought.
+    labelled
+        Whether owners send labels along.
+    seed
+        Tests and experiments only: nothing is private then.
+    unit
+        What every charge is for.
+    nominal_target
+        Public stand-in for the target's size when a record may be added or removed.
+    """
+
+    target: FloatArray = field(repr=False)
+    columns: tuple[str, ...]
+    schema: Schema | None
+    n_records: Mapping[str, int]
+    size: int
+    epsilon: float
+    delta: float
+    kernel: Kernel
+    labelled: bool
+    ledger: Ledger
+    seed: int | None = None
+    unit: Unit = Unit.REPLACE_RECORD
+    nominal_target: int | None = None
+
+    @property
+    def public_count(self) -> int:
+        """The target's size as owners may know it."""
+        return len(self.target) if self.nominal_target is None else self.nominal_target
+
+    def __post_init__(self) -> None:
+        if self.unit is Unit.WHOLE_OWNER:
+            raise InvalidParameterError(
+                "unit must be a record, replaced or added and removed; what holds for whole owners "
+                "is told by PrivacyReport.epsilon(unit=...)"
+            )
+        if (self.unit is Unit.ADD_REMOVE_RECORD) != (self.nominal_target is not None):
+            raise InvalidParameterError(
+                "nominal_target must be given exactly when the unit is 'add or remove one record': "
+                "the target's size is private then"
+            )
+        if self.nominal_target is not None and self.nominal_target < 1:
+            raise InvalidParameterError(
+                f"nominal_target must be at least 1, got {self.nominal_target!r}"
+            )
+        if self.unit is Unit.ADD_REMOVE_RECORD and not isinstance(self.kernel, RBF):
+            raise InvalidParameterError(
+                "kernel: a private bandwidth needs a public target size; give RBF(gamma), or "
+                "bounds for every column"
+            )
+        total = sum(self.n_records.values())
+        if not 1 <= self.size <= total:
+            raise InvalidParameterError(
+                f"size must be between 1 and {total}, the number of the owners' records, "
+                f"got {self.size}"
+            )
+        if len(self.target) < 2:
+            raise InvalidParameterError(
+                f"target must have at least 2 points, got {len(self.target)}; its mean is all that "
+                "is released, and the mean of one point is that point"
+            )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Selection:
+    """The curator's result.
+
+    Attributes
+    ----------
+    owner, row : (p,) int64
+        Where each point came from: index into the owners' names, row in that owner's data.
+    values, scaled : (p, c)
+        In original units, and in the kernel's space.
+    labels : (p,) or None
+    carried
+        A (p,) array for each of `Schema.carried`.
+    mmd2 : (p,) float64
+        MMD^2 to the target after each pick, in the order of the picks. For the consumer.
+    target_self
+        ``mean k(V, V)`` of the target.
+    pool : (q, c)
+        All accessed points, in the kernel's space.
+    pool_owner : (q,) int64
+        Whose they are.
+    """
+
+    owner: NDArray[np.int64]
+    row: NDArray[np.int64]
+    values: FloatArray
+    scaled: FloatArray
+    labels: NDArray[np.generic] | None
+    carried: tuple[NDArray[np.generic], ...]
+    mmd2: NDArray[np.float64]
+    target_self: float
+    pool: FloatArray
+    pool_owner: NDArray[np.int64]
+
+
+class Curator(ABC):
+    """State machine without I/O.
+
+    Repeat: :meth:`send`, and :meth:`receive` the answer to each message, until :meth:`send` returns
+    nothing; then :meth:`select`. Which owner gets what, and when, must not depend on any owner's
+    records except where the protocol's claim charges for it.
+    """
+
+    def __init__(self, setting: Setting) -> None:
+        self.setting = setting
+        self.names = tuple(setting.n_records)
+        self._settled: tuple[RBF, float] | None = None
+
+    @property
+    def kernel(self) -> RBF:
+        """The kernel; a private bandwidth is charged the first time it is asked for."""
+        return self._settle()[0]
+
+    def _settle(self) -> tuple[RBF, float]:
+        """Return the kernel and the epsilon left for the target's release."""
+        if self._settled is None:
+            setting = self.setting
+            if isinstance(setting.kernel, RBF):
+                self._settled = setting.kernel, setting.epsilon
+            else:
+                self._settled = setting.kernel.choose(
+                    setting.target, setting.epsilon, setting.ledger, setting.seed
+                )
+        return self._settled
+
+    @abstractmethod
+    def send(self) -> dict[str, Request]:
+        """Return the next message for each owner; empty when nothing will ever be sent again."""
+
+    @abstractmethod
+    def receive(self, name: str, answer: Answer) -> None:
+        """Take an owner's answer.
+
+        Raises
+        ------
+        ProtocolError
+            Unknown owner, no request outstanding, a second answer, or a malformed one. The state is
+            unchanged.
+        """
+
+    @abstractmethod
+    def drop(self, *names: str) -> None:
+        """Leave owners that failed out for good; all that failed in one exchange together.
+
+        Raises
+        ------
+        ProtocolError
+            The protocol cannot go on without them: the run must stop.
+        """
+
+    @abstractmethod
+    def select(self) -> Selection:
+        """Return the summary; nothing is sent afterwards."""
+
+    def scaled(self, values: FloatArray) -> FloatArray:
+        """Return points in the kernel's space, by the public schema."""
+        schema = self.setting.schema
+        return values if schema is None else schema.encode(values)[0]
+
+    def _order(self, pool: Pooled) -> NDArray[np.int64]:
+        """Return the pool's rows that the exact greedy picks towards the target, in order.
+
+        Kim, Khanna & Koyejo 2016; the marginal gain of J as corrected (``docs/paper.md``). Ties go
+        to the owner that comes first, then to the lower row. A pool of at most `size` points is
+        taken whole.
+        """
+        setting = self.setting
+        size = min(setting.size, len(pool.row))
+        return _core.greedy_towards(pool.scaled, setting.target, self.kernel.gamma, size).rows
+
+    def _check_points(self, name: str, points: Answer, at_least: int, at_most: int) -> Points:
+        if not isinstance(points, Points):
+            raise ProtocolError(f"{name!r} answered with {type(points).__name__}, not with points")
+        try:
+            setting = self.setting
+            points.check(len(setting.columns), at_least, at_most, setting.labelled, setting.schema)
+        except ProtocolError as error:
+            raise ProtocolError(f"answer of {name!r}: {error}") from None
+        wanted = self.setting.target.dtype
+        if points.values.dtype != wanted:
+            raise ProtocolError(f"answer of {name!r}: values must be {wanted}, as in the whole run")
+        return points
+
+    def _selection(self, pool: Pooled, order: NDArray[np.int64]) -> Selection:
+        """Return the points of the pool at `order`, with their MMD^2 as they were picked."""
+        setting = self.setting
+        gamma = self.kernel.gamma
+        scaled = pool.scaled[order]
+        # Exact, for the consumer, also when the curator selects with the noisy target only.
+        attraction = _core.kernel_means(scaled, setting.target, gamma)
+        constant = _core.mean_kernel_self(setting.target, gamma)
+        objective = _core.objective(scaled, attraction, gamma)
+        return Selection(
+            owner=pool.owner[order],
+            row=pool.row[order],
+            values=pool.values[order],
+            scaled=scaled,
+            labels=None if pool.labels is None else pool.labels[order],
+            carried=tuple(column[order] for column in pool.carried),
+            mmd2=np.maximum(constant - objective, 0.0),
+            target_self=constant,
+            pool=pool.scaled,
+            pool_owner=pool.owner,
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Pooled:
+    """All points that the curator has."""
+
+    owner: NDArray[np.int64]
+    row: NDArray[np.int64]
+    values: FloatArray
+    scaled: FloatArray
+    labels: NDArray[np.generic] | None
+    carried: tuple[NDArray[np.generic], ...]
+
+
+def pool_of(curator: Curator, parts: Sequence[tuple[int, Points]]) -> Pooled:
+    """Return the points of all answers (owner, points) together, in the order given.
+
+    Raises
+    ------
+    ProtocolError
+        No owner sent any.
+    """
+    if not any(len(points.rows) for _, points in parts):
+        raise ProtocolError(
+            "no owner sent any point, so there is no summary; check that the owners answered"
+        )
+    values = np.concatenate([points.values for _, points in parts])
+    labels = [points.labels for _, points in parts if points.labels is not None]
+    return Pooled(
+        owner=np.concatenate([np.full(len(p.rows), i, dtype=np.int64) for i, p in parts]),
+        row=np.concatenate([points.rows for _, points in parts]),
+        values=values,
+        scaled=curator.scaled(values),
+        labels=np.concatenate(labels) if labels else None,
+        carried=tuple(
+            joined(list(column)) for column in zip(*(p.carried for _, p in parts), strict=True)
+        ),
+    )
+
+
+class CollectingCurator(Curator):
+    """One request to each owner, one answer of points, then the exact greedy on the pool."""
+
+    def __init__(self, setting: Setting) -> None:
+        super().__init__(setting)
+        self._received: dict[str, Points] = {}
+        self._sent: dict[str, Request] = {}
+        self._dropped: set[str] = set()
+
+    @abstractmethod
+    def _requests(self) -> dict[str, Request]:
+        """Make the one request of each owner. Called once; what it releases is charged first."""
+
+    @abstractmethod
+    def _bounds_of_answer(self, name: str) -> tuple[int, int]:
+        """Least and most points that this owner may send."""
+
+    def send(self) -> dict[str, Request]:
+        """Return the requests the first time, nothing ever after."""
+        if self._sent:
+            return {}
+        self._sent = self._requests()
+        return dict(self._sent)
+
+    def receive(self, name: str, answer: Answer) -> None:
+        """Take an owner's points; see `Curator.receive`."""
+        if name not in self._sent or name in self._dropped:
+            raise ProtocolError(f"{name!r} was asked nothing, or was dropped")
+        if name in self._received:
+            raise ProtocolError(f"{name!r} has answered already")
+        self._received[name] = self._check_points(name, answer, *self._bounds_of_answer(name))
+
+    def drop(self, *names: str) -> None:
+        """Go on without them: nothing that another owner receives changes."""
+        for name in names:
+            if name not in self.names or name in self._received:
+                raise ProtocolError(
+                    f"{name!r} is not an owner of this run, or has answered already"
+                )
+        self._dropped.update(names)
+
+    def select(self) -> Selection:
+        """Return the greedy's picks; if the pool is no larger than `size`, the pool.
+
+        Asking for more would leak.
+        """
+        received = self._received
+        pool = pool_of(
+            self, [(i, received[name]) for i, name in enumerate(self.names) if name in received]
+        )
+        return self._selection(pool, self._order(pool))
+
+
+def frequency_seed(setting: Setting) -> int:
+    """Return the public seed of the frequencies: from the run's name, the same on resuming."""
+    if setting.seed is not None:
+        return setting.seed
+    return int.from_bytes(hashlib.sha256(setting.ledger.run.encode()).digest()[:8], "little")

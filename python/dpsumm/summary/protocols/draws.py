@@ -1,0 +1,137 @@
+"""Protocols without any release: owners send points drawn at random, or all of them.
+
+Claim
+    Owners receive public numbers only: (0, 0)-DP for the target and between owners.
+Assumes
+    Size, parsimony and the owners' numbers of records are public.
+Argument
+    A request is a function of public numbers.
+Numerics
+    None.
+Tested by
+    tests/privacy/test_offers_transcript.py
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from dpsumm.errors import InvalidParameterError
+from dpsumm.privacy.events import Unit
+from dpsumm.summary.kernel import RBF, median_squared_distance
+from dpsumm.summary.protocols.curator import CollectingCurator, Curator, Setting
+from dpsumm.summary.protocols.messages import DrawRequest, Request
+
+_ARGUMENT = "Owners receive public numbers only; nothing that is sent depends on anybody's records."
+
+
+@dataclass(frozen=True)
+class Pool:
+    """The random pool: ``parsimony * size / K`` random points of each owner, greedy at the curator.
+
+    The baseline that a protocol with releases must beat: under mild shift it is hard to.
+
+    Parameters
+    ----------
+    parsimony
+        Points accessed per summary point, at least 1.
+    """
+
+    parsimony: float = 4.0
+
+    name = "random pool"
+    owners_argument = _ARGUMENT
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.parsimony) and self.parsimony >= 1):
+            raise InvalidParameterError(
+                f"parsimony must be a finite number of at least 1, got {self.parsimony!r}"
+            )
+
+    def curator(self, setting: Setting) -> Curator:
+        """Return the curator of a run."""
+        return DrawCurator(setting, even_shares(math.ceil(self.parsimony * setting.size), setting))
+
+
+@dataclass(frozen=True)
+class Uniform:
+    """Uniform sampling per owner: ``size / K`` random points of each, and no selection at all."""
+
+    name = "uniform"
+    owners_argument = _ARGUMENT
+
+    def curator(self, setting: Setting) -> Curator:
+        """Return the curator of a run."""
+        return DrawCurator(setting, even_shares(setting.size, setting))
+
+
+@dataclass(frozen=True)
+class Greedy:
+    """The non-private greedy of Kim, Khanna & Koyejo 2016 (exact kernel) on all data of all owners.
+
+    The reference for quality. It leaks nothing to owners but the curator reads everything.
+    """
+
+    name = "greedy on all data"
+    owners_argument = _ARGUMENT
+
+    def curator(self, setting: Setting) -> Curator:
+        """Return the curator of a run."""
+        return DrawCurator(setting, dict(setting.n_records))
+
+
+def even_shares(total: int, setting: Setting) -> dict[str, int]:
+    """Return how many points each owner sends: even, up to what it has, `total` in all if possible.
+
+    Public numbers only. What a small owner lacks is spread over the others; left-overs of the
+    division go to the owners that come first.
+
+    Raises
+    ------
+    InvalidParameterError
+        The run's unit hides the owners' sizes: one owner's share would tell another one's size.
+    """
+    if setting.unit is Unit.ADD_REMOVE_RECORD:
+        raise InvalidParameterError(
+            f"unit: with {setting.unit.value!r} the owners' sizes are private, but here each "
+            "owner's share depends on all of them; use 'replace one record', or Offers"
+        )
+    left = dict(setting.n_records)
+    shares = dict.fromkeys(left, 0)
+    total = min(total, sum(left.values()))
+    while total:
+        open_ = [name for name in shares if left[name]]
+        even, odd = divmod(total, len(open_))
+        for i, name in enumerate(open_):
+            more = min(even + (i < odd), left[name])
+            shares[name] += more
+            left[name] -= more
+            total -= more
+    return shares
+
+
+class DrawCurator(CollectingCurator):
+    """Asks each owner for a public number of random points."""
+
+    def __init__(self, setting: Setting, shares: dict[str, int]) -> None:
+        super().__init__(setting)
+        self._shares = {name: count for name, count in shares.items() if count}
+        kernel = setting.kernel
+        # No owner ever learns the bandwidth here, so the target itself may give it.
+        self._kernel = (
+            kernel
+            if isinstance(kernel, RBF)
+            else RBF(1.0 / median_squared_distance(setting.target, "target"))
+        )
+
+    @property
+    def kernel(self) -> RBF:
+        """The kernel, known to the curator and the consumer only."""
+        return self._kernel
+
+    def _requests(self) -> dict[str, Request]:
+        return {name: DrawRequest(count) for name, count in self._shares.items()}
+
+    def _bounds_of_answer(self, name: str) -> tuple[int, int]:
+        return self._shares[name], self._shares[name]

@@ -1,0 +1,218 @@
+"""What curator and owners say to each other. Frozen values, no behaviour but their own checks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsumm import _core
+from dpsumm.checks import all_usable
+from dpsumm.data.schema import Schema
+from dpsumm.errors import ProtocolError
+from dpsumm.summary.release import Release
+
+
+@dataclass(frozen=True)
+class FeatureMap:
+    """Public recipe of the random features; every party builds the same map from it."""
+
+    gamma: float
+    n_columns: int
+    n_features: int
+    seed: int
+    kind: str = "paired"
+    orthogonal: bool = True
+
+    @lru_cache(maxsize=2)  # noqa: B019  many owners in one process: the map is built once
+    def build(self) -> _core.RandomFeatures:
+        """Return the map, which nobody can change."""
+        return _core.RandomFeatures(
+            self.kind, self.orthogonal, self.gamma, self.n_columns, self.n_features, self.seed
+        )
+
+
+@dataclass(frozen=True)
+class OfferRequest:
+    """Curator to every owner, once: pick offers for this noisy target.
+
+    Attributes
+    ----------
+    feature_map, target
+        Where the target lies, noisily. The only part that depends on private data.
+    mass
+        Mass that one of the herded offers carries, weight / size.
+    fine_mass
+        Mass of one summary point, 1 / size: the others are drawn among points herded with it.
+    spread
+        Share of the offers that are drawn, in [0, 1].
+    at_least, at_most
+        Public floor and cap of the number of offers (or all an owner has, if fewer).
+    """
+
+    feature_map: FeatureMap
+    target: Release
+    mass: float
+    fine_mass: float
+    spread: float
+    at_least: int
+    at_most: int
+
+
+@dataclass(frozen=True)
+class Describe:
+    """Curator to every owner, before anything is released: tell what your data are like."""
+
+
+@dataclass(frozen=True)
+class DrawRequest:
+    """Curator to one owner: send `count` random records. Depends on public numbers only."""
+
+    count: int
+
+
+@dataclass(frozen=True)
+class BidRequest:
+    """Curator to every owner, each round of the Auction: bid your best unsent points.
+
+    An owner's score of a point x is the exact integer
+    ``target_factor * (h(x) . target) - summary_factor * (h(x) . summary)`` over grid features.
+
+    Attributes
+    ----------
+    feature_map
+        The same in every round.
+    target, summary : (d,) int64
+        Released sums (see `Release.steps`); `summary` is zero while the summary is empty.
+    count
+        Bids wanted, the batch size.
+    """
+
+    feature_map: FeatureMap
+    target: NDArray[np.int64]
+    summary: NDArray[np.int64]
+    target_factor: int
+    summary_factor: int
+    count: int
+
+
+@dataclass(frozen=True)
+class Bids:
+    """Owner to curator: scores and rows of its best unsent points, best first."""
+
+    scores: tuple[int, ...] = field(repr=False)
+    rows: tuple[int, ...] = field(repr=False)
+
+
+@dataclass(frozen=True)
+class SendRequest:
+    """Curator to one owner: which of its bids to send, one flag a bid. Depends on other owners'
+    data.
+
+    Its law is the request rule's (:mod:`dpsumm.summary.protocols.auction.requests`).
+    """
+
+    wanted: tuple[bool, ...]
+
+
+Request = Describe | OfferRequest | DrawRequest | BidRequest | SendRequest
+
+
+@dataclass(frozen=True)
+class Points:
+    """Owner to curator: records as they are. Seen by curator and consumer, by no other owner.
+
+    Attributes
+    ----------
+    rows : (q,) int64
+        Their rows in the owner's data, ascending.
+    values : (q, c) float32 or float64
+        As `Schema.encode` takes them: numbers in original units.
+    labels : (q,) or None
+    carried
+        A (q,) array for each of `Schema.carried`: numbers, truth values, dates or text.
+    """
+
+    rows: NDArray[np.int64] = field(repr=False)
+    values: NDArray[np.floating] = field(repr=False)
+    labels: NDArray[np.generic] | None = field(repr=False)
+    carried: tuple[NDArray[np.generic], ...] = field(default=(), repr=False)
+
+    def check(
+        self,
+        n_columns: int,
+        at_least: int,
+        at_most: int,
+        labelled: bool,
+        schema: Schema | None = None,
+    ) -> None:
+        """Raise `ProtocolError` unless this answer fits the request. Tells no value."""
+        if not (
+            isinstance(self.rows, np.ndarray)
+            and self.rows.dtype == np.int64
+            and self.rows.ndim == 1
+            and isinstance(self.values, np.ndarray)
+            and self.values.dtype in (np.float32, np.float64)
+        ):
+            raise ProtocolError("rows must be (q,) int64 and values float32 or float64 arrays")
+        count = len(self.rows)
+        if self.values.ndim != 2 or self.values.shape != (count, n_columns):
+            raise ProtocolError(f"values must have shape ({count}, {n_columns})")
+        if not at_least <= count <= at_most:
+            raise ProtocolError(f"{count} points sent, {at_least} to {at_most} were asked for")
+        if schema is None and not all_usable(self.values):
+            raise ProtocolError("values hold NaN, infinity or numbers too large to use")
+        if schema is not None and not schema.fits(self.values):
+            raise ProtocolError(
+                "values hold infinity, numbers too large to use, or what the schema does not allow"
+            )
+        if count and (self.rows[0] < 0 or (np.diff(self.rows) <= 0).any()):
+            raise ProtocolError("rows must be ascending, distinct and >= 0")
+        if labelled != (self.labels is not None) or (
+            self.labels is not None
+            and (self.labels.shape != (count,) or self.labels.dtype.kind not in "fiubU")
+        ):
+            raise ProtocolError("labels must be sent by all owners or by none, one a point")
+        wanted = 0 if schema is None else len(schema.carried)
+        if len(self.carried) != wanted or not all(_can_travel(x, count) for x in self.carried):
+            raise ProtocolError(
+                f"{wanted} columns must travel along, each of numbers, text or dates, one a point"
+            )
+
+
+# Dates that Python and all data-frame libraries can show.
+_FIRST, _LAST = np.datetime64("0001-01-01"), np.datetime64("9999-12-31T23:59:59.999999")
+
+
+def _can_travel(column: NDArray[np.generic], count: int) -> bool:
+    if not isinstance(column, np.ndarray) or column.shape != (count,):
+        return False
+    if column.dtype.kind != "M":
+        return column.dtype.kind in "fiubU"
+    if column.dtype not in (np.dtype("M8[D]"), np.dtype("M8[us]")):
+        return False
+    # As integers: compared in a common unit, a day far away would overflow.
+    first, last = (date.astype(column.dtype).astype(np.int64) for date in (_FIRST, _LAST))
+    steps = column[~np.isnat(column)].astype(np.int64)
+    return not bool(((steps < first) | (steps > last)).any())
+
+
+@dataclass(frozen=True)
+class Description:
+    """Owner to curator: the public facts of its data.
+
+    Attributes
+    ----------
+    n_records
+        Rows it takes part with.
+    schema
+        `Schema.fingerprint` of the schema that its data were read with.
+    """
+
+    n_records: int
+    schema: str
+
+
+Answer = Points | Bids | Description

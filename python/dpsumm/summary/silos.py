@@ -1,0 +1,164 @@
+"""A run whose owners are elsewhere, whatever engine carries the messages."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from dpsumm.data.inputs import FileFormat, Source, read_table
+from dpsumm.data.schema import Schema
+from dpsumm.errors import InvalidParameterError, ProtocolError
+from dpsumm.exchange.across import Channel, describe, run_across
+from dpsumm.exchange.driver import Progress
+from dpsumm.exchange.journal import Journal
+from dpsumm.privacy.ledger import Ledger
+from dpsumm.summary.kernel import RBF
+from dpsumm.summary.protocols import Auction, Offers, Setting
+from dpsumm.summary.result import Summary
+from dpsumm.summary.summarize import check_run, data_notes, settle_kernel, summary_of
+
+# Of all parties' points: a public fact, the same whatever anybody's files are.
+PRECISION = np.dtype(np.float64)
+
+
+def summarize_silos(
+    channel: Channel,
+    owners: Sequence[str],
+    target: Source,
+    *,
+    schema: Schema | str | os.PathLike[str],
+    size: int,
+    epsilon: float = 1.0,
+    delta: float = 1e-5,
+    protocol: Offers | Auction | None = None,
+    kernel: RBF | None = None,
+    file_format: FileFormat | None = None,
+    ledger: str | os.PathLike[str] | None = None,
+    run: str | None = None,
+    seed: int | None = None,
+    minimum: int = 1,
+    max_bytes: int = 2**28,
+    out: str | os.PathLike[str] | None = None,
+    progress: Progress | None = None,
+) -> Summary:
+    """Return a summary of owners that a channel reaches.
+
+    Parameters
+    ----------
+    channel
+        The engine's, see `Channel`.
+    owners
+        All owners of the run by name, fixed before it: their number is public and enters what is
+        sent, so it must not depend on who is able to answer.
+    schema
+        Of all parties; an owner whose data were read with another one is left out.
+    target, size, epsilon, delta, protocol, kernel, file_format, seed
+        As for `summarize`.
+    ledger, run
+        As for `summarize`. Answers are kept beside the ledger, in ``<ledger>.answers``, until the
+        summary is written; so a run that died is resumed by its name.
+    minimum
+        Owners without which there is no summary.
+    max_bytes
+        Largest answer of an owner that is read.
+    out
+        Where the summary is saved, ``.parquet`` or ``.csv``; only then are the answers removed.
+
+    Raises
+    ------
+    InvalidParameterError, InvalidDataError, BudgetExceededError
+        As `summarize`, before anything is released.
+    ProtocolError
+        Too few owners, or under the Auction an owner failed that cannot be spared.
+
+    Privacy
+    -------
+    As `summarize`. Under Offers the broadcast goes out whether or not the others could describe
+    their data, so that no owner's failure changes what another receives. Under the Auction an owner
+    may notice that the run does not begin or stops; the cause is not told.
+    """
+    started = time.perf_counter()
+    protocol = Offers() if protocol is None else protocol
+    check_run(size, epsilon, delta, protocol, seed, ledger)
+    names = _names(owners, minimum)
+    if not isinstance(protocol, Offers | Auction):
+        raise InvalidParameterError("protocol must be Offers or Auction across silos")
+    if not isinstance(schema, Schema):
+        schema = Schema.read(schema)
+    goal = read_table(
+        target, name="target", schema=schema.for_target(), file_format=file_format
+    ).astype(PRECISION)
+    with (
+        Ledger(ledger, run=run, delta=delta) as book,
+        Journal(None if ledger is None else f"{Path(ledger)}.answers", book.run) as journal,
+    ):
+        described, unable = describe(
+            channel, journal, names, schema=schema.fingerprint, max_bytes=max_bytes
+        )
+        # Nothing is charged yet. Under Offers one that describes its data is enough for the
+        # broadcast: whether another's are fit for it must not show in what an owner receives.
+        if len(unable) == len(names) or (unable and isinstance(protocol, Auction)):
+            raise ProtocolError(
+                "nothing was released: the Auction needs all its owners at the beginning, Offers "
+                "at least one ("
+                + "; ".join(f"{name!r} {why}" for name, why in unable.items())
+                + ")"
+            )
+        known = {name: described[name].n_records for name in names if name not in unable}
+        setting = Setting(
+            target=goal.scaled,
+            columns=schema.names,
+            schema=schema,
+            # Of an owner that cannot be asked nothing is known: it must not decide either whether
+            # there are records enough for the broadcast.
+            n_records={name: known.get(name, size) for name in names},
+            size=size,
+            epsilon=epsilon,
+            delta=delta,
+            kernel=settle_kernel(kernel, schema),
+            labelled=schema.label is not None,
+            ledger=book,
+            seed=seed,
+        )
+        curator = protocol.curator(setting)
+        selection, failed = run_across(
+            curator,
+            channel,
+            journal,
+            absent=unable,
+            minimum=minimum,
+            max_bytes=max_bytes,
+            progress=progress,
+        )
+        summary = summary_of(
+            selection,
+            curator,
+            protocol,
+            started=started,
+            schema=schema,
+            backend=goal.backend,
+            notes=[
+                *(f"{n!r} was left out: {why}." for n, why in failed.items()),
+                *data_notes([goal]),
+            ],
+        )
+        summary = replace(summary, n_records=tuple(known.get(name, 0) for name in names))
+        if out is not None:
+            summary.save(out)
+            journal.forget()
+    return summary
+
+
+def _names(owners: Sequence[str], minimum: int) -> tuple[str, ...]:
+    if not owners or len(set(owners)) < len(owners) or not all(owners):
+        raise InvalidParameterError("owners must be distinct names, at least one")
+    if not 1 <= minimum <= len(owners):
+        raise InvalidParameterError(
+            f"minimum must be between 1 and {len(owners)}, the number of owners, got {minimum!r}"
+        )
+    return tuple(owners)

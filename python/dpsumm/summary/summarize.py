@@ -1,0 +1,420 @@
+"""The one call: from owners' data and a target to a summary."""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
+
+from dpsumm.checks import check_whole
+from dpsumm.data.inputs import Backend, FileFormat, Source, Table, read_inputs
+from dpsumm.data.large.stream_table import StreamTable
+from dpsumm.data.schema import Bounds, Schema
+from dpsumm.errors import InvalidParameterError
+from dpsumm.exchange.driver import Progress, run_in_process
+from dpsumm.privacy import accounting, events
+from dpsumm.privacy.events import Protected, Unit
+from dpsumm.privacy.guarantees import PrivacyReport
+from dpsumm.privacy.ledger import Ledger
+from dpsumm.summary.embedding import Embedding, embed
+from dpsumm.summary.kernel import RBF, Kernel, PrivateMedian
+from dpsumm.summary.plan import BAD, noise_to_sampling
+from dpsumm.summary.protocols import (
+    Auction,
+    Curator,
+    Greedy,
+    Offers,
+    Owner,
+    Pool,
+    Selection,
+    Setting,
+    Uniform,
+)
+from dpsumm.summary.result import Summary
+
+# Part of mean k(V, V) that MMD^2 may be before the report says that little fits.
+LITTLE_OVERLAP = 0.2
+
+_log = logging.getLogger(__name__)
+
+Protocol: TypeAlias = Offers | Auction | Pool | Uniform | Greedy
+
+
+def summarize(
+    owners: Sequence[Source] | Mapping[str, Source],
+    target: Source,
+    *,
+    size: int,
+    epsilon: float = 1.0,
+    delta: float = 1e-5,
+    protocol: Protocol | None = None,
+    kernel: Kernel | None = None,
+    columns: Sequence[str] | None = None,
+    bounds: Bounds | None = None,
+    label: str | None = None,
+    schema: Schema | str | os.PathLike[str] | None = None,
+    embedding: Embedding | None = None,
+    file_format: FileFormat | None = None,
+    ledger: str | os.PathLike[str] | None = None,
+    run: str | None = None,
+    unit: Unit | str = Unit.REPLACE_RECORD,
+    nominal_target: int | None = None,
+    seed: int | None = None,
+    progress: Progress | None = None,
+) -> Summary:
+    """Return `size` points of the owners whose distribution is close to the target's.
+
+    Parameters
+    ----------
+    owners
+        List or dict (name -> data) of K owners. Data: (m_i, c) float32 or float64 array, pair of
+        such an array and (m_i,) labels, data frame (pandas, polars, pyarrow), path of a CSV or
+        Parquet file, a `Stream` for rows that do not fit in memory, or `Shards` for rows that do
+        not fit on a machine. C-contiguous arrays are
+        used without a copy; do not modify them during the call.
+    target
+        The consumer's data, same columns, at least 2 records, no labels needed.
+    size
+        Points in the summary (p), at most the owners' records in all.
+    epsilon
+        Budget for the target's records towards the owners, in nats, above 0. Pool, Uniform and
+        Greedy release nothing and leave it unspent; a release with parameters of its own (`Mwem`,
+        `Exact`, a noise multiplier) spends what those say. A cap that holds whatever the protocol
+        is set in the `ledger`.
+    delta
+        Probability, in (0, 1), with which epsilon may fail to hold.
+    protocol
+        `Offers()` by default; `Auction()` is the paper's; `Pool()`, `Uniform()`, `Greedy()` are
+        baselines.
+    kernel
+        `RBF(gamma)` with a public bandwidth. By default ``RBF.for_schema`` if every column has
+        bounds or categories, else `PrivateMedian()`, which is charged.
+    columns
+        Columns to use, in this order; all but the label by default. Frames and files only.
+    bounds
+        Public (low, high) per column, to which values are clipped and scaled for the comparison.
+    label
+        The owners' column of labels, which travel with the points and are never used.
+    schema
+        A `Schema`, or the path of its TOML file, instead of `columns`, `bounds` and `label`: for
+        categories, dates, missing values, and columns that only travel along. Public.
+    file_format
+        How text files are read, and whether rows with missing values are dropped.
+    embedding
+        For a less trusted curator: a secret map, shared by consumer and owners, under which all
+        records are sent and selected. Points of the summary are then features; `kernel` is in their
+        space (``RBF(0.5)`` by default).
+    ledger
+        SQLite file with the books of the target's holder, kept across runs; in memory by default.
+    run
+        Name of the run in the ledger; give that of a run that died to resume it.
+    unit
+        What may change between neighbouring data: ``"replace one record"`` or ``"add or remove one
+        record"``.
+    nominal_target
+        Public stand-in for the target's size, needed with the second unit only, under which the
+        true size is private.
+    seed
+        For tests and experiments: repeatable, and **not private** (epsilon is then infinite).
+    progress
+        Called with (stage, done, total).
+
+    Returns
+    -------
+    Summary
+
+    Raises
+    ------
+    InvalidParameterError, InvalidDataError
+        Before anything is released. The message names the parameter or the party and the way out.
+    BudgetExceededError
+        The ledger's cap does not allow the release.
+    MissingExtraError
+        Files are given and polars is not installed.
+    ShardLostError
+        Workers that hold shards were lost for good. After the release: see `run`.
+
+    Privacy
+    -------
+    Towards an owner: (epsilon, delta)-DP for one replaced record of the target, sizes public;
+    nothing about other owners (0, 0). Towards curator and consumer: none. See `Summary.privacy`.
+
+    Examples
+    --------
+    >>> import numpy as np, dpsumm
+    >>> rng = np.random.default_rng(0)
+    >>> owners = [rng.normal(shift, 1, (500, 2)) for shift in (-3, 0, 3)]
+    >>> target = rng.normal(2, 1, (1000, 2))
+    >>> summary = dpsumm.summarize(owners, target, size=50, kernel=dpsumm.RBF(0.25))
+    >>> summary.points.shape, bool(summary.mmd2 < 0.15)  # uniform sampling: 0.33
+    ((50, 2), True)
+    >>> summary.privacy.epsilon(1e-5) <= 1.0, summary.privacy.epsilon(1e-5, protected="owners")
+    (True, 0.0)
+    """
+    started = time.perf_counter()
+    protocol = Offers() if protocol is None else protocol
+    check_run(size, epsilon, delta, protocol, seed, ledger)
+    tables, goal = read_inputs(
+        owners,
+        target,
+        columns=columns,
+        label=label,
+        bounds=bounds,
+        schema=Schema.read(schema) if isinstance(schema, (str, os.PathLike)) else schema,
+        file_format=file_format,
+    )
+    in_memory = [table for table in tables if not isinstance(table, StreamTable)]
+    if len(in_memory) < len(tables) and (embedding is not None or not isinstance(protocol, Offers)):
+        raise InvalidParameterError(
+            "owners: a Stream works with Offers and without an embedding, and so do Shards; give "
+            "the data in memory"
+        )
+    for table in tables:
+        if isinstance(table, StreamTable) and table.stream.n_candidates < size:
+            raise InvalidParameterError(
+                f"{table.name!r}: n_candidates must be at least the summary's size ({size}), "
+                f"got {table.stream.n_candidates}"
+            )
+    if embedding is not None:
+        if isinstance(protocol, Auction) and protocol.seed_points is not None:
+            raise InvalidParameterError(
+                "seed_points must be None with an embedding: a curator that knows records under "
+                "the secret map can find the map (docs/privacy/less-trusted-curator.md)"
+            )
+        kernel = RBF(0.5) if kernel is None else kernel
+        tables, goal = [embed(table, embedding) for table in in_memory], embed(goal, embedding)
+    kernel = settle_kernel(kernel, tables[0].schema)
+    with Ledger(ledger, run=run, delta=delta) as book:
+        setting = Setting(
+            target=goal.scaled,
+            columns=tables[0].columns,
+            schema=tables[0].schema,
+            n_records={table.name: len(table) for table in tables},
+            size=size,
+            epsilon=epsilon,
+            delta=delta,
+            kernel=kernel,
+            labelled=tables[0].labels is not None,
+            ledger=book,
+            seed=seed,
+            unit=_unit(unit),
+            nominal_target=nominal_target,
+        )
+        _log.info(
+            "run %s: %s, %d owners, size %d, %d columns",
+            book.run,
+            protocol.name,
+            len(tables),
+            size,
+            len(tables[0].columns),
+        )
+        curator = protocol.curator(setting)
+        roles = {
+            table.name: Owner(table, None if seed is None else seed + 1 + i)
+            for i, table in enumerate(tables)
+        }
+        selection = run_in_process(curator, roles, progress)
+        _log.info("run %s: done", book.run)
+        return summary_of(
+            selection,
+            curator,
+            protocol,
+            started=started,
+            schema=tables[0].schema,
+            backend=tables[0].backend,
+            embedded=embedding is not None,
+            notes=data_notes([*tables, goal]),
+        )
+
+
+def summary_of(
+    selection: Selection,
+    curator: Curator,
+    protocol: Protocol,
+    *,
+    started: float,
+    schema: Schema,
+    backend: Backend | None,
+    embedded: bool = False,
+    notes: Sequence[str] = (),
+) -> Summary:
+    """Return what a curator selected as the result of a run, whose ledger must still be open.
+
+    Parameters
+    ----------
+    started
+        When the run began, by ``time.perf_counter``.
+    schema, backend
+        Of the summary's columns and data frame.
+    embedded
+        Whether records were sent under a secret map.
+    notes
+        What the consumer should know of the data, besides what the curator knows.
+    """
+    setting, book = curator.setting, curator.setting.ledger
+    auction = protocol if isinstance(protocol, Auction) else None
+    privacy = PrivacyReport(
+        charges=book.charges(run=book.run),
+        delta=setting.delta,
+        owners_argument=protocol.owners_argument,
+        accesses_everything=len(selection.pool) == sum(setting.n_records.values()),
+        embedded=embedded,
+        coalition=1 if auction is None else auction.coalition,
+        published=() if auction is None else auction.published_figures(setting.size),
+    )
+    return Summary(
+        points=selection.values,
+        labels=selection.labels,
+        owner=selection.owner,
+        index=selection.row,
+        names=tuple(setting.n_records),
+        n_records=tuple(setting.n_records.values()),
+        schema=schema,
+        accesses=len(selection.pool),
+        mmd2=float(selection.mmd2[-1]),
+        curve=selection.mmd2,
+        gamma=curator.kernel.gamma,
+        privacy=privacy,
+        protocol=protocol.name,
+        scaled=selection.scaled,
+        pool=selection.pool,
+        pool_owner=selection.pool_owner,
+        target=setting.target,
+        target_self=selection.target_self,
+        size_requested=setting.size,
+        seconds=time.perf_counter() - started,
+        warnings=(
+            *_run_notes(len(selection.values), setting.size, book),
+            *notes,
+            *_quality_notes(selection, len(setting.target), privacy),
+        ),
+        carried=selection.carried,
+        backend=backend,
+    )
+
+
+def check_run(
+    size: int,
+    epsilon: float,
+    delta: float,
+    protocol: object,
+    seed: int | None,
+    ledger: object,
+) -> None:
+    """Refuse what no run can have.
+
+    Raises
+    ------
+    InvalidParameterError
+        A parameter is out of range or of a wrong type, or a seed is given with a ledger.
+    """
+    check_whole(size, "size", 1)
+    accounting.check_epsilon(epsilon)
+    accounting.check_delta(delta)
+    if not isinstance(protocol, Protocol):
+        raise InvalidParameterError(
+            "protocol must be an instance of Offers, Auction, Pool, Uniform or Greedy, "
+            f"got {type(protocol).__name__}"
+        )
+    if seed is not None:
+        check_whole(seed, "seed", 0)
+        if seed >= 2**63:
+            raise InvalidParameterError(f"seed must be between 0 and 2**63 - 1, got {seed!r}")
+        if ledger is not None:
+            raise InvalidParameterError(
+                "seed: a seeded run is not private and would make the ledger's total infinite; "
+                "leave out one of the two"
+            )
+
+
+def _unit(unit: Unit | str) -> Unit:
+    try:
+        return Unit(unit)
+    except ValueError:
+        known = " or ".join(repr(u.value) for u in (Unit.REPLACE_RECORD, Unit.ADD_REMOVE_RECORD))
+        raise InvalidParameterError(f"unit must be {known}, got {unit!r}") from None
+
+
+def settle_kernel(kernel: Kernel | None, schema: Schema) -> Kernel:
+    """Return the kernel given, or the default for the schema.
+
+    Raises
+    ------
+    InvalidParameterError
+        Something else was given.
+    """
+    if kernel is None:
+        return RBF.for_schema(schema) if schema.bounded else PrivateMedian()
+    if not isinstance(kernel, Kernel):
+        raise InvalidParameterError(
+            f"kernel must be RBF(gamma) or PrivateMedian(share), got {type(kernel).__name__}"
+        )
+    return kernel
+
+
+def _quality_notes(selection: Selection, m: int, privacy: PrivacyReport) -> list[str]:
+    """Tell when the noise is above the signal, and when the owners have little that fits."""
+    notes = []
+    noise = max(
+        (
+            charge.event.noise_multiplier
+            for charge in privacy.charges
+            if charge.protected is Protected.TARGET and isinstance(charge.event, events.Gaussian)
+        ),
+        default=0.0,
+    )
+    relative = noise_to_sampling(noise, m)
+    if relative > BAD:
+        notes.append(
+            f"The noise of the release is {relative:.1f} times the target's sampling error: the "
+            f"offers follow it more than the target. Use a larger target or epsilon, or Pool(); "
+            f"`dpsumm plan` tells from where on it pays."
+        )
+    left = selection.mmd2[-1] / selection.target_self
+    if left > LITTLE_OVERLAP:
+        notes.append(
+            f"Little overlap: {left:.0%} of the target's mean kernel is not matched. The owners "
+            f"have few points like the target, or the bandwidth is too small."
+        )
+    return notes
+
+
+def _run_notes(got: int, size: int, book: Ledger) -> list[str]:
+    notes = []
+    if book.resumed:
+        notes.append(
+            f"Run {book.run!r} was resumed: what it had released was used again, not released "
+            "anew. If target or data are not those of its first part, the summary is not for them."
+        )
+    if got < size:
+        notes.append(
+            f"The pool has {got} points, fewer than the {size} asked for: the summary is the pool. "
+            "Asking owners for more would leak; use a smaller weight or a larger floor next time."
+        )
+    return notes
+
+
+def data_notes(tables: Sequence[Table | StreamTable]) -> list[str]:
+    """Tell of rows left out and values clipped, missing or unknown. For the consumer only."""
+    notes = []
+    for table in tables:
+        if table.n_dropped:
+            notes.append(f"{table.name}: {table.n_dropped} rows with missing values were left out.")
+        for counts, said in (
+            (table.n_clipped, "clipped to the public bounds"),
+            (table.n_missing, "missing, which is a value of its own to the kernel"),
+            (table.n_unknown, "in no category and count as its 'other'"),
+        ):
+            found = [
+                f"{count} of {column}"
+                for column, count in zip(table.columns, counts, strict=False)
+                if count
+            ]
+            if found:
+                value = "value" if found[0].startswith("1 ") else "values"
+                found[0] = found[0].replace(" of ", f" {value} of ", 1)
+                were = "was" if found[0].startswith("1 ") and len(found) == 1 else "were"
+                notes.append(f"{table.name}: {', '.join(found)} {were} {said}.")
+    return notes
