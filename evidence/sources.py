@@ -12,9 +12,11 @@ import dpsumm
 PACKAGE, HERE = Path(dpsumm.__file__).parent, Path(__file__).parent
 # What a run on arrays with a public bandwidth goes through.
 MODULES = (
-    "summarize summary table release kernel metrics privacy/accounting protocol/auction "
-    "protocol/auction_curator protocol/curator protocol/draws protocol/driver protocol/messages "
-    "protocol/offers protocol/owner protocol/requests"
+    "data/table exchange/driver privacy/accounting summary/kernel summary/metrics summary/release "
+    "summary/result summary/summarize summary/protocols/curator summary/protocols/draws "
+    "summary/protocols/messages summary/protocols/offers summary/protocols/owner "
+    "summary/protocols/auction/auction summary/protocols/auction/curator "
+    "summary/protocols/auction/requests"
 ).split()
 
 

@@ -147,5 +147,5 @@ def test_pages_are_found():
 def test_doctests(name):
     result = doctest.testmod(importlib.import_module(name), optionflags=doctest.ELLIPSIS)
     assert result.failed == 0
-    if name == "dpsumm.summarize":
+    if name == "dpsumm.summary.summarize":
         assert result.attempted >= 5
