@@ -3,11 +3,11 @@
 import numpy as np
 
 from dpsumm import RBF, Auction, Offers, Schema
+from dpsumm.data.inputs import read_table
 from dpsumm.errors import DpsummError
-from dpsumm.protocol import Owner
-from dpsumm.protocol.across import Channel, answer_all
-from dpsumm.silos import summarize_silos
-from dpsumm.tables import read_table
+from dpsumm.exchange.across import Channel, answer_all
+from dpsumm.summary.protocols import Owner
+from dpsumm.summary.silos import summarize_silos
 
 NAMES = ("a", "b", "c", "d")
 SCHEMA = Schema.numbers(("x0", "x1", "x2"))
