@@ -1,6 +1,7 @@
 //! Features against plain loops, and their law.
 
 use super::*;
+use crate::grid::{Grid, features_on_grid, sum_on_grid};
 use crate::kernel::tests::{at_threads, normals};
 use crate::simd::tests::both_ways;
 
@@ -114,6 +115,52 @@ fn same_bits_for_any_number_of_threads_and_on_both_paths() -> Result<()> {
     let mut row = vec![0.0; 70];
     features.transform_block(&single[5 * 777..5 * 778], &mut row)?;
     assert_eq!(row, features.transform(&points)?[70 * 777..70 * 778]);
+    Ok(())
+}
+
+/// Each row's grid features, features and score in a block equal those of the row alone, when any
+/// one row of the block lies far out.
+fn every_row_is_alone<T: Scalar + PartialEq + std::fmt::Debug>(kind: FeatureKind) -> Result<()> {
+    // More than a block and a tile, 48 and 6 rows; more than a panel of lanes.
+    let (n, dim, d) = (61, 3, 34);
+    let features = RandomFeatures::draw(kind, true, 0.3, dim, d, 4)?;
+    let grid = Grid::for_bids(kind, d)?;
+    let near: Vec<T> = normals(n * dim, 7).into_iter().map(T::from_f64).collect();
+    let g = normals(d, 8);
+    let all = |rows: &[T]| -> Result<_> {
+        let points = Points::new("x", rows, dim)?;
+        let integers = features_on_grid(&features, &points, &grid)?;
+        let sums = sum_on_grid(&features, &points, &grid)?;
+        Ok((features.transform(&points)?, features.scores(&points, &g)?, integers, sums))
+    };
+    let ways = |rows: &[T]| -> Result<_> {
+        let (wide, baseline) = both_ways(|| all(rows));
+        assert_eq!(wide.as_ref().ok(), baseline.as_ref().ok());
+        wide
+    };
+    for (far, place) in [2e5, -1e6, 1e10, 1e14, 1e15].into_iter().cycle().zip(0..n) {
+        let mut rows = near.clone();
+        rows[place * dim + place % dim] = T::from_f64(far);
+        let whole = ways(&rows)?;
+        let mut sums = vec![0; d];
+        for (i, row) in rows.chunks(dim).enumerate() {
+            let (h, score, integers, sum) = ways(row)?;
+            assert_eq!(whole.0[i * d..][..d], h, "{place} {i}");
+            assert_eq!(whole.1[i..=i], score, "{place} {i}");
+            assert_eq!(whole.2[i * d..][..d], integers, "{place} {i}");
+            sums.iter_mut().zip(sum).for_each(|(sums, sum)| *sums += sum);
+        }
+        assert_eq!(whole.3, sums, "{place}");
+    }
+    Ok(())
+}
+
+#[test]
+fn no_row_changes_another() -> Result<()> {
+    for kind in KINDS {
+        every_row_is_alone::<f32>(kind)?;
+        every_row_is_alone::<f64>(kind)?;
+    }
     Ok(())
 }
 
