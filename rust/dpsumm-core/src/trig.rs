@@ -54,7 +54,7 @@ macro_rules! sincos {
             #[cold]
             #[inline(never)]
             fn far(angles: &[$real]) -> Option<Vec<(usize, $real, $real)>> {
-                let out_of_reach = angles.iter().enumerate().filter(|(_, x)| !(x.abs() <= $reach));
+                let out_of_reach = angles.iter().enumerate().filter(|(_, x)| x.abs() > $reach || x.is_nan());
                 let exact = out_of_reach.map(|(i, &x)| {
                     let (s, c) = libm::sincos(f64::from(x));
                     x.is_finite().then_some((i, s as $real, c as $real))
