@@ -17,8 +17,9 @@ from dpsumm.data.schema import Schema
 from dpsumm.errors import InvalidParameterError, MissingExtraError
 from dpsumm.privacy.events import Charge, Gaussian, NonPrivate, Protected
 from dpsumm.privacy.guarantees import PrivacyReport
-from dpsumm.report import figures
-from dpsumm.summary.page import render, round_up, write_report
+from dpsumm.report import figures, parts
+from dpsumm.report.numbers import round_up
+from dpsumm.summary.page import render, write_report
 from dpsumm.summary.result import Summary
 
 RELEASE = Charge(Protected.TARGET, "target release", Gaussian(3.8))
@@ -137,6 +138,37 @@ def test_names_cannot_inject_markup() -> None:
     # owner, warning, two captions, details: as text, unexpanded
     assert page.text.count(evil) == 5
     assert len(page.references) == 3
+
+
+def test_every_part_escapes_what_it_is_given() -> None:
+    evil = "<b onclick='x'>\"&$title"
+    made = parts.page(
+        evil,
+        parts.opening(evil, evil, parts.safe(evil)),
+        parts.tiles([(evil, evil)]),
+        parts.note(evil),
+        parts.alarm(evil, evil),
+        parts.section(evil, parts.intro(evil), parts.listed([evil])),
+        parts.figure(evil, evil, evil),
+        parts.table([evil], [[evil]]),
+        parts.facts([(evil, evil)]),
+        parts.bars([parts.Bar(evil, 1.0, evil, evil)], 1.0),
+    )
+    assert evil not in made
+    page = Page(made)
+    assert page.open == []
+    # title, opening 3, tile 2, note 1, alarm 2, section 3, caption, table 2, facts 2, bar 3
+    assert page.text.count(evil) == 20
+    assert (page.references, page.alts) == ([evil], [evil])
+
+
+def test_bars_are_in_proportion_and_endless_ones_are_full() -> None:
+    def widths(values: list[float], largest: float) -> list[str]:
+        made = parts.bars([parts.Bar("who", value, "said") for value in values], largest)
+        return re.findall(r"width:([\d.]+)%", made)
+
+    assert widths([0.0, 1.0, 4.0, 5.0, math.inf], 4.0) == ["0.00", "25.00", *["100.00"] * 3]
+    assert widths([0.0, math.inf], 0.0) == ["0.00", "100.00"]
 
 
 def test_infinite_epsilon_and_seed_are_shown_as_such() -> None:

@@ -13,8 +13,8 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from dpsumm.report.numbers import round_up
 from dpsumm.summary.demo import Row
-from dpsumm.summary.page import round_up
 from dpsumm.summary.result import Summary
 
 

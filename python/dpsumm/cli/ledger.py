@@ -13,7 +13,7 @@ from rich.table import Table
 from dpsumm.errors import InvalidParameterError
 from dpsumm.privacy.events import Charge, Protected
 from dpsumm.privacy.ledger import Ledger
-from dpsumm.summary.page import round_up
+from dpsumm.report.numbers import round_up
 
 ledger_app = typer.Typer(
     no_args_is_help=True, help="Books of what was spent: show them, or set a cap."

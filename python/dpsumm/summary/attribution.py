@@ -1,10 +1,9 @@
-"""What each owner's points were worth: for the consumer as it is, for owners only with noise."""
+"""What an owner's points were worth, with noise, for that owner to see."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,25 +12,10 @@ from dpsumm.errors import InvalidParameterError
 from dpsumm.privacy import accounting
 from dpsumm.privacy.events import Charge, NonPrivate, Protected, Pure
 from dpsumm.privacy.ledger import Ledger
-
-if TYPE_CHECKING:
-    from dpsumm.summary.result import Summary
+from dpsumm.summary.result import Summary
 
 # Attribution is released on a grid of this many steps per unit.
 _LEVELS = 2**20
-
-
-def attribution(summary: Summary) -> dict[str, float]:
-    """Return per owner the sum of the marginal gains ``J(S + y) - J(S)`` of its points.
-
-    The full formula (``docs/privacy/attribution.md``), with ``J`` of the empty set as 0; the values
-    add up to ``J(summary)`` and can be negative. A function of raw data: for curator and
-    consumer only.
-    """
-    objective = summary.target_self - summary.curve
-    gains = np.diff(objective, prepend=0.0)
-    total = np.bincount(summary.owner, weights=gains, minlength=len(summary.names))
-    return dict(zip(summary.names, total.tolist(), strict=True))
 
 
 @dataclass(frozen=True)
@@ -91,7 +75,7 @@ def release_attribution(
         Charge(protected, "noisy attribution", event)
         for protected in (Protected.TARGET, Protected.OWNERS)
     )
-    exact = attribution(summary)
+    exact = summary.attribution
     if not exact:
         raise InvalidParameterError("summary has no owners")
     clipped = np.clip(np.array(list(exact.values())), 0.0, 1.0)

@@ -18,8 +18,8 @@ from dpsumm.data.schema import Schema
 from dpsumm.data.values import as_series, carried_to_originals, to_originals
 from dpsumm.errors import InvalidParameterError, MissingExtraError
 from dpsumm.privacy.guarantees import PrivacyReport
-from dpsumm.summary.attribution import attribution
 from dpsumm.summary.kernel import FloatArray
+from dpsumm.summary.page import write_report
 
 # How far the weights' objective may be from the least, in units of MMD^2.
 WEIGHTS_TOLERANCE = 1e-7
@@ -145,8 +145,16 @@ class Summary:
 
     @property
     def attribution(self) -> dict[str, float]:
-        """Per owner the sum of its points' marginal gains; see `dpsumm.summary.attribution`."""
-        return attribution(self)
+        """Per owner the sum of the marginal gains ``J(S + y) - J(S)`` of its points.
+
+        The full formula (``docs/privacy/attribution.md``), with ``J`` of the empty set as 0; the
+        values add up to ``J(summary)`` and can be negative. A function of raw data: an owner may
+        see its own with noise only, by `release_attribution`.
+        """
+        objective = self.target_self - self.curve
+        gains = np.diff(objective, prepend=0.0)
+        total = np.bincount(self.owner, weights=gains, minlength=len(self.names))
+        return dict(zip(self.names, total.tolist(), strict=True))
 
     def to_frame(self, backend: Backend | None = None, *, weights: bool = False) -> Any:
         """Return a data frame: the columns, the label if any, ``owner`` (name) and ``index`` (row).
@@ -196,8 +204,6 @@ class Summary:
 
     def report(self, path: str | os.PathLike[str]) -> None:
         """Write a self-contained HTML report. Needs the extra ``report``. Whole or not at all."""
-        from dpsumm.summary.page import write_report
-
         write_report(self, path)
 
     def _columns(self, backend: Backend, weights: bool) -> dict[str, Any]:
