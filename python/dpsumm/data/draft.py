@@ -67,7 +67,7 @@ def draft(
     -------
     None: what is in the sample is in the schema. A sample of private data leaks.
     """
-    frame = as_frame(opened(sample, "sample", None, file_format), "'sample'")
+    frame = as_frame(opened(sample, "sample", None, file_format, typed=None), "'sample'")
     if isinstance(frame, nw.LazyFrame):
         frame = frame.collect()
     return Schema(_column(frame[name], is_label=name == label) for name in frame.columns)

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsumm.checks import is_number, listed
+from dpsumm.checks import listed
 from dpsumm.data.schema import Column, Kind, Schema
-from dpsumm.data.values import carried, numbers_to_codes, to_codes
+from dpsumm.data.values import carried, is_mark, numbers_to_codes, to_codes, without_marks
 from dpsumm.errors import InvalidDataError, InvalidParameterError
 
 if TYPE_CHECKING:
@@ -38,6 +38,8 @@ class Extract:
         An (n,) array per column that travels along: numbers, dates, or objects that are text.
     n_unreadable
         Values, per column, that were neither of the column's kind nor marked as missing.
+    titles
+        What messages call the columns; empty: by their names.
     backend
         Library of the data frame, None for arrays.
     """
@@ -48,6 +50,7 @@ class Extract:
     unlabelled: NDArray[np.bool_] | None = None
     carried: tuple[NDArray[Any], ...] = ()
     n_unreadable: tuple[int, ...] = ()
+    titles: tuple[str, ...] = ()
     backend: Backend | None = None
 
 
@@ -88,12 +91,13 @@ def from_arrays(source: Any, schema: Schema | None, where: str) -> Extract:
     values = np.ascontiguousarray(values, dtype=dtype)  # no copy when it already fits
     if 0 in values.shape:
         raise _empty(values.shape, where)
+    unreadable: tuple[int, ...] = ()
     if schema is None:
         schema = Schema.numbers([f"x{j}" for j in range(values.shape[1])])
     else:
-        values = _recoded(values, schema, labels is not None, where)
+        values, unreadable = _recoded(values, schema, labels is not None, where)
     if labels is None:
-        return Extract(schema, values)
+        return Extract(schema, values, n_unreadable=unreadable)
     hidden = np.ma.getmaskarray(labels) if isinstance(labels, np.ma.MaskedArray) else None
     labels = np.asarray(labels)
     if labels.shape != values.shape[:1]:
@@ -110,11 +114,15 @@ def from_arrays(source: Any, schema: Schema | None, where: str) -> Extract:
         )
     unlabelled = np.isnan(labels) if labels.dtype.kind == "f" else np.zeros(labels.shape, bool)
     unlabelled = unlabelled if hidden is None else unlabelled | hidden
-    return Extract(schema, values, labels, unlabelled)
+    return Extract(schema, values, labels, unlabelled, n_unreadable=unreadable)
 
 
-def _recoded(values: NDArray[Any], schema: Schema, labelled: bool, where: str) -> NDArray[Any]:
-    """Return an array's columns as the schema's numbers; itself if nothing is to be done."""
+def _recoded(
+    values: NDArray[Any], schema: Schema, labelled: bool, where: str
+) -> tuple[NDArray[Any], tuple[int, ...]]:
+    """Return an array's columns as the schema's numbers, itself if it has them, and the unreadable
+    values of each.
+    """
     if schema.carried or (schema.label is not None) != labelled:
         raise InvalidParameterError(
             f"{where}: an array has no columns for {listed([c.name for c in schema.carried])}"
@@ -126,19 +134,26 @@ def _recoded(values: NDArray[Any], schema: Schema, labelled: bool, where: str) -
             f"{where}: has {values.shape[1]} columns, the schema {len(schema.kernel)}: "
             f"{listed(schema.names)}; those of an array are matched by position"
         )
-    codes = [numbers_to_codes(column, values[:, j]) for j, column in enumerate(schema.kernel)]
-    if all(code.base is values for code in codes):
-        return values
-    return np.stack([code.astype(values.dtype) for code in codes], axis=1)
+    found = [numbers_to_codes(column, values[:, j]) for j, column in enumerate(schema.kernel)]
+    counts = tuple(count for _, count in found)
+    if all(codes.base is values for codes, _ in found):
+        return values, counts
+    return np.stack([codes.astype(values.dtype) for codes, _ in found], axis=1), counts
 
 
-def from_frame(source: Any, schema: Schema | Chosen, where: str) -> Extract:
+def from_frame(
+    source: Any, wanted: Schema | Chosen, where: str, *, fields: bool = False, secret: bool = False
+) -> Extract:
     """Return columns of a data frame as an extract; lazy frames are collected.
 
     Parameters
     ----------
-    schema
+    wanted
         A schema, or which of the columns are numbers and which is the label.
+    fields
+        Texts are fields of a text file, see `to_codes`.
+    secret
+        Names of columns come from a file, whose header may be a record: they are not quoted.
 
     Raises
     ------
@@ -151,13 +166,21 @@ def from_frame(source: Any, schema: Schema | Chosen, where: str) -> Extract:
 
     frame = as_frame(source, where)
     present = list(frame.collect_schema().names())
-    if isinstance(schema, Chosen):
-        schema = schema.schema(present, where)
+    schema = wanted.schema(present, where) if isinstance(wanted, Chosen) else wanted
+    titles = tuple(f"column {name!r}" for name in schema.names)
+    if isinstance(wanted, Chosen) and wanted.columns is None and secret:
+        titles = tuple(f"column {present.index(name) + 1} of the file" for name in schema.names)
+    if isinstance(wanted, Chosen) and wanted.titles:
+        titles = wanted.titles
     for column in schema.columns:
         if column.name not in present:
-            what = "label column" if column.kind is Kind.LABEL else "column"
+            what = f"{'label ' * (column.kind is Kind.LABEL)}column {column.name!r}"
+            if column.in_kernel:
+                what = titles[schema.kernel.index(column)]
+            # What it has instead is not said: without a header these are a record's values.
             raise InvalidDataError(
-                f"{where}: has no {what} {column.name!r}; the columns are {listed(present)}"
+                f"{where}: has no {what}; all parties need the same columns, by name: check the "
+                f"spelling, and of a text file the header row and the separator"
             )
     if isinstance(frame, nw.LazyFrame):
         try:
@@ -175,7 +198,10 @@ def from_frame(source: Any, schema: Schema | Chosen, where: str) -> Extract:
     values = np.empty((len(frame), len(schema.kernel)), np.float32 if single else np.float64)
     n_unreadable = []
     for j, column in enumerate(schema.kernel):
-        values[:, j], count = _codes(column, frame[column.name], where)
+        series, title = frame[column.name], f"{where}: {titles[j]}"
+        values[:, j], count = _codes(column, series, title, fields)
+        if count and isinstance(wanted, Chosen):
+            raise _not_numeric(title, "fields that are no number")
         n_unreadable.append(count)
     backend = frame.implementation.value
     labels = unlabelled = None
@@ -192,6 +218,7 @@ def from_frame(source: Any, schema: Schema | Chosen, where: str) -> Extract:
         unlabelled,
         along,
         tuple(n_unreadable),
+        titles,
         backend if backend in ("pandas", "polars", "pyarrow") else None,
     )
 
@@ -208,11 +235,14 @@ class Chosen:
         Name of the label's column.
     drop_missing
         Whether rows with a missing value are left out.
+    titles
+        What messages call the columns; empty: by their names.
     """
 
     columns: Sequence[str] | None
     label: str | None
     drop_missing: bool
+    titles: tuple[str, ...] = ()
 
     def schema(self, present: Sequence[str], where: str) -> Schema:
         """Return the schema for a source with these columns."""
@@ -231,20 +261,31 @@ class Chosen:
         return Schema.numbers(wanted, label=self.label, drop_missing=self.drop_missing)
 
 
-def _codes(column: Column, series: nw.Series[Any], where: str) -> tuple[NDArray[Any], int]:
+def _codes(
+    column: Column, series: nw.Series[Any], title: str, fields: bool
+) -> tuple[NDArray[Any], int]:
+    # Without its parameters: those of an Enum are the values.
+    dtype = type(series.dtype).__name__
     try:
-        return to_codes(column, series)
+        return to_codes(column, series, fields=fields)
     except TypeError:
         if column.kind is Kind.NUMBER:
-            raise InvalidDataError(
-                f"{where}: column {column.name!r} is not numeric (type {series.dtype}); leave it "
-                f"out with columns (--column), make it the label (--label), or encode it with "
-                f"public categories (a Schema, --schema)"
-            ) from None
+            raise _not_numeric(title, f"type {dtype}") from None
         raise InvalidDataError(
-            f"{where}: column {column.name!r} has type {series.dtype}, which does not fit its kind "
+            f"{title} has type {dtype}, which does not fit its kind "
             f"{Kind(column.kind).value!r}; change the kind, or convert the column"
         ) from None
+    except Exception:  # of the library that holds the column; its message may quote data
+        raise InvalidDataError(
+            f"{title} cannot be read (type {dtype}); convert it to numbers, text or dates"
+        ) from None
+
+
+def _not_numeric(title: str, found: str) -> InvalidDataError:
+    return InvalidDataError(
+        f"{title} is not numeric ({found}); leave it out with columns (--column), make it the "
+        f"label (--label), or encode it with public categories (a Schema, --schema)"
+    )
 
 
 def _empty(shape: tuple[int, ...], where: str) -> InvalidDataError:
@@ -307,14 +348,16 @@ def _labels(
         labels = series.cast(nw.String).fill_null("").to_numpy().astype(np.str_)
         if column.missing:  # as for every other column of a schema, not only of CSV files
             labels = np.char.strip(labels)
-            unlabelled = unlabelled | np.isin(labels, ["", *map(str, column.missing)])
+            # Label by label what numbers below are, whichever the others' made of the column.
+            absent = [text for text in set(labels.tolist()) if is_mark(column, text)]
+            unlabelled = unlabelled | np.isin(labels, absent)
     else:
         raise InvalidDataError(
             f"{where}: label column {series.name!r} must hold numbers, booleans or text, "
-            f"got type {dtype}; encode it first"
+            f"got type {type(dtype).__name__}; encode it first"
         )
-    if labels.dtype.kind in "iuf" and column.missing:
-        unlabelled = unlabelled | np.isin(labels, [m for m in column.missing if is_number(m)])
+    if labels.dtype.kind in "iuf":
+        unlabelled = unlabelled | np.isnan(without_marks(column, labels.astype(np.float64)))
     return labels, unlabelled
 
 

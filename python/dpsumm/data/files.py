@@ -11,7 +11,7 @@ import csv
 import gzip
 import io
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -85,11 +85,12 @@ def read_file(
     *,
     where: str,
     marks: Mapping[str, tuple[str, ...]] | None = None,
+    typed: Collection[str | None] | None = None,
 ) -> pl.DataFrame:
     """Return the rows of a file, its suffix deciding how they are read.
 
-    CSV columns come back as Int64 or Float64 when every present field is such a number, and as
-    String otherwise; Parquet columns keep their types.
+    Columns of a CSV file come back as trimmed text, null where a field means "no value", so that
+    every record is read by itself; Parquet columns keep their types.
 
     Parameters
     ----------
@@ -102,6 +103,10 @@ def read_file(
     marks
         Per column of a CSV file what means "no value" there, instead of `FileFormat.missing`; other
         columns have none.
+    typed
+        Columns of a CSV file that come back as Int64 or Float64 if every present field is such a
+        number: those that no algorithm looks at, since one record decides the type of all. None:
+        all columns, for public data.
 
     Raises
     ------
@@ -124,7 +129,7 @@ def read_file(
         )
     if path.name.lower().endswith(".parquet"):
         return _read_parquet(path, where)
-    return _read_csv(path, file_format, where, marks)
+    return _read_csv(path, file_format, where, marks, typed)
 
 
 def _read_parquet(path: Path, where: str) -> pl.DataFrame:
@@ -147,7 +152,11 @@ def _read_parquet(path: Path, where: str) -> pl.DataFrame:
 
 
 def _read_csv(
-    path: Path, file_format: FileFormat, where: str, marks: Mapping[str, tuple[str, ...]] | None
+    path: Path,
+    file_format: FileFormat,
+    where: str,
+    marks: Mapping[str, tuple[str, ...]] | None,
+    typed: Collection[str | None] | None,
 ) -> pl.DataFrame:
     polars = _import_polars()
 
@@ -173,30 +182,23 @@ def _read_csv(
     if file_format.header and file_format.names is None:
         frame = frame.slice(1)
     frame.columns = list(names)
+    texts = []
+    for name in names:
+        text = polars.col(name).str.strip_chars()
+        missing = ["", *(file_format.missing if marks is None else marks.get(name, ()))]
+        texts.append(polars.when(~text.is_in(missing)).then(text).alias(name))
+    frame = frame.with_columns(texts)
     return frame.with_columns(
-        _typed(column, file_format.missing if marks is None else marks.get(column.name, ()))
-        for column in frame
+        _as_number(column) for column in frame if typed is None or column.name in typed
     )
 
 
-def _typed(column: pl.Series, missing: tuple[str, ...]) -> pl.Series:
-    """Return a text column as numbers if every present field is one, else as trimmed text."""
-    # The common case, much faster than trimming first; but a token such as -9 reads as a number.
-    number = None if any(map(_is_number, missing)) else _as_number(column)
-    if number is not None:
-        return number
-    text = column.str.strip_chars()
-    text = text.set(text.is_in(["", *missing]), None)
-    number = _as_number(text)
-    return text if number is None else number
-
-
-def _as_number(column: pl.Series) -> pl.Series | None:
-    """Return the column as Int64 or Float64, None if a field would be lost by it."""
+def _as_number(column: pl.Series) -> pl.Series:
+    """Return a text column as Int64 or Float64, itself if a field is not a finite number."""
     polars = _import_polars()
     number: pl.Series = column.cast(polars.Float64, strict=False)
-    if number.null_count() != column.null_count():
-        return None
+    if number.null_count() != column.null_count() or not number.is_finite().all():
+        return column
     if not (number == number.round()).all():
         return number
     whole: pl.Series = column.cast(polars.Int64, strict=False)

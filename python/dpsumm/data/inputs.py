@@ -9,7 +9,6 @@ from pathlib import Path
 
 import numpy as np
 
-from dpsumm.checks import listed
 from dpsumm.data.extract import Backend
 from dpsumm.data.files import FileFormat
 from dpsumm.data.large.shards import Shards
@@ -163,7 +162,8 @@ def read_inputs(
     wanted = None if schema is None else schema.for_target()
     by_position = isinstance(target, np.ndarray) or first.backend is None
     names = None if by_position or schema is not None else first.columns
-    goal = _aligned(unencoded(target, "target", names, None, wanted, file_format), first)
+    titles = () if names is None else first.titles
+    goal = _aligned(unencoded(target, "target", names, None, wanted, file_format, titles), first)
     goal = with_encoding(replace(goal, schema=first.schema.for_target()))
     dtype = np.result_type(tables[0].dtype, goal.dtype)
     return [table.astype(dtype) for table in tables], goal.astype(dtype)
@@ -208,11 +208,15 @@ def _aligned(table: Table, like: Table) -> Table:
             f"{len(like.columns)}, not all of them with names; all parties need the same columns"
         )
     for one, other in ((table, like), (like, table)):
-        lacking = [column for column in other.columns if column not in one.columns]
+        lacking = [
+            title
+            for column, title in zip(other.columns, other.titles, strict=True)
+            if column not in one.columns
+        ]
         if lacking:
             raise InvalidDataError(
-                f"{one.name!r}: lacks {listed(lacking)}, which {other.name!r} has; all parties "
-                f"need the same columns (choose them with columns)"
+                f"{one.name!r}: lacks {', '.join(lacking[:12])}, which {other.name!r} has; all "
+                f"parties need the same columns (choose them with columns)"
             )
     order = [table.columns.index(column) for column in like.columns]
     values = np.require(table.values[:, order], requirements="C")

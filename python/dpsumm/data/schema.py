@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsumm.checks import all_usable, listed
+from dpsumm.checks import all_usable
 from dpsumm.data.cells import Numbers, cell_names, has_fractions, is_plain, spread, write
 from dpsumm.data.column import Column, Kind, WhenMissing
 from dpsumm.data.files import FileFormat
@@ -217,7 +217,8 @@ class Schema:
         for name in bounds:
             if name not in self.names:
                 raise InvalidParameterError(
-                    f"bounds: there is no column {name!r}; the columns are {listed(self.names)}"
+                    f"bounds: there is no column {name!r}; bounds go by the names of columns, "
+                    f"x0, x1, ... for arrays"
                 )
             if bounds[name] is None:
                 raise InvalidParameterError(

@@ -8,7 +8,7 @@ column and the way out, never a value or a row.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -46,7 +46,10 @@ WAY_OUT = {
         "correct them (year-month-day), add their mark to missing, or give date_format in the "
         "schema, such as '%d.%m.%Y'"
     ),
-    "no category": "correct them, add their mark to missing, or change the kind in the schema",
+    "no category": (
+        "correct them, add their mark to missing, or change the kind in the schema; if the "
+        "categories are text such as '02139', read the column as text (pandas: dtype=str)"
+    ),
     "infinite": ("replace them by the limit of the sensible range, or mark them as missing"),
     "in no category": (
         "add them to categories if they are public, or say other in the schema, the one value "
@@ -79,6 +82,8 @@ class Table:
         An (n,) array for each of `Schema.carried`: numbers, dates, or objects that are text.
     backend
         The data-frame library the data came from (``"polars"`` for files), None for arrays.
+    titles
+        What messages call the columns: by their names, unless these come from a file's header.
     rows : (n,) int64 or None
         Row in the data as given of each row kept; None when all were kept.
     n_dropped
@@ -95,6 +100,7 @@ class Table:
     labels: NDArray[Any] | None = field(default=None, repr=False)
     carried: tuple[NDArray[Any], ...] = field(default=(), repr=False)
     backend: Backend | None = None
+    titles: tuple[str, ...] = ()
     rows: NDArray[np.int64] | None = field(default=None, repr=False)
     n_dropped: int = field(default=0, repr=False)
     n_clipped: tuple[int, ...] = field(default=(), repr=False)
@@ -194,12 +200,13 @@ def unencoded(
     label: str | None,
     schema: Schema | None,
     file_format: FileFormat | None,
+    titles: tuple[str, ...] = (),
 ) -> Table:
-    """Return a table that is yet to be encoded."""
+    """Return a table that is yet to be encoded; `titles` of `columns` for messages."""
     drop_missing = file_format is not None and file_format.drop_missing
     check_shorthand(schema, columns, label, None)
     if schema is None:
-        chosen = Chosen(columns, label, drop_missing)
+        chosen = Chosen(columns, label, drop_missing, titles)
         extract = extract_of(source, name, chosen, file_format)
         if extract.backend is None and drop_missing:
             extract = replace(extract, schema=extract.schema.with_rule(WhenMissing.DROP))
@@ -221,9 +228,13 @@ def extract_of(
     """
     where = _where(source, name)
     schema = wanted if isinstance(wanted, Schema) else None
-    source = opened(source, name, schema, file_format)
+    is_path = isinstance(source, (str, os.PathLike))
+    beside: list[str | None] = [wanted.label] if isinstance(wanted, Chosen) else []
+    beside += [] if schema is None else [c.name for c in schema.columns if not c.in_kernel]
+    text = is_path and not str(source).lower().endswith(".parquet")
+    source = opened(source, name, schema, file_format, typed=beside)
     if not isinstance(source, (tuple, np.ndarray)):
-        return from_frame(source, wanted, where)
+        return from_frame(source, wanted, where, fields=text, secret=is_path)
     if isinstance(wanted, Chosen) and (wanted.columns is not None or wanted.label is not None):
         raise InvalidParameterError(
             f"{where}: arrays have no column names, so columns and label cannot be given; slice "
@@ -233,9 +244,14 @@ def extract_of(
 
 
 def opened(
-    source: Source, name: str, schema: Schema | None, file_format: FileFormat | None
+    source: Source,
+    name: str,
+    schema: Schema | None,
+    file_format: FileFormat | None,
+    *,
+    typed: Collection[str | None] | None,
 ) -> Source:
-    """Return a source itself, or of a path the data frame that is there."""
+    """Return a source itself, or of a path the data frame that is there; see `read_file`."""
     file_format = FileFormat() if file_format is None else file_format
     if schema is not None and (file_format.drop_missing or file_format.missing != MISSING):
         raise InvalidParameterError(
@@ -246,7 +262,8 @@ def opened(
     if not isinstance(source, (str, os.PathLike)):
         return source
     marks = None if schema is None else schema.marks
-    return read_file(Path(source), file_format, where=_where(source, name), marks=marks)
+    where = _where(source, name)
+    return read_file(Path(source), file_format, where=where, marks=marks, typed=typed)
 
 
 def _where(source: Source, name: str) -> str:
@@ -290,37 +307,32 @@ def _checked(
     """
     schema, values, labels, rows = extract.schema, extract.values, extract.labels, None
     missing = np.zeros(len(values), bool)
-    for column, count in zip(schema.kernel, extract.n_unreadable, strict=False):
+    titles = extract.titles or tuple(f"column {name!r}" for name in schema.names)
+    for column, title, count in zip(schema.kernel, titles, extract.n_unreadable, strict=False):
         if count:
             what = f"no {Kind(column.kind).value}"
-            raise InvalidDataError(
-                f"{where}: column {column.name!r} has values that are {what}; {WAY_OUT[what]}"
-            )
+            raise InvalidDataError(f"{where}: {title} has values that are {what}; {WAY_OUT[what]}")
     # One pass decides the usual case; only then look column by column for what to say.
     plain = all_usable(values) and all(
         column.kind is Kind.NUMBER and not column.whole for column in schema.kernel
     )
     for j, column in enumerate(() if plain else schema.kernel):
-        codes = values[:, j]
+        codes, title = values[:, j], f"{where}: {titles[j]}"
         if (np.abs(codes) > largest(values.dtype)).any():
             raise InvalidDataError(
-                f"{where}: column {column.name!r} has infinite values, or absurdly large ones; "
-                f"{WAY_OUT['infinite']}"
+                f"{title} has infinite values, or absurdly large ones; {WAY_OUT['infinite']}"
             )
         listed_only = column.kind is Kind.CATEGORY and column.other is None
         if listed_only and (codes == len(column.categories)).any():
             raise InvalidDataError(
-                f"{where}: column {column.name!r} has values that are in none of the schema's "
+                f"{title} has values that are in none of the schema's "
                 f"categories; {WAY_OUT['in no category']}"
             )
         if column.whole and has_fractions(codes):
-            raise InvalidDataError(
-                f"{where}: column {column.name!r} has values that are not whole; "
-                f"{WAY_OUT['not whole']}"
-            )
+            raise InvalidDataError(f"{title} has values that are not whole; {WAY_OUT['not whole']}")
         absent = np.isnan(codes)
         if absent.any() and column.when_missing is WhenMissing.REFUSE:
-            raise InvalidDataError(f"{where}: column {column.name!r} has missing values; {remedy}")
+            raise InvalidDataError(f"{title} has missing values; {remedy}")
         if not column.encodes_missing:
             missing |= absent
     if extract.unlabelled is not None:
@@ -349,6 +361,7 @@ def _checked(
         labels=labels,
         carried=carried,
         backend=extract.backend,
+        titles=titles,
         rows=rows,
         n_dropped=int(np.count_nonzero(missing)),
     )

@@ -2,6 +2,11 @@
 
 A value means the same in a CSV file, a Parquet file and any data frame: ``1``, ``1.0`` and
 ``" 1"`` are one number and one category.
+
+Privacy: the code of a value is a function of that value and the public column alone. Whether a file
+or a library stores a column as text or as numbers depends on all of its values, so the two must
+mean the same; where they cannot (the number 2139 for the category ``"02139"``), the number is no
+value of the column, and the run is refused.
 """
 
 from __future__ import annotations
@@ -10,6 +15,7 @@ import math
 import re
 from collections.abc import Callable, Hashable
 from datetime import date, datetime, timezone
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,14 +28,22 @@ from dpsumm.errors import InvalidDataError
 
 if TYPE_CHECKING:
     import narwhals as nw
+    import polars as pl
 
 # Characters of a text that travels with a point. An array gives every text the room of the longest
 # one, so one long text would cost the curator that much for each point of the pool.
 MOST_CHARACTERS = 2**12
 
 
-def to_codes(column: Column, series: nw.Series[Any]) -> tuple[NDArray[Any], int]:
+def to_codes(
+    column: Column, series: nw.Series[Any], *, fields: bool = False
+) -> tuple[NDArray[Any], int]:
     """Return a column as numbers, NaN where missing, and how many values could not be read.
+
+    Parameters
+    ----------
+    fields
+        The texts are fields of a text file, so they may be numbers even in a column without marks.
 
     Returns
     -------
@@ -37,7 +51,8 @@ def to_codes(column: Column, series: nw.Series[Any]) -> tuple[NDArray[Any], int]
         See `Schema.encode`; one past the last category for a value that is in none, whether the
         column has an `other` or not.
     n_unreadable
-        Values that are no number, or no date, nor a mark of a missing value. Their codes are NaN.
+        Values that are no number, no date or, since their type makes them ambiguous, no category,
+        nor a mark of a missing value. Their codes are NaN.
 
     Raises
     ------
@@ -54,23 +69,41 @@ def to_codes(column: Column, series: nw.Series[Any]) -> tuple[NDArray[Any], int]
         return without_marks(column, numbers), 0
     text = (nw.String, nw.Categorical, nw.Enum, nw.Object, nw.Unknown)
     dates = (nw.Date, nw.Datetime)
-    if column.kind is Kind.NUMBER and not column.missing:
+    if column.kind is Kind.NUMBER and not (column.missing or fields):
         raise TypeError  # without a mark, nothing but numbers can be meant
     fitting = {Kind.NUMBER: text, Kind.DATE: (*text, *dates), Kind.CATEGORY: text}
     if not (dtype in fitting[Kind(column.kind)] or (column.kind is Kind.CATEGORY and number)):
         raise TypeError
-    reader = {Kind.NUMBER: _number, Kind.CATEGORY: _category(column), Kind.DATE: _date(column)}
-    codes = _by_item(_items(series), column, reader[Kind(column.kind)])
-    unreadable = codes == -np.inf
-    return np.where(unreadable, np.nan, codes), int(np.count_nonzero(unreadable))
+    if column.kind is Kind.NUMBER and series.implementation.is_polars() and dtype == nw.String:
+        return _number_fields(column, series.to_native())
+    return _counted(_by_item(_items(series), column))
 
 
-def numbers_to_codes(column: Column, values: NDArray[Any]) -> NDArray[Any]:
+def numbers_to_codes(column: Column, values: NDArray[Any]) -> tuple[NDArray[Any], int]:
     """Return a column of an array as `to_codes` does; dates are days since 1970-01-01."""
     if column.kind is Kind.CATEGORY:
         items = [None if math.isnan(item) else item for item in values.tolist()]
-        return _by_item(items, column, _category(column))
-    return without_marks(column, values)
+        return _counted(_by_item(items, column))
+    return without_marks(column, values), 0
+
+
+def _number_fields(column: Column, fields: pl.Series) -> tuple[NDArray[np.float64], int]:
+    """Return texts as numbers: most by polars, the few that it takes for none one by one."""
+    import polars
+
+    numbers = fields.cast(polars.Float64, strict=False)
+    rest = np.flatnonzero((numbers.is_null() & fields.is_not_null()).to_numpy())
+    codes = numbers.to_numpy(writable=True)
+    codes[codes == -np.inf] = np.inf
+    codes = without_marks(column, codes)
+    codes[rest] = _by_item(fields[rest].to_list(), column)
+    return _counted(codes)
+
+
+def _counted(codes: NDArray[np.float64]) -> tuple[NDArray[np.float64], int]:
+    """Return codes with NaN for -inf, which stands for a value that is none, and how many."""
+    unreadable = codes == -np.inf
+    return np.where(unreadable, np.nan, codes), int(np.count_nonzero(unreadable))
 
 
 def without_marks(column: Column, numbers: NDArray[Any]) -> NDArray[Any]:
@@ -201,30 +234,35 @@ def _items(series: nw.Series[Any]) -> list[Any]:
     return [None if isinstance(item, float) and math.isnan(item) else item for item in items]
 
 
-def _by_item(items: list[Any], column: Column, read: Callable[[Any], float]) -> NDArray[np.float64]:
-    """Return the code of each item, NaN for a missing one; equal items are read once."""
+def _by_item(items: list[Any], column: Column) -> NDArray[np.float64]:
+    """Return the code of each item, NaN for a missing one, -inf for one that cannot be read."""
     if not all(issubclass(kind, Hashable) for kind in set(map(type, items))):
         return np.array([math.nan if item is None else -math.inf for item in items], np.float64)
-    marks, numeric = _text_marks(column), _numeric_marks(column)
-    categories = set() if column.kind is not Kind.CATEGORY else _keys(column).keys()
+    readers = {Kind.NUMBER: _number, Kind.DATE: _date(column), Kind.CATEGORY: _category(column)}
+    read, numeric = readers[Kind(column.kind)], _numeric_marks(column)
+    marks = _text_marks(column) - set(_values(column))
+    position = _position(column)
 
     def code(item: Any) -> float:
         if isinstance(item, str):
             item = item.strip()
-            if not item:
+            if not item or item in marks:
                 return math.nan
-        if column.kind is Kind.CATEGORY and _key(column, item) in categories:
-            return read(item)
-        number = _number(item)
-        if (isinstance(item, str) and item in marks) or number in numeric:
+        if numeric and _number(item) in numeric and position(item) is None:
             return math.nan
         return read(item)
 
     if len(set(map(type, items)) - {type(None)}) > 1:
         # Objects: 1 and True are equal and not the same.
         return np.array([math.nan if item is None else code(item) for item in items], np.float64)
+    # Equal items are read once.
     codes = {item: math.nan if item is None else code(item) for item in set(items)}
     return np.fromiter(map(codes.__getitem__, items), np.float64, len(items))
+
+
+def is_mark(column: Column, text: str) -> bool:
+    """Return whether a trimmed text means a missing value in a column beside the kernel's."""
+    return not text or text in _text_marks(column) or _number(text) in _numeric_marks(column)
 
 
 def _text_marks(column: Column) -> set[str]:
@@ -247,54 +285,90 @@ def _number(item: Any) -> float:
         except ValueError:
             return -math.inf
         return math.inf if math.isinf(number) else number
-    if isinstance(item, bool | np.bool_) or is_number(item):
-        number = float(item)
-        return math.inf if math.isinf(number) else number
-    try:
-        return float(item) if type(item).__name__ == "Decimal" else -math.inf
-    except ValueError:
+    if not (isinstance(item, bool | np.bool_ | Decimal) or is_number(item)):
         return -math.inf
+    try:
+        number = float(item)
+    except (ValueError, OverflowError):  # a signalling NaN; an integer of 309 digits
+        return -math.inf
+    return math.inf if math.isinf(number) else number
 
 
-def _key(column: Column, item: Any) -> Any:
-    """Return what an item is compared by: all spellings of a value have one key."""
-    first = column.categories[0]
-    if isinstance(first, bool):
-        words: dict[Any, Any] = {"true": True, "false": False}
-        if isinstance(item, str):
-            return words.get(item.lower(), item)
-        return bool(item) if isinstance(item, bool | np.bool_) or item in (0, 1) else item
-    if isinstance(first, str):
-        if isinstance(item, str):
-            return item
-        number = _number(item)
-        if isinstance(item, bool | np.bool_) or not math.isfinite(number):
-            return str(item)
-        return str(int(number)) if number == int(number) else str(item)
+def _truth(item: Any) -> bool | None:
+    """Return a truth value or the word for one, else None."""
+    if isinstance(item, bool | np.bool_):
+        return bool(item)
+    return {"true": True, "false": False}.get(item.lower()) if isinstance(item, str) else None
+
+
+def _spelling(item: Any) -> str | None:
+    """Return the one spelling of all that may be the same number or truth value, else None.
+
+    None also for a number that a float may have rounded: what it was is not known.
+    """
+    truth = _truth(item)
+    if truth is not None:
+        return str(truth)
     number = _number(item)
-    return number if math.isfinite(number) else item
+    if isinstance(item, str) and re.fullmatch(r"[+-]?[0-9]{1,99}", item):
+        return str(int(item))
+    if isinstance(item, int | np.integer) and abs(number) < 1e99:
+        return str(int(item))
+    if not abs(number) <= 2**53:
+        return None
+    return str(int(number)) if number == int(number) else repr(number)
 
 
-def _keys(column: Column) -> dict[Any, int]:
-    values = list(column.categories)
-    if column.other is not None:  # the value itself may be in the data, as in a summary
-        values.append(column.other)
-    return {_key(column, value): i for i, value in enumerate(values)}
+def _values(column: Column) -> list[Any]:
+    """Return the categories and `other`, which may be in the data itself, as in a summary."""
+    return [*column.categories, *(() if column.other is None else (column.other,))]
+
+
+def _position(column: Column) -> Callable[[Any], int | None]:
+    """Return what gives the position of an item among the categories, None if it is none."""
+    values = _values(column)
+    if not values or isinstance(values[0], str):
+        exact = {value: i for i, value in enumerate(values)}
+        return lambda item: exact.get(item if item in exact else _spelling(item))
+
+    def key(item: Any) -> bool | float | None:
+        """Return what is the same for all spellings of a value."""
+        truth, number = _truth(item), _number(item)
+        if isinstance(values[0], bool):
+            return bool(number) if truth is None and number in (0, 1) else truth
+        return number if truth is None else float(truth)
+
+    keys = {key(value): i for i, value in enumerate(values)}
+    return lambda item: keys.get(key(item))
 
 
 def _category(column: Column) -> Callable[[Any], float]:
-    if column.kind is not Kind.CATEGORY:
-        return _number
-    keys = _keys(column)
-    return lambda item: float(keys.get(_key(column, item), len(column.categories)))
+    position = _position(column)
+    texts = [value for value in column.categories if isinstance(value, str)]
+    # Such as "02139": as a number it would be 2139, which is not what was written.
+    ambiguous = any(_spelling(text) not in (None, text) for text in texts)
+
+    def read(item: Any) -> float:
+        if texts and not isinstance(item, str) and (ambiguous or _spelling(item) is None):
+            return -math.inf
+        place = position(item)
+        return float(len(column.categories) if place is None else place)
+
+    return read
 
 
 def iso_date(text: str) -> date | None:
-    """Return the day of ``YYYY-MM-DD``, a time after it or not; None if the text is no such."""
+    """Return the day of ``YYYY-MM-DD``, a time after it or not; None if the text is no such.
+
+    None also for a time with an offset: a library that takes it for a time moves it to UTC, which
+    may be another day.
+    """
     # Not datetime.fromisoformat, which takes more spellings the newer Python is.
     match = re.fullmatch(r"([0-9]{4})-([0-9]{2})-([0-9]{2})([T ].*)?", text)
+    if match is None or re.search(r"[+-](?![0:]*$)[0-9:]+$", match[4] or ""):
+        return None
     try:
-        return None if match is None else date(*map(int, match.groups()[:3]))
+        return date(*map(int, match.groups()[:3]))
     except ValueError:
         return None
 
