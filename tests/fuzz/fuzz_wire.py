@@ -8,8 +8,8 @@ import numpy as np
 
 from dpsumm.data.inputs import read_table
 from dpsumm.errors import DpsummError, ProtocolError
-from dpsumm.exchange.wire import decode, encode
 from dpsumm.summary.protocols.owner import Owner
+from dpsumm.summary.protocols.wire import decode, encode
 from reference.messages import ENCODED
 
 SEEDS = list(ENCODED.values())

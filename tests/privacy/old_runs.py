@@ -41,7 +41,7 @@ class Loopback(Channel):
                 continue
             try:
                 answer = answer_all(
-                    Owner(self.tables[name]), given, max_bytes=2**24, max_points=1000
+                    Owner(self.tables[name]), given, max_bytes=2**24, max_records=1000
                 )
             except DpsummError as error:
                 answer = str(error)

@@ -39,7 +39,7 @@ class Run:
     def finish(self):
         while self.step()[0]:
             pass
-        return self.curator.select()
+        return self.curator.result()
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

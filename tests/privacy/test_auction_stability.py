@@ -161,7 +161,7 @@ def test_the_summary_is_the_best_of_everything_whatever_the_coins(case, rng):
             for i, position in world.curator._picks
         ]
         assert picks == slow_summary(owners, script, world.curator._features)
-        selection = world.curator.select()
+        selection = world.curator.result()
         assert [*zip(selection.owner, selection.row, strict=True)] == picks
         world.close()
 

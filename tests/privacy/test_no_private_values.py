@@ -19,12 +19,13 @@ from dpsumm.cli import main
 from dpsumm.data.inputs import read_inputs
 from dpsumm.data.schema import Column, Schema
 from dpsumm.errors import DpsummError
-from dpsumm.exchange.wire import encode
 from dpsumm.privacy import Ledger, Protected
 from dpsumm.summary.attribution import release_attribution
 from dpsumm.summary.kernel import RBF
+from dpsumm.summary.protocols.features import features_of
 from dpsumm.summary.protocols.messages import Bids, Points
 from dpsumm.summary.protocols.owner import Owner, points_of
+from dpsumm.summary.protocols.wire import encode
 from dpsumm.summary.release import Exact, Mwem
 
 # Values that nothing else would print, in every spelling they could be printed in.
@@ -122,10 +123,10 @@ def test_parties_and_messages_show_no_values(world):
             assert isinstance(answer, Points)
             curator.receive(name, answer)
             shown += [repr(request), repr(answer), repr(roles[name])]
-        selection = curator.select()
+        selection = curator.result()
         shown += [repr(setting), repr(curator), repr(selection)]
         shown += [str(value) for value in (selection, answer, tables[0])]
-        features = request.feature_map.build()
+        features = features_of(request.feature_map)
         shown += [repr(features), repr(_core.Bidder(features.on_grid(goal.scaled)))]
     for text in shown:
         assert_clean(text)
@@ -274,7 +275,7 @@ def test_answers_that_break_the_schema_are_refused_without_a_value():
             changed = dataclasses.replace(answer, **wrong)
             assert_clean(refused(lambda changed=changed: curator.receive("alpha", changed)))
         curator.receive("alpha", answer)
-        assert curator.select().carried[0].tolist() == [LABEL] * 4
+        assert curator.result().carried[0].tolist() == [LABEL] * 4
 
 
 def test_no_request_depends_on_what_a_schema_counted():

@@ -83,8 +83,8 @@ def test_the_curator_is_silent_after_the_broadcast(rng):
         for name, request in requests.items():
             curator.receive(name, roles[name].answer(request))
             assert curator.send() == {}
-        curator.select()
-        curator.select()
+        curator.result()
+        curator.result()
         assert curator.send() == {}
         assert book.charges() == charged
 
@@ -107,7 +107,7 @@ def test_a_failed_owner_changes_nothing_for_the_others(rng):
             curator.receive("other", nonsense)
         assert curator.send() == {}
         curator.receive("me", roles["me"].answer(requests["me"]))
-        assert set(curator.select().owner) == {0}
+        assert set(curator.result().owner) == {0}
         assert curator.send() == {}
 
 

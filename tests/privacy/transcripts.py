@@ -68,7 +68,7 @@ def run(protocol, owners, target, *, curator=None, **more):
             for name, request in requests.items():
                 received[name].append(encoded(request))
                 made.receive(name, roles[name].answer(request))
-        selection = made.select()
+        selection = made.result()
         # Silence afterwards, whatever is asked of the curator.
         assert made.send() == {}
         return received, selection

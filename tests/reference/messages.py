@@ -8,18 +8,17 @@ import numpy as np
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from dpsumm.exchange.wire import encode
+from dpsumm.exchange.messages import Describe, Description
 from dpsumm.summary.protocols.messages import (
     BidRequest,
     Bids,
-    Describe,
-    Description,
     DrawRequest,
     FeatureMap,
     OfferRequest,
     Points,
     SendRequest,
 )
+from dpsumm.summary.protocols.wire import encode
 from dpsumm.summary.release import Release
 
 MAGIC = b"dpsm\x02"

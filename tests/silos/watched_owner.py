@@ -9,10 +9,10 @@ import numpy as np
 from flwr.app import Message
 from flwr.clientapp import ClientApp
 
-from dpsumm.exchange.wire import encode
 from dpsumm.flower import client_app
 from dpsumm.flower.records import pack
 from dpsumm.summary.protocols.messages import Points
+from dpsumm.summary.protocols.wire import encode
 
 app = ClientApp()
 

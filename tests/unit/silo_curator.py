@@ -44,7 +44,7 @@ class Loopback(Channel):
             self.received[name].append(list(given))
             owner = Owner(self.tables[name])
             try:
-                yield name, answer_all(owner, given, max_bytes=2**24, max_points=1000)
+                yield name, answer_all(owner, given, max_bytes=2**24, max_records=1000)
             except DpsummError as error:
                 yield name, str(error)
 

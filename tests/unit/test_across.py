@@ -16,10 +16,11 @@ from dpsumm.data.inputs import read_table
 from dpsumm.errors import DpsummError, InvalidDataError, InvalidParameterError
 from dpsumm.exchange.across import answer_all
 from dpsumm.exchange.journal import Journal
-from dpsumm.exchange.wire import decode, encode
+from dpsumm.exchange.messages import Describe
 from dpsumm.privacy import Ledger
 from dpsumm.summary.protocols import Owner
-from dpsumm.summary.protocols.messages import Bids, Describe, DrawRequest, Points, SendRequest
+from dpsumm.summary.protocols.messages import Bids, DrawRequest, Points, SendRequest
+from dpsumm.summary.protocols.wire import decode, encode
 from dpsumm.summary.silos import summarize_silos
 
 AUCTION = Auction(batch=3, n_features=16)
@@ -114,7 +115,7 @@ def test_an_answer_of_an_owner_never_asked_is_ignored():
 
 @pytest.mark.parametrize("protocol", [Offers(), AUCTION], ids=["offers", "auction"])
 def test_below_the_minimum_there_is_no_summary(protocol):
-    with pytest.raises(ProtocolError, match=r"3 owners are left|failed"):
+    with pytest.raises(ProtocolError, match=r"3 parties are left|failed"):
         run(Faulty("b", FIRST, GARBAGE["nothing"]), protocol=protocol, seed=1, minimum=4)
 
 
@@ -204,7 +205,7 @@ def test_labels_and_carried_columns_come_along():
 def test_an_owner_sends_no_more_than_it_wants():
     data, _ = owners_of()
     owner = Owner(read_table(data["a"], name="a", schema=SCHEMA), seed=0)
-    sends = {"max_bytes": 10**6, "max_points": 10}
+    sends = {"max_bytes": 10**6, "max_records": 10}
     assert len(decode(answer_all(owner, [encode(DrawRequest(10))], **sends)).rows) == 10
     with pytest.raises(ProtocolError, match="more records"):
         answer_all(owner, [encode(DrawRequest(11))], **sends)

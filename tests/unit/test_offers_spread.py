@@ -9,10 +9,10 @@ import dpsumm
 from dpsumm import _core
 from dpsumm.data.table import read_table
 from dpsumm.errors import InvalidParameterError
-from dpsumm.exchange.wire import decode, encode
 from dpsumm.privacy.ledger import Ledger
 from dpsumm.summary.protocols.messages import FeatureMap, OfferRequest
 from dpsumm.summary.protocols.owner import Owner, offers
+from dpsumm.summary.protocols.wire import decode, encode
 from dpsumm.summary.release import Release
 from privacy import transcripts
 

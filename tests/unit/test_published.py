@@ -11,6 +11,7 @@ import dpsumm
 from dpsumm import RBF, Auction, InvalidParameterError, Requests
 from dpsumm.privacy import NonPrivate, Protected, accounting
 from dpsumm.summary.protocols.auction.published import published_epsilon
+from dpsumm.summary.protocols.features import features_of
 from dpsumm.summary.protocols.messages import FeatureMap
 from dpsumm.summary.release import LEVELS, SUMMARY, TARGET, Exact, Gaussian, Mwem
 
@@ -142,7 +143,7 @@ def test_exact_auction_is_the_greedy_on_features(rng, seed):
     )
     picked = 70 * summary.owner + summary.index
     points = np.concatenate(owners)
-    features = FeatureMap(0.2, 4, 512, seed).build()
+    features = features_of(FeatureMap(0.2, 4, 512, seed))
     assert picked.tolist() == greedy_on_grid(features, points, target, 25)
 
     # In real numbers: every pick is the best, up to the grid of a bid's features.

@@ -1,12 +1,13 @@
 """Roles as state machines: what a curator refuses, and that a refusal changes nothing."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
 
 from dpsumm import RBF, Auction, Greedy, Offers, Pool, ProtocolError, Uniform
 from dpsumm.data.inputs import read_table
+from dpsumm.exchange.messages import Request
 from dpsumm.privacy.ledger import Ledger
 from dpsumm.summary.protocols import Owner, Setting
 from dpsumm.summary.protocols.messages import Bids, Points
@@ -101,7 +102,7 @@ def test_collecting_curator_refuses_and_stays_as_it_was(protocol, ledger):
         answer = owners[name].answer(request)
         np.testing.assert_array_equal(answer.rows, before[name].rows)
         plain.receive(name, answer)
-    np.testing.assert_array_equal(curator.select().values, plain.select().values)
+    np.testing.assert_array_equal(curator.result().values, plain.result().values)
 
 
 def test_labels_must_come_when_they_were_agreed(ledger):
@@ -123,7 +124,7 @@ def test_nothing_is_sent_twice(protocol, ledger):
     for name, request in requests.items():
         curator.receive(name, owners[name].answer(request))
         assert curator.send() == {}
-    curator.select()
+    curator.result()
     assert curator.send() == {}
     assert ledger.charges() == charges
     refused(curator, "a", owners["a"].answer(requests["a"]))
@@ -140,12 +141,12 @@ def test_an_absent_owner_changes_nothing_for_the_others(ledger):
     requests = curator.send()
     for name in "ac":
         curator.receive(name, owners[name].answer(requests[name]))
-    selection = curator.select()
+    selection = curator.result()
     assert set(selection.owner) <= {0, 2}
     empty, _ = make(Offers(), ledger)
     empty.send()
     with pytest.raises(ProtocolError, match="no owner sent any point"):
-        empty.select()
+        empty.result()
 
 
 def spoilt_bids(bids):
@@ -192,7 +193,7 @@ def test_auction_curator_refuses_and_stays_as_it_was(ledger):
             refused(curator, name, points)
             plain.receive(name, others[name].answer(same[name]))
     assert curator.send() == {} == plain.send()
-    np.testing.assert_array_equal(curator.select().values, plain.select().values)
+    np.testing.assert_array_equal(curator.result().values, plain.result().values)
 
 
 def test_an_owner_refuses_what_does_not_fit_its_data(ledger):
@@ -205,6 +206,16 @@ def test_an_owner_refuses_what_does_not_fit_its_data(ledger):
         with pytest.raises(ProtocolError, match=r"2 columns.*1") as caught:
             narrow.answer(request)
         assert "98765" not in str(caught.value)
+
+
+def test_an_owner_refuses_a_request_that_it_does_not_know():
+    @dataclass(frozen=True)
+    class SendEverything(Request):
+        wanted: tuple[bool, ...]
+
+    owner = Owner(read_table(np.full((4, 1), SECRET), name="n"))
+    with pytest.raises(ProtocolError, match="no answer to a SendEverything"):
+        owner.answer(SendEverything((True,) * 4))
 
 
 def test_an_owner_never_bids_a_point_that_it_sent(ledger):

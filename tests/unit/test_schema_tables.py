@@ -31,9 +31,9 @@ from dpsumm import (
 )
 from dpsumm.data.draft import check
 from dpsumm.data.inputs import Table, read_table
-from dpsumm.exchange.wire import decode, encode
 from dpsumm.summary.protocols.messages import Points
 from dpsumm.summary.protocols.owner import points_of
+from dpsumm.summary.protocols.wire import decode, encode
 
 SCHEMA = Schema(
     [

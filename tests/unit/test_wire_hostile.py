@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from dpsumm import DpsummError, ProtocolError
 from dpsumm.data.inputs import read_table
-from dpsumm.exchange.wire import decode, encode
 from dpsumm.summary.protocols import Owner
 from dpsumm.summary.protocols.messages import DrawRequest, FeatureMap
+from dpsumm.summary.protocols.wire import decode, encode
 from dpsumm.summary.release import Release
 from reference.messages import ENCODED, EXAMPLES, MAGIC, messages, parts, raw, same
 

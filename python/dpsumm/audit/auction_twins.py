@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsumm.audit.auction_worlds import SteeredCurator
+from dpsumm.exchange.messages import Answer
 from dpsumm.summary.protocols.auction.curator import Place, _places
-from dpsumm.summary.protocols.messages import Answer, Bids
+from dpsumm.summary.protocols.messages import Bids
 
 
 class OwnPointsRanked(SteeredCurator):

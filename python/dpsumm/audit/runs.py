@@ -19,6 +19,7 @@ from dpsumm.summary.protocols.auction.auction import Auction
 from dpsumm.summary.protocols.auction.curator import AuctionCurator, Plan
 from dpsumm.summary.protocols.auction.requests import Requests
 from dpsumm.summary.protocols.curator import Curator, Setting, frequency_seed
+from dpsumm.summary.protocols.features import features_of
 from dpsumm.summary.protocols.messages import BidRequest, FeatureMap, OfferRequest, SendRequest
 from dpsumm.summary.protocols.offers import Offers
 from dpsumm.summary.protocols.owner import Owner
@@ -49,7 +50,7 @@ def half_period() -> float:
     """Return the distance that turns the features of an audited run round; they are public."""
     with Ledger(run=_RUN, delta=DELTA) as book:
         seed = frequency_seed(_setting(np.zeros((2, 1)), {"a": 1}, 1, book))
-    features = FeatureMap(gamma=0.5, n_columns=1, n_features=2, seed=seed).build()
+    features = features_of(FeatureMap(gamma=0.5, n_columns=1, n_features=2, seed=seed))
     return math.pi / float(features.omega[0, 0])
 
 

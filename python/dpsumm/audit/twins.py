@@ -10,8 +10,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dpsumm import _core
+from dpsumm.exchange.messages import Request
 from dpsumm.summary.kernel import FloatArray
-from dpsumm.summary.protocols.messages import OfferRequest, Request
+from dpsumm.summary.protocols.messages import OfferRequest
 from dpsumm.summary.protocols.offers import OffersCurator
 from dpsumm.summary.release import LEVELS, TARGET, Gaussian, Mwem, Release, Sensitivity
 

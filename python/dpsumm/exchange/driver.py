@@ -1,4 +1,4 @@
-"""The one in-process engine: carries messages between roles, contains no protocol logic."""
+"""The driver of one process: carries messages between roles, contains no protocol logic."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ import logging
 from collections.abc import Callable, Mapping
 from itertools import count
 
-from dpsumm.summary.protocols.curator import Curator, Selection
-from dpsumm.summary.protocols.owner import Owner
+from dpsumm.exchange.roles import Coordinator, Party, Result_co
 
 _log = logging.getLogger(__name__)
 
@@ -16,34 +15,37 @@ Progress = Callable[[str, int, int], None]
 
 
 def run_in_process(
-    curator: Curator, owners: Mapping[str, Owner], progress: Progress | None = None
-) -> Selection:
+    coordinator: Coordinator[Result_co],
+    parties: Mapping[str, Party],
+    progress: Progress | None = None,
+) -> Result_co:
     """Run a protocol to its end, all parties in this process.
 
     Parameters
     ----------
-    curator
-        Fresh, for the owners named.
-    owners
+    coordinator
+        Fresh, for the parties named.
+    parties
         Name to role.
     progress
-        Called after each answer and around the selection.
+        Called after each answer, and around the first requests and the result.
     """
     tell = progress or (lambda stage, done, total: None)
-    # Not who is asked: under the Auction that depends on records.
+    asking, answering, ending = coordinator.stages
+    # Not who is asked: that may depend on records.
     exchange = count(1)
-    _log.debug("release")
-    tell("release", 0, 1)
-    requests = curator.send()
-    tell("release", 1, 1)
+    _log.debug("%s", asking)
+    tell(asking, 0, 1)
+    requests = coordinator.send()
+    tell(asking, 1, 1)
     while requests:
         _log.debug("exchange %d", next(exchange))
         for done, (name, request) in enumerate(requests.items(), 1):
-            curator.receive(name, owners[name].answer(request))
-            tell("owners", done, len(requests))
-        requests = curator.send()
-    _log.debug("selection")
-    tell("selection", 0, 1)
-    selection = curator.select()
-    tell("selection", 1, 1)
-    return selection
+            coordinator.receive(name, parties[name].answer(request))
+            tell(answering, done, len(requests))
+        requests = coordinator.send()
+    _log.debug("%s", ending)
+    tell(ending, 0, 1)
+    result = coordinator.result()
+    tell(ending, 1, 1)
+    return result

@@ -1,6 +1,6 @@
 """Flower as the engine: a ServerApp for the curator, a ClientApp for an owner.
 
-They carry the bytes of :mod:`dpsumm.exchange.wire` in Flower's messages and contain no protocol
+They carry the bytes of `dpsumm.exchange.codec` in Flower's messages and contain no protocol
 logic. A ready project is in ``deploy/flower``; ``docs/deploy.md`` says how to run it. Needs the
 extra ``flower``.
 """

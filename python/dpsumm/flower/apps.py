@@ -66,7 +66,7 @@ def _answer(message: Message, context: Context) -> Message:
             Owner(table.astype(PRECISION)),
             unpack(message.content)[0],
             max_bytes=config.max_bytes,
-            max_points=config.max_points,
+            max_records=config.max_points,
         )
 
     return Message(pack([_guarded(answer)]), reply_to=message)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -14,10 +14,13 @@ from dpsumm import _core
 from dpsumm.data.schema import Schema
 from dpsumm.data.values import joined
 from dpsumm.errors import InvalidParameterError, ProtocolError
+from dpsumm.exchange.messages import Answer, Request
+from dpsumm.exchange.roles import Coordinator
 from dpsumm.privacy.events import Unit
 from dpsumm.privacy.ledger import Ledger
 from dpsumm.summary.kernel import RBF, FloatArray, Kernel
-from dpsumm.summary.protocols.messages import Answer, Points, Request
+from dpsumm.summary.protocols.messages import Points
+from dpsumm.summary.protocols.wire import CODEC
 
 
 @dataclass(frozen=True)
@@ -137,13 +140,11 @@ class Selection:
     pool_owner: NDArray[np.int64]
 
 
-class Curator(ABC):
-    """State machine without I/O.
+class Curator(Coordinator[Selection]):
+    """The coordinator of a summary: its result is a selection of the owners' points."""
 
-    Repeat: :meth:`send`, and :meth:`receive` the answer to each message, until :meth:`send` returns
-    nothing; then :meth:`select`. Which owner gets what, and when, must not depend on any owner's
-    records except where the protocol's claim charges for it.
-    """
+    codec = CODEC
+    stages = ("release", "owners", "selection")
 
     def __init__(self, setting: Setting) -> None:
         self.setting = setting
@@ -166,35 +167,6 @@ class Curator(ABC):
                     setting.target, setting.epsilon, setting.ledger, setting.seed
                 )
         return self._settled
-
-    @abstractmethod
-    def send(self) -> dict[str, Request]:
-        """Return the next message for each owner; empty when nothing will ever be sent again."""
-
-    @abstractmethod
-    def receive(self, name: str, answer: Answer) -> None:
-        """Take an owner's answer.
-
-        Raises
-        ------
-        ProtocolError
-            Unknown owner, no request outstanding, a second answer, or a malformed one. The state is
-            unchanged.
-        """
-
-    @abstractmethod
-    def drop(self, *names: str) -> None:
-        """Leave owners that failed out for good; all that failed in one exchange together.
-
-        Raises
-        ------
-        ProtocolError
-            The protocol cannot go on without them: the run must stop.
-        """
-
-    @abstractmethod
-    def select(self) -> Selection:
-        """Return the summary; nothing is sent afterwards."""
 
     def scaled(self, values: FloatArray) -> FloatArray:
         """Return points in the kernel's space, by the public schema."""
@@ -327,7 +299,7 @@ class CollectingCurator(Curator):
                 )
         self._dropped.update(names)
 
-    def select(self) -> Selection:
+    def result(self) -> Selection:
         """Return the greedy's picks; if the pool is no larger than `size`, the pool.
 
         Asking for more would leak.

@@ -18,10 +18,11 @@ import math
 from dataclasses import dataclass
 
 from dpsumm.errors import InvalidParameterError
+from dpsumm.exchange.messages import Request
 from dpsumm.privacy.events import Unit
 from dpsumm.summary.kernel import RBF, median_squared_distance
 from dpsumm.summary.protocols.curator import CollectingCurator, Curator, Setting
-from dpsumm.summary.protocols.messages import DrawRequest, Request
+from dpsumm.summary.protocols.messages import DrawRequest
 
 _ARGUMENT = "Owners receive public numbers only; nothing that is sent depends on anybody's records."
 

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsumm import _core
 from dpsumm.checks import all_usable
 from dpsumm.data.schema import Schema
 from dpsumm.errors import ProtocolError
+from dpsumm.exchange.messages import Answer, Request
 from dpsumm.summary.release import Release
 
 
@@ -26,16 +25,9 @@ class FeatureMap:
     kind: str = "paired"
     orthogonal: bool = True
 
-    @lru_cache(maxsize=2)  # noqa: B019  many owners in one process: the map is built once
-    def build(self) -> _core.RandomFeatures:
-        """Return the map, which nobody can change."""
-        return _core.RandomFeatures(
-            self.kind, self.orthogonal, self.gamma, self.n_columns, self.n_features, self.seed
-        )
-
 
 @dataclass(frozen=True)
-class OfferRequest:
+class OfferRequest(Request):
     """Curator to every owner, once: pick offers for this noisy target.
 
     Attributes
@@ -62,19 +54,14 @@ class OfferRequest:
 
 
 @dataclass(frozen=True)
-class Describe:
-    """Curator to every owner, before anything is released: tell what your data are like."""
-
-
-@dataclass(frozen=True)
-class DrawRequest:
+class DrawRequest(Request):
     """Curator to one owner: send `count` random records. Depends on public numbers only."""
 
     count: int
 
 
 @dataclass(frozen=True)
-class BidRequest:
+class BidRequest(Request):
     """Curator to every owner, each round of the Auction: bid your best unsent points.
 
     An owner's score of a point x is the exact integer
@@ -99,15 +86,20 @@ class BidRequest:
 
 
 @dataclass(frozen=True)
-class Bids:
+class Bids(Answer):
     """Owner to curator: scores and rows of its best unsent points, best first."""
 
     scores: tuple[int, ...] = field(repr=False)
     rows: tuple[int, ...] = field(repr=False)
 
+    @property
+    def n_sent(self) -> int:
+        """No record leaves with a bid."""
+        return 0
+
 
 @dataclass(frozen=True)
-class SendRequest:
+class SendRequest(Request):
     """Curator to one owner: which of its bids to send, one flag a bid. Depends on other owners'
     data.
 
@@ -117,11 +109,8 @@ class SendRequest:
     wanted: tuple[bool, ...]
 
 
-Request = Describe | OfferRequest | DrawRequest | BidRequest | SendRequest
-
-
 @dataclass(frozen=True)
-class Points:
+class Points(Answer):
     """Owner to curator: records as they are. Seen by curator and consumer, by no other owner.
 
     Attributes
@@ -139,6 +128,11 @@ class Points:
     values: NDArray[np.floating] = field(repr=False)
     labels: NDArray[np.generic] | None = field(repr=False)
     carried: tuple[NDArray[np.generic], ...] = field(default=(), repr=False)
+
+    @property
+    def n_sent(self) -> int:
+        """Every point is a record."""
+        return len(self.rows)
 
     def check(
         self,
@@ -197,22 +191,3 @@ def _can_travel(column: NDArray[np.generic], count: int) -> bool:
     first, last = (date.astype(column.dtype).astype(np.int64) for date in (_FIRST, _LAST))
     steps = column[~np.isnat(column)].astype(np.int64)
     return not bool(((steps < first) | (steps > last)).any())
-
-
-@dataclass(frozen=True)
-class Description:
-    """Owner to curator: the public facts of its data.
-
-    Attributes
-    ----------
-    n_records
-        Rows it takes part with.
-    schema
-        `Schema.fingerprint` of the schema that its data were read with.
-    """
-
-    n_records: int
-    schema: str
-
-
-Answer = Points | Bids | Description

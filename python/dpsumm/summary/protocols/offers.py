@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from dpsumm import _core
 from dpsumm.checks import check_even_features, check_number, check_whole
 from dpsumm.errors import InvalidParameterError
+from dpsumm.exchange.messages import Request
 from dpsumm.privacy.events import Protected
 from dpsumm.summary.protocols.curator import (
     CollectingCurator,
@@ -35,7 +36,8 @@ from dpsumm.summary.protocols.curator import (
     Setting,
     frequency_seed,
 )
-from dpsumm.summary.protocols.messages import FeatureMap, OfferRequest, Request
+from dpsumm.summary.protocols.features import features_of
+from dpsumm.summary.protocols.messages import FeatureMap, OfferRequest
 from dpsumm.summary.release import Gaussian, Mechanism, release, target_sensitivity
 
 # Far above what is useful, and below what a message can hold.
@@ -140,7 +142,7 @@ class OffersCurator(CollectingCurator):
             n_features=self._protocol.n_features,
             seed=frequency_seed(setting),
         )
-        self._features = feature_map.build()
+        self._features = features_of(feature_map)
         self._target = release(
             self._protocol.release.calibrated(epsilon, setting.delta),
             self._features,

@@ -15,26 +15,26 @@ from dpsumm import _core
 from dpsumm.data.large.stream_table import StreamTable
 from dpsumm.data.table import Table
 from dpsumm.errors import ProtocolError
+from dpsumm.exchange.messages import Answer, Describe, Description, Request
+from dpsumm.exchange.roles import Party
+from dpsumm.summary.protocols.features import features_of
 from dpsumm.summary.protocols.messages import (
-    Answer,
     BidRequest,
     Bids,
-    Describe,
-    Description,
     DrawRequest,
     FeatureMap,
     OfferRequest,
     Points,
-    Request,
     SendRequest,
 )
+from dpsumm.summary.protocols.wire import CODEC
 
 # Points herded with the mass of a summary point, at most: in units of the summary's size, and in
 # units of the offers that an owner may make, of which there are few when there are many owners.
 FINE_MOST, FINE_PER_OFFER = 1.5, 8
 
 
-class Owner:
+class Owner(Party):
     """One owner of a run.
 
     Parameters
@@ -44,6 +44,8 @@ class Owner:
     seed
         For random draws in tests and experiments; the operating system's randomness by default.
     """
+
+    codec = CODEC
 
     def __init__(self, table: Table | StreamTable, seed: int | None = None) -> None:
         self.table = table
@@ -61,20 +63,23 @@ class Owner:
         InvalidDataError, ShardLostError
             Streamed data only, see `StreamTable.sift`.
         """
-        if isinstance(request, Describe):
-            return self._describe()
-        if isinstance(request, OfferRequest):
-            return self._offers(request)
-        if isinstance(request, DrawRequest):
-            table = self._in_memory()
-            picked = self._rng.choice(len(table), min(request.count, len(table)), replace=False)
-            return points_of(table, picked.astype(np.int64))
-        if isinstance(request, BidRequest):
-            return self._bid(request)
-        return self._send(request)
+        match request:
+            case Describe():
+                return Description(len(self.table), self.table.schema.fingerprint)
+            case OfferRequest():
+                return self._offers(request)
+            case DrawRequest():
+                return self._draw(request)
+            case BidRequest():
+                return self._bid(request)
+            case SendRequest():
+                return self._send(request)
+        raise ProtocolError(f"an owner has no answer to a {type(request).__name__}")
 
-    def _describe(self) -> Description:
-        return Description(len(self.table), self.table.schema.fingerprint)
+    def _draw(self, request: DrawRequest) -> Points:
+        table = self._in_memory()
+        picked = self._rng.choice(len(table), min(request.count, len(table)), replace=False)
+        return points_of(table, picked.astype(np.int64))
 
     def _in_memory(self) -> Table:
         if isinstance(self.table, StreamTable):
@@ -112,7 +117,7 @@ class Owner:
         """Bid the best unsent points (Algorithm 3, step 6, with the gain's signs corrected)."""
         if self._bidder is None or self._bidder[0] != request.feature_map:
             self._check_width(request.feature_map)
-            grid = request.feature_map.build().on_grid(self._in_memory().scaled)
+            grid = features_of(request.feature_map).on_grid(self._in_memory().scaled)
             self._bidder = request.feature_map, _core.Bidder(grid)
         bidder = self._bidder[1]
         bidder.set_target(request.target)
@@ -185,7 +190,7 @@ class Attraction:
 
     @cached_property
     def _features(self) -> _core.RandomFeatures:
-        return self.feature_map.build()
+        return features_of(self.feature_map)
 
     def __call__(self, points: NDArray[Any]) -> NDArray[np.float64]:
         """Return (b,) scores of (b, c) points."""

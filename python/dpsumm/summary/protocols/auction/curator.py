@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from dpsumm import _core
 from dpsumm.errors import InvalidParameterError, ProtocolError
+from dpsumm.exchange.messages import Answer, Request
 from dpsumm.privacy.events import Charge, NonPrivate, Protected
 from dpsumm.summary.protocols.auction.requests import Profile
 from dpsumm.summary.protocols.curator import (
@@ -21,13 +22,12 @@ from dpsumm.summary.protocols.curator import (
     frequency_seed,
     pool_of,
 )
+from dpsumm.summary.protocols.features import features_of
 from dpsumm.summary.protocols.messages import (
-    Answer,
     BidRequest,
     Bids,
     FeatureMap,
     Points,
-    Request,
     SendRequest,
 )
 from dpsumm.summary.release import (
@@ -177,7 +177,7 @@ class AuctionCurator(Curator):
         self._take_in()
         self._bids, self._waiting = {}, {}
 
-    def select(self) -> Selection:
+    def result(self) -> Selection:
         """Return the winners in the order of the rounds, or the greedy's from all received."""
         start, n_before = {}, 0
         parts: list[tuple[int, Points]] = []
@@ -232,7 +232,7 @@ class AuctionCurator(Curator):
                 seed=frequency_seed(setting),
                 kind=self._plan.feature_kind,
             )
-            self._features = self._feature_map.build()
+            self._features = features_of(self._feature_map)
             self._target = release(
                 self._plan.target.calibrated(epsilon, setting.delta),
                 self._features,

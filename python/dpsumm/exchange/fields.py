@@ -1,0 +1,49 @@
+"""What a field of a message may hold: for the validators of messages, which trust no type."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+
+
+def is_whole(value: Any, below: int = 2**62) -> bool:
+    """Return whether a value is an integer from 0 to less than `below`, and no truth value."""
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    return whole and 0 <= value < below
+
+
+def is_number(value: Any) -> bool:
+    """Return whether a value is a finite number above 0."""
+    return _is_real(value) and 0 < value <= sys.float_info.max
+
+
+def is_share(value: Any) -> bool:
+    """Return whether a value is a number from 0 to 1."""
+    return _is_real(value) and 0 <= value <= 1
+
+
+def is_array(value: Any, ndim: int, *dtypes: str) -> bool:
+    """Return whether a value is an array of `ndim` axes, of one of the dtypes if any are given."""
+    known = isinstance(value, np.ndarray) and value.ndim == ndim
+    return known and (not dtypes or any(value.dtype == np.dtype(name) for name in dtypes))
+
+
+def is_column(value: Any) -> bool:
+    """Return whether a value is an array of one axis whose text, if it is text, is Unicode.
+
+    Its code points can be anything in the raw bytes.
+    """
+    if not is_array(value, 1):
+        return False
+    if value.dtype.kind != "U" or value.dtype.itemsize == 0:
+        return True
+    native = np.ascontiguousarray(value, dtype=value.dtype.newbyteorder("="))
+    code = native.view(np.uint32)
+    return not ((code > 0x10FFFF) | ((code >= 0xD800) & (code < 0xE000))).any()
+
+
+def _is_real(value: Any) -> bool:
+    number = isinstance(value, int | float | np.integer | np.floating)
+    return number and not isinstance(value, bool)

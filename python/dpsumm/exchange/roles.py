@@ -1,0 +1,95 @@
+"""The two roles of any protocol, as state machines without input or output.
+
+A coordinator and its parties hold all that a protocol computes. Drivers carry messages between
+them (`dpsumm.exchange.driver`, `dpsumm.exchange.across`) and hold none of it, so a test, a
+simulator or another engine can carry them as well.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import ClassVar, Generic, TypeVar
+
+from dpsumm.exchange.codec import Codec
+from dpsumm.exchange.messages import Answer, Request
+
+Result_co = TypeVar("Result_co", covariant=True)
+
+
+class Coordinator(ABC, Generic[Result_co]):
+    """Asks parties, takes their answers, and has a result in the end.
+
+    Repeat: `send`, and `receive` the answer to each request or `drop` the party, until `send`
+    returns nothing; then `result`. Which party gets what, and when, must not depend on any party's
+    records except where the protocol's claim charges for it. Whatever is random is drawn through
+    the ledger, so that a coordinator that is made anew for a resumed run sends the same requests.
+
+    Attributes
+    ----------
+    codec
+        The messages that it exchanges.
+    stages
+        What progress is reported as: making requests, taking answers, making the result.
+    names
+        All parties, fixed before the run.
+    """
+
+    codec: ClassVar[Codec]
+    stages: ClassVar[tuple[str, str, str]] = ("requests", "answers", "result")
+    names: tuple[str, ...]
+
+    @abstractmethod
+    def send(self) -> Mapping[str, Request]:
+        """Return the next request of each party; empty when nothing will ever be sent again."""
+
+    @abstractmethod
+    def receive(self, name: str, answer: Answer) -> None:
+        """Take a party's answer.
+
+        Raises
+        ------
+        ProtocolError
+            Unknown party, no request outstanding, a second answer, or a malformed one. The state is
+            unchanged.
+        """
+
+    @abstractmethod
+    def drop(self, *names: str) -> None:
+        """Leave parties that failed out for good; all that failed in one exchange together.
+
+        Raises
+        ------
+        ProtocolError
+            The protocol cannot go on without them: the run must stop.
+        """
+
+    @abstractmethod
+    def result(self) -> Result_co:
+        """Return what the run was for; nothing is sent afterwards."""
+
+
+class Party(ABC):
+    """Answers requests from its own data and the requests so far.
+
+    Across machines a party is made anew for every exchange and given all earlier requests first:
+    asked the same, it must answer the same. What it draws at random is either fixed by the request
+    or kept by itself.
+
+    Attributes
+    ----------
+    codec
+        The messages that it understands; it never sees another one.
+    """
+
+    codec: ClassVar[Codec]
+
+    @abstractmethod
+    def answer(self, request: Request) -> Answer:
+        """Return what is asked for. An answer is for the coordinator only.
+
+        Raises
+        ------
+        ProtocolError
+            The request does not fit the party's data or the state of the run.
+        """
