@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsumm.errors import InvalidParameterError
+from dpsumm.errors import InvalidParameterError, MissingExtraError
 
 # The core's limit for exact sums on the grid.
 MAX_FEATURES = 2**18
@@ -83,3 +84,15 @@ def listed(names: Sequence[str], at_most: int = 12) -> str:
     """Return names for a message, the first few of many."""
     shown = ", ".join(repr(name) for name in names[:at_most])
     return shown if len(names) <= at_most else f"{shown} and {len(names) - at_most} more"
+
+
+def check_installed(module: str, what_needs: str, extra: str) -> None:
+    """Refuse, before anything is spent, what an absent module would stop later.
+
+    Raises
+    ------
+    MissingExtraError
+        Naming the extra that has the module.
+    """
+    if importlib.util.find_spec(module) is None:
+        raise MissingExtraError(f"{what_needs} {module}: pip install 'dpsumm[{extra}]'")

@@ -15,9 +15,10 @@ import pytest
 
 from dpsumm import __version__
 from dpsumm.cli import main
-from dpsumm.cli.arguments import Name, choose_protocol, parse_columns, parse_owners
+from dpsumm.cli.arguments import parse_columns, parse_owners
 from dpsumm.errors import InvalidParameterError
 from dpsumm.summary.protocols import Auction, Offers, Pool, Requests
+from dpsumm.summary.protocols.choose import Name, choose_protocol
 
 SECRET = 31.4159
 

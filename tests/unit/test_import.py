@@ -22,3 +22,9 @@ def test_what_is_loaded_is_seen():
     found = loaded_by("import dpsumm; dpsumm.plan(40, 60)")
     assert "dp_accounting" in found
     assert "polars" not in found
+
+
+def test_the_list_of_commands_needs_no_more_than_the_command_line():
+    shown = "from typer.testing import CliRunner; from dpsumm.cli.app import app; "
+    shown += "assert 'schema' in CliRunner().invoke(app, ['--help']).output"
+    assert loaded_by(shown) == ["typer", "rich"]

@@ -14,7 +14,7 @@ from evidence.runner import scenarios
 from typer.testing import CliRunner
 
 import dpsumm
-from dpsumm.cli.run import app
+from dpsumm.cli.app import app
 from dpsumm.errors import InvalidParameterError
 from dpsumm.summary.metrics import mmd2
 from dpsumm.summary.plan import (

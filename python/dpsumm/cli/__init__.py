@@ -17,7 +17,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         Without the program's name; those of the process if None.
     """
     try:
-        from dpsumm.cli.run import app
+        from dpsumm.cli.app import app
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] not in ("typer", "rich"):
             raise

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from pathlib import Path
-from typing import Annotated, Optional
+from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -20,11 +20,11 @@ def audit(
         bool, typer.Option("--quick", help="Fewer trials: under a minute instead of some minutes.")
     ] = False,
     seed: Annotated[
-        Optional[int],  # noqa: UP045 (typer on Python 3.10 reads this form only)
+        int | None,
         typer.Option(help="Of the made-up data; noise and coins are always fresh.", min=0),
     ] = None,
     out: Annotated[
-        Optional[Path],  # noqa: UP045
+        Path | None,
         typer.Option(metavar="FILE", help="Write the results as a Markdown page."),
     ] = None,
 ) -> None:

@@ -14,7 +14,6 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedCo
 from rich.table import Table
 
 from dpsumm.report.numbers import round_up
-from dpsumm.summary.demo import Row
 from dpsumm.summary.result import Summary
 
 
@@ -71,36 +70,6 @@ def show_run(summary: Summary, files: Sequence[Path]) -> None:
         table.add_row(name, text)
     console = Console()
     console.print(table)
-    show_files(console, files)
-
-
-def show_demo(rows: Sequence[Row], files: Sequence[Path], delta: float, setting: str) -> None:
-    """Print the comparison of protocols and where the files went."""
-    console = Console()
-    console.print(setting, highlight=False)
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    table.add_column("protocol", no_wrap=True)
-    for head in ("MMD²", "SVM", "ε target", "ε owners", "read", "seconds"):
-        table.add_column(head, justify="right")
-    for row in rows:
-        table.add_row(
-            row.protocol,
-            f"{row.mmd2:.4f}",
-            f"{row.accuracy:.1%}",
-            round_up(row.epsilon_target),
-            round_up(row.epsilon_owners),
-            f"{row.accesses:,}",
-            f"{row.seconds:.2f}",
-            style="bold" if row is rows[0] else None,
-        )
-    console.print(table)
-    console.print(
-        f"MMD² (lower is better) and accuracy of a linear SVM trained on the summary: both on "
-        f"target records that nobody was given. ε: privacy spent on the target's and on the "
-        f"owners' records towards an owner, at delta {delta:g}. Read: points the curator saw.",
-        style="dim",
-        highlight=False,
-    )
     show_files(console, files)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Optional
+from typing import Annotated
 
 import typer
 
@@ -20,7 +20,7 @@ def plan(
     ] = 4.0,
     n_features: Annotated[int, typer.Option(help="Random features of the release, even.")] = 2048,
     plot: Annotated[
-        Optional[Path],  # noqa: UP045 (typer on Python 3.10 reads this form only)
+        Path | None,
         typer.Option(help="Draw the expected quality against epsilon to this .png or .svg."),
     ] = None,
 ) -> None:

@@ -1,151 +1,45 @@
-"""The commands ``dpsumm run`` and ``dpsumm demo``. Needs the extra ``cli``."""
+"""The command ``dpsumm run``. Needs the extra ``cli``."""
 
 from __future__ import annotations
 
-import importlib.util
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Optional
+from typing import Annotated, Any
 
-import numpy as np
 import typer
 
-from dpsumm import __version__
+from dpsumm.checks import check_installed
 from dpsumm.cli import console
-from dpsumm.cli.arguments import (
-    Name,
-    choose_protocol,
-    file_format_of,
-    parse_columns,
-    parse_owners,
+from dpsumm.cli.arguments import file_format_of, parse_columns, parse_owners
+from dpsumm.cli.options import (
+    DATA,
+    METHOD,
+    NAMES,
+    OUTPUT,
+    PRIVACY,
+    SEPARATOR,
+    Delta,
+    Epsilon,
+    Seed,
+    Size,
+    grouped,
 )
-from dpsumm.cli.audit import audit
-from dpsumm.cli.deploy import deploy_app
-from dpsumm.cli.ledger import ledger_app
-from dpsumm.cli.plan import plan
-from dpsumm.cli.schema import schema_app
 from dpsumm.data.inputs import Source, read_owners
 from dpsumm.data.large.stream import Stream
 from dpsumm.data.schema import Schema
-from dpsumm.errors import InvalidParameterError, MissingExtraError
-from dpsumm.summary.demo import N_OWNERS, WANTED, compare, load_digits
+from dpsumm.errors import InvalidParameterError
 from dpsumm.summary.kernel import RBF
-from dpsumm.summary.protocols import Requests
+from dpsumm.summary.protocols import Auction, Greedy, Offers, Pool, Requests, Uniform
+from dpsumm.summary.protocols.choose import Name, choose_protocol
 from dpsumm.summary.result import check_weight_is_free
 from dpsumm.summary.summarize import summarize
 
-DATA, PRIVACY, METHOD, OUTPUT = "Data", "Privacy", "Method", "Output"
 
-# Pretty tracebacks print local variables, and here these are people's data.
-app = typer.Typer(
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode="rich",
-    help="Private summaries of distributed data: real points of many owners that match a target.",
-)
-app.command()(audit)
-app.command()(plan)
-app.add_typer(ledger_app, name="ledger")
-app.add_typer(schema_app, name="schema")
-app.add_typer(deploy_app, name="deploy")
+@dataclass(frozen=True)
+class Inputs:
+    """What is read, and how."""
 
-
-Size = Annotated[
-    int, typer.Option(help="Points in the summary, at least 1.", rich_help_panel=METHOD)
-]
-Epsilon = Annotated[
-    float,
-    typer.Option(
-        help="Budget for the target's records towards an owner, in nats, above 0; smaller is "
-        "more private.",
-        rich_help_panel=PRIVACY,
-    ),
-]
-Delta = Annotated[
-    float,
-    typer.Option(
-        help="Probability of failure of the guarantee, between 0 and 1; usual: well below "
-        "1 / target records.",
-        rich_help_panel=PRIVACY,
-    ),
-]
-Seed = Annotated[
-    Optional[int],  # noqa: UP045 (typer on Python 3.10 reads this form only)
-    typer.Option(
-        help="Repeatable run for tests: [bold]not private[/], epsilon is then infinite.",
-        rich_help_panel=PRIVACY,
-        min=0,
-    ),
-]
-
-
-def _print_version(wanted: bool) -> None:
-    if wanted:
-        typer.echo(f"dpsumm {__version__}")
-        raise typer.Exit
-
-
-@app.callback()
-def root(
-    version: Annotated[
-        bool,
-        typer.Option(
-            "--version", help="Print the version and leave.", callback=_print_version, is_eager=True
-        ),
-    ] = False,
-) -> None:
-    """Private summaries of distributed data: real points of many owners that match a target."""
-
-
-@app.command()
-def demo(
-    out: Annotated[
-        Path,
-        typer.Option(
-            help="Directory for summary.parquet and report.html, made if absent.",
-            rich_help_panel=OUTPUT,
-        ),
-    ] = Path("demo-output"),
-    size: Size = 60,
-    epsilon: Epsilon = 1.0,
-    delta: Delta = 1e-5,
-    seed: Seed = None,
-) -> None:
-    """Compare protocols on handwritten digits, in less than a minute.
-
-    A target that is mostly 3, 5, 8 and 9, and eight owners where these are rare.
-    """
-    _need("matplotlib", "reports", "report")
-    data = load_digits()
-    files = [out / "summary.parquet", out / "report.html"]
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InvalidParameterError(
-            f"--out: cannot make directory {out}: {error.strerror}"
-        ) from None
-    with console.progress() as progress:
-        summary, rows = compare(
-            data, size=size, epsilon=epsilon, delta=delta, seed=seed, progress=progress
-        )
-    summary.save(files[0])
-    summary.report(files[1])
-    theirs = np.concatenate([labels for _, labels in data.owners.values()])
-    digits = ", ".join(map(str, WANTED))
-    console.show_demo(
-        rows,
-        files,
-        delta,
-        f"The target, {len(data.target)} records, is mostly {digits}. These are "
-        f"{np.isin(theirs, WANTED).mean():.0%} of the {len(theirs)} digits at {N_OWNERS} owners. "
-        f"Summaries of {size} points:",
-    )
-    console.warn(summary)
-
-
-@app.command()
-def run(
     owner: Annotated[
         list[str],
         typer.Option(
@@ -153,7 +47,7 @@ def run(
             help="An owner's name and data (CSV or Parquet); once per owner.",
             rich_help_panel=DATA,
         ),
-    ],
+    ]
     target: Annotated[
         Path,
         typer.Option(
@@ -161,71 +55,49 @@ def run(
             help="The consumer's data, same columns, no label needed.",
             rich_help_panel=DATA,
         ),
-    ],
-    size: Size,
-    epsilon: Epsilon = 1.0,
-    delta: Delta = 1e-5,
-    ledger: Annotated[
-        Optional[Path],  # noqa: UP045
-        typer.Option(
-            metavar="FILE",
-            help="Books of the target's holder, kept across runs; refuses what exceeds its cap.",
-            rich_help_panel=PRIVACY,
-        ),
-    ] = None,
-    run_name: Annotated[
-        Optional[str],  # noqa: UP045
-        typer.Option(
-            "--run",
-            metavar="NAME",
-            help="Name of this run in the ledger. The name of a run that died resumes it: what it "
-            "released is sent again, unchanged and uncharged.",
-            rich_help_panel=PRIVACY,
-        ),
-    ] = None,
-    seed: Seed = None,
+    ]
     schema: Annotated[
-        Optional[Path],  # noqa: UP045
+        Path | None,
         typer.Option(
             metavar="FILE",
             help="The public schema: bounds, categories, dates, missing values, label. Instead of "
             "--column, --label, --missing and --drop-missing. See [bold]dpsumm schema[/].",
             rich_help_panel=DATA,
         ),
-    ] = None,
+    ] = None
     column: Annotated[
-        Optional[list[str]],  # noqa: UP045
+        list[str] | None,
         typer.Option(
             metavar="NAME[=LOW:HIGH]",
             help="A column to use, with its public bounds in the column's units: values are "
             "clipped to them and scaled. Once per column; all but the label if none is given.",
             rich_help_panel=DATA,
         ),
-    ] = None,
+    ] = None
     label: Annotated[
-        Optional[str],  # noqa: UP045
+        str | None,
         typer.Option(
             metavar="COLUMN",
             help="Column of labels, which travel along and are not used.",
             rich_help_panel=DATA,
         ),
-    ] = None,
+    ] = None
     names: Annotated[
-        Optional[str],  # noqa: UP045
+        str | None,
         typer.Option(
             metavar="A,B,C",
-            help="Column names, for CSV files without a header row.",
+            help=NAMES,
             rich_help_panel=DATA,
         ),
-    ] = None,
+    ] = None
     missing: Annotated[
-        Optional[list[str]],  # noqa: UP045
+        list[str] | None,
         typer.Option(
             metavar="TOKEN",
             help="A further field that means 'no value', besides ?, NA, nan, null and none at all.",
             rich_help_panel=DATA,
         ),
-    ] = None,
+    ] = None
     drop_missing: Annotated[
         bool,
         typer.Option(
@@ -233,10 +105,8 @@ def run(
             help="Leave out rows with missing values instead of refusing the file.",
             rich_help_panel=DATA,
         ),
-    ] = False,
-    separator: Annotated[
-        str, typer.Option(help="Character between CSV fields.", rich_help_panel=DATA)
-    ] = ",",
+    ] = False
+    separator: Annotated[str, typer.Option(help=SEPARATOR, rich_help_panel=DATA)] = ","
     stream: Annotated[
         bool,
         typer.Option(
@@ -245,7 +115,65 @@ def run(
             "larger than memory. With offers only.",
             rich_help_panel=DATA,
         ),
-    ] = False,
+    ] = False
+
+    @property
+    def sources(self) -> dict[str, Source]:
+        """The owners' data by name."""
+        files = parse_owners(self.owner)
+        return {name: Stream(path) if self.stream else path for name, path in files.items()}
+
+    @property
+    def files(self) -> list[Path]:
+        """All that is read."""
+        schema = [] if self.schema is None else [self.schema]
+        return [*parse_owners(self.owner).values(), self.target, *schema]
+
+    def meaning(self) -> dict[str, Any]:
+        """Return what says how columns are to be taken, as `summarize` wants it."""
+        columns, bounds = parse_columns(self.column or [])
+        return {
+            "columns": columns or None,
+            "bounds": bounds or None,
+            "label": self.label,
+            "schema": None if self.schema is None else Schema.read(self.schema),
+            "file_format": file_format_of(
+                self.names, self.separator, self.missing or [], self.drop_missing
+            ),
+        }
+
+
+@dataclass(frozen=True)
+class Privacy:
+    """What may be spent, and where that is written down."""
+
+    epsilon: Epsilon = 1.0
+    delta: Delta = 1e-5
+    ledger: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Books of the target's holder, kept across runs; refuses what exceeds its cap.",
+            rich_help_panel=PRIVACY,
+        ),
+    ] = None
+    run_name: Annotated[
+        str | None,
+        typer.Option(
+            "--run",
+            metavar="NAME",
+            help="Name of this run in the ledger. The name of a run that died resumes it: what it "
+            "released is sent again, unchanged and uncharged.",
+            rich_help_panel=PRIVACY,
+        ),
+    ] = None
+    seed: Seed = None
+
+
+@dataclass(frozen=True)
+class Method:
+    """How points are chosen."""
+
     protocol: Annotated[
         Name,
         typer.Option(
@@ -254,52 +182,52 @@ def run(
             "everything.",
             rich_help_panel=METHOD,
         ),
-    ] = Name.OFFERS,
+    ] = Name.OFFERS
     gamma: Annotated[
-        Optional[float],  # noqa: UP045
+        float | None,
         typer.Option(
             help="Public bandwidth of the kernel exp(-gamma |x - y|²), above 0, after scaling. "
             "By default from the bounds if all columns have some, else bought from epsilon.",
             rich_help_panel=METHOD,
         ),
-    ] = None,
+    ] = None
     parsimony: Annotated[
-        Optional[float],  # noqa: UP045
+        float | None,
         typer.Option(
             help="Points accessed per summary point, at least 1: more accesses, a closer summary. "
             "Offers, Pool.",
             show_default="4",
             rich_help_panel=METHOD,
         ),
-    ] = None,
+    ] = None
     spread: Annotated[
-        Optional[float],  # noqa: UP045
+        float | None,
         typer.Option(
             help="Share of each owner's offers that are drawn at random among points that the "
             "target has room for, 0 to 1. Offers only.",
             show_default="1/3",
             rich_help_panel=METHOD,
         ),
-    ] = None,
+    ] = None
     weight: Annotated[
-        Optional[float],  # noqa: UP045
+        float | None,
         typer.Option(
             help="Mass of an offer in units of 1 / size, above 0, "
             "which decides how many an owner adds below its cap. Offers only.",
             show_default="1.5 owners / parsimony",
             rich_help_panel=METHOD,
         ),
-    ] = None,
+    ] = None
     features: Annotated[
-        Optional[int],  # noqa: UP045
+        int | None,
         typer.Option(
             help="Random features of the release, even, at least 2. Offers, Auction.",
             show_default="Offers 2048, Auction 140",
             rich_help_panel=METHOD,
         ),
-    ] = None,
+    ] = None
     requests: Annotated[
-        Optional[Requests],  # noqa: UP045
+        Requests | None,
         typer.Option(
             help="Auction: who is asked for points. all: every owner, which reveals nothing. "
             "private: by rank, with differential privacy. winner: not private. published: "
@@ -307,23 +235,43 @@ def run(
             show_default="all",
             rich_help_panel=METHOD,
         ),
-    ] = None,
+    ] = None
     batch: Annotated[
-        Optional[int],  # noqa: UP045
+        int | None,
         typer.Option(
             help="Auction: points added per round, at least 1.",
             show_default="size / 10",
             rich_help_panel=METHOD,
         ),
-    ] = None,
+    ] = None
     epsilon_owners: Annotated[
-        Optional[float],  # noqa: UP045
+        float | None,
         typer.Option(
             help="Auction: budget of an owner's records towards another owner, nats, above 0.",
             show_default="1",
             rich_help_panel=PRIVACY,
         ),
-    ] = None,
+    ] = None
+
+    def chosen(self, size: int) -> Offers | Auction | Pool | Uniform | Greedy:
+        """Return the protocol; refuse options that it would ignore."""
+        return choose_protocol(
+            self.protocol,
+            size,
+            parsimony=self.parsimony,
+            spread=self.spread,
+            weight=self.weight,
+            features=self.features,
+            requests=self.requests,
+            batch=self.batch,
+            epsilon_owners=self.epsilon_owners,
+        )
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """What is written."""
+
     out: Annotated[
         Path,
         typer.Option(
@@ -331,7 +279,7 @@ def run(
             help="The summary, .parquet or .csv by suffix.",
             rich_help_panel=OUTPUT,
         ),
-    ] = Path("summary.parquet"),
+    ] = Path("summary.parquet")
     weights: Annotated[
         bool,
         typer.Option(
@@ -340,83 +288,70 @@ def run(
             "summary closer to the target.",
             rich_help_panel=OUTPUT,
         ),
-    ] = False,
+    ] = False
     report: Annotated[
-        Optional[Path],  # noqa: UP045
+        Path | None,
         typer.Option(
             metavar="FILE",
             help="An HTML report: what came out and what it cost.",
             rich_help_panel=OUTPUT,
         ),
-    ] = None,
-) -> None:
+    ] = None
+
+    @property
+    def files(self) -> list[Path]:
+        """All that is written."""
+        return [self.out] if self.report is None else [self.out, self.report]
+
+    def check(self) -> None:
+        """Refuse, before the budget is spent, what could not be written after."""
+        if self.out.suffix not in (".parquet", ".csv"):
+            raise InvalidParameterError(
+                f"--out must end in .parquet or .csv, got {self.out.name!r}"
+            )
+        if self.report is not None:
+            check_installed("matplotlib", "--report needs", "report")
+        for option, path in zip(("--out", "--report"), self.files, strict=False):
+            if path.is_dir() or not path.parent.is_dir():
+                raise InvalidParameterError(
+                    f"{option}: {path} is a directory, or its directory does not exist; "
+                    f"give a file in an existing directory"
+                )
+            _try_to_write(path.parent, option)
+
+
+@grouped
+def run(inputs: Inputs, size: Size, privacy: Privacy, method: Method, outputs: Outputs) -> None:
     """Select points of owners that match a target."""
-    owners = parse_owners(owner)
-    columns, bounds = parse_columns(column or [])
-    file_format = file_format_of(names, separator, missing or [], drop_missing)
-    # Before the budget is spent, not after.
-    _check_outputs(out, report)
-    inputs = [*owners.values(), target, *([] if schema is None else [schema])]
-    _check_distinct(inputs, [ledger, out, report])
-    sources: dict[str, Source] = {
-        name: Stream(path) if stream else path for name, path in owners.items()
-    }
-    choice: dict[str, Any] = {
-        "columns": columns or None,
-        "bounds": bounds or None,
-        "label": label,
-        "schema": None if schema is None else Schema.read(schema),
-        "file_format": file_format,
-    }
-    if weights:
+    outputs.check()
+    books = [] if privacy.ledger is None else [privacy.ledger]
+    _check_distinct(inputs.files, [*books, *outputs.files])
+    sources = inputs.sources
+    meaning = inputs.meaning()
+    if outputs.weights:
         # Before the budget is spent. All owners have the same columns.
         name, source = next(iter(sources.items()))
-        check_weight_is_free(read_owners({name: source}, **choice)[0].schema)
+        check_weight_is_free(read_owners({name: source}, **meaning)[0].schema)
     with console.progress() as progress:
         summary = summarize(
             sources,
-            target,
+            inputs.target,
             size=size,
-            epsilon=epsilon,
-            delta=delta,
-            protocol=choose_protocol(
-                protocol,
-                size,
-                parsimony=parsimony,
-                spread=spread,
-                weight=weight,
-                features=features,
-                requests=requests,
-                batch=batch,
-                epsilon_owners=epsilon_owners,
-            ),
-            kernel=None if gamma is None else RBF(gamma),
-            **choice,
-            ledger=ledger,
-            run=run_name,
-            seed=seed,
+            epsilon=privacy.epsilon,
+            delta=privacy.delta,
+            protocol=method.chosen(size),
+            kernel=None if method.gamma is None else RBF(method.gamma),
+            **meaning,
+            ledger=privacy.ledger,
+            run=privacy.run_name,
+            seed=privacy.seed,
             progress=progress,
         )
-    summary.save(out, weights=weights)
-    if report is not None:
-        summary.report(report)
-    console.show_run(summary, [out] if report is None else [out, report])
+    summary.save(outputs.out, weights=outputs.weights)
+    if outputs.report is not None:
+        summary.report(outputs.report)
+    console.show_run(summary, outputs.files)
     console.warn(summary)
-
-
-def _check_outputs(out: Path, report: Path | None) -> None:
-    if out.suffix not in (".parquet", ".csv"):
-        raise InvalidParameterError(f"--out must end in .parquet or .csv, got {out.name!r}")
-    if report is not None:
-        _need("matplotlib", "--report", "report")
-    for option, path in (("--out", out), ("--report", report)):
-        if path is not None and (path.is_dir() or not path.parent.is_dir()):
-            raise InvalidParameterError(
-                f"{option}: {path} is a directory, or its directory does not exist; "
-                f"give a file in an existing directory"
-            )
-        if path is not None:
-            _try_to_write(path.parent, option)
 
 
 def _try_to_write(directory: Path, option: str) -> None:
@@ -430,19 +365,13 @@ def _try_to_write(directory: Path, option: str) -> None:
         ) from None
 
 
-def _check_distinct(inputs: list[Path], outputs: list[Path | None]) -> None:
+def _check_distinct(inputs: list[Path], outputs: list[Path]) -> None:
     """Refuse to write over an input, or two outputs to one file."""
     taken = {path.resolve() for path in inputs}
     for path in outputs:
-        if path is not None:
-            if path.resolve() in taken:
-                raise InvalidParameterError(
-                    f"{path} would be written over: it is named more than once among owners, "
-                    "target, --schema, --ledger, --out and --report; give each its own file"
-                )
-            taken.add(path.resolve())
-
-
-def _need(module: str, what: str, extra: str) -> None:
-    if importlib.util.find_spec(module) is None:
-        raise MissingExtraError(f"{what} need {module}: pip install 'dpsumm[{extra}]'")
+        if path.resolve() in taken:
+            raise InvalidParameterError(
+                f"{path} would be written over: it is named more than once among owners, "
+                "target, --schema, --ledger, --out and --report; give each its own file"
+            )
+        taken.add(path.resolve())

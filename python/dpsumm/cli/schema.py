@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Optional
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -13,13 +13,14 @@ from rich.table import Table
 
 from dpsumm.atomic import write_atomically
 from dpsumm.cli.arguments import file_format_of
-from dpsumm.data.draft import HEADER, WARNING, Found
-from dpsumm.data.draft import check as check_data
-from dpsumm.data.draft import draft as draft_schema
+from dpsumm.cli.options import NAMES, SEPARATOR
 from dpsumm.data.schema import Kind, Schema
 from dpsumm.data.schema_toml import to_toml
 from dpsumm.data.table import WAY_OUT
 from dpsumm.errors import InvalidParameterError
+
+if TYPE_CHECKING:
+    from dpsumm.data.draft import Found
 
 schema_app = typer.Typer(
     no_args_is_help=True,
@@ -27,10 +28,10 @@ schema_app = typer.Typer(
 )
 
 Names = Annotated[
-    Optional[str],  # noqa: UP045 (typer on Python 3.10 reads this form only)
-    typer.Option(metavar="A,B,C", help="Column names, for CSV files without a header row."),
+    str | None,
+    typer.Option(metavar="A,B,C", help=NAMES),
 ]
-Separator = Annotated[str, typer.Option(help="Character between CSV fields.")]
+Separator = Annotated[str, typer.Option(help=SEPARATOR)]
 
 
 @schema_app.command()
@@ -41,18 +42,20 @@ def init(
     ],
     out: Annotated[Path, typer.Option(metavar="FILE", help="The draft.")] = Path("schema.toml"),
     label: Annotated[
-        Optional[str],  # noqa: UP045
+        str | None,
         typer.Option(metavar="COLUMN", help="Column of labels, which travel along."),
     ] = None,
     names: Names = None,
     separator: Separator = ",",
 ) -> None:
     """Write a draft from a public sample. [bold]Bounds read from private data leak them.[/]"""
+    from dpsumm.data.draft import HEADER, WARNING, draft
+
     if out.suffix != ".toml" or out.exists():
         raise InvalidParameterError(
             f"--out must end in .toml and not exist yet, got {out}; give another name"
         )
-    schema = draft_schema(file, label=label, file_format=file_format_of(names, separator))
+    schema = draft(file, label=label, file_format=file_format_of(names, separator))
     if label is not None and schema.label is None:
         raise InvalidParameterError(f"--label: the sample has no column {label!r}")
     text = to_toml(schema, HEADER)
@@ -81,9 +84,11 @@ def check(
     separator: Separator = ",",
 ) -> None:
     """Count what a schema meets in your data; exit code 1 if a run would refuse them."""
+    from dpsumm.data import draft
+
     public = Schema.read(schema)
     wanted = public.for_target() if target else public
-    rows, found = check_data(file, wanted, file_format=file_format_of(names, separator))
+    rows, found = draft.check(file, wanted, file_format=file_format_of(names, separator))
     console = Console()
     console.print(f"schema {public.fingerprint}: the same at every party of a run")
     console.print(f"{rows:,} rows. These counts are private: for you, not for other parties.")

@@ -7,19 +7,19 @@ data are named by its own node, never by the run.
 
 from __future__ import annotations
 
-import importlib.util
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from dpsumm.cli.arguments import Name, choose_protocol
+from dpsumm.checks import check_installed
 from dpsumm.data.files import FileFormat
 from dpsumm.data.schema_toml import import_tomllib
-from dpsumm.errors import InvalidParameterError, MissingExtraError
+from dpsumm.errors import InvalidParameterError
 from dpsumm.summary.kernel import RBF
 from dpsumm.summary.protocols import Auction, Offers, Requests
+from dpsumm.summary.protocols.choose import Name, choose_protocol
 
 CURATOR_FILE = "DPSUMM_CURATOR"
 SIMULATION = "DPSUMM_SIMULATION"
@@ -163,8 +163,7 @@ class CuratorFile:
         if settings.report is not None:
             if not settings.report.parent.is_dir():
                 raise InvalidParameterError(f"{path}: report must be in an existing directory")
-            if importlib.util.find_spec("matplotlib") is None:
-                raise MissingExtraError("report needs matplotlib: pip install 'dpsumm[report]'")
+            check_installed("matplotlib", "report needs", "report")
         return settings
 
 
