@@ -38,13 +38,14 @@ rust-test:
 python-test: $(VENV)/.built
 	$(BIN)/python -m pytest -q
 
-lint: $(VENV)/.built  ## Format, lints and types of both languages
+lint: $(VENV)/.built  ## Format, lints and types of both languages; which room may import which
 	cargo fmt --all --check
 	cargo clippy --quiet --locked --workspace --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --quiet --locked --no-deps -p dpsumm-core
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	PYTHONPATH=python $(BIN)/lint-imports --no-cache --no-logo
 	$(BIN)/python -m mypy.stubtest dpsumm._core
 
 audit: $(VENV)/.built  ## Attack every claim, and broken twins of them; writes docs/privacy/audit.md

@@ -19,7 +19,7 @@ import pytest
 
 import dpsumm
 from dpsumm.cli import main
-from dpsumm.data.schema_toml import from_toml
+from dpsumm.data.schema import Schema
 
 ROOT = Path(__file__).parents[2]
 PAGES = [page for page in (ROOT / "README.md", *sorted(ROOT.glob("docs/**/*.md"))) if page.exists()]
@@ -80,7 +80,7 @@ def run_blocks(page, namespace):
             if block["kind"] == "python":
                 exec(compile("\n" * line + block["code"], str(page), "exec"), namespace)
             elif block["kind"] == "toml":
-                assert from_toml(block["code"], f"{page}, the block at line {line + 1}").columns
+                Schema.from_toml(block["code"], f"{page}, the block at line {line + 1}")
             else:
                 run_commands(block["code"], f"{page}, the block at line {line + 1}")
         if block["printed"] is not None:

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from dpsumm import RBF, Column, InvalidParameterError, Schema, WhenMissing
 from dpsumm.data.inputs import read_table
 from dpsumm.data.schema import FEW
-from dpsumm.data.schema_toml import from_toml, to_toml
+from dpsumm.data.schema_toml import to_toml
 from dpsumm.data.values import as_series, to_originals
 
 YEARS = (dt.date(2000, 1, 1), dt.date(2020, 1, 1))
@@ -327,10 +327,10 @@ def test_a_file_gives_the_same_schema_back(given: list[Column]) -> None:
     labels = [column for column in given if column.kind == "label"]
     kept = [column for column in given if column not in labels[1:]]
     schema = Schema([*kept, Column("the kernel's own column, surely")])
-    text = to_toml(schema)
-    again = from_toml(text, "schema.toml")
+    text = to_toml(schema.columns)
+    again = Schema.from_toml(text, "schema.toml")
     assert again == schema
-    assert to_toml(again) == text
+    assert to_toml(again.columns) == text
     for one, two in zip(again.columns, schema.columns, strict=True):
         assert list(map(type, one.categories)) == list(map(type, two.categories))
 

@@ -29,7 +29,8 @@ from dpsumm import (
     Summary,
     summarize,
 )
-from dpsumm.data.draft import check
+from dpsumm.data.check import check
+from dpsumm.data.draft import draft
 from dpsumm.data.inputs import Table, read_table
 from dpsumm.summary.protocols.messages import Points
 from dpsumm.summary.protocols.owner import points_of
@@ -477,20 +478,20 @@ def test_counts_of_a_schema_in_somebody_s_data(tmp_path: Path) -> None:
 def test_a_draft_of_a_public_sample_takes_it(tmp_path: Path) -> None:
     sample = polars_frame()
     sample = pl.concat([sample] * 3)
-    draft = Schema.draft(sample, label="outcome")
-    kinds = {column.name: str(getattr(column.kind, "value", "")) for column in draft.columns}
+    made = draft(sample, label="outcome")
+    kinds = {column.name: str(getattr(column.kind, "value", "")) for column in made.columns}
     assert kinds == {
         **dict.fromkeys(("note", "sex", "pain", "smoker", "unused"), "category"),
         **dict.fromkeys(("age", "beds"), "number") | {"grade": "category", "beds": "category"},
         **dict.fromkeys(("visit", "born"), "date"),
         "outcome": "label",
     }
-    table = read(sample, draft)
+    table = read(sample, made)
     assert table.n_dropped == 3  # without a label
     assert sum(table.n_clipped) + sum(table.n_unknown) == 0
-    draft.save(tmp_path / "schema.toml")
-    assert Schema.read(tmp_path / "schema.toml") == draft
+    made.save(tmp_path / "schema.toml")
+    assert Schema.read(tmp_path / "schema.toml") == made
     texts = pl.DataFrame({"t": [f"free text {i}" for i in range(9)], "x": np.arange(9) + 21.5})
-    free = Schema.draft(texts)
+    free = draft(texts)
     assert free.carried[0].name == "t"
     assert free.kernel[0].bounds == (21, 30)

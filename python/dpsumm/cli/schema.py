@@ -20,7 +20,7 @@ from dpsumm.data.table import WAY_OUT
 from dpsumm.errors import InvalidParameterError
 
 if TYPE_CHECKING:
-    from dpsumm.data.draft import Found
+    from dpsumm.data.check import Found
 
 schema_app = typer.Typer(
     no_args_is_help=True,
@@ -58,7 +58,7 @@ def init(
     schema = draft(file, label=label, file_format=file_format_of(names, separator))
     if label is not None and schema.label is None:
         raise InvalidParameterError(f"--label: the sample has no column {label!r}")
-    text = to_toml(schema, HEADER)
+    text = to_toml(schema.columns, HEADER)
     write_atomically(out, lambda path: _write(path, text))
     console = Console(stderr=True)
     console.print(
@@ -69,8 +69,8 @@ def init(
     Console().print(f"wrote {escape(str(out))}: {counts}", highlight=False, soft_wrap=True)
 
 
-@schema_app.command()
-def check(
+@schema_app.command("check")
+def check_command(
     file: Annotated[
         Path, typer.Argument(metavar="FILE", help="Your own data, CSV or Parquet. Stays here.")
     ],
@@ -84,11 +84,11 @@ def check(
     separator: Separator = ",",
 ) -> None:
     """Count what a schema meets in your data; exit code 1 if a run would refuse them."""
-    from dpsumm.data import draft
+    from dpsumm.data.check import check
 
     public = Schema.read(schema)
     wanted = public.for_target() if target else public
-    rows, found = draft.check(file, wanted, file_format=file_format_of(names, separator))
+    rows, found = check(file, wanted, file_format=file_format_of(names, separator))
     console = Console()
     console.print(f"schema {public.fingerprint}: the same at every party of a run")
     console.print(f"{rows:,} rows. These counts are private: for you, not for other parties.")

@@ -16,21 +16,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from dpsumm.data.column import Column
-
-EPOCH = date(1970, 1, 1).toordinal()
-
-
-def as_number(value: Any) -> float:
-    """Return a bound as a number: a date as days since 1970-01-01."""
-    return float(value.toordinal() - EPOCH if isinstance(value, date) else value)
+from dpsumm.data.column import Column
 
 
 def has_fractions(codes: NDArray[Any]) -> bool:

@@ -10,11 +10,12 @@ from enum import Enum
 from typing import Any, TypeAlias
 
 from dpsumm.checks import is_number
-from dpsumm.data.cells import as_number
 from dpsumm.data.files import MISSING
 from dpsumm.errors import InvalidParameterError
 
 Value: TypeAlias = str | float | bool
+
+EPOCH = date(1970, 1, 1).toordinal()
 
 
 class Kind(str, Enum):
@@ -149,7 +150,7 @@ class Column:
         if self.bounds is None:
             return None
         low, high = self.bounds
-        return as_number(low), as_number(high)
+        return _as_number(low), _as_number(high)
 
     @property
     def encodes_missing(self) -> bool:
@@ -250,6 +251,10 @@ class Column:
             self._set(other=keys[-1])
         if self.ordered and len(self.categories) < 2:
             raise self._error("ordered needs at least 2 categories")
+
+
+def _as_number(bound: float | date) -> float:
+    return float(bound.toordinal() - EPOCH if isinstance(bound, date) else bound)
 
 
 def _is_text(value: object) -> bool:

@@ -1,21 +1,18 @@
-"""A first schema from a public sample, for people to correct; and what a schema meets in a file."""
+"""A first schema from a public sample, for people to correct."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
 import narwhals as nw
 import numpy as np
 
-from dpsumm.checks import largest
-from dpsumm.data.cells import has_fractions
-from dpsumm.data.extract import Extract, as_frame
+from dpsumm.data.extract import as_frame
 from dpsumm.data.files import FileFormat
 from dpsumm.data.schema import Column, Kind, Schema, WhenMissing
-from dpsumm.data.table import Source, extract_of, opened
+from dpsumm.data.table import Source, opened
 from dpsumm.data.values import iso_date
 
 WARNING = """\
@@ -129,87 +126,3 @@ def _date(name: str, days: list[Any], rule: WhenMissing) -> Column:
     return Column(
         name, Kind.DATE, bounds=(date(min(years), 1, 1), date(last, 1, 1)), when_missing=rule
     )
-
-
-@dataclass(frozen=True)
-class Found:
-    """What a schema meets in one column of somebody's data. Private: for who holds the data.
-
-    Attributes
-    ----------
-    column
-        The column.
-    missing, clipped, unknown, unreadable
-        Values that are missing, outside the bounds, in no category, or no value of the kind.
-    refused
-        Why a run would refuse the column, see `dpsumm.data.table.WAY_OUT`; empty if it would not.
-    """
-
-    column: Column
-    missing: int
-    clipped: int = 0
-    unknown: int = 0
-    unreadable: int = 0
-    refused: tuple[str, ...] = ()
-
-
-def check(
-    source: Source, schema: Schema, *, file_format: FileFormat | None = None
-) -> tuple[int, list[Found]]:
-    """Return the number of rows, and what the schema meets in each column. Nothing leaves.
-
-    Parameters
-    ----------
-    source
-        Data of one party.
-    schema
-        For the target's data ``schema.for_target()``.
-
-    Raises
-    ------
-    InvalidDataError, InvalidParameterError, MissingExtraError
-        The source cannot be read at all, or lacks a column.
-    """
-    extract = extract_of(source, "data", schema, file_format)
-    codes = dict(zip(schema.names, extract.values.T, strict=True))
-    unreadable = dict(zip(schema.names, extract.n_unreadable or [0] * len(codes), strict=True))
-    found = [
-        _found(column, codes[column.name], unreadable[column.name])
-        if column.in_kernel
-        else _found_beside(column, extract)
-        for column in schema.columns
-    ]
-    return len(extract.values), found
-
-
-def _found(column: Column, codes: Any, unreadable: int) -> Found:
-    missing = int(np.isnan(codes).sum()) - unreadable
-    unknown = int((codes == len(column.categories)).sum()) if column.categories else 0
-    limits = column.limits
-    clipped = 0 if limits is None else int(((codes < limits[0]) | (codes > limits[1])).sum())
-    reasons = {
-        f"no {Kind(column.kind).value}": unreadable > 0,
-        "not whole": column.whole and has_fractions(codes),
-        "infinite": bool((np.abs(codes) > largest(codes.dtype)).any()),
-        "in no category": unknown > 0 and column.other is None,
-        "missing": missing > 0 and column.when_missing is WhenMissing.REFUSE,
-    }
-    return Found(
-        column,
-        missing,
-        clipped,
-        unknown,
-        unreadable,
-        tuple(reason for reason, holds in reasons.items() if holds),
-    )
-
-
-def _found_beside(column: Column, extract: Extract) -> Found:
-    if column.kind is Kind.LABEL:
-        absent = extract.unlabelled
-        missing = 0 if absent is None else int(absent.sum())
-        refused = missing > 0 and column.when_missing is WhenMissing.REFUSE
-        return Found(column, missing, refused=("missing",) if refused else ())
-    values = extract.carried[extract.schema.carried.index(column)]
-    gone = values != values if values.dtype.kind in "fM" else values == ""  # noqa: PLR0124
-    return Found(column, int(np.sum(gone)) if values.dtype.kind in "fMO" else 0)

@@ -13,10 +13,11 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsumm.atomic import write_atomically
 from dpsumm.checks import all_usable
 from dpsumm.data.cells import Numbers, cell_names, has_fractions, is_plain, spread, write
 from dpsumm.data.column import Column, Kind, WhenMissing
-from dpsumm.data.files import FileFormat
+from dpsumm.data.schema_toml import from_toml, read_text, to_toml
 from dpsumm.errors import InvalidParameterError
 
 __all__ = ["Bounds", "Column", "Kind", "Schema", "WhenMissing"]
@@ -114,28 +115,20 @@ class Schema:
         MissingExtraError
             Python 3.10 without ``tomli``.
         """
-        from dpsumm.data.schema_toml import read
-
-        return read(Path(path))
+        return cls.from_toml(read_text(Path(path)), str(path))
 
     @classmethod
-    def draft(
-        cls, sample: Any, *, label: str | None = None, file_format: FileFormat | None = None
-    ) -> Schema:
-        """Return a first schema from a *public* sample, to be corrected; see `schema_draft.draft`.
-
-        Bounds and categories are read from the sample: from private data they would leak.
-        """
-        from dpsumm.data.draft import draft
-
-        return draft(sample, label=label, file_format=file_format)
+    def from_toml(cls, text: str, where: str) -> Schema:
+        """Return the schema that a TOML text holds; errors as of `read`, where `where` names it."""
+        columns = from_toml(text, where)
+        try:
+            return cls(columns)
+        except InvalidParameterError as error:
+            raise InvalidParameterError(f"{where}: {error}") from None
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the schema as TOML, whole or not at all; `read` gives an equal one back."""
-        from dpsumm.atomic import write_atomically
-        from dpsumm.data.schema_toml import to_toml
-
-        text = to_toml(self)
+        text = to_toml(self.columns)
         write_atomically(path, lambda temporary: _write_text(temporary, text))
 
     @cached_property
@@ -166,9 +159,7 @@ class Schema:
     @property
     def fingerprint(self) -> str:
         """Twelve hexadecimal digits that differ for different schemas, for parties to compare."""
-        from dpsumm.data.schema_toml import to_toml
-
-        return hashlib.sha256(to_toml(self, "").encode()).hexdigest()[:12]
+        return hashlib.sha256(to_toml(self.columns, "").encode()).hexdigest()[:12]
 
     @property
     def bounded(self) -> bool:

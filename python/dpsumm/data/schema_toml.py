@@ -1,10 +1,11 @@
-"""The schema as a TOML file, which people write, review and keep under version control."""
+"""A schema's columns as TOML, which people write, review and keep under version control."""
 
 from __future__ import annotations
 
 import json
 import re
 import sys
+from collections.abc import Iterable
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from dpsumm.checks import listed
+from dpsumm.data.column import Column, Kind, WhenMissing
 from dpsumm.data.files import MISSING
-from dpsumm.data.schema import Column, Kind, Schema, WhenMissing
 from dpsumm.errors import InvalidParameterError, MissingExtraError
 
 VERSION = 1
@@ -36,10 +37,10 @@ HEADER = """\
 """
 
 
-def to_toml(schema: Schema, header: str = HEADER) -> str:
-    """Return the schema as TOML; what equals the defaults is left out."""
+def to_toml(columns: Iterable[Column], header: str = HEADER) -> str:
+    """Return the columns as TOML; what equals the defaults is left out."""
     parts = [f"{header}version = {VERSION}\n"]
-    for column in schema.columns:
+    for column in columns:
         lines = [f"[columns.{_key(column.name)}]"]
         for name, default in DEFAULTS.items():
             value = getattr(column, name)
@@ -50,8 +51,8 @@ def to_toml(schema: Schema, header: str = HEADER) -> str:
     return "\n".join(parts)
 
 
-def from_toml(text: str, where: str) -> Schema:
-    """Return the schema that a TOML text holds.
+def from_toml(text: str, where: str) -> list[Column]:
+    """Return the columns that a TOML text holds.
 
     Raises
     ------
@@ -72,22 +73,21 @@ def from_toml(text: str, where: str) -> Schema:
     if not isinstance(columns, dict) or not columns:
         raise InvalidParameterError(f"{where}: needs tables such as [columns.age]; it has none")
     try:
-        return Schema(_column(name, given) for name, given in columns.items())
+        return [_column(name, given) for name, given in columns.items()]
     except InvalidParameterError as error:
         raise InvalidParameterError(f"{where}: {error}") from None
 
 
-def read(path: Path) -> Schema:
-    """Return the schema in a file; see `Schema.read`."""
+def read_text(path: Path) -> str:
+    """Return a file's text; see `Schema.read`."""
     try:
-        text = path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8")
     except FileNotFoundError:
         raise InvalidParameterError(
             f"schema: there is no file {path}; draft one with dpsumm schema init"
         ) from None
     except (OSError, UnicodeDecodeError):
         raise InvalidParameterError(f"schema: cannot read {path} as a text file") from None
-    return from_toml(text, str(path))
 
 
 def _column(name: str, given: Any) -> Column:

@@ -22,8 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsumm.checks import is_number
-from dpsumm.data.cells import EPOCH
-from dpsumm.data.schema import Column, Kind
+from dpsumm.data.column import EPOCH, Column, Kind
 from dpsumm.errors import InvalidDataError
 
 if TYPE_CHECKING:

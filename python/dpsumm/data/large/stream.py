@@ -17,7 +17,7 @@ from dpsumm.data.large.sieve import Candidates, Sieve
 from dpsumm.errors import InvalidDataError, InvalidParameterError
 
 if TYPE_CHECKING:
-    from dpsumm.data.inputs import Table
+    from dpsumm.data.table import Table
 
 SUFFIXES = (".parquet", ".npy")
 # Enough rows to tell columns, types and kind of labels.
