@@ -17,7 +17,7 @@ $(BIN)/python:
 # The environment, rebuilt when the list of dependencies changes.
 $(VENV)/.ready: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
-	$(BIN)/python -m pip install --quiet --group dev "numpy>=1.26" "dp-accounting>=0.6,<0.7" \
+	$(BIN)/python -m pip install --quiet --group dev "numpy>=1.26" "dp-accounting>=0.6,<0.7" "mpmath>=1.3" \
 		"narwhals>=2.0" "polars>=1.20" "pyarrow>=17" "matplotlib>=3.8" "typer>=0.15" "rich>=13" "scikit-learn>=1.4"
 	touch $@
 
@@ -74,7 +74,7 @@ $(PEERS)/.ready: pyproject.toml
 	$(PYTHON) -m venv $(PEERS)
 	$(PEERS)/bin/python -m pip install --quiet --upgrade "pip>=25.1"
 	$(PEERS)/bin/python -m pip install --quiet --group bench "numpy>=1.26" \
-		"dp-accounting>=0.6,<0.7" "narwhals>=2.0" "polars>=1.20" "pyarrow>=17" "matplotlib>=3.8"
+		"dp-accounting>=0.6,<0.7" "mpmath>=1.3" "narwhals>=2.0" "polars>=1.20" "pyarrow>=17" "matplotlib>=3.8"
 	touch $@
 
 bench: $(PEERS)/.ready $(VENV)/.built  ## Speed beside peers; writes results, docs/performance.md, plots
@@ -89,7 +89,7 @@ RAY := RAY_USAGE_STATS_ENABLED=0 PYTHONPATH=$(CURDIR)/python .venv-ray/bin/pytho
 	$(PYTHON) -m venv .venv-ray
 	.venv-ray/bin/python -m pip install --quiet --upgrade "pip>=25.1"
 	.venv-ray/bin/python -m pip install --quiet --group ray "numpy>=1.26" \
-		"dp-accounting>=0.6,<0.7" "narwhals>=2.0" "polars>=1.20" "pyarrow>=17" "ray>=2.60"
+		"dp-accounting>=0.6,<0.7" "mpmath>=1.3" "narwhals>=2.0" "polars>=1.20" "pyarrow>=17" "ray>=2.60"
 	touch $@
 
 ray-test: $(VENV)/.built .venv-ray/.ready  ## Tests of sharded owners on a local Ray
@@ -107,7 +107,7 @@ SILOS := PYTHONPATH=$(CURDIR)/python .venv-silos/bin/python
 	$(PYTHON) -m venv .venv-silos
 	.venv-silos/bin/python -m pip install --quiet --upgrade "pip>=25.1"
 	.venv-silos/bin/python -m pip install --quiet --group silos "numpy>=1.26" \
-		"dp-accounting>=0.6,<0.7" "narwhals>=2.0" "polars>=1.20" "pyarrow>=17" "matplotlib>=3.8" \
+		"dp-accounting>=0.6,<0.7" "mpmath>=1.3" "narwhals>=2.0" "polars>=1.20" "pyarrow>=17" "matplotlib>=3.8" \
 		"flwr>=1.41,<2" "cryptography>=44" "typer>=0.15" "rich>=13"
 	touch $@
 
@@ -133,7 +133,7 @@ $(DOCS)/.ready: pyproject.toml
 	$(PYTHON) -m venv $(DOCS)
 	$(DOCS)/bin/python -m pip install --quiet --upgrade "pip>=25.1"
 	$(DOCS)/bin/python -m pip install --quiet --group docs "numpy>=1.26" \
-		"dp-accounting>=0.6,<0.7" "narwhals>=2.0" "polars>=1.20" "pyarrow>=17" "matplotlib>=3.8"
+		"dp-accounting>=0.6,<0.7" "mpmath>=1.3" "narwhals>=2.0" "polars>=1.20" "pyarrow>=17" "matplotlib>=3.8"
 	touch $@
 
 docs: $(DOCS)/.ready $(VENV)/.built  ## The documentation as a site, in site/; runs its notebooks

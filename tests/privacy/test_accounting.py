@@ -1,8 +1,10 @@
 """Composition: golden values, closed forms and a second accountant that shares no code."""
 
 import math
+from decimal import Decimal
 from itertools import pairwise
 
+import mpmath
 import numpy as np
 import pytest
 from scipy import optimize, special, stats
@@ -65,9 +67,9 @@ def test_golden_values(events, delta, golden, tolerance):
 @pytest.mark.parametrize(("epsilon", "golden"), [(0.5, 7.0318), (1.0, 3.7306), (2.0, 1.9938)])
 def test_gaussian_multipliers_are_golden_and_sound(epsilon, golden):
     multiplier = gaussian_noise_multiplier(epsilon, 1e-5)
-    assert multiplier == pytest.approx(golden, abs=5e-5)
+    assert multiplier == pytest.approx(golden, abs=6e-5)
     assert gaussian_delta(1 / multiplier, epsilon) <= 1e-5 * (1 + 1e-12)
-    assert gaussian_delta(1 / (multiplier * (1 - 1e-6)), epsilon) > 1e-5
+    assert gaussian_delta(1 / (multiplier * (1 - 1e-5)), epsilon) > 1e-5
 
 
 @pytest.mark.parametrize("delta", [1e-9, 1e-5, 1e-2])
@@ -75,7 +77,33 @@ def test_gaussian_multipliers_are_golden_and_sound(epsilon, golden):
 def test_a_calibrated_gaussian_costs_what_was_asked_for(epsilon, delta):
     spent = compose([(Gaussian(gaussian_noise_multiplier(epsilon, delta)), 1)], delta)
     assert spent <= epsilon
-    assert spent == pytest.approx(epsilon, rel=1e-6)
+    assert spent == pytest.approx(epsilon, rel=1e-4)  # six digits of the multiplier
+
+
+@pytest.mark.parametrize("delta", [1e-300, 1e-12, 1e-5, 0.5])
+@pytest.mark.parametrize("epsilon", [1e-9, 1e-3, 1.0, 50.0, 1e6])
+def test_a_multiplier_is_the_least_of_six_digits_and_its_figure_covers_it(epsilon, delta):
+    multiplier = gaussian_noise_multiplier(epsilon, delta)
+    digits = Decimal(repr(multiplier)).normalize()
+    assert len(digits.as_tuple().digits) <= 6
+    # The last of six digits one lower is too little noise, up to the margin of the figures.
+    below = float(digits - Decimal(1).scaleb(digits.adjusted() - 5))
+    figures = [compose([(Gaussian(z), 1)], delta) for z in (multiplier, below)]
+    assert figures[0] <= epsilon < figures[1] * (1 + 1e-8)
+    # The figure's own delta, by another formula: the integral of the loss's upper tail.
+    if 1e-3 <= epsilon <= 50 and delta >= 1e-12:
+        exact = exact_gaussian_delta(1 / mpmath.mpf(multiplier), figures[0])
+        assert delta * (1 - 1e-6) <= exact <= delta
+
+
+def exact_gaussian_delta(mu, epsilon):
+    """E max(0, 1 - e^(epsilon - loss)), loss ~ N(mu^2 / 2, mu^2), to 30 digits."""
+    with mpmath.workdps(30):
+        start = (mpmath.mpf(epsilon) - mu**2 / 2) / mu
+        return mpmath.quad(
+            lambda x: -mpmath.expm1(-mu * (x - start)) * mpmath.npdf(x),
+            [start + i for i in (0, 0.5, 1, 2, 4, 8, 16)],
+        )
 
 
 def test_figures_of_the_paper_and_sound_ones():
@@ -179,6 +207,29 @@ def test_absurdly_little_noise_is_counted_without_a_hang(events):
     figure = compose(events, 1e-5)
     assert math.isfinite(figure)
     assert figure > 100
+
+
+def binomial_delta(epsilon, each, count):
+    """Exact delta of `count` randomized responses at `each`, to 40 digits."""
+    with mpmath.workdps(40):
+        yes = 1 / (1 + mpmath.exp(-mpmath.mpf(each)))
+        total = mpmath.mpf(0)
+        for k in range(max(0, int((epsilon / each + count) / 2)), count + 1):
+            left = epsilon - (2 * k - count) * mpmath.mpf(each)
+            if left < 0:
+                chance = mpmath.binomial(count, k) * yes**k * (1 - yes) ** (count - k)
+                total -= chance * mpmath.expm1(left)
+        return total
+
+
+@pytest.mark.parametrize("delta", [1e-12, 1e-11, 1e-10, 1e-8, 1e-7, 1e-5, 1e-3])
+@pytest.mark.parametrize(
+    ("each", "count"), [(0.005, 1656), (0.02, 200), (0.1, 200), (0.2, 60), (0.2, 1656)]
+)
+def test_figures_hold_at_small_deltas(each, count, delta):
+    # A whole number of the PLD's cells, so nothing but the margin covers its own error.
+    epsilon = compose([(Pure(each), count)], delta)
+    assert binomial_delta(epsilon, each, count) <= delta
 
 
 def test_tiny_deltas_are_left_to_closed_form_and_rdp():
