@@ -20,6 +20,10 @@ def old(tmp_path):
     return tmp_path
 
 
+# A PLD's figure now covers the PLD's own error, which those of old did not.
+ROOM = 1e-5
+
+
 def assert_says(path, says):
     with Ledger(path) as book:
         assert sorted(book.runs()) == sorted(says["runs"])
@@ -27,9 +31,9 @@ def assert_says(path, says):
             assert len(book.charges(run=run)) == known["charges"]
             assert book.delta_of(run) == known["delta"]
             for party in ("target", "owners"):
-                assert book.spent(party, run=run) == pytest.approx(known[party], rel=1e-6)
+                assert book.spent(party, run=run) == pytest.approx(known[party], rel=ROOM)
         for party in ("target", "owners"):
-            assert book.spent(party) == pytest.approx(says["total"][party], rel=1e-6)
+            assert book.spent(party) == pytest.approx(says["total"][party], rel=ROOM)
             cap = says["caps"][party]
             assert book.cap(party) == (None if cap is None else tuple(cap))
 

@@ -50,8 +50,8 @@ def cell_names(column: Column) -> tuple[str, ...]:
 def spread(column: Column) -> float:
     """Return the mean squared distance of two uniform values, from bounds or categories."""
     if column.categories and not column.ordered:
-        return column.weight**2 * (1 - 1 / len(column.categories))
-    return column.weight**2 * 2 * _variance(column)
+        return column.weight * column.weight * (1 - 1 / len(column.categories))
+    return column.weight * column.weight * 2 * _variance(column)
 
 
 def _variance(column: Column) -> float:

@@ -7,7 +7,8 @@ same thing to every accountant (``docs/privacy/accounting.md``).
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from dpsumm.errors import InvalidParameterError
@@ -145,3 +146,28 @@ class Charge:
     count: int = 1
     observer: Observer = Observer.OWNER
     unit: Unit = Unit.REPLACE_RECORD
+
+
+# Books may hold multipliers of all digits; six digits, and the figures' margin, move one by less.
+_SAME_MULTIPLIER = 2e-5
+
+
+def same_charges(recorded: Sequence[Charge], asked: Sequence[Charge]) -> bool:
+    """Return whether charges on record are those of the same release, asked for again.
+
+    Equal, up to the digits that a noise multiplier is rounded to, and ``Pure(epsilon)`` is
+    ``Approximate(epsilon, 0)``: books of older code have the one where today's has the other. What
+    is on record is what the release was made with and what counts, so nothing is lost by it.
+    """
+    return len(recorded) == len(asked) and all(
+        replace(old, event=new.event) == new and _same_event(old.event, new.event)
+        for old, new in zip(recorded, asked, strict=True)
+    )
+
+
+def _same_event(old: Event, new: Event) -> bool:
+    if isinstance(old, Gaussian) and isinstance(new, Gaussian):
+        return math.isclose(old.noise_multiplier, new.noise_multiplier, rel_tol=_SAME_MULTIPLIER)
+    if isinstance(old, Pure):
+        return new in (old, Approximate(old.epsilon, 0.0))
+    return old == new

@@ -24,7 +24,7 @@ from typing import Any, get_args
 
 from dpsumm.errors import BudgetExceededError, InvalidDataError, InvalidParameterError
 from dpsumm.privacy import accounting
-from dpsumm.privacy.events import Charge, Event, Observer, Protected, Unit
+from dpsumm.privacy.events import Charge, Event, Observer, Protected, Unit, same_charges
 
 _log = logging.getLogger(__name__)
 
@@ -283,7 +283,7 @@ class Ledger(AbstractContextManager["Ledger"]):
         if row is None:
             return None
         known = self._select("WHERE run = ? AND key = ?", self.run, key)
-        if known != tuple(charges) or row[1] != binding:
+        if not same_charges(known, charges) or row[1] != binding:
             raise InvalidParameterError(
                 f"ledger: release {key!r} of run {self.run!r} was made with other parameters; "
                 "resume the run with those, or give the new run another name"

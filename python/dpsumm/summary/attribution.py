@@ -10,7 +10,7 @@ import numpy as np
 from dpsumm import _core
 from dpsumm.errors import InvalidParameterError
 from dpsumm.privacy import accounting
-from dpsumm.privacy.events import Charge, NonPrivate, Protected, Pure
+from dpsumm.privacy.events import Approximate, Charge, NonPrivate, Protected
 from dpsumm.privacy.ledger import Ledger
 from dpsumm.summary.result import Summary
 
@@ -55,7 +55,8 @@ def release_attribution(
     epsilon
         Nats, above 0: towards one owner, for everything the value depends on.
     ledger
-        Charged before anything is returned.
+        Charged before anything is returned: epsilon is added to what the ledger's run has spent.
+        The run must be over if it is the summary's.
     key
         Name of the release within the ledger's run; another one for another summary.
     seed
@@ -70,7 +71,9 @@ def release_attribution(
     integer noise on a grid. Tested by: tests/privacy/test_attribution.py.
     """
     accounting.check_epsilon(epsilon)
-    event = Pure(epsilon) if seed is None else NonPrivate("a seed was given")
+    # Not `Pure`, whose composition wants a plan that was fixed before the run began: this one is
+    # decided on after it, so it is added to the run's figure (docs/privacy/accounting.md, Lemma C).
+    event = Approximate(epsilon, 0.0) if seed is None else NonPrivate("a seed was given")
     charges = tuple(
         Charge(protected, "noisy attribution", event)
         for protected in (Protected.TARGET, Protected.OWNERS)

@@ -95,16 +95,29 @@ def median_squared_distance(points: FloatArray, name: str) -> float:
         raise InvalidParameterError(
             f"{name} must be a finite (n, columns) array with at least 2 rows"
         )
-    # About their middle: far from the origin the differences below would cancel.
-    points = points - points.mean(axis=0)
-    squares = np.einsum("ij,ij->i", points, points)
-    squared = squares[:, None] + squares[None, :] - 2 * points @ points.T
-    median = float(np.median(squared[np.triu_indices(len(points), 1)]))
+    points = np.asfortranarray(points)
+    pairs = []
+    for i in range(0, len(points), 64):  # what fits a cache
+        squared = _squared_distances(points[i : i + 64, None], points[None, i:])
+        pairs.append(squared[np.triu_indices_from(squared, 1)])
+    median = float(np.median(np.concatenate(pairs)))
     if not median > 0:
         raise InvalidParameterError(
             f"{name}: the median distance is 0 (most rows are equal); give RBF(gamma) instead"
         )
     return median
+
+
+def _squared_distances(left: FloatArray, right: FloatArray) -> NDArray[np.float64]:
+    """Return the squared distances of (.., c) rows that broadcast, the same on every processor.
+
+    Column after column: a matrix product adds in an order, and fuses, as the processor does best.
+    """
+    total = np.zeros(np.broadcast_shapes(left.shape, right.shape)[:-1])
+    for j in range(left.shape[-1]):
+        step = left[..., j].astype(np.float64) - right[..., j]
+        total += step * step
+    return total
 
 
 # Octaves (2**(e-1), 2**e] in which the median squared distance may lie: a public list.
@@ -170,7 +183,7 @@ class PrivateMedian:
         released = ledger.release(
             "bandwidth", [charge], lambda: bytes([self._draw(target, spent, seed)])
         )
-        return RBF(2.0 ** (0.5 - _EXPONENTS[released[0]])), epsilon - spent
+        return RBF(math.ldexp(math.sqrt(2.0), -_EXPONENTS[released[0]])), epsilon - spent
 
     @staticmethod
     def _draw(target: FloatArray, epsilon: float, seed: int | None) -> int:
@@ -179,7 +192,7 @@ class PrivateMedian:
         order = np.random.default_rng(secrets.randbits(128) if seed is None else seed)
         shuffled = target[order.permutation(len(target))]
         left, right = shuffled[: 2 * pairs : 2], shuffled[1 : 2 * pairs : 2]
-        squared = np.square(left.astype(np.float64) - right).sum(axis=1)
+        squared = _squared_distances(left, right)
         edges = np.array([2.0**e for e in _EXPONENTS])
         up_to = np.count_nonzero(squared[:, None] <= edges, axis=0)
         below = np.concatenate([[0], up_to[:-1]])

@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 
 from dpsumm.checks import check_even_features, check_whole
 from dpsumm.errors import InvalidParameterError
-from dpsumm.privacy import accounting
+from dpsumm.privacy import accounting, portable
 from dpsumm.privacy.events import Approximate, Charge, Event, NonPrivate, Protected
 from dpsumm.privacy.events import Gaussian as GaussianEvent
 from dpsumm.summary.protocols.auction.curator import AuctionCurator, Plan
@@ -203,8 +203,8 @@ class Auction:
             total = 1 / accounting.gaussian_noise_multiplier(
                 requests.epsilon_left, setting.delta - requests.delta
             )
-            share = requests.gaussian / total**2
-            summary = Gaussian(math.sqrt(releases / (1 - share)) / total)
+            share = requests.gaussian / (total * total)
+            summary = Gaussian(portable.round_up(math.sqrt(releases / (1 - share)) / total))
         return Plan(
             rounds=rounds,
             spare_rounds=self.spare_rounds,
@@ -262,10 +262,10 @@ class Auction:
         share = self.request_share if releases else 1.0
         slack = 0.1 * setting.delta
         total = 1 / accounting.gaussian_noise_multiplier(self.epsilon_owners, setting.delta - slack)
-        squared = share * total**2
+        multiplier = portable.round_up(1 / (math.sqrt(share) * total))
         # A tenth of the slack is kept for the rounding of the normal distribution function.
         threshold = gaussian_threshold(
-            math.sqrt(n_bits / squared), 0.9 * slack / n_bits, n_ranks, batch
+            multiplier * math.sqrt(n_bits), 0.9 * slack / n_bits, n_ranks, batch
         )
         # A little less than its share: sums of charges are rounded up by a relative 1e-9.
         per_bit = Approximate(
@@ -277,9 +277,10 @@ class Auction:
             return _RequestPlan(Profile(np.ones(n_ranks)), [], self.epsilon_owners)
         if threshold.expected <= profile.expected:
             events: list[tuple[Event, int]] = [
-                (GaussianEvent(1 / math.sqrt(squared)), 1),
+                (GaussianEvent(multiplier), 1),
                 (Approximate(0.0, slack), 1),
             ]
+            squared = 1 / (multiplier * multiplier)
             return _RequestPlan(threshold, events, self.epsilon_owners, slack, squared)
         spent = n_bits * per_bit.delta
         left = (1 - share) * self.epsilon_owners

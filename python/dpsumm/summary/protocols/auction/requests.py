@@ -11,15 +11,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from enum import Enum
-from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpsumm.errors import InvalidParameterError
-from dpsumm.privacy import accounting
-
-_NORMAL = NormalDist()
+from dpsumm.privacy import accounting, portable
 
 
 class Requests(str, Enum):
@@ -53,7 +50,7 @@ class Profile:
     @property
     def expected(self) -> float:
         """Expected number of requests a round."""
-        return float(self.probability.sum())
+        return math.fsum(self.probability)
 
 
 def _on_coin_grid(probability: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -70,12 +67,12 @@ def one_round_profile(epsilon: float, delta: float, n_ranks: int, certain: int =
     accounting.check_epsilon(epsilon)
     if not 0 <= delta < 1:
         raise InvalidParameterError(f"delta must be in [0, 1), got {delta!r}")
+    up, down = portable.exp(epsilon), portable.exp(-epsilon)
     probability = np.ones(n_ranks)
+    last = 1.0
     for r in range(certain, n_ranks):
-        last = probability[r - 1]
-        probability[r] = max(
-            math.exp(-epsilon) * (last - delta), 1 - math.exp(epsilon) * (1 - last) - delta, 0.0
-        )
+        not_asked = up * (1 - last) if last < 1 else 0.0  # `up` may be infinite
+        last = probability[r] = max(down * (last - delta), 1 - not_asked - delta, 0.0)
     return Profile(_on_coin_grid(probability))
 
 
@@ -86,18 +83,21 @@ def gaussian_threshold(noise_std: float, missed: float, n_ranks: int, certain: i
     rule are n observations of a rank with Gaussian noise, but for an event of probability at most
     ``n * missed`` (``docs/privacy/auction.md``, Lemma 3).
     """
-    tau = certain + 1 - noise_std * _NORMAL.inv_cdf(missed)
+    tau = certain + 1 - noise_std * portable.normal_quantile(missed)
     ranks = np.arange(1, n_ranks + 1)
-    probability = np.array([_NORMAL.cdf((tau - r) / noise_std) for r in ranks])
+    probability = portable.normal_cdf((tau - ranks) / noise_std)
     probability[:certain] = 1.0
+    # Rounding may let a rank rise by a bit over the one before it.
+    probability = np.maximum.accumulate(probability[::-1])[::-1]
     return Profile(_on_coin_grid(probability))
 
 
 def published_profile(epsilon_auction: float, n_ranks: int) -> Profile:
     """Return the paper's rule, ``pi(r) = exp(-epsilon_auction (r - 1))``."""
     accounting.check_epsilon(epsilon_auction, "epsilon_auction")
-    ranks = np.arange(n_ranks)
-    return Profile(_on_coin_grid(np.exp(-epsilon_auction * ranks)))
+    return Profile(
+        _on_coin_grid(np.array([portable.exp(-epsilon_auction * r) for r in range(n_ranks)]))
+    )
 
 
 def winner_profile(n_ranks: int, certain: int = 1) -> Profile:
@@ -111,7 +111,7 @@ def forced_delta(epsilon_auction: float) -> float:
     Rank 1 is always asked, rank 2 is not with probability ``1 - exp(-epsilon_auction)``: not being
     asked has probability 0 in one world and that much in the other.
     """
-    return -math.expm1(-epsilon_auction)
+    return -portable.expm1(-epsilon_auction)
 
 
 def profile_delta(profile: Profile, epsilon: float) -> float:
