@@ -124,7 +124,7 @@ def test_a_seed_makes_it_not_private(summary):
     assert all(isinstance(charge.event, NonPrivate) for charge in noisy.charges)
 
 
-# --- attributions that are decided on along the way ------------------------------------------------
+# --- attributions that are decided on along the way -----------------------------------------------
 
 
 def losses(each, count):
