@@ -84,7 +84,7 @@ def gaussian_threshold(noise_std: float, missed: float, n_ranks: int, certain: i
     ``n * missed`` (``docs/privacy/auction.md``, Lemma 3).
     """
     tau = certain + 1 - noise_std * portable.normal_quantile(missed)
-    ranks = np.arange(1, n_ranks + 1)
+    ranks = np.arange(1, n_ranks + 1, dtype=np.float64)
     probability = portable.normal_cdf((tau - ranks) / noise_std)
     probability[:certain] = 1.0
     # Rounding may let a rank rise by a bit over the one before it.
