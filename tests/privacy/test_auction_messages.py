@@ -62,7 +62,7 @@ def wrong_answers(points):
     yield "row", dataclasses.replace(points, rows=points.rows + 1)
     yield "none", dataclasses.replace(points, rows=points.rows[:0], values=points.values[:0])
     yield "columns", dataclasses.replace(points, values=points.values[:, :2])
-    yield "precision", dataclasses.replace(points, values=points.values.astype(np.float32))
+    yield "precision", dataclasses.replace(points, values=points.values.astype(np.float16))
     yield "labels", dataclasses.replace(points, labels=np.zeros(len(points.rows)))
     yield "kind", Bids((1,), (0,))
 

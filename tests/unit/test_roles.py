@@ -63,7 +63,7 @@ SPOILT = {
     "text": lambda p: replace(p, values=p.values.astype(str)),
     "integers": lambda p: replace(p, values=p.values.astype(int)),
     "complex": lambda p: replace(p, values=p.values.astype(complex)),
-    "other precision": lambda p: replace(p, values=p.values.astype(np.float32)),
+    "other precision": lambda p: replace(p, values=p.values.astype(np.float16)),
     "too few": lambda p: Points(p.rows[:0], p.values[:0], None),
     "too many": lambda p: Points(np.arange(99), np.full((99, 2), SECRET), None),
     "unsorted": lambda p: replace(p, rows=swapped(p.rows)),

@@ -64,7 +64,7 @@ def check_invariants(summary, owners, target, size, bounds=None):
         if bounds is None:
             return a
         low, high = np.array(list(bounds.values())).T
-        return ((np.clip(a.astype(float), low, high) - low) / (high - low)).astype(a.dtype)
+        return (np.clip(a.astype(float), low, high) - low) / (high - low)
 
     np.testing.assert_array_equal(summary.scaled, scaled(summary.points))
     np.testing.assert_array_equal(summary.target, scaled(target))

@@ -464,12 +464,12 @@ def test_owners_are_named_by_key_file_or_position(tmp_path: Path) -> None:
             read_owners(owners)
 
 
-def test_owners_share_columns_by_name_and_precision() -> None:
+def test_owners_share_columns_by_name_and_keep_their_precision() -> None:
     one = pl.DataFrame({"a": [1.0], "b": [2.0]}, schema={"a": pl.Float32, "b": pl.Float32})
     two = pd.DataFrame({"b": [20.0], "a": [10.0]})
     tables = read_owners([one, two, np.array([[100, 200]])], bounds={"b": (0, 200)})
     assert {table.columns for table in tables} == {("a", "b")}
-    assert {table.values.dtype for table in tables} == {np.dtype(float)}
+    assert [table.dtype for table in tables] == [np.float32, np.float64, np.float64]
     values = np.concatenate([table.values for table in tables])
     np.testing.assert_array_equal(values, [[1, 2], [10, 20], [100, 200]])
     scaled = np.concatenate([table.scaled for table in tables])

@@ -1,4 +1,4 @@
-"""The data of all parties as tables with the same columns in the same order and precision."""
+"""The data of all parties as tables with the same columns in the same order."""
 
 from __future__ import annotations
 
@@ -40,7 +40,9 @@ def read_owners(
     schema: Schema | None = None,
     file_format: FileFormat | None = None,
 ) -> list[Table | StreamTable]:
-    """Return one table per owner, all with the same columns in the same order and precision.
+    """Return one table per owner, all with the same columns in the same order.
+
+    Each has the precision of its own data, whatever that of the others is.
 
     Parameters
     ----------
@@ -78,7 +80,6 @@ def read_owners(
 
     tables = [encoded(table) for table in tables]
     _check_labels(tables)
-    dtype = np.result_type(*(table.dtype for table in tables))
 
     def whole(head: Table) -> Table | StreamTable:
         source, name = sources[head.name], head.name
@@ -86,7 +87,7 @@ def read_owners(
             return head
         return StreamTable(source, head, lambda raw: encoded(read(raw, name)))
 
-    return [whole(table.astype(dtype)) for table in tables]
+    return [whole(table) for table in tables]
 
 
 def _first_rows(
@@ -138,7 +139,10 @@ def read_inputs(
     schema: Schema | None = None,
     file_format: FileFormat | None = None,
 ) -> tuple[list[Table | StreamTable], Table]:
-    """Return the owners' tables and the target's, with the same columns and precision.
+    """Return the owners' tables and the target's, with the same columns.
+
+    The target's is float64 whatever anybody's precision is, so that its release does not depend on
+    the owners' data; an owner's has the precision of its own data.
 
     The target needs the owners' columns and may have others (a label, an identifier), which are
     ignored.
@@ -164,9 +168,9 @@ def read_inputs(
     names = None if by_position or schema is not None else first.columns
     titles = () if names is None else first.titles
     goal = _aligned(unencoded(target, "target", names, None, wanted, file_format, titles), first)
-    goal = with_encoding(replace(goal, schema=first.schema.for_target()))
-    dtype = np.result_type(tables[0].dtype, goal.dtype)
-    return [table.astype(dtype) for table in tables], goal.astype(dtype)
+    values = goal.values.astype(np.float64, copy=False)
+    schema = first.schema.for_target()
+    return tables, with_encoding(replace(goal, schema=schema, values=values, scaled=values))
 
 
 def _named(owners: Sequence[Source] | Mapping[str, Source]) -> dict[str, Source]:

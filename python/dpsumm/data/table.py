@@ -131,12 +131,15 @@ class Table:
         return index if self.rows is None else self.rows[index]
 
     def astype(self, dtype: np.dtype[Any]) -> Table:
-        """Return the table with its points in another precision; itself if they have it."""
+        """Return the table with its values in another precision; itself if they have it.
+
+        Values are cast and then encoded, never the encoded points: whoever gets the values must
+        find the same points.
+        """
         if self.dtype == dtype:
             return self
         values = self.values.astype(dtype)
-        scaled = values if self.scaled is self.values else self.scaled.astype(dtype)
-        return replace(self, values=values, scaled=scaled)
+        return with_encoding(replace(self, values=values, scaled=values))
 
 
 def read_table(

@@ -62,7 +62,7 @@ class Summary:
     protocol
         Name of the protocol.
     scaled : (p, e), pool : (accesses, e), target : (m, e)
-        Summary, accessed points and target in the kernel's space.
+        Summary, accessed points and target in the kernel's space, float64.
     pool_owner : (accesses,) int64
         Owner of each accessed point.
     target_self

@@ -29,8 +29,9 @@ class Setting:
 
     Attributes
     ----------
-    target : (m, c)
-        In the kernel's space.
+    target : (m, c) float64
+        In the kernel's space; float32 is converted. Owners see releases of it, which must not depend
+        on what precision any owner's data have.
     columns
         Names of the points' columns.
     schema
@@ -73,6 +74,7 @@ class Setting:
         return len(self.target) if self.nominal_target is None else self.nominal_target
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "target", self.target.astype(np.float64, copy=False))
         if self.unit is Unit.WHOLE_OWNER:
             raise InvalidParameterError(
                 "unit must be a record, replaced or added and removed; what holds for whole owners "
@@ -114,7 +116,7 @@ class Selection:
     owner, row : (p,) int64
         Where each point came from: index into the owners' names, row in that owner's data.
     values, scaled : (p, c)
-        In original units, and in the kernel's space.
+        In original units, and in the kernel's space (float64).
     labels : (p,) or None
     carried
         A (p,) array for each of `Schema.carried`.
@@ -169,7 +171,11 @@ class Curator(Coordinator[Selection]):
         return self._settled
 
     def scaled(self, values: FloatArray) -> FloatArray:
-        """Return points in the kernel's space, by the public schema."""
+        """Return points in the kernel's space, by the public schema, in the precision they have.
+
+        An owner computes in the precision in which it sends, so what the curator computes of its
+        points has the same bits.
+        """
         schema = self.setting.schema
         return values if schema is None else schema.encode(values)[0]
 
@@ -192,9 +198,6 @@ class Curator(Coordinator[Selection]):
             points.check(len(setting.columns), at_least, at_most, setting.labelled, setting.schema)
         except ProtocolError as error:
             raise ProtocolError(f"answer of {name!r}: {error}") from None
-        wanted = self.setting.target.dtype
-        if points.values.dtype != wanted:
-            raise ProtocolError(f"answer of {name!r}: values must be {wanted}, as in the whole run")
         return points
 
     def _selection(self, pool: Pooled, order: NDArray[np.int64]) -> Selection:
@@ -250,7 +253,7 @@ def pool_of(curator: Curator, parts: Sequence[tuple[int, Points]]) -> Pooled:
         owner=np.concatenate([np.full(len(p.rows), i, dtype=np.int64) for i, p in parts]),
         row=np.concatenate([points.rows for _, points in parts]),
         values=values,
-        scaled=curator.scaled(values),
+        scaled=curator.scaled(values.astype(np.float64, copy=False)),
         labels=np.concatenate(labels) if labels else None,
         carried=tuple(
             joined(list(column)) for column in zip(*(p.carried for _, p in parts), strict=True)

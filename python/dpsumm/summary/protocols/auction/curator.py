@@ -95,7 +95,7 @@ class AuctionCurator(Curator):
         self._target: Release | None = None
         self._last_summary: Release | None = None
         self._picks: list[tuple[int, int]] = []  # owner, position among its received points
-        self._chosen = np.empty((setting.size, setting.target.shape[1]), setting.target.dtype)
+        self._chosen = np.empty((setting.size, setting.target.shape[1]))
         self._waiting: dict[str, Request] = {}
         self._bids: dict[str, Bids] = {}
         self._new: dict[str, Points] = {}

@@ -1,0 +1,126 @@
+"""The precision of one party's numbers changes nothing that another party receives.
+
+A party's precision is its own affair: it computes in it and sends in it; the target's release is
+float64. Whoever computes points from values again finds the same bits.
+"""
+
+import hashlib
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+import pytest
+
+import dpsumm
+from dpsumm.data.column import Column
+from dpsumm.data.inputs import read_owners, read_table
+from dpsumm.data.schema import Schema
+from dpsumm.exchange.driver import run_in_process
+from dpsumm.exchange.wire import encode
+from dpsumm.privacy.ledger import Ledger
+from dpsumm.summary.protocols.auction.curator import AuctionCurator
+from dpsumm.summary.protocols.curator import Setting
+from dpsumm.summary.protocols.owner import Owner
+
+NAMES = ["x0", "x1", "x2"]
+BOUNDS = {name: (-6.0, 6.0) for name in NAMES}
+SINGLE, DOUBLE = np.float32, np.float64
+PROTOCOLS = [dpsumm.Offers(), dpsumm.Auction(), dpsumm.Pool(), dpsumm.Greedy()]
+
+
+def numbers(n, shift, seed):
+    """Return (n, 3) numbers that float32 holds exactly."""
+    return np.random.default_rng(seed).normal(shift, 1, (n, 3)).astype(SINGLE)
+
+
+def messages_to_a(protocol, dtype_b, dtype_target, monkeypatch):
+    """Return digests of what owner a receives, and the summary."""
+    received = []
+    answer = Owner.answer
+
+    def watched(self, request):
+        if self.table.name == "a":
+            received.append(hashlib.sha256(encode(request)).hexdigest())
+        return answer(self, request)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Owner, "answer", watched)
+        summary = dpsumm.summarize(
+            {"a": numbers(90, 0, 1), "b": numbers(80, 2, 2).astype(dtype_b)},
+            numbers(300, 1, 3).astype(dtype_target),
+            size=20,
+            kernel=dpsumm.RBF(0.1),
+            protocol=protocol,
+            seed=7,
+        )
+    return received, summary
+
+
+@pytest.mark.parametrize("protocol", [dpsumm.Offers(), dpsumm.Offers(exact_selection=False)])
+def test_offers_are_asked_for_with_the_same_bytes_whatever_precision_others_have(
+    protocol, monkeypatch
+):
+    wanted, _ = messages_to_a(protocol, SINGLE, SINGLE, monkeypatch)
+    assert wanted
+    for dtype_b, dtype_target in ((DOUBLE, SINGLE), (SINGLE, DOUBLE), (DOUBLE, DOUBLE)):
+        found, _ = messages_to_a(protocol, dtype_b, dtype_target, monkeypatch)
+        assert found == wanted
+
+
+def test_the_auctions_target_is_the_same_whatever_precision_others_have(monkeypatch):
+    first = [
+        messages_to_a(dpsumm.Auction(), dtype_b, dtype_target, monkeypatch)[0][0]
+        for dtype_b in (SINGLE, DOUBLE)
+        for dtype_target in (SINGLE, DOUBLE)
+    ]
+    assert len(set(first)) == 1
+
+
+@pytest.mark.parametrize("bounds", [None, BOUNDS])
+@pytest.mark.parametrize("protocol", PROTOCOLS, ids=lambda protocol: protocol.name)
+@pytest.mark.parametrize("kinds", [(SINGLE, DOUBLE), (DOUBLE, SINGLE), (SINGLE, SINGLE)])
+def test_owners_of_different_precision_end_their_run(protocol, bounds, kinds):
+    data = [numbers(90, 0, 1) / SINGLE(3), numbers(80, 1, 2) / SINGLE(7)]
+    owners = {
+        name: pl.DataFrame(dict(zip(NAMES, values.astype(kind).T, strict=True)))
+        for name, values, kind in zip("ab", data, kinds, strict=True)
+    }
+    target = pl.DataFrame(dict(zip(NAMES, numbers(300, 0.5, 3).T, strict=True)))
+    kernel = None if bounds else dpsumm.RBF(0.1)
+    summary = dpsumm.summarize(
+        owners, target, size=20, bounds=bounds, kernel=kernel, protocol=protocol
+    )
+    assert len(summary) == 20
+    assert summary.scaled.dtype == summary.pool.dtype == summary.target.dtype == DOUBLE
+    for row, owner, point in zip(summary.index, summary.owner, summary.points, strict=True):
+        np.testing.assert_array_equal(point, data[owner][row])
+
+
+def test_values_are_cast_before_they_are_encoded(tmp_path):
+    """As across silos, where all owners compute in float64 whatever their file has."""
+    schema = Schema([Column(name, bounds=BOUNDS[name]) for name in NAMES])
+    pl.DataFrame(dict(zip(NAMES, numbers(90, 0, 1).T, strict=True))).write_parquet(
+        tmp_path / "a.parquet"
+    )
+    (table,) = read_owners({"a": tmp_path / "a.parquet"}, schema=schema)
+    assert table.dtype == SINGLE
+    table = table.astype(np.dtype(DOUBLE))
+    np.testing.assert_array_equal(table.scaled, schema.encode(table.values)[0])
+    goal = read_table(numbers(300, 1, 3), name="target", schema=schema).astype(np.dtype(DOUBLE))
+    with Ledger(None, delta=1e-5) as book:
+        setting = Setting(
+            target=goal.scaled,
+            columns=schema.names,
+            schema=schema,
+            n_records={"a": len(table), "b": len(table)},
+            size=20,
+            epsilon=1.0,
+            delta=1e-5,
+            kernel=dpsumm.RBF(1.0),
+            labelled=False,
+            ledger=book,
+        )
+        curator = dpsumm.Auction().curator(setting)
+        assert isinstance(curator, AuctionCurator)
+        owners = {name: Owner(replace(table, name=name)) for name in "ab"}
+        assert len(run_in_process(curator, owners).row) == 20
