@@ -16,11 +16,11 @@ from dpsumm.data.column import Column
 from dpsumm.data.inputs import read_owners, read_table
 from dpsumm.data.schema import Schema
 from dpsumm.exchange.driver import run_in_process
-from dpsumm.exchange.wire import encode
 from dpsumm.privacy.ledger import Ledger
 from dpsumm.summary.protocols.auction.curator import AuctionCurator
 from dpsumm.summary.protocols.curator import Setting
 from dpsumm.summary.protocols.owner import Owner
+from dpsumm.summary.protocols.wire import encode
 
 NAMES = ["x0", "x1", "x2"]
 BOUNDS = {name: (-6.0, 6.0) for name in NAMES}

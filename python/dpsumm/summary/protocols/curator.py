@@ -30,8 +30,8 @@ class Setting:
     Attributes
     ----------
     target : (m, c) float64
-        In the kernel's space; float32 is converted. Owners see releases of it, which must not depend
-        on what precision any owner's data have.
+        In the kernel's space; float32 is converted. Owners see releases of it, which must not
+        depend on what precision any owner's data have.
     columns
         Names of the points' columns.
     schema
