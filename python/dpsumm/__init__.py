@@ -26,7 +26,7 @@ from dpsumm.summary.embedding import Embedding
 from dpsumm.summary.estimator import Summarizer
 from dpsumm.summary.kernel import RBF, PrivateMedian
 from dpsumm.summary.plan import Plan, plan
-from dpsumm.summary.protocols import Auction, Greedy, Offers, Pool, Requests, Uniform
+from dpsumm.summary.protocols import Auction, Greedy, Offers, Pool, Protocol, Requests, Uniform
 from dpsumm.summary.result import Summary
 from dpsumm.summary.summarize import summarize
 
@@ -51,6 +51,7 @@ __all__ = [
     "PrivacyReport",
     "PrivateMedian",
     "Protected",
+    "Protocol",
     "ProtocolError",
     "Requests",
     "Schema",

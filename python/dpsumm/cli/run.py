@@ -30,7 +30,7 @@ from dpsumm.data.large.stream import Stream
 from dpsumm.data.schema import Schema
 from dpsumm.errors import InvalidParameterError
 from dpsumm.summary.kernel import RBF
-from dpsumm.summary.protocols import Auction, Greedy, Offers, Pool, Requests, Uniform
+from dpsumm.summary.protocols import Protocol, Requests
 from dpsumm.summary.protocols.choose import Name, choose_protocol
 from dpsumm.summary.result import check_weight_is_free
 from dpsumm.summary.summarize import summarize
@@ -253,7 +253,7 @@ class Method:
         ),
     ] = None
 
-    def chosen(self, size: int) -> Offers | Auction | Pool | Uniform | Greedy:
+    def chosen(self, size: int) -> Protocol:
         """Return the protocol; refuse options that it would ignore."""
         return choose_protocol(
             self.protocol,

@@ -18,7 +18,7 @@ from dpsumm.data.files import FileFormat
 from dpsumm.data.schema_toml import import_tomllib
 from dpsumm.errors import InvalidParameterError
 from dpsumm.summary.kernel import RBF
-from dpsumm.summary.protocols import Auction, Offers, Requests
+from dpsumm.summary.protocols import Auction, Protocol, Requests
 from dpsumm.summary.protocols.choose import Name, choose_protocol
 
 CURATOR_FILE = "DPSUMM_CURATOR"
@@ -29,7 +29,7 @@ SIMULATION = "DPSUMM_SIMULATION"
 class Public:
     """The run configuration, the same for all parties."""
 
-    protocol: Offers | Auction
+    protocol: Protocol
     size: int
     epsilon: float
     delta: float
@@ -72,7 +72,7 @@ class Public:
         spare = get("spare-rounds", int)
         if isinstance(protocol, Auction):
             protocol = replace(protocol, spare_rounds=spare)
-        elif spare or not isinstance(protocol, Offers):
+        elif spare or not protocol.silos:
             raise InvalidParameterError(
                 "run configuration: protocol must be offers or auction, and spare-rounds are the "
                 "auction's"

@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from dpsumm import _core
 from dpsumm.errors import InvalidParameterError, MissingExtraError
 from dpsumm.summary.kernel import RBF
-from dpsumm.summary.protocols import Greedy, Offers, Pool, Uniform
+from dpsumm.summary.protocols import Greedy, Offers, Pool, Protocol, Uniform
 from dpsumm.summary.result import Summary
-from dpsumm.summary.summarize import Protocol, summarize
+from dpsumm.summary.summarize import summarize
 
 N_OWNERS = 8
 N_PIXELS = 64

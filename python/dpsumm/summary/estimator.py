@@ -19,8 +19,9 @@ from dpsumm.privacy.events import Unit
 from dpsumm.privacy.guarantees import PrivacyReport
 from dpsumm.summary.embedding import Embedding
 from dpsumm.summary.kernel import FloatArray, Kernel
+from dpsumm.summary.protocols import Protocol
 from dpsumm.summary.result import Summary
-from dpsumm.summary.summarize import Protocol, summarize
+from dpsumm.summary.summarize import summarize
 
 if TYPE_CHECKING:
     from typing_extensions import Self

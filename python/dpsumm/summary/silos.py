@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +17,7 @@ from dpsumm.exchange.driver import Progress
 from dpsumm.exchange.journal import Journal
 from dpsumm.privacy.ledger import Ledger
 from dpsumm.summary.kernel import RBF
-from dpsumm.summary.protocols import Auction, Offers, Setting
+from dpsumm.summary.protocols import Offers, Protocol, Setting
 from dpsumm.summary.result import Summary
 from dpsumm.summary.summarize import check_run, data_notes, settle_kernel, summary_of
 
@@ -35,7 +34,7 @@ def summarize_silos(
     size: int,
     epsilon: float = 1.0,
     delta: float = 1e-5,
-    protocol: Offers | Auction | None = None,
+    protocol: Protocol | None = None,
     kernel: RBF | None = None,
     file_format: FileFormat | None = None,
     ledger: str | os.PathLike[str] | None = None,
@@ -86,8 +85,10 @@ def summarize_silos(
     protocol = Offers() if protocol is None else protocol
     check_run(size, epsilon, delta, protocol, seed, ledger)
     names = _names(owners, minimum)
-    if not isinstance(protocol, Offers | Auction):
-        raise InvalidParameterError("protocol must be Offers or Auction across silos")
+    if not protocol.silos:
+        raise InvalidParameterError(
+            f"protocol must be Offers or Auction across silos; {protocol.name} runs in one process"
+        )
     if not isinstance(schema, Schema):
         schema = Schema.read(schema)
     goal = read_table(
@@ -102,21 +103,19 @@ def summarize_silos(
         )
         # Nothing is charged yet. Under Offers one that describes its data is enough for the
         # broadcast: whether another's are fit for it must not show in what an owner receives.
-        if len(unable) == len(names) or (unable and isinstance(protocol, Auction)):
+        if len(unable) == len(names) or (unable and protocol.needs_all):
             raise ProtocolError(
                 "nothing was released: the Auction needs all its owners at the beginning, Offers "
                 "at least one ("
                 + "; ".join(f"{name!r} {why}" for name, why in unable.items())
                 + ")"
             )
-        known = {name: described[name].n_records for name in names if name not in unable}
         setting = Setting(
             target=goal.scaled,
             columns=schema.names,
             schema=schema,
-            # Of an owner that cannot be asked nothing is known: it must not decide either whether
-            # there are records enough for the broadcast.
-            n_records={name: known.get(name, size) for name in names},
+            n_records={name: told.n_records for name, told in described.items()},
+            owners=names,
             size=size,
             epsilon=epsilon,
             delta=delta,
@@ -147,7 +146,6 @@ def summarize_silos(
                 *data_notes([goal]),
             ],
         )
-        summary = replace(summary, n_records=tuple(known.get(name, 0) for name in names))
         if out is not None:
             summary.save(out)
             journal.forget()

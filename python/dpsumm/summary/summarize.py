@@ -6,7 +6,6 @@ import logging
 import os
 import time
 from collections.abc import Mapping, Sequence
-from typing import TypeAlias
 
 from dpsumm.checks import check_whole
 from dpsumm.data.inputs import Backend, FileFormat, Source, Table, read_inputs
@@ -22,15 +21,11 @@ from dpsumm.summary.embedding import Embedding, embed
 from dpsumm.summary.kernel import RBF, Kernel, PrivateMedian
 from dpsumm.summary.plan import BAD, noise_to_sampling
 from dpsumm.summary.protocols import (
-    Auction,
     Curator,
-    Greedy,
     Offers,
-    Owner,
-    Pool,
+    Protocol,
     Selection,
     Setting,
-    Uniform,
 )
 from dpsumm.summary.result import Summary
 
@@ -38,8 +33,6 @@ from dpsumm.summary.result import Summary
 LITTLE_OVERLAP = 0.2
 
 _log = logging.getLogger(__name__)
-
-Protocol: TypeAlias = Offers | Auction | Pool | Uniform | Greedy
 
 
 def summarize(
@@ -87,7 +80,7 @@ def summarize(
         Probability, in (0, 1), with which epsilon may fail to hold.
     protocol
         `Offers()` by default; `Auction()` is the paper's; `Pool()`, `Uniform()`, `Greedy()` are
-        baselines.
+        baselines; or a `Protocol` of your own.
     kernel
         `RBF(gamma)` with a public bandwidth. By default ``RBF.for_schema`` if every column has
         bounds or categories, else `PrivateMedian()`, which is charged.
@@ -166,7 +159,7 @@ def summarize(
         file_format=file_format,
     )
     in_memory = [table for table in tables if not isinstance(table, StreamTable)]
-    if len(in_memory) < len(tables) and (embedding is not None or not isinstance(protocol, Offers)):
+    if len(in_memory) < len(tables) and (embedding is not None or not protocol.streams):
         raise InvalidParameterError(
             "owners: a Stream works with Offers and without an embedding, and so do Shards; give "
             "the data in memory"
@@ -178,11 +171,7 @@ def summarize(
                 f"got {table.stream.n_candidates}"
             )
     if embedding is not None:
-        if isinstance(protocol, Auction) and protocol.seed_points is not None:
-            raise InvalidParameterError(
-                "seed_points must be None with an embedding: a curator that knows records under "
-                "the secret map can find the map (docs/privacy/less-trusted-curator.md)"
-            )
+        protocol.check_embedded()
         kernel = RBF(0.5) if kernel is None else kernel
         tables, goal = [embed(table, embedding) for table in in_memory], embed(goal, embedding)
     kernel = settle_kernel(kernel, tables[0].schema)
@@ -212,7 +201,7 @@ def summarize(
         )
         curator = protocol.curator(setting)
         roles = {
-            table.name: Owner(table, None if seed is None else seed + 1 + i)
+            table.name: protocol.owner(table, None if seed is None else seed + 1 + i)
             for i, table in enumerate(tables)
         }
         selection = run_in_process(curator, roles, progress)
@@ -254,23 +243,22 @@ def summary_of(
         What the consumer should know of the data, besides what the curator knows.
     """
     setting, book = curator.setting, curator.setting.ledger
-    auction = protocol if isinstance(protocol, Auction) else None
     privacy = PrivacyReport(
         charges=book.charges(run=book.run),
         delta=setting.delta,
         owners_argument=protocol.owners_argument,
         accesses_everything=len(selection.pool) == sum(setting.n_records.values()),
         embedded=embedded,
-        coalition=1 if auction is None else auction.coalition,
-        published=() if auction is None else auction.published_figures(setting.size),
+        coalition=protocol.coalition,
+        published=protocol.published_figures(setting.size),
     )
     return Summary(
         points=selection.values,
         labels=selection.labels,
         owner=selection.owner,
         index=selection.row,
-        names=tuple(setting.n_records),
-        n_records=tuple(setting.n_records.values()),
+        names=setting.names,
+        n_records=tuple(setting.n_records.get(name, 0) for name in setting.names),
         schema=schema,
         accesses=len(selection.pool),
         mmd2=float(selection.mmd2[-1]),
@@ -315,9 +303,15 @@ def check_run(
     accounting.check_delta(delta)
     if not isinstance(protocol, Protocol):
         raise InvalidParameterError(
-            "protocol must be an instance of Offers, Auction, Pool, Uniform or Greedy, "
-            f"got {type(protocol).__name__}"
+            "protocol must be an instance of Offers, Auction, Pool, Uniform, Greedy or another "
+            f"dpsumm.Protocol, got {type(protocol).__name__}"
         )
+    for attribute in ("name", "owners_argument"):
+        if not isinstance(getattr(protocol, attribute, None), str):
+            raise InvalidParameterError(
+                f"protocol: {type(protocol).__name__}.{attribute} must be a text, see "
+                "dpsumm.Protocol"
+            )
     if seed is not None:
         check_whole(seed, "seed", 0)
         if seed >= 2**63:

@@ -10,6 +10,7 @@ from dpsumm.summary.protocols.curator import Curator, Selection, Setting
 from dpsumm.summary.protocols.draws import Greedy, Pool, Uniform
 from dpsumm.summary.protocols.offers import Offers
 from dpsumm.summary.protocols.owner import Owner
+from dpsumm.summary.protocols.protocol import Protocol
 
 __all__ = [
     "Auction",
@@ -18,6 +19,7 @@ __all__ = [
     "Offers",
     "Owner",
     "Pool",
+    "Protocol",
     "Requests",
     "Selection",
     "Setting",

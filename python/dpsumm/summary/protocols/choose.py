@@ -6,7 +6,7 @@ from collections.abc import Callable
 from enum import Enum
 
 from dpsumm.errors import InvalidParameterError
-from dpsumm.summary.protocols import Auction, Greedy, Offers, Pool, Requests, Uniform
+from dpsumm.summary.protocols import Auction, Greedy, Offers, Pool, Protocol, Requests, Uniform
 
 
 class Name(str, Enum):
@@ -30,7 +30,7 @@ def choose_protocol(
     requests: Requests | None = None,
     batch: int | None = None,
     epsilon_owners: float | None = None,
-) -> Offers | Auction | Pool | Uniform | Greedy:
+) -> Protocol:
     """Return the protocol; refuse options that it would ignore.
 
     Raises
@@ -60,7 +60,7 @@ def choose_protocol(
         raise InvalidParameterError(f"--{option} means nothing with {what}")
     if published:
         return Auction.published(size)
-    makers: dict[Name, Callable[..., Offers | Auction | Pool | Uniform | Greedy]] = {
+    makers: dict[Name, Callable[..., Protocol]] = {
         Name.OFFERS: Offers,
         Name.AUCTION: Auction,
         Name.POOL: Pool,

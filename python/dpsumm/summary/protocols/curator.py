@@ -16,11 +16,13 @@ from dpsumm.data.values import joined
 from dpsumm.errors import InvalidParameterError, ProtocolError
 from dpsumm.exchange.messages import Answer, Request
 from dpsumm.exchange.roles import Coordinator
-from dpsumm.privacy.events import Unit
+from dpsumm.privacy.events import Protected, Unit
 from dpsumm.privacy.ledger import Ledger
 from dpsumm.summary.kernel import RBF, FloatArray, Kernel
-from dpsumm.summary.protocols.messages import Points
+from dpsumm.summary.protocols.features import features_of
+from dpsumm.summary.protocols.messages import FeatureMap, Points
 from dpsumm.summary.protocols.wire import CODEC
+from dpsumm.summary.release import Mechanism, Release, release, target_sensitivity
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,10 @@ class Setting:
     schema
         What they are; None if the points are in the kernel's space as they are sent.
     n_records
-        Owner name to number of records.
+        Owner name to number of records, as far as it is known.
+    owners
+        Names of all owners of the run, in their order; by default those of `n_records`. One that
+        `n_records` does not have could not describe its data, and is dropped before it is asked.
     size
         Points in the summary.
     epsilon, delta
@@ -67,6 +72,12 @@ class Setting:
     seed: int | None = None
     unit: Unit = Unit.REPLACE_RECORD
     nominal_target: int | None = None
+    owners: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All owners of the run."""
+        return self.owners or tuple(self.n_records)
 
     @property
     def public_count(self) -> int:
@@ -94,8 +105,10 @@ class Setting:
                 "kernel: a private bandwidth needs a public target size; give RBF(gamma), or "
                 "bounds for every column"
             )
+        # An owner of which nothing is known must not decide whether there are records enough.
+        unknown = len(self.names) > len(self.n_records)
         total = sum(self.n_records.values())
-        if not 1 <= self.size <= total:
+        if self.size < 1 or (self.size > total and not unknown):
             raise InvalidParameterError(
                 f"size must be between 1 and {total}, the number of the owners' records, "
                 f"got {self.size}"
@@ -150,16 +163,19 @@ class Curator(Coordinator[Selection]):
 
     def __init__(self, setting: Setting) -> None:
         self.setting = setting
-        self.names = tuple(setting.n_records)
+        self.names = setting.names
         self._settled: tuple[RBF, float] | None = None
 
     @property
     def kernel(self) -> RBF:
         """The kernel; a private bandwidth is charged the first time it is asked for."""
-        return self._settle()[0]
+        return self.settle()[0]
 
-    def _settle(self) -> tuple[RBF, float]:
-        """Return the kernel and the epsilon left for the target's release."""
+    def settle(self) -> tuple[RBF, float]:
+        """Return the kernel and the epsilon that is left for the target's release.
+
+        A private bandwidth is charged the first time.
+        """
         if self._settled is None:
             setting = self.setting
             if isinstance(setting.kernel, RBF):
@@ -169,6 +185,35 @@ class Curator(Coordinator[Selection]):
                     setting.target, setting.epsilon, setting.ledger, setting.seed
                 )
         return self._settled
+
+    def feature_map(self, n_features: int, kind: str = "paired") -> FeatureMap:
+        """Return the run's random features: a public recipe, the same for a resumed run."""
+        return FeatureMap(
+            gamma=self.kernel.gamma,
+            n_columns=self.setting.target.shape[1],
+            n_features=n_features,
+            seed=frequency_seed(self.setting),
+            kind=kind,
+        )
+
+    def release_target(self, mechanism: Mechanism, feature_map: FeatureMap) -> Release:
+        """Charge and return the target's noisy mean embedding, within the run's budget.
+
+        Once a run: the budget is for one release. Asked again it returns the same.
+        """
+        setting = self.setting
+        return release(
+            mechanism.calibrated(self.settle()[1], setting.delta),
+            features_of(feature_map),
+            setting.target,
+            key="target",
+            message="target's noisy mean embedding",
+            protected=Protected.TARGET,
+            sensitivity=target_sensitivity(setting.unit),
+            count=setting.public_count,
+            ledger=setting.ledger,
+            seed=setting.seed,
+        )
 
     def scaled(self, values: FloatArray) -> FloatArray:
         """Return points in the kernel's space, by the public schema, in the precision they have.
@@ -271,18 +316,18 @@ class CollectingCurator(Curator):
         self._dropped: set[str] = set()
 
     @abstractmethod
-    def _requests(self) -> dict[str, Request]:
+    def requests(self) -> dict[str, Request]:
         """Make the one request of each owner. Called once; what it releases is charged first."""
 
     @abstractmethod
-    def _bounds_of_answer(self, name: str) -> tuple[int, int]:
+    def bounds(self, name: str) -> tuple[int, int]:
         """Least and most points that this owner may send."""
 
     def send(self) -> dict[str, Request]:
         """Return the requests the first time, nothing ever after."""
         if self._sent:
             return {}
-        self._sent = self._requests()
+        self._sent = self.requests()
         return dict(self._sent)
 
     def receive(self, name: str, answer: Answer) -> None:
@@ -291,7 +336,7 @@ class CollectingCurator(Curator):
             raise ProtocolError(f"{name!r} was asked nothing, or was dropped")
         if name in self._received:
             raise ProtocolError(f"{name!r} has answered already")
-        self._received[name] = self._check_points(name, answer, *self._bounds_of_answer(name))
+        self._received[name] = self._check_points(name, answer, *self.bounds(name))
 
     def drop(self, *names: str) -> None:
         """Go on without them: nothing that another owner receives changes."""

@@ -23,12 +23,13 @@ from dpsumm.privacy.events import Unit
 from dpsumm.summary.kernel import RBF, median_squared_distance
 from dpsumm.summary.protocols.curator import CollectingCurator, Curator, Setting
 from dpsumm.summary.protocols.messages import DrawRequest
+from dpsumm.summary.protocols.protocol import Protocol
 
 _ARGUMENT = "Owners receive public numbers only; nothing that is sent depends on anybody's records."
 
 
 @dataclass(frozen=True)
-class Pool:
+class Pool(Protocol):
     """The random pool: ``parsimony * size / K`` random points of each owner, greedy at the curator.
 
     The baseline that a protocol with releases must beat: under mild shift it is hard to.
@@ -56,7 +57,7 @@ class Pool:
 
 
 @dataclass(frozen=True)
-class Uniform:
+class Uniform(Protocol):
     """Uniform sampling per owner: ``size / K`` random points of each, and no selection at all."""
 
     name = "uniform"
@@ -68,7 +69,7 @@ class Uniform:
 
 
 @dataclass(frozen=True)
-class Greedy:
+class Greedy(Protocol):
     """The non-private greedy of Kim, Khanna & Koyejo 2016 (exact kernel) on all data of all owners.
 
     The reference for quality. It leaks nothing to owners but the curator reads everything.
@@ -131,8 +132,10 @@ class DrawCurator(CollectingCurator):
         """The kernel, known to the curator and the consumer only."""
         return self._kernel
 
-    def _requests(self) -> dict[str, Request]:
+    def requests(self) -> dict[str, Request]:
+        """Ask for public numbers of points; see `CollectingCurator.requests`."""
         return {name: DrawRequest(count) for name, count in self._shares.items()}
 
-    def _bounds_of_answer(self, name: str) -> tuple[int, int]:
+    def bounds(self, name: str) -> tuple[int, int]:
+        """Return the number asked for; see `CollectingCurator.bounds`."""
         return self._shares[name], self._shares[name]

@@ -28,24 +28,23 @@ from dpsumm import _core
 from dpsumm.checks import check_even_features, check_number, check_whole
 from dpsumm.errors import InvalidParameterError
 from dpsumm.exchange.messages import Request
-from dpsumm.privacy.events import Protected
 from dpsumm.summary.protocols.curator import (
     CollectingCurator,
     Curator,
     Pooled,
     Setting,
-    frequency_seed,
 )
 from dpsumm.summary.protocols.features import features_of
-from dpsumm.summary.protocols.messages import FeatureMap, OfferRequest
-from dpsumm.summary.release import Gaussian, Mechanism, release, target_sensitivity
+from dpsumm.summary.protocols.messages import OfferRequest
+from dpsumm.summary.protocols.protocol import Protocol
+from dpsumm.summary.release import Gaussian, Mechanism
 
 # Far above what is useful, and below what a message can hold.
 MOST_PARSIMONY, MOST_OFFERS = 1e6, 2**48
 
 
 @dataclass(frozen=True)
-class Offers:
+class Offers(Protocol):
     """The default protocol.
 
     Parameters
@@ -86,6 +85,7 @@ class Offers:
     exact_selection: bool = True
 
     name = "Offers"
+    streams = silos = True
     owners_argument = (
         "So for records, whole owners and coalitions of owners alike: an owner receives one "
         "broadcast, made from the target, public numbers and fresh noise, and nothing afterwards. "
@@ -133,33 +133,17 @@ class OffersCurator(CollectingCurator):
         self._at_least = min(share, at_most) if protocol.at_least is None else protocol.at_least
         self._at_most = max(at_most, self._at_least)
 
-    def _requests(self) -> dict[str, Request]:
-        setting = self.setting
-        kernel, epsilon = self._settle()
-        feature_map = FeatureMap(
-            gamma=kernel.gamma,
-            n_columns=setting.target.shape[1],
-            n_features=self._protocol.n_features,
-            seed=frequency_seed(setting),
-        )
+    def requests(self) -> dict[str, Request]:
+        """Release the target once and broadcast it; see `CollectingCurator.requests`."""
+        size = self.setting.size
+        feature_map = self.feature_map(self._protocol.n_features)
         self._features = features_of(feature_map)
-        self._target = release(
-            self._protocol.release.calibrated(epsilon, setting.delta),
-            self._features,
-            setting.target,
-            key="target",
-            message="target's noisy mean embedding",
-            protected=Protected.TARGET,
-            sensitivity=target_sensitivity(setting.unit),
-            count=setting.public_count,
-            ledger=setting.ledger,
-            seed=setting.seed,
-        )
+        self._target = self.release_target(self._protocol.release, feature_map)
         request = OfferRequest(
             feature_map=feature_map,
             target=replace(self._target, state=None),
-            mass=float(self._weight) / setting.size,
-            fine_mass=1.0 / setting.size,
+            mass=float(self._weight) / size,
+            fine_mass=1.0 / size,
             spread=float(self._protocol.spread),
             at_least=int(self._at_least),
             at_most=int(self._at_most),
@@ -173,6 +157,7 @@ class OffersCurator(CollectingCurator):
         size = min(self.setting.size, len(pool.row))
         return _core.greedy(pool.scaled, attraction, self.kernel.gamma, size).rows
 
-    def _bounds_of_answer(self, name: str) -> tuple[int, int]:
+    def bounds(self, name: str) -> tuple[int, int]:
+        """Return floor and cap, up to what the owner has; see `CollectingCurator.bounds`."""
         available = self.setting.n_records[name]
         return min(self._at_least, available), min(self._at_most, available)

@@ -47,11 +47,12 @@ from dpsumm.summary.protocols.auction.requests import (
     winner_profile,
 )
 from dpsumm.summary.protocols.curator import Curator, Setting
+from dpsumm.summary.protocols.protocol import Protocol
 from dpsumm.summary.release import SUMMARY, TARGET, Exact, Gaussian, Mechanism, Mwem, Sensitivity
 
 
 @dataclass(frozen=True)
-class Auction:
+class Auction(Protocol):
     """The paper's protocol.
 
     Parameters
@@ -110,6 +111,7 @@ class Auction:
     spare_rounds: int = 0
 
     name = "Auction"
+    silos = needs_all = True
     owners_argument = (
         "An owner receives the noisy means of the target and of the summary so far, and one bit "
         "for each of its bids; the charges above cover all of them."
@@ -169,6 +171,14 @@ class Auction:
             n_features=512,
             reselect=False,
         )
+
+    def check_embedded(self) -> None:
+        """Refuse seed points: see `Protocol.check_embedded`."""
+        if self.seed_points is not None:
+            raise InvalidParameterError(
+                "seed_points must be None with an embedding: a curator that knows records under "
+                "the secret map can find the map (docs/privacy/less-trusted-curator.md)"
+            )
 
     def published_figures(self, size: int) -> tuple[str, ...]:
         """Return the paper's privacy figures beside the sound ones, for its choice of mechanisms.
@@ -238,7 +248,7 @@ class Auction:
 
     def _requests(self, setting: Setting, rounds: int, releases: int) -> _RequestPlan:
         certain = self._batch(setting.size)
-        n_ranks = certain * len(setting.n_records) + 1
+        n_ranks = certain * len(setting.names) + 1
         if self.requests is Requests.PRIVATE:
             return self._private_requests(setting, rounds, releases, n_ranks)
         if self.requests is Requests.ALL:

@@ -19,14 +19,12 @@ from dpsumm.summary.protocols.curator import (
     Curator,
     Selection,
     Setting,
-    frequency_seed,
     pool_of,
 )
 from dpsumm.summary.protocols.features import features_of
 from dpsumm.summary.protocols.messages import (
     BidRequest,
     Bids,
-    FeatureMap,
     Points,
     SendRequest,
 )
@@ -36,7 +34,6 @@ from dpsumm.summary.release import (
     Release,
     release,
     summary_sensitivity,
-    target_sensitivity,
 )
 
 # A place in the one total order of points: greater is better.
@@ -219,32 +216,15 @@ class AuctionCurator(Curator):
 
     def _release_target(self) -> Release:
         if self._target is None:
-            setting, (kernel, epsilon) = self.setting, self._settle()
-            if setting.ledger.has("drop-1"):
+            ledger = self.setting.ledger
+            if ledger.has("drop-1"):
                 raise ProtocolError(
-                    f"run {setting.ledger.run!r} had dropped an owner, so it cannot be resumed; "
+                    f"run {ledger.run!r} had dropped an owner, so it cannot be resumed; "
                     "begin a run of another name"
                 )
-            self._feature_map = FeatureMap(
-                gamma=kernel.gamma,
-                n_columns=setting.target.shape[1],
-                n_features=self._plan.n_features,
-                seed=frequency_seed(setting),
-                kind=self._plan.feature_kind,
-            )
+            self._feature_map = self.feature_map(self._plan.n_features, self._plan.feature_kind)
             self._features = features_of(self._feature_map)
-            self._target = release(
-                self._plan.target.calibrated(epsilon, setting.delta),
-                self._features,
-                setting.target,
-                key="target",
-                message="target's noisy mean embedding",
-                protected=Protected.TARGET,
-                sensitivity=target_sensitivity(setting.unit),
-                count=setting.public_count,
-                ledger=setting.ledger,
-                seed=setting.seed,
-            )
+            self._target = self.release_target(self._plan.target, self._feature_map)
         return self._target
 
     def _release_summary(self) -> Release | None:

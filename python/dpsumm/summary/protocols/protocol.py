@@ -1,0 +1,78 @@
+"""What a protocol is: public parameters, and the roles that they make for a run."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+from dpsumm.data.large.stream_table import StreamTable
+from dpsumm.data.table import Table
+from dpsumm.exchange.roles import Party
+from dpsumm.summary.protocols.curator import Curator, Setting
+from dpsumm.summary.protocols.owner import Owner
+
+
+class Protocol(ABC):
+    """How a summary comes about. Derive from it for one of your own (``docs/own-protocol.md``).
+
+    A protocol holds public parameters only, so a frozen dataclass serves; it sees data only
+    through the roles that it makes.
+
+    Attributes
+    ----------
+    name
+        In results and reports.
+    owners_argument
+        Sentences that say why, or at what charge, an owner learns nothing about the other owners'
+        records. They are printed in every report: nothing checks them but you.
+    streams
+        Whether its owners' data may be a `Stream` or `Shards`.
+    silos
+        Whether it runs where owners are elsewhere. Its owners are then `Owner`, whatever
+        `owner` returns.
+    needs_all
+        Across silos: whether it cannot begin without every owner.
+    coalition
+        Number of owners, pooling what they see, whom the charges for owners' records cover.
+    """
+
+    name: str
+    owners_argument: str
+    streams: bool = False
+    silos: bool = False
+    needs_all: bool = False
+    coalition: int = 1
+
+    @abstractmethod
+    def curator(self, setting: Setting) -> Curator:
+        """Return the curator of a run.
+
+        Raises
+        ------
+        InvalidParameterError
+            The parameters do not fit the setting. Nothing has been released yet.
+        """
+
+    def owner(self, table: Table | StreamTable, seed: int | None) -> Party:
+        """Return an owner of a run in one process.
+
+        Parameters
+        ----------
+        table
+            Its data.
+        seed
+            For tests and experiments; None in earnest.
+        """
+        return Owner(table, seed)
+
+    def check_embedded(self) -> None:  # noqa: B027  most have nothing to refuse
+        """Refuse parameters that would tell records from their features under a secret map.
+
+        Raises
+        ------
+        InvalidParameterError
+            Such a parameter was given.
+        """
+
+    def published_figures(self, size: int) -> tuple[str, ...]:
+        """Return sentences about privacy figures of a paper, beside the sound ones."""
+        return ()
