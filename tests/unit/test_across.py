@@ -98,6 +98,18 @@ def test_offers_go_on_without_a_failed_owner(fault, step):
         assert channel.received[name] == whole.received[name]
 
 
+def test_nothing_is_made_up_about_an_owner_that_could_not_describe_its_data():
+    everything = Offers(at_least=30, at_most=30)
+    summary = run(Faulty("b", DESCRIBE, GARBAGE["nothing"]), protocol=everything, seed=1)
+    assert summary.n_records == (30, 0, 30, 30)
+    # All that the others have was read, and the report says so.
+    assert summary.accesses == 90
+    assert summary.privacy.accesses_everything
+    # Nor does it decide whether there are records enough.
+    channel = Faulty("b", DESCRIBE, GARBAGE["nothing"])
+    assert len(run(channel, protocol=everything, size=100, seed=1)) == 90
+
+
 def test_a_second_answer_does_not_count():
     first = run(Loopback(), seed=1)
     again = run(Faulty("b", FIRST, lambda a: [a, points(), b"garbage"]), seed=1)

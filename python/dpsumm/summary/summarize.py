@@ -302,9 +302,10 @@ def check_run(
     accounting.check_epsilon(epsilon)
     accounting.check_delta(delta)
     if not isinstance(protocol, Protocol):
+        kind = protocol if isinstance(protocol, type) else type(protocol)
         raise InvalidParameterError(
             "protocol must be an instance of Offers, Auction, Pool, Uniform, Greedy or another "
-            f"dpsumm.Protocol, got {type(protocol).__name__}"
+            f"dpsumm.Protocol, got {'the class ' * (kind is protocol)}{kind.__name__}"
         )
     for attribute in ("name", "owners_argument"):
         if not isinstance(getattr(protocol, attribute, None), str):

@@ -6,7 +6,7 @@
 
 from dpsumm.summary.protocols.auction.auction import Auction
 from dpsumm.summary.protocols.auction.requests import Requests
-from dpsumm.summary.protocols.curator import Curator, Selection, Setting
+from dpsumm.summary.protocols.curator import CollectingCurator, Curator, Selection, Setting
 from dpsumm.summary.protocols.draws import Greedy, Pool, Uniform
 from dpsumm.summary.protocols.offers import Offers
 from dpsumm.summary.protocols.owner import Owner
@@ -14,6 +14,7 @@ from dpsumm.summary.protocols.protocol import Protocol
 
 __all__ = [
     "Auction",
+    "CollectingCurator",
     "Curator",
     "Greedy",
     "Offers",
