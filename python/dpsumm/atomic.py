@@ -10,7 +10,9 @@ from pathlib import Path
 from dpsumm.errors import InvalidParameterError
 
 
-def write_atomically(path: str | os.PathLike[str], write: Callable[[Path], None]) -> Path:
+def write_atomically(
+    path: str | os.PathLike[str], write: Callable[[Path], object], *, secret: bool = False
+) -> Path:
     """Write a file through a temporary neighbour that replaces it at the end; return its path.
 
     Whatever goes wrong inside `write`, a file that was at `path` stays as it was and no temporary
@@ -23,6 +25,8 @@ def write_atomically(path: str | os.PathLike[str], write: Callable[[Path], None]
         the file it replaces, or those that the process's umask gives a new file.
     write
         Called once with a path in the same directory and with the same suffix as `path`.
+    secret
+        A new file is readable by its user alone.
 
     Raises
     ------
@@ -38,8 +42,9 @@ def write_atomically(path: str | os.PathLike[str], write: Callable[[Path], None]
         raise InvalidParameterError(f"cannot write {path}: it is a directory; give a file name")
     target = path.resolve()  # a symbolic link keeps pointing to the file that is replaced
     temporary = target.with_name(f".{secrets.token_hex(8)}.part{target.suffix}")
+    mode = 0o600 if secret else 0o666
     try:
-        os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+        os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode))
     except OSError as error:
         raise InvalidParameterError(f"cannot write {path}: {error.strerror}") from None
     try:

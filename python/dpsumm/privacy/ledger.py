@@ -4,66 +4,74 @@ A release exists only as the return value of :meth:`Ledger.release`, which commi
 the released bytes in one transaction before it returns them. So a release that may have left is
 never uncharged, whenever the process dies; and asking again for the same release returns the same
 bytes instead of drawing new noise.
+
+To open books and to begin them are two acts: a path that was mistyped must not become a book
+without a cap. What the file looks like: `dpsumm.privacy.book_format`.
 """
 
 from __future__ import annotations
 
-import dataclasses
-import json
 import logging
 import math
 import os
 import sqlite3
 import threading
 import uuid
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any, get_args
+from typing import Any
 
 from dpsumm.errors import BudgetExceededError, InvalidDataError, InvalidParameterError
-from dpsumm.privacy import accounting
-from dpsumm.privacy.events import Charge, Event, Observer, Protected, Unit, same_charges
+from dpsumm.privacy import accounting, book_format
+from dpsumm.privacy.events import Charge, Protected, same_charges
+from dpsumm.privacy.seen import Seen, add_mark
 
 _log = logging.getLogger(__name__)
 
-_SCHEMA = """
-CREATE TABLE charges (
-    id INTEGER PRIMARY KEY,
-    at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')),
-    run TEXT NOT NULL,
-    key TEXT NOT NULL,
-    protected TEXT NOT NULL,
-    message TEXT NOT NULL,
-    event TEXT NOT NULL,
-    count INTEGER NOT NULL CHECK (count >= 1),
-    observer TEXT NOT NULL,
-    unit TEXT NOT NULL
-);
-CREATE TABLE releases (
-    run TEXT NOT NULL,
-    key TEXT NOT NULL,
-    binding TEXT NOT NULL,
-    released BLOB NOT NULL,
-    PRIMARY KEY (run, key)
-);
-CREATE TABLE runs (
-    run TEXT PRIMARY KEY,
-    delta REAL NOT NULL
-);
-CREATE TABLE caps (
-    protected TEXT PRIMARY KEY,
-    epsilon REAL NOT NULL,
-    delta REAL NOT NULL
-);
-"""
-
 # The second: a message of SQLite that quotes a damaged schema need not be text.
 _UNREADABLE = (sqlite3.Error, UnicodeDecodeError)
-_TABLES = {"charges", "releases", "runs", "caps"}
-_FIELDS = "protected, message, event, count, observer, unit"
-_EVENTS: dict[str, type[Event]] = {kind.__name__: kind for kind in get_args(Event)}
+# Of a file that is not a ledger or is damaged; other errors of SQLite are of the disk.
+_DAMAGED = ("not a database", "malformed", "no such", "has no column", "constraint", "datatype")
+
+Limits = Mapping[str, tuple[float, float]]
+
+
+@dataclass(frozen=True)
+class Line:
+    """A charge as it stands in the books.
+
+    Attributes
+    ----------
+    at
+        When it was charged, UTC.
+    run, delta
+        The run, and the delta at which that is accounted for.
+    charge
+        What was charged.
+    """
+
+    at: str
+    run: str
+    delta: float
+    charge: Charge
+
+    @property
+    def epsilon(self) -> float:
+        """Epsilon of this charge alone. A run's charges compose to less than their sum."""
+        return accounting.compose([(self.charge.event, self.charge.count)], self.delta)
+
+
+@dataclass(frozen=True)
+class CapChange:
+    """A cap that was set: when (None: before dates were kept), for whom, and to what."""
+
+    at: str | None
+    protected: Protected
+    epsilon: float
+    delta: float
 
 
 class Ledger(AbstractContextManager["Ledger"]):
@@ -72,8 +80,9 @@ class Ledger(AbstractContextManager["Ledger"]):
     Parameters
     ----------
     path
-        SQLite file, made if absent; ``None`` keeps the books in memory for one run. The file holds
-        public facts and released (noisy) values only.
+        SQLite file that `create` made; ``None`` keeps the books in memory for one run. The file
+        holds public facts and released (noisy) values only. Beside it lies ``<path>.seen``, by
+        which a copy that was put back is noticed; move both together.
     run
         Name of the run whose releases are looked up and made; a fresh one by default. To resume a
         run that died, give its name: its releases are returned again, unchanged and uncharged.
@@ -83,9 +92,9 @@ class Ledger(AbstractContextManager["Ledger"]):
     Raises
     ------
     InvalidDataError
-        The file is not a ledger.
+        The file is not a ledger, or of a version of dpsumm that is not known here.
     InvalidParameterError
-        `delta` is not in (0, 1), or the run is known under another delta.
+        There is no file, `delta` is not in (0, 1), or the run is known under another delta.
     """
 
     def __init__(
@@ -101,20 +110,23 @@ class Ledger(AbstractContextManager["Ledger"]):
         self.run = run or uuid.uuid4().hex
         self.delta = delta
         self._lock = threading.RLock()
+        self._mark: str | None = None
         self._path = None if path is None else Path(path)
-        try:
-            # Transactions are explicit; writers wait for each other, up to a minute.
-            self._db = sqlite3.connect(
-                ":memory:" if self._path is None else self._path,
-                timeout=60,
-                isolation_level=None,
-                check_same_thread=False,
+        self._seen = None if self._path is None else Seen(self._path)
+        if self._path is not None and not self._path.exists():
+            raise InvalidParameterError(
+                f"ledger: there is no ledger {self._path}; correct the path, or make the ledger "
+                f"once, with Ledger.create (dpsumm ledger create {self._path})"
             )
-        except _UNREADABLE as error:
-            raise self._unusable(error) from None
         try:
-            self._db.execute("PRAGMA synchronous=FULL")
-            self._make_tables()
+            self._db = _connect(self._path)
+        except _UNREADABLE as error:
+            raise self._failed(error) from None
+        try:
+            if self._path is None:
+                book_format.create(self._db)
+            if fault := book_format.fault(self._db):
+                raise self._unusable(fault)
             self._check_run()
             # Whether this run has an earlier life, whose releases are returned again.
             self.resumed = (
@@ -123,40 +135,169 @@ class Ledger(AbstractContextManager["Ledger"]):
             )
         except _UNREADABLE as error:
             self._db.close()
-            raise self._unusable(error) from None
+            raise self._failed(error) from None
         except BaseException:
             self._db.close()
             raise
 
-    def _unusable(self, reason: object) -> InvalidDataError:
-        if isinstance(reason, sqlite3.OperationalError) and "locked" in str(reason):
-            return InvalidDataError(
-                f"ledger: {self._path} is in use by another run; nothing was released, try again"
+    @classmethod
+    def create(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        caps: Limits | None = None,
+        run: str | None = None,
+        delta: float = 1e-5,
+    ) -> Ledger:
+        """Make the file of new books, readable by its user alone, and open it.
+
+        Parameters
+        ----------
+        path
+            Where nothing is yet.
+        caps
+            Whose records to (epsilon, delta), as for `set_cap`.
+        run, delta
+            As for `Ledger`.
+
+        Raises
+        ------
+        InvalidParameterError
+            Something is at `path`, or a cap or `delta` is out of range.
+        InvalidDataError
+            The file cannot be written.
+        """
+        accounting.check_delta(delta)
+        limits = [_limit(party, *cap) for party, cap in (caps or {}).items()]
+        path = Path(path)
+        seen = Seen(path)
+        if seen.path.exists():
+            raise InvalidParameterError(
+                f"ledger: {seen.path} is left of a ledger that was at {path}: put that back, give "
+                "another path, or remove this file if nothing of that ledger counts any longer"
             )
+        try:
+            # SQLite gives its journal the permissions of the file.
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+        except FileExistsError:
+            raise InvalidParameterError(
+                f"ledger: {path} exists already; open it with Ledger, or give another path"
+            ) from None
+        except OSError as error:
+            raise InvalidDataError(
+                f"ledger: {path} cannot be used as a ledger ({error.strerror}); give a path in a "
+                "directory that exists and may be written to"
+            ) from None
+        try:
+            db = _connect(path)
+            try:
+                db.execute("BEGIN IMMEDIATE")
+                book_format.create(db)
+                for limit in limits:
+                    db.execute(_SET_CAP, limit)
+                mark = add_mark(db)
+                db.execute("COMMIT")
+            finally:
+                db.close()
+            seen.write(mark)
+        except BaseException as error:
+            path.unlink()
+            if isinstance(error, (*_UNREADABLE, OSError)):
+                raise InvalidDataError(
+                    f"ledger: {path} cannot be written ({error}); it was not made"
+                ) from None
+            raise
+        return cls(path, run=run, delta=delta)
+
+    def _unusable(self, reason: object) -> InvalidDataError:
         return InvalidDataError(
-            f"ledger: {self._path or 'the ledger'} cannot be used as a ledger ({reason}); give a "
-            "path that does not exist yet or one that dpsumm made"
+            f"ledger: {self._path or 'the ledger'} cannot be used as a ledger ({reason}); give the "
+            "path of one that dpsumm made, or make one with Ledger.create (dpsumm ledger create)"
         )
 
-    def _make_tables(self) -> None:
-        """Make the tables of a new file; refuse a database of another program, and leave it be."""
-        self._db.execute("BEGIN IMMEDIATE")
-        rows = self._db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
-        tables = {row[0] for row in rows}
-        if not tables:
-            for statement in _SCHEMA.split(";"):
-                self._db.execute(statement)
-        elif not tables >= _TABLES:
-            self._db.execute("ROLLBACK")
-            raise self._unusable("it is a database of another program")
-        self._db.execute("COMMIT")
+    def _failed(
+        self, error: Exception, fate: str = "nothing more was charged or sent"
+    ) -> InvalidDataError:
+        """Return the error to raise when SQLite fails; `fate` is that of the present release."""
+        if isinstance(error, UnicodeDecodeError) or any(text in str(error) for text in _DAMAGED):
+            return self._unusable(error)
+        if "locked" in str(error):
+            return InvalidDataError(
+                f"ledger: {self._path} is in use by another run; {fate}, try again"
+            )
+        return InvalidDataError(
+            f"ledger: {self._path} could not be read or written ({error}); {fate}. What it has "
+            "recorded stays charged (dpsumm ledger show lists it). Put the cause right, such as a "
+            f"full disk, and run again with run={self.run!r}: what was released is sent again and "
+            "not charged twice"
+        )
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        """Write all or nothing, and keep the mark of what was written beside the file."""
+        # One connection is one transaction: threads that share a ledger take turns.
+        with self._lock:
+            self._mark = None
+            fate = "this was neither charged nor sent"
+            try:
+                self._db.execute("BEGIN IMMEDIATE")
+                yield
+                fate = "this may have been charged and was not sent"
+                self._db.execute("COMMIT")
+            except BaseException as error:
+                with suppress(sqlite3.Error):
+                    if self._db.in_transaction:
+                        self._db.execute("ROLLBACK")
+                if isinstance(error, _UNREADABLE):
+                    raise self._failed(error, fate) from None
+                raise
+            if self._mark is not None and self._seen is not None:
+                try:
+                    self._seen.write(self._mark)
+                except (OSError, InvalidParameterError) as error:
+                    raise self._failed(error, "this was charged and not sent") from None
+
+    def _begin_change(self, *, accepted: bool = False) -> None:
+        """Before what writes: refuse a copy that was put back, and bring an old file up to date."""
+        fault = book_format.fault(self._db)
+        if fault:  # since it was opened
+            raise self._unusable(fault)
+        if book_format.version_of(self._db) < book_format.VERSION:
+            try:
+                book_format.migrate(self._db)
+            except _UNREADABLE:
+                raise
+            except Exception as error:
+                raise self._unusable(f"{type(error).__name__} in a charge") from None
+        if self._seen is not None and not accepted:
+            try:
+                fault = self._seen.missing_from(self._db)
+            except OSError as error:
+                fault = f"{self._seen.path.name} cannot be read ({error.strerror})"
+            if fault:
+                raise InvalidDataError(
+                    f"ledger: {self._path} may have lost what was charged ({fault}). Nothing was "
+                    "charged or sent. Put the latest file and its mark back; or, if they are lost, "
+                    f"accept this one with Ledger.accept (dpsumm ledger accept {self._path}) and "
+                    "lower its caps by what was spent without it"
+                )
+        self._mark = add_mark(self._db, accepted=accepted)
+
+    def accept(self) -> None:
+        """Go on with a file that was put back or moved alone, although entries may be missing.
+
+        What they cost stays spent and is not counted any longer: lower the caps by it. That the
+        file was accepted is recorded with its date.
+        """
+        with self._transaction():
+            self._begin_change(accepted=True)
 
     def _rows(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
         """Return what a query finds; a file that cannot be read is refused."""
         try:
             return self._db.execute(statement, values).fetchall()
         except _UNREADABLE as error:
-            raise self._unusable(error) from None
+            raise self._failed(error) from None
 
     def _number(self, value: object, below: float = math.inf) -> float:
         """Return an epsilon or delta of the file; SQLite itself lets it be anything."""
@@ -190,23 +331,47 @@ class Ledger(AbstractContextManager["Ledger"]):
 
         The releases of one run compose tightly at the run's own delta. Runs compose by adding up
         their epsilons and deltas, which stays valid when each run is chosen after seeing the last.
-        A cap may be lowered or raised; what was spent stays spent. `protected` is whose records:
-        ``"target"`` or ``"owners"``.
+        A cap may be lowered or raised, which is recorded; what was spent stays spent. `protected`
+        is whose records: ``"target"`` or ``"owners"``.
         """
-        party = _party(protected)
-        accounting.check_epsilon(epsilon)
-        accounting.check_delta(delta)
-        self._rows("INSERT OR REPLACE INTO caps VALUES (?, ?, ?)", party.value, epsilon, delta)
+        limit = _limit(protected, epsilon, delta)
+        with self._transaction():
+            self._begin_change()
+            self._db.execute(_SET_CAP, limit)
 
     def cap(self, protected: Protected | str) -> tuple[float, float] | None:
         """Return the cap (epsilon, delta) set for `protected`, if any."""
         party = _party(protected)
-        caps = [
-            (self._number(epsilon), self._number(delta, 1))
-            for name, epsilon, delta in self._rows("SELECT protected, epsilon, delta FROM caps")
-            if self._protected(name) is party
-        ]
-        return min(caps, default=None)
+        caps = [change for change in self.cap_changes() if change.protected is party]
+        return (caps[-1].epsilon, caps[-1].delta) if caps else None
+
+    def cap_changes(self) -> tuple[CapChange, ...]:
+        """Return every cap that was set, oldest first."""
+        # Version 0 has no dates.
+        at = "at" if book_format.version_of(self._db) else "NULL"
+        return tuple(
+            CapChange(
+                None if at is None else self._text(at),
+                self._protected(name),
+                self._number(epsilon),
+                self._number(delta, 1),
+            )
+            for at, name, epsilon, delta in self._rows(
+                f"SELECT {at}, protected, epsilon, delta FROM caps ORDER BY rowid"
+            )
+        )
+
+    def accepted(self) -> tuple[str, ...]:
+        """Return when a file that was put back or moved alone was accepted, oldest first."""
+        if not book_format.version_of(self._db):
+            return ()
+        rows = self._rows("SELECT at FROM marks WHERE accepted ORDER BY id")
+        return tuple(self._text(at) for (at,) in rows)
+
+    def _text(self, value: object) -> str:
+        if not isinstance(value, str):
+            raise self._unusable("a date or a name is not text")
+        return value
 
     def _protected(self, name: object) -> Protected:
         try:
@@ -242,21 +407,12 @@ class Ledger(AbstractContextManager["Ledger"]):
         BudgetExceededError
             The cap would be exceeded. `draw` was not called.
         """
-        # One connection is one transaction: threads that share a ledger take turns.
-        with self._lock:
-            try:
-                self._db.execute("BEGIN IMMEDIATE")
-                released = self._released(key, charges, binding)
-                again = released is not None
-                if released is None:
-                    released = self._draw(key, charges, draw, binding)
-                self._db.execute("COMMIT")
-            except BaseException as error:
-                if self._db.in_transaction:
-                    self._db.execute("ROLLBACK")
-                if isinstance(error, _UNREADABLE):
-                    raise self._unusable(error) from None
-                raise
+        with self._transaction():
+            released = self._released(key, charges, binding)
+            again = released is not None
+            if released is None:
+                self._begin_change()
+                released = self._draw(key, charges, draw, binding)
         self._tell(charges, again)
         return released
 
@@ -301,8 +457,8 @@ class Ledger(AbstractContextManager["Ledger"]):
         self._refuse_overspend(charges)
         released = draw()
         self._db.executemany(
-            f"INSERT INTO charges (run, key, {_FIELDS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            [(self.run, key, *_charge_to_row(charge)) for charge in charges],
+            f"INSERT INTO charges (run, key, {book_format.CHARGE}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            [(self.run, key, *book_format.charge_to_row(charge)) for charge in charges],
         )
         self._db.execute(
             "INSERT INTO releases VALUES (?, ?, ?, ?)", (self.run, key, binding, released)
@@ -319,21 +475,31 @@ class Ledger(AbstractContextManager["Ledger"]):
 
     def _select(self, where: str, *values: str) -> tuple[Charge, ...]:
         # All rows first: a query that an error leaves half read keeps its lock on the file.
-        rows = self._rows(f"SELECT {_FIELDS} FROM charges {where} ORDER BY id", *values)
+        rows = self._rows(f"SELECT {book_format.CHARGE} FROM charges {where} ORDER BY id", *values)
+        return tuple(self._charge(row) for row in rows)
+
+    def _charge(self, row: Sequence[Any]) -> Charge:
         try:
-            return tuple(_charge_from_row(row) for row in rows)
+            return book_format.charge_from_row(row)
         except Exception as error:
             # Whatever is wrong: a charge that cannot be read must not count as nothing.
             raise self._unusable(f"{type(error).__name__} in a charge") from None
 
+    def lines(self) -> tuple[Line, ...]:
+        """Return the charges of all runs with their dates, oldest first."""
+        deltas = {run: self.delta_of(run) for run in self.runs()}
+        return tuple(
+            Line(self._text(at), run, deltas[run], self._charge(row))
+            for at, run, *row in self._rows(
+                f"SELECT at, run, {book_format.CHARGE} FROM charges ORDER BY id"
+            )
+            if run in deltas  # not one that was charged since
+        )
+
     def runs(self) -> tuple[str, ...]:
         """Return the names of all runs with a charge, oldest first."""
-        names = tuple(
-            row[0] for row in self._rows("SELECT run FROM charges GROUP BY run ORDER BY min(id)")
-        )
-        if not all(isinstance(name, str) for name in names):
-            raise self._unusable("the name of a run is not text")
-        return names
+        rows = self._rows("SELECT run FROM charges GROUP BY run ORDER BY min(id)")
+        return tuple(self._text(name) for (name,) in rows)
 
     def delta_of(self, run: str) -> float:
         """Return the delta at which a run is accounted for."""
@@ -396,26 +562,25 @@ def _party(protected: Protected | str) -> Protected:
         ) from None
 
 
-def _charge_to_row(charge: Charge) -> tuple[str, str, str, int, str, str]:
-    return (
-        charge.protected.value,
-        charge.message,
-        json.dumps(
-            {"kind": type(charge.event).__name__, **dataclasses.asdict(charge.event)},
-            sort_keys=True,
-        ),
-        charge.count,
-        charge.observer.value,
-        charge.unit.value,
-    )
+def _limit(protected: Protected | str, epsilon: float, delta: float) -> tuple[str, float, float]:
+    party = _party(protected)
+    accounting.check_epsilon(epsilon)
+    accounting.check_delta(delta)
+    return party.value, epsilon, delta
 
 
-def _charge_from_row(row: tuple[str, str, str, int, str, str]) -> Charge:
-    protected, message, event, count, observer, unit = row
-    fields = json.loads(event)
-    kind = _EVENTS[fields.pop("kind")]
-    if type(count) is not int or count < 1 or type(message) is not str:
-        raise ValueError("count or message")
-    return Charge(
-        Protected(protected), message, kind(**fields), count, Observer(observer), Unit(unit)
+_SET_CAP = "INSERT INTO caps (protected, epsilon, delta) VALUES (?, ?, ?)"
+
+
+def _connect(path: Path | None) -> sqlite3.Connection:
+    """Open a file that exists, or memory. Writers wait for each other, up to a minute."""
+    where = ":memory:" if path is None else f"{path.resolve().as_uri()}?mode=rw"
+    db = sqlite3.connect(
+        where, timeout=60, isolation_level=None, check_same_thread=False, uri=path is not None
     )
+    try:
+        db.execute("PRAGMA synchronous=FULL")
+    except BaseException:
+        db.close()
+        raise
+    return db

@@ -1,0 +1,187 @@
+"""How a ledger's file is laid out: tables, format version, and names that do not follow the code.
+
+The version is SQLite's ``user_version``. Version 0 was written before there was one: it named
+events after Python's classes and kept a cap's last value only. It is read as it is, and brought to
+the present version by the first transaction that writes.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Sequence
+from typing import Any
+
+from dpsumm.privacy.events import (
+    Approximate,
+    BoundedRange,
+    Charge,
+    Event,
+    Gaussian,
+    Laplace,
+    NonPrivate,
+    Observer,
+    Protected,
+    Pure,
+    Unit,
+)
+
+VERSION = 1
+
+_NOW = "strftime('%Y-%m-%dT%H:%M:%fZ', 'now')"
+# `marks` has a row for every transaction that wrote, see `dpsumm.privacy.seen`.
+_NEW_IN_1 = f"""
+CREATE TABLE caps (
+    id INTEGER PRIMARY KEY,
+    at TEXT DEFAULT ({_NOW}),
+    protected TEXT NOT NULL,
+    epsilon REAL NOT NULL,
+    delta REAL NOT NULL
+);
+CREATE TABLE marks (
+    id INTEGER PRIMARY KEY,
+    at TEXT NOT NULL DEFAULT ({_NOW}),
+    mark TEXT NOT NULL UNIQUE,
+    accepted INTEGER NOT NULL
+);
+PRAGMA user_version = {VERSION}
+"""
+_SCHEMA = f"""
+CREATE TABLE charges (
+    id INTEGER PRIMARY KEY,
+    at TEXT NOT NULL DEFAULT ({_NOW}),
+    run TEXT NOT NULL,
+    key TEXT NOT NULL,
+    protected TEXT NOT NULL,
+    message TEXT NOT NULL,
+    event TEXT NOT NULL,
+    count INTEGER NOT NULL CHECK (count >= 1),
+    observer TEXT NOT NULL,
+    unit TEXT NOT NULL
+);
+CREATE TABLE releases (
+    run TEXT NOT NULL,
+    key TEXT NOT NULL,
+    binding TEXT NOT NULL,
+    released BLOB NOT NULL,
+    PRIMARY KEY (run, key)
+);
+CREATE TABLE runs (
+    run TEXT PRIMARY KEY,
+    delta REAL NOT NULL
+);
+{_NEW_IN_1}
+"""
+_TABLES = {
+    0: {"charges", "releases", "runs", "caps"},
+    1: {"charges", "releases", "runs", "caps", "marks"},
+}
+
+CHARGE = "protected, message, event, count, observer, unit"
+# Names in the file, of events and of their numbers. They never change, whatever the code is called.
+_EVENTS: dict[str, tuple[type[Event], tuple[str, ...]]] = {
+    "gaussian": (Gaussian, ("noise_multiplier",)),
+    "laplace": (Laplace, ("noise_multiplier",)),
+    "bounded range": (BoundedRange, ("epsilon",)),
+    "pure": (Pure, ("epsilon",)),
+    "approximate": (Approximate, ("epsilon", "delta")),
+    "no guarantee": (NonPrivate, ("reason",)),
+}
+_NAMES = {kind: name for name, (kind, _) in _EVENTS.items()}
+_NAMES_IN_0 = {
+    "Gaussian": "gaussian",
+    "Laplace": "laplace",
+    "BoundedRange": "bounded range",
+    "Pure": "pure",
+    "Approximate": "approximate",
+    "NonPrivate": "no guarantee",
+}
+
+
+def create(db: sqlite3.Connection) -> None:
+    """Make the tables, inside the caller's transaction."""
+    _execute_all(db, _SCHEMA)
+
+
+def version_of(db: sqlite3.Connection) -> int:
+    """Return the version of the file's format."""
+    return int(db.execute("PRAGMA user_version").fetchone()[0])
+
+
+def fault(db: sqlite3.Connection) -> str | None:
+    """Return why a database is not a ledger that this version understands, or None if it is."""
+    version = version_of(db)
+    tables = {name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    if not tables:
+        return "it is empty"
+    if not tables >= _TABLES[0]:
+        return "it is a database of another program"
+    if version not in _TABLES:
+        return f"its format {version} is that of another version of dpsumm, which must be used"
+    return None if tables >= _TABLES[version] else "it lacks a table"
+
+
+def migrate(db: sqlite3.Connection) -> None:
+    """Bring a file of version 0 to the present version, inside the caller's transaction."""
+    for number, event in db.execute("SELECT id, event FROM charges").fetchall():
+        text = _event_to_text(_event_from_text(event))
+        db.execute("UPDATE charges SET event = ? WHERE id = ?", (text, number))
+    caps = db.execute("SELECT protected, epsilon, delta FROM caps ORDER BY rowid").fetchall()
+    db.execute("DROP TABLE caps")
+    _execute_all(db, _NEW_IN_1)
+    # When they were set is not known.
+    db.executemany("INSERT INTO caps (at, protected, epsilon, delta) VALUES (NULL, ?, ?, ?)", caps)
+
+
+def _execute_all(db: sqlite3.Connection, script: str) -> None:
+    # Not by `executescript`: it commits first.
+    for statement in script.split(";"):
+        db.execute(statement)
+
+
+def charge_to_row(charge: Charge) -> tuple[str, str, str, int, str, str]:
+    """Return what the columns `CHARGE` hold of a charge."""
+    return (
+        charge.protected.value,
+        charge.message,
+        _event_to_text(charge.event),
+        charge.count,
+        charge.observer.value,
+        charge.unit.value,
+    )
+
+
+def charge_from_row(row: Sequence[Any]) -> Charge:
+    """Return the charge of a row.
+
+    Raises
+    ------
+    Exception
+        Of any kind: the row is damaged, or of an event that this version does not know.
+    """
+    protected, message, event, count, observer, unit = row
+    if type(count) is not int or count < 1 or type(message) is not str:
+        raise ValueError("count or message")
+    return Charge(
+        Protected(protected),
+        message,
+        _event_from_text(event),
+        count,
+        Observer(observer),
+        Unit(unit),
+    )
+
+
+def _event_to_text(event: Event) -> str:
+    name = _NAMES[type(event)]
+    fields = {field: getattr(event, field) for field in _EVENTS[name][1]}
+    return json.dumps({"kind": name, **fields}, sort_keys=True)
+
+
+def _event_from_text(text: str) -> Event:
+    values = json.loads(text)
+    name = values.pop("kind")
+    kind, fields = _EVENTS[_NAMES_IN_0.get(name, name)]
+    if values.keys() != set(fields):
+        raise ValueError("event")
+    return kind(*(values[field] for field in fields))

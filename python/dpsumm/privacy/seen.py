@@ -1,0 +1,64 @@
+"""A mark beside the ledger, by which a copy that was put back is noticed.
+
+Every transaction that writes to the ledger adds a random mark to it, and then writes that mark into
+a small file beside it, ``<ledger>.seen``. A ledger that lacks the mark of that file has lost
+entries: it is a copy from before, or of another ledger. One whose file of the mark is missing was
+copied or moved alone, and the other one may go on being spent from.
+
+Not noticed: both files put back together (a snapshot of the disk), or both copied to another place
+and spent from there.
+"""
+
+from __future__ import annotations
+
+import secrets
+import sqlite3
+from pathlib import Path
+
+from dpsumm.atomic import write_atomically
+
+
+class Seen:
+    """The mark beside one ledger.
+
+    Parameters
+    ----------
+    ledger
+        Path of the ledger.
+    """
+
+    def __init__(self, ledger: Path) -> None:
+        # Of the file itself: a ledger that is reached by a link has one mark, too.
+        ledger = ledger.resolve()
+        self.path = ledger.with_name(f"{ledger.name}.seen")
+
+    def missing_from(self, db: sqlite3.Connection) -> str | None:
+        """Return what is wrong if the ledger is not the one that was last written.
+
+        Raises
+        ------
+        OSError
+            The mark cannot be read.
+        """
+        try:
+            mark = self.path.read_text(encoding="ascii", errors="replace").strip()
+        except FileNotFoundError:
+            if db.execute("SELECT 1 FROM marks LIMIT 1").fetchone() is None:
+                return None  # never marked: it is of the version before marks
+            return f"{self.path.name}, which stood beside it, is missing: it was copied or moved"
+        if db.execute("SELECT 1 FROM marks WHERE mark = ?", (mark,)).fetchone() is None:
+            return f"it lacks entries that {self.path.name} knows of: a copy was put back"
+        return None
+
+    def write(self, mark: str) -> None:
+        """Keep a mark, on the disk when this returns."""
+        write_atomically(
+            self.path, lambda path: path.write_text(f"{mark}\n", encoding="ascii"), secret=True
+        )
+
+
+def add_mark(db: sqlite3.Connection, *, accepted: bool = False) -> str:
+    """Add a fresh mark to a ledger inside the caller's transaction, and return it."""
+    mark = secrets.token_hex(16)
+    db.execute("INSERT INTO marks (mark, accepted) VALUES (?, ?)", (mark, int(accepted)))
+    return mark
