@@ -1,11 +1,12 @@
 """``dpsumm ledger``: what was spent, and caps that the next run runs into."""
 
+import csv
 import sqlite3
 
 import numpy as np
 import pytest
 
-from dpsumm import summarize
+from dpsumm import Ledger, summarize
 from dpsumm.cli import main
 from dpsumm.summary.kernel import RBF
 from dpsumm.summary.protocols import Auction, Requests
@@ -20,6 +21,7 @@ def run(*arguments):
 @pytest.fixture
 def book(tmp_path, rng):
     path = tmp_path / "books"
+    Ledger.create(path).close()
     owners = {"a": rng.normal(size=(40, 2)), "b": rng.normal(size=(40, 2))}
     target = rng.normal(size=(50, 2))
     given = {"size": 4, "kernel": RBF(0.3), "ledger": path}
@@ -75,20 +77,76 @@ def test_a_cap_is_set_shown_and_obeyed(book, capsys, rng):
     assert not book.with_name("s.csv").exists()
 
 
-def test_a_cap_makes_a_new_ledger(tmp_path, capsys):
+def test_a_ledger_is_made_once_with_its_caps(tmp_path, capsys):
     path = tmp_path / "new"
-    assert (
-        run("ledger", "cap", path, "--protected", "owners", "--epsilon", "1", "--delta", "1e-5")
-        == 0
-    )
+    given = ("--cap", "target=1,1e-5", "--cap", "owners=2,1e-4")
+    assert run("ledger", "create", path, *given) == 0
     assert run("ledger", "show", path) == 0
     assert "Nothing was charged yet." in capsys.readouterr().out
+    with Ledger(path) as book:
+        assert (book.cap("target"), book.cap("owners")) == ((1, 1e-5), (2, 1e-4))
+    assert run("ledger", "create", path) == 2
+    assert "exists already" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "cap", ["target", "target=1", "target=1,x", "nobody=1,1e-5", "target=0,1e-5"]
+)
+def test_a_cap_that_is_none_makes_no_ledger(cap, tmp_path, capsys):
+    assert run("ledger", "create", tmp_path / "x", "--cap", cap) == 2
+    assert capsys.readouterr().err.startswith("dpsumm: ")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_no_command_but_create_makes_a_ledger(tmp_path, capsys):
+    cap = ("--protected", "target", "--epsilon", "1", "--delta", "1e-5")
+    for command in (("show",), ("cap", *cap), ("accept",), ("export", "--out", tmp_path / "o.csv")):
+        assert run("ledger", command[0], tmp_path / "x", *command[1:]) == 2
+        assert "dpsumm ledger create" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_show_has_dates_epsilons_and_changes_of_caps(book, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    with Ledger(book) as books:
+        books.set_cap("target", 9, 1e-3)
+        books.set_cap("target", 8, 1e-3)
+        books.accept()
+        at = books.lines()[0].at
+    assert run("ledger", "show", book) == 0
+    text = capsys.readouterr().out
+    first = next(line for line in text.splitlines() if line.startswith("monday"))
+    assert at[:16].replace("T", " ") + " UTC" in first
+    assert first.split()[-2:] == ["1", "1e-05"]
+    assert text.index("set to (9, 0.001)") < text.index("set to (8, 0.001)")
+    assert "accepted although entries may be missing" in text
+
+
+def test_export_writes_what_was_charged_and_over_nothing(book, capsys):
+    with Ledger(book) as books:
+        books.set_cap("owners", 3, 1e-3)
+        lines = books.lines()
+    out = book.with_name("out.csv")
+    assert run("ledger", "export", book, "--out", out) == 0
+    with out.open(newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    assert [row["entry"] for row in rows] == ["charge"] * len(lines) + ["cap"]
+    for row, line in zip(rows, lines, strict=False):
+        assert (row["date"], row["run"]) == (line.at, line.run)
+        assert row["message"] == line.charge.message
+        assert float(row["epsilon"]) == line.epsilon
+    assert (rows[-1]["protects"], rows[-1]["epsilon"]) == ("owners", "3.0")
+    before = out.read_bytes()
+    assert run("ledger", "export", book, "--out", out) == 2
+    assert "exists already" in capsys.readouterr().err
+    assert out.read_bytes() == before
 
 
 @pytest.mark.parametrize(
     "arguments", [("--epsilon", "0", "--delta", "1e-5"), ("--epsilon", "1", "--delta", "1")]
 )
 def test_a_cap_out_of_range_is_refused(arguments, tmp_path, capsys):
+    Ledger.create(tmp_path / "x").close()
     assert run("ledger", "cap", tmp_path / "x", "--protected", "target", *arguments) == 2
     assert capsys.readouterr().err.startswith("dpsumm: ")
 

@@ -177,6 +177,7 @@ def test_a_node_lost_is_replaced_if_another_can_read_its_files(tmp_path):
 def test_a_missing_value_names_its_file_and_a_resumed_run_pays_nothing(tmp_path, values):
     late = values.copy()
     late[3500, 1] = np.nan
+    dpsumm.Ledger.create(tmp_path / "ledger.sqlite").close()
     more = {"seed": None, "ledger": tmp_path / "ledger.sqlite", "run": "one"}
     paths = saved(tmp_path, late)
     with pytest.raises(InvalidDataError, match=r"3\.npy.*missing values"):

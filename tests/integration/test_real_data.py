@@ -82,6 +82,7 @@ def run_heart(directory, *options):
 @needs_data
 def test_hospitals_through_the_command_line(tmp_path):
     books = tmp_path / "books.db"
+    dpsumm.Ledger.create(books).close()
     done = run_heart(tmp_path, "--report", str(tmp_path / "report.html"), "--ledger", str(books))
     assert done.returncode == 0, done.stderr
     assert re.search(r"epsilon, target +(0\.9\d+|1) at delta 1e-05", done.stdout)
@@ -118,7 +119,7 @@ def test_hospitals_through_the_command_line(tmp_path):
 @needs_data
 def test_hospitals_with_a_second_run_over_the_cap(tmp_path):
     books = tmp_path / "books.db"
-    with dpsumm.Ledger(books) as ledger:
+    with dpsumm.Ledger.create(books) as ledger:
         ledger.set_cap(dpsumm.privacy.Protected.TARGET, 1.5, 1e-4)
     assert run_heart(tmp_path, "--ledger", str(books)).returncode == 0
     kept = (tmp_path / "summary.csv").read_bytes()

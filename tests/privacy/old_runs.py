@@ -1,5 +1,7 @@
 """The runs behind the old books of tests/fixtures: their data, parameters, and how they go on."""
 
+from pathlib import Path
+
 import numpy as np
 
 from dpsumm import RBF, Auction, Offers, Schema
@@ -9,6 +11,7 @@ from dpsumm.exchange.across import Channel, answer_all
 from dpsumm.summary.protocols import Owner
 from dpsumm.summary.silos import summarize_silos
 
+FIXTURES = Path(__file__).parent.parent / "fixtures"
 NAMES = ("a", "b", "c", "d")
 SCHEMA = Schema.numbers(("x0", "x1", "x2"))
 SILO_RUNS = {"offers": Offers(n_features=32), "auction": Auction(batch=3, n_features=16)}

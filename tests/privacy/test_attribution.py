@@ -84,7 +84,7 @@ def test_both_parties_are_charged_before_anything_is_returned(summary, tmp_path)
                 written.append(other.charges(run=self.run))
             return released
 
-    with Watched(tmp_path / "books.db") as ledger:
+    with Watched.create(tmp_path / "books.db") as ledger:
         noisy = release_attribution(summary, epsilon=0.5, ledger=ledger)
         assert written == [expected]
         assert noisy.charges == ledger.charges() == expected

@@ -189,6 +189,7 @@ def test_a_resumed_run_sends_the_same_messages(rng, tmp_path):
     target = rng.normal(size=(30, 3))
     sizes = {name: 15 for name in owners}
     received = []
+    Ledger.create(tmp_path / "books").close()
     for steps in (7, 100):
         roles = transcripts.roles_of(owners, target)
         with Ledger(tmp_path / "books", run="died") as book:

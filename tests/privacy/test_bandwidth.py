@@ -161,6 +161,7 @@ def test_a_target_too_small_for_an_answer_is_refused_before_a_charge(rng):
 def test_it_is_charged_once_and_repeated_on_resuming(rng, tmp_path):
     target = rng.normal(size=(800, 2))
     kernels = []
+    Ledger.create(tmp_path / "books").close()
     for _ in range(2):
         with Ledger(tmp_path / "books", run="r") as book:
             kernels.append(PrivateMedian(0.25).choose(target, 1.0, book, None))

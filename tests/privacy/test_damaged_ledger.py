@@ -26,6 +26,7 @@ COLUMNS = {
     "releases": "run key binding released".split(),
     "runs": "run delta".split(),
     "caps": "protected epsilon delta".split(),
+    "marks": ["mark"],
 }
 WRONG = [
     *(None, 0, -1, 1.5, 2**62, math.inf, -math.inf, "", "abc", b"abc", b"\xff\xfe"),
@@ -40,7 +41,7 @@ WRONG = [
 def books(tmp_path_factory):
     """A ledger without the constraints of its schema: a damaged file obeys none."""
     path = tmp_path_factory.mktemp("ledger") / "books"
-    with Ledger(path, run="r") as book:
+    with Ledger.create(path, run="r") as book:
         book.set_cap(Protected.TARGET, 0.7, 1e-3)
         book.release("a", SPENT, lambda: b"noisy")
     with sqlite3.connect(path) as db:
@@ -54,6 +55,11 @@ def books(tmp_path_factory):
             db.executemany(f"INSERT INTO {table} VALUES ({marks})", kept)
     db.close()
     return path
+
+
+def copy(books, path):
+    for end in ("", ".seen"):
+        shutil.copy(f"{books}{end}", f"{path}{end}")
 
 
 def spend(path, run):
@@ -73,7 +79,7 @@ def test_a_wrong_cell_is_refused_or_counts(books, tmp_path, table, column):
         if (table, column) == ("caps", "epsilon") and value in (1.5, 2**62):
             continue  # a larger cap cannot be told from a good one
         for run in ("r", "s"):
-            shutil.copy(books, path)
+            copy(books, path)
             with sqlite3.connect(path) as db:
                 db.execute(f"UPDATE {table} SET {column} = ?", (value,))
             db.close()
@@ -84,7 +90,7 @@ def test_a_wrong_cell_is_refused_or_counts(books, tmp_path, table, column):
 
 def test_a_charge_whose_run_is_lost_is_not_forgotten(books, tmp_path):
     path = tmp_path / "books"
-    shutil.copy(books, path)
+    copy(books, path)
     with sqlite3.connect(path) as db:
         db.execute("DELETE FROM runs")
     db.close()

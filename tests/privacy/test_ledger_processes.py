@@ -52,7 +52,7 @@ def assert_charged(ledger, transcript):
 
 def test_processes_at_once_never_exceed_the_cap(tmp_path):
     ledger = tmp_path / "books"
-    with Ledger(ledger, run="cap") as book:
+    with Ledger.create(ledger, run="cap") as book:
         book.set_cap(Protected.TARGET, epsilon=0.4, delta=1.0 - 1e-9)
     runs = [start(ledger, f"run-{i}", tmp_path / f"sent {i}", 60, 0.001) for i in range(3)]
     assert [run.wait(60) for run in runs] == [0, 0, 0]
@@ -73,6 +73,7 @@ def test_processes_at_once_never_exceed_the_cap(tmp_path):
 
 def test_one_run_in_two_processes_sends_one_release_per_key(tmp_path):
     ledger = tmp_path / "books"
+    Ledger.create(ledger).close()
     both = [start(ledger, "same", tmp_path / f"sent {i}", 100) for i in range(2)]
     assert [process.wait(60) for process in both] == [0, 0]
     first, second = (transcript_of(tmp_path / f"sent {i}") for i in range(2))
@@ -93,6 +94,7 @@ def forks(monkeypatch):
 @pytest.mark.timeout(120)
 def test_killed_at_any_moment_what_left_was_charged(tmp_path, rng, forks):
     ledger, sent = tmp_path / "books", tmp_path / "sent"
+    Ledger.create(ledger).close()
     kills, before = 0, 0
     # Two at a time, so that kills also hit processes that wait for the lock.
     for round_ in range(25):
@@ -126,7 +128,7 @@ def test_killed_at_any_moment_what_left_was_charged(tmp_path, rng, forks):
 
 def test_the_kill_test_would_notice_charging_after_sending(tmp_path):
     """Control: a line that nobody charged fails the check."""
-    with Ledger(tmp_path / "books", run="r") as book:
+    with Ledger.create(tmp_path / "books", run="r") as book:
         book.release("a", [charge()], lambda: b"x")
     assert_charged(tmp_path / "books", [("r", "a", b"x".hex())])
     for wrong in (("r", "b", b"x".hex()), ("r", "a", b"y".hex())):

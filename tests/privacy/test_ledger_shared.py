@@ -12,7 +12,7 @@ from dpsumm.privacy import Charge, Ledger, Protected, Pure
 
 
 def test_threads_that_share_a_ledger_never_exceed_the_cap(tmp_path):
-    with Ledger(tmp_path / "books", delta=1e-6) as book:
+    with Ledger.create(tmp_path / "books", delta=1e-6) as book:
         book.set_cap(Protected.TARGET, 3.5, 0.1)
         given, refused = [], []
         barrier = threading.Barrier(8)
@@ -42,7 +42,7 @@ def test_a_run_that_dropped_an_owner_is_not_resumed(tmp_path, rng):
     target = rng.normal(size=(30, 3))
     sizes = {name: 15 for name in owners}
     protocol = Auction(requests=Requests.PRIVATE, n_features=16, spare_rounds=1)
-    with Ledger(tmp_path / "books", run="died") as book:
+    with Ledger.create(tmp_path / "books", run="died") as book:
         curator = protocol.curator(transcripts.setting_of(target, sizes, book, size=6))
         curator.send()
         curator.drop("b")

@@ -120,6 +120,7 @@ def test_a_warm_start_is_the_released_state_and_nothing_else(rng, monkeypatch):
 
 
 def test_the_state_is_in_the_books_so_a_resumed_run_goes_on_from_it(rng, tmp_path):
+    Ledger.create(tmp_path / "books").close()
     features, points = draw_map(rng), rng.normal(size=(6, 3))
     made = []
     for _ in range(2):

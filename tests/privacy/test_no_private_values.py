@@ -80,6 +80,7 @@ PROTOCOLS = [
 def test_a_run_logs_prints_and_reprs_nothing_private(protocol, world, caplog, capfd, tmp_path):
     owners, target = world
     path = tmp_path / "books"
+    Ledger.create(path).close()
     with caplog.at_level(logging.DEBUG):
         summary = dpsumm.summarize(
             owners, target, size=4, protocol=protocol, kernel=RBF(0.1), ledger=path, run="r"
@@ -359,6 +360,7 @@ def test_the_command_line_shows_no_value(world, tmp_path):
         files[name].write_text("\n".join(["a,b,c,kind", *rows]))
     broken = tmp_path / "broken.csv"
     broken.write_text(files["target"].read_text() + f"\n{PLANTED[0]},{LABEL},oops,{LABEL}\n")
+    Ledger.create(tmp_path / "books").close()
     given = [item for name in owners for item in ("--owner", f"{name}={files[name]}")]
     common = ["run", *given, "--size", "4", "--label", "kind", "--ledger", tmp_path / "books"]
     fine = ["--target", files["target"], "--gamma", "0.1", "--out", tmp_path / "s.parquet"]

@@ -42,6 +42,8 @@ def curator_file(deployment, **values):
     }
     text = "\n".join(f'{key} = "{value}"' for key, value in values.items())
     path = deployment.folder / "curator" / "curator.toml"
+    if "ledger" in values and not (path.parent / values["ledger"]).exists():
+        Ledger.create(path.parent / values["ledger"]).close()
     path.write_text(f"{text}\nowners = [{names}]\n")
     return path.parent
 

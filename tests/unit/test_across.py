@@ -132,6 +132,8 @@ def test_below_the_minimum_there_is_no_summary(protocol):
 
 
 def test_nothing_is_released_when_no_owner_can_be_asked(tmp_path):
+    Ledger.create(tmp_path / "books").close()
+
     class Dead(Loopback):
         def ask(self, messages):
             return iter(())
@@ -160,6 +162,7 @@ def test_the_auction_goes_on_if_it_was_planned_and_paid(step):
 
 
 def test_the_auction_begins_with_all_owners_or_not_at_all(tmp_path):
+    Ledger.create(tmp_path / "books").close()
     channel = Faulty("b", DESCRIBE, GARBAGE["nothing"])
     with pytest.raises(ProtocolError, match="nothing was released"):
         run(channel, protocol=AUCTION, ledger=tmp_path / "books", run="r")
@@ -230,6 +233,7 @@ def test_an_owner_sends_no_more_than_it_wants():
 
 
 def test_a_run_is_resumed_without_a_charge(tmp_path):
+    Ledger.create(tmp_path / "books").close()
     ledger = tmp_path / "books"
     with pytest.raises(ProtocolError, match="run again under the same name"):
         run(Faulty("b", FIRST, GARBAGE["nothing"]), ledger=ledger, run="r", minimum=4)
@@ -251,6 +255,7 @@ def test_a_run_is_resumed_without_a_charge(tmp_path):
 
 
 def test_a_run_is_not_resumed_with_other_parameters(tmp_path):
+    Ledger.create(tmp_path / "books").close()
     given = {"ledger": tmp_path / "books", "run": "r"}
     run(Loopback(), **given)
     with pytest.raises(InvalidParameterError, match="other parameters"):
@@ -269,11 +274,13 @@ def forks(monkeypatch):
 @pytest.mark.parametrize("protocol", [Offers(), AUCTION], ids=["offers", "auction"])
 def test_a_killed_curator_is_resumed(tmp_path, rng, forks, protocol):
     """Kill -9 of a real process at any moment; then everything is asked and charged once."""
+    Ledger.create(tmp_path / "whole").close()
     kind = type(protocol).__name__
     whole = run(Loopback(), protocol=protocol, ledger=tmp_path / "whole", run="r")
     for i in range(4):
         folder = tmp_path / str(i)
         folder.mkdir()
+        Ledger.create(folder / "books").close()
         process = forks.Process(target=silo_curator.main, args=(folder, kind))
         process.start()
         transcript = folder / "asked"
@@ -305,6 +312,8 @@ def test_a_killed_curator_is_resumed(tmp_path, rng, forks, protocol):
 @pytest.mark.parametrize("protocol", [Offers(), AUCTION], ids=["offers", "auction"])
 def test_two_curators_of_one_run_at_once_pay_once(tmp_path, forks, protocol):
     """Started twice by mistake: one works."""
+    Ledger.create(tmp_path / "books").close()
+    Ledger.create(tmp_path / "whole").close()
     whole = run(Loopback(), protocol=protocol, ledger=tmp_path / "whole", run="r")
     kind = type(protocol).__name__
     both = [forks.Process(target=silo_curator.main, args=(tmp_path, kind)) for _ in range(2)]
@@ -332,6 +341,7 @@ def test_a_second_curator_of_a_run_is_refused(tmp_path):
 
 @pytest.mark.parametrize("protocol", [Offers(), AUCTION], ids=["offers", "auction"])
 def test_an_owner_whose_schema_was_put_right_is_asked_again(tmp_path, protocol):
+    Ledger.create(tmp_path / "books").close()
     data, _ = owners_of()
     wrong = SCHEMA.with_bounds({"x0": (-1.0, 1.0)})
     channel = Loopback()

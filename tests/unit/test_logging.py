@@ -28,6 +28,7 @@ def lines_of(run, caplog):
 )
 def test_logs_do_not_depend_on_records(protocol, rng, caplog, tmp_path):
     def run(shifts, target, name):
+        dpsumm.Ledger.create(tmp_path / name).close()
         dpsumm.summarize(
             [rng.normal(shift, 1.0, (80, 2)) for shift in shifts],
             target,
@@ -47,6 +48,7 @@ def test_logs_do_not_depend_on_records(protocol, rng, caplog, tmp_path):
 
 def test_a_private_size_of_the_target_is_not_logged(rng, caplog, tmp_path):
     def run(m):
+        dpsumm.Ledger.create(tmp_path / str(m)).close()
         dpsumm.summarize(
             [rng.normal(0.0, 1.0, (80, 2))],
             rng.normal(0.0, 1.0, (m, 2)),

@@ -157,6 +157,7 @@ def test_a_missing_value_found_midway_ends_the_run_and_a_resumed_one_pays_nothin
     late[2500, 1] = np.nan
     np.save(tmp_path / "late.npy", late)
     ledger = tmp_path / "ledger.sqlite"
+    dpsumm.Ledger.create(ledger).close()
     more = {"seed": None, "ledger": ledger, "run": "one"}
     with pytest.raises(InvalidDataError, match="missing values"):
         run([Stream(tmp_path / "late.npy", block_rows=100), owners[1]], target, **more)

@@ -322,6 +322,7 @@ def test_default_kernel_is_public_with_bounds_and_charged_without():
 def test_a_target_too_small_for_a_private_bandwidth_is_told_the_way_out(tmp_path):
     owners, target = world()
     path = tmp_path / "books.db"
+    dpsumm.Ledger.create(path).close()
     for protocol in (Offers(), Auction()):
         with pytest.raises(dpsumm.InvalidParameterError) as caught:
             dpsumm.summarize(owners, target, size=5, ledger=path, protocol=protocol)
@@ -352,6 +353,7 @@ def test_offers_spend_what_was_given_and_no_more(epsilon):
 def test_a_resumed_run_is_charged_once_and_a_cap_refuses(tmp_path):
     owners, target = world()
     books = tmp_path / "books.db"
+    dpsumm.Ledger.create(books).close()
     once = dict(size=5, kernel=RBF(GAMMA), ledger=books)
     one = dpsumm.summarize(owners, target, run="first", **once)
     two = dpsumm.summarize(owners, target, run="first", **once)
@@ -381,6 +383,7 @@ def test_release_with_noise_of_its_own_is_reported_as_it_is():
 def test_resuming_with_another_bandwidth_is_refused(tmp_path):
     owners, target = world()
     books = tmp_path / "books.db"
+    dpsumm.Ledger.create(books).close()
     dpsumm.summarize(owners, target, size=5, kernel=RBF(0.3), ledger=books, run="first")
     # The recorded sum is of other features: under this bandwidth it means nothing.
     with pytest.raises(dpsumm.InvalidParameterError, match="first"):

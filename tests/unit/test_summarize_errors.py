@@ -92,6 +92,7 @@ CASES = {
 def test_bad_input_is_refused_before_anything_is_charged(case, tmp_path):
     options, error, message = CASES[case]
     books = tmp_path / "books.db"
+    dpsumm.Ledger.create(books).close()
     arguments = {"owners": GOOD, "target": TARGET, "size": 5, "kernel": RBF(0.3)} | options
     with pytest.raises(error, match=message) as caught:
         dpsumm.summarize(**arguments, ledger=books)
@@ -101,9 +102,8 @@ def test_bad_input_is_refused_before_anything_is_charged(case, tmp_path):
     if not caught.value.__suppress_context__:
         chain += str(caught.value.__context__)
     assert not any(trace in chain for trace in TRACES)
-    if books.exists():
-        with dpsumm.Ledger(books) as ledger:
-            assert ledger.charges() == ()
+    with dpsumm.Ledger(books) as ledger:
+        assert ledger.charges() == ()
 
 
 PARAMETERS = [

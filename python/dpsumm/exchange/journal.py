@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 from dpsumm.errors import InvalidDataError, InvalidParameterError
 
@@ -64,7 +65,8 @@ class Journal(AbstractContextManager["Journal"]):
                 self._lock.close()
             raise InvalidDataError(
                 f"journal: {self._path} cannot be used as a journal ({type(error).__name__}); "
-                "give a path that does not exist yet or one that dpsumm made"
+                "nothing more was charged or sent. Give a path that does not exist yet or one that "
+                f"dpsumm made, or put the disk right, and run again with run={self._run!r}"
             ) from None
 
     def __exit__(
@@ -84,8 +86,10 @@ class Journal(AbstractContextManager["Journal"]):
         lock = sqlite3.connect(path, timeout=0, isolation_level=None)
         try:
             lock.execute("BEGIN EXCLUSIVE")
-        except sqlite3.OperationalError:
+        except sqlite3.Error as error:
             lock.close()
+            if "locked" not in str(error):
+                raise
             raise InvalidDataError(
                 f"journal: a curator of run {self._run!r} is at work already ({path} is locked); "
                 "wait for its end, or stop it (flwr stop)"
@@ -106,13 +110,15 @@ class Journal(AbstractContextManager["Journal"]):
         ------
         InvalidParameterError
             An answer was given to another request: the run was begun with other parameters.
+        InvalidDataError
+            The file cannot be read.
         """
-        rows = self._db.execute(
+        rows = self._execute(
             "SELECT owner, asked, answer FROM answers WHERE run = ? AND step = ?",
             (self._run, step),
         )
         answers = {}
-        for owner, digest, answer in rows.fetchall():
+        for owner, digest, answer in rows:
             if owner not in asked:
                 continue
             if digest != _digest(asked[owner]):
@@ -124,15 +130,46 @@ class Journal(AbstractContextManager["Journal"]):
         return answers
 
     def record(self, step: int, owner: str, asked: Sequence[bytes], answer: bytes) -> None:
-        """Keep an answer that the curator has accepted; on the disk when this returns."""
-        self._db.execute(
+        """Keep an answer that the curator has accepted; on the disk when this returns.
+
+        Raises
+        ------
+        InvalidDataError
+            The file cannot be written.
+        """
+        self._execute(
             "INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?)",
             (self._run, step, owner, _digest(asked), answer),
         )
 
     def forget(self) -> None:
-        """Remove this run's answers: its summary is safe elsewhere."""
-        self._db.execute("DELETE FROM answers WHERE run = ?", (self._run,))
+        """Remove this run's answers: its summary is safe elsewhere.
+
+        Raises
+        ------
+        InvalidDataError
+            The file cannot be written.
+        """
+        self._execute(
+            "DELETE FROM answers WHERE run = ?",
+            (self._run,),
+            "The summary is written, but the owners' answers are still in this file: remove it",
+        )
+
+    def _execute(
+        self, statement: str, values: Sequence[object], advice: str | None = None
+    ) -> list[tuple[Any, ...]]:
+        try:
+            return self._db.execute(statement, values).fetchall()
+        except sqlite3.Error as error:
+            advice = advice or (
+                "What the run has released is charged in its ledger and stays so (dpsumm ledger "
+                "show lists it). Put the cause right, such as a full disk, and run again with "
+                f"run={self._run!r}: what was collected is kept and nothing is charged twice"
+            )
+            raise InvalidDataError(
+                f"journal: {self._path} could not be read or written ({error}). {advice}"
+            ) from None
 
 
 def _digest(messages: Sequence[bytes]) -> bytes:

@@ -18,6 +18,7 @@ from dpsumm.atomic import write_new
 from dpsumm.data.schema import Schema
 from dpsumm.errors import InvalidParameterError
 from dpsumm.flower.certificates import make_certificates, make_key_pair
+from dpsumm.privacy.ledger import Ledger
 
 # Nothing is sent to Flower's makers.
 _QUIET = "export FLWR_TELEMETRY_ENABLED=0 FLWR_DISABLE_UPDATE_CHECK=1"
@@ -134,6 +135,7 @@ def _make_curator(
             run="trial-1",
         ),
     )
+    Ledger.create(folder / "books.db").close()
     home = f"export FLWR_HOME={shlex.quote(str(folder / 'flwr'))}"
     _script(
         folder / "superlink.sh",

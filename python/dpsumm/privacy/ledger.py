@@ -171,7 +171,7 @@ class Ledger(AbstractContextManager["Ledger"]):
         limits = [_limit(party, *cap) for party, cap in (caps or {}).items()]
         path = Path(path)
         seen = Seen(path)
-        if seen.path.exists():
+        if seen.path.exists() and not path.exists():
             raise InvalidParameterError(
                 f"ledger: {seen.path} is left of a ledger that was at {path}: put that back, give "
                 "another path, or remove this file if nothing of that ledger counts any longer"
