@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 
 .PHONY: help demo test rust-test python-test lint audit package-check evidence evidence-short bench \
 	bench-short bench-core bench-core-short ray-test ray-test-short ray-bench silos silos-bench \
-	fuzz docs wheels footprint report-layout clean
+	fuzz docs wheels footprint report-layout golden clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -47,6 +47,9 @@ lint: $(VENV)/.built  ## Format, lints and types of both languages; which room m
 	$(BIN)/mypy
 	PYTHONPATH=python $(BIN)/lint-imports --no-cache --no-logo
 	$(BIN)/python -m mypy.stubtest dpsumm._core
+
+golden: $(VENV)/.built  ## After a wanted change of messages: write tests/golden.json anew
+	PYTHONPATH=. $(BIN)/python -m tests.golden
 
 audit: $(VENV)/.built  ## Attack every claim, and broken twins of them; writes docs/privacy/audit.md
 	$(BIN)/dpsumm audit --out docs/privacy/audit.md

@@ -1,0 +1,154 @@
+"""Golden transcripts: a digest of every message of seeded runs, the same on every processor.
+
+``python -m tests.golden`` writes `tests/golden.json` anew. Do that only after a change that is meant to
+change messages, and say in the changelog why runs give other results now.
+"""
+
+import hashlib
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+from tests.privacy.transcripts import encoded
+
+import dpsumm
+from dpsumm import Auction, Ledger, Offers, Pool, PrivateMedian, Requests, release_attribution
+from dpsumm.data.inputs import read_inputs
+from dpsumm.privacy.accounting import gaussian_noise_multiplier
+from dpsumm.privacy.events import Unit
+from dpsumm.summary.kernel import RBF
+from dpsumm.summary.protocols import Owner, Setting
+from dpsumm.summary.release import Mwem
+
+FILE = Path(__file__).with_name("golden.json")
+
+
+def numbers(n, columns, start, dtype=np.float64):
+    """Return (n, columns) numbers in [-4, 4) made by integer arithmetic: the same bits anywhere."""
+    place = np.arange(start, start + n * columns, dtype=np.uint64)
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):  # SplitMix64
+        place = (place ^ (place >> np.uint64(shift))) * np.uint64(factor)
+    whole = (place >> np.uint64(44)).astype(np.float64) / 2**17
+    return (whole - 4).reshape(n, columns).astype(dtype)
+
+
+def parties(n_owners=4, n_records=60, dtype=np.float64):
+    """Return owners with one far record each, and a target."""
+    owners = {}
+    for i in range(n_owners):
+        points = numbers(n_records, 3, 10_000 * (i + 1), dtype)
+        points[0] *= 2**40
+        owners[f"owner {i}"] = points
+    return owners, numbers(300, 3, 1, dtype) / 2
+
+
+def digest(data):
+    """Return the first 16 digits of a digest."""
+    return hashlib.sha256(data).hexdigest()[:16]
+
+
+def transcript(protocol, kernel, owners, target, *, bounds=None, size=12, **more):
+    """Return a digest for each exchange of a seeded run: what was asked and what was answered."""
+    tables, goal = read_inputs(owners, target, bounds=bounds)
+    lines = []
+    with Ledger(run="golden", delta=1e-5) as book:
+        setting = Setting(
+            target=goal.scaled,
+            columns=tables[0].columns,
+            schema=tables[0].schema,
+            n_records={table.name: len(table) for table in tables},
+            size=size,
+            epsilon=1.0,
+            delta=1e-5,
+            kernel=kernel,
+            labelled=False,
+            ledger=book,
+            seed=5,
+            **more,
+        )
+        curator = protocol.curator(setting)
+        roles = {table.name: Owner(table, 6 + i) for i, table in enumerate(tables)}
+        while requests := curator.send():
+            exchange = hashlib.sha256()
+            for name, request in requests.items():
+                answer = roles[name].answer(request)
+                exchange.update(encoded(request) + encoded(answer))
+                curator.receive(name, answer)
+            lines.append(exchange.hexdigest()[:16])
+        result = curator.result()
+    return [*lines, digest(encoded(result.owner) + encoded(result.row) + encoded(result.mmd2))]
+
+
+def attributions():
+    """Return the digest of a seeded release of attributions."""
+    owners, target = parties()
+    summary = dpsumm.summarize(owners, target, size=12, protocol=Pool(), kernel=RBF(0.3), seed=5)
+    with Ledger() as ledger:
+        noisy = release_attribution(summary, epsilon=2.0, ledger=ledger, seed=7)
+    return [digest(repr(noisy.values).encode())]
+
+
+def multipliers():
+    """Return noise multipliers as they are."""
+    return [
+        repr(gaussian_noise_multiplier(epsilon, delta))
+        for epsilon in (0.01, 0.1, 0.3, 0.5, 1.0, 2.0, 3.0, 8.0)
+        for delta in (1e-9, 1e-6, 1e-5, 1e-2)
+    ]
+
+
+def private_auction(size):
+    """Return an Auction among many owners whose request rule has probabilities between 0 and 1."""
+    protocol = Auction(
+        requests=Requests.PRIVATE, request_share=0.8, epsilon_owners=8.0, n_features=32
+    )
+    return transcript(protocol, RBF(0.3), *parties(120, 2), size=size)
+
+
+BOUNDS = {f"x{j}": (-3.5, 3.0) for j in range(3)}
+RUNS = {
+    "multipliers": multipliers,
+    "Offers": lambda: transcript(Offers(n_features=128), RBF(0.3), *parties()),
+    "Offers, float32": lambda: transcript(
+        Offers(n_features=128), RBF(0.3), *parties(dtype=np.float32)
+    ),
+    "Offers, bounds": lambda: transcript(
+        Offers(n_features=128), RBF(2.0), *parties(), bounds=BOUNDS
+    ),
+    "Offers, private median": lambda: transcript(
+        Offers(n_features=128), PrivateMedian(0.5), *parties()
+    ),
+    "Offers, median of a public sample": lambda: transcript(
+        Offers(n_features=128), RBF.from_public(numbers(500, 3, 77)), *parties()
+    ),
+    "Offers, Mwem": lambda: transcript(
+        Offers(n_features=64, release=Mwem(200, 0.02, 0.02)), RBF(0.3), *parties()
+    ),
+    "Offers, a record more or less": lambda: transcript(
+        Offers(n_features=128),
+        RBF(0.3),
+        *parties(),
+        unit=Unit.ADD_REMOVE_RECORD,
+        nominal_target=290,
+    ),
+    "Pool": lambda: transcript(Pool(), PrivateMedian(), *parties()),
+    "Auction": lambda: transcript(Auction(n_features=64), RBF(0.3), *parties()),
+    "Auction, published": lambda: transcript(Auction.published(12), RBF(0.1), *parties()),
+    "Auction, requests by a threshold": lambda: private_auction(8),
+    "Auction, requests by a profile": lambda: private_auction(1),
+    "attributions": attributions,
+}
+
+
+def transcripts():
+    """Return all of them by name."""
+    return {name: run() for name, run in RUNS.items()}
+
+
+if __name__ == "__main__":
+    text = json.dumps(transcripts(), indent=1) + "\n"
+    if sys.argv[1:] == ["--print"]:
+        sys.stdout.write(text)
+    else:
+        FILE.write_text(text)
