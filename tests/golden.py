@@ -1,6 +1,6 @@
 """Golden transcripts: a digest of every message of seeded runs, the same on every processor.
 
-``python -m tests.golden`` writes `tests/golden.json` anew. Do that only after a change that is meant to
+``python -m tests.golden`` writes `tests/golden.json` anew. Do that only after a change that shall
 change messages, and say in the changelog why runs give other results now.
 """
 
