@@ -48,7 +48,7 @@ def digest(data):
     return hashlib.sha256(data).hexdigest()[:16]
 
 
-def transcript(protocol, kernel, owners, target, *, bounds=None, size=12, **more):
+def transcript(protocol, kernel, owners, target, *, bounds=None, size=12, epsilon=1.0, **more):
     """Return a digest for each exchange of a seeded run: what was asked and what was answered."""
     tables, goal = read_inputs(owners, target, bounds=bounds)
     lines = []
@@ -59,7 +59,7 @@ def transcript(protocol, kernel, owners, target, *, bounds=None, size=12, **more
             schema=tables[0].schema,
             n_records={table.name: len(table) for table in tables},
             size=size,
-            epsilon=1.0,
+            epsilon=epsilon,
             delta=1e-5,
             kernel=kernel,
             labelled=False,
@@ -109,7 +109,7 @@ def private_auction(size):
 BOUNDS = {f"x{j}": (-3.5, 3.0) for j in range(3)}
 RUNS = {
     "multipliers": multipliers,
-    "Offers": lambda: transcript(Offers(n_features=128), RBF(0.3), *parties()),
+    "Offers": lambda: transcript(Offers(n_features=128), RBF(0.3), *parties(), epsilon=0.3),
     "Offers, float32": lambda: transcript(
         Offers(n_features=128), RBF(0.3), *parties(dtype=np.float32)
     ),
@@ -133,7 +133,7 @@ RUNS = {
         nominal_target=290,
     ),
     "Pool": lambda: transcript(Pool(), PrivateMedian(), *parties()),
-    "Auction": lambda: transcript(Auction(n_features=64), RBF(0.3), *parties()),
+    "Auction": lambda: transcript(Auction(n_features=64), RBF(0.3), *parties(), epsilon=0.3),
     "Auction, published": lambda: transcript(Auction.published(12), RBF(0.1), *parties()),
     "Auction, requests by a threshold": lambda: private_auction(8),
     "Auction, requests by a profile": lambda: private_auction(1),
