@@ -189,6 +189,27 @@ def test_a_cap_lowered_below_what_was_spent_refuses_all_that_follows():
 # --- files ------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("digits", [3.730631638213178, 3.73063164194])
+def test_a_release_recorded_with_a_multiplier_of_all_digits_is_found_again(digits):
+    old, new = (Charge(Protected.TARGET, "a release", Gaussian(z)) for z in (digits, 3.73064))
+    with Ledger() as book:
+        assert book.release("a", [old], lambda: b"noisy") == b"noisy"
+        assert book.release("a", [new], must_not_draw) == b"noisy"
+        # What counts is what it was made with.
+        assert book.charges() == (old,)
+        for other in (
+            Charge(Protected.TARGET, "a release", Gaussian(3.731)),
+            Charge(Protected.TARGET, "another release", Gaussian(3.73064)),
+            Charge(Protected.OWNERS, "a release", Gaussian(3.73064)),
+            Charge(Protected.TARGET, "a release", Pure(3.73064)),
+        ):
+            with pytest.raises(InvalidParameterError, match="other parameters"):
+                book.release("a", [other], must_not_draw)
+        for charges in ([], [new, new]):
+            with pytest.raises(InvalidParameterError, match="other parameters"):
+                book.release("a", charges, must_not_draw)
+
+
 def test_other_and_broken_files_are_refused_and_left_alone(tmp_path):
     text = tmp_path / "text"
     text.write_text("not a ledger, but somebody's notes\n" * 50)
