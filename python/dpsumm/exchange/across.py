@@ -11,10 +11,13 @@ is told why.
 
 from __future__ import annotations
 
+import os
+import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 
-from dpsumm.errors import ProtocolError
+from dpsumm.errors import DpsummError, ProtocolError
 from dpsumm.exchange.codec import MAX_BYTES, Codec
 from dpsumm.exchange.driver import Progress
 from dpsumm.exchange.journal import Journal
@@ -76,6 +79,26 @@ def answer_all(
                 "raise its limit (max-points)"
             )
     return party.codec.encode(answer)
+
+
+def reason(error: Exception, private: Iterable[str | os.PathLike[str]] = ()) -> str:
+    """Return what the coordinator is told of a party's error: dpsumm's own words alone.
+
+    dpsumm's messages name columns of the public schema and quote no value; those of other libraries
+    may, so of these only the kind of error is told.
+
+    Parameters
+    ----------
+    private
+        Paths of the party, which messages for itself name; the coordinator sees dots.
+    """
+    if not isinstance(error, DpsummError):
+        return f"failed with {type(error).__name__}"
+    text = str(error)
+    paths = [(str(path), str(Path(path)), str(Path(path).expanduser())) for path in private if path]
+    for spelling in sorted({one for spellings in paths for one in spellings}, key=len)[::-1]:
+        text = re.sub(rf"(?<!\w){re.escape(spelling)}(?!\w)", "...", text)
+    return text
 
 
 def describe(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from logging import INFO, WARNING
 from typing import Any
 
@@ -14,7 +15,7 @@ from dpsumm.data.inputs import read_owners
 from dpsumm.data.large.stream import Stream
 from dpsumm.data.schema import Schema
 from dpsumm.errors import DpsummError
-from dpsumm.exchange.across import answer_all
+from dpsumm.exchange.across import answer_all, reason
 from dpsumm.flower.channel import FlowerChannel, find_nodes
 from dpsumm.flower.records import pack, unpack
 from dpsumm.flower.settings import CuratorFile, OwnerConfig, Public
@@ -53,6 +54,7 @@ def _serve(grid: Grid, context: Context) -> None:
 
 def _answer(message: Message, context: Context) -> Message:
     """Answer the curator as an owner, from the node's data file."""
+    paths = [str(context.node_config.get(key, "")) for key in ("data", "schema")]
 
     def answer() -> bytes:
         config = OwnerConfig.read(context.node_config)
@@ -69,7 +71,7 @@ def _answer(message: Message, context: Context) -> Message:
             max_records=config.max_points,
         )
 
-    return Message(pack([_guarded(answer)]), reply_to=message)
+    return Message(pack([_guarded(answer, paths)]), reply_to=message)
 
 
 def _name(message: Message, context: Context) -> Message:
@@ -78,14 +80,14 @@ def _name(message: Message, context: Context) -> Message:
     return Message(pack([], config.name), reply_to=message)
 
 
-def _guarded(work: Any) -> Any:
-    """Run the owner's work; the curator is told of an error only what dpsumm says itself."""
+def _guarded(work: Any, private: Sequence[str] = ()) -> Any:
+    """Run the owner's work; of an error the curator is told what `reason` lets through."""
     try:
         return work()
-    except DpsummError as error:
-        text = str(error)
-    except Exception as error:  # whatever it says may quote the data
-        text = f"failed with {type(error).__name__}"
+    except Exception as error:
+        text = reason(error, private)
+        if isinstance(error, DpsummError):
+            log(WARNING, "dpsumm: %s", error)  # here, with the paths
     raise RuntimeError(text)
 
 
