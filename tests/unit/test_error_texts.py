@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 
 from dpsumm import Column, Schema
-from dpsumm.data.draft import check
+from dpsumm.data.check import check
 from dpsumm.data.files import FileFormat
 from dpsumm.data.inputs import read_inputs, read_owners
 from dpsumm.data.large.stream import Stream
