@@ -55,7 +55,9 @@ class Column:
         used as it is.
     categories
         Distinct values, all text or all numbers or all truth values. The kernel sees one cell per
-        value, such that two different ones are at distance `weight`.
+        value, such that two different ones are at distance `weight`. Text that is listed counts as
+        it is; other text, and numbers of a data frame, by the number or truth value that it spells.
+        If a category such as ``"02139"`` is no number's usual spelling, numbers are refused.
     ordered
         The categories are in their order, and the kernel sees their position, scaled to [0, 1].
     other
@@ -64,7 +66,7 @@ class Column:
     missing
         Marks that mean "no value", text or numbers, after removing spaces; besides empty text,
         null and NaN, which always do. A mark that is one of the `categories` is none. Without any,
-        a column of numbers must not be text.
+        a column of numbers in a data frame must not be text.
     when_missing
         ``"refuse"`` the data, ``"drop"`` the row, or ``"encode"``: as one more category, or as the
         middle of the range with a cell that says so. It is then at distance `weight` of every
@@ -75,7 +77,7 @@ class Column:
         or between two categories.
     date_format
         Format of dates given as text, see `datetime.strptime`; by default ``YYYY-MM-DD``, to which
-        a time may be added. The kernel and the summary have the day alone.
+        a time may be added, but no offset from UTC. The kernel and the summary have the day alone.
     whole
         A number column has whole numbers of at most 2**53 in size, which the summary gives back as
         such; fractions are refused.
