@@ -22,7 +22,7 @@ def best_offers(count: int) -> Choice:
         gains = np.full(len(problem.owners), -np.inf)
         for i in np.unique(summary.pool_owner):
             mine = summary.pool[summary.pool_owner == i]
-            gains[i] = objective(mine, problem.target, problem.kernel)
+            gains[i] = objective(mine, problem.target.astype(mine.dtype), problem.kernel)
         return np.sort(np.argsort(-gains, kind="stable")[:count])
 
     return choose
