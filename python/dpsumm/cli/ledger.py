@@ -77,7 +77,12 @@ def export(
 def cap(
     file: File,
     protected: Annotated[
-        Protected, typer.Option(help="Whose records: the target's or the owners'.")
+        Protected,
+        typer.Option(
+            parser=Protected,
+            metavar="|".join(Protected.known()),
+            help="Whose records: the target's or the owners'.",
+        ),
     ],
     epsilon: Annotated[float, typer.Option(help="Largest total of all runs, nats, above 0.")],
     delta: Annotated[float, typer.Option(help="Largest sum of the runs' deltas, in (0, 1).")],
@@ -191,7 +196,7 @@ def _show_totals(book: Ledger) -> None:
     table.add_column("all runs")
     for head in ("epsilon", "delta", "cap, epsilon", "cap, delta"):
         table.add_column(head, justify="right")
-    for protected in Protected:
+    for protected in Protected.known():
         epsilon, delta = book.spent(protected)
         limit = book.cap(protected)
         table.add_row(

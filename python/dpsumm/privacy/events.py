@@ -7,18 +7,64 @@ same thing to every accountant (``docs/privacy/accounting.md``).
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
+from typing import ClassVar
 
 from dpsumm.errors import InvalidParameterError
 
 
-class Protected(str, Enum):
-    """Whose records a claim protects."""
+class Protected(str):
+    """Whose records a claim protects.
 
-    TARGET = "target"
-    OWNERS = "owners"
+    A subsystem names its parties once, by `named`. Afterwards ``Protected("owners")`` is the party
+    of that name; any other name is refused, in a call or in a ledger's file. Nothing was ever spent
+    on a party that is misspelt.
+
+    Raises
+    ------
+    InvalidParameterError
+        No subsystem has named such a party.
+    """
+
+    _known: ClassVar[dict[str, Protected]] = {}
+    TARGET: ClassVar[Protected]
+    OWNERS: ClassVar[Protected]
+
+    def __new__(cls, name: str) -> Protected:
+        """Return the party of that name."""
+        if not isinstance(name, str) or name not in cls._known:
+            known = " or ".join(map(repr, cls.known()))
+            raise InvalidParameterError(f"protected must be {known}, got {name!r}")
+        return cls._known[name]
+
+    @classmethod
+    def named(cls, name: str) -> Protected:
+        """Make a party's name known, and return it. Names stay in ledgers: never change one.
+
+        Raises
+        ------
+        InvalidParameterError
+            The name is not of small letters, with single dashes or spaces between them.
+        """
+        if not re.fullmatch(r"[a-z]+([ -][a-z]+)*", name):
+            raise InvalidParameterError(f"name: use words of small letters, got {name!r}")
+        return cls._known.setdefault(name, str.__new__(cls, name))
+
+    @classmethod
+    def known(cls) -> tuple[Protected, ...]:
+        """Return all parties that were named."""
+        return tuple(cls._known.values())
+
+    @property
+    def value(self) -> str:
+        """The name as plain text."""
+        return str(self)
+
+
+Protected.TARGET, Protected.OWNERS = map(Protected.named, ("target", "owners"))
 
 
 class Observer(str, Enum):

@@ -341,7 +341,7 @@ class Ledger(AbstractContextManager["Ledger"]):
 
     def cap(self, protected: Protected | str) -> tuple[float, float] | None:
         """Return the cap (epsilon, delta) set for `protected`, if any."""
-        party = _party(protected)
+        party = Protected(protected)
         caps = [change for change in self.cap_changes() if change.protected is party]
         return (caps[-1].epsilon, caps[-1].delta) if caps else None
 
@@ -375,7 +375,7 @@ class Ledger(AbstractContextManager["Ledger"]):
 
     def _protected(self, name: object) -> Protected:
         try:
-            return Protected(name)
+            return Protected(self._text(name))
         except ValueError:
             raise self._unusable("a cap is for nobody known") from None
 
@@ -522,7 +522,7 @@ class Ledger(AbstractContextManager["Ledger"]):
         new
             Charges that would be added to this ledger's own run.
         """
-        party = _party(protected)
+        party = Protected(protected)
         epsilon, total_delta = 0.0, 0.0
         deltas = {name: self._number(x, 1) for name, x in self._rows("SELECT run, delta FROM runs")}
         if not deltas.keys() >= set(self.runs()):
@@ -553,17 +553,8 @@ class Ledger(AbstractContextManager["Ledger"]):
                 )
 
 
-def _party(protected: Protected | str) -> Protected:
-    try:
-        return Protected(protected)
-    except ValueError:
-        raise InvalidParameterError(
-            f"protected must be 'target' or 'owners', got {protected!r}"
-        ) from None
-
-
 def _limit(protected: Protected | str, epsilon: float, delta: float) -> tuple[str, float, float]:
-    party = _party(protected)
+    party = Protected(protected)
     accounting.check_epsilon(epsilon)
     accounting.check_delta(delta)
     return party.value, epsilon, delta
