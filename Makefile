@@ -4,22 +4,28 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo test rust-test python-test lint audit package-check evidence evidence-short bench \
+.PHONY: help demo test test-slow rust-test python-test lint audit package-check evidence evidence-short bench \
 	bench-short bench-core bench-core-short ray-test ray-test-short ray-bench silos silos-bench \
 	fuzz docs wheels footprint report-layout golden clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
 
-$(BIN)/python:
-	$(PYTHON) -m venv $(VENV)
+# $(call environment,FOLDER,GROUP,EXTRAS) makes a virtual environment: the tools of a dependency group
+# and what the package needs with these extras. pyproject.toml names both; when it changes, they are
+# installed anew.
+comma := ,
+define environment
+$(1)/.ready: pyproject.toml
+	$$(PYTHON) -m venv $(1)
+	$(1)/bin/python -m pip install --quiet --upgrade "pip>=26.3"
+	$(1)/bin/python -m pip install --quiet --group $(2)
+	$(if $(3),$(1)/bin/python -m pip install --quiet --only-deps ".[$(3)]")
+	$(1)/bin/python -m pip check
+	touch $$@
+endef
 
-# The environment, rebuilt when the list of dependencies changes.
-$(VENV)/.ready: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
-	$(BIN)/python -m pip install --quiet --group dev "numpy>=1.26" "dp-accounting>=0.6,<0.7" "mpmath>=1.3" \
-		"narwhals>=2.0" "polars>=1.20" "pyarrow>=17" "matplotlib>=3.8" "typer>=0.15" "rich>=13" "scikit-learn>=1.4"
-	touch $@
+$(eval $(call environment,$(VENV),dev,demo))
 
 # The compiled core and the package, in place.
 RUST_SOURCES := $(shell find rust -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
@@ -37,6 +43,9 @@ rust-test:
 
 python-test: $(VENV)/.built
 	$(BIN)/python -m pytest -q
+
+test-slow: $(VENV)/.built .venv-ray/.ready  ## What `make test` leaves out: a Ray cluster loses a node
+	$(RAY) -m pytest -q -m slow tests/integration/test_ray.py
 
 lint: $(VENV)/.built  ## Format, lints and types of both languages; which room may import which
 	cargo fmt --all --check
@@ -64,21 +73,16 @@ evidence-short: $(VENV)/.built  ## One seed of two small scenarios; keeps nothin
 	PYTHONPATH=. $(BIN)/python -m evidence --short
 
 SECONDS ?= 60
-fuzz: $(VENV)/.built  ## Fuzz messages, tables, ledgers with atheris: make fuzz SECONDS=60 (of each)
-	$(BIN)/python -m pip install --quiet --group fuzz
+$(eval $(call environment,.venv-fuzz,fuzz,files))
+fuzz: $(VENV)/.built .venv-fuzz/.ready  ## Fuzz messages, tables, ledgers with atheris: make fuzz SECONDS=60 (of each)
 	for target in wire tables ledger; do \
-		$(BIN)/python tests/fuzz/run.py $$target $(SECONDS) || exit 1; \
+		PYTHONPATH=python .venv-fuzz/bin/python tests/fuzz/run.py $$target $(SECONDS) || exit 1; \
 	done
 
 # The peers (JAX under coreax, compiled goodpoints) get an environment of their own, so that they pin
 # nothing that tests or users run with. ONLY="selection mmd" measures these subjects alone.
 PEERS := .venv-bench
-$(PEERS)/.ready: pyproject.toml
-	$(PYTHON) -m venv $(PEERS)
-	$(PEERS)/bin/python -m pip install --quiet --upgrade "pip>=25.1"
-	$(PEERS)/bin/python -m pip install --quiet --group bench "numpy>=1.26" \
-		"dp-accounting>=0.6,<0.7" "mpmath>=1.3" "narwhals>=2.0" "polars>=1.20" "pyarrow>=17" "matplotlib>=3.8"
-	touch $@
+$(eval $(call environment,$(PEERS),bench,files$(comma)report))
 
 bench: $(PEERS)/.ready $(VENV)/.built  ## Speed beside peers; writes results, docs/performance.md, plots
 	PYTHONPATH=python $(PEERS)/bin/python -m benches $(if $(ONLY),--only $(ONLY)) $(BENCH_FLAGS)
@@ -88,12 +92,7 @@ bench-short: $(VENV)/.built  ## The same with tiny sizes and the peers at hand; 
 
 # Ray has an environment of its own too; the package and its core are the ones of `make test`.
 RAY := RAY_USAGE_STATS_ENABLED=0 PYTHONPATH=$(CURDIR)/python .venv-ray/bin/python
-.venv-ray/.ready: pyproject.toml
-	$(PYTHON) -m venv .venv-ray
-	.venv-ray/bin/python -m pip install --quiet --upgrade "pip>=25.1"
-	.venv-ray/bin/python -m pip install --quiet --group ray "numpy>=1.26" \
-		"dp-accounting>=0.6,<0.7" "mpmath>=1.3" "narwhals>=2.0" "polars>=1.20" "pyarrow>=17" "ray>=2.60"
-	touch $@
+$(eval $(call environment,.venv-ray,ray,ray))
 
 ray-test: $(VENV)/.built .venv-ray/.ready  ## Tests of sharded owners on a local Ray
 	$(RAY) -m pytest -q tests/integration/test_ray.py
@@ -106,13 +105,7 @@ ray-bench: $(VENV)/.built .venv-ray/.ready  ## Time and memory of sharded owners
 
 # So has Flower, whose simulation pins a Ray of its own.
 SILOS := PYTHONPATH=$(CURDIR)/python .venv-silos/bin/python
-.venv-silos/.ready: pyproject.toml
-	$(PYTHON) -m venv .venv-silos
-	.venv-silos/bin/python -m pip install --quiet --upgrade "pip>=25.1"
-	.venv-silos/bin/python -m pip install --quiet --group silos "numpy>=1.26" \
-		"dp-accounting>=0.6,<0.7" "mpmath>=1.3" "narwhals>=2.0" "polars>=1.20" "pyarrow>=17" "matplotlib>=3.8" \
-		"flwr>=1.41,<2" "cryptography>=44" "typer>=0.15" "rich>=13"
-	touch $@
+$(eval $(call environment,.venv-silos,silos,flower$(comma)cli))
 
 # Flower and what it needs use what their own dependencies call deprecated.
 silos: $(VENV)/.built .venv-silos/.ready  ## Across silos: a deployment on loopback, faults, kills
@@ -132,23 +125,14 @@ report-layout: $(VENV)/.built  ## Store the report's layout anew, after a wanted
 
 # The site reads the sources; its notebooks run while it is built, with the core of `make test`.
 DOCS := .venv-docs
-$(DOCS)/.ready: pyproject.toml
-	$(PYTHON) -m venv $(DOCS)
-	$(DOCS)/bin/python -m pip install --quiet --upgrade "pip>=25.1"
-	$(DOCS)/bin/python -m pip install --quiet --group docs "numpy>=1.26" \
-		"dp-accounting>=0.6,<0.7" "mpmath>=1.3" "narwhals>=2.0" "polars>=1.20" "pyarrow>=17" "matplotlib>=3.8"
-	touch $@
+$(eval $(call environment,$(DOCS),docs,files$(comma)report))
 
 docs: $(DOCS)/.ready $(VENV)/.built  ## The documentation as a site, in site/; runs its notebooks
 	NO_MKDOCS_2_WARNING=1 PYTHONPATH=$(CURDIR)/python $(DOCS)/bin/mkdocs build --strict --quiet
 
 # Zig links for an old glibc, and for a processor that is not this one. Rust's library for it: rustup.
 WHEELS := .venv-wheels
-$(WHEELS)/.ready: pyproject.toml
-	$(PYTHON) -m venv $(WHEELS)
-	$(WHEELS)/bin/python -m pip install --quiet --upgrade "pip>=25.1"
-	$(WHEELS)/bin/python -m pip install --quiet --group wheels
-	touch $@
+$(eval $(call environment,$(WHEELS),wheels))
 
 wheels: $(WHEELS)/.ready  ## Wheels for Linux on x86-64 and aarch64, in dist/, and which systems they fit
 	rustup target add x86_64-unknown-linux-gnu aarch64-unknown-linux-gnu
@@ -162,4 +146,4 @@ footprint:  ## Size on disk and import time of the wheel of `make wheels`, in an
 	$(PYTHON) -m benches.footprint dist/dpsumm-*_$$(uname -m).whl
 
 clean:  ## Remove everything built
-	rm -rf target $(VENV) $(PEERS) $(DOCS) $(WHEELS) .venv-ray .venv-silos dist demo-output site python/dpsumm/_core*.so
+	rm -rf target .venv .venv-* dist demo-output site python/dpsumm/_core*.so
