@@ -118,7 +118,7 @@ PARAMETERS = [
     *[(lambda v=v: Auction(spare_rounds=v), "spare_rounds must be") for v in (-1, 0.5)],
     *[(lambda v=v: Auction(request_share=v), "request_share must") for v in (0, 1, np.nan)],
     *[(lambda v=v: Auction(n_features=v), "n_features must be an even") for v in (0, 7, 8.0)],
-    *[(lambda v=v: Auction(requests=v), "requests must be a member of Requests") for v in ("all", "private", None)],
+    *[(lambda v=v: Auction(requests=v), "requests must be 'all', 'private'") for v in ("some", "ALL", None)],
     (lambda: Auction(requests=Requests.PUBLISHED, batch=2), "batch must be 1 with the published"),
     (lambda: Auction(epsilon_owners=0), "epsilon_owners must be"),
     (lambda: Auction(epsilon_auction=np.inf), "epsilon_auction must be"),
@@ -187,3 +187,10 @@ def test_noise_multiplier_out_of_range_is_refused_when_it_is_set(value):
 def test_mwem_that_no_sampler_takes_is_refused_when_it_is_set(numbers):
     with pytest.raises(InvalidParameterError, match="epsilon_"):
         Mwem(*numbers)
+
+
+def test_a_rule_of_requests_is_named_by_its_word():
+    for rule in Requests:
+        given = Auction(requests=rule.value)
+        assert given == Auction(requests=rule)
+        assert given.requests is rule

@@ -36,7 +36,8 @@ def parse_columns(given: Sequence[str]) -> tuple[list[str], dict[str, tuple[floa
     InvalidParameterError
         An item has another form.
     """
-    columns, bounds = [], {}
+    columns = []
+    bounds = {}
     for item in given:
         name, equals, pair = item.partition("=")
         if equals:

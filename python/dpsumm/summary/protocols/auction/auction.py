@@ -26,6 +26,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,7 +63,7 @@ class Auction(Protocol):
         the size, so ten rounds: every round costs a release, and many noisy ones choose badly. 1
         with the published rule.
     requests
-        Who is asked for points, see `Requests`.
+        Who is asked for points: a `Requests` or its value.
     epsilon_owners
         Budget of an owner's records towards one other owner, at the run's delta: all summary
         releases and request bits of the run. Used by `Gaussian` releases without a noise multiplier
@@ -96,7 +97,7 @@ class Auction(Protocol):
     """
 
     batch: int | None = None
-    requests: Requests = Requests.ALL
+    requests: Requests | Literal["all", "private", "winner", "published"] = Requests.ALL
     epsilon_owners: float = 1.0
     request_share: float = 0.5
     epsilon_auction: float = 1.0
@@ -122,10 +123,12 @@ class Auction(Protocol):
             if name != "batch" or self.batch is not None:
                 check_whole(getattr(self, name), name, least)
         check_even_features(self.n_features)
-        if not isinstance(self.requests, Requests):  # a plain "all" is equal to it, not the same
+        try:
+            object.__setattr__(self, "requests", Requests(self.requests))
+        except ValueError:
             raise InvalidParameterError(
-                f"requests must be a member of Requests (Requests.ALL, ..), got {self.requests!r}"
-            )
+                f"requests must be 'all', 'private', 'winner' or 'published', got {self.requests!r}"
+            ) from None
         if self.requests is Requests.PUBLISHED and self.batch not in (None, 1):
             raise InvalidParameterError(
                 "batch must be 1 with the published request rule, which is certain of rank 1 only"
