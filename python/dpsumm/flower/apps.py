@@ -58,6 +58,7 @@ def _answer(message: Message, context: Context) -> Message:
 
     def answer() -> bytes:
         config = OwnerConfig.read(context.node_config)
+        paths.extend([str(config.data), str(config.schema)])
         source = Stream(config.data) if config.stream else config.data
         (table,) = read_owners(
             {config.name: source},
