@@ -1,5 +1,5 @@
 # Two commands for a newcomer: `make demo` and `make test`. Everything else is for developers.
-# Needs Python 3.10 or later, a C compiler, make and a Rust toolchain.
+# Needs Python 3.11 or later, a C compiler, make and a Rust toolchain.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin

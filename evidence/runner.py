@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 import platform
-import sys
+import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
@@ -21,11 +21,6 @@ from evidence.data import BUILT_IN, SOURCES, Problem
 from evidence.measures import measured
 from evidence.methods import METHODS
 from evidence.sources import digest
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 # Where the Parquet file says what it was made with.
 MADE_WITH = "made with"

@@ -17,10 +17,21 @@ for file in LICENSE README.md Cargo.lock python/dpsumm/py.typed python/dpsumm/re
 done
 "$work/build/bin/maturin" build --release --quiet --interpreter "$python" --out "$work/dist"
 
-"$python" -m venv "$work/use"
-"$work/use/bin/pip" install --quiet "$(echo "$work"/dist/dpsumm-*.whl)[cli]"
-cd "$work"
-"$work/use/bin/python" - <<'PYTHON'
+# The one wheel on the oldest Python and on a new one, where they are: by name, or of pyenv.
+find_python() {
+    command -v "$HOME"/.pyenv/versions/"${1#python}"*/bin/"$1" "$1" 2>/dev/null | while read -r found; do
+        "$found" -c "" 2>/dev/null && echo "$found" && break
+    done
+}
+use() {
+    rm -rf "$work/use"
+    "$1" -m venv "$work/use"
+    "$work/use/bin/pip" install --quiet "$(echo "$work"/dist/dpsumm-*-abi3-*.whl)[cli]"
+    (cd "$work" && "$work/use/bin/python" "$work/use.py" && "$work/use/bin/dpsumm" --version)
+}
+cat >"$work/use.py" <<'PYTHON'
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import version
 from pathlib import Path
 
@@ -34,10 +45,35 @@ for name in ("py.typed", "_core.pyi", "report_template.html"):
     assert (package / name).is_file(), name
 rng = np.random.default_rng()
 owners = [rng.normal(shift, 1, (100, 2)) for shift in (0, 3)]
-summary = dpsumm.summarize(owners, rng.normal(3, 1, (200, 2)), size=9, kernel=dpsumm.RBF(0.3))
+target = rng.normal(3, 1, (200, 2))
+
+
+def summarize(seed):
+    return dpsumm.summarize(owners, target, size=9, kernel=dpsumm.RBF(0.3), seed=seed)
+
+
+summary = dpsumm.summarize(owners, target, size=9, kernel=dpsumm.RBF(0.3))
 assert len(summary) == 9 and summary.privacy.epsilon() <= 1
 summary.report("report.html")
 summary.save("summary.parquet")
+with ThreadPoolExecutor(8) as threads:
+    made = list(threads.map(summarize, [1] * 8))
+assert all((one.points == made[0].points).all() for one in made)
+print("used on Python", sys.version.split()[0])
 PYTHON
-"$work/use/bin/dpsumm" --version
+use "$python"
+for name in python3.11 python3.13; do
+    found=$(find_python "$name")
+    if [ -n "$found" ]; then use "$found"; else echo "$name is not installed: not tested"; fi
+done
+# Without the global lock there is no stable ABI: a build of its own.
+for name in python3.13t python3.14t; do
+    found=$(find_python "$name")
+    if [ -z "$found" ]; then echo "$name is not installed: not tested"; continue; fi
+    "$found" -m venv "$work/free"
+    "$work/build/bin/maturin" build --release --quiet --interpreter "$found" --out "$work/dist-free"
+    "$work/free/bin/pip" install --quiet "$work"/dist-free/dpsumm-*"${name#python3.}"-*.whl
+    "$work/free/bin/python" -c "import sys, dpsumm; assert not sys._is_gil_enabled(); print(sys.version)"
+    rm -rf "$work/free"
+done
 echo "sdist and wheel are sound"

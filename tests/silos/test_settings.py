@@ -1,9 +1,9 @@
 """Configurations of curator and owners: strict, and an owner's data are its own to name."""
 
+import tomllib
 from pathlib import Path
 
 import pytest
-import tomllib
 
 from dpsumm import Auction, InvalidParameterError, Offers, Requests, Schema
 from dpsumm.flower.settings import CuratorFile, OwnerConfig, Public

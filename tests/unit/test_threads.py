@@ -72,6 +72,25 @@ def test_python_threads_share_one_object(rng):
         np.testing.assert_array_equal(sums, wanted)
 
 
+def test_eight_threads_call_every_kernel_at_once_and_agree(rng):
+    points, others = (rng.normal(size=(n, 5)) for n in (401, 299))
+    wanted = every_result(points, others)
+    found, start = [], threading.Barrier(8)
+
+    def call():
+        start.wait()
+        found.append(every_result(points, others))
+
+    workers = [threading.Thread(target=call) for _ in range(8)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert len(found) == 8
+    for results in found:
+        assert_identical(results, wanted)
+
+
 FORK = """
 import os, sys, threading
 import numpy as np

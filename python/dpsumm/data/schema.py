@@ -112,8 +112,6 @@ class Schema:
         ------
         InvalidParameterError
             No such file, no TOML, or not a schema; the message says where.
-        MissingExtraError
-            Python 3.10 without ``tomli``.
         """
         return cls.from_toml(read_text(Path(path)), str(path))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-import sys
+import tomllib
 from collections.abc import Iterable
 from datetime import date
 from pathlib import Path
@@ -15,7 +15,7 @@ import numpy as np
 from dpsumm.checks import listed
 from dpsumm.data.column import Column, Kind, WhenMissing
 from dpsumm.data.files import MISSING
-from dpsumm.errors import InvalidParameterError, MissingExtraError
+from dpsumm.errors import InvalidParameterError
 
 VERSION = 1
 # In the order in which they are written, with their defaults; "kind" is always written.
@@ -58,10 +58,7 @@ def from_toml(text: str, where: str) -> list[Column]:
     ------
     InvalidParameterError
         Not TOML, unknown keys, or columns that do not pass; `where` names the file.
-    MissingExtraError
-        Python 3.10 without ``tomli``.
     """
-    tomllib = import_tomllib()
     try:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -143,19 +140,3 @@ def _short(value: Any) -> Any:
         return tuple(map(_short, value))
     whole = isinstance(value, float) and value.is_integer() and abs(value) < 2**53
     return int(value) if whole else value
-
-
-def import_tomllib() -> Any:
-    """Return the TOML reader: the standard library's, or tomli on Python 3.10."""
-    if sys.version_info >= (3, 11):
-        import tomllib
-
-        return tomllib
-    try:
-        import tomli  # type: ignore[import-not-found, unused-ignore]
-    except ImportError:
-        raise MissingExtraError(
-            "reading a schema file on Python 3.10 needs tomli: pip install 'dpsumm[files]', or "
-            "build the Schema in Python"
-        ) from None
-    return tomli

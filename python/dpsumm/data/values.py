@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Hashable
-from datetime import date, datetime, timezone
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -389,7 +389,7 @@ def _date(column: Column) -> Callable[[Any], float]:
 
 def _without_zone(item: Any) -> Any:
     if isinstance(item, datetime) and item.tzinfo is not None:
-        return item.astimezone(timezone.utc).replace(tzinfo=None)
+        return item.astimezone(UTC).replace(tzinfo=None)
     return item
 
 

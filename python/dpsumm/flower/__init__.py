@@ -5,7 +5,13 @@ logic. A ready project is in ``deploy/flower``; ``docs/deploy.md`` says how to r
 extra ``flower``.
 """
 
+from importlib.metadata import version
+
 from dpsumm.errors import MissingExtraError
+
+# Minor versions that were tested. Others may count, keep or tell what these do not: the counters
+# that owners could read are switched off by their names (`dpsumm.flower.superlink`).
+TESTED = ("1.41",)
 
 try:
     import flwr  # noqa: F401
@@ -14,6 +20,12 @@ except ImportError:
         "running across silos needs Flower: pip install 'dpsumm[flower]'"
     ) from None
 
-from dpsumm.flower.apps import client_app, server_app
+if ".".join(version("flwr").split(".")[:2]) not in TESTED:
+    raise MissingExtraError(
+        f"Flower (flwr) {version('flwr')} was not tested with dpsumm and might tell owners of one "
+        f"another; install {' or '.join(TESTED)}: pip install 'dpsumm[flower]'"
+    )
+
+from dpsumm.flower.apps import client_app, server_app  # noqa: E402 (only if it was tested)
 
 __all__ = ["client_app", "server_app"]

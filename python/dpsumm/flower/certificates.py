@@ -34,7 +34,7 @@ def make_key_pair(folder: Path) -> None:
 
 def make_certificates(folder: Path) -> str:
     """Write a certificate authority and the SuperLink's certificate; return the authority's."""
-    now = datetime.datetime.now(datetime.timezone.utc)
+    now = datetime.datetime.now(datetime.UTC)
     root_key, key = (ec.generate_private_key(ec.SECP384R1()) for _ in range(2))
     root_name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "dpsumm trial")])
 

@@ -8,6 +8,7 @@ data are named by its own node, never by the run.
 from __future__ import annotations
 
 import os
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,7 +16,6 @@ from typing import Any
 
 from dpsumm.checks import check_installed
 from dpsumm.data.files import FileFormat
-from dpsumm.data.schema_toml import import_tomllib
 from dpsumm.errors import InvalidParameterError
 from dpsumm.summary.kernel import RBF
 from dpsumm.summary.protocols import Auction, Protocol, Requests
@@ -121,7 +121,6 @@ class CuratorFile:
         InvalidParameterError
             The variable is not set, or the file cannot be used.
         """
-        tomllib = import_tomllib()
         path = Path(os.environ.get(CURATOR_FILE, ""))
         if not path.is_file():
             raise InvalidParameterError(

@@ -10,7 +10,7 @@ import html
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from importlib import resources
 from string import Template
 from typing import NewType
@@ -28,7 +28,7 @@ def safe(text: str) -> Html:
 def page(title: str, *content: Html) -> str:
     """Return the page: style, content, and a footer with version and time."""
     template = resources.files("dpsumm.report").joinpath("template.html").read_text("utf-8")
-    now = datetime.now(timezone.utc)
+    now = datetime.now(UTC)
     return Template(template).substitute(
         title=safe(title),
         content=_lines(content),

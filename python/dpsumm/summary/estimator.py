@@ -24,7 +24,7 @@ from dpsumm.summary.result import Summary
 from dpsumm.summary.summarize import summarize
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
+    from typing import Self
 
 
 class Summarizer:
