@@ -12,7 +12,7 @@ trap 'rm -rf "$work"' EXIT
 (cd "$root" && "$work/build/bin/maturin" sdist --out "$work/dist" >"$work/sdist.log" 2>&1) || { cat "$work/sdist.log"; exit 1; }
 tar -xzf "$work"/dist/dpsumm-*.tar.gz -C "$work"
 cd "$work"/dpsumm-*/
-for file in LICENSE README.md Cargo.lock python/dpsumm/py.typed python/dpsumm/report_template.html; do
+for file in LICENSE README.md Cargo.lock python/dpsumm/py.typed python/dpsumm/report/template.html; do
     test -f "$file" || { echo "the sdist lacks $file" >&2; exit 1; }
 done
 "$work/build/bin/maturin" build --release --quiet --interpreter "$python" --out "$work/dist"
@@ -41,7 +41,7 @@ import numpy as np
 package = Path(dpsumm.__file__).parent
 assert "site-packages" in str(package), package
 assert dpsumm.__version__ == version("dpsumm")
-for name in ("py.typed", "_core.pyi", "report_template.html"):
+for name in ("py.typed", "_core.pyi", "report/template.html"):
     assert (package / name).is_file(), name
 rng = np.random.default_rng()
 owners = [rng.normal(shift, 1, (100, 2)) for shift in (0, 3)]
