@@ -2,6 +2,7 @@
 # Build the sdist, a wheel from the sdist alone, install it into an empty environment and use it.
 # Minutes, not seconds: the core is compiled from nothing. Usage: package_check.sh [PYTHON]
 set -euo pipefail
+unset PYTHONPATH # the package that is installed is the one to use
 python=${1:-python3}
 root=$(cd "$(dirname "$0")/../.." && pwd)
 work=$(mktemp -d)
@@ -21,7 +22,7 @@ done
 find_python() {
     command -v "$HOME"/.pyenv/versions/"${1#python}"*/bin/"$1" "$1" 2>/dev/null | while read -r found; do
         "$found" -c "" 2>/dev/null && echo "$found" && break
-    done
+    done || true
 }
 use() {
     rm -rf "$work/use"
