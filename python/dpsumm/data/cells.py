@@ -14,14 +14,36 @@ With w the column's weight:
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsumm.checks import largest
 from dpsumm.data.column import Column
+
+NO_LIMITS = (-math.inf, math.inf)
+# One limit, or an array of one per column.
+_Number = TypeVar("_Number", float, NDArray[np.float64])
+
+
+def faults(column: Column, codes: NDArray[Any]) -> Iterator[str]:
+    """Yield what the column does not allow among its values, in the words of `table.WAY_OUT`.
+
+    Missing values are named unless they are encoded: whether they cost the data or the row is for
+    the caller to judge.
+    """
+    if (np.abs(codes) > largest(codes.dtype)).any():
+        yield "infinite"
+    last = len(column.categories) - (column.other is None)
+    if column.categories and (((codes < 0) | (codes > last)).any() or has_fractions(codes)):
+        yield "in no category"
+    if column.whole and has_fractions(codes):
+        yield "not whole"
+    if not column.encodes_missing and np.isnan(codes).any():
+        yield "missing"
 
 
 def has_fractions(codes: NDArray[Any]) -> bool:
@@ -82,7 +104,7 @@ class Numbers:
     def of(cls, columns: Sequence[Column], starts: Sequence[int]) -> Numbers:
         """Return those of all columns that are such."""
         found = [
-            (j, start, *(column.limits or (-math.inf, math.inf)), column.weight)
+            (j, start, *(column.limits or NO_LIMITS), column.weight)
             for j, (column, start) in enumerate(zip(columns, starts, strict=True))
             if not column.categories and not column.encodes_missing
         ]
@@ -92,13 +114,20 @@ class Numbers:
     def write(self, values: NDArray[Any], out: NDArray[Any]) -> list[int]:
         """Write the columns of (n, c) values into (n, cells); return how many were clipped."""
         codes = values[:, self.columns].astype(np.float64)
-        low, high = self.low, self.high
-        with np.errstate(invalid="ignore"):
-            place = (np.clip(codes, low, high) - low) / (high - low)
-        place = np.where(np.isinf(low), codes, np.where(np.isnan(codes), 0.5, place))
+        place, beyond = _place(codes, self.low, self.high)
         out[:, self.cells] = self.weight * place
-        clipped: list[int] = np.count_nonzero((codes < low) | (codes > high), axis=0).tolist()
+        clipped: list[int] = np.count_nonzero(beyond, axis=0).tolist()
         return clipped
+
+
+def _place(
+    codes: NDArray[np.float64], low: _Number, high: _Number
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Return where numbers are within their limits, and which are beyond; see `Numbers`."""
+    with np.errstate(invalid="ignore"):
+        place = (np.clip(codes, low, high) - low) / (high - low)
+    place = np.where(np.isinf(low), codes, np.where(np.isnan(codes), 0.5, place))
+    return place, (codes < low) | (codes > high)
 
 
 def write(column: Column, codes: NDArray[np.float64], out: NDArray[Any]) -> int:
@@ -120,14 +149,9 @@ def write(column: Column, codes: NDArray[np.float64], out: NDArray[Any]) -> int:
     if column.categories:
         _write_category(column, codes, absent, out)
         return 0
-    limits = column.limits
-    if limits is None:
-        out[:, 0] = column.weight * codes
-        return 0
-    low, high = limits
-    place = (np.clip(codes, low, high) - low) / (high - low)
-    out[:, 0] = column.weight * np.where(absent, 0.5, place)
-    return int(np.count_nonzero((codes < low) | (codes > high)))
+    place, beyond = _place(codes, *(column.limits or NO_LIMITS))
+    out[:, 0] = column.weight * place
+    return int(np.count_nonzero(beyond))
 
 
 def _write_category(

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dpsumm.checks import largest
-from dpsumm.data.cells import has_fractions
+from dpsumm.data.cells import faults
 from dpsumm.data.extract import Extract
 from dpsumm.data.files import FileFormat
 from dpsumm.data.schema import Column, Kind, Schema, WhenMissing
@@ -71,21 +70,12 @@ def _found(column: Column, codes: Any, unreadable: int) -> Found:
     unknown = int((codes == len(column.categories)).sum()) if column.categories else 0
     limits = column.limits
     clipped = 0 if limits is None else int(((codes < limits[0]) | (codes > limits[1])).sum())
-    reasons = {
-        f"no {Kind(column.kind).value}": unreadable > 0,
-        "not whole": column.whole and has_fractions(codes),
-        "infinite": bool((np.abs(codes) > largest(codes.dtype)).any()),
-        "in no category": unknown > 0 and column.other is None,
-        "missing": missing > 0 and column.when_missing is WhenMissing.REFUSE,
-    }
-    return Found(
-        column,
-        missing,
-        clipped,
-        unknown,
-        unreadable,
-        tuple(reason for reason, holds in reasons.items() if holds),
+    refuses_missing = missing > 0 and column.when_missing is WhenMissing.REFUSE
+    refused = (
+        *[f"no {Kind(column.kind).value}"] * (unreadable > 0),
+        *(f for f in faults(column, codes) if f != "missing" or refuses_missing),
     )
+    return Found(column, missing, clipped, unknown, unreadable, refused)
 
 
 def _found_beside(column: Column, extract: Extract) -> Found:

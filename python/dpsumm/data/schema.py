@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from dpsumm.atomic import write_atomically
 from dpsumm.checks import all_usable
-from dpsumm.data.cells import Numbers, cell_names, has_fractions, is_plain, spread, write
+from dpsumm.data.cells import Numbers, cell_names, faults, is_plain, spread, write
 from dpsumm.data.column import Column, Kind, WhenMissing
 from dpsumm.data.schema_toml import from_toml, read_text, to_toml
 from dpsumm.errors import InvalidParameterError
@@ -281,20 +281,14 @@ class Schema:
         """Return whether values (n, c) are such that `encode` takes them: finite or missing where
         that is encoded, and categories that exist.
         """
+        return next(self.faults(values), None) is None
+
+    def faults(self, values: NDArray[Any]) -> Iterator[tuple[int, str]]:
+        """Yield what is not allowed in values (n, c), as (column, fault); see `cells.faults`."""
         # One pass decides the usual case.
         for j in self._particular if all_usable(values) else range(len(self.kernel)):
-            column, codes = self.kernel[j], values[:, j]
-            if column.encodes_missing:
-                codes = codes[~np.isnan(codes)]
-            if not all_usable(codes):
-                return False
-            if column.kind is Kind.CATEGORY:
-                most = len(column.categories) - (column.other is None)
-                if ((codes < 0) | (codes > most) | (codes != np.floor(codes))).any():
-                    return False
-            if column.whole and has_fractions(codes):
-                return False
-        return True
+            for fault in faults(self.kernel[j], values[:, j]):
+                yield j, fault
 
 
 def _write_text(path: Path, text: str) -> None:

@@ -16,8 +16,6 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsumm.checks import all_usable, largest
-from dpsumm.data.cells import has_fractions
 from dpsumm.data.extract import Backend, Chosen, Extract, from_arrays, from_frame
 from dpsumm.data.files import MISSING, FileFormat, read_file
 from dpsumm.data.schema import Bounds, Kind, Schema, WhenMissing
@@ -56,6 +54,12 @@ WAY_OUT = {
         "that they all count as"
     ),
     "not whole": "correct them, or leave out whole in the schema",
+}
+# What messages call them.
+SAID = {
+    "missing": "missing values",
+    "infinite": "infinite values, or absurdly large ones",
+    "in no category": "values that are in none of the schema's categories",
 }
 
 
@@ -315,29 +319,13 @@ def _checked(
         if count:
             what = f"no {Kind(column.kind).value}"
             raise InvalidDataError(f"{where}: {title} has values that are {what}; {WAY_OUT[what]}")
-    # One pass decides the usual case; only then look column by column for what to say.
-    plain = all_usable(values) and all(
-        column.kind is Kind.NUMBER and not column.whole for column in schema.kernel
-    )
-    for j, column in enumerate(() if plain else schema.kernel):
-        codes, title = values[:, j], f"{where}: {titles[j]}"
-        if (np.abs(codes) > largest(values.dtype)).any():
-            raise InvalidDataError(
-                f"{title} has infinite values, or absurdly large ones; {WAY_OUT['infinite']}"
-            )
-        listed_only = column.kind is Kind.CATEGORY and column.other is None
-        if listed_only and (codes == len(column.categories)).any():
-            raise InvalidDataError(
-                f"{title} has values that are in none of the schema's "
-                f"categories; {WAY_OUT['in no category']}"
-            )
-        if column.whole and has_fractions(codes):
-            raise InvalidDataError(f"{title} has values that are not whole; {WAY_OUT['not whole']}")
-        absent = np.isnan(codes)
-        if absent.any() and column.when_missing is WhenMissing.REFUSE:
-            raise InvalidDataError(f"{title} has missing values; {remedy}")
-        if not column.encodes_missing:
-            missing |= absent
+    for j, fault in schema.faults(values):
+        if fault == "missing" and schema.kernel[j].when_missing is WhenMissing.DROP:
+            missing |= np.isnan(values[:, j])
+        else:
+            said = SAID.get(fault, f"values that are {fault}")
+            way_out = remedy if fault == "missing" else WAY_OUT[fault]
+            raise InvalidDataError(f"{where}: {titles[j]} has {said}; {way_out}")
     if extract.unlabelled is not None:
         rule = None if schema.label is None else schema.label.when_missing
         drop = drop_unlabelled or rule is WhenMissing.DROP
