@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,18 +13,25 @@ from numpy.typing import NDArray
 from dpsumm.audit.samples import DELTA, Scores
 from dpsumm.data.inputs import read_inputs
 from dpsumm.privacy.accounting import compose
-from dpsumm.privacy.events import Protected
+from dpsumm.privacy.events import Protected, Unit
 from dpsumm.privacy.ledger import Ledger
 from dpsumm.summary.kernel import RBF
 from dpsumm.summary.protocols.auction.auction import Auction
 from dpsumm.summary.protocols.auction.curator import AuctionCurator, Plan
-from dpsumm.summary.protocols.auction.requests import Requests
+from dpsumm.summary.protocols.auction.requests import Profile, Requests
 from dpsumm.summary.protocols.curator import Curator, Setting, frequency_seed
 from dpsumm.summary.protocols.features import features_of
 from dpsumm.summary.protocols.messages import BidRequest, FeatureMap, OfferRequest, SendRequest
 from dpsumm.summary.protocols.offers import Offers
 from dpsumm.summary.protocols.owner import Owner
-from dpsumm.summary.release import LEVELS, SUMMARY, TARGET, Exact, Gaussian, Mechanism
+from dpsumm.summary.release import (
+    LEVELS,
+    TARGET,
+    Exact,
+    Gaussian,
+    Mechanism,
+    summary_sensitivity,
+)
 
 # A name gives the frequencies, so that the worst case can be built for them.
 _RUN = "audit"
@@ -46,6 +54,7 @@ def _setting(
     )
 
 
+@cache
 def half_period() -> float:
     """Return the distance that turns the features of an audited run round; they are public."""
     with Ledger(run=_RUN, delta=DELTA) as book:
@@ -98,89 +107,114 @@ def _first_coordinates(curator: Curator) -> list[float]:
 
 @dataclass(frozen=True)
 class AuctionRun:
-    """Two rounds of the Auction with private requests: what the first owner receives.
+    """The Auction with private requests: what one owner receives, up to the first summary release.
 
-    In world 0 another owner holds the point that wins the first round; in world 1 that record is
-    the worst of all. So the rank of the observer's bid moves, where the request rule is steepest,
-    and the first pick is another. The target is exact: only what is said about owners is audited.
+    World 1 lacks the record that wins the first round in world 0. So the rank of the observer's bid
+    moves by one, where the request rule tells most, and another owner's record is picked, whose
+    features are the opposite: the most that one added or removed record can do. (With a replaced
+    one twice as much is charged, and no run that noise lets happen often comes near it.) The target
+    is exact: only what is said about owners is audited.
+
+    Attributes
+    ----------
+    broken
+        Makes a broken twin's plan from the honest one. The twin is charged as the honest one.
     """
 
-    n_owners: int = 14
+    broken: Callable[[Plan], Plan] | None = None
+    n_owners: int = 7
     epsilon: float = 4.0
 
     def _plan(self) -> Plan:
+        """Return the honest plan."""
         auction = Auction(
             requests=Requests.PRIVATE,
             batch=1,
             epsilon_owners=self.epsilon,
+            request_share=0.2,
             target_release=Exact(),
             n_features=2,
         )
         with Ledger(run=_RUN, delta=DELTA) as book:
-            plan = auction._plan(self._setting(book))
+            plan = auction._plan(self._setting(book, 0))
         assert plan.profile.probability.min() < 1
         return plan
 
-    def _owners(self, plan: Plan, world: int) -> dict[str, NDArray[np.float64]]:
-        """Return the owners' points, in half periods: 0 is the best place and 1 the worst."""
-        front = _steepest(plan)
-        behind = self.n_owners - 2 - front
-        best = [0.3, float(world), *np.linspace(0.2, 0.25, front), *np.full(behind, 0.6)]
+    def _setting(self, book: Ledger, world: int) -> Setting:
         turn = half_period()
-        return {f"o{i}": turn * np.array([[place], [0.9], [0.95]]) for i, place in enumerate(best)}
-
-    def _setting(self, book: Ledger) -> Setting:
         sizes = {f"o{i}": 3 for i in range(self.n_owners)}
-        return _setting(np.zeros((2, 1)), sizes, 2, book)
+        sizes["o1"] -= world
+        # All scores go by the second feature; the first is what the two picks differ in.
+        target = np.full((2, 1), turn / 2)
+        return replace(
+            _setting(target, sizes, 2, book), unit=Unit.ADD_REMOVE_RECORD, nominal_target=2
+        )
+
+    def _owners(self, plan: Plan, world: int) -> dict[str, NDArray[np.float64]]:
+        """Return the owners' points, in half periods: 1/2 is the best place and 3/2 the worst."""
+        # The owner with the record; the one with its opposite; others in front of the observer.
+        front = steepest(plan.profile) - 1
+        behind = self.n_owners - 3 - front
+        best = [1.3, _WINNER, _SECOND, *np.linspace(1.05, 1.2, front), *np.full(behind, 1.4)]
+        turn = half_period()
+        owners = {f"o{i}": turn * np.array([[p], [1.45], [1.48]]) for i, p in enumerate(best)}
+        return {**owners, "o1": owners["o1"][world:]}
 
     def scores(self, world: int, trials: int) -> Scores:
-        """Return the log-likelihood ratio of first bit and release; the second bit tells little."""
+        """Return the log-likelihood ratio of the observer's first bit and the first release."""
         plan = self._plan()
+        used = plan if self.broken is None else self.broken(plan)
         tables, _ = read_inputs(self._owners(plan, world), np.zeros((2, 1)))
         scores = np.empty(trials)
         for i in range(trials):
             with Ledger(run=_RUN, delta=DELTA) as book:
-                curator = AuctionCurator(plan, self._setting(book))
-                scores[i] = self._run(curator, {table.name: Owner(table) for table in tables})
+                curator = AuctionCurator(used, self._setting(book, world))
+                roles = {table.name: Owner(table) for table in tables}
+                scores[i] = self._run(curator, roles, plan)
         return scores
 
-    def _run(self, curator: AuctionCurator, roles: dict[str, Owner]) -> float:
-        score = 0.0
-        while requests := curator.send():
+    def _run(self, curator: AuctionCurator, roles: dict[str, Owner], honest: Plan) -> float:
+        rank, score = steepest(honest.profile), 0.0
+        while True:
+            requests = curator.send()
             mine = requests["o0"]
-            if isinstance(mine, SendRequest) and not curator._picks:
-                rank = _steepest(curator._plan)
+            if isinstance(mine, SendRequest):
                 chances = curator._plan.profile.probability
                 score += _bit(mine.wanted[0], chances[rank + 1], chances[rank])
             elif isinstance(mine, BidRequest) and curator._picks:
-                score += _release(mine.summary, curator._plan.summary)
+                return score + _release(mine.summary, honest.summary)
             for name, request in requests.items():
                 curator.receive(name, roles[name].answer(request))
-        return score
 
     def claimed(self, delta: float) -> float:
         """Return epsilon of all charges of one run for the owners' records."""
         plan = self._plan()
         tables, _ = read_inputs(self._owners(plan, 0), np.zeros((2, 1)))
         with Ledger(run=_RUN, delta=DELTA) as book:
-            curator = AuctionCurator(plan, self._setting(book))
-            self._run(curator, {table.name: Owner(table) for table in tables})
+            curator = AuctionCurator(plan, self._setting(book, 0))
+            self._run(curator, {table.name: Owner(table) for table in tables}, plan)
             spent = [(c.event, c.count) for c in book.charges() if c.protected is Protected.OWNERS]
         return compose(spent, delta)
 
 
-def _steepest(plan: Plan) -> int:
-    """Return the number of owners in front of the observer at which its bit tells most."""
-    return int(np.argmax(-np.diff(plan.profile.probability)))
+# Places of the record that world 1 lacks, and of the one picked then: opposite, and nearly a tie.
+_WINNER, _SECOND = 0.002, 0.999
+
+
+def steepest(profile: Profile) -> int:
+    """Return the number of owners in front of a bid at which its bit tells most."""
+    # There is one rank more than owners.
+    return int(np.argmax(-np.diff(profile.probability[:-1])))
 
 
 def _release(summary: NDArray[np.int64], mechanism: Mechanism) -> float:
     """Return the log-likelihood ratio of the release over one point, world 1 over world 0."""
     assert isinstance(mechanism, Gaussian)
     assert mechanism.noise_multiplier is not None
-    noise_std = mechanism.noise_multiplier * SUMMARY.vectors * LEVELS
-    # The first pick: at 0 in world 0, at a fifth of half a period in world 1.
-    picks = LEVELS * np.array([[1, 0], [math.cos(math.pi / 5), math.sin(math.pi / 5)]])
+    moved = summary_sensitivity(Unit.ADD_REMOVE_RECORD).vectors
+    noise_std = mechanism.noise_multiplier * moved * LEVELS
+    angles = math.pi * np.array([_WINNER, _SECOND])
+    picks = LEVELS * np.stack([np.cos(angles), np.sin(angles)], axis=1)
     gap = picks[1] - picks[0]
     return float((summary - picks.mean(axis=0)) @ gap) / noise_std**2
 

@@ -10,8 +10,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dpsumm import _core
+from dpsumm.audit.runs import steepest
 from dpsumm.exchange.messages import Request
-from dpsumm.summary.kernel import FloatArray
+from dpsumm.summary.kernel import FloatArray, PrivateMedian
+from dpsumm.summary.protocols.auction.curator import Plan
+from dpsumm.summary.protocols.auction.requests import Profile
+from dpsumm.summary.protocols.curator import frequency_seed
 from dpsumm.summary.protocols.messages import OfferRequest
 from dpsumm.summary.protocols.offers import OffersCurator
 from dpsumm.summary.release import LEVELS, TARGET, Gaussian, Mwem, Release, Sensitivity
@@ -90,6 +94,34 @@ class EagerMwem(Mwem):
         return eager.draw(features, points, sensitivity, seed, previous, count)
 
 
+class HalfNoiseMedian(PrivateMedian):
+    """BROKEN: takes the scores' sensitivity for half of what it is."""
+
+    @staticmethod
+    def _draw(target: FloatArray, epsilon: float, seed: int | None) -> int:
+        return PrivateMedian._draw(target, 2 * epsilon, seed)
+
+
+class PlainMedian(PrivateMedian):
+    """BROKEN: releases the octave of the median itself."""
+
+    @staticmethod
+    def _draw(target: FloatArray, epsilon: float, seed: int | None) -> int:
+        return PrivateMedian._draw(target, 1000.0, seed)
+
+
+def half_summary_noise(plan: Plan) -> Plan:
+    """BROKEN: the summary is released with half the noise that is charged."""
+    assert isinstance(plan.summary, Gaussian)
+    return replace(plan, summary=HalfNoise(plan.summary.noise_multiplier))
+
+
+def sharp_requests(plan: Plan) -> Plan:
+    """BROKEN: owners are asked up to a fixed rank, where a noisy threshold is charged."""
+    asked = np.arange(len(plan.profile.probability)) <= steepest(plan.profile)
+    return replace(plan, profile=Profile(asked.astype(np.float64)))
+
+
 class RetriesAfresh(OffersCurator):
     """BROKEN: repeats a broadcast that was not answered in time, with fresh noise."""
 
@@ -108,6 +140,25 @@ class RetriesAfresh(OffersCurator):
             self._features, self.setting.target, TARGET, None, None, request.target.count
         )
         return dict.fromkeys(self.names, replace(request, target=fresh))
+
+
+class PublicNoise(OffersCurator):
+    """BROKEN: draws the target's noise from the run's public seed, which every owner has."""
+
+    def _requests(self) -> dict[str, Request]:
+        honest = super()._requests()
+        request = honest[self.names[0]]
+        assert isinstance(request, OfferRequest)
+        mechanism = self._protocol.release.calibrated(self.setting.epsilon, self.setting.delta)
+        drawn = mechanism.draw(
+            self._features,
+            self.setting.target,
+            TARGET,
+            frequency_seed(self.setting) >> 1,
+            None,
+            request.target.count,
+        )
+        return dict.fromkeys(self.names, replace(request, target=drawn))
 
 
 class AsksAgain(OffersCurator):

@@ -6,8 +6,10 @@ owner's messages differ where they must not, is a proof.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -20,8 +22,19 @@ from dpsumm.summary.protocols.offers import Offers
 from dpsumm.summary.protocols.owner import Owner
 
 
+class Search(ABC):
+    """A claim that one pair of worlds can refute: what must never happen, and a search for it."""
+
+    #: In words, for tables.
+    claim: ClassVar[str]
+
+    @abstractmethod
+    def find(self, rng: np.random.Generator, trials: int) -> str | None:
+        """Return how the claim was refuted in one of `trials` pairs of worlds, or None."""
+
+
 @dataclass(frozen=True)
-class Lemmas:
+class Lemmas(Search):
     """Lemmas 1 and 2 for one curator, on drawn neighbours (replace one record).
 
     Attributes
@@ -34,6 +47,8 @@ class Lemmas:
 
     curator: type[SteeredCurator] = SteeredCurator
     dropping: bool = False
+
+    claim = "2 points, 1 rank"
 
     def find(self, rng: np.random.Generator, trials: int) -> str | None:
         """Return how a bound was broken in one of `trials` pairs of worlds, or None."""
@@ -55,7 +70,7 @@ class Lemmas:
 
 
 @dataclass(frozen=True)
-class OffersSilence:
+class OffersSilence(Search):
     """An owner's messages under Offers, with other owners' data replaced as a whole.
 
     Attributes
@@ -65,6 +80,8 @@ class OffersSilence:
     """
 
     curator: Callable[[Offers, Setting], Curator] = Offers.curator
+
+    claim = "as many messages"
 
     def find(self, rng: np.random.Generator, trials: int) -> str | None:
         """Return how the number of messages depended on others' data, or None."""
