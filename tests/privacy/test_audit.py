@@ -1,13 +1,15 @@
 """The audits: the bound is a bound and has power, claims hold, broken twins are caught."""
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from dpsumm.audit import bound, lower_bound, show, suite
-from dpsumm.audit.samples import RequestBits, target_release
+from dpsumm.audit.samples import target_release
+from dpsumm.audit.witness import Search
 from dpsumm.cli import main
 from dpsumm.errors import InvalidParameterError
 
@@ -56,50 +58,105 @@ def test_the_bound_refuses_scores_it_cannot_halve():
             lower_bound(np.zeros(n), np.zeros(m), 0.0)
 
 
+def test_the_bound_refuses_scores_that_are_no_numbers():
+    with pytest.raises(InvalidParameterError, match="not a number"):
+        lower_bound(np.array([0.0, 0, 0, np.nan]), np.zeros(4), 0.0)
+
+
+def test_the_ceiling_is_the_bound_of_worlds_that_never_look_alike(rng):
+    apart = lower_bound(rng.random(400), 2 + rng.random(400), 0.1).epsilon
+    assert bound.ceiling(400, 0.1) == pytest.approx(apart, abs=0.1)
+    assert bound.ceiling(4, 0.1) == 0
+
+
 def test_full_audits_see_more_than_quick_ones():
     few, many = (
-        lower_bound(*(target_release().scores(w, n) for w in (0, 1)), suite.DELTA).epsilon
+        lower_bound(*(target_release().scores(w, n) for w in (0, 1)), 0.01).epsilon
         for n in (200, 10_000)
     )
-    assert few < many < 1
+    assert few < many < 2
 
 
 def test_a_twin_is_charged_as_the_honest_one():
-    assert RequestBits(noise_factor=0.5).claimed(0.01) == RequestBits().claimed(0.01)
+    for audit in suite.audits():
+        if not isinstance(audit.subject, Search):
+            for twin in audit.twins:
+                assert twin.subject.claimed(audit.delta) == audit.subject.claimed(audit.delta)
 
 
-@pytest.mark.timeout(240)
+@pytest.mark.parametrize("quick", [True, False])
+def test_every_audit_can_fail(quick):
+    """In every mode: the most it can measure is beyond its claim, and each has a twin of its kind
+    with no more trials than the claim has.
+    """
+    for audit in suite.audits():
+        claimed, most = suite.limits_of(audit, quick=quick)
+        assert audit.twins
+        for twin in audit.twins:
+            assert type(twin.subject) is type(audit.subject)
+            assert twin.subject != audit.subject
+            assert (twin.trials or 0) <= suite.trials_of(audit, quick=quick)
+        if not isinstance(audit.subject, Search):
+            assert most >= 1.5 * claimed
+            assert claimed > 0
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"quick_trials": 40}, "too little for a claim"),
+        ({"twins": ()}, "needs a twin"),
+        ({"trials": 1000}, "as many trials as each twin"),
+        ({"delta": 0.9}, "too little for a claim"),
+    ],
+)
+def test_an_audit_that_cannot_fail_is_refused_before_anything_runs(changes, message, monkeypatch):
+    honest = suite.audits()[0]
+    monkeypatch.setattr(suite, "audits", lambda: [honest, replace(honest, **changes)])
+    monkeypatch.setattr(suite, "_find", lambda *_: pytest.fail("it ran"))
+    with pytest.raises(InvalidParameterError, match=message):
+        suite.run_audits(quick=True)
+
+
+@pytest.mark.timeout(600)
 def test_the_quick_audit_passes_and_writes_its_page(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("COLUMNS", "160")
+    monkeypatch.setenv("COLUMNS", "200")
     page = tmp_path / "audit.md"
     assert run("audit", "--quick", "--out", str(page)) == 0
     out = capsys.readouterr().out
     text = page.read_text()
-    for audit in suite.audits():
-        assert audit.name in out
-        assert audit.name in text
     for shown in (out, text):
         assert "FAILS" not in shown
         assert "NOT CAUGHT" not in shown
-        assert shown.count("caught") >= 13
-    assert text.count("| holds |") == 10
+        for audit in suite.audits():
+            assert audit.name in shown
+            for twin in audit.twins:
+                assert twin.name in shown
+    assert text.count("| holds |") == len(suite.audits())
+    assert text.count("| caught |") == sum(len(audit.twins) for audit in suite.audits())
+
+
+def outcome(*, refuted, caught):
+    audit = suite.audits()[0]
+    found = [suite.Found(0.5, None, 10, wrong) for wrong in (refuted, caught, caught)]
+    return suite.Outcome(audit, 1.0, 5.0, found[0], tuple(found[1:]))
 
 
 @pytest.mark.parametrize(
-    ("broken", "measured", "verdict"), [(False, 1.5, "FAILS"), (True, 0.5, "NOT CAUGHT")]
+    ("refuted", "caught", "verdict"), [(True, True, "FAILS"), (False, False, "NOT CAUGHT")]
 )
 def test_a_claim_that_fails_or_a_twin_that_escapes_is_exit_code_one(
-    broken, measured, verdict, monkeypatch, capsys
+    refuted, caught, verdict, monkeypatch, capsys
 ):
-    audit = suite.Audit("made up", target_release(), broken, 10, 10)
-    outcome = suite.Outcome(audit, 1.0, measured, None, 10)
-    assert not outcome.passed
-    monkeypatch.setattr("dpsumm.audit.run_audits", lambda **_: [outcome])
+    made = outcome(refuted=refuted, caught=caught)
+    assert not made.passed
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setattr("dpsumm.audit.run_audits", lambda **_: [made])
     assert run("audit") == 1
     assert verdict in capsys.readouterr().out
-    assert show.rows([outcome])[0][-1] == verdict
+    assert show.rows([made])[0][-2] == f"{2 * caught} of 2"
 
 
 def test_no_protocol_knows_the_twins():

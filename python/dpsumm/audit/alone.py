@@ -78,7 +78,7 @@ class ReadAlone(Search):
         usual = _USUAL[trial % len(_USUAL)]
         schema = Schema(
             [
-                Column("code", categories=usual, other="elsewhere"),
+                Column("code", categories=usual, other="elsewhere", when_missing="encode"),
                 Column("number", bounds=(0, 100), when_missing="encode"),
                 Column("day", kind="date", bounds=_RANGE, when_missing="encode"),
             ]

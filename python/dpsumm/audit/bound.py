@@ -58,6 +58,8 @@ def lower_bound(
     None: for audits on made-up data.
     """
     n = len(first)
+    if np.isnan(first).any() or np.isnan(second).any():
+        raise InvalidParameterError("first, second: a score is not a number, so nothing is measured")
     if n != len(second) or n < 4 or n % 2:
         raise InvalidParameterError("first, second: need the same even number of scores, 4 or more")
     half = n // 2
@@ -80,6 +82,11 @@ def lower_bound(
         _hits(p[half:], threshold, below), _hits(q[half:], threshold, below), half, delta
     )
     return Measured(max(0.0, float(epsilon[0])), delta, n)
+
+
+def ceiling(trials: int, delta: float) -> float:
+    """Return the most that `lower_bound` can measure: of two worlds that are told apart always."""
+    return lower_bound(np.zeros(trials), np.ones(trials), delta).epsilon
 
 
 def _hits(

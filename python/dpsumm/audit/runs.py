@@ -10,7 +10,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsumm.audit.samples import DELTA, Scores
+from dpsumm.audit.samples import DELTA, EPSILON, Scores
 from dpsumm.data.inputs import read_inputs
 from dpsumm.privacy.accounting import compose
 from dpsumm.privacy.events import Protected, Unit
@@ -65,7 +65,7 @@ def half_period() -> float:
 
 @dataclass(frozen=True)
 class OffersRun:
-    """Offers at (1, DELTA) for the target: all that an owner receives.
+    """Offers at (EPSILON, DELTA) for the target: all that an owner receives.
 
     Attributes
     ----------
@@ -76,7 +76,7 @@ class OffersRun:
     """
 
     curator: Callable[[Offers, Setting], Curator] = Offers.curator
-    release: Mechanism = field(default_factory=lambda: Gaussian().calibrated(1.0, DELTA))
+    release: Mechanism = field(default_factory=lambda: Gaussian().calibrated(EPSILON, DELTA))
 
     def scores(self, world: int, trials: int) -> Scores:
         """Return the sum of all releases received: they differ in the first coordinate."""
@@ -122,8 +122,8 @@ class AuctionRun:
     """
 
     broken: Callable[[Plan], Plan] | None = None
-    n_owners: int = 7
-    epsilon: float = 4.0
+    n_owners: int = 5
+    epsilon: float = 6.0
 
     def _plan(self) -> Plan:
         """Return the honest plan."""

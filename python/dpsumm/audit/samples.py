@@ -26,8 +26,8 @@ from dpsumm.summary.release import SUMMARY, TARGET, Gaussian, Mechanism, Mwem, S
 
 Scores = NDArray[np.float64]
 
-# Where Gaussian claims are audited: events of probability 1e-5 are not seen in feasible trials.
-DELTA = 0.01
+# What Gaussian noise is calibrated to. Audits may claim at another delta.
+EPSILON, DELTA = 2.0, 0.01
 
 
 def antipodal(n_changed: int, world: int) -> NDArray[np.float64]:
@@ -75,13 +75,13 @@ class Released:
 
 
 def target_release() -> Released:
-    """Return the target's Gaussian release at (1, DELTA)."""
-    return Released(Gaussian().calibrated(1.0, DELTA), TARGET)
+    """Return the target's Gaussian release at (EPSILON, DELTA)."""
+    return Released(Gaussian().calibrated(EPSILON, DELTA), TARGET)
 
 
 def summary_release() -> Released:
-    """Return a summary's Gaussian release at (1, DELTA), two points replaced: Lemma 1's worst."""
-    return Released(Gaussian().calibrated(1.0, DELTA), SUMMARY, n_changed=2)
+    """Return a summary's Gaussian release at (EPSILON, DELTA), two points replaced: Lemma 1's worst."""
+    return Released(Gaussian().calibrated(EPSILON, DELTA), SUMMARY, n_changed=2)
 
 
 def mwem_release() -> Released:

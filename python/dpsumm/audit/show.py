@@ -10,42 +10,57 @@ from pathlib import Path
 from dpsumm._core import __version__
 from dpsumm.atomic import write_atomically
 from dpsumm.audit.bound import FALSE_ALARM
-from dpsumm.audit.suite import Outcome
+from dpsumm.audit.suite import LEAST_CEILING, Found, Outcome
+from dpsumm.audit.witness import Search
 
-HEADS = ("audit", "claimed ε", "measured ε ≥", "at δ", "trials", "verdict")
+HEADS = ("audit", "claim", "ceiling", "measured", "at δ", "trials", "twins caught", "verdict")
+TWIN_HEADS = ("broken twin", "of the audit", "claim", "measured", "trials", "verdict")
 
 
 def rows(outcomes: Sequence[Outcome]) -> list[tuple[str, ...]]:
-    """Return one row of texts per outcome, in the order of `HEADS`."""
+    """Return one row of texts per audit, in the order of `HEADS`."""
     return [
         (
             outcome.audit.name,
             _claim(outcome),
-            _finding(outcome),
-            "" if outcome.measured is None else f"{outcome.audit.delta:g}",
-            f"{outcome.trials:,}",
-            _verdict(outcome),
+            "one witness" if outcome.ceiling is None else f"{outcome.ceiling:.3f}",
+            _finding(outcome.found),
+            "" if outcome.claimed is None else f"{outcome.audit.delta:g}",
+            f"{outcome.found.trials:,}",
+            f"{outcome.caught} of {len(outcome.twins)}",
+            "FAILS" if outcome.found.refuted else "holds",
         )
         for outcome in outcomes
     ]
 
 
+def twin_rows(outcomes: Sequence[Outcome]) -> list[tuple[str, ...]]:
+    """Return one row of texts per broken twin, in the order of `TWIN_HEADS`."""
+    return [
+        (
+            twin.name,
+            outcome.audit.name,
+            _claim(outcome),
+            _finding(found),
+            f"{found.trials:,}",
+            "caught" if found.refuted else "NOT CAUGHT",
+        )
+        for outcome in outcomes
+        for twin, found in zip(outcome.audit.twins, outcome.twins, strict=True)
+    ]
+
+
 def _claim(outcome: Outcome) -> str:
-    if outcome.claimed is None:
-        return "bound of a lemma"
-    return f"{math.ceil(outcome.claimed * 1000 - 1e-5) / 1000:.3f}"
+    if isinstance(outcome.audit.subject, Search):
+        return outcome.audit.subject.claim
+    assert outcome.claimed is not None
+    return f"ε ≤ {math.ceil(outcome.claimed * 1000 - 1e-5) / 1000:.3f}"
 
 
-def _finding(outcome: Outcome) -> str:
-    if outcome.measured is not None:
-        return f"{outcome.measured:.3f}"
-    return outcome.witness or "no witness"
-
-
-def _verdict(outcome: Outcome) -> str:
-    if outcome.audit.broken:
-        return "caught" if outcome.passed else "NOT CAUGHT"
-    return "holds" if outcome.passed else "FAILS"
+def _finding(found: Found) -> str:
+    if found.epsilon is not None:
+        return f"ε ≥ {found.epsilon:.3f}"
+    return found.witness or "no witness"
 
 
 def write_page(outcomes: Sequence[Outcome], path: Path, *, quick: bool, seed: int) -> None:
@@ -56,32 +71,29 @@ def write_page(outcomes: Sequence[Outcome], path: Path, *, quick: bool, seed: in
         f"Written on {datetime.date.today()} by dpsumm {__version__}: `dpsumm audit"
         + (" --quick" if quick else "")
         + f" --seed {seed} --out FILE` (the seed is of the made-up data; "
-        "noise is fresh). Mechanisms and "
-        "whole runs are drawn on worst cases of neighbouring data, through the package's own code, "
-        "and epsilon is bounded from below by what an observer could tell apart (Clopper-Pearson; "
-        "the event is chosen on one half of the trials and tested on the other; each bound is "
-        f"above the truth with probability at most {FALSE_ALARM:g}). A claim fails if the bound "
-        "exceeds what the ledger charges. A bound below the claim is no proof: the proofs are on "
-        "the other pages.",
+        "noise is fresh).",
+        "",
+        "Mechanisms and whole runs are drawn on worst cases of neighbouring data, through the "
+        "package's own code. An audit bounds epsilon from below by what an observer can tell apart "
+        "(Clopper-Pearson; the event is chosen on one half of the trials and tested on the other; "
+        f"each bound is above the truth with probability at most {FALSE_ALARM:g}). A claim fails "
+        "if the bound exceeds what the ledger charges at the same delta; the charge of a Gaussian "
+        "is a claim at every delta. A claim that nothing may move is searched for one witness "
+        "against it. A bound below the claim is no proof: the proofs are on the other pages.",
+        "",
+        "The ceiling is what an audit measures of two worlds that are told apart always. The audits "
+        f"refuse to run with a ceiling below {LEAST_CEILING:g} times the claim, because they could "
+        "hardly fail. Every audit has broken twins, copies with one known mistake each: it must "
+        "catch them with the same score on the same data, and with no more trials than the claim "
+        "gets in quick mode.",
         "",
     ]
-    for title, broken, text in (
-        ("Claims", False, "These must hold."),
-        (
-            "Broken twins",
-            True,
-            "Copies with one known mistake each, which the same harness must catch.",
-        ),
+    for title, heads, table in (
+        ("Claims", HEADS, rows(outcomes)),
+        ("Broken twins", TWIN_HEADS, twin_rows(outcomes)),
     ):
-        lines += [
-            f"## {title}",
-            text,
-            "",
-            "| " + " | ".join(HEADS) + " |",
-            "|---" * len(HEADS) + "|",
-        ]
-        chosen = [outcome for outcome in outcomes if outcome.audit.broken is broken]
-        lines += ["| " + " | ".join(row) + " |" for row in rows(chosen)]
+        lines += [f"## {title}", "", "| " + " | ".join(heads) + " |", "|---" * len(heads) + "|"]
+        lines += ["| " + " | ".join(row) + " |" for row in table]
         lines.append("")
     text = "\n".join(lines)
 

@@ -1,18 +1,22 @@
-"""The list of audits: claims that must hold, twins that must be caught."""
+"""The list of audits: claims that must hold, each with broken twins that must be caught."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
 import numpy as np
 
-from dpsumm.audit import auction_twins, twins
-from dpsumm.audit.bound import lower_bound
+from dpsumm.audit import alone_twins, auction_twins, twins
+from dpsumm.audit.alone import FeaturesAlone, ReadAlone
+from dpsumm.audit.bound import ceiling, lower_bound
 from dpsumm.audit.runs import AuctionRun, OffersRun
 from dpsumm.audit.samples import (
     DELTA,
+    EPSILON,
     Bandwidth,
     Released,
     RequestBits,
@@ -21,12 +25,18 @@ from dpsumm.audit.samples import (
     summary_release,
     target_release,
 )
-from dpsumm.audit.witness import Lemmas, OffersSilence
+from dpsumm.audit.witness import Lemmas, OffersSilence, Search
+from dpsumm.errors import InvalidParameterError
 from dpsumm.privacy.accounting import gaussian_noise_multiplier
 from dpsumm.summary.release import SUMMARY, TARGET, Gaussian
 
 # For pure guarantees: small against every event that is seen.
 _PURE_DELTA = 1e-6
+# A Gaussian charge claims an epsilon at every delta. Two normals that overlap differ most, as far
+# as samples can tell, in events of large probability, so this is where few trials see much.
+_SEEN_DELTA = 0.2
+# An audit that could not measure this many times its claim proves too little by holding.
+LEAST_CEILING = 1.5
 
 
 class Sampled(Protocol):
@@ -40,8 +50,28 @@ class Sampled(Protocol):
 
 
 @dataclass(frozen=True)
+class Twin:
+    """A copy with one known mistake, charged as the honest one.
+
+    Attributes
+    ----------
+    name
+        The mistake, in words.
+    subject
+        What is run, of the kind of its audit's.
+    trials
+        In both modes: what few trials catch, more do. The quick trials of its audit at the most,
+        and by default.
+    """
+
+    name: str
+    subject: Sampled | Search
+    trials: int | None = None
+
+
+@dataclass(frozen=True)
 class Audit:
-    """One line of the suite.
+    """One claim.
 
     Attributes
     ----------
@@ -49,8 +79,8 @@ class Audit:
         In words.
     subject
         What is run: sampled, or searched for a witness.
-    broken
-        Whether it is a twin, to be caught.
+    twins
+        At least one.
     trials, quick_trials
         Samples of each world, or pairs of worlds.
     delta
@@ -58,11 +88,33 @@ class Audit:
     """
 
     name: str
-    subject: Sampled | Lemmas | OffersSilence
-    broken: bool
+    subject: Sampled | Search
+    twins: tuple[Twin, ...]
     trials: int
     quick_trials: int
-    delta: float = DELTA
+    delta: float = _SEEN_DELTA
+
+
+@dataclass(frozen=True)
+class Found:
+    """What samples or a search showed.
+
+    Attributes
+    ----------
+    epsilon
+        Lower confidence bound; None for a search.
+    witness
+        What a search found, if anything.
+    trials
+        Samples of each world, or pairs of worlds.
+    refuted
+        Whether the claim cannot be true.
+    """
+
+    epsilon: float | None
+    witness: str | None
+    trials: int
+    refuted: bool
 
 
 @dataclass(frozen=True)
@@ -73,82 +125,155 @@ class Outcome:
     ----------
     audit
         Which one.
-    claimed, measured
-        Epsilon as charged and its lower confidence bound; None for a search.
-    witness
-        What a search found.
-    trials
-        Samples of each world, or pairs of worlds.
+    claimed
+        Epsilon as charged; None for a search.
+    ceiling
+        The most that could have been measured; None for a search, where one witness is enough.
+    found
+        Of the claim.
+    twins
+        Of the twins, in their order.
     """
 
     audit: Audit
     claimed: float | None
-    measured: float | None
-    witness: str | None
-    trials: int
+    ceiling: float | None
+    found: Found
+    twins: tuple[Found, ...]
 
     @property
-    def broken(self) -> bool:
-        """Whether the claim was refuted."""
-        if self.measured is not None and self.claimed is not None:
-            return self.measured > self.claimed
-        return self.witness is not None
+    def caught(self) -> int:
+        """How many twins were refuted."""
+        return sum(twin.refuted for twin in self.twins)
 
     @property
     def passed(self) -> bool:
-        """Whether it came out as it should: claims hold, twins are caught."""
-        return self.broken == self.audit.broken
-
-
-def _gaussian(twin: Callable[[float], Gaussian]) -> Gaussian:
-    return twin(gaussian_noise_multiplier(1.0, DELTA))
+        """Whether it came out as it should: the claim holds, all twins are caught."""
+        return not self.found.refuted and self.caught == len(self.twins)
 
 
 def audits() -> list[Audit]:
     """Return the suite."""
-    return [*_claims(), *_broken()]
-
-
-def _claims() -> list[Audit]:
+    released = partial(Released, sensitivity=TARGET)
     return [
-        Audit("target release, Gaussian", target_release(), False, 200_000, 10_000),
-        Audit("summary release, two points replaced", summary_release(), False, 200_000, 10_000),
-        Audit("target release, MWEM", mwem_release(), False, 200_000, 10_000, _PURE_DELTA),
-        Audit("bandwidth, private median", Bandwidth(), False, 50_000, 4_000, _PURE_DELTA),
-        Audit("request bits of 30 rounds", RequestBits(), False, 2_000_000, 100_000),
-        Audit("Offers: an owner's whole transcript", OffersRun(), False, 15_000, 1_000),
-        Audit("Auction: an owner's whole transcript", AuctionRun(), False, 3_000, 60),
-        Audit("Offers: silence, whatever others hold", OffersSilence(), False, 500, 20),
-        Audit("Auction: Lemmas 1 and 2", Lemmas(), False, 1_000, 60),
-        Audit("Auction: the same, an owner dropped", Lemmas(dropping=True), False, 1_000, 60),
+        Audit(
+            "target release, Gaussian",
+            target_release(),
+            (
+                Twin("half the noise", released(_gaussian(twins.HalfNoise))),
+                Twin("mean without clipping", released(_gaussian(twins.Unclipped))),
+            ),
+            *(200_000, 10_000),
+        ),
+        Audit(
+            "summary release, two points replaced",
+            summary_release(),
+            (
+                Twin(
+                    "one substitution where two are possible",
+                    Released(_gaussian(twins.OneSubstitution), SUMMARY, n_changed=2),
+                ),
+            ),
+            *(200_000, 10_000),
+        ),
+        Audit(
+            "target release, MWEM",
+            mwem_release(),
+            (Twin("MWEM with half the noise", released(twins.EagerMwem(1, 0.02, 0.5))),),
+            *(200_000, 20_000, _PURE_DELTA),
+        ),
+        Audit(
+            "bandwidth, private median",
+            Bandwidth(),
+            (
+                Twin("half the noise in the median", Bandwidth(twins.HalfNoiseMedian)),
+                Twin("the median itself", Bandwidth(twins.PlainMedian)),
+            ),
+            *(100_000, 20_000, _PURE_DELTA),
+        ),
+        Audit(
+            "request bits of 30 rounds",
+            RequestBits(),
+            (Twin("requests with half the noise", RequestBits(noise_factor=0.5)),),
+            *(2_000_000, 100_000, DELTA),
+        ),
+        Audit(
+            "Offers: an owner's whole transcript",
+            OffersRun(),
+            (
+                Twin("a broadcast with half the noise", OffersRun(release=_half_noise())),
+                Twin("a retry that draws a new release", OffersRun(twins.RetriesAfresh), 300),
+                Twin("noise from the public seed", OffersRun(twins.PublicNoise), 300),
+            ),
+            *(15_000, 3_000),
+        ),
+        Audit(
+            "Auction: an owner's transcript",
+            AuctionRun(),
+            (
+                Twin("half the summary's noise", AuctionRun(twins.half_summary_noise)),
+                Twin("requests up to a fixed rank", AuctionRun(twins.sharp_requests), 300),
+            ),
+            *(6_000, 1_200, 0.45),
+        ),
+        Audit(
+            "reading CSV: every record alone",
+            ReadAlone(),
+            (Twin("a column's type from all records", ReadAlone(alone_twins.read_by_column)),),
+            *(1_000, 120),
+        ),
+        *(
+            Audit(
+                f"features, {dtype.__name__}: every record alone",
+                FeaturesAlone(dtype),
+                (
+                    Twin(
+                        f"a path by a block's largest angle, {dtype.__name__}",
+                        FeaturesAlone(dtype, alone_twins.PanelFeatures),
+                    ),
+                ),
+                *(1_000, 80),
+            )
+            for dtype in (np.float32, np.float64)
+        ),
+        Audit(
+            "Offers: silence, whatever others hold",
+            OffersSilence(),
+            (Twin("a second request under Offers", OffersSilence(twins.AsksAgain)),),
+            *(500, 40),
+        ),
+        Audit(
+            "Auction: Lemmas 1 and 2",
+            Lemmas(),
+            (
+                Twin("own received points in the rank", Lemmas(auction_twins.OwnPointsRanked)),
+                Twin("ranks among unsent points only", Lemmas(auction_twins.UnsentPointsRanked)),
+                Twin("ties settled by coins", Lemmas(auction_twins.CoinTies)),
+                Twin("bids recomputed in floating point", Lemmas(auction_twins.FloatBids)),
+                Twin("next best in hand after a failure", Lemmas(auction_twins.NextBestInHand)),
+            ),
+            *(1_000, 200),
+        ),
+        Audit(
+            "Auction: the same, an owner dropped",
+            Lemmas(dropping=True),
+            (
+                Twin(
+                    "points forgotten on a drop",
+                    Lemmas(auction_twins.ForgetsOnDrop, dropping=True),
+                ),
+            ),
+            *(1_000, 200),
+        ),
     ]
 
 
-def _broken() -> list[Audit]:
-    """Return the twins; few trials are enough to catch them, in full and in quick runs."""
-    half = Released(_gaussian(twins.HalfNoise), TARGET)
-    one = Released(_gaussian(twins.OneSubstitution), SUMMARY, n_changed=2)
-    mwem = Released(twins.EagerMwem(1, 0.02, 0.5), TARGET)
-    unclipped = Released(_gaussian(twins.Unclipped), TARGET)
-    retries = OffersRun(curator=twins.RetriesAfresh)
-    lemmas = (
-        ("own received points in the rank", Lemmas(auction_twins.OwnPointsRanked)),
-        ("ranks among unsent points only", Lemmas(auction_twins.UnsentPointsRanked)),
-        ("ties settled by coins", Lemmas(auction_twins.CoinTies)),
-        ("bids recomputed in floating point", Lemmas(auction_twins.FloatBids)),
-        ("next best in hand after a failure", Lemmas(auction_twins.NextBestInHand)),
-        ("points forgotten on a drop", Lemmas(auction_twins.ForgetsOnDrop, dropping=True)),
-    )
-    return [
-        Audit("half the noise", half, True, 50_000, 24_000),
-        Audit("one substitution where two are possible", one, True, 50_000, 24_000),
-        Audit("MWEM with half the noise", mwem, True, 50_000, 12_000, _PURE_DELTA),
-        Audit("mean without clipping", unclipped, True, 10_000, 2_000),
-        Audit("requests with half the noise", RequestBits(noise_factor=0.5), True, 10**6, 100_000),
-        Audit("a retry that draws a new release", retries, True, 1_000, 400),
-        Audit("a second request under Offers", OffersSilence(twins.AsksAgain), True, 500, 100),
-        *(Audit(name, subject, True, 2_000, 1_000) for name, subject in lemmas),
-    ]
+def _gaussian(twin: Callable[[float], Gaussian]) -> Gaussian:
+    return twin(gaussian_noise_multiplier(EPSILON, DELTA))
+
+
+def _half_noise() -> Gaussian:
+    return _gaussian(twins.HalfNoise)
 
 
 def run_audits(
@@ -162,28 +287,77 @@ def run_audits(
     Parameters
     ----------
     quick
-        A fraction of the trials: under a minute instead of some minutes. Twins are caught all the
-        same; claims are held to weaker bounds.
+        A fraction of the trials for the claims: about a minute instead of some minutes. Twins are
+        caught all the same; claims are held to weaker bounds.
     seed
         Of the made-up data. Noise and coins always come from the operating system: they are what
         is audited.
     progress
         Called with (stage, done, total).
+
+    Raises
+    ------
+    InvalidParameterError
+        An audit could not fail, or has no twin; before anything is run.
     """
     rng = np.random.default_rng(seed)
     suite = audits()
+    limits = [limits_of(audit, quick=quick) for audit in suite]
     outcomes = []
-    for i, audit in enumerate(suite):
-        outcomes.append(_run(audit, audit.quick_trials if quick else audit.trials, rng))
+    for i, (audit, (claimed, most)) in enumerate(zip(suite, limits, strict=True)):
+        found = _find(audit, audit.subject, claimed, trials_of(audit, quick=quick), rng)
+        caught = tuple(
+            _find(audit, twin.subject, claimed, twin.trials or audit.quick_trials, rng)
+            for twin in audit.twins
+        )
+        outcomes.append(Outcome(audit, claimed, most, found, caught))
         if progress is not None:
             progress("audits", i + 1, len(suite))
     return outcomes
 
 
-def _run(audit: Audit, trials: int, rng: np.random.Generator) -> Outcome:
-    subject = audit.subject
-    if isinstance(subject, Lemmas | OffersSilence):
-        return Outcome(audit, None, None, subject.find(rng, trials), trials)
+def trials_of(audit: Audit, *, quick: bool) -> int:
+    """Return the trials of an audit's claim."""
+    return audit.quick_trials if quick else audit.trials
+
+
+def limits_of(audit: Audit, *, quick: bool) -> tuple[float | None, float | None]:
+    """Return an audit's claim and ceiling, None of a search.
+
+    Raises
+    ------
+    InvalidParameterError
+        The audit could not fail: it has no twin, a twin gets more trials than the claim, or the
+        ceiling is below `LEAST_CEILING` times the claim, in quick mode even.
+    """
+    most = max((twin.trials or audit.quick_trials for twin in audit.twins), default=math.inf)
+    if not most <= audit.quick_trials <= audit.trials:
+        raise InvalidParameterError(
+            f"audit {audit.name!r}: needs a twin, and at least as many trials as each twin has"
+        )
+    if isinstance(audit.subject, Search):
+        return None, None
+    claimed = audit.subject.claimed(audit.delta)
+    least = ceiling(audit.quick_trials, audit.delta)
+    if not least >= LEAST_CEILING * claimed:
+        raise InvalidParameterError(
+            f"audit {audit.name!r}: {audit.quick_trials} trials measure at most {least:.3f}, too "
+            f"little for a claim of {claimed:.3f}; raise quick_trials or claim less"
+        )
+    return claimed, ceiling(trials_of(audit, quick=quick), audit.delta)
+
+
+def _find(
+    audit: Audit,
+    subject: Sampled | Search,
+    claimed: float | None,
+    trials: int,
+    rng: np.random.Generator,
+) -> Found:
+    if isinstance(subject, Search):
+        witness = subject.find(rng, trials)
+        return Found(None, witness, trials, witness is not None)
+    assert claimed is not None
     first, second = (subject.scores(world, trials) for world in (0, 1))
-    measured = lower_bound(first, second, audit.delta)
-    return Outcome(audit, subject.claimed(audit.delta), measured.epsilon, None, trials)
+    measured = lower_bound(first, second, audit.delta).epsilon
+    return Found(measured, None, trials, measured > claimed)

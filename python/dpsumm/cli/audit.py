@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -17,7 +18,7 @@ from dpsumm.cli import console
 
 def audit(
     quick: Annotated[
-        bool, typer.Option("--quick", help="Fewer trials: under a minute instead of some minutes.")
+        bool, typer.Option("--quick", help="Fewer trials: about a minute instead of some minutes.")
     ] = False,
     seed: Annotated[
         int | None,
@@ -33,7 +34,7 @@ def audit(
     Ends with exit code 1 if a claim fails or a broken twin is not caught.
     """
     from dpsumm.audit import run_audits
-    from dpsumm.audit.show import HEADS, rows, write_page
+    from dpsumm.audit.show import HEADS, TWIN_HEADS, rows, twin_rows, write_page
 
     seed = secrets.randbits(32) if seed is None else seed
     _core.set_threads(1)  # inputs are tiny: handing them to threads costs more than the work
@@ -42,19 +43,23 @@ def audit(
             outcomes = run_audits(quick=quick, seed=seed, progress=progress)
     finally:
         _core.set_threads(0)
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    for i, head in enumerate(HEADS):
-        table.add_column(head, justify="right" if 0 < i < 5 else "left")
-    twins_begin = sum(not outcome.audit.broken for outcome in outcomes)
-    for i, (row, outcome) in enumerate(zip(rows(outcomes), outcomes, strict=True)):
-        if i == twins_begin:
-            table.add_section()
-            table.add_row("[dim]broken twins, to be caught[/]")
-        table.add_row(*map(escape, row), style=None if outcome.passed else "bold red")
     shown = Console()
-    shown.print(table)
+    failed = [not outcome.passed for outcome in outcomes]
+    shown.print(_table(HEADS, rows(outcomes), failed))
+    escaped = [not found.refuted for outcome in outcomes for found in outcome.twins]
+    shown.print(_table(TWIN_HEADS, twin_rows(outcomes), escaped))
     if out is not None:
         write_page(outcomes, out, quick=quick, seed=seed)
         console.show_files(shown, [out])
-    if not all(outcome.passed for outcome in outcomes):
+    if any(failed):
         raise typer.Exit(1)
+
+
+def _table(heads: Sequence[str], rows: Sequence[Sequence[str]], bad: Sequence[bool]) -> Table:
+    """Return rows as a table, the bad ones in red."""
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    for head in heads:
+        table.add_column(head)
+    for row, is_bad in zip(rows, bad, strict=True):
+        table.add_row(*map(escape, row), style="bold red" if is_bad else None)
+    return table
