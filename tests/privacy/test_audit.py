@@ -107,7 +107,7 @@ def test_every_audit_can_fail(quick):
         ({"quick_trials": 40}, "too little for a claim"),
         ({"twins": ()}, "needs a twin"),
         ({"trials": 1000}, "as many trials as each twin"),
-        ({"delta": 0.9}, "too little for a claim"),
+        ({"delta": 0.999}, "too little for a claim"),
     ],
 )
 def test_an_audit_that_cannot_fail_is_refused_before_anything_runs(changes, message, monkeypatch):

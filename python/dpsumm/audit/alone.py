@@ -12,7 +12,9 @@ import csv
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -99,7 +101,7 @@ class ReadAlone(Search):
         return int((worlds[0] != worlds[1]).any(axis=1).sum())
 
 
-_RANGE = (np.datetime64("2020-01-01").item(), np.datetime64("2020-12-31").item())
+_RANGE = (date(2020, 1, 1), date(2020, 12, 31))
 
 
 class Features:
@@ -156,10 +158,10 @@ class FeaturesAlone(Search):
 
     def _edges(
         self, ask: Callable[[FloatArray], NDArray[np.int64]], rng: np.random.Generator, n: int
-    ) -> FloatArray:
+    ) -> NDArray[Any]:
         """Return (n, 1) points next to which the first integer changes."""
-        low = rng.uniform(-3, 3, (n, 1)).astype(self.dtype)
-        high = (low + self.dtype(0.05)).astype(self.dtype)
+        low: NDArray[Any] = rng.uniform(-3, 3, (n, 1)).astype(self.dtype)
+        high: NDArray[Any] = (low + self.dtype(0.05)).astype(self.dtype)
         start = ask(low)[:, 0]
         while True:
             middle = (low + (high - low) / 2).astype(self.dtype)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,19 +45,21 @@ class PanelFeatures(Features):
 
     def bids(self, points: FloatArray) -> NDArray[np.int64]:
         """Return the features, scaled to 2^14 and rounded."""
-        return np.rint(self._features(points) * 2**14).astype(np.int64)
+        return self._rounded(points, 2**14)
 
     def total(self, points: FloatArray) -> NDArray[np.int64]:
         """Return the sum of the features on the grid."""
-        return np.rint(self._features(points) * LEVELS).astype(np.int64).sum(axis=0)
+        total: NDArray[np.int64] = self._rounded(points, LEVELS).sum(axis=0)
+        return total
 
-    def _features(self, points: FloatArray) -> NDArray[np.floating]:
-        angles = points @ self.core.omega.astype(points.dtype).reshape(points.shape[1], -1)
+    def _rounded(self, points: NDArray[Any], levels: int) -> NDArray[np.int64]:
+        angles = points @ self.core.omega.T.astype(points.dtype)
         blocks = np.split(angles, range(self.rows, len(angles), self.rows))
-        return np.concatenate([self._block(block) for block in blocks])
+        features = np.concatenate([self._block(block) for block in blocks])
+        return np.asarray(np.rint(features * levels), dtype=np.int64)
 
     @staticmethod
-    def _block(angles: FloatArray) -> NDArray[np.floating]:
+    def _block(angles: NDArray[Any]) -> NDArray[Any]:
         limit = 1e5 if angles.dtype == np.float32 else 1e9
         if np.abs(angles).max() > limit:
             return np.concatenate([np.cos(angles), np.sin(angles)], axis=1)

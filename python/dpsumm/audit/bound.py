@@ -59,7 +59,7 @@ def lower_bound(
     """
     n = len(first)
     if np.isnan(first).any() or np.isnan(second).any():
-        raise InvalidParameterError("first, second: a score is not a number, so nothing is measured")
+        raise InvalidParameterError("first, second: some scores are not a number")
     if n != len(second) or n < 4 or n % 2:
         raise InvalidParameterError("first, second: need the same even number of scores, 4 or more")
     half = n // 2

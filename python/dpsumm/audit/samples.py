@@ -80,7 +80,7 @@ def target_release() -> Released:
 
 
 def summary_release() -> Released:
-    """Return a summary's Gaussian release at (EPSILON, DELTA), two points replaced: Lemma 1's worst."""
+    """Return a summary's release at (EPSILON, DELTA), two points replaced: Lemma 1's worst."""
     return Released(Gaussian().calibrated(EPSILON, DELTA), SUMMARY, n_changed=2)
 
 

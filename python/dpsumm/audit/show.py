@@ -81,7 +81,7 @@ def write_page(outcomes: Sequence[Outcome], path: Path, *, quick: bool, seed: in
         "is a claim at every delta. A claim that nothing may move is searched for one witness "
         "against it. A bound below the claim is no proof: the proofs are on the other pages.",
         "",
-        "The ceiling is what an audit measures of two worlds that are told apart always. The audits "
+        "The ceiling is what an audit measures of two worlds that are told apart always. Audits "
         f"refuse to run with a ceiling below {LEAST_CEILING:g} times the claim, because they could "
         "hardly fail. Every audit has broken twins, copies with one known mistake each: it must "
         "catch them with the same score on the same data, and with no more trials than the claim "

@@ -339,7 +339,7 @@ def limits_of(audit: Audit, *, quick: bool) -> tuple[float | None, float | None]
         return None, None
     claimed = audit.subject.claimed(audit.delta)
     least = ceiling(audit.quick_trials, audit.delta)
-    if not least >= LEAST_CEILING * claimed:
+    if not 0 < claimed * LEAST_CEILING <= least:
         raise InvalidParameterError(
             f"audit {audit.name!r}: {audit.quick_trials} trials measure at most {least:.3f}, too "
             f"little for a claim of {claimed:.3f}; raise quick_trials or claim less"
