@@ -212,9 +212,9 @@ def audits() -> list[Audit]:
             AuctionRun(),
             (
                 Twin("half the summary's noise", AuctionRun(twins.half_summary_noise)),
-                Twin("requests up to a fixed rank", AuctionRun(twins.sharp_requests), 300),
+                Twin("requests up to a fixed rank", AuctionRun(twins.sharp_requests), 400),
             ),
-            *(6_000, 1_200, 0.45),
+            *(6_000, 1_600, 0.45),
         ),
         Audit(
             "reading CSV: every record alone",
