@@ -145,8 +145,9 @@ class RetriesAfresh(OffersCurator):
 class PublicNoise(OffersCurator):
     """BROKEN: draws the target's noise from the run's public seed, which every owner has."""
 
-    def _requests(self) -> dict[str, Request]:
-        honest = super()._requests()
+    def requests(self) -> dict[str, Request]:
+        """Return the broadcast with seeded noise."""
+        honest = super().requests()
         request = honest[self.names[0]]
         assert isinstance(request, OfferRequest)
         mechanism = self._protocol.release.calibrated(self.setting.epsilon, self.setting.delta)
