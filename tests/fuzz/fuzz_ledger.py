@@ -18,6 +18,7 @@ TOKENS = [
     b"Pure",
     b"no guarantee",
     b"NonPrivate",
+    b"seeded",
     b"1e999",
     b"\xff\xff",
     b"CREATE VIEW",

@@ -12,7 +12,7 @@ import dpsumm
 from conftest import FALSE_ALARM
 from dpsumm import RBF, Auction, Greedy, Ledger, Offers, Pool, release_attribution
 from dpsumm.errors import BudgetExceededError, InvalidParameterError
-from dpsumm.privacy import Approximate, Charge, NonPrivate, Protected, Pure
+from dpsumm.privacy import Approximate, Charge, Protected, Pure, Seeded
 from reference import dense
 from reference.laws import discrete_laplace_cdf, integer_fits
 
@@ -121,7 +121,7 @@ def test_an_epsilon_that_is_none_is_refused(summary, epsilon):
 def test_a_seed_makes_it_not_private(summary):
     with Ledger() as ledger:
         noisy = release_attribution(summary, epsilon=0.5, ledger=ledger, seed=3)
-    assert all(isinstance(charge.event, NonPrivate) for charge in noisy.charges)
+    assert all(charge.event == Seeded() for charge in noisy.charges)
 
 
 # --- attributions that are decided on along the way -----------------------------------------------

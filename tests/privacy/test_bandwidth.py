@@ -10,7 +10,7 @@ import dpsumm
 from conftest import FALSE_ALARM
 from dpsumm import RBF, PrivateMedian, _core
 from dpsumm.errors import InvalidParameterError
-from dpsumm.privacy import Ledger, NonPrivate
+from dpsumm.privacy import Ledger, Seeded
 from dpsumm.privacy.events import BoundedRange
 from dpsumm.summary.kernel import _EXPONENTS, median_squared_distance
 from reference import laws
@@ -169,7 +169,7 @@ def test_it_is_charged_once_and_repeated_on_resuming(rng, tmp_path):
     assert kernels[0] == kernels[1]
     with Ledger() as book:
         PrivateMedian(0.25).choose(target, 1.0, book, 5)
-        assert [c.event for c in book.charges()] == [NonPrivate("a seed was given")]
+        assert [c.event for c in book.charges()] == [Seeded()]
 
 
 @pytest.mark.parametrize("protocol", [dpsumm.Offers(n_features=32), dpsumm.Auction(n_features=8)])

@@ -8,7 +8,17 @@ import pytest
 
 import dpsumm
 from dpsumm.errors import BudgetExceededError, InvalidDataError, InvalidParameterError
-from dpsumm.privacy import Charge, Gaussian, Laplace, Ledger, NonPrivate, Protected, Pure, Unit
+from dpsumm.privacy import (
+    Charge,
+    Gaussian,
+    Laplace,
+    Ledger,
+    NonPrivate,
+    Protected,
+    Pure,
+    Seeded,
+    Unit,
+)
 from dpsumm.privacy.events import Approximate, BoundedRange, Observer
 from dpsumm.summary.kernel import RBF
 from dpsumm.summary.protocols import Offers, Setting
@@ -171,7 +181,7 @@ def test_deltas_of_runs_add_up_too(tmp_path):
 def test_no_guarantee_fits_under_no_cap():
     with Ledger() as book:
         book.set_cap(Protected.TARGET, epsilon=1e6, delta=0.5)
-        seeded = Charge(Protected.TARGET, "m", NonPrivate("a seed was given"))
+        seeded = Charge(Protected.TARGET, "m", Seeded())
         with pytest.raises(BudgetExceededError):
             book.release("a", [seeded], must_not_draw)
 

@@ -20,6 +20,7 @@ from dpsumm.privacy import (
     NonPrivate,
     Protected,
     Pure,
+    Seeded,
 )
 
 
@@ -233,6 +234,7 @@ def test_the_names_in_the_file_are_its_own(tmp_path):
         '{"epsilon": 0.25, "kind": "pure"}': Pure(0.25),
         '{"delta": 1e-07, "epsilon": 0.5, "kind": "approximate"}': Approximate(0.5, 1e-7),
         '{"kind": "no guarantee", "reason": "a seed"}': NonPrivate("a seed"),
+        '{"kind": "seeded"}': Seeded(),
     }
     path = tmp_path / "books.db"
     with Ledger.create(path, run="r") as book:

@@ -7,7 +7,7 @@ from pathlib import Path
 import old_runs
 import pytest
 
-from dpsumm.privacy import Ledger
+from dpsumm.privacy import Charge, Ledger, PrivacyReport, Protected, Seeded
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 SAYS = json.loads((FIXTURES / "old_books.json").read_text())
@@ -41,6 +41,14 @@ def assert_says(path, says):
 @pytest.mark.parametrize("name", ["old_books.db", "old_silos.db"])
 def test_an_old_ledger_composes_to_the_same(old, name):
     assert_says(old / name, SAYS[name])
+
+
+def test_an_old_seeded_release_is_read_as_seeded(old):
+    charge = Charge(Protected.OWNERS, "a seeded release", Seeded())
+    with Ledger(old / "old_silos.db", run="not private") as book:
+        assert book.charges(run="not private") == (charge,)
+        assert book.release("seeded", [charge], bytes) == b"released"
+        assert PrivacyReport(book.charges(), 1e-5, "").seeded
 
 
 @pytest.mark.parametrize("run", ["offers", "auction"])

@@ -12,7 +12,7 @@ import dpsumm
 from conftest import FALSE_ALARM
 from dpsumm import _core
 from dpsumm.errors import InvalidDataError, InvalidParameterError
-from dpsumm.privacy import Charge, Ledger, NonPrivate, Protected, Unit
+from dpsumm.privacy import Charge, Ledger, Protected, Seeded, Unit
 from dpsumm.privacy import Gaussian as GaussianEvent
 from dpsumm.summary.kernel import RBF
 from dpsumm.summary.release import (
@@ -212,7 +212,7 @@ def test_offers_charge_the_analytic_gaussian_exactly(rng):
 
 def test_a_seeded_run_has_no_guarantee(rng):
     privacy = run(rng, seed=3).privacy
-    assert [c.event for c in privacy.charges] == [NonPrivate("a seed was given")]
+    assert [c.event for c in privacy.charges] == [Seeded()]
     assert privacy.epsilon() == math.inf
     assert privacy.seeded
     assert any("infinite" in s and "seed" in s for s in privacy.statements())
@@ -225,7 +225,7 @@ def test_a_seed_is_charged_as_infinite_for_every_mechanism_and_repeats(mechanism
     for _ in range(2):
         with Ledger() as book:
             made.append(send(mechanism, features, points, book, seed=11).to_bytes())
-            assert all(isinstance(c.event, NonPrivate) for c in book.charges())
+            assert all(c.event == Seeded() for c in book.charges())
             assert book.charges()
     assert made[0] == made[1]
     assert derived_seed(11, "a") != derived_seed(11, "b")

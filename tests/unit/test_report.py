@@ -15,7 +15,7 @@ import pytest
 
 from dpsumm.data.schema import Schema
 from dpsumm.errors import InvalidParameterError, MissingExtraError
-from dpsumm.privacy.events import Charge, Gaussian, NonPrivate, Protected
+from dpsumm.privacy.events import Charge, Gaussian, NonPrivate, Protected, Seeded
 from dpsumm.privacy.guarantees import PrivacyReport
 from dpsumm.report import figures, parts
 from dpsumm.report.numbers import round_up
@@ -173,7 +173,7 @@ def test_bars_are_in_proportion_and_endless_ones_are_full() -> None:
 
 def test_infinite_epsilon_and_seed_are_shown_as_such() -> None:
     charges = (
-        replace(RELEASE, event=NonPrivate("noise from a user's seed")),
+        replace(RELEASE, event=Seeded()),
         Charge(Protected.OWNERS, "requests", NonPrivate("the winner is told")),
     )
     page = Page(render(make(charges=charges)))

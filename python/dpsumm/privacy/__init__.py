@@ -14,6 +14,7 @@ from dpsumm.privacy.events import (
     Observer,
     Protected,
     Pure,
+    Seeded,
     Unit,
 )
 from dpsumm.privacy.guarantees import PrivacyReport
@@ -32,5 +33,6 @@ __all__ = [
     "PrivacyReport",
     "Protected",
     "Pure",
+    "Seeded",
     "Unit",
 ]

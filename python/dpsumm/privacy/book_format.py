@@ -23,6 +23,7 @@ from dpsumm.privacy.events import (
     Observer,
     Protected,
     Pure,
+    Seeded,
     Unit,
 )
 
@@ -86,6 +87,7 @@ _EVENTS: dict[str, tuple[type[Event], tuple[str, ...]]] = {
     "pure": (Pure, ("epsilon",)),
     "approximate": (Approximate, ("epsilon", "delta")),
     "no guarantee": (NonPrivate, ("reason",)),
+    "seeded": (Seeded, ()),
 }
 _NAMES = {kind: name for name, (kind, _) in _EVENTS.items()}
 _NAMES_IN_0 = {
@@ -184,4 +186,6 @@ def _event_from_text(text: str) -> Event:
     kind, fields = _EVENTS[_NAMES_IN_0.get(name, name)]
     if values.keys() != set(fields):
         raise ValueError("event")
-    return kind(*(values[field] for field in fields))
+    event = kind(*(values[field] for field in fields))
+    # Older code said so in these words only.
+    return Seeded() if event == NonPrivate(Seeded.reason) else event

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import ClassVar
 
@@ -161,6 +161,13 @@ class NonPrivate:
     """No guarantee: epsilon is infinite."""
 
     reason: str
+
+
+@dataclass(frozen=True)
+class Seeded(NonPrivate):
+    """No guarantee: whoever knows the user's seed can draw the same noise again."""
+
+    reason: str = field(default="a seed was given", init=False, repr=False)
 
 
 Event = Gaussian | Laplace | BoundedRange | Pure | Approximate | NonPrivate

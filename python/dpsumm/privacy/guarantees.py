@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 from dpsumm.privacy import accounting
-from dpsumm.privacy.events import Charge, NonPrivate, Protected, Unit
+from dpsumm.privacy.events import Charge, NonPrivate, Protected, Seeded, Unit
 
 
 @dataclass(frozen=True)
@@ -76,9 +76,7 @@ class PrivacyReport:
     @property
     def seeded(self) -> bool:
         """Whether noise came from a user's seed, so that nothing is guaranteed."""
-        return any(
-            isinstance(c.event, NonPrivate) and "seed" in c.event.reason for c in self.charges
-        )
+        return any(isinstance(charge.event, Seeded) for charge in self.charges)
 
     def statements(self) -> list[str]:
         """Return sentences for a privacy officer: who is protected from whom, and who is not."""

@@ -18,6 +18,7 @@ MECHANISMS = {
     "Pure": "pure differential privacy",
     "Approximate": "approximate differential privacy",
     "NonPrivate": "none",
+    "Seeded": "none",
 }
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from dpsumm import _core
 from dpsumm.errors import InvalidParameterError
 from dpsumm.privacy import accounting
-from dpsumm.privacy.events import Approximate, Charge, NonPrivate, Protected
+from dpsumm.privacy.events import Approximate, Charge, Protected, Seeded
 from dpsumm.privacy.ledger import Ledger
 from dpsumm.summary.result import Summary
 
@@ -73,7 +73,7 @@ def release_attribution(
     accounting.check_epsilon(epsilon)
     # Not `Pure`, whose composition wants a plan that was fixed before the run began: this one is
     # decided on after it, so it is added to the run's figure (docs/privacy/accounting.md, Lemma C).
-    event = Approximate(epsilon, 0.0) if seed is None else NonPrivate("a seed was given")
+    event = Approximate(epsilon, 0.0) if seed is None else Seeded()
     charges = tuple(
         Charge(protected, "noisy attribution", event)
         for protected in (Protected.TARGET, Protected.OWNERS)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from dpsumm import _core
 from dpsumm.checks import is_number
 from dpsumm.errors import InvalidParameterError
-from dpsumm.privacy.events import BoundedRange, Charge, NonPrivate, Protected
+from dpsumm.privacy.events import BoundedRange, Charge, Protected, Seeded
 from dpsumm.privacy.ledger import Ledger
 
 if TYPE_CHECKING:
@@ -178,7 +178,7 @@ class PrivateMedian:
         """Return the kernel and what is left of epsilon. Charged before it is returned."""
         self.check(len(target), epsilon)
         spent = self.share * epsilon
-        event = BoundedRange(spent) if seed is None else NonPrivate("a seed was given")
+        event = BoundedRange(spent) if seed is None else Seeded()
         charge = Charge(Protected.TARGET, "bandwidth (private median)", event)
         released = ledger.release(
             "bandwidth", [charge], lambda: bytes([self._draw(target, spent, seed)])

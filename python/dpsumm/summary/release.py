@@ -282,7 +282,7 @@ def charges(
     """Return what a release costs; a seeded one has no guarantee."""
     cost = mechanism.cost(sensitivity)
     if seed is not None:
-        cost = [(events.NonPrivate("a seed was given"), 1)]
+        cost = [(events.Seeded(), 1)]
     return [
         Charge(protected, message, event, count, unit=sensitivity.unit) for event, count in cost
     ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import bisect
 import itertools
 import secrets
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from dpsumm import _core
 from dpsumm.errors import InvalidParameterError, ProtocolError
 from dpsumm.exchange.messages import Answer, Request
-from dpsumm.privacy.events import Charge, NonPrivate, Protected
+from dpsumm.privacy.events import Charge, Protected, Seeded
 from dpsumm.summary.protocols.auction.requests import Profile
 from dpsumm.summary.protocols.curator import (
     Curator,
@@ -281,10 +281,7 @@ class AuctionCurator(Curator):
         ledger, plan = self.setting.ledger, self._plan
         charges = plan.request_charges
         if self.setting.seed is not None and charges:
-            reason = NonPrivate("a seed was given")
-            charges = (
-                Charge(Protected.OWNERS, charges[0].message, reason, unit=self.setting.unit),
-            )
+            charges = (replace(charges[0], event=Seeded(), count=1),)
         ledger.release("requests", charges, bytes)
         ranks = self._ranks()
         chances = plan.profile.probability[ranks - 1]
