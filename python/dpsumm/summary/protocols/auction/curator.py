@@ -166,7 +166,7 @@ class AuctionCurator(Curator):
             )
         # In the books before it takes effect: a resumed run would not know, and draw new coins.
         self._spared += 1
-        self.setting.ledger.release(f"drop-{self._spared}", [], "\n".join(names).encode)
+        self.setting.ledger.release(f"drop-{self._spared}", [], lambda: "\n".join(names).encode())
         self._active = [name for name in self._active if name not in names]
         # The others have sent these for good: what is available must not depend on the coins.
         for name in names:
@@ -282,7 +282,8 @@ class AuctionCurator(Curator):
         charges = plan.request_charges
         if self.setting.seed is not None and charges:
             charges = (replace(charges[0], event=Seeded(), count=1),)
-        ledger.release("requests", charges, bytes)
+        # A charge alone, once a run, for the bits of all rounds; each round's are recorded below.
+        ledger.release("requests", charges, lambda: b"")
         ranks = self._ranks()
         chances = plan.profile.probability[ranks - 1]
         # Recorded like any release: a resumed run asks for the same points, with the same coins.
