@@ -239,7 +239,10 @@ def audits() -> list[Audit]:
         Audit(
             "Offers: silence, whatever others hold",
             OffersSilence(),
-            (Twin("a second request under Offers", OffersSilence(twins.AsksAgain)),),
+            (
+                Twin("a second request under Offers", OffersSilence(twins.AsksAgain)),
+                Twin("thanks that tell the pool's size", OffersSilence(twins.TellsHowMany)),
+            ),
             *(500, 40),
         ),
         Audit(

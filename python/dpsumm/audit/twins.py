@@ -175,3 +175,20 @@ class AsksAgain(OffersCurator):
             return first
         self.asked, self._received = True, {}
         return dict(self._sent)
+
+
+class TellsHowMany(OffersCurator):
+    """BROKEN: thanks every owner with a message that depends on how many points all have sent."""
+
+    told = False
+
+    def send(self) -> dict[str, Request]:
+        """Return the request again, with the cap that the pool has room for."""
+        first = super().send()
+        if first or self.told:
+            return first
+        pool = sum(len(points.rows) for points in self._received.values())
+        self.told, self._received = True, {}
+        request = self._sent[self.names[0]]
+        assert isinstance(request, OfferRequest)
+        return dict.fromkeys(self.names, replace(request, mass=request.mass / pool))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import ClassVar
 
 import numpy as np
@@ -18,8 +18,10 @@ from dpsumm.data.inputs import read_inputs
 from dpsumm.privacy.ledger import Ledger
 from dpsumm.summary.kernel import RBF
 from dpsumm.summary.protocols.curator import Curator, Setting
+from dpsumm.summary.protocols.messages import OfferRequest
 from dpsumm.summary.protocols.offers import Offers
 from dpsumm.summary.protocols.owner import Owner
+from dpsumm.summary.release import Release
 
 
 class Search(ABC):
@@ -81,39 +83,49 @@ class OffersSilence(Search):
 
     curator: Callable[[Offers, Setting], Curator] = Offers.curator
 
-    claim = "as many messages"
+    claim = "the same messages"
 
     def find(self, rng: np.random.Generator, trials: int) -> str | None:
-        """Return how the number of messages depended on others' data, or None."""
+        """Return how an owner's messages depended on others' data, or None."""
         for _ in range(trials):
             target, mine = rng.normal(1, 1, (40, 2)), rng.normal(0, 1, (20, 2))
             near, far = rng.normal(1, 1, (20, 2)), rng.normal(60, 1, (20, 2))
-            seen = [self._count({"a": mine, "b": other}, target) for other in (near, far)]
-            if seen[0] != seen[1]:
-                return f"{seen[0]} or {seen[1]} messages, by what the other owner holds"
+            # One book for both worlds: what was released is released again, with the same noise.
+            with Ledger(run="silence") as book:
+                first, second = (
+                    self._received({"a": mine, "b": other}, target, book) for other in (near, far)
+                )
+            if len(first) != len(second):
+                return f"{len(first)} or {len(second)} messages, by what the other owner holds"
+            if first != second:
+                return "a message's contents, by what the other owner holds"
         return None
 
-    def _count(self, owners: dict[str, np.ndarray], target: np.ndarray) -> int:
+    def _received(
+        self, owners: dict[str, np.ndarray], target: np.ndarray, book: Ledger
+    ) -> list[tuple[object, ...]]:
+        """Return all that the first owner receives in a run."""
         tables, _ = read_inputs(owners, target)
         roles = {table.name: Owner(table) for table in tables}
-        with Ledger(run="silence") as book:
-            setting = Setting(
-                target=target,
-                columns=("a", "b"),
-                schema=None,
-                n_records={name: len(points) for name, points in owners.items()},
-                size=12,
-                epsilon=8.0,
-                delta=1e-5,
-                kernel=RBF(0.5),
-                labelled=False,
-                ledger=book,
-            )
-            protocol = Offers(n_features=256, weight=1.0, at_least=3)
-            curator = self.curator(protocol, setting)
-            messages = 0
-            while requests := curator.send():
-                messages += 1
-                for name, request in requests.items():
-                    curator.receive(name, roles[name].answer(request))
-            return messages
+        setting = Setting(
+            target=target,
+            columns=("a", "b"),
+            schema=None,
+            n_records={name: len(points) for name, points in owners.items()},
+            size=12,
+            epsilon=8.0,
+            delta=1e-5,
+            kernel=RBF(0.5),
+            labelled=False,
+            ledger=book,
+        )
+        curator = self.curator(Offers(n_features=256, weight=1.0, at_least=3), setting)
+        messages = []
+        while requests := curator.send():
+            mine = requests["a"]
+            assert isinstance(mine, OfferRequest)
+            values = [getattr(mine, field.name) for field in fields(mine)]
+            messages.append(tuple(v.to_bytes() if isinstance(v, Release) else v for v in values))
+            for name, request in requests.items():
+                curator.receive(name, roles[name].answer(request))
+        return messages
