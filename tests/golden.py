@@ -77,7 +77,8 @@ def transcript(protocol, kernel, owners, target, *, bounds=None, size=12, epsilo
                 curator.receive(name, answer)
             lines.append(exchange.hexdigest()[:16])
         result = curator.result()
-    return [*lines, digest(encoded(result.owner) + encoded(result.row) + encoded(result.mmd2))]
+    found = (result.owner, result.records.rows, result.curve)
+    return [*lines, digest(b"".join(map(encoded, found)))]
 
 
 def attributions():

@@ -47,7 +47,7 @@ class Run:
 def test_bids_are_reproduced_bit_for_bit(kind, dtype, rng):
     for _ in range(5):
         run = Run(rng, dtype=dtype, feature_kind=kind, size=12, batch=2)
-        assert len(run.finish().values) == 12
+        assert len(run.finish().records) == 12
 
 
 def wrong_answers(points):
@@ -153,7 +153,7 @@ def test_a_dropped_owner_repeats_the_round_under_the_same_release(when, rng):
     with pytest.raises(ProtocolError, match="must stop"):
         run.curator.drop("c")
     selection = run.finish()
-    assert len(selection.values) == 6
+    assert len(selection.records) == 6
     # What it had in the summary before stays; nothing comes after.
     late = selection.owner[len(before) :]
     assert not (late == 1).any()

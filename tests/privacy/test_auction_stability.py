@@ -162,7 +162,7 @@ def test_the_summary_is_the_best_of_everything_whatever_the_coins(case, rng):
         ]
         assert picks == slow_summary(owners, script, world.curator._features)
         selection = world.curator.result()
-        assert [*zip(selection.owner, selection.row, strict=True)] == picks
+        assert [*zip(selection.owner, selection.records.rows, strict=True)] == picks
         world.close()
 
 

@@ -276,7 +276,7 @@ def test_answers_that_break_the_schema_are_refused_without_a_value():
             changed = dataclasses.replace(answer, **wrong)
             assert_clean(refused(lambda changed=changed: curator.receive("alpha", changed)))
         curator.receive("alpha", answer)
-        assert curator.result().carried[0].tolist() == [LABEL] * 4
+        assert curator.result().records.carried[0].tolist() == [LABEL] * 4
 
 
 def test_no_request_depends_on_what_a_schema_counted():

@@ -43,7 +43,7 @@ def test_an_owner_receives_the_same_bytes_whatever_the_others_hold(protocol, rng
     assert len(first) == 1
     assert all(received["me"] == first for received, _ in runs)
     # Power: the worlds do differ, in what the curator makes of them.
-    assert not np.array_equal(runs[0][1].values, runs[1][1].values)
+    assert not np.array_equal(runs[0][1].records.values, runs[1][1].records.values)
     # And a transcript that depended on the run's coins would differ, if it uses any.
     if isinstance(protocol, Offers):
         other = transcripts.run(protocol, owners[0], target, seed=seed + 1)[0]["me"]
@@ -93,7 +93,7 @@ def test_too_few_offers_bring_no_second_request(rng):
     target, (_, far, _) = worlds(rng)
     protocol = Offers(n_features=64, spread=0, weight=50.0, at_least=1)
     received, selection = transcripts.run(protocol, {**far, "me": far["me"] - 90}, target)
-    assert len(selection.values) < 10
+    assert len(selection.records) < 10
     assert all(len(messages) == 1 for messages in received.values())
 
 

@@ -123,4 +123,4 @@ def test_values_are_cast_before_they_are_encoded(tmp_path):
         curator = dpsumm.Auction().curator(setting)
         assert isinstance(curator, AuctionCurator)
         owners = {name: Owner(replace(table, name=name)) for name in "ab"}
-        assert len(run_in_process(curator, owners).row) == 20
+        assert len(run_in_process(curator, owners).records) == 20

@@ -380,7 +380,7 @@ def test_without_a_schema_too(records: list[Record]) -> None:
             )
         except InvalidDataError:
             return None
-        rows = table.original_rows(np.arange(len(table))).tolist()
+        rows = table.rows.tolist()
         return {row: point.tobytes() for row, point in zip(rows, table.scaled, strict=True)}
 
     with TemporaryDirectory() as directory:
@@ -401,10 +401,10 @@ def test_a_label_s_mark_is_found_whatever_the_other_labels_are(tmp_path: Path) -
         rows = "".join(f"0,{label}\n" for label in (first, "-9.0", " -9 ", "?", "", "-9x"))
         (tmp_path / "north.csv").write_text("a,y\n" + rows)
         table = read_table(tmp_path / "north.csv", name="north", schema=schema)
-        assert table.original_rows(np.arange(len(table))).tolist() == [0, 5]
+        assert table.rows.tolist() == [0, 5]
         (tmp_path / "north.csv").write_text("a,y\n" + rows.removesuffix("0,-9x\n"))
         table = read_table(tmp_path / "north.csv", name="north", schema=schema)
-        assert table.original_rows(np.arange(len(table))).tolist() == [0]
+        assert table.rows.tolist() == [0]
 
 
 def test_the_target_s_types_do_not_depend_on_one_record_either(tmp_path: Path) -> None:

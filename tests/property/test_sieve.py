@@ -35,7 +35,7 @@ def split(draw):
 def table(rows, scores):
     values = scores[rows, None]
     counts = {"n_clipped": (len(rows),), "n_missing": (0,), "n_unknown": (len(rows),)}
-    return Table("o", SCHEMA, values, values, rows=rows, **counts)
+    return Table(rows, values, None, name="o", schema=SCHEMA, scaled=values, **counts)
 
 
 def sieved(scores, keys, wanted, blocks):

@@ -102,7 +102,7 @@ def test_collecting_curator_refuses_and_stays_as_it_was(protocol, ledger):
         answer = owners[name].answer(request)
         np.testing.assert_array_equal(answer.rows, before[name].rows)
         plain.receive(name, answer)
-    np.testing.assert_array_equal(curator.result().values, plain.result().values)
+    np.testing.assert_array_equal(curator.result().records.values, plain.result().records.values)
 
 
 def test_labels_must_come_when_they_were_agreed(ledger):
@@ -193,7 +193,7 @@ def test_auction_curator_refuses_and_stays_as_it_was(ledger):
             refused(curator, name, points)
             plain.receive(name, others[name].answer(same[name]))
     assert curator.send() == {} == plain.send()
-    np.testing.assert_array_equal(curator.result().values, plain.result().values)
+    np.testing.assert_array_equal(curator.result().records.values, plain.result().records.values)
 
 
 def test_an_owner_refuses_what_does_not_fit_its_data(ledger):

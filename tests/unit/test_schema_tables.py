@@ -142,7 +142,6 @@ def test_every_source_gives_the_same_table(kind: str, tmp_path: Path) -> None:
     assert table.columns == ("age", "sex", "pain", "visit", "grade", "smoker")
     assert table.labels is not None
     assert table.labels.tolist() == OUTCOME
-    assert table.rows is not None
     assert table.rows.tolist() == [0, 1, 2, 3, 4]
     assert table.n_dropped == 1
     assert table.n_clipped == (1, 0, 0, 1, 0, 0)

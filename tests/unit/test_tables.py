@@ -42,7 +42,7 @@ def test_fitting_array_is_not_copied(dtype: Any) -> None:
     assert table.columns == ("x0", "x1")
     assert table.backend is None
     assert table.labels is None
-    assert table.rows is None
+    assert table.rows.tolist() == list(range(len(table)))
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.uint64, np.bool_, np.float16, ">f8", np.longdouble])
@@ -121,12 +121,11 @@ def test_dropping_maps_kept_rows_to_the_data_as_given() -> None:
     values = np.array([[1.0], [np.nan], [3.0], [4.0]])
     labels = np.array([1.0, 2.0, np.nan, 4.0])
     table = read((values, labels), file_format=FileFormat(drop_missing=True))
-    assert table.rows is not None
     assert table.labels is not None
     assert table.n_dropped == 2
     np.testing.assert_array_equal(table.rows, [0, 3])
     np.testing.assert_array_equal(table.labels, [1, 4])
-    np.testing.assert_array_equal(values[table.original_rows(np.array([1, 0]))], [[4], [1]])
+    np.testing.assert_array_equal(values[table.take(np.array([1, 0])).rows], [[4], [1]])
     assert np.isnan(values).sum() == 1  # the input is not changed
 
 
@@ -204,7 +203,6 @@ def test_labels_keep_their_kind_when_rows_are_dropped(labels: Any, kind: str) ->
     assert table.labels is not None
     assert table.labels.dtype.kind == kind
     assert table.labels.tolist() == [labels[0], labels[2]]
-    assert table.rows is not None
     assert table.rows.tolist() == [0, 2]
 
 
@@ -318,7 +316,6 @@ def test_headerless_file_with_question_marks(tmp_path: Path) -> None:
     names = FileFormat(names=("age", "sex", "ca", "num"), drop_missing=True)
     table = read(path, label="num", file_format=names)
     np.testing.assert_array_equal(table.values, [[29.5, 0, 5]])
-    assert table.rows is not None
     assert table.rows.tolist() == [1]
     assert table.labels is not None
     assert table.labels.dtype.kind == "i"

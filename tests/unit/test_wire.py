@@ -170,5 +170,5 @@ def test_a_run_over_the_wire_gives_the_same_summary(protocol, kinds):
     plain, _ = run(protocol, lambda message: message)
     wired, carried = run(protocol, lambda message: decode(encode(message)))
     assert carried == kinds
-    assert len(plain.row) == 12
+    assert len(plain.records) == 12
     assert same(plain, wired)

@@ -12,7 +12,6 @@ import numpy as np
 from dpsumm.data.extract import Backend
 from dpsumm.data.files import FileFormat
 from dpsumm.data.large.shards import Shards
-from dpsumm.data.large.sieve import take
 from dpsumm.data.large.stream import Stream
 from dpsumm.data.large.stream_table import StreamTable
 from dpsumm.data.schema import Bounds, Schema, WhenMissing
@@ -73,7 +72,7 @@ def read_owners(
     common = first.schema.with_bounds(bounds) if bounds else first.schema
 
     # Without its rows, since this goes to wherever an owner's blocks are read.
-    like = take(first, np.empty(0, dtype=np.int64))
+    like = first.take(np.empty(0, dtype=np.int64))
 
     def encoded(table: Table) -> Table:
         return with_encoding(replace(_aligned(table, like), schema=common))

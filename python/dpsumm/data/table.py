@@ -11,17 +11,20 @@ import os
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpsumm.data.extract import Backend, Chosen, Extract, from_arrays, from_frame
 from dpsumm.data.files import MISSING, FileFormat, read_file
+from dpsumm.data.records import Records
 from dpsumm.data.schema import Bounds, Kind, Schema, WhenMissing
 from dpsumm.errors import InvalidDataError, InvalidParameterError
 
-Points: TypeAlias = NDArray[np.float64] | NDArray[np.float32]
+if TYPE_CHECKING:
+    from typing import Self
+
 # An array, a labelled pair of arrays, a path, or any data frame that narwhals knows.
 Source: TypeAlias = Any
 
@@ -63,9 +66,9 @@ SAID = {
 }
 
 
-@dataclass(frozen=True, eq=False)
-class Table:
-    """The usable rows of one owner or of the target.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Table(Records):
+    """The usable rows of one owner or of the target, besides what all `Records` have.
 
     Attributes
     ----------
@@ -73,23 +76,13 @@ class Table:
         Name of the owner, or ``"target"``.
     schema
         What the columns are.
-    values : (n, c) float32 or float64, C-contiguous
-        The points as `Schema.encode` takes them: numbers in their own units, dates as days,
-        categories by position, NaN where a missing value is encoded; the array passed in itself
-        when it already fits.
-    scaled : (n, e), same type
+    scaled : (n, e), type of `values`
         What the kernel sees, see `Schema.encode`. The same object as `values` when that is the
-        same.
-    labels : (n,) or None
-        Numbers, booleans or text, one per row.
-    carried
-        An (n,) array for each of `Schema.carried`: numbers, dates, or objects that are text.
+        same; those are the array passed in itself when it already fits.
     backend
         The data-frame library the data came from (``"polars"`` for files), None for arrays.
     titles
         What messages call the columns: by their names, unless these come from a file's header.
-    rows : (n,) int64 or None
-        Row in the data as given of each row kept; None when all were kept.
     n_dropped
         Rows left out for missing values. Depends on the private data: not to be published.
     n_clipped, n_missing, n_unknown
@@ -99,21 +92,13 @@ class Table:
 
     name: str
     schema: Schema = field(repr=False)
-    values: Points = field(repr=False)
-    scaled: Points = field(repr=False)
-    labels: NDArray[Any] | None = field(default=None, repr=False)
-    carried: tuple[NDArray[Any], ...] = field(default=(), repr=False)
+    scaled: NDArray[Any] = field(repr=False)
     backend: Backend | None = None
     titles: tuple[str, ...] = ()
-    rows: NDArray[np.int64] | None = field(default=None, repr=False)
     n_dropped: int = field(default=0, repr=False)
     n_clipped: tuple[int, ...] = field(default=(), repr=False)
     n_missing: tuple[int, ...] = field(default=(), repr=False)
     n_unknown: tuple[int, ...] = field(default=(), repr=False)
-
-    def __len__(self) -> int:
-        """Return the number of rows kept."""
-        return len(self.values)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -130,9 +115,18 @@ class Table:
         """Precision of the points."""
         return self.values.dtype
 
-    def original_rows(self, index: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the rows, in the data as given, of rows of this table."""
-        return index if self.rows is None else self.rows[index]
+    def take(self, index: NDArray[np.int64]) -> Self:
+        """Return some of the rows, in the order of `index`."""
+        part = super().take(index)
+        whole = self.scaled is self.values
+        return replace(part, scaled=part.values if whole else self.scaled[index])
+
+    @classmethod
+    def concat(cls, parts: Sequence[Self]) -> Self:
+        """Return the rows of all tables in order; see `Records.concat`."""
+        table, whole = super().concat(parts), parts[0].scaled is parts[0].values
+        scaled = table.values if whole else np.concatenate([part.scaled for part in parts])
+        return replace(table, scaled=scaled)
 
     def astype(self, dtype: np.dtype[Any]) -> Table:
         """Return the table with its values in another precision; itself if they have it.
@@ -312,7 +306,7 @@ def _checked(
 
     `remedy` says what to do about missing values.
     """
-    schema, values, labels, rows = extract.schema, extract.values, extract.labels, None
+    schema, values, labels = extract.schema, extract.values, extract.labels
     missing = np.zeros(len(values), bool)
     titles = extract.titles or tuple(f"column {name!r}" for name in schema.names)
     for column, title, count in zip(schema.kernel, titles, extract.n_unreadable, strict=False):
@@ -336,9 +330,8 @@ def _checked(
         raise InvalidDataError(
             f"{where}: no row is complete; leave columns with many missing values out"
         )
-    carried = extract.carried
+    carried, rows = extract.carried, np.flatnonzero(~missing)
     if missing.any():
-        rows = np.flatnonzero(~missing)
         values = values[rows]
         labels = None if labels is None else labels[rows]
         carried = tuple(column[rows] for column in carried)

@@ -242,43 +242,43 @@ def summary_of(
     notes
         What the consumer should know of the data, besides what the curator knows.
     """
-    setting, book = curator.setting, curator.setting.ledger
+    setting, book, records = curator.setting, curator.setting.ledger, selection.records
     privacy = PrivacyReport(
         charges=book.charges(run=book.run),
         delta=setting.delta,
         owners_argument=protocol.owners_argument,
-        accesses_everything=len(selection.pool) == sum(setting.n_records.values()),
+        accesses_everything=len(selection.pool.owner) == sum(setting.n_records.values()),
         embedded=embedded,
         coalition=protocol.coalition,
         published=protocol.published_figures(setting.size),
     )
     return Summary(
-        points=selection.values,
-        labels=selection.labels,
+        points=records.values,
+        labels=records.labels,
         owner=selection.owner,
-        index=selection.row,
+        index=records.rows,
         names=setting.names,
         n_records=tuple(setting.n_records.get(name, 0) for name in setting.names),
         schema=schema,
-        accesses=len(selection.pool),
-        mmd2=float(selection.mmd2[-1]),
-        curve=selection.mmd2,
+        accesses=len(selection.pool.owner),
+        mmd2=float(selection.curve[-1]),
+        curve=selection.curve,
         gamma=curator.kernel.gamma,
         privacy=privacy,
         protocol=protocol.name,
         scaled=selection.scaled,
-        pool=selection.pool,
-        pool_owner=selection.pool_owner,
+        pool=selection.pool.scaled,
+        pool_owner=selection.pool.owner,
         target=setting.target,
         target_self=selection.target_self,
         size_requested=setting.size,
         seconds=time.perf_counter() - started,
         warnings=(
-            *_run_notes(len(selection.values), setting.size, book),
+            *_run_notes(len(records), setting.size, book),
             *notes,
             *_quality_notes(selection, len(setting.target), privacy),
         ),
-        carried=selection.carried,
+        carried=records.carried,
         backend=backend,
     )
 
@@ -367,7 +367,7 @@ def _quality_notes(selection: Selection, m: int, privacy: PrivacyReport) -> list
             f"offers follow it more than the target. Use a larger target or epsilon, or Pool(); "
             f"`dpsumm plan` tells from where on it pays."
         )
-    left = selection.mmd2[-1] / selection.target_self
+    left = selection.curve[-1] / selection.target_self
     if left > LITTLE_OVERLAP:
         notes.append(
             f"Little overlap: {left:.0%} of the target's mean kernel is not matched. The owners "

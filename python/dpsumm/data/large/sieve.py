@@ -10,16 +10,13 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsumm.data.values import joined as join_columns
-
-if TYPE_CHECKING:
-    from dpsumm.data.table import Table
+from dpsumm.data.table import Table
 
 # A kept set is cut back when it has grown to so many times what is wanted of each kind.
 SLACK = 4
@@ -99,13 +96,12 @@ class Sieve:
         self._counts: NDArray[np.int64] | None = None
 
     def add(self, block: Table, scores: NDArray[np.float64], keys: NDArray[np.float64]) -> None:
-        """Show rows: a table that knows its `rows`, with (b,) scores and random keys in [0, 1)."""
-        assert block.rows is not None
+        """Show rows: a table with (b,) scores and random keys in [0, 1)."""
         counts = np.array([block.n_clipped, block.n_missing, block.n_unknown], np.int64)
         self._counts = counts if self._counts is None else self._counts + counts
         # Most rows are neither among the best nor drawn as things stand: they are not copied.
         index = np.flatnonzero((scores >= self._least) | (keys <= self._most))
-        self._tables.append(take(block, index))
+        self._tables.append(block.take(index))
         self._marks.append(Marks(block.rows, scores, keys)[index])
         if sum(map(len, self._marks)) > SLACK * self._wanted:
             self._cut()
@@ -117,48 +113,14 @@ class Sieve:
         return Candidates(self._tables[0], self._marks[0], self._counts)
 
     def _cut(self) -> None:
-        table, marks = joined(self._tables), _joined_marks(self._marks)
+        table, marks = Table.concat(self._tables), _joined_marks(self._marks)
         kept = choose(marks, self._wanted)
-        self._tables, self._marks = [take(table, kept)], [marks[kept]]
+        self._tables, self._marks = [table.take(kept)], [marks[kept]]
         if len(marks) > self._wanted:
             # What a later row needs to get in, at least.
             last = self._wanted - 1
             self._least = float(-np.partition(-marks.scores, last)[last])
             self._most = float(np.partition(marks.keys, last)[last])
-
-
-def take(table: Table, index: NDArray[np.int64]) -> Table:
-    """Return rows of a table as a table."""
-    values = table.values[index]
-    return replace(
-        table,
-        values=values,
-        scaled=values if table.scaled is table.values else table.scaled[index],
-        labels=None if table.labels is None else table.labels[index],
-        carried=tuple(column[index] for column in table.carried),
-        rows=table.original_rows(index),
-    )
-
-
-def joined(tables: Sequence[Table]) -> Table:
-    """Return the rows of tables that know their `rows`, one table after the other."""
-    first = tables[0]
-    labels = None
-    if first.labels is not None:
-        labels = np.concatenate([t.labels for t in tables if t.labels is not None])
-    values = np.concatenate([t.values for t in tables])
-    return replace(
-        first,
-        values=values,
-        scaled=values
-        if first.scaled is first.values
-        else np.concatenate([t.scaled for t in tables]),
-        labels=labels,
-        carried=tuple(
-            join_columns(list(parts)) for parts in zip(*(t.carried for t in tables), strict=True)
-        ),
-        rows=np.concatenate([t.rows for t in tables if t.rows is not None]),
-    )
 
 
 def _joined_marks(parts: Sequence[Marks]) -> Marks:

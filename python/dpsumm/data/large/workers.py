@@ -14,14 +14,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpsumm import _core
-from dpsumm.data.large.sieve import Candidates, Marks, Sieve, joined, keys_from, merged, take
+from dpsumm.data.large.sieve import Candidates, Marks, Sieve, keys_from, merged
 from dpsumm.data.large.stream import Stream
+from dpsumm.data.table import Table
 from dpsumm.errors import (
     DpsummError,
     InvalidDataError,
@@ -29,9 +30,6 @@ from dpsumm.errors import (
     MissingExtraError,
     ShardLostError,
 )
-
-if TYPE_CHECKING:
-    from dpsumm.data.table import Table
 
 # Ray starts a lost worker again so many times.
 RESTARTS = 1
@@ -78,8 +76,7 @@ class ShardWorker:
     def fetch(self, shards: Sequence[Shard], work: Work, rows: NDArray[np.int64]) -> Table:
         """Return some of the candidates, ascending `rows`, as a table."""
         table = self._pass(shards, work).table
-        assert table.rows is not None
-        return take(table, np.searchsorted(table.rows, rows))
+        return table.take(np.searchsorted(table.rows, rows))
 
     def _pass(self, shards: Sequence[Shard], work: Work) -> Candidates:
         if self._found is None:
@@ -159,12 +156,11 @@ def sift(shards: Sequence[Shard], work: Work, n_workers: int | None) -> Candidat
             for i, worker in enumerate(workers)
             if (which == i).any()
         ]
-        table = joined([part for _, part in _answers(ray, asked, resources)])
+        table = Table.concat([part for _, part in _answers(ray, asked, resources)])
     finally:
         for worker in workers:
             ray.kill(worker)
-    assert table.rows is not None
-    return Candidates(take(table, np.argsort(table.rows)), marks, counts)
+    return Candidates(table.take(np.argsort(table.rows)), marks, counts)
 
 
 def _count(paths: Sequence[str]) -> list[int]:

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsumm import _core
+from dpsumm.data.records import Records
 from dpsumm.data.schema import Schema
-from dpsumm.data.values import joined
 from dpsumm.errors import InvalidParameterError, ProtocolError
 from dpsumm.exchange.messages import Answer, Request
 from dpsumm.exchange.roles import Coordinator
@@ -126,33 +126,26 @@ class Selection:
 
     Attributes
     ----------
-    owner, row : (p,) int64
-        Where each point came from: index into the owners' names, row in that owner's data.
-    values, scaled : (p, c)
-        In original units, and in the kernel's space (float64).
-    labels : (p,) or None
-    carried
-        A (p,) array for each of `Schema.carried`.
-    mmd2 : (p,) float64
+    records
+        The p records, in the order of the picks.
+    owner : (p,) int64
+        Whose each is: index into the owners' names.
+    scaled : (p, e) float64
+        In the kernel's space.
+    curve : (p,) float64
         MMD^2 to the target after each pick, in the order of the picks. For the consumer.
     target_self
         ``mean k(V, V)`` of the target.
-    pool : (q, c)
-        All accessed points, in the kernel's space.
-    pool_owner : (q,) int64
-        Whose they are.
+    pool
+        All accessed points.
     """
 
+    records: Records
     owner: NDArray[np.int64]
-    row: NDArray[np.int64]
-    values: FloatArray
     scaled: FloatArray
-    labels: NDArray[np.generic] | None
-    carried: tuple[NDArray[np.generic], ...]
-    mmd2: NDArray[np.float64]
+    curve: NDArray[np.float64]
     target_self: float
-    pool: FloatArray
-    pool_owner: NDArray[np.int64]
+    pool: Pooled
 
 
 class Curator(Coordinator[Selection]):
@@ -232,7 +225,7 @@ class Curator(Coordinator[Selection]):
         taken whole.
         """
         setting = self.setting
-        size = min(setting.size, len(pool.row))
+        size = min(setting.size, len(pool.owner))
         return _core.greedy_towards(pool.scaled, setting.target, self.kernel.gamma, size).rows
 
     def _check_points(self, name: str, points: Answer, at_least: int, at_most: int) -> Points:
@@ -255,29 +248,22 @@ class Curator(Coordinator[Selection]):
         constant = _core.mean_kernel_self(setting.target, gamma)
         objective = _core.objective(scaled, attraction, gamma)
         return Selection(
+            records=pool.records.take(order),
             owner=pool.owner[order],
-            row=pool.row[order],
-            values=pool.values[order],
             scaled=scaled,
-            labels=None if pool.labels is None else pool.labels[order],
-            carried=tuple(column[order] for column in pool.carried),
-            mmd2=np.maximum(constant - objective, 0.0),
+            curve=np.maximum(constant - objective, 0.0),
             target_self=constant,
-            pool=pool.scaled,
-            pool_owner=pool.owner,
+            pool=pool,
         )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Pooled:
-    """All points that the curator has."""
+    """All points that the curator has, whose they are, and where in the kernel's space."""
 
+    records: Records
     owner: NDArray[np.int64]
-    row: NDArray[np.int64]
-    values: FloatArray
     scaled: FloatArray
-    labels: NDArray[np.generic] | None
-    carried: tuple[NDArray[np.generic], ...]
 
 
 def pool_of(curator: Curator, parts: Sequence[tuple[int, Points]]) -> Pooled:
@@ -292,17 +278,11 @@ def pool_of(curator: Curator, parts: Sequence[tuple[int, Points]]) -> Pooled:
         raise ProtocolError(
             "no owner sent any point, so there is no summary; check that the owners answered"
         )
-    values = np.concatenate([points.values for _, points in parts])
-    labels = [points.labels for _, points in parts if points.labels is not None]
+    records = Points.concat([points for _, points in parts])
     return Pooled(
-        owner=np.concatenate([np.full(len(p.rows), i, dtype=np.int64) for i, p in parts]),
-        row=np.concatenate([points.rows for _, points in parts]),
-        values=values,
-        scaled=curator.scaled(values.astype(np.float64, copy=False)),
-        labels=np.concatenate(labels) if labels else None,
-        carried=tuple(
-            joined(list(column)) for column in zip(*(p.carried for _, p in parts), strict=True)
-        ),
+        records=records,
+        owner=np.repeat([i for i, _ in parts], [len(points) for _, points in parts]),
+        scaled=curator.scaled(records.values.astype(np.float64, copy=False)),
     )
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsumm.checks import all_usable
+from dpsumm.data.records import Records
 from dpsumm.data.schema import Schema
 from dpsumm.errors import ProtocolError
 from dpsumm.exchange.messages import Answer, Request
@@ -110,24 +111,10 @@ class SendRequest(Request):
 
 
 @dataclass(frozen=True)
-class Points(Answer):
-    """Owner to curator: records as they are. Seen by curator and consumer, by no other owner.
-
-    Attributes
-    ----------
-    rows : (q,) int64
-        Their rows in the owner's data, ascending.
-    values : (q, c) float32 or float64
-        As `Schema.encode` takes them: numbers in original units.
-    labels : (q,) or None
-    carried
-        A (q,) array for each of `Schema.carried`: numbers, truth values, dates or text.
+class Points(Records, Answer):
+    """Owner to curator: records as they are, rows ascending. Seen by curator and consumer, by no
+    other owner.
     """
-
-    rows: NDArray[np.int64] = field(repr=False)
-    values: NDArray[np.floating] = field(repr=False)
-    labels: NDArray[np.generic] | None = field(repr=False)
-    carried: tuple[NDArray[np.generic], ...] = field(default=(), repr=False)
 
     @property
     def n_sent(self) -> int:

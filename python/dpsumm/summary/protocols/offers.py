@@ -154,7 +154,7 @@ class OffersCurator(CollectingCurator):
         if self._protocol.exact_selection:
             return super()._order(pool)
         attraction = self._features.scores(pool.scaled, self._target.mean)
-        size = min(self.setting.size, len(pool.row))
+        size = min(self.setting.size, len(pool.owner))
         return _core.greedy(pool.scaled, attraction, self.kernel.gamma, size).rows
 
     def bounds(self, name: str) -> tuple[int, int]:

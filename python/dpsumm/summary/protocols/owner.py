@@ -124,7 +124,7 @@ class Owner(Party):
         bidder.set_summary(request.summary)
         rows, scores = bidder.best(request.target_factor, request.summary_factor, request.count)
         self._bids = np.array(rows, dtype=np.int64)
-        named = self._in_memory().original_rows(self._bids)
+        named = self._in_memory().rows[self._bids]
         return Bids(tuple(scores), tuple(int(row) for row in named))
 
     def _send(self, request: SendRequest) -> Points:
@@ -203,14 +203,6 @@ class Attraction:
 
 def points_of(table: Table, picked: NDArray[np.int64]) -> Points:
     """Return rows of a table as an answer, in their order in the data."""
-    picked = np.sort(picked)
-    labels = table.labels
-    return Points(
-        table.original_rows(picked),
-        table.values[picked],
-        None if labels is None else labels[picked],
-        tuple(
-            column[picked].astype(np.str_) if column.dtype == object else column[picked]
-            for column in table.carried
-        ),
-    )
+    found = table.take(np.sort(picked))
+    along = (x.astype(np.str_) if x.dtype == object else x for x in found.carried)
+    return Points(found.rows, found.values, found.labels, tuple(along))
