@@ -11,16 +11,15 @@ BIN := $(VENV)/bin
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
 
-# $(call environment,FOLDER,GROUP,EXTRAS) makes a virtual environment: the tools of a dependency group
-# and what the package needs with these extras. pyproject.toml names both; when it changes, they are
-# installed anew.
+# $(call environment,FOLDER,GROUP,EXTRAS) makes a virtual environment: what the package needs with these
+# extras, and the tools of a dependency group. pyproject.toml alone has their versions.
 comma := ,
 define environment
 $(1)/.ready: pyproject.toml
 	$$(PYTHON) -m venv $(1)
 	$(1)/bin/python -m pip install --quiet --upgrade "pip>=26.3"
-	$(1)/bin/python -m pip install --quiet --group $(2)
 	$(if $(3),$(1)/bin/python -m pip install --quiet --only-deps ".[$(3)]")
+	$(1)/bin/python -m pip install --quiet --group $(2)
 	$(1)/bin/python -m pip check
 	touch $$@
 endef
@@ -82,7 +81,7 @@ fuzz: $(VENV)/.built .venv-fuzz/.ready  ## Fuzz messages, tables, ledgers with a
 # The peers (JAX under coreax, compiled goodpoints) get an environment of their own, so that they pin
 # nothing that tests or users run with. ONLY="selection mmd" measures these subjects alone.
 PEERS := .venv-bench
-$(eval $(call environment,$(PEERS),bench,files$(comma)report))
+$(eval $(call environment,$(PEERS),bench,demo))
 
 bench: $(PEERS)/.ready $(VENV)/.built  ## Speed beside peers; writes results, docs/performance.md, plots
 	PYTHONPATH=python $(PEERS)/bin/python -m benches $(if $(ONLY),--only $(ONLY)) $(BENCH_FLAGS)
@@ -92,7 +91,7 @@ bench-short: $(VENV)/.built  ## The same with tiny sizes and the peers at hand; 
 
 # Ray has an environment of its own too; the package and its core are the ones of `make test`.
 RAY := RAY_USAGE_STATS_ENABLED=0 PYTHONPATH=$(CURDIR)/python .venv-ray/bin/python
-$(eval $(call environment,.venv-ray,ray,ray))
+$(eval $(call environment,.venv-ray,test,ray))
 
 ray-test: $(VENV)/.built .venv-ray/.ready  ## Tests of sharded owners on a local Ray
 	$(RAY) -m pytest -q tests/integration/test_ray.py
