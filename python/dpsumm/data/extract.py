@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsumm.checks import listed
+from dpsumm.data.records import Records
 from dpsumm.data.schema import Column, Kind, Schema
 from dpsumm.data.values import carried, is_mark, numbers_to_codes, to_codes, without_marks
 from dpsumm.errors import InvalidDataError, InvalidParameterError
@@ -20,24 +21,22 @@ if TYPE_CHECKING:
 Backend: TypeAlias = Literal["pandas", "polars", "pyarrow"]
 
 
-@dataclass(frozen=True, eq=False)
-class Extract:
-    """The columns of one source that a schema names.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Extract(Records):
+    """The columns of one source that a schema names, missing values NaN, missing labels arbitrary.
 
     Attributes
     ----------
     schema
         The one given, or made for the source when none was.
-    values : (n, c) float32 or float64, C-contiguous
-        As `Schema.encode` takes them, NaN where a value is missing.
-    labels : (n,) or None
-        Numbers, booleans or text; arbitrary where missing.
+    name
+        Name of the party.
     unlabelled : (n,) bool or None
-        Where the label is missing; None when there are no labels.
-    carried
-        An (n,) array per column that travels along: numbers, dates, or objects that are text.
+        Where the label is missing; None when none is.
     n_unreadable
         Values, per column, that were neither of the column's kind nor marked as missing.
+    n_dropped
+        Rows left out for missing values.
     titles
         What messages call the columns; empty: by their names.
     backend
@@ -45,11 +44,10 @@ class Extract:
     """
 
     schema: Schema
-    values: NDArray[Any]
-    labels: NDArray[Any] | None = None
+    name: str = ""
     unlabelled: NDArray[np.bool_] | None = None
-    carried: tuple[NDArray[Any], ...] = ()
     n_unreadable: tuple[int, ...] = ()
+    n_dropped: int = 0
     titles: tuple[str, ...] = ()
     backend: Backend | None = None
 
@@ -96,8 +94,9 @@ def from_arrays(source: Any, schema: Schema | None, where: str) -> Extract:
         schema = Schema.numbers([f"x{j}" for j in range(values.shape[1])])
     else:
         values, unreadable = _recoded(values, schema, labels is not None, where)
+    rows = np.arange(len(values))
     if labels is None:
-        return Extract(schema, values, n_unreadable=unreadable)
+        return Extract(rows, values, None, schema=schema, n_unreadable=unreadable)
     hidden = np.ma.getmaskarray(labels) if isinstance(labels, np.ma.MaskedArray) else None
     labels = np.asarray(labels)
     if labels.shape != values.shape[:1]:
@@ -114,7 +113,9 @@ def from_arrays(source: Any, schema: Schema | None, where: str) -> Extract:
         )
     unlabelled = np.isnan(labels) if labels.dtype.kind == "f" else np.zeros(labels.shape, bool)
     unlabelled = unlabelled if hidden is None else unlabelled | hidden
-    return Extract(schema, values, labels, unlabelled, n_unreadable=unreadable)
+    return Extract(
+        rows, values, labels, schema=schema, unlabelled=unlabelled, n_unreadable=unreadable
+    )
 
 
 def _recoded(
@@ -212,14 +213,15 @@ def from_frame(
     except InvalidDataError as error:
         raise InvalidDataError(f"{where}: {error}") from None
     return Extract(
-        schema,
+        np.arange(len(values)),
         values,
         labels,
-        unlabelled,
         along,
-        tuple(n_unreadable),
-        titles,
-        backend if backend in ("pandas", "polars", "pyarrow") else None,
+        schema=schema,
+        unlabelled=unlabelled,
+        n_unreadable=tuple(n_unreadable),
+        titles=titles,
+        backend=backend if backend in ("pandas", "polars", "pyarrow") else None,
     )
 
 

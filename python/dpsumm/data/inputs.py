@@ -9,13 +9,13 @@ from pathlib import Path
 
 import numpy as np
 
-from dpsumm.data.extract import Backend
+from dpsumm.data.extract import Backend, Extract
 from dpsumm.data.files import FileFormat
 from dpsumm.data.large.shards import Shards
 from dpsumm.data.large.stream import Stream
 from dpsumm.data.large.stream_table import StreamTable
 from dpsumm.data.schema import Bounds, Schema, WhenMissing
-from dpsumm.data.table import Source, Table, check_shorthand, read_table, unencoded, with_encoding
+from dpsumm.data.table import Source, Table, check_shorthand, encoded, read_table, usable
 from dpsumm.errors import InvalidDataError, InvalidParameterError
 
 __all__ = [
@@ -60,31 +60,31 @@ def read_owners(
     sources = _named(owners)
     check_shorthand(schema, columns, label, bounds)
 
-    def read(source: Source, name: str) -> Table:
-        return unencoded(source, name, columns, label, schema, file_format)
+    def read(source: Source, name: str) -> Extract:
+        return usable(source, name, columns, label, schema, file_format)
 
-    tables = [
+    extracts = [
         read(_first_rows(source, name, schema, file_format), name)
         for name, source in sources.items()
     ]
     # Arrays have no names of their own, so a data frame, if there is one, names the columns.
-    first = next((table for table in tables if table.backend is not None), tables[0])
+    first = next((one for one in extracts if one.backend is not None), extracts[0])
     common = first.schema.with_bounds(bounds) if bounds else first.schema
 
     # Without its rows, since this goes to wherever an owner's blocks are read.
     like = first.take(np.empty(0, dtype=np.int64))
 
-    def encoded(table: Table) -> Table:
-        return with_encoding(replace(_aligned(table, like), schema=common))
+    def table_of(extract: Extract) -> Table:
+        return encoded(replace(_aligned(extract, like), schema=common))
 
-    tables = [encoded(table) for table in tables]
+    tables = [table_of(extract) for extract in extracts]
     _check_labels(tables)
 
     def whole(head: Table) -> Table | StreamTable:
         source, name = sources[head.name], head.name
         if not isinstance(source, (Stream, Shards)):
             return head
-        return StreamTable(source, head, lambda raw: encoded(read(raw, name)))
+        return StreamTable(source, head, lambda raw: table_of(read(raw, name)))
 
     return [whole(table) for table in tables]
 
@@ -166,10 +166,10 @@ def read_inputs(
     by_position = isinstance(target, np.ndarray) or first.backend is None
     names = None if by_position or schema is not None else first.columns
     titles = () if names is None else first.titles
-    goal = _aligned(unencoded(target, "target", names, None, wanted, file_format, titles), first)
+    goal = _aligned(usable(target, "target", names, None, wanted, file_format, titles), first)
     values = goal.values.astype(np.float64, copy=False)
     schema = first.schema.for_target()
-    return tables, with_encoding(replace(goal, schema=schema, values=values, scaled=values))
+    return tables, encoded(replace(goal, schema=schema, values=values))
 
 
 def _named(owners: Sequence[Source] | Mapping[str, Source]) -> dict[str, Source]:
@@ -199,28 +199,28 @@ def _named(owners: Sequence[Source] | Mapping[str, Source]) -> dict[str, Source]
     return named
 
 
-def _aligned(table: Table, like: Table) -> Table:
-    """Return the table with the columns of another, by name; arrays match by position."""
-    if table.columns == like.columns:
-        return table
-    if table.backend is None or like.backend is None:
-        if len(table.columns) == len(like.columns) and table.backend is None:
-            return table
+def _aligned(data: Extract, like: Extract | Table) -> Extract:
+    """Return the extract with the columns of another, by name; arrays match by position."""
+    has, wanted = data.schema.names, like.schema.names
+    if has == wanted:
+        return data
+    if data.backend is None or like.backend is None:
+        if len(has) == len(wanted) and data.backend is None:
+            return data
         raise InvalidDataError(
-            f"{table.name!r}: has {len(table.columns)} columns and {like.name!r} has "
-            f"{len(like.columns)}, not all of them with names; all parties need the same columns"
+            f"{data.name!r}: has {len(has)} columns and {like.name!r} has {len(wanted)}, not all "
+            f"of them with names; all parties need the same columns"
         )
-    for one, other in ((table, like), (like, table)):
+    for one, other in ((data, like), (like, data)):
         lacking = [
             title
-            for column, title in zip(other.columns, other.titles, strict=True)
-            if column not in one.columns
+            for column, title in zip(other.schema.names, other.titles, strict=True)
+            if column not in one.schema.names
         ]
         if lacking:
             raise InvalidDataError(
                 f"{one.name!r}: lacks {', '.join(lacking[:12])}, which {other.name!r} has; all "
                 f"parties need the same columns (choose them with columns)"
             )
-    order = [table.columns.index(column) for column in like.columns]
-    values = np.require(table.values[:, order], requirements="C")
-    return replace(table, values=values, scaled=values)
+    order = [has.index(column) for column in wanted]
+    return replace(data, values=np.require(data.values[:, order], requirements="C"))

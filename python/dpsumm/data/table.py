@@ -137,7 +137,7 @@ class Table(Records):
         if self.dtype == dtype:
             return self
         values = self.values.astype(dtype)
-        return with_encoding(replace(self, values=values, scaled=values))
+        return replace(self, values=values, **_encoded(self.schema, values))
 
 
 def read_table(
@@ -187,14 +187,14 @@ def read_table(
     MissingExtraError
         A file, and polars is not installed.
     """
-    table = unencoded(source, name, columns, label, schema, file_format)
+    extract = usable(source, name, columns, label, schema, file_format)
     if bounds:
         check_shorthand(schema, columns, label, bounds)
-        table = replace(table, schema=table.schema.with_bounds(bounds))
-    return with_encoding(table)
+        extract = replace(extract, schema=extract.schema.with_bounds(bounds))
+    return encoded(extract)
 
 
-def unencoded(
+def usable(
     source: Source,
     name: str,
     columns: Sequence[str] | None,
@@ -202,8 +202,8 @@ def unencoded(
     schema: Schema | None,
     file_format: FileFormat | None,
     titles: tuple[str, ...] = (),
-) -> Table:
-    """Return a table that is yet to be encoded; `titles` of `columns` for messages."""
+) -> Extract:
+    """Return the usable rows of a source; `titles` of `columns` for messages."""
     drop_missing = file_format is not None and file_format.drop_missing
     check_shorthand(schema, columns, label, None)
     if schema is None:
@@ -214,7 +214,7 @@ def unencoded(
     else:
         extract = extract_of(source, name, schema, file_format)
     remedy = DROP if schema is None else WAY_OUT["missing"]
-    return _checked(extract, name, _where(source, name), remedy, drop_unlabelled=drop_missing)
+    return _checked(extract, _where(source, name), remedy, drop_unlabelled=drop_missing)
 
 
 def extract_of(
@@ -235,13 +235,14 @@ def extract_of(
     text = is_path and not str(source).lower().endswith(".parquet")
     source = opened(source, name, schema, file_format, typed=beside)
     if not isinstance(source, (tuple, np.ndarray)):
-        return from_frame(source, wanted, where, fields=text, secret=is_path)
+        extract = from_frame(source, wanted, where, fields=text, secret=is_path)
+        return replace(extract, name=name)
     if isinstance(wanted, Chosen) and (wanted.columns is not None or wanted.label is not None):
         raise InvalidParameterError(
             f"{where}: arrays have no column names, so columns and label cannot be given; slice "
             f"the array and give labels as a pair (values, labels), or use a data frame"
         )
-    return from_arrays(source, schema, where)
+    return replace(from_arrays(source, schema, where), name=name)
 
 
 def opened(
@@ -299,14 +300,12 @@ def check_shorthand(
         )
 
 
-def _checked(
-    extract: Extract, name: str, where: str, remedy: str, *, drop_unlabelled: bool
-) -> Table:
-    """Return an extract as a table; drop or refuse missing values, refuse senseless ones.
+def _checked(extract: Extract, where: str, remedy: str, *, drop_unlabelled: bool) -> Extract:
+    """Return the extract's usable rows; drop or refuse missing values, refuse senseless ones.
 
     `remedy` says what to do about missing values.
     """
-    schema, values, labels = extract.schema, extract.values, extract.labels
+    schema, values = extract.schema, extract.values
     missing = np.zeros(len(values), bool)
     titles = extract.titles or tuple(f"column {name!r}" for name in schema.names)
     for column, title, count in zip(schema.kernel, titles, extract.n_unreadable, strict=False):
@@ -330,41 +329,43 @@ def _checked(
         raise InvalidDataError(
             f"{where}: no row is complete; leave columns with many missing values out"
         )
-    carried, rows = extract.carried, np.flatnonzero(~missing)
-    if missing.any():
-        values = values[rows]
-        labels = None if labels is None else labels[rows]
-        carried = tuple(column[rows] for column in carried)
-    if labels is not None and labels.dtype.kind == "f" and np.isinf(labels).any():
+    n_dropped = int(np.count_nonzero(missing))
+    kept = replace(extract, unlabelled=None, titles=titles, n_dropped=n_dropped)
+    if n_dropped:
+        kept = kept.take(np.flatnonzero(~missing))
+    if kept.labels is not None and kept.labels.dtype.kind == "f" and np.isinf(kept.labels).any():
         raise InvalidDataError(f"{where}: some labels are infinite; correct them")
+    return kept
+
+
+def encoded(extract: Extract) -> Table:
+    """Return usable rows with their points in the kernel's space, and with what was counted."""
     return Table(
-        name=name,
-        schema=schema,
-        values=values,
-        scaled=values,
-        labels=labels,
-        carried=carried,
+        extract.rows,
+        extract.values,
+        extract.labels,
+        extract.carried,
+        name=extract.name,
+        schema=extract.schema,
         backend=extract.backend,
-        titles=titles,
-        rows=rows,
-        n_dropped=int(np.count_nonzero(missing)),
+        titles=extract.titles,
+        n_dropped=extract.n_dropped,
+        **_encoded(extract.schema, extract.values),
     )
 
 
-def with_encoding(table: Table) -> Table:
-    """Return the table with its points in the kernel's space, and with what was counted."""
-    schema = table.schema
-    scaled, n_clipped = schema.encode(table.values)
-    codes = list(zip(schema.kernel, table.values.T, strict=True))
-    return replace(
-        table,
-        scaled=scaled,
-        n_clipped=n_clipped,
-        n_missing=tuple(
+def _encoded(schema: Schema, values: NDArray[Any]) -> dict[str, Any]:
+    """Return what a table has beyond an extract."""
+    scaled, n_clipped = schema.encode(values)
+    codes = list(zip(schema.kernel, values.T, strict=True))
+    return {
+        "scaled": scaled,
+        "n_clipped": n_clipped,
+        "n_missing": tuple(
             int(np.isnan(x).sum()) if column.encodes_missing else 0 for column, x in codes
         ),
-        n_unknown=tuple(
+        "n_unknown": tuple(
             int((x == len(column.categories)).sum()) if column.categories else 0
             for column, x in codes
         ),
-    )
+    }
