@@ -18,7 +18,7 @@ from dpsumm.cli import console
 
 def audit(
     quick: Annotated[
-        bool, typer.Option("--quick", help="Fewer trials: about a minute of computing instead of five.")
+        bool, typer.Option("--quick", help="Fewer trials: about a minute instead of five.")
     ] = False,
     seed: Annotated[
         int | None,
