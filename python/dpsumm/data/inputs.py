@@ -161,7 +161,7 @@ def read_inputs(
     )
     if isinstance(target, tuple):
         raise InvalidParameterError("target: labels are not used; give the array of points alone")
-    first = tables[0].head if isinstance(tables[0], StreamTable) else tables[0]
+    first = tables[0].head
     wanted = None if schema is None else schema.for_target()
     by_position = isinstance(target, np.ndarray) or first.backend is None
     names = None if by_position or schema is not None else first.columns

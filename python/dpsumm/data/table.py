@@ -8,10 +8,10 @@ column and the way out, never a value or a row.
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -99,6 +99,25 @@ class Table(Records):
     n_clipped: tuple[int, ...] = field(default=(), repr=False)
     n_missing: tuple[int, ...] = field(default=(), repr=False)
     n_unknown: tuple[int, ...] = field(default=(), repr=False)
+
+    # What a `StreamTable` has too. A table in memory keeps all its rows as candidates.
+    n_candidates: ClassVar[None] = None
+
+    @property
+    def head(self) -> Table:
+        """The rows that are read before the run: all."""
+        return self
+
+    @property
+    def in_memory(self) -> Table:
+        """The table itself."""
+        return self
+
+    def sift(
+        self, score: Callable[[NDArray[Any]], NDArray[np.float64]], rng: np.random.Generator
+    ) -> tuple[Table, NDArray[np.float64]]:
+        """Return all rows and their scores; see `StreamTable.sift`."""
+        return self, score(self.scaled)
 
     @property
     def columns(self) -> tuple[str, ...]:

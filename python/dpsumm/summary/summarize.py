@@ -158,17 +158,17 @@ def summarize(
         schema=Schema.read(schema) if isinstance(schema, (str, os.PathLike)) else schema,
         file_format=file_format,
     )
-    in_memory = [table for table in tables if not isinstance(table, StreamTable)]
+    in_memory = [table.in_memory for table in tables if table.in_memory is not None]
     if len(in_memory) < len(tables) and (embedding is not None or not protocol.streams):
         raise InvalidParameterError(
             "owners: a Stream works with Offers and without an embedding, and so do Shards; give "
             "the data in memory"
         )
     for table in tables:
-        if isinstance(table, StreamTable) and table.stream.n_candidates < size:
+        if table.n_candidates is not None and table.n_candidates < size:
             raise InvalidParameterError(
                 f"{table.name!r}: n_candidates must be at least the summary's size ({size}), "
-                f"got {table.stream.n_candidates}"
+                f"got {table.n_candidates}"
             )
     if embedding is not None:
         protocol.check_embedded()

@@ -32,6 +32,8 @@ class StreamTable:
     """
 
     n_dropped = 0
+    # The rows are never all in memory.
+    in_memory = None
 
     def __init__(self, stream: Stream | Shards, head: Table, read: Callable[[Any], Table]) -> None:
         self.stream = stream
@@ -42,6 +44,11 @@ class StreamTable:
     def __len__(self) -> int:
         """Return the number of rows."""
         return self.stream.n_rows
+
+    @property
+    def n_candidates(self) -> int:
+        """Rows of each kind that `sift` keeps."""
+        return self.stream.n_candidates
 
     @property
     def name(self) -> str:

@@ -82,9 +82,10 @@ class Owner(Party):
         return points_of(table, picked.astype(np.int64))
 
     def _in_memory(self) -> Table:
-        if isinstance(self.table, StreamTable):
+        table = self.table.in_memory
+        if table is None:
             raise ProtocolError("streamed owners answer the requests of Offers only")
-        return self.table
+        return table
 
     def _check_width(self, feature_map: FeatureMap) -> None:
         if feature_map.n_columns != self.table.width:
@@ -97,10 +98,7 @@ class Owner(Party):
         """Pick offers towards the released mean (protocol Offers, step 2)."""
         self._check_width(request.feature_map)
         attract = Attraction(request.feature_map, request.target.mean)
-        if isinstance(self.table, StreamTable):
-            table, attraction = self.table.sift(attract, self._rng)
-        else:
-            table, attraction = self.table, attract(self.table.scaled)
+        table, attraction = self.table.sift(attract, self._rng)
         return points_of(table, offers(table.scaled, attraction, request, self._draws(request)))
 
     def _draws(self, request: OfferRequest) -> np.random.Generator:
