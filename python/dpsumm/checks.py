@@ -49,8 +49,8 @@ def check_number(value: object, name: str, least: float, most: float, usual: str
         )
 
 
-def check_whole(value: object, name: str, at_least: int) -> None:
-    """Refuse anything but a whole number of at least `at_least`; True is not a number here.
+def check_whole(value: object, name: str, at_least: int, at_most: int | None = None) -> None:
+    """Refuse anything but a whole number within bounds; True is not a number here.
 
     Raises
     ------
@@ -60,11 +60,11 @@ def check_whole(value: object, name: str, at_least: int) -> None:
     if (
         isinstance(value, bool)
         or not isinstance(value, int | np.integer)
-        or not int(value) >= at_least
+        or not at_least <= value
+        or not (at_most is None or value <= at_most)
     ):
-        raise InvalidParameterError(
-            f"{name} must be a whole number of at least {at_least}, got {value!r}"
-        )
+        bounds = f"of at least {at_least}" if at_most is None else f"from {at_least} to {at_most}"
+        raise InvalidParameterError(f"{name} must be a whole number {bounds}, got {value!r}")
 
 
 def check_even_features(n_features: object) -> None:

@@ -1,0 +1,86 @@
+"""Arguments as the core takes them; what does not fit is refused by its name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dpsumm.checks import check_whole, is_number
+from dpsumm.errors import InvalidParameterError
+
+FloatArray = NDArray[np.float32] | NDArray[np.float64]
+
+_SINGLE, _DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
+INT16, INT64 = np.dtype(np.int16), np.dtype(np.int64)
+
+
+def points(values: ArrayLike, name: str) -> FloatArray:
+    """Return a table: float32 and float64 unchanged, other real numbers as float64."""
+    array = _array(values, name)
+    if array.dtype != _DOUBLE and array.dtype != _SINGLE:
+        _check_kind(array, name, "biuf", "real numbers")
+        # Single precision in another byte order is float32 still.
+        single = array.dtype.kind == "f" and array.dtype.itemsize == 4
+        array = array.astype(_SINGLE if single else _DOUBLE)
+    return _shaped(array, name, 2)
+
+
+def vector(values: ArrayLike, name: str) -> NDArray[np.float64]:
+    """Return real numbers, (k,), as float64."""
+    array = _array(values, name)
+    _check_kind(array, name, "biuf", "real numbers")
+    return _shaped(array.astype(_DOUBLE, copy=False), name, 1)
+
+
+def integers(
+    values: ArrayLike, name: str, dtype: np.dtype[Any] = INT64, dimensions: int = 1
+) -> NDArray[Any]:
+    """Return integers as `dtype`, which must hold every value of theirs."""
+    array = _array(values, name)
+    if array.dtype != dtype:
+        _check_kind(array, name, "iu", f"integers that {dtype} holds")
+        limits = np.iinfo(dtype)
+        if array.size and (array.min() < limits.min or array.max() > limits.max):
+            raise InvalidParameterError(f"{name} must be integers that {dtype} holds")
+        array = array.astype(dtype)
+    return _shaped(array, name, dimensions)
+
+
+def number(value: object, name: str) -> float:
+    """Return a number as a float; the core refuses those out of range."""
+    if not is_number(value):
+        raise InvalidParameterError(f"{name} must be a number, got {value!r}")
+    return float(value)  # type: ignore[arg-type]
+
+
+def whole(value: object, name: str, at_least: int = 0, at_most: int = 2**63 - 1) -> int:
+    """Return a whole number within bounds as an int."""
+    check_whole(value, name, at_least, at_most)
+    return int(value)  # type: ignore[call-overload, no-any-return]
+
+
+def seed(value: object) -> int | None:
+    """Return a seed, or None for the operating system's randomness."""
+    return None if value is None else whole(value, "seed", 0, 2**64 - 1)
+
+
+def _array(values: ArrayLike, name: str) -> NDArray[Any]:
+    try:
+        return np.asarray(values)
+    except (ValueError, TypeError) as error:
+        raise InvalidParameterError(f"{name} must be an array of numbers") from error
+
+
+def _check_kind(array: NDArray[Any], name: str, kinds: str, wanted: str) -> None:
+    if array.dtype.kind not in kinds:
+        raise InvalidParameterError(f"{name} must be {wanted}, got an array of {array.dtype}")
+
+
+def _shaped(array: NDArray[Any], name: str, dimensions: int) -> NDArray[Any]:
+    if array.ndim != dimensions:
+        wanted = "(rows, columns)" if dimensions == 2 else "(k,)"
+        raise InvalidParameterError(f"{name} must have shape {wanted}, got {array.shape}")
+    # The core reads memory as it lies; a view of bytes may lie anywhere.
+    return array if array.flags.aligned else array.copy()
