@@ -11,7 +11,7 @@ from typing import Any
 from threadpoolctl import threadpool_limits
 
 from benches.watch import in_child, watched
-from dpsumm import _core
+from dpsumm import kernels
 
 OURS = "dpsumm"
 
@@ -80,12 +80,12 @@ class _Times:
 @contextmanager
 def thread_count(count: int) -> Iterator[None]:
     """Set the threads of the core and of BLAS and OpenMP libraries."""
-    _core.set_threads(count)
+    kernels.set_threads(count)
     try:
         with threadpool_limits(count):
             yield
     finally:
-        _core.set_threads(0)
+        kernels.set_threads(0)
 
 
 def measure(case: Case, repeat: int, patience: float) -> list[dict[str, Any]]:

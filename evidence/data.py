@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsumm import RBF, _core
+from dpsumm import RBF, kernels
 
 Floats = NDArray[np.float32]
 
@@ -66,7 +66,7 @@ class Problem:
         pairs, and the expected value is MMD^2 to their distribution.
         """
         points = self.fresh.points
-        return (1 - _core.mean_kernel_self(points, self.kernel.gamma)) / (len(points) - 1)
+        return (1 - kernels.mean_kernel_self(points, self.kernel.gamma)) / (len(points) - 1)
 
 
 def _problem(

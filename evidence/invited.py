@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import dpsumm
-from dpsumm.summary.metrics import objective
+from dpsumm.kernels import kernel_means, objective
 from evidence.data import Problem
 
 Choice = Callable[[Problem, int, int], NDArray[np.int64]]  # problem, size, seed -> owners
@@ -22,7 +22,8 @@ def best_offers(count: int) -> Choice:
         gains = np.full(len(problem.owners), -np.inf)
         for i in np.unique(summary.pool_owner):
             mine = summary.pool[summary.pool_owner == i]
-            gains[i] = objective(mine, problem.target.astype(mine.dtype), problem.kernel)
+            attraction = kernel_means(mine, problem.target.astype(mine.dtype), problem.kernel.gamma)
+            gains[i] = objective(mine, attraction, problem.kernel.gamma)[-1]
         return np.sort(np.argsort(-gains, kind="stable")[:count])
 
     return choose

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import dpsumm
-from dpsumm.summary.metrics import mmd2
+from dpsumm.kernels import mmd2
 from evidence.data import Labelled, Problem
 from evidence.methods import ORACLE, Method
 
@@ -31,10 +31,10 @@ def measured(
         made, weights, accesses = _summarized(method, problem, size, seed)
     row: dict[str, Any] = {"seconds": time.perf_counter() - started}
     row |= {"points": len(made.labels), "accesses": accesses}
-    row["mmd2"] = mmd2(made.points, fresh.points, kernel)
+    row["mmd2"] = mmd2(made.points, fresh.points, kernel.gamma)
     row["fresh_noise"] = problem.fresh_noise
     if weights is not None:
-        row["mmd2_weighted"] = mmd2(made.points, fresh.points, kernel, weights)
+        row["mmd2_weighted"] = mmd2(made.points, fresh.points, kernel.gamma, weights)
     if classify:
         for model in ("svm", "trees"):
             row[model] = accuracy(model, made.points, made.labels, None, fresh.points, fresh.labels)

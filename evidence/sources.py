@@ -12,7 +12,9 @@ import dpsumm
 PACKAGE, HERE = Path(dpsumm.__file__).parent, Path(__file__).parent
 # What a run on arrays with a public bandwidth goes through.
 MODULES = (
-    "data/table exchange/driver privacy/accounting summary/kernel summary/metrics summary/release "
+    "data/table exchange/driver kernels/bids kernels/features kernels/inputs kernels/mechanisms "
+    "kernels/mmd kernels/noise kernels/selection privacy/accounting summary/kernel "
+    "summary/release "
     "summary/result summary/summarize summary/protocols/curator summary/protocols/draws "
     "summary/protocols/messages summary/protocols/offers summary/protocols/owner "
     "summary/protocols/auction/auction summary/protocols/auction/curator "

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from benches import plain
 from benches.subjects import Scale
 from benches.timing import OURS, Case
-from dpsumm import _core
+from dpsumm import kernels
 
 
 def cases(scale: Scale) -> Iterator[Case]:
@@ -37,7 +37,7 @@ def _round(
     grid: NDArray[np.int16], directions: NDArray[np.int64], best: bool = True
 ) -> Callable[[], Any]:
     """A round of the Auction at an owner: another direction, then its best bid."""
-    bidder = _core.Bidder(grid)
+    bidder = kernels.Bidder(grid)
     bidder.set_target(directions[0])
     turn = 0
 

@@ -10,7 +10,7 @@ import numpy as np
 from benches import data, peers, plain
 from benches.subjects import Scale
 from benches.timing import OURS, Case
-from dpsumm import _core
+from dpsumm import kernels
 
 SINES = 50  # operations of a sine and a cosine together: reduction, two polynomials
 
@@ -34,7 +34,7 @@ def _case(
 ) -> Case:
     gamma = data.gamma(c)
     points = data.normals(n, c)
-    ours = _core.RandomFeatures("paired", True, gamma, c, d, 0)
+    ours = kernels.RandomFeatures(c, d, gamma=gamma, seed=0)
     # Only one number is kept: the features of a million points are gigabytes.
     contenders = {
         OURS: lambda: float(ours.transform(points)[-1, -1]),
@@ -55,7 +55,7 @@ def _case(
 def _pass(n: int, c: int, d: int) -> Case:
     """The scores of all points under a direction: the pass of Offers, which keeps no features."""
     points = data.normals(n, c)
-    ours = _core.RandomFeatures("paired", True, data.gamma(c), c, d, 0)
+    ours = kernels.RandomFeatures(c, d, gamma=data.gamma(c), seed=0)
     direction = np.linspace(-1, 1, d)
 
     def in_blocks() -> Any:

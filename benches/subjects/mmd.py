@@ -9,7 +9,7 @@ from benches import data, peers, plain
 from benches.subjects import Scale
 from benches.subjects.selection import EXP
 from benches.timing import OURS, Case, Missing
-from dpsumm import _core
+from dpsumm import kernels
 
 
 def cases(scale: Scale) -> Iterator[Case]:
@@ -31,7 +31,7 @@ def _case(n: int, c: int, grows: str = "") -> Case:
     return Case(
         {"n": n, "c": c},
         {
-            OURS: lambda: _core.mmd2(a, b, gamma),
+            OURS: lambda: kernels.mmd2(a, b, gamma),
             "NumPy in blocks": lambda: plain.mmd2(a, b, gamma),
             "scikit-learn rbf_kernel in blocks": (
                 peers.sklearn_mmd2(a, b, gamma)

@@ -10,7 +10,7 @@ from tests.reference.mwem import mwem
 
 from benches.subjects import Scale
 from benches.timing import OURS, Case, Contender, Missing
-from dpsumm import _core
+from dpsumm import kernels
 
 STEPS, COUNT, EPSILON = 20, 1000, 0.01
 
@@ -28,8 +28,14 @@ def _case(d: int, iterations: int, grows: str = "", twin: bool = False) -> Case:
     sums = np.random.default_rng([d, 0]).integers(-COUNT * STEPS // 2, COUNT * STEPS // 2, d)
 
     def ours() -> Any:
-        made = _core.Mwem(np.zeros(d), STEPS)
-        return made.run(sums, COUNT, iterations, EPSILON, EPSILON)
+        return kernels.mwem(
+            sums,
+            COUNT,
+            steps=STEPS,
+            iterations=iterations,
+            epsilon_select=EPSILON,
+            epsilon_measure=EPSILON,
+        )
 
     def plain() -> Any:
         return mwem(sums, COUNT, STEPS, iterations, EPSILON, EPSILON, np.random.default_rng(0))

@@ -8,7 +8,7 @@ import numpy as np
 
 from benches.subjects import Scale
 from benches.timing import OURS, Case
-from dpsumm import _core
+from dpsumm import kernels
 
 
 def cases(scale: Scale) -> Iterator[Case]:
@@ -22,8 +22,8 @@ def _case(d: int, noise_std: float, grows: str = "") -> Case:
     return Case(
         {"d": d},
         {
-            f"{OURS} rounded_normal": lambda: _core.rounded_normal(noise_std, d),
-            f"{OURS} discrete_laplace": lambda: _core.discrete_laplace(noise_std, d),
+            f"{OURS} rounded_normal": lambda: kernels.rounded_normal(noise_std, d),
+            f"{OURS} discrete_laplace": lambda: kernels.discrete_laplace(noise_std, d),
             "NumPy normal, rounded": lambda: np.rint(rng.normal(0, noise_std, d)),
         },
         grows,

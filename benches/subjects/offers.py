@@ -19,7 +19,7 @@ from benches import data
 from benches.subjects import Scale
 from benches.subjects.features import SINES
 from benches.timing import OURS, Case, Isolated, Missing
-from dpsumm import _core
+from dpsumm import kernels
 
 M = 1000
 BLOCK = 100_000
@@ -98,6 +98,6 @@ def imports() -> None:
 
 def scores(owner: Path, d: int) -> float:
     """One pass of random features over the data, with nothing kept but a number a point."""
-    made = _core.RandomFeatures("paired", True, data.gamma(), data.COLUMNS, d, 0)
+    made = kernels.RandomFeatures(data.COLUMNS, d, gamma=data.gamma(), seed=0)
     points = np.load(owner, mmap_mode="r")
     return float(made.scores(points, np.full(d, 1 / d)).max())

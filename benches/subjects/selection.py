@@ -10,7 +10,7 @@ import numpy as np
 from benches import data, peers, plain
 from benches.subjects import Scale
 from benches.timing import OURS, Case
-from dpsumm import _core
+from dpsumm import kernels
 
 EXP = 30  # operations of an exponential: 15 fused
 
@@ -31,7 +31,7 @@ def _case(n: int, c: int, m: int, p: int, grows: str = "", everybody: bool = Fal
     points, target = data.normals(n, c), data.normals(m, c, shift=0.5, seed=1)
 
     contenders = {
-        OURS: lambda: _core.greedy_towards(points, target, gamma, p).rows,
+        OURS: lambda: kernels.greedy_towards(points, target, gamma, p).rows,
         "NumPy, products": lambda: plain.greedy_by_products(points, target, gamma, p),
     }
     if everybody:
@@ -45,7 +45,7 @@ def _case(n: int, c: int, m: int, p: int, grows: str = "", everybody: bool = Fal
     def check(results: dict[str, Any]) -> dict[str, dict[str, Any]]:
         facts: dict[str, dict[str, Any]] = {}
         for name, rows in results.items():
-            value = _core.mmd2(points[np.asarray(rows)], target, gamma)
+            value = kernels.mmd2(points[np.asarray(rows)], target, gamma)
             facts[name] = {"MMD² to the target": f"{value:.3g}"}
         same = bool(np.array_equal(results[OURS], results["NumPy, differences"]))
         facts[OURS]["picks equal NumPy's"] = "yes" if same else "no"

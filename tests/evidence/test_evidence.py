@@ -14,7 +14,7 @@ from evidence.methods import GREEDY, METHODS, ORACLE
 from evidence.ratios import Ratio, overall, ratio, ratios
 
 from dpsumm import RBF
-from dpsumm.summary.metrics import mmd2
+from dpsumm.kernels import mmd2
 from evidence import page, runner, sources
 
 SMALL = {
@@ -116,7 +116,7 @@ def test_a_row_judges_by_fresh_points():
     row = runner.row(scenario, 1, GREEDY, problem)
     everything = np.concatenate([owner.points for owner in problem.owners])
     assert row["accesses"] == len(everything) == 600
-    best = mmd2(everything, problem.fresh.points, problem.kernel)
+    best = mmd2(everything, problem.fresh.points, problem.kernel.gamma)
     assert row["mmd2"] < best
     assert row["points"] == 50
     assert row["fresh_noise"] == problem.fresh_noise
@@ -132,7 +132,7 @@ def test_mmd2_is_that_of_the_definition_and_noise_that_of_pairs_of_one_point(rng
     problem = SOURCES["digits"](Path(), 0, 100, 50)
     problem = replace(problem, fresh=replace(problem.fresh, points=b), kernel=RBF(0.7))
     without = kernel(a, a).mean() - 2 * kernel(a, b).mean() + different
-    assert mmd2(a, b, RBF(0.7)) - problem.fresh_noise == pytest.approx(without, rel=1e-9)
+    assert mmd2(a, b, 0.7) - problem.fresh_noise == pytest.approx(without, rel=1e-9)
 
 
 def test_ratios_are_of_means_without_the_fresh_points_noise():

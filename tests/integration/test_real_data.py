@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 import dpsumm
-from dpsumm import RBF, Greedy, Offers, Uniform, _core
+from dpsumm import RBF, Greedy, Offers, Uniform, kernels
 from dpsumm.summary.demo import BRIGHTEST, WANTED, compare, load_digits
 from reference import dense
 
@@ -182,7 +182,7 @@ def test_offers_on_mnist_come_close_to_the_greedy_that_reads_everything(mnist):
 
     def run(protocol):
         summary = dpsumm.summarize(owners, target, size=200, kernel=kernel, protocol=protocol)
-        return summary, _core.mmd2(summary.points, fresh, kernel.gamma)
+        return summary, kernels.mmd2(summary.points, fresh, kernel.gamma)
 
     offers, ours = run(Offers(weight=2))
     _, best = run(Greedy())

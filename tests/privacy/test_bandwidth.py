@@ -8,7 +8,7 @@ import pytest
 
 import dpsumm
 from conftest import FALSE_ALARM
-from dpsumm import RBF, PrivateMedian, _core
+from dpsumm import RBF, PrivateMedian, kernels
 from dpsumm.errors import InvalidParameterError
 from dpsumm.privacy import Ledger, Seeded
 from dpsumm.privacy.events import BoundedRange
@@ -27,7 +27,7 @@ def scores_of(monkeypatch):
         seen.append((scores.copy(), epsilon))
         return 0
 
-    monkeypatch.setattr(_core, "exponential_choice", spy)
+    monkeypatch.setattr(kernels, "exponential_choice", spy)
 
     def scores(target, epsilon=1.0, seed=7):
         PrivateMedian._draw(target, epsilon, seed)

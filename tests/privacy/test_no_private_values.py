@@ -14,7 +14,7 @@ import pytest
 import transcripts
 
 import dpsumm
-from dpsumm import _core
+from dpsumm import kernels
 from dpsumm.cli import main
 from dpsumm.data.inputs import read_inputs
 from dpsumm.data.schema import Column, Schema
@@ -128,7 +128,7 @@ def test_parties_and_messages_show_no_values(world):
         shown += [repr(setting), repr(curator), repr(selection)]
         shown += [str(value) for value in (selection, answer, tables[0])]
         features = features_of(request.feature_map)
-        shown += [repr(features), repr(_core.Bidder(features.on_grid(goal.scaled)))]
+        shown += [repr(features), repr(kernels.Bidder(features.on_grid(goal.scaled)))]
     for text in shown:
         assert_clean(text)
 

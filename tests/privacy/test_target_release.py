@@ -10,7 +10,7 @@ from scipy import stats
 
 import dpsumm
 from conftest import FALSE_ALARM
-from dpsumm import _core
+from dpsumm import kernels
 from dpsumm.errors import InvalidDataError, InvalidParameterError
 from dpsumm.privacy import Charge, Ledger, Protected, Seeded, Unit
 from dpsumm.privacy import Gaussian as GaussianEvent
@@ -32,7 +32,9 @@ KINDS = [("paired", 1), ("phase", 2)]
 
 
 def draw_map(rng, kind="paired", columns=3, n_features=16, gamma=0.3):
-    return _core.RandomFeatures(kind, True, gamma, columns, n_features, int(rng.integers(2**62)))
+    return kernels.RandomFeatures(
+        columns, n_features, gamma=gamma, seed=int(rng.integers(2**62)), kind=kind
+    )
 
 
 def squared_norm(steps):
@@ -81,7 +83,7 @@ def test_neighbours_differ_by_at_most_two_unit_vectors(seed, kind, dtype, n, spr
 @pytest.mark.parametrize("pairs", [1, 4, 16, 64])
 def test_antipodal_records_reach_the_sensitivity(pairs, rng):
     # All frequencies 1: moving a record by pi turns every feature round.
-    features = _core.RandomFeatures.from_parts("paired", np.ones((pairs, 1)), np.empty(0))
+    features = kernels.RandomFeatures.from_parts("paired", np.ones((pairs, 1)), np.empty(0))
     unchanged = rng.normal(size=(9, 1))
     sums = [features.sum_on_grid(np.vstack([unchanged, [[x]]]), LEVELS) for x in (0.0, math.pi)]
     distance = math.sqrt(squared_norm(sums[0] - sums[1]))
@@ -91,7 +93,7 @@ def test_antipodal_records_reach_the_sensitivity(pairs, rng):
 
 
 def test_phase_features_reach_root_two_times_that():
-    features = _core.RandomFeatures.from_parts("phase", np.ones((8, 1)), np.zeros(8))
+    features = kernels.RandomFeatures.from_parts("phase", np.ones((8, 1)), np.zeros(8))
     assert features.max_norm == math.sqrt(2)
     sums = [features.sum_on_grid(np.array([[x]]), LEVELS) for x in (0.0, math.pi)]
     distance = math.sqrt(squared_norm(sums[0] - sums[1]))
@@ -137,13 +139,13 @@ def test_a_record_gives_the_same_integers_wherever_it_stands(dtype, rng):
 @pytest.mark.parametrize("sensitivity", [TARGET, SUMMARY])
 def test_the_noise_has_the_std_that_was_charged(kind, sensitivity, rng, monkeypatch):
     used = []
-    honest = _core.rounded_normal
+    honest = kernels.rounded_normal
 
     def spy(noise_std, size, seed=None):
         used.append(noise_std)
         return honest(noise_std, size, seed)
 
-    monkeypatch.setattr(_core, "rounded_normal", spy)
+    monkeypatch.setattr(kernels, "rounded_normal", spy)
     with Ledger() as book:
         send(
             Gaussian(3.5),

@@ -24,7 +24,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from dpsumm import _core
+from dpsumm import kernels
 from dpsumm.data.column import Column
 from dpsumm.data.files import FileFormat
 from dpsumm.data.inputs import Source, Table, read_inputs, read_owners, read_table
@@ -150,7 +150,7 @@ def field(name: str) -> st.SearchStrategy[str]:
 NAMES = tuple(column.name for column in SCHEMA.columns)
 RECORD: st.SearchStrategy[Record] = st.tuples(*map(field, NAMES))
 TABLE = st.lists(RECORD, min_size=2, max_size=5)
-FEATURES = _core.RandomFeatures("paired", True, 0.3, len(SCHEMA.cells), 64, 1)
+FEATURES = kernels.RandomFeatures(len(SCHEMA.cells), 64, gamma=0.3, seed=1)
 
 
 def text_of(records: list[Record]) -> str:
@@ -214,7 +214,7 @@ def by_shards(directory: Path, records: list[Record]) -> Table:
     try:
         return ShardWorker().fetch(shards, work, rows)
     finally:
-        _core.set_threads(0)  # a worker takes one
+        kernels.set_threads(0)  # a worker takes one
 
 
 def by_silo(directory: Path, records: list[Record]) -> Table:

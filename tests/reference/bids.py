@@ -2,7 +2,7 @@
 
 
 class Bidder:
-    """`_core.Bidder` without caches: scores are computed when they are asked for."""
+    """`kernels.Bidder` without caches: scores are computed when they are asked for."""
 
     def __init__(self, features):
         self.features = [[int(q) for q in row] for row in features]

@@ -2,25 +2,25 @@
 
 import numpy as np
 
-from dpsumm import _core
+from dpsumm import kernels
 
 
 def every_result(points, others, gamma=0.3):
     """All kernels on two tables, as a list of arrays."""
     width = points.shape[1]
-    paired = _core.RandomFeatures("paired", True, gamma, width, 16, 7)
-    phase = _core.RandomFeatures("phase", False, gamma, width, 15, 7)
-    attraction = _core.kernel_means(points, others, gamma)
-    picks = _core.greedy(points, attraction, gamma, min(20, len(points)))
-    herded = _core.herd(points, attraction, gamma, 0.02, 3, 50)
-    bidder = _core.Bidder(paired.on_grid(points))
+    paired = kernels.RandomFeatures(width, 16, gamma=gamma, seed=7)
+    phase = kernels.RandomFeatures(width, 15, gamma=gamma, seed=7, kind="phase", orthogonal=False)
+    attraction = kernels.kernel_means(points, others, gamma)
+    picks = kernels.greedy(points, attraction, gamma, min(20, len(points)))
+    herded = kernels.herd(points, attraction, gamma, 0.02, 3, 50)
+    bidder = kernels.Bidder(paired.on_grid(points))
     bidder.set_target(paired.sum_on_grid(others, 2**20))
     rows, scores = bidder.best(3, 2, 10)
     results = [
         attraction,
-        _core.mmd2(points, others, gamma),
-        _core.mean_kernel_self(points, gamma),
-        _core.objective(points, attraction, gamma),
+        kernels.mmd2(points, others, gamma),
+        kernels.mean_kernel_self(points, gamma),
+        kernels.objective(points, attraction, gamma),
         *(part for p in (picks, herded) for part in (p.rows, p.objective)),
         rows,
         [str(score) for score in scores],

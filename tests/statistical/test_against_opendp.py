@@ -10,7 +10,7 @@ import opendp.prelude as dp
 import pytest
 
 from conftest import FALSE_ALARM
-from dpsumm import _core
+from dpsumm import kernels
 from reference import laws
 
 # OpenDP draws some 40,000 a second. A scale off by a tenth then gets p-values near 1e-30.
@@ -37,11 +37,11 @@ def opendp_gaussian(scale):
 @pytest.mark.parametrize(
     ("theirs", "ours", "scale"),
     [
-        (opendp_laplace, _core.discrete_laplace, 0.7),
-        (opendp_laplace, _core.discrete_laplace, 3.0),
-        (opendp_laplace, _core.discrete_laplace, 2.0**20),
-        (opendp_gaussian, _core.rounded_normal, 1000.0),
-        (opendp_gaussian, _core.rounded_normal, 2.0**20),
+        (opendp_laplace, kernels.discrete_laplace, 0.7),
+        (opendp_laplace, kernels.discrete_laplace, 3.0),
+        (opendp_laplace, kernels.discrete_laplace, 2.0**20),
+        (opendp_gaussian, kernels.rounded_normal, 1000.0),
+        (opendp_gaussian, kernels.rounded_normal, 2.0**20),
     ],
     ids=lambda value: getattr(value, "__name__", str(value)),
 )
@@ -56,7 +56,7 @@ def test_opendp_draws_from_the_same_law_and_the_test_sees_a_scale_off_by_a_tenth
 
 def test_at_scale_one_half_a_rounded_normal_is_not_a_discrete_gaussian_and_the_test_sees_it():
     sample = opendp_gaussian(0.5)
-    rounded = _core.rounded_normal(0.5, OURS)
+    rounded = kernels.rounded_normal(0.5, OURS)
     assert not laws.same_integer_law(sample, rounded, FALSE_ALARM)
     # The noise charged is never the smaller one.
     assert sample.var() < rounded.var()

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from conftest import FALSE_ALARM
-from dpsumm import _core
+from dpsumm import kernels
 from reference import laws, mwem
 
 RUNS = 2500
@@ -15,14 +15,26 @@ SUMS = np.array([300, -120, 20, 0])
 SELECT, MEASURE = 0.08, 0.05
 
 
+def run(iterations, theta, seed):
+    return kernels.mwem(
+        SUMS,
+        COUNT,
+        steps=STEPS,
+        iterations=iterations,
+        epsilon_select=SELECT,
+        epsilon_measure=MEASURE,
+        theta=theta,
+        seed=seed,
+    )
+
+
 def fast(rng, iterations):
     runs = []
     for seed in rng.integers(2**63, size=RUNS):
-        state = _core.Mwem(np.zeros(len(SUMS)), STEPS)
-        first = state.run(SUMS, COUNT, iterations, SELECT, MEASURE, int(seed))
+        first = run(iterations, None, int(seed))
         # The second round starts from the first one's state.
-        second = state.run(SUMS, COUNT, iterations, SELECT, MEASURE, int(seed) ^ 1)
-        runs.append(np.concatenate([first, second]))
+        second = run(iterations, first.theta, int(seed) ^ 1)
+        runs.append(np.concatenate([first.means, second.means]))
     return np.array(runs)
 
 
@@ -73,9 +85,17 @@ def test_mean_of_a_tilted_marginal(steps, tilt):
     weights = np.exp(tilt * grid - np.abs(tilt))
     wanted = weights @ grid / weights.sum()
     count = 1000
-    state = _core.Mwem(np.array([tilt]), steps)
-    sums = np.array([round(wanted * count * steps)])
-    means = state.run(sums, count, 1, 1.0, 1000.0, 3)
+    sums = [round(wanted * count * steps)]
+    means, theta = kernels.mwem(
+        sums,
+        count,
+        steps=steps,
+        iterations=1,
+        epsilon_select=1.0,
+        epsilon_measure=1000.0,
+        theta=[tilt],
+        seed=3,
+    )
     # One update moves the tilt by at most the rounding of the sum over 2 * count, plus noise.
     assert means[0] == pytest.approx(wanted, abs=2e-3)
-    assert abs(state.theta[0] - tilt) < 2e-3
+    assert abs(theta[0] - tilt) < 2e-3

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from conftest import FALSE_ALARM
-from dpsumm import _core
+from dpsumm import kernels
 from reference import laws
 
 DRAWS = 200_000
@@ -17,8 +17,8 @@ def quantile_edges(quantile, scale):
     return np.unique(np.floor(quantile(chances) * scale))
 
 
-NORMAL = (_core.rounded_normal, laws.rounded_normal_cdf, stats.norm.ppf)
-LAPLACE = (_core.discrete_laplace, laws.discrete_laplace_cdf, stats.laplace.ppf)
+NORMAL = (kernels.rounded_normal, laws.rounded_normal_cdf, stats.norm.ppf)
+LAPLACE = (kernels.discrete_laplace, laws.discrete_laplace_cdf, stats.laplace.ppf)
 
 
 @pytest.mark.parametrize("scale", [0.3, 1.0, 7.3, 100.0, 7.8e6, 2.0**39])
@@ -53,7 +53,7 @@ def test_exponential_choice_has_its_law(epsilon):
     scores = np.array([0, 3, -100, 2, 3, 1, 150], dtype=np.int64) if epsilon < 1 else np.arange(7)
     chances = np.exp(epsilon * (scores - scores.max()))
     chances /= chances.sum()
-    draws = [_core.exponential_choice(scores, epsilon) for _ in range(40_000)]
+    draws = [kernels.exponential_choice(scores, epsilon) for _ in range(40_000)]
     counts = np.bincount(draws, minlength=7)
     assert laws.fits(counts, chances, FALSE_ALARM)
     for factor in (0.7, 1.4):
@@ -63,13 +63,13 @@ def test_exponential_choice_has_its_law(epsilon):
 
 def test_exponential_choice_is_sure_of_a_score_far_above():
     scores = np.array([0, 2**60, -(2**60)], dtype=np.int64)
-    assert {_core.exponential_choice(scores, 1.0) for _ in range(100)} == {1}
-    assert _core.exponential_choice(np.array([-5]), 1.0) == 0
+    assert {kernels.exponential_choice(scores, 1.0) for _ in range(100)} == {1}
+    assert kernels.exponential_choice(np.array([-5]), 1.0) == 0
 
 
 def test_random_rounding_has_no_bias():
     # One point many times, so that each coordinate's fraction of a step is fixed.
-    features = _core.RandomFeatures("paired", True, 0.5, 3, 24, 1)
+    features = kernels.RandomFeatures(3, 24, gamma=0.5, seed=1)
     n, steps = 200_000, 20
     point = np.array([[0.3, -1.1, 0.7]])
     exact = features.transform(point)[0] * np.sqrt(24 / 2) * steps
@@ -82,17 +82,17 @@ def test_random_rounding_has_no_bias():
 
 
 def test_unseeded_draws_differ():
-    features = _core.RandomFeatures("paired", True, 0.5, 3, 64, 1)
+    features = kernels.RandomFeatures(3, 64, gamma=0.5, seed=1)
     points = np.linspace(-1, 1, 300).reshape(100, 3)
     for draw in (
-        lambda: _core.rounded_normal(1e9, 8),
-        lambda: _core.discrete_laplace(1e9, 8),
+        lambda: kernels.rounded_normal(1e9, 8),
+        lambda: kernels.discrete_laplace(1e9, 8),
         lambda: features.quantized_sum(points, 20),
     ):
         assert (draw() != draw()).any()
 
 
-@pytest.mark.parametrize("call", [_core.rounded_normal, _core.discrete_laplace])
+@pytest.mark.parametrize("call", [kernels.rounded_normal, kernels.discrete_laplace])
 def test_seeded_draws_are_repeatable_and_of_their_own_stream(call):
     np.testing.assert_array_equal(call(1e6, 9, 5), call(1e6, 9, 5))
     assert (call(1e6, 9, 5) != call(1e6, 9, 6)).all()
@@ -100,7 +100,7 @@ def test_seeded_draws_are_repeatable_and_of_their_own_stream(call):
 
 
 def test_noise_has_no_memory_and_no_mean():
-    draws = _core.rounded_normal(1000.0, DRAWS).astype(float)
+    draws = kernels.rounded_normal(1000.0, DRAWS).astype(float)
     limit = stats.norm.isf(FALSE_ALARM / 4)
     assert abs(draws.mean()) < limit * 1000 / np.sqrt(DRAWS)
     lagged = (draws[1:] * draws[:-1]).mean() / 1e6

@@ -3,32 +3,32 @@
 import numpy as np
 import pytest
 
-from dpsumm import _core
+from dpsumm import kernels
 
 
 def huge_map():
-    _core.RandomFeatures("paired", False, 1.0, 10, 2**40, 1)
+    kernels.RandomFeatures(10, 2**40, gamma=1.0, seed=1, orthogonal=False)
 
 
 def wrapping_map():
-    _core.RandomFeatures("paired", False, 1.0, 16, 2**62, 1)
+    kernels.RandomFeatures(16, 2**62, gamma=1.0, seed=1, orthogonal=False)
 
 
 def huge_rows():
-    features = _core.RandomFeatures("paired", False, 1.0, 1, 2**20, 1)
+    features = kernels.RandomFeatures(1, 2**20, gamma=1.0, seed=1, orthogonal=False)
     features.transform(np.zeros((2**24, 1)))
 
 
 def huge_noise():
-    _core.rounded_normal(1.0, 2**50)
+    kernels.rounded_normal(1.0, 2**50)
 
 
 def huge_laplace():
-    _core.discrete_laplace(1.0, 2**62)
+    kernels.discrete_laplace(1.0, 2**62)
 
 
 @pytest.mark.parametrize("call", [huge_map, wrapping_map, huge_rows, huge_noise, huge_laplace])
 def test_what_does_not_fit_the_memory_is_refused(call):
     with pytest.raises(MemoryError, match="does not fit the memory"):
         call()
-    assert len(_core.rounded_normal(1.0, 3)) == 3
+    assert len(kernels.rounded_normal(1.0, 3)) == 3

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import dpsumm
-from dpsumm import _core
+from dpsumm import kernels
 from dpsumm.data.table import read_table
 from dpsumm.errors import InvalidParameterError
 from dpsumm.privacy.ledger import Ledger
@@ -40,11 +40,11 @@ def request(mass, fine_mass, spread, at_least, at_most, released=0):
 def data(rng):
     points = rng.normal(0, 1, (400, 3))
     target = rng.normal(0.7, 0.7, (200, 3))
-    return points, _core.kernel_means(points, target, GAMMA)
+    return points, kernels.kernel_means(points, target, GAMMA)
 
 
 def herded(data, mass, at_least, at_most):
-    return _core.herd(*data, GAMMA, mass, at_least, at_most).rows
+    return kernels.herd(*data, GAMMA, mass, at_least, at_most).rows
 
 
 @pytest.mark.parametrize("spread", [0.0, 0.3, 0.5, 1.0])

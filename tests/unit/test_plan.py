@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 import dpsumm
 from dpsumm.cli.app import app
 from dpsumm.errors import InvalidParameterError
-from dpsumm.summary.metrics import mmd2
+from dpsumm.kernels import mmd2
 from dpsumm.summary.plan import (
     BAD,
     GOOD,
@@ -84,7 +84,7 @@ def test_the_expected_ratio_is_near_a_measured_one(tmp_path, m, epsilon):
             ).points
             for protocol in (dpsumm.Offers(), dpsumm.Greedy())
         ]
-        measured = [mmd2(points, problem.fresh.points, problem.kernel) for points in found]
+        measured = [mmd2(points, problem.fresh.points, problem.kernel.gamma) for points in found]
         sums += np.array(measured) - problem.fresh_noise
     expected = dpsumm.plan(m, 200, epsilon=epsilon).ratio
     assert 1 / SPREAD < sums[0] / sums[1] / expected < SPREAD

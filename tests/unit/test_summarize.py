@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import dpsumm
-from dpsumm import RBF, Auction, Greedy, Offers, Pool, Requests, Uniform, _core
+from dpsumm import RBF, Auction, Greedy, Offers, Pool, Requests, Uniform, kernels
 from dpsumm.summary.release import Gaussian
 
 GAMMA = 0.25
@@ -69,7 +69,7 @@ def check_invariants(summary, owners, target, size, bounds=None):
     np.testing.assert_array_equal(summary.scaled, scaled(summary.points))
     np.testing.assert_array_equal(summary.target, scaled(target))
     for t in {1, p // 2 + 1, p}:
-        again = _core.mmd2(summary.scaled[:t].copy(), summary.target, summary.gamma)
+        again = kernels.mmd2(summary.scaled[:t].copy(), summary.target, summary.gamma)
         assert summary.curve[t - 1] == pytest.approx(again, abs=1e-12)
     pool = {(i, tuple(x)) for i, x in zip(summary.pool_owner, summary.pool, strict=True)}
     assert {(i, tuple(x)) for i, x in zip(summary.owner, summary.scaled, strict=True)} <= pool
@@ -113,7 +113,9 @@ def test_memory_order_of_data_changes_nothing():
 def test_greedy_is_the_greedy_on_all_data_and_bounds_what_others_reach():
     owners, target = world()
     everything = np.concatenate(list(owners.values()))
-    rows = _core.greedy(everything, _core.kernel_means(everything, target, GAMMA), GAMMA, 12).rows
+    rows = kernels.greedy(
+        everything, kernels.kernel_means(everything, target, GAMMA), GAMMA, 12
+    ).rows
     best = dpsumm.summarize(owners, target, size=12, kernel=RBF(GAMMA), protocol=Greedy())
     np.testing.assert_array_equal(best.points, everything[rows])
     assert best.accesses == 165

@@ -19,11 +19,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsumm import _core
+from dpsumm import kernels
 from dpsumm.audit.witness import Search
 from dpsumm.data.column import Column
 from dpsumm.data.schema import Schema
 from dpsumm.data.table import read_table
+from dpsumm.kernels.features import FeatureKind
 from dpsumm.summary.kernel import FloatArray
 from dpsumm.summary.release import LEVELS
 
@@ -107,7 +108,7 @@ _RANGE = (date(2020, 1, 1), date(2020, 12, 31))
 class Features:
     """What of the features leaves a party, as integers of each record."""
 
-    def __init__(self, core: _core.RandomFeatures) -> None:
+    def __init__(self, core: kernels.RandomFeatures) -> None:
         self.core = core
 
     def bids(self, points: FloatArray) -> NDArray[np.int64]:
@@ -134,15 +135,15 @@ class FeaturesAlone(Search):
     """
 
     dtype: type[np.float32] | type[np.float64]
-    features: Callable[[_core.RandomFeatures], Features] = Features
+    features: Callable[[kernels.RandomFeatures], Features] = Features
 
     claim = "one record changes its own integers only"
 
     def find(self, rng: np.random.Generator, trials: int) -> str | None:
         """Return what moved in one of `trials` pairs of blocks, or None."""
         for trial in range(trials):
-            kind = ("paired", "phase")[trial % 2]
-            core = _core.RandomFeatures(kind, True, 0.1, 1, 2, int(rng.integers(2**32)))
+            kind: FeatureKind = "phase" if trial % 2 else "paired"
+            core = kernels.RandomFeatures(1, 2, gamma=0.1, seed=int(rng.integers(2**32)), kind=kind)
             made = self.features(core)
             ask = made.bids if trial % 4 < 2 else lambda p, made=made: _each(made, p)
             n = int(rng.integers(2, 100))  # blocks of the core have 48 rows

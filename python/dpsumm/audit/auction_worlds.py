@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsumm import _core
+from dpsumm import kernels
 from dpsumm.data.inputs import read_inputs
 from dpsumm.privacy.events import Event
 from dpsumm.privacy.ledger import Ledger
@@ -45,7 +45,7 @@ class Scripted:
 
     def draw(
         self,
-        features: _core.RandomFeatures,
+        features: kernels.RandomFeatures,
         points: FloatArray,
         sensitivity: Sensitivity,
         seed: int | None,

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsumm import _core
+from dpsumm import kernels
 from dpsumm.privacy.accounting import compose
 from dpsumm.privacy.events import BoundedRange, Event
 from dpsumm.privacy.ledger import Ledger
@@ -36,9 +36,9 @@ def antipodal(n_changed: int, world: int) -> NDArray[np.float64]:
     return np.concatenate([changed, np.full((2, 1), math.pi / 2)])
 
 
-def one_frequency() -> _core.RandomFeatures:
+def one_frequency() -> kernels.RandomFeatures:
     """Return the map x -> (cos x, sin x)."""
-    return _core.RandomFeatures.from_parts("paired", np.ones((1, 1)), np.empty(0))
+    return kernels.RandomFeatures.from_parts("paired", np.ones((1, 1)), np.empty(0))
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import math
 from collections.abc import Sequence
 from pathlib import Path
 
-from dpsumm._core import __version__
+from dpsumm import __version__
 from dpsumm.atomic import write_atomically
 from dpsumm.audit.bound import FALSE_ALARM
 from dpsumm.audit.suite import LEAST_CEILING, Found, Outcome

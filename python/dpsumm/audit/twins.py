@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dpsumm import _core
+from dpsumm import kernels
 from dpsumm.audit.runs import steepest
 from dpsumm.exchange.messages import Request
 from dpsumm.summary.kernel import FloatArray, PrivateMedian
@@ -27,7 +27,7 @@ class HalfNoise(Gaussian):
 
     def draw(
         self,
-        features: _core.RandomFeatures,
+        features: kernels.RandomFeatures,
         points: FloatArray,
         sensitivity: Sensitivity,
         seed: int | None,
@@ -46,7 +46,7 @@ class OneSubstitution(Gaussian):
 
     def draw(
         self,
-        features: _core.RandomFeatures,
+        features: kernels.RandomFeatures,
         points: FloatArray,
         sensitivity: Sensitivity,
         seed: int | None,
@@ -63,7 +63,7 @@ class Unclipped(Gaussian):
 
     def draw(
         self,
-        features: _core.RandomFeatures,
+        features: kernels.RandomFeatures,
         points: FloatArray,
         sensitivity: Sensitivity,
         seed: int | None,
@@ -82,7 +82,7 @@ class EagerMwem(Mwem):
 
     def draw(
         self,
-        features: _core.RandomFeatures,
+        features: kernels.RandomFeatures,
         points: FloatArray,
         sensitivity: Sensitivity,
         seed: int | None,

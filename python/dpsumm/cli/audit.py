@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from dpsumm import _core
+from dpsumm import kernels
 from dpsumm.cli import console
 
 
@@ -37,12 +37,12 @@ def audit(
     from dpsumm.audit.show import HEADS, TWIN_HEADS, rows, twin_rows, write_page
 
     seed = secrets.randbits(32) if seed is None else seed
-    _core.set_threads(1)  # inputs are tiny: handing them to threads costs more than the work
+    kernels.set_threads(1)  # inputs are tiny: handing them to threads costs more than the work
     try:
         with console.progress() as progress:
             outcomes = run_audits(quick=quick, seed=seed, progress=progress)
     finally:
-        _core.set_threads(0)
+        kernels.set_threads(0)
     shown = Console()
     failed = [not outcome.passed for outcome in outcomes]
     shown.print(_table(HEADS, rows(outcomes), failed))

@@ -1,6 +1,6 @@
 """The compiled core as users call it: what the protocols are made of, on arrays.
 
-Nothing here keeps books: a kernel computes, and whoever calls it says what it costs. Randomness that
+Nothing here keeps books: a kernel computes, and its caller charges what it costs. Randomness that
 privacy rests on comes from the operating system unless a `seed` is given, which is for tests alone.
 """
 

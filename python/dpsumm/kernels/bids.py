@@ -60,13 +60,13 @@ class Bidder:
         rows = inputs.integers(features, "features", inputs.INT16, 2)
         self._bidder.append(rows, inputs.integers(ids, "ids"))
 
-    def set_target(self, direction: ArrayLike) -> None:
+    def set_target(self, target: ArrayLike) -> None:
         """Set the direction that scores grow with, (d,) integers."""
-        self._bidder.set_target(inputs.integers(direction, "direction"))
+        self._bidder.set_target(inputs.integers(target, "target"))
 
-    def set_summary(self, direction: ArrayLike) -> None:
+    def set_summary(self, summary: ArrayLike) -> None:
         """Set the direction that scores fall with, (d,) integers."""
-        self._bidder.set_summary(inputs.integers(direction, "direction"))
+        self._bidder.set_summary(inputs.integers(summary, "summary"))
 
     def remove(self, row: int) -> None:
         """Take a row out: it is no longer among the best."""

@@ -54,6 +54,11 @@ def is_diagonally_dominant(points: ArrayLike, gamma: float) -> bool:
 
     It holds for hardly any data worth summarising: it is sufficient, not necessary.
 
+    Parameters
+    ----------
+    points, gamma
+        As for :func:`diagonal_dominance`, and so are errors.
+
     Examples
     --------
     >>> from dpsumm.kernels import is_diagonally_dominant

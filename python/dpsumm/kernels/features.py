@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpsumm import _core
+from dpsumm.checks import MAX_FEATURES
 from dpsumm.kernels import inputs
 from dpsumm.kernels.inputs import FloatArray
 
@@ -27,7 +28,7 @@ class RandomFeatures:
     n_columns
         Columns of a point.
     n_features
-        d, the length of h(x); even if paired.
+        d, the length of h(x): at most 2**18, and even if paired.
     gamma
         Positive, in units of 1 / squared distance.
     seed
@@ -88,7 +89,7 @@ class RandomFeatures:
             bool(orthogonal),
             inputs.number(gamma, "gamma"),
             inputs.whole(n_columns, "n_columns", 1),
-            inputs.whole(n_features, "n_features", 1),
+            inputs.whole(n_features, "n_features", 1, MAX_FEATURES),
             inputs.whole(seed, "seed", 0, 2**64 - 1),
         )
 
@@ -112,9 +113,7 @@ class RandomFeatures:
         made = object.__new__(cls)
         made.kind = kind
         table = inputs.points(omega, "omega").astype(np.float64, copy=False)
-        made._map = _core.RandomFeatures.from_parts(
-            str(kind), table, inputs.vector(phase, "phase")
-        )
+        made._map = _core.RandomFeatures.from_parts(str(kind), table, inputs.vector(phase, "phase"))
         return made
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -232,9 +231,7 @@ class RandomFeatures:
         [100, 0]
         """
         steps = inputs.whole(steps, "steps", 1, 2**20)
-        return self._map.quantized_sum(
-            inputs.points(points, "points"), steps, inputs.seed(seed)
-        )
+        return self._map.quantized_sum(inputs.points(points, "points"), steps, inputs.seed(seed))
 
     def on_grid(self, points: ArrayLike) -> NDArray[np.int16]:
         """Return every row's features on a grid of 16 bits: what `Bidder` takes.

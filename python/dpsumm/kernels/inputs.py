@@ -19,7 +19,7 @@ INT16, INT64 = np.dtype(np.int16), np.dtype(np.int64)
 def points(values: ArrayLike, name: str) -> FloatArray:
     """Return a table: float32 and float64 unchanged, other real numbers as float64."""
     array = _array(values, name)
-    if array.dtype != _DOUBLE and array.dtype != _SINGLE:
+    if array.dtype not in (_DOUBLE, _SINGLE):
         _check_kind(array, name, "biuf", "real numbers")
         # Single precision in another byte order is float32 still.
         single = array.dtype.kind == "f" and array.dtype.itemsize == 4

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpsumm import _core
+from dpsumm.errors import InvalidParameterError
 from dpsumm.kernels import inputs
 
 
@@ -41,8 +42,8 @@ def exponential_choice(scores: ArrayLike, epsilon: float, seed: int | None = Non
     -------
     If one record moves no score by more than D, a draw is ``2 D epsilon``-DP with bounded range
     ``2 D epsilon``, so ``(2 D epsilon)**2 / 8``-zCDP (Cesar & Rogers 2021). Note the factor 2:
-    `epsilon` is not the guarantee. Weights are powers of two with rational exponents (Ilvento 2020):
-    nothing is added for arithmetic.
+    `epsilon` is not the guarantee. Weights are powers of two with rational exponents (Ilvento
+    2020): nothing is added for arithmetic.
 
     Examples
     --------
@@ -129,9 +130,10 @@ def mwem(
     Privacy
     -------
     With D the most that one record moves one sum, in real units (2 if replaced, 1 if added or
-    removed): each iteration is a selection of bounded range ``2 D epsilon_select`` and a measurement
-    that is ``D epsilon_measure``-DP. Assumes that `count` is public and `theta` was released before.
-    Sums, scores and noise are integers; floats are computed from the released transcript alone.
+    removed): each iteration is a selection of bounded range ``2 D epsilon_select`` and a
+    measurement that is ``D epsilon_measure``-DP. Assumes that `count` is public and `theta` was
+    released before. Sums, scores and noise are integers; floats are computed from the released
+    transcript alone.
 
     Examples
     --------
@@ -142,6 +144,8 @@ def mwem(
     True
     """
     integers = inputs.integers(sums, "sums")
+    if not len(integers):
+        raise InvalidParameterError("sums must hold at least 1 coordinate")
     start = np.zeros(len(integers)) if theta is None else inputs.vector(theta, "theta")
     state = _core.Mwem(start, inputs.whole(steps, "steps", 1, 2**32 - 1))
     means = state.run(

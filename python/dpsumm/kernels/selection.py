@@ -47,8 +47,8 @@ def greedy(points: ArrayLike, attraction: ArrayLike, gamma: float, size: int) ->
     ----------
     points : (n, c)
     attraction : (n,)
-        Of each point to the target: its mean kernel value (:func:`kernel_means`), or its score under
-        a released mean (:meth:`RandomFeatures.scores`), which makes the picks private for the target.
+        Of each point to the target: its mean kernel value (:func:`kernel_means`), or its score
+        under a released mean (:meth:`RandomFeatures.scores`), which reads the target no further.
     gamma
         Positive, in units of 1 / squared distance.
     size
@@ -73,7 +73,7 @@ def greedy(points: ArrayLike, attraction: ArrayLike, gamma: float, size: int) ->
 
 
 def greedy_towards(points: ArrayLike, target: ArrayLike, gamma: float, size: int) -> Picks:
-    """Pick what :func:`greedy` picks with the mean kernel over `target`, to the last bit, but faster.
+    """Pick, in less time, exactly what :func:`greedy` does with `target`'s mean kernel.
 
     Parameters
     ----------
@@ -108,8 +108,8 @@ def herd(
     """Pick rows while each still takes up its mass: as many as the target has room for.
 
     Kernel herding (Chen, Welling & Smola 2010) with points of a fixed mass: the next row has the
-    largest attraction that is left, ``attraction - mass * sum of kernel values with the picks``, and
-    picking ends when the best is at most ``mass / 2``.
+    largest attraction that is left, ``attraction - mass * sum of kernel values with the picks``,
+    and picking ends when the best is at most ``mass / 2``.
 
     Parameters
     ----------

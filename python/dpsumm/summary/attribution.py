@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpsumm import _core
+from dpsumm import kernels
 from dpsumm.errors import InvalidParameterError
 from dpsumm.privacy import accounting
 from dpsumm.privacy.events import Approximate, Charge, Protected, Seeded
@@ -86,7 +86,7 @@ def release_attribution(
     def draw() -> bytes:
         steps = np.rint(clipped * _LEVELS).astype(np.int64)
         scale = math.nextafter(_LEVELS / epsilon, math.inf)  # a division may round down
-        noise = _core.discrete_laplace(scale, len(steps), seed)
+        noise = kernels.discrete_laplace(scale, len(steps), seed)
         noisy: bytes = (steps + noise).astype("<i8").tobytes()
         return noisy
 

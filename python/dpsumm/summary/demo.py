@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsumm import _core
+from dpsumm import kernels
 from dpsumm.errors import InvalidParameterError, MissingExtraError
 from dpsumm.summary.kernel import RBF
 from dpsumm.summary.protocols import Greedy, Offers, Pool, Protocol, Uniform
@@ -173,7 +173,7 @@ def _row(summary: Summary, data: Digits) -> Row:
     fresh = data.fresh / BRIGHTEST
     return Row(
         protocol=summary.protocol,
-        mmd2=_core.mmd2(summary.scaled, fresh, summary.gamma),
+        mmd2=kernels.mmd2(summary.scaled, fresh, summary.gamma),
         accuracy=_svm_accuracy(summary, fresh, data.fresh_labels),
         epsilon_target=summary.privacy.epsilon(),
         epsilon_owners=summary.privacy.epsilon(protected="owners"),

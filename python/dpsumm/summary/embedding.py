@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsumm import _core
+from dpsumm import kernels
 from dpsumm.data.schema import Schema
 from dpsumm.data.table import Table
 from dpsumm.errors import InvalidParameterError
@@ -89,7 +89,7 @@ class Embedding:
             )
         # The phase is the frequency of a constant column.
         ones = np.ones((len(points), 1), dtype=points.dtype)
-        features = _core.RandomFeatures.from_parts("paired", self.weights, np.empty(0))
+        features = kernels.RandomFeatures.from_parts("paired", self.weights, np.empty(0))
         return features.transform(np.hstack([points, ones]))
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsumm import _core
+from dpsumm import kernels
 from dpsumm.checks import is_number
 from dpsumm.errors import InvalidParameterError
 from dpsumm.privacy.events import BoundedRange, Charge, Protected, Seeded
@@ -144,7 +144,7 @@ class PrivateMedian:
     records does not matter). An octave's score is minus twice the number of pairs
     that would have to move for it to hold the median, so it moves by at most 2; weights are
     ``exp(share * epsilon / 4 * score)``. Numerics: integer scores and weights
-    (``_core.exponential_choice``). Tested by: tests/privacy/test_bandwidth.py.
+    (``kernels.exponential_choice``). Tested by: tests/privacy/test_bandwidth.py.
     """
 
     share: float = 0.2
@@ -198,7 +198,7 @@ class PrivateMedian:
         below = np.concatenate([[0], up_to[:-1]])
         missing = np.maximum(0, np.maximum(2 * below - pairs, pairs - 2 * up_to))
         scores = -missing.astype(np.int64)
-        return _core.exponential_choice(scores, epsilon / 4, seed)
+        return kernels.exponential_choice(scores, epsilon / 4, seed)
 
 
 Kernel = RBF | PrivateMedian

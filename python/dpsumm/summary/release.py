@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsumm import _core
+from dpsumm import kernels
 from dpsumm.checks import is_number
 from dpsumm.errors import InvalidParameterError
 from dpsumm.privacy import accounting, events
@@ -132,7 +132,7 @@ class Gaussian:
 
     def draw(
         self,
-        features: _core.RandomFeatures,
+        features: kernels.RandomFeatures,
         points: FloatArray,
         sensitivity: Sensitivity,
         seed: int | None,
@@ -142,7 +142,7 @@ class Gaussian:
         """Return a fresh release; charged by the caller."""
         total = features.sum_on_grid(points, LEVELS)
         noise_std = self._multiplier * sensitivity.vectors * features.max_norm * LEVELS
-        return Release(total + _core.rounded_normal(noise_std, len(total), seed), count)
+        return Release(total + kernels.rounded_normal(noise_std, len(total), seed), count)
 
     @property
     def _multiplier(self) -> float:
@@ -223,7 +223,7 @@ class Mwem:
 
     def draw(
         self,
-        features: _core.RandomFeatures,
+        features: kernels.RandomFeatures,
         points: FloatArray,
         sensitivity: Sensitivity,
         seed: int | None,
@@ -235,13 +235,18 @@ class Mwem:
         sums = features.quantized_sum(points, self.steps, seed)
         # After another kind of release (public seed points) there is no state: start anew.
         state = None if previous is None else previous.state
-        start = np.zeros(len(sums)) if state is None else state
-        mwem = _core.Mwem(start, self.steps)
-        means = mwem.run(
-            sums, count, self.iterations, self.epsilon_select, self.epsilon_measure, seed
+        run = kernels.mwem(
+            sums,
+            count,
+            steps=self.steps,
+            iterations=self.iterations,
+            epsilon_select=self.epsilon_select,
+            epsilon_measure=self.epsilon_measure,
+            theta=state,
+            seed=seed,
         )
-        steps = np.rint(means / scale * (LEVELS * count)).astype(np.int64)
-        return Release(steps, count, mwem.theta)
+        steps = np.rint(run.means / scale * (LEVELS * count)).astype(np.int64)
+        return Release(steps, count, run.theta)
 
 
 @dataclass(frozen=True)
@@ -258,7 +263,7 @@ class Exact:
 
     def draw(
         self,
-        features: _core.RandomFeatures,
+        features: kernels.RandomFeatures,
         points: FloatArray,
         sensitivity: Sensitivity,
         seed: int | None,
@@ -290,7 +295,7 @@ def charges(
 
 def release(
     mechanism: Mechanism,
-    features: _core.RandomFeatures,
+    features: kernels.RandomFeatures,
     points: FloatArray,
     *,
     key: str,

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsumm import _core
+from dpsumm import kernels
 from dpsumm.atomic import write_atomically
 from dpsumm.data.extract import Backend
 from dpsumm.data.schema import Schema
@@ -137,9 +137,9 @@ class Summary:
         ``weights * len(summary)`` as ``sample_weight``. Made here from summary and target, so
         nothing is sent and nothing charged; like all else in a summary, not for owners.
         """
-        attraction = _core.kernel_means(self.scaled, self.target, self.gamma)
+        attraction = kernels.kernel_means(self.scaled, self.target, self.gamma)
         ridge = max(1.0 - self.target_self, 0.0) / len(self.target)
-        found = _core.weights(self.scaled, attraction, self.gamma, ridge, WEIGHTS_TOLERANCE)
+        found = kernels.weights(self.scaled, attraction, self.gamma, ridge, WEIGHTS_TOLERANCE)
         found.flags.writeable = False  # one array for all who ask
         return found
 

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsumm import _core
+from dpsumm import kernels
 from dpsumm.data.large.sieve import Candidates, Marks, Sieve, keys_from, merged
 from dpsumm.data.large.stream import Stream
 from dpsumm.data.table import Table
@@ -65,7 +65,7 @@ class ShardWorker:
     """Makes a pass over files when first asked, and keeps the candidates. Runs as a Ray actor."""
 
     def __init__(self) -> None:
-        _core.set_threads(1)  # a worker per processor: more threads would be in each other's way
+        kernels.set_threads(1)  # a worker per processor: more threads would be in each other's way
         self._found: Candidates | None = None
 
     def marks(self, shards: Sequence[Shard], work: Work) -> tuple[Marks, NDArray[np.int64]]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsumm import _core
+from dpsumm import kernels
 from dpsumm.data.records import Records
 from dpsumm.data.schema import Schema
 from dpsumm.errors import InvalidParameterError, ProtocolError
@@ -226,7 +226,7 @@ class Curator(Coordinator[Selection]):
         """
         setting = self.setting
         size = min(setting.size, len(pool.owner))
-        return _core.greedy_towards(pool.scaled, setting.target, self.kernel.gamma, size).rows
+        return kernels.greedy_towards(pool.scaled, setting.target, self.kernel.gamma, size).rows
 
     def _check_points(self, name: str, points: Answer, at_least: int, at_most: int) -> Points:
         if not isinstance(points, Points):
@@ -244,9 +244,9 @@ class Curator(Coordinator[Selection]):
         gamma = self.kernel.gamma
         scaled = pool.scaled[order]
         # Exact, for the consumer, also when the curator selects with the noisy target only.
-        attraction = _core.kernel_means(scaled, setting.target, gamma)
-        constant = _core.mean_kernel_self(setting.target, gamma)
-        objective = _core.objective(scaled, attraction, gamma)
+        attraction = kernels.kernel_means(scaled, setting.target, gamma)
+        constant = kernels.mean_kernel_self(setting.target, gamma)
+        objective = kernels.objective(scaled, attraction, gamma)
         return Selection(
             records=pool.records.take(order),
             owner=pool.owner[order],

@@ -12,6 +12,7 @@ from dpsumm.data.records import Records
 from dpsumm.data.schema import Schema
 from dpsumm.errors import ProtocolError
 from dpsumm.exchange.messages import Answer, Request
+from dpsumm.kernels.features import FeatureKind
 from dpsumm.summary.release import Release
 
 
@@ -23,7 +24,7 @@ class FeatureMap:
     n_columns: int
     n_features: int
     seed: int
-    kind: str = "paired"
+    kind: FeatureKind = "paired"
     orthogonal: bool = True
 
 

@@ -24,7 +24,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsumm import _core
+from dpsumm import kernels
 from dpsumm.checks import check_even_features, check_number, check_whole
 from dpsumm.errors import InvalidParameterError
 from dpsumm.exchange.messages import Request
@@ -155,7 +155,7 @@ class OffersCurator(CollectingCurator):
             return super()._order(pool)
         attraction = self._features.scores(pool.scaled, self._target.mean)
         size = min(self.setting.size, len(pool.owner))
-        return _core.greedy(pool.scaled, attraction, self.kernel.gamma, size).rows
+        return kernels.greedy(pool.scaled, attraction, self.kernel.gamma, size).rows
 
     def bounds(self, name: str) -> tuple[int, int]:
         """Return floor and cap, up to what the owner has; see `CollectingCurator.bounds`."""

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsumm import _core
+from dpsumm import kernels
 from dpsumm.data.large.stream_table import StreamTable
 from dpsumm.data.table import Table
 from dpsumm.errors import ProtocolError
@@ -50,7 +50,7 @@ class Owner(Party):
     def __init__(self, table: Table | StreamTable, seed: int | None = None) -> None:
         self.table = table
         self._rng = np.random.default_rng(seed)
-        self._bidder: tuple[FeatureMap, _core.Bidder] | None = None
+        self._bidder: tuple[FeatureMap, kernels.Bidder] | None = None
         self._bids: NDArray[np.int64] = np.empty(0, dtype=np.int64)
 
     def answer(self, request: Request) -> Answer:
@@ -116,7 +116,7 @@ class Owner(Party):
         if self._bidder is None or self._bidder[0] != request.feature_map:
             self._check_width(request.feature_map)
             grid = features_of(request.feature_map).on_grid(self._in_memory().scaled)
-            self._bidder = request.feature_map, _core.Bidder(grid)
+            self._bidder = request.feature_map, kernels.Bidder(grid)
         bidder = self._bidder[1]
         bidder.set_target(request.target)
         bidder.set_summary(request.summary)
@@ -165,8 +165,8 @@ def offers(
     room = min(FINE_MOST / request.fine_mass, FINE_PER_OFFER * request.at_most)
     room = math.ceil(min(room, len(scaled)))
     if request.spread == 0:
-        return _core.herd(scaled, attraction, gamma, request.mass, at_least, at_most).rows
-    fine = _core.herd(
+        return kernels.herd(scaled, attraction, gamma, request.mass, at_least, at_most).rows
+    fine = kernels.herd(
         scaled, attraction, gamma, request.fine_mass, at_least, max(at_most, room)
     ).rows
     count = min(len(fine), at_most)
@@ -174,7 +174,7 @@ def offers(
     if n_herded == 0:
         return rng.choice(fine, count, replace=False)
     least = min(at_least, n_herded)
-    herded = _core.herd(scaled, attraction, gamma, request.mass, least, n_herded).rows
+    herded = kernels.herd(scaled, attraction, gamma, request.mass, least, n_herded).rows
     others = np.setdiff1d(fine, herded)
     return np.concatenate([herded, rng.choice(others, count - len(herded), replace=False)])
 
@@ -187,7 +187,7 @@ class Attraction:
     goal: NDArray[np.float64]
 
     @cached_property
-    def _features(self) -> _core.RandomFeatures:
+    def _features(self) -> kernels.RandomFeatures:
         return features_of(self.feature_map)
 
     def __call__(self, points: NDArray[Any]) -> NDArray[np.float64]:

@@ -33,6 +33,7 @@ from numpy.typing import NDArray
 
 from dpsumm.checks import check_even_features, check_whole
 from dpsumm.errors import InvalidParameterError
+from dpsumm.kernels.features import FeatureKind
 from dpsumm.privacy import accounting, portable
 from dpsumm.privacy.events import Approximate, Charge, Event, NonPrivate, Protected
 from dpsumm.privacy.events import Gaussian as GaussianEvent
@@ -104,7 +105,7 @@ class Auction(Protocol):
     target_release: Mechanism = field(default_factory=Gaussian)
     summary_release: Mechanism = field(default_factory=Gaussian)
     n_features: int = 140
-    feature_kind: str = "paired"
+    feature_kind: FeatureKind = "paired"
     seed_points: NDArray[np.floating] | None = None
     seed_release: Mechanism = field(default_factory=Exact)
     reselect: bool = True

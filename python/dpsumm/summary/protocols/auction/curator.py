@@ -10,9 +10,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsumm import _core
+from dpsumm import kernels
 from dpsumm.errors import InvalidParameterError, ProtocolError
 from dpsumm.exchange.messages import Answer, Request
+from dpsumm.kernels.features import FeatureKind
 from dpsumm.privacy.events import Charge, Protected, Seeded
 from dpsumm.summary.protocols.auction.requests import Profile
 from dpsumm.summary.protocols.curator import (
@@ -53,7 +54,7 @@ class Plan:
     target: Mechanism
     summary: Mechanism
     n_features: int
-    feature_kind: str
+    feature_kind: FeatureKind
     seed_points: NDArray[np.floating] | None
     seed_release: Mechanism
     reselect: bool
@@ -63,7 +64,7 @@ class _Received:
     """Points of one owner that the curator has, and which of them can still be picked."""
 
     def __init__(self, n_features: int) -> None:
-        self.bidder = _core.Bidder(np.empty((0, n_features), dtype=np.int16))
+        self.bidder = kernels.Bidder(np.empty((0, n_features), dtype=np.int16))
         self.rows: list[int] = []
         self.scaled: list[NDArray[np.floating]] = []
         self.parts: list[Points] = []

@@ -5,7 +5,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from dpsumm import _core
+from dpsumm import kernels
 from reference import bids
 
 LARGEST = 32767
@@ -24,7 +24,7 @@ class Messages(RuleBasedStateMachine):
         self.rng = np.random.default_rng(seed)
         self.width, self.span = width, span
         features = self._features(n)
-        self.fast, self.slow = _core.Bidder(features), bids.Bidder(features)
+        self.fast, self.slow = kernels.Bidder(features), bids.Bidder(features)
         self.directions = {
             "target": np.zeros(width, np.int64),
             "summary": np.zeros(width, np.int64),
@@ -74,3 +74,19 @@ class Messages(RuleBasedStateMachine):
 
 Messages.TestCase.settings = settings(max_examples=60, stateful_step_count=20, deadline=None)
 test_bidder_equals_the_slow_one = Messages.TestCase
+
+
+def test_equal_bids_go_to_the_smaller_id():
+    bidder = kernels.Bidder(np.zeros((0, 2), np.int16))
+    bidder.append(np.ones((3, 2), np.int16), np.array([30, 10, 20]))
+    assert bidder.best(1, 1, 3) == ([1, 2, 0], [0, 0, 0])
+    bidder.remove(1)
+    assert bidder.best(1, 1, 3)[0] == [2, 0]
+
+
+def test_scores_are_exact_beyond_64_bits():
+    bidder = kernels.Bidder(np.full((1, 1), 32767, np.int16))
+    bidder.set_target(np.array([2**47]))
+    bidder.set_summary(np.array([-(2**47)]))
+    factor = 2**62
+    assert bidder.best(factor, factor, 1)[1] == [2 * factor * 32767 * 2**47]
