@@ -1,9 +1,9 @@
-"""Measure the kernels and protocols beside their peers, and write tables, page and plots.
+"""Measure the kernels and protocols beside their peers, and write tables, pages and plots.
 
     python -m benches                       every subject; a subject measured anew replaces itself
     python -m benches --only selection mmd
     python -m benches --short               tiny sizes, writes nothing that is kept
-    python -m benches --write               tables, page and plots again, from the kept results
+    python -m benches --write               tables, pages and plots again, from the kept results
 
 The results are kept in benches/results/performance.json.
 """
@@ -68,14 +68,14 @@ def measured(names: list[str], scale: Scale, repeat: int, patience: float) -> Re
 
 
 def write(results: Results, root: Path) -> None:
-    """Write the results, the full table, the page's tables and the plots under `root`."""
+    """Write the results, the full table, the pages' tables and the plots under `root`."""
     kept = root / RESULTS
     kept.parent.mkdir(parents=True, exist_ok=True)
     kept.write_text(json.dumps(results, indent=1, allow_nan=True) + "\n")
     kept.with_suffix(".md").write_text(tables.everything(results))
-    page = (ROOT / "docs/performance.md").read_text()
     (root / "docs/images").mkdir(parents=True, exist_ok=True)
-    (root / "docs/performance.md").write_text(tables.fill(page, results))
+    for page in ("docs/performance.md", "docs/kernels.md"):
+        (root / page).write_text(tables.fill((ROOT / page).read_text(), results))
     plots.draw(results, root / "docs/images")
 
 

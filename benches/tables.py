@@ -28,12 +28,18 @@ def everything(results: dict[str, Any]) -> str:
 
 def fill(page: str, results: dict[str, Any]) -> str:
     """Return the page with every ``<!-- name -->`` .. ``<!-- end -->`` filled with its table."""
-    made = {"aims": _aims(results), "roofline": _roofline(results), "machine": _machines(results)}
+    made = {
+        "aims": _aims(results),
+        "kernels": _kernels(results),
+        "machine": _machines(results),
+        "roofline": _roofline(results),
+    }
 
     def block(match: re.Match[str]) -> str:
         return f"<!-- {match[1]} -->\n{made[match[1]]}\n<!-- end -->"
 
-    return re.sub(r"<!-- (aims|roofline|machine) -->.*?<!-- end -->", block, page, flags=re.DOTALL)
+    names = "|".join(made)
+    return re.sub(f"<!-- ({names}) -->.*?<!-- end -->", block, page, flags=re.DOTALL)
 
 
 def _table(head: list[str], rows: list[list[str]]) -> str:
@@ -121,6 +127,50 @@ def _roofline(results: dict[str, Any]) -> str:
                     *(f"{_seconds(x)} ({x / row['cpu']:.0%})" for x in least),
                 ]
             )
+    return _table(head, rows)
+
+
+# What a row of results is a call of, in dpsumm.kernels.
+KERNELS = {
+    ("selection", "dpsumm"): "greedy_towards",
+    ("features", "dpsumm"): "RandomFeatures.transform",
+    ("features", "dpsumm scores"): "RandomFeatures.scores",
+    ("bids", "dpsumm"): "Bidder.set_summary, best",
+    ("mwem", "dpsumm"): "mwem",
+    ("mmd", "dpsumm"): "mmd2",
+    ("noise", "dpsumm rounded_normal"): "rounded_normal",
+}
+
+
+def _kernels(results: dict[str, Any]) -> str:
+    """Main cases of one kernel beside the NumPy, else scikit-learn, that does its work."""
+    head = ["kernel", "sizes", "threads", "CPU-s", "beside", "CPU-s", "ratio", "measured"]
+    rows = []
+    for (name, ours), kernel in KERNELS.items():
+        subject = results.get(name, {"rows": []})
+        measured = [row for row in subject["rows"] if not row["grows"] and "cpu" in row]
+        for row in measured:
+            if row["contender"] != ours:
+                continue
+            peers = [
+                peer
+                for peer in measured
+                if peer["case"] == row["case"]
+                and peer["contender"].startswith(("NumPy", "scikit-learn"))
+            ]
+            for peer in peers[:1]:
+                rows.append(
+                    [
+                        f"`{kernel}`",
+                        _sizes(row["sizes"]),
+                        str(row["threads"]),
+                        _seconds(row["cpu"]),
+                        peer["contender"],
+                        _seconds(peer["cpu"]),
+                        f"{peer['cpu'] / row['cpu']:.3g}",
+                        subject["machine"]["date"],
+                    ]
+                )
     return _table(head, rows)
 
 

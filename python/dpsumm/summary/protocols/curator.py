@@ -16,6 +16,7 @@ from dpsumm.data.schema import Schema
 from dpsumm.errors import InvalidParameterError, ProtocolError
 from dpsumm.exchange.messages import Answer, Request
 from dpsumm.exchange.roles import Coordinator
+from dpsumm.kernels.features import FeatureKind
 from dpsumm.privacy.events import Protected, Unit
 from dpsumm.privacy.ledger import Ledger
 from dpsumm.summary.kernel import RBF, FloatArray, Kernel
@@ -179,7 +180,7 @@ class Curator(Coordinator[Selection]):
                 )
         return self._settled
 
-    def feature_map(self, n_features: int, kind: str = "paired") -> FeatureMap:
+    def feature_map(self, n_features: int, kind: FeatureKind = "paired") -> FeatureMap:
         """Return the run's random features: a public recipe, the same for a resumed run."""
         return FeatureMap(
             gamma=self.kernel.gamma,
