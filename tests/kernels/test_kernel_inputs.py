@@ -257,7 +257,7 @@ CALLS = {
     kernels.Bidder(BIDS).best: {"target_factor": 1, "summary_factor": 1, "count": 1},
     kernels.set_threads: {"n_threads": 0},
 }
-NUMBERS = ["1", None, [1.0], np.nan, np.inf, -np.inf, True, 1j]
+NUMBERS = ["1", None, 10**400, [1.0], np.nan, np.inf, -np.inf, True, 1j]
 WHOLE = ["1", None, 0.5, 1.0, True, -(2**63) - 1, 2**64, 2**200]
 ARRAYS = [None, "points", [["a"]], [[1.0], [1.0, 2.0]], [[[1.0]]], 3.0, [[1j]], [[None]]]
 
