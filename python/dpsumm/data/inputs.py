@@ -9,13 +9,13 @@ from pathlib import Path
 
 import numpy as np
 
-from dpsumm.data.extract import Backend, Extract
+from dpsumm.data.extract import Backend, Chosen, Extract
 from dpsumm.data.files import FileFormat
 from dpsumm.data.large.shards import Shards
 from dpsumm.data.large.stream import Stream
 from dpsumm.data.large.stream_table import StreamTable
 from dpsumm.data.schema import Bounds, Schema, WhenMissing
-from dpsumm.data.table import Source, Table, check_shorthand, encoded, read_table, usable
+from dpsumm.data.table import Source, Table, encoded, read_table, usable, wanted_of
 from dpsumm.errors import InvalidDataError, InvalidParameterError
 
 __all__ = [
@@ -57,16 +57,23 @@ def read_owners(
         As `read_table`; also when owners differ in columns, in having labels, or in the kind of
         labels.
     """
+    wanted = wanted_of(columns, label, bounds, schema, file_format)
+    return _tables(owners, wanted, bounds, file_format)
+
+
+def _tables(
+    owners: Sequence[Source] | Mapping[str, Source],
+    wanted: Schema | Chosen,
+    bounds: Bounds | None,
+    file_format: FileFormat | None,
+) -> list[Table | StreamTable]:
+    """Return one table per owner; see `read_owners`."""
     sources = _named(owners)
-    check_shorthand(schema, columns, label, bounds)
 
     def read(source: Source, name: str) -> Extract:
-        return usable(source, name, columns, label, schema, file_format)
+        return usable(source, name, wanted, file_format)
 
-    extracts = [
-        read(_first_rows(source, name, schema, file_format), name)
-        for name, source in sources.items()
-    ]
+    extracts = [read(_first_rows(source, name, wanted), name) for name, source in sources.items()]
     # Arrays have no names of their own, so a data frame, if there is one, names the columns.
     first = next((one for one in extracts if one.backend is not None), extracts[0])
     common = first.schema.with_bounds(bounds) if bounds else first.schema
@@ -89,16 +96,15 @@ def read_owners(
     return [whole(table) for table in tables]
 
 
-def _first_rows(
-    source: Source, name: str, schema: Schema | None, file_format: FileFormat | None
-) -> Source:
+def _first_rows(source: Source, name: str, wanted: Schema | Chosen) -> Source:
     """Return a source itself, or of a stream the first block, which tells what all are like."""
     if not isinstance(source, (Stream, Shards)):
         return source
-    drops = file_format is not None and file_format.drop_missing
-    if schema is not None:
-        drops = any(column.when_missing is WhenMissing.DROP for column in schema.columns)
-    if drops:
+    if (
+        any(column.when_missing is WhenMissing.DROP for column in wanted.columns)
+        if isinstance(wanted, Schema)
+        else wanted.drop_missing
+    ):
         raise InvalidParameterError(
             f"{name!r}: a Stream or Shards tell how many rows they have before they read them, so "
             f"none can be dropped; leave out drop_missing (or when_missing 'drop'), and leave rows "
@@ -151,25 +157,20 @@ def read_inputs(
     InvalidDataError, InvalidParameterError, MissingExtraError
         As `read_owners`; also when the target lacks a column of the owners.
     """
-    tables = read_owners(
-        owners,
-        columns=columns,
-        label=label,
-        bounds=bounds,
-        schema=schema,
-        file_format=file_format,
-    )
+    wanted = wanted_of(columns, label, bounds, schema, file_format)
+    tables = _tables(owners, wanted, bounds, file_format)
     if isinstance(target, tuple):
         raise InvalidParameterError("target: labels are not used; give the array of points alone")
     first = tables[0].head
-    wanted = None if schema is None else schema.for_target()
-    by_position = isinstance(target, np.ndarray) or first.backend is None
-    names = None if by_position or schema is not None else first.columns
-    titles = () if names is None else first.titles
-    goal = _aligned(usable(target, "target", names, None, wanted, file_format, titles), first)
+    if isinstance(wanted, Schema):
+        wanted = wanted.for_target()
+    elif isinstance(target, np.ndarray) or first.backend is None:
+        wanted = replace(wanted, columns=None, label=None)
+    else:
+        wanted = replace(wanted, columns=first.columns, label=None, titles=first.titles)
+    goal = _aligned(usable(target, "target", wanted, file_format), first)
     values = goal.values.astype(np.float64, copy=False)
-    schema = first.schema.for_target()
-    return tables, encoded(replace(goal, schema=schema, values=values))
+    return tables, encoded(replace(goal, schema=first.schema.for_target(), values=values))
 
 
 def _named(owners: Sequence[Source] | Mapping[str, Source]) -> dict[str, Source]:

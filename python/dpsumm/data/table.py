@@ -206,9 +206,9 @@ def read_table(
     MissingExtraError
         A file, and polars is not installed.
     """
-    extract = usable(source, name, columns, label, schema, file_format)
+    wanted = wanted_of(columns, label, bounds, schema, file_format)
+    extract = usable(source, name, wanted, file_format)
     if bounds:
-        check_shorthand(schema, columns, label, bounds)
         extract = replace(extract, schema=extract.schema.with_bounds(bounds))
     return encoded(extract)
 
@@ -216,24 +216,16 @@ def read_table(
 def usable(
     source: Source,
     name: str,
-    columns: Sequence[str] | None,
-    label: str | None,
-    schema: Schema | None,
+    wanted: Schema | Chosen,
     file_format: FileFormat | None,
-    titles: tuple[str, ...] = (),
 ) -> Extract:
-    """Return the usable rows of a source; `titles` of `columns` for messages."""
-    drop_missing = file_format is not None and file_format.drop_missing
-    check_shorthand(schema, columns, label, None)
-    if schema is None:
-        chosen = Chosen(columns, label, drop_missing, titles)
-        extract = extract_of(source, name, chosen, file_format)
-        if extract.backend is None and drop_missing:
-            extract = replace(extract, schema=extract.schema.with_rule(WhenMissing.DROP))
-    else:
-        extract = extract_of(source, name, schema, file_format)
-    remedy = DROP if schema is None else WAY_OUT["missing"]
-    return _checked(extract, _where(source, name), remedy, drop_unlabelled=drop_missing)
+    """Return the usable rows of a source."""
+    extract, where = extract_of(source, name, wanted, file_format), _where(source, name)
+    if isinstance(wanted, Schema):
+        return _checked(extract, where, WAY_OUT["missing"], drop_unlabelled=False)
+    if extract.backend is None and wanted.drop_missing:
+        extract = replace(extract, schema=extract.schema.with_rule(WhenMissing.DROP))
+    return _checked(extract, where, DROP, drop_unlabelled=wanted.drop_missing)
 
 
 def extract_of(
@@ -292,21 +284,22 @@ def _where(source: Source, name: str) -> str:
     return f"{name!r} ({Path(source)})" if is_path else repr(name)
 
 
-def check_shorthand(
-    schema: Schema | None,
+def wanted_of(
     columns: Sequence[str] | None,
     label: str | None,
     bounds: Bounds | None,
-) -> None:
-    """Refuse a schema beside the parameters that are a shorthand for one.
+    schema: Schema | None,
+    file_format: FileFormat | None,
+) -> Schema | Chosen:
+    """Return which columns of a source are read: the schema, or what is a shorthand for one.
 
     Raises
     ------
     InvalidParameterError
-        Saying what to leave out.
+        Both are given; saying what to leave out.
     """
     if schema is None:
-        return
+        return Chosen(columns, label, file_format is not None and file_format.drop_missing)
     if not isinstance(schema, Schema):
         raise InvalidParameterError(
             f"schema must be a dpsumm.Schema, got {type(schema).__name__}; "
@@ -317,6 +310,7 @@ def check_shorthand(
             "schema: it says which columns there are, their bounds and the label; leave out "
             "columns, bounds and label (--column, --label)"
         )
+    return schema
 
 
 def _checked(extract: Extract, where: str, remedy: str, *, drop_unlabelled: bool) -> Extract:
