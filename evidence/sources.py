@@ -14,11 +14,10 @@ PACKAGE, HERE = Path(dpsumm.__file__).parent, Path(__file__).parent
 MODULES = (
     "data/table exchange/driver kernels/bids kernels/features kernels/inputs kernels/mechanisms "
     "kernels/mmd kernels/noise kernels/selection privacy/accounting summary/kernel "
-    "summary/release "
-    "summary/result summary/summarize summary/protocols/curator summary/protocols/draws "
-    "summary/protocols/messages summary/protocols/offers summary/protocols/owner "
-    "summary/protocols/auction/auction summary/protocols/auction/curator "
-    "summary/protocols/auction/requests"
+    "summary/mechanisms summary/release summary/result summary/summarize "
+    "summary/protocols/curator summary/protocols/draws summary/protocols/messages "
+    "summary/protocols/offers summary/protocols/owner summary/protocols/auction/auction "
+    "summary/protocols/auction/curator summary/protocols/auction/requests"
 ).split()
 
 

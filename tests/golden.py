@@ -18,8 +18,8 @@ from dpsumm.data.inputs import read_inputs
 from dpsumm.privacy.accounting import gaussian_noise_multiplier
 from dpsumm.privacy.events import Unit
 from dpsumm.summary.kernel import RBF
+from dpsumm.summary.mechanisms import Mwem
 from dpsumm.summary.protocols import Owner, Setting
-from dpsumm.summary.release import Mwem
 
 FILE = Path(__file__).with_name("golden.json")
 

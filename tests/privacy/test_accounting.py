@@ -19,8 +19,9 @@ from dpsumm.privacy.events import (
     NonPrivate,
     Pure,
 )
+from dpsumm.summary.mechanisms import Mwem
 from dpsumm.summary.protocols.auction.published import published_epsilon
-from dpsumm.summary.release import SUMMARY, TARGET, Mwem
+from dpsumm.summary.release import SUMMARY, TARGET
 
 
 def gaussian_delta(mu, epsilon):

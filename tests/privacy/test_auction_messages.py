@@ -9,9 +9,9 @@ import transcripts
 from dpsumm import Auction, Requests
 from dpsumm.errors import ProtocolError
 from dpsumm.privacy import Ledger
+from dpsumm.summary.mechanisms import Exact
 from dpsumm.summary.protocols.messages import BidRequest, Bids, SendRequest
 from dpsumm.summary.protocols.owner import points_of
-from dpsumm.summary.release import Exact
 
 
 class Run:

@@ -14,7 +14,8 @@ from dpsumm.privacy import Ledger, Protected, Pure
 from dpsumm.privacy.accounting import compose
 from dpsumm.privacy.events import BoundedRange
 from dpsumm.summary.kernel import RBF
-from dpsumm.summary.release import SUMMARY, TARGET, Gaussian, Mwem, Release, release
+from dpsumm.summary.mechanisms import Gaussian, Mwem
+from dpsumm.summary.release import SUMMARY, TARGET, Release, release
 
 
 def draw_map(rng, kind="paired", n_features=8):

@@ -22,11 +22,11 @@ from dpsumm.errors import DpsummError
 from dpsumm.privacy import Ledger, Protected
 from dpsumm.summary.attribution import release_attribution
 from dpsumm.summary.kernel import RBF
+from dpsumm.summary.mechanisms import Exact, Mwem
 from dpsumm.summary.protocols.features import features_of
 from dpsumm.summary.protocols.messages import Bids, Points
 from dpsumm.summary.protocols.owner import Owner, points_of
 from dpsumm.summary.protocols.wire import encode
-from dpsumm.summary.release import Exact, Mwem
 
 # Values that nothing else would print, in every spelling they could be printed in.
 PLANTED = [73519.28461, -61.937284, 918273645.5]

@@ -9,9 +9,9 @@ import transcripts
 from dpsumm import Greedy, Offers, Pool, PrivateMedian, Uniform
 from dpsumm.errors import ProtocolError
 from dpsumm.privacy import Ledger
+from dpsumm.summary.mechanisms import Mwem
 from dpsumm.summary.protocols.messages import Points
 from dpsumm.summary.protocols.offers import OffersCurator
-from dpsumm.summary.release import Mwem
 
 PROTOCOLS = [
     Offers(n_features=64),

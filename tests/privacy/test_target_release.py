@@ -1,5 +1,6 @@
 """The target's release: sensitivity by neighbours, the noise that is added, what is charged."""
 
+import dataclasses
 import math
 
 import numpy as np
@@ -12,16 +13,15 @@ import dpsumm
 from conftest import FALSE_ALARM
 from dpsumm import kernels
 from dpsumm.errors import InvalidDataError, InvalidParameterError
-from dpsumm.privacy import Charge, Ledger, Protected, Seeded, Unit
+from dpsumm.privacy import Charge, Ledger, Protected, Pure, Seeded, Unit
 from dpsumm.privacy import Gaussian as GaussianEvent
 from dpsumm.summary.kernel import RBF
+from dpsumm.summary.mechanisms import Exact, Gaussian, Mwem
 from dpsumm.summary.release import (
     LEVELS,
     SUMMARY,
     TARGET,
-    Exact,
-    Gaussian,
-    Mwem,
+    Mechanism,
     Release,
     derived_seed,
     release,
@@ -210,6 +210,38 @@ def test_offers_charge_the_analytic_gaussian_exactly(rng):
     assert charge.event.noise_multiplier == 3.73064  # 3.730631632, rounded up
     assert 0.99999 < privacy.epsilon() <= 1.0
     assert privacy.epsilon(protected="owners") == 0
+
+
+@dataclasses.dataclass(frozen=True)
+class Laplaced(Mechanism):
+    """A mechanism of a user's own: integer Laplace noise for the sum's L1 sensitivity."""
+
+    epsilon: float
+    dtype: type = np.int64
+
+    def cost(self, sensitivity):
+        return [(Pure(self.epsilon), 1)]
+
+    def draw(self, given):
+        d = given.features.n_features
+        moved = given.sensitivity.vectors * given.features.max_norm * math.sqrt(d) * LEVELS
+        noise = kernels.discrete_laplace(moved / self.epsilon, d, given.seed)
+        total = given.features.sum_on_grid(given.points, LEVELS) + noise
+        return Release(total.astype(self.dtype), given.count)
+
+
+def test_a_mechanism_of_ones_own_is_charged_what_it_says(rng):
+    privacy = run(rng, protocol=dpsumm.Offers(release=Laplaced(0.5))).privacy
+    assert [c.event for c in privacy.charges] == [Pure(0.5)]
+    assert privacy.epsilon() == pytest.approx(0.5)
+    assert run(rng, protocol=dpsumm.Offers(release=Laplaced(0.5)), seed=3).privacy.seeded
+
+
+def test_a_draw_that_is_no_release_is_refused_and_not_charged(rng):
+    with Ledger() as book:
+        with pytest.raises(InvalidParameterError, match=r"Laplaced\.draw must return a Release"):
+            send(Laplaced(0.5, np.float64), draw_map(rng), rng.normal(size=(6, 3)), book)
+        assert book.charges() == ()
 
 
 def test_a_seeded_run_has_no_guarantee(rng):

@@ -10,10 +10,11 @@ from sklearn.datasets import load_digits
 import dpsumm
 from dpsumm import RBF, Auction, InvalidParameterError, Requests
 from dpsumm.privacy import NonPrivate, Protected, accounting
+from dpsumm.summary.mechanisms import Exact, Gaussian, Mwem
 from dpsumm.summary.protocols.auction.published import published_epsilon
 from dpsumm.summary.protocols.features import features_of
 from dpsumm.summary.protocols.messages import FeatureMap
-from dpsumm.summary.release import LEVELS, SUMMARY, TARGET, Exact, Gaussian, Mwem
+from dpsumm.summary.release import LEVELS, SUMMARY, TARGET
 
 SIZE = 6
 

@@ -10,7 +10,7 @@ import pytest
 
 import dpsumm
 from dpsumm import RBF, Auction, Greedy, Offers, Pool, Requests, Uniform, kernels
-from dpsumm.summary.release import Gaussian
+from dpsumm.summary.mechanisms import Gaussian
 
 GAMMA = 0.25
 BOX = {"x0": (-6.0, 6.0), "x1": (-6.0, 6.0)}

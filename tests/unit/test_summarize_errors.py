@@ -18,7 +18,7 @@ from dpsumm import (
     PrivateMedian,
     Requests,
 )
-from dpsumm.summary.release import Gaussian, Mwem
+from dpsumm.summary.mechanisms import Gaussian, Mwem
 
 SECRETS = (987654.321, -445566.75, 0.000123321)
 TRACES = ("98765", "44556", "1233")

@@ -13,10 +13,11 @@ from dpsumm.data.inputs import read_table
 from dpsumm.data.values import MOST_CHARACTERS
 from dpsumm.exchange.codec import MAX_TEXT
 from dpsumm.privacy.ledger import Ledger
+from dpsumm.summary.mechanisms import Mwem
 from dpsumm.summary.protocols import Owner, Requests, Setting
 from dpsumm.summary.protocols.messages import Bids, DrawRequest, Points
 from dpsumm.summary.protocols.wire import decode, encode
-from dpsumm.summary.release import Mwem, Release
+from dpsumm.summary.release import Release
 from reference.messages import ENCODED, EXAMPLES, MAP, messages, same
 
 

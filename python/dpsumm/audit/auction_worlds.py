@@ -15,45 +15,33 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsumm import kernels
 from dpsumm.data.inputs import read_inputs
 from dpsumm.privacy.events import Event
 from dpsumm.privacy.ledger import Ledger
-from dpsumm.summary.kernel import RBF, FloatArray
+from dpsumm.summary.kernel import RBF
+from dpsumm.summary.mechanisms import Exact
 from dpsumm.summary.protocols.auction.auction import Auction
 from dpsumm.summary.protocols.auction.curator import AuctionCurator
 from dpsumm.summary.protocols.auction.requests import Profile
 from dpsumm.summary.protocols.curator import Setting
 from dpsumm.summary.protocols.messages import BidRequest
 from dpsumm.summary.protocols.owner import Owner
-from dpsumm.summary.release import Exact, Release, Sensitivity
+from dpsumm.summary.release import Draw, Mechanism, Release, Sensitivity
 
 
 @dataclass(frozen=True, eq=False)
-class Scripted:
+class Scripted(Mechanism):
     """A mechanism that releases what a script says, whatever the data: the same in both worlds."""
 
     steps: Mapping[int, NDArray[np.int64]]
-
-    def calibrated(self, epsilon: float, delta: float) -> Scripted:
-        """Return itself."""
-        return self
 
     def cost(self, sensitivity: Sensitivity) -> list[tuple[Event, int]]:
         """Return nothing: the script does not depend on data."""
         return []
 
-    def draw(
-        self,
-        features: kernels.RandomFeatures,
-        points: FloatArray,
-        sensitivity: Sensitivity,
-        seed: int | None,
-        previous: Release | None,
-        count: int,
-    ) -> Release:
+    def draw(self, given: Draw) -> Release:
         """Return the script's release for this number of points."""
-        return Release(self.steps[count], count)
+        return Release(self.steps[given.count], given.count)
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,9 +155,9 @@ class World:
         plan = replace(
             auction._plan(setting),
             profile=Profile(script.probability),
-            target=Scripted({2: script.target}),  # type: ignore[arg-type]
-            summary=mechanism,  # type: ignore[arg-type]
-            seed_release=mechanism,  # type: ignore[arg-type]
+            target=Scripted({2: script.target}),
+            summary=mechanism,
+            seed_release=mechanism,
             seed_points=script.seed_points,
             spare_rounds=1,
         )

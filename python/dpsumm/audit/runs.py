@@ -16,6 +16,7 @@ from dpsumm.privacy.accounting import compose
 from dpsumm.privacy.events import Protected, Unit
 from dpsumm.privacy.ledger import Ledger
 from dpsumm.summary.kernel import RBF
+from dpsumm.summary.mechanisms import Exact, Gaussian
 from dpsumm.summary.protocols.auction.auction import Auction
 from dpsumm.summary.protocols.auction.curator import AuctionCurator, Plan
 from dpsumm.summary.protocols.auction.requests import Profile, Requests
@@ -24,14 +25,7 @@ from dpsumm.summary.protocols.features import features_of
 from dpsumm.summary.protocols.messages import BidRequest, FeatureMap, OfferRequest, SendRequest
 from dpsumm.summary.protocols.offers import Offers
 from dpsumm.summary.protocols.owner import Owner
-from dpsumm.summary.release import (
-    LEVELS,
-    TARGET,
-    Exact,
-    Gaussian,
-    Mechanism,
-    summary_sensitivity,
-)
+from dpsumm.summary.release import LEVELS, TARGET, Mechanism, summary_sensitivity
 
 # A name gives the frequencies, so that the worst case can be built for them.
 _RUN = "audit"

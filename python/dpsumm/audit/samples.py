@@ -18,11 +18,12 @@ from dpsumm.privacy.accounting import compose
 from dpsumm.privacy.events import BoundedRange, Event
 from dpsumm.privacy.ledger import Ledger
 from dpsumm.summary.kernel import RBF, PrivateMedian
+from dpsumm.summary.mechanisms import Gaussian, Mwem
 from dpsumm.summary.protocols.auction.auction import Auction
 from dpsumm.summary.protocols.auction.curator import AuctionCurator
 from dpsumm.summary.protocols.auction.requests import Requests, gaussian_threshold
 from dpsumm.summary.protocols.curator import Setting
-from dpsumm.summary.release import SUMMARY, TARGET, Gaussian, Mechanism, Mwem, Sensitivity
+from dpsumm.summary.release import SUMMARY, TARGET, Draw, Mechanism, Sensitivity
 
 Scores = NDArray[np.float64]
 
@@ -61,10 +62,11 @@ class Released:
 
     def scores(self, world: int, trials: int) -> Scores:
         """Return the first coordinate of each release: the likelihood ratio is monotone in it."""
-        features, points = one_frequency(), antipodal(self.n_changed, world)
+        points = antipodal(self.n_changed, world)
+        given = Draw(one_frequency(), points, self.sensitivity, len(points))
         scores = np.empty(trials)
         for i in range(trials):
-            made = self.mechanism.draw(features, points, self.sensitivity, None, None, len(points))
+            made = self.mechanism.draw(given)
             # MWEM: its state adds up all measurements of a coordinate.
             scores[i] = made.steps[0] if made.state is None else made.state[0]
         return scores

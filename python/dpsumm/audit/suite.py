@@ -28,7 +28,8 @@ from dpsumm.audit.samples import (
 from dpsumm.audit.witness import Lemmas, OffersSilence, Search
 from dpsumm.errors import InvalidParameterError
 from dpsumm.privacy.accounting import gaussian_noise_multiplier
-from dpsumm.summary.release import SUMMARY, TARGET, Gaussian
+from dpsumm.summary.mechanisms import Gaussian
+from dpsumm.summary.release import SUMMARY, TARGET
 
 # For pure guarantees: small against every event that is seen.
 _PURE_DELTA = 1e-6

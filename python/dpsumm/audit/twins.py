@@ -9,89 +9,58 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dpsumm import kernels
 from dpsumm.audit.runs import steepest
 from dpsumm.exchange.messages import Request
 from dpsumm.summary.kernel import FloatArray, PrivateMedian
+from dpsumm.summary.mechanisms import Gaussian, Mwem
 from dpsumm.summary.protocols.auction.curator import Plan
 from dpsumm.summary.protocols.auction.requests import Profile
 from dpsumm.summary.protocols.curator import frequency_seed
 from dpsumm.summary.protocols.messages import OfferRequest
 from dpsumm.summary.protocols.offers import OffersCurator
-from dpsumm.summary.release import LEVELS, TARGET, Gaussian, Mwem, Release, Sensitivity
+from dpsumm.summary.release import LEVELS, TARGET, Draw, Release
 
 
 @dataclass(frozen=True)
 class HalfNoise(Gaussian):
     """BROKEN: draws half the noise that it is charged for."""
 
-    def draw(
-        self,
-        features: kernels.RandomFeatures,
-        points: FloatArray,
-        sensitivity: Sensitivity,
-        seed: int | None,
-        previous: Release | None,
-        count: int,
-    ) -> Release:
+    def draw(self, given: Draw) -> Release:
         """Return a release with half the noise."""
         assert self.noise_multiplier is not None
         honest = Gaussian(self.noise_multiplier / 2)
-        return honest.draw(features, points, sensitivity, seed, previous, count)
+        return honest.draw(given)
 
 
 @dataclass(frozen=True)
 class OneSubstitution(Gaussian):
     """BROKEN: counts one replaced point in a summary, where Lemma 1 allows two."""
 
-    def draw(
-        self,
-        features: kernels.RandomFeatures,
-        points: FloatArray,
-        sensitivity: Sensitivity,
-        seed: int | None,
-        previous: Release | None,
-        count: int,
-    ) -> Release:
+    def draw(self, given: Draw) -> Release:
         """Return a release with the noise of a target's."""
-        return super().draw(features, points, TARGET, seed, previous, count)
+        return super().draw(replace(given, sensitivity=TARGET))
 
 
 @dataclass(frozen=True)
 class Unclipped(Gaussian):
     """BROKEN: releases the mean of the records themselves, with the noise for unit vectors."""
 
-    def draw(
-        self,
-        features: kernels.RandomFeatures,
-        points: FloatArray,
-        sensitivity: Sensitivity,
-        seed: int | None,
-        previous: Release | None,
-        count: int,
-    ) -> Release:
+    def draw(self, given: Draw) -> Release:
         """Return a noisy sum of raw values, repeated to the length of a release."""
-        made = super().draw(features, points, sensitivity, seed, previous, count)
-        total = np.full(features.n_features, np.rint(points.sum() * LEVELS), dtype=np.int64)
-        return replace(made, steps=made.steps - features.sum_on_grid(points, LEVELS) + total)
+        made = super().draw(given)
+        honest = given.features.sum_on_grid(given.points, LEVELS)
+        total = np.full(len(honest), np.rint(given.points.sum() * LEVELS), dtype=np.int64)
+        return replace(made, steps=made.steps - honest + total)
 
 
 @dataclass(frozen=True)
 class EagerMwem(Mwem):
     """BROKEN: measures with half the noise that it is charged for."""
 
-    def draw(
-        self,
-        features: kernels.RandomFeatures,
-        points: FloatArray,
-        sensitivity: Sensitivity,
-        seed: int | None,
-        previous: Release | None,
-        count: int,
-    ) -> Release:
+    def draw(self, given: Draw) -> Release:
         """Return a release whose measurements are twice as exact."""
         eager = Mwem(self.iterations, self.epsilon_select, 2 * self.epsilon_measure, self.steps)
-        return eager.draw(features, points, sensitivity, seed, previous, count)
+        return eager.draw(given)
 
 
 class HalfNoiseMedian(PrivateMedian):
@@ -137,7 +106,7 @@ class RetriesAfresh(OffersCurator):
         assert isinstance(request, OfferRequest)
         mechanism = self._protocol.release.calibrated(self.setting.epsilon, self.setting.delta)
         fresh = mechanism.draw(
-            self._features, self.setting.target, TARGET, None, None, request.target.count
+            Draw(self._features, self.setting.target, TARGET, request.target.count)
         )
         return dict.fromkeys(self.names, replace(request, target=fresh))
 
@@ -151,13 +120,9 @@ class PublicNoise(OffersCurator):
         request = honest[self.names[0]]
         assert isinstance(request, OfferRequest)
         mechanism = self._protocol.release.calibrated(self.setting.epsilon, self.setting.delta)
+        seed = frequency_seed(self.setting) >> 1
         drawn = mechanism.draw(
-            self._features,
-            self.setting.target,
-            TARGET,
-            frequency_seed(self.setting) >> 1,
-            None,
-            request.target.count,
+            Draw(self._features, self.setting.target, TARGET, request.target.count, seed)
         )
         return dict.fromkeys(self.names, replace(request, target=drawn))
 

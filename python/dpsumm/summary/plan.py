@@ -39,7 +39,8 @@ class Plan:
     target_size, size, epsilon, delta, parsimony
         As given.
     noise_multiplier
-        Noise / sensitivity of the release at (epsilon, delta); `dpsumm.summary.release.Gaussian`.
+        Noise / sensitivity of the release, `dpsumm.summary.mechanisms.Gaussian`, at
+        (epsilon, delta).
     score_noise
         Standard deviation of the noise in a point's score ``g . h(x)``, which lies in [-1, 1]: two
         vectors of norm 1 times the multiplier, over m; whatever the number of features.

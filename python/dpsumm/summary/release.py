@@ -1,24 +1,22 @@
 """Releases (h2 of the paper): the noisy mean embeddings that may leave the curator.
 
-A mechanism says what a release costs (`charges`) and draws it (`draw`); :func:`release` is the only
-way one leaves: through the ledger.
+A mechanism says what a release costs and draws it (:mod:`dpsumm.summary.mechanisms`);
+:func:`release` is the only way one leaves: through the ledger.
 """
 
 from __future__ import annotations
 
 import hashlib
-import math
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpsumm import kernels
-from dpsumm.checks import is_number
 from dpsumm.errors import InvalidParameterError
-from dpsumm.privacy import accounting, events
-from dpsumm.privacy.events import Charge, Event, Protected, Unit
+from dpsumm.privacy.events import Charge, Event, Protected, Seeded, Unit
 from dpsumm.privacy.ledger import Ledger
 from dpsumm.summary.kernel import FloatArray
 
@@ -92,189 +90,55 @@ TARGET = target_sensitivity(Unit.REPLACE_RECORD)
 SUMMARY = summary_sensitivity(Unit.REPLACE_RECORD)
 
 
-@dataclass(frozen=True)
-class Gaussian:
-    """The mean embedding with Gaussian noise, rounded to integers exactly.
+@dataclass(frozen=True, eq=False)
+class Draw:
+    """What a mechanism draws a release from.
 
-    Parameters
+    Attributes
     ----------
-    noise_multiplier
-        Standard deviation / L2 sensitivity; None: from the run's budget.
-
-    Privacy
-    -------
-    Claim: the Gaussian mechanism's guarantee at `noise_multiplier` (Balle & Wang 2018) for one unit
-    of the data, size public. Argument: each record is an integer vector whose norm is clamped to
-    ``LEVELS`` (times sqrt 2 for phase features), so v vectors move the sum by at most v times that
-    in L2; the noise is a normal rounded to integers, and rounding after an integer
-    sum is post-processing. Numerics: clamp, sum and noise are exact; nothing rests on the accuracy
-    of a cosine. Tested by: tests/privacy/test_target_release.py.
+    features
+        The public feature map, paired.
+    points : (m, n) float32 or float64
+        Target or summary.
+    sensitivity
+        How one unit of the data moves the points' sum.
+    count
+        Public number of points.
+    seed
+        Tests and experiments only, charged as infinite; None: the system's randomness.
+    previous
+        The release before, which is public.
     """
 
-    noise_multiplier: float | None = None
-
-    def __post_init__(self) -> None:
-        value = self.noise_multiplier
-        if value is not None and not (is_number(value) and 1e-4 <= value <= 1e5):
-            raise InvalidParameterError(
-                f"noise_multiplier must be a number between 1e-4 and 1e5, got {value!r}"
-            )
-
-    def calibrated(self, epsilon: float, delta: float) -> Gaussian:
-        """Return the mechanism with its noise for one release at (epsilon, delta), unless set."""
-        if self.noise_multiplier is not None:
-            return self
-        return replace(self, noise_multiplier=accounting.gaussian_noise_multiplier(epsilon, delta))
-
-    def cost(self, sensitivity: Sensitivity) -> list[tuple[Event, int]]:
-        """Return the events of one release."""
-        return [(events.Gaussian(self._multiplier), 1)]
-
-    def draw(
-        self,
-        features: kernels.RandomFeatures,
-        points: FloatArray,
-        sensitivity: Sensitivity,
-        seed: int | None,
-        previous: Release | None,
-        count: int,
-    ) -> Release:
-        """Return a fresh release; charged by the caller."""
-        total = features.sum_on_grid(points, LEVELS)
-        noise_std = self._multiplier * sensitivity.vectors * features.max_norm * LEVELS
-        return Release(total + kernels.rounded_normal(noise_std, len(total), seed), count)
-
-    @property
-    def _multiplier(self) -> float:
-        if self.noise_multiplier is None:
-            raise InvalidParameterError("noise_multiplier: not set; use calibrated() first")
-        return self.noise_multiplier
+    features: kernels.RandomFeatures
+    points: FloatArray
+    sensitivity: Sensitivity
+    count: int
+    seed: int | None = None
+    previous: Release | None = None
 
 
-@dataclass(frozen=True)
-class Mwem:
-    """MWEM over product distributions on S^d: h2, Algorithm 2 of the paper.
+class Mechanism(ABC):
+    """How a mean embedding is released; derive from it for one of your own.
 
-    Parameters
-    ----------
-    iterations
-        T: selections and measurements of one release.
-    epsilon_select
-        Selection draws a coordinate with weight ``exp(epsilon_select * |sum error|)``.
-    epsilon_measure
-        Measurement adds Laplace noise of scale ``1 / epsilon_measure`` to that coordinate's sum.
-    steps
-        2 / eta: features scaled into [-1, 1] are rounded at random, without bias, to the grid
-        ``{-1, -1 + eta, .., 1}``.
-
-    Privacy
-    -------
-    Claim: with D the number of vectors that one unit moves, each iteration is a selection of
-    bounded range ``2 D epsilon_select`` and a measurement that is ``D epsilon_measure``-DP.
-    Assumes: counts public; warm start from released states only. Argument and numerics: the core's
-    module ``mwem`` and ``docs/privacy/mwem.md``. Tested by: tests/privacy/test_mwem_release.py.
+    Claim of whoever derives: `cost` bounds what `draw` reveals of one unit of the data, whatever
+    the points are. The ledger charges `cost` and cannot check it.
     """
 
-    iterations: int
-    epsilon_select: float
-    epsilon_measure: float
-    steps: int = 20
+    def calibrated(self, epsilon: float, delta: float) -> Mechanism:
+        """Return the mechanism for one release at (epsilon, delta).
 
-    def __post_init__(self) -> None:
-        if self.iterations < 1:
-            raise InvalidParameterError(f"iterations must be at least 1, got {self.iterations!r}")
-        accounting.check_epsilon(self.epsilon_select, "epsilon_select")
-        accounting.check_epsilon(self.epsilon_measure, "epsilon_measure")
-        if not 1 <= self.steps <= 2**16:
-            raise InvalidParameterError(f"steps must be between 1 and 65536, got {self.steps!r}")
-        # What the core's samplers take, so that nothing fails after it was charged.
-        if not 2.0**-32 <= self.epsilon_select / self.steps <= 2.0**10:
-            raise InvalidParameterError(
-                f"epsilon_select / steps must lie between 2**-32 and 2**10, got "
-                f"{self.epsilon_select!r} / {self.steps!r}"
-            )
-        if not 2.0**-19 <= self.steps / self.epsilon_measure <= 2.0**39:
-            raise InvalidParameterError(
-                f"steps / epsilon_measure must lie between 2**-19 and 2**39, got "
-                f"{self.steps!r} / {self.epsilon_measure!r}"
-            )
-
-    @classmethod
-    def published(cls, epsilon: float, iterations: int) -> Mwem:
-        """Return Algorithm 2 with the paper's one `epsilon` for selection and measurement.
-
-        It buys ``2 D epsilon`` and ``D epsilon`` an iteration, not epsilon: see
-        :func:`dpsumm.summary.protocols.auction.published.published_epsilon`.
+        By default itself: its own parameters say how much noise it adds.
         """
-        return cls(iterations, epsilon, epsilon)
-
-    def calibrated(self, epsilon: float, delta: float) -> Mwem:
-        """Return itself: its noise is given by its own parameters."""
         return self
 
+    @abstractmethod
     def cost(self, sensitivity: Sensitivity) -> list[tuple[Event, int]]:
-        """Return the events of one release."""
-        moved = sensitivity.vectors
-        return [
-            (events.BoundedRange(2 * moved * self.epsilon_select), self.iterations),
-            # Pure: discrete Laplace noise is not dominated by continuous Laplace noise.
-            (events.Pure(moved * self.epsilon_measure), self.iterations),
-        ]
+        """Return the events of one release, each with its count; none: it depends on no data."""
 
-    def draw(
-        self,
-        features: kernels.RandomFeatures,
-        points: FloatArray,
-        sensitivity: Sensitivity,
-        seed: int | None,
-        previous: Release | None,
-        count: int,
-    ) -> Release:
-        """Return a fresh release from the `previous` one's state on; charged by the caller."""
-        scale = math.sqrt(features.n_features / 2)
-        sums = features.quantized_sum(points, self.steps, seed)
-        # After another kind of release (public seed points) there is no state: start anew.
-        state = None if previous is None else previous.state
-        run = kernels.mwem(
-            sums,
-            count,
-            steps=self.steps,
-            iterations=self.iterations,
-            epsilon_select=self.epsilon_select,
-            epsilon_measure=self.epsilon_measure,
-            theta=state,
-            seed=seed,
-        )
-        steps = np.rint(run.means / scale * (LEVELS * count)).astype(np.int64)
-        return Release(steps, count, run.theta)
-
-
-@dataclass(frozen=True)
-class Exact:
-    """The mean embedding as it is: no guarantee at all, infinite in the ledger."""
-
-    def calibrated(self, epsilon: float, delta: float) -> Exact:
-        """Return itself."""
-        return self
-
-    def cost(self, sensitivity: Sensitivity) -> list[tuple[Event, int]]:
-        """Return the events of one release."""
-        return [(events.NonPrivate("the exact mean was released"), 1)]
-
-    def draw(
-        self,
-        features: kernels.RandomFeatures,
-        points: FloatArray,
-        sensitivity: Sensitivity,
-        seed: int | None,
-        previous: Release | None,
-        count: int,
-    ) -> Release:
-        """Return the exact sum on the grid."""
-        return Release(features.sum_on_grid(points, LEVELS), count)
-
-
-Mechanism = Gaussian | Mwem | Exact
+    @abstractmethod
+    def draw(self, given: Draw) -> Release:
+        """Return a fresh release of `given.count` points; `release` has charged it."""
 
 
 def charges(
@@ -287,7 +151,7 @@ def charges(
     """Return what a release costs; a seeded one has no guarantee."""
     cost = mechanism.cost(sensitivity)
     if seed is not None:
-        cost = [(events.Seeded(), 1)]
+        cost = [(Seeded(), 1)]
     return [
         Charge(protected, message, event, count, unit=sensitivity.unit) for event, count in cost
     ]
@@ -313,10 +177,8 @@ def release(
     ----------
     mechanism
         Calibrated.
-    features
-        The public feature map, paired.
-    points : (m, n) float32 or float64
-        Target or summary.
+    features, points
+        See `Draw`.
     key, message
         Name of the release within the run; what it is, in words.
     protected, sensitivity
@@ -326,22 +188,39 @@ def release(
     seed
         Tests and experiments only: the charge is then infinite.
     previous
-        The release whose state MWEM starts from.
+        The run's release of this kind before.
     count
         Public number of points to divide by; that of the points by default, which is public when
         the unit is a replaced record.
     """
     count = len(points) if count is None else count
-    fresh = None if seed is None else derived_seed(seed, key)
+    given = Draw(
+        features,
+        points,
+        sensitivity,
+        count,
+        seed=None if seed is None else derived_seed(seed, key),
+        previous=previous,
+    )
     message = f"{message} ({features.n_features} features, {count} points)"
     binding = hashlib.sha256(features.omega.tobytes() + features.phase.tobytes()).hexdigest()
     data = ledger.release(
         key,
         charges(mechanism, sensitivity, protected, message, seed),
-        lambda: mechanism.draw(features, points, sensitivity, fresh, previous, count).to_bytes(),
+        lambda: _drawn(mechanism, given),
         binding=binding,
     )
     return Release.from_bytes(data, features.n_features, count)
+
+
+def _drawn(mechanism: Mechanism, given: Draw) -> bytes:
+    made, n_features = mechanism.draw(given), given.features.n_features
+    if made.steps.shape != (n_features,) or made.steps.dtype != np.int64:
+        raise InvalidParameterError(
+            f"mechanism: {type(mechanism).__name__}.draw must return a Release with {n_features} "
+            "steps of int64, one for each feature"
+        )
+    return made.to_bytes()
 
 
 def derived_seed(seed: int, key: str) -> int:

@@ -11,7 +11,7 @@ Argument
     The broadcast is a function of the target, public numbers and fresh coins.
 Numerics
     None between owners (no message depends on them); for the target
-    :class:`dpsumm.summary.release.Gaussian`.
+    :class:`dpsumm.summary.mechanisms.Gaussian`.
 Tested by
     tests/privacy/test_offers_transcript.py
 """
@@ -28,6 +28,7 @@ from dpsumm import kernels
 from dpsumm.checks import check_even_features, check_number, check_whole
 from dpsumm.errors import InvalidParameterError
 from dpsumm.exchange.messages import Request
+from dpsumm.summary.mechanisms import Gaussian
 from dpsumm.summary.protocols.curator import (
     CollectingCurator,
     Curator,
@@ -37,7 +38,7 @@ from dpsumm.summary.protocols.curator import (
 from dpsumm.summary.protocols.features import features_of
 from dpsumm.summary.protocols.messages import OfferRequest
 from dpsumm.summary.protocols.protocol import Protocol
-from dpsumm.summary.release import Gaussian, Mechanism
+from dpsumm.summary.release import Mechanism
 
 # Far above what is useful, and below what a message can hold.
 MOST_PARSIMONY, MOST_OFFERS = 1e6, 2**48

@@ -37,6 +37,7 @@ from dpsumm.kernels.features import FeatureKind
 from dpsumm.privacy import accounting, portable
 from dpsumm.privacy.events import Approximate, Charge, Event, NonPrivate, Protected
 from dpsumm.privacy.events import Gaussian as GaussianEvent
+from dpsumm.summary.mechanisms import Exact, Gaussian, Mwem
 from dpsumm.summary.protocols.auction.curator import AuctionCurator, Plan
 from dpsumm.summary.protocols.auction.published import published_epsilon
 from dpsumm.summary.protocols.auction.requests import (
@@ -50,7 +51,7 @@ from dpsumm.summary.protocols.auction.requests import (
 )
 from dpsumm.summary.protocols.curator import Curator, Setting
 from dpsumm.summary.protocols.protocol import Protocol
-from dpsumm.summary.release import SUMMARY, TARGET, Exact, Gaussian, Mechanism, Mwem, Sensitivity
+from dpsumm.summary.release import SUMMARY, TARGET, Mechanism, Sensitivity
 
 
 @dataclass(frozen=True)

@@ -31,6 +31,7 @@ from dpsumm.summary.protocols.messages import (
 )
 from dpsumm.summary.release import (
     SUMMARY,
+    Draw,
     Mechanism,
     Release,
     release,
@@ -237,13 +238,12 @@ class AuctionCurator(Curator):
         if len(points) == 0:
             return None
         if not self._picks:
+            given = Draw(self._features, points, SUMMARY, len(points), self.setting.seed)
             # Public points: recorded, so that a resumed run has the same, and not charged.
             drawn = self.setting.ledger.release(
                 "seed-points",
                 [],
-                lambda: self._plan.seed_release.draw(
-                    self._features, points, SUMMARY, self.setting.seed, None, len(points)
-                ).to_bytes(),
+                lambda: self._plan.seed_release.draw(given).to_bytes(),
             )
             self._last_summary = Release.from_bytes(drawn, self._plan.n_features, len(points))
             return self._last_summary
