@@ -7,15 +7,15 @@ from dpsumm import kernels
 
 
 def huge_map():
-    kernels.RandomFeatures(10, 2**40, gamma=1.0, seed=1, orthogonal=False)
+    kernels.RandomFeatures(2**40, 2**17, gamma=1.0, seed=1, orthogonal=False)
 
 
 def wrapping_map():
-    kernels.RandomFeatures(16, 2**62, gamma=1.0, seed=1, orthogonal=False)
+    kernels.RandomFeatures(2**62, 2**17, gamma=1.0, seed=1, orthogonal=False)
 
 
 def huge_rows():
-    features = kernels.RandomFeatures(1, 2**20, gamma=1.0, seed=1, orthogonal=False)
+    features = kernels.RandomFeatures(1, 2**18, gamma=1.0, seed=1, orthogonal=False)
     features.transform(np.zeros((2**24, 1)))
 
 
