@@ -17,7 +17,9 @@ MODULES = (
     "summary/mechanisms summary/release summary/result summary/summarize "
     "summary/protocols/curator summary/protocols/draws summary/protocols/messages "
     "summary/protocols/offers summary/protocols/owner summary/protocols/auction/auction "
-    "summary/protocols/auction/curator summary/protocols/auction/requests"
+    "summary/protocols/auction/curator summary/protocols/auction/plan "
+    "summary/protocols/auction/ranks summary/protocols/auction/received "
+    "summary/protocols/auction/releases summary/protocols/auction/requests"
 ).split()
 
 

@@ -160,7 +160,7 @@ def test_the_summary_is_the_best_of_everything_whatever_the_coins(case, rng):
             (i, world.curator._received[world.curator.names[i]].rows[position])
             for i, position in world.curator._picks
         ]
-        assert picks == slow_summary(owners, script, world.curator._features)
+        assert picks == slow_summary(owners, script, world.curator._releases.features)
         selection = world.curator.result()
         assert [*zip(selection.owner, selection.records.rows, strict=True)] == picks
         world.close()
@@ -172,8 +172,8 @@ def test_ranks_count_the_others_points_above_a_bid_sent_or_not(rng):
         world = World(owners, script)
         sent = {i: set() for i in range(len(owners))}
         while (ranks := world.collect_bids()) is not None:
-            curator, bid = world.curator, world.curator._bid
-            grid = [curator._features.on_grid(p).astype(object) for p in owners.values()]
+            curator, bid = world.curator, world.curator._round.request
+            grid = [curator._releases.features.on_grid(p).astype(object) for p in owners.values()]
             place = {
                 (i, r): (
                     bid.target_factor * int(grid[i][r] @ bid.target)

@@ -63,7 +63,7 @@ def test_a_stopped_run_stays_stopped(rng):
     for name, request in curator.send().items():
         curator.receive(name, roles[name].answer(request))
     requests = curator.send()
-    curator._best_anywhere = [(2**100, 0, 0)]
+    curator._round.left = [[(2**100, 0, 0)]]
     answers = {name: roles[name].answer(request) for name, request in requests.items()}
     last = answers.popitem()
     for name, answer in answers.items():

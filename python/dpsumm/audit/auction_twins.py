@@ -5,106 +5,81 @@ No protocol can reach them. Each mistake was made in the literature, or nearly i
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
 from dpsumm.audit.auction_worlds import SteeredCurator
 from dpsumm.exchange.messages import Answer
-from dpsumm.summary.protocols.auction.curator import Place, _places
+from dpsumm.summary.protocols.auction.curator import Round
+from dpsumm.summary.protocols.auction.ranks import Place, best_of
 from dpsumm.summary.protocols.messages import Bids
 
 
 class OwnPointsRanked(SteeredCurator):
     """BROKEN: an owner is ranked by its best points not in the summary, those it sent included."""
 
-    def _ranks(self) -> NDArray[np.int64]:
-        super()._ranks()
-        left = {name: self._left(name) for name in self._active}
-        everything = sorted((p for places in left.values() for p in places), reverse=True)
-        ranks = np.full((len(self._active), self._plan.batch), len(everything))
-        for k, name in enumerate(self._active):
-            for b, place in enumerate(left[name]):
-                ranks[k, b] = 1 + everything.index(place)
-        return ranks
-
-    def _left(self, name: str) -> list[Place]:
-        mine = _places(self.names.index(name), self._bids[name]) + self._in_hand(name)
-        return sorted(mine, reverse=True)[: self._plan.batch]
+    def _ranks(self, round_: Round) -> NDArray[np.int64]:
+        return _ranked(round_.left, self._plan.batch, missing=0)
 
 
 class UnsentPointsRanked(SteeredCurator):
     """BROKEN: owners are ranked among bids for unsent points only, as the paper has it."""
 
-    def _ranks(self) -> NDArray[np.int64]:
-        super()._ranks()
-        bids = {name: _places(self.names.index(name), self._bids[name]) for name in self._active}
-        everything = sorted((p for places in bids.values() for p in places), reverse=True)
-        ranks = np.full((len(self._active), self._plan.batch), max(1, len(everything)))
-        for k, name in enumerate(self._active):
-            for b, place in enumerate(bids[name]):
-                ranks[k, b] = 1 + everything.index(place)
-        return ranks
+    def _ranks(self, round_: Round) -> NDArray[np.int64]:
+        bids = [self._places(round_, name) for name in self._active]
+        return _ranked(bids, self._plan.batch, missing=1)
+
+
+def _ranked(places: Sequence[list[Place]], batch: int, missing: int) -> NDArray[np.int64]:
+    everything = best_of(places, sum(map(len, places)))
+    ranks = np.full((len(places), batch), max(missing, len(everything)))
+    for k, own in enumerate(places):
+        for b, place in enumerate(own):
+            ranks[k, b] = 1 + everything.index(place)
+    return ranks
 
 
 class CoinTies(SteeredCurator):
     """BROKEN: equal scores are settled by fresh coins instead of owner and row."""
 
-    def _finish_round(self) -> None:
-        self._take_in()
-        coin = np.random.default_rng()
-        best = [place for name in self._active for place in self._all_in_hand(name)]
-        coin.shuffle(best)
+    def _winners(self, round_: Round, count: int) -> list[Place]:
+        best = self._everything_in_hand(round_)
+        np.random.default_rng().shuffle(best)
         best.sort(key=lambda place: place[0], reverse=True)  # stable: ties stay shuffled
-        self._pick(best[: min(self._plan.batch, self.setting.size - len(self._picks))])
+        return best[:count]
 
-    def _all_in_hand(self, name: str) -> list[Place]:
-        received = self._received[name]
-        positions, scores = received.bidder.best(
-            self._bid.target_factor, self._bid.summary_factor, max(1, len(received.rows))
-        )
-        i = self.names.index(name)
-        return [(s, -i, -received.rows[p]) for p, s in zip(positions, scores, strict=True)]
-
-    def _pick(self, places: list[Place]) -> None:
-        for _, minus_owner, minus_row in places:
-            received = self._received[self.names[-minus_owner]]
-            position = received.rows.index(-minus_row)
-            received.bidder.remove(position)
-            self._chosen[len(self._picks)] = received.scaled[position]
-            self._picks.append((-minus_owner, position))
-        self._round += 1
-        self._bids = {}
+    def _everything_in_hand(self, round_: Round) -> list[Place]:
+        received = 1 + sum(len(received.rows) for received in self._received.values())
+        return best_of(self._in_hand(round_, received), received)
 
 
 class FloatBids(CoinTies):
     """BROKEN: the curator scores points in its own floating point, a last bit off the owners'."""
 
-    def _finish_round(self) -> None:
-        self._take_in()
+    def _winners(self, round_: Round, count: int) -> list[Place]:
         off = np.random.default_rng()
         scored = [
-            (score * (1.0 + 1e-9 * off.standard_normal()), place)
-            for name in self._active
-            for place in self._all_in_hand(name)
-            for score in [place[0]]
+            (place[0] * (1.0 + 1e-9 * off.standard_normal()), place)
+            for place in self._everything_in_hand(round_)
         ]
-        scored.sort(reverse=True)
-        count = min(self._plan.batch, self.setting.size - len(self._picks))
-        self._pick([place for _, place in scored[:count]])
+        return [place for _, place in sorted(scored, reverse=True)[:count]]
 
 
 class NextBestInHand(CoinTies):
     """BROKEN: when points come late the best in hand is taken, and the late ones wait a round."""
 
-    def _finish_round(self) -> None:
+    def _finish_round(self, round_: Round) -> None:
         coin = np.random.default_rng()
-        late = {name: points for name, points in self._new.items() if coin.random() < 0.5}
-        self._new = {name: points for name, points in self._new.items() if name not in late}
-        self._take_in()
-        best = sorted((p for n in self._active for p in self._all_in_hand(n)), reverse=True)
-        self._pick(best[: min(self._plan.batch, self.setting.size - len(self._picks))])
-        self._new = late
-        self._take_in()
+        late = {name: points for name, points in round_.sent.items() if coin.random() < 0.5}
+        round_.sent = {name: p for name, p in round_.sent.items() if name not in late}
+        super()._finish_round(round_)
+        round_.sent = late
+        self._take_in(round_)
+
+    def _winners(self, round_: Round, count: int) -> list[Place]:
+        return self._everything_in_hand(round_)[:count]
 
 
 class ForgetsOnDrop(SteeredCurator):
@@ -112,7 +87,8 @@ class ForgetsOnDrop(SteeredCurator):
 
     def drop(self, *names: str) -> None:
         """Forget this round's points, then drop."""
-        self._new = {}
+        if self._round:
+            self._round.sent = {}
         super().drop(*names)
 
     def _check_bids(self, name: str, answer: Answer, count: int) -> Bids:

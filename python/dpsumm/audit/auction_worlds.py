@@ -171,7 +171,9 @@ class World:
         for name, request in requests.items():
             assert isinstance(request, BidRequest)
             self.curator.receive(name, self.roles[name].answer(request))
-        return self.curator._ranks()
+        round_ = self.curator._round
+        assert round_ is not None
+        return self.curator._ranks(round_)
 
     def finish_round(self, given: NDArray[np.bool_] | None = None, drop: str | None = None) -> None:
         """Toss the coins, the observer's as `given`, and collect the points; one may be dropped."""

@@ -18,7 +18,8 @@ from dpsumm.privacy.ledger import Ledger
 from dpsumm.summary.kernel import RBF
 from dpsumm.summary.mechanisms import Exact, Gaussian
 from dpsumm.summary.protocols.auction.auction import Auction
-from dpsumm.summary.protocols.auction.curator import AuctionCurator, Plan
+from dpsumm.summary.protocols.auction.curator import AuctionCurator
+from dpsumm.summary.protocols.auction.plan import Plan
 from dpsumm.summary.protocols.auction.requests import Profile, Requests
 from dpsumm.summary.protocols.curator import Curator, Setting, frequency_seed
 from dpsumm.summary.protocols.features import features_of

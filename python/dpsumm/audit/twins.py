@@ -13,7 +13,7 @@ from dpsumm.audit.runs import steepest
 from dpsumm.exchange.messages import Request
 from dpsumm.summary.kernel import FloatArray, PrivateMedian
 from dpsumm.summary.mechanisms import Gaussian, Mwem
-from dpsumm.summary.protocols.auction.curator import Plan
+from dpsumm.summary.protocols.auction.plan import Plan
 from dpsumm.summary.protocols.auction.requests import Profile
 from dpsumm.summary.protocols.curator import frequency_seed
 from dpsumm.summary.protocols.messages import OfferRequest

@@ -38,7 +38,8 @@ from dpsumm.privacy import accounting, portable
 from dpsumm.privacy.events import Approximate, Charge, Event, NonPrivate, Protected
 from dpsumm.privacy.events import Gaussian as GaussianEvent
 from dpsumm.summary.mechanisms import Exact, Gaussian, Mwem
-from dpsumm.summary.protocols.auction.curator import AuctionCurator, Plan
+from dpsumm.summary.protocols.auction.curator import AuctionCurator
+from dpsumm.summary.protocols.auction.plan import Plan
 from dpsumm.summary.protocols.auction.published import published_epsilon
 from dpsumm.summary.protocols.auction.requests import (
     Profile,
