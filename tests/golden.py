@@ -13,10 +13,11 @@ import numpy as np
 from tests.privacy.transcripts import encoded
 
 import dpsumm
-from dpsumm import Auction, Ledger, Offers, Pool, PrivateMedian, Requests, release_attribution
+from dpsumm import Auction, Ledger, Offers, Pool, PrivateMedian
 from dpsumm.data.inputs import read_inputs
 from dpsumm.privacy.accounting import gaussian_noise_multiplier
 from dpsumm.privacy.events import Unit
+from dpsumm.summary import Requests, release_attribution
 from dpsumm.summary.kernel import RBF
 from dpsumm.summary.mechanisms import Mwem
 from dpsumm.summary.protocols import Owner, Setting

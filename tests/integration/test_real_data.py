@@ -225,5 +225,5 @@ def test_demo_rows_say_what_the_demo_shows():
     assert {row.epsilon_target for row in rows[1:]} == {0.0}
     assert offers.accesses == summary.accesses < greedy.accesses
     assert uniform.accesses == 60
-    with pytest.raises(dpsumm.InvalidParameterError, match="size"):
+    with pytest.raises(dpsumm.errors.InvalidParameterError, match="size"):
         compare(load_digits(), size=9)

@@ -13,7 +13,8 @@ import pytest
 from test_real_data import DATA, HOSPITALS, NAMES, hospital, needs_data
 
 import dpsumm
-from dpsumm import Column, FileFormat, Schema
+from dpsumm import Column, Schema
+from dpsumm.data import FileFormat
 from dpsumm.data.inputs import read_table
 from reference import dense
 

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import load_iris
 
-from dpsumm import RBF, InvalidParameterError
+from dpsumm import RBF
+from dpsumm.errors import InvalidParameterError
 from dpsumm.kernels import diagonal_dominance, greedy, is_diagonally_dominant, kernel_means
 from reference import dense
 

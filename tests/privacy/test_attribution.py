@@ -10,9 +10,10 @@ from scipy import special, stats
 
 import dpsumm
 from conftest import FALSE_ALARM
-from dpsumm import RBF, Auction, Greedy, Ledger, Offers, Pool, release_attribution
+from dpsumm import RBF, Auction, Greedy, Ledger, Offers, Pool
 from dpsumm.errors import BudgetExceededError, InvalidParameterError
 from dpsumm.privacy import Approximate, Charge, Protected, Pure, Seeded
+from dpsumm.summary import release_attribution
 from reference import dense
 from reference.laws import discrete_laplace_cdf, integer_fits
 

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 import transcripts
 
-from dpsumm import Auction, Requests
+from dpsumm import Auction
 from dpsumm.errors import ProtocolError
 from dpsumm.privacy import Ledger
+from dpsumm.summary import Requests
 from dpsumm.summary.mechanisms import Exact
 from dpsumm.summary.protocols.messages import BidRequest, Bids, SendRequest
 from dpsumm.summary.protocols.owner import points_of

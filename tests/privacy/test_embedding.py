@@ -8,7 +8,9 @@ from scipy import stats
 
 import dpsumm
 from conftest import FALSE_ALARM
-from dpsumm import RBF, Auction, Embedding, InvalidParameterError, Offers, Pool
+from dpsumm import RBF, Auction, Offers, Pool
+from dpsumm.errors import InvalidParameterError
+from dpsumm.summary import Embedding
 from reference import dense
 from reference.attack import read_features
 from reference.laws import same_law

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 import transcripts
 
-from dpsumm import Auction, Requests
+from dpsumm import Auction
 from dpsumm.errors import BudgetExceededError, ProtocolError
 from dpsumm.privacy import Charge, Ledger, Protected, Pure
+from dpsumm.summary import Requests
 
 
 def test_threads_that_share_a_ledger_never_exceed_the_cap(tmp_path):

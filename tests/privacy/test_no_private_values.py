@@ -71,7 +71,7 @@ PROTOCOLS = [
     dpsumm.Uniform(),
     dpsumm.Greedy(),
     dpsumm.Auction(n_features=8),
-    dpsumm.Auction(n_features=8, requests=dpsumm.Requests.WINNER, target_release=Exact()),
+    dpsumm.Auction(n_features=8, requests=dpsumm.summary.Requests.WINNER, target_release=Exact()),
     dpsumm.Auction.published(4),
 ]
 

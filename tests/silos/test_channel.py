@@ -7,7 +7,7 @@ from flwr.app import ArrayRecord, ConfigRecord, Error, RecordDict
 from flwr.supercore.inflatable.inflatable_object import get_all_nested_objects
 from flwr.supercore.task_identity import TaskIdentity
 
-from dpsumm import ProtocolError
+from dpsumm.errors import ProtocolError
 from dpsumm.flower.channel import FlowerChannel, find_nodes
 from dpsumm.flower.records import pack, unpack
 

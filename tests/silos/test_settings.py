@@ -5,9 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from dpsumm import Auction, InvalidParameterError, Offers, Requests, Schema
+from dpsumm import Auction, Offers, Schema
+from dpsumm.errors import InvalidParameterError
 from dpsumm.flower.settings import CuratorFile, OwnerConfig, Public
 from dpsumm.flower.trial import make_trial, write_project
+from dpsumm.summary import Requests
 
 PROJECT = Path(__file__).parents[2] / "deploy" / "flower" / "pyproject.toml"
 DEFAULTS = tomllib.loads(PROJECT.read_text())["tool"]["flwr"]["app"]["config"]

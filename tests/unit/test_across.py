@@ -11,9 +11,9 @@ import pytest
 import silo_curator
 from silo_curator import NAMES, SCHEMA, Loopback, owners_of, run
 
-from dpsumm import RBF, Auction, Column, Offers, ProtocolError, Schema, summarize
+from dpsumm import RBF, Auction, Column, Offers, Schema, summarize
 from dpsumm.data.inputs import read_table
-from dpsumm.errors import DpsummError, InvalidDataError, InvalidParameterError
+from dpsumm.errors import DpsummError, InvalidDataError, InvalidParameterError, ProtocolError
 from dpsumm.exchange.across import answer_all
 from dpsumm.exchange.journal import Journal
 from dpsumm.exchange.messages import Describe

@@ -5,7 +5,8 @@ import sqlite3
 import pytest
 from silo_curator import Loopback, run
 
-from dpsumm import Auction, DpsummError, Offers
+from dpsumm import Auction, Offers
+from dpsumm.errors import DpsummError
 from dpsumm.privacy import Ledger
 
 REAL = sqlite3.connect

@@ -17,7 +17,8 @@ from sklearn.utils import estimator_checks as checks
 from sklearn.utils.validation import check_is_fitted
 
 import dpsumm
-from dpsumm import RBF, Column, InvalidParameterError, Pool, Schema, Summarizer, summarize
+from dpsumm import RBF, Column, Pool, Schema, Summarizer, summarize
+from dpsumm.errors import InvalidParameterError
 
 
 @pytest.fixture

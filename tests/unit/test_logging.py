@@ -10,7 +10,7 @@ PROTOCOLS = [
     dpsumm.Offers(),
     dpsumm.Pool(),
     dpsumm.Auction(),
-    dpsumm.Auction(requests=dpsumm.Requests.PRIVATE, epsilon_owners=4.0),
+    dpsumm.Auction(requests=dpsumm.summary.Requests.PRIVATE, epsilon_owners=4.0),
 ]
 
 
@@ -54,7 +54,7 @@ def test_a_private_size_of_the_target_is_not_logged(rng, caplog, tmp_path):
             rng.normal(0.0, 1.0, (m, 2)),
             size=12,
             kernel=dpsumm.RBF(0.3),
-            unit=dpsumm.Unit.ADD_REMOVE_RECORD,
+            unit=dpsumm.privacy.Unit.ADD_REMOVE_RECORD,
             nominal_target=300,
             ledger=tmp_path / str(m),
             run="run",

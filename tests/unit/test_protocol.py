@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 from silo_curator import Loopback, run
 
-from dpsumm import RBF, Auction, InvalidParameterError, Pool, Protocol, Stream, summarize
+from dpsumm import RBF, Auction, Pool, Stream, summarize
+from dpsumm.errors import InvalidParameterError
+from dpsumm.summary import Protocol
 from dpsumm.summary.protocols import Owner
 from dpsumm.summary.protocols.draws import DrawCurator
 

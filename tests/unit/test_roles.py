@@ -5,8 +5,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-from dpsumm import RBF, Auction, Greedy, Offers, Pool, ProtocolError, Uniform
+from dpsumm import RBF, Auction, Greedy, Offers, Pool, Uniform
 from dpsumm.data.inputs import read_table
+from dpsumm.errors import ProtocolError
 from dpsumm.exchange.messages import Request
 from dpsumm.privacy.ledger import Ledger
 from dpsumm.summary.protocols import Owner, Setting

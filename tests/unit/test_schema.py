@@ -15,11 +15,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpsumm import RBF, Column, InvalidParameterError, Schema, WhenMissing
+from dpsumm import RBF, Column, Schema
+from dpsumm.data import WhenMissing
 from dpsumm.data.inputs import read_table
 from dpsumm.data.schema import FEW
 from dpsumm.data.schema_toml import to_toml
 from dpsumm.data.values import as_series, to_originals
+from dpsumm.errors import InvalidParameterError
 
 YEARS = (dt.date(2000, 1, 1), dt.date(2020, 1, 1))
 MIXED = Schema(

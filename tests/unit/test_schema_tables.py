@@ -13,25 +13,13 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from dpsumm import (
-    RBF,
-    Auction,
-    Column,
-    Embedding,
-    FileFormat,
-    Greedy,
-    InvalidDataError,
-    InvalidParameterError,
-    Offers,
-    Pool,
-    Schema,
-    Stream,
-    Summary,
-    summarize,
-)
+from dpsumm import RBF, Auction, Column, Greedy, Offers, Pool, Schema, Stream, Summary, summarize
+from dpsumm.data import FileFormat
 from dpsumm.data.check import check
 from dpsumm.data.draft import draft
 from dpsumm.data.inputs import Table, read_table
+from dpsumm.errors import InvalidDataError, InvalidParameterError
+from dpsumm.summary import Embedding
 from dpsumm.summary.protocols.messages import Points
 from dpsumm.summary.protocols.owner import points_of
 from dpsumm.summary.protocols.wire import decode, encode

@@ -131,7 +131,7 @@ REFUSED = {
         lambda f: run(
             [Stream(made()[0][0])],
             made()[1],
-            file_format=dpsumm.FileFormat(drop_missing=True),
+            file_format=dpsumm.data.FileFormat(drop_missing=True),
         ),
         "drop_missing",
     ),

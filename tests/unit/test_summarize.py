@@ -9,7 +9,8 @@ import pyarrow as pa
 import pytest
 
 import dpsumm
-from dpsumm import RBF, Auction, Greedy, Offers, Pool, Requests, Uniform, kernels
+from dpsumm import RBF, Auction, Greedy, Offers, Pool, Uniform, kernels
+from dpsumm.summary import Requests
 from dpsumm.summary.mechanisms import Gaussian
 
 GAMMA = 0.25
@@ -263,9 +264,9 @@ def test_save_keeps_values_and_is_whole_or_not_at_all(tmp_path, dtype, monkeypat
     assert sorted(os.listdir(tmp_path)) == ["s.csv", "s.parquet"]
     assert pl.read_parquet(tmp_path / "s.parquet")["x0"].to_numpy().dtype == dtype
     for bad in ("s.txt", "s", "none/s.csv"):
-        with pytest.raises(dpsumm.InvalidParameterError):
+        with pytest.raises(dpsumm.errors.InvalidParameterError):
             summary.save(tmp_path / bad)
-    with pytest.raises(dpsumm.InvalidParameterError, match="backend"):
+    with pytest.raises(dpsumm.errors.InvalidParameterError, match="backend"):
         summary.to_frame("spark")
 
 
@@ -326,7 +327,7 @@ def test_a_target_too_small_for_a_private_bandwidth_is_told_the_way_out(tmp_path
     path = tmp_path / "books.db"
     dpsumm.Ledger.create(path).close()
     for protocol in (Offers(), Auction()):
-        with pytest.raises(dpsumm.InvalidParameterError) as caught:
+        with pytest.raises(dpsumm.errors.InvalidParameterError) as caught:
             dpsumm.summarize(owners, target, size=5, ledger=path, protocol=protocol)
         for way_out in ("RBF(gamma)", "bounds", "from_public", "120"):
             assert way_out in str(caught.value)
@@ -363,7 +364,7 @@ def test_a_resumed_run_is_charged_once_and_a_cap_refuses(tmp_path):
     with dpsumm.Ledger(books) as ledger:
         assert len(ledger.charges()) == 1
         ledger.set_cap(one.privacy.charges[0].protected, 1.5, 1e-4)
-    with pytest.raises(dpsumm.BudgetExceededError, match=r"cap.*nothing was sent"):
+    with pytest.raises(dpsumm.errors.BudgetExceededError, match=r"cap.*nothing was sent"):
         dpsumm.summarize(owners, target, run="second", **once)
 
 
@@ -388,7 +389,7 @@ def test_resuming_with_another_bandwidth_is_refused(tmp_path):
     dpsumm.Ledger.create(books).close()
     dpsumm.summarize(owners, target, size=5, kernel=RBF(0.3), ledger=books, run="first")
     # The recorded sum is of other features: under this bandwidth it means nothing.
-    with pytest.raises(dpsumm.InvalidParameterError, match="first"):
+    with pytest.raises(dpsumm.errors.InvalidParameterError, match="first"):
         dpsumm.summarize(owners, target, size=5, kernel=RBF(3.0), ledger=books, run="first")
 
 

@@ -7,17 +7,10 @@ import polars as pl
 import pytest
 
 import dpsumm
-from dpsumm import (
-    RBF,
-    Auction,
-    FileFormat,
-    InvalidDataError,
-    InvalidParameterError,
-    Offers,
-    Pool,
-    PrivateMedian,
-    Requests,
-)
+from dpsumm import RBF, Auction, Offers, Pool, PrivateMedian
+from dpsumm.data import FileFormat
+from dpsumm.errors import InvalidDataError, InvalidParameterError
+from dpsumm.summary import Requests
 from dpsumm.summary.mechanisms import Gaussian, Mwem
 
 SECRETS = (987654.321, -445566.75, 0.000123321)
@@ -97,7 +90,7 @@ def test_bad_input_is_refused_before_anything_is_charged(case, tmp_path):
     with pytest.raises(error, match=message) as caught:
         dpsumm.summarize(**arguments, ledger=books)
     assert isinstance(caught.value, ValueError)
-    assert isinstance(caught.value, dpsumm.DpsummError)
+    assert isinstance(caught.value, dpsumm.errors.DpsummError)
     chain = str(caught.value) + str(caught.value.__cause__)
     if not caught.value.__suppress_context__:
         chain += str(caught.value.__context__)

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 
-from dpsumm import RBF, Auction, Offers, ProtocolError
+from dpsumm import RBF, Auction, Offers
 from dpsumm.data.inputs import read_table
 from dpsumm.data.values import MOST_CHARACTERS
+from dpsumm.errors import ProtocolError
 from dpsumm.exchange.codec import MAX_TEXT
 from dpsumm.privacy.ledger import Ledger
 from dpsumm.summary.mechanisms import Mwem

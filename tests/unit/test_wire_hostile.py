@@ -11,8 +11,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from dpsumm import DpsummError, ProtocolError
 from dpsumm.data.inputs import read_table
+from dpsumm.errors import DpsummError, ProtocolError
 from dpsumm.summary.protocols import Owner
 from dpsumm.summary.protocols.messages import DrawRequest, FeatureMap
 from dpsumm.summary.protocols.wire import decode, encode

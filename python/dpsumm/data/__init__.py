@@ -1,1 +1,6 @@
 """What a party has, as arrays with publicly known columns."""
+
+from dpsumm.data.column import Kind, WhenMissing
+from dpsumm.data.files import FileFormat
+
+__all__ = ["FileFormat", "Kind", "WhenMissing"]

@@ -1,1 +1,15 @@
 """Points: p of the owners' records that match a target (Sarpatwar et al. 2019, and Offers)."""
+
+from dpsumm.summary.attribution import NoisyAttribution, release_attribution
+from dpsumm.summary.embedding import Embedding
+from dpsumm.summary.plan import Plan
+from dpsumm.summary.protocols import Protocol, Requests
+
+__all__ = [
+    "Embedding",
+    "NoisyAttribution",
+    "Plan",
+    "Protocol",
+    "Requests",
+    "release_attribution",
+]

@@ -305,13 +305,13 @@ def check_run(
         kind = protocol if isinstance(protocol, type) else type(protocol)
         raise InvalidParameterError(
             "protocol must be an instance of Offers, Auction, Pool, Uniform, Greedy or another "
-            f"dpsumm.Protocol, got {'the class ' * (kind is protocol)}{kind.__name__}"
+            f"dpsumm.summary.Protocol, got {'the class ' * (kind is protocol)}{kind.__name__}"
         )
     for attribute in ("name", "owners_argument"):
         if not isinstance(getattr(protocol, attribute, None), str):
             raise InvalidParameterError(
                 f"protocol: {type(protocol).__name__}.{attribute} must be a text, see "
-                "dpsumm.Protocol"
+                "dpsumm.summary.Protocol"
             )
     if seed is not None:
         check_whole(seed, "seed", 0)
