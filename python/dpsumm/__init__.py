@@ -6,6 +6,7 @@ on records. It says nothing unless the program configures logging.
 
 import logging
 
+from dpsumm import kernels
 from dpsumm._core import __version__
 from dpsumm.data.column import Column
 from dpsumm.data.large.shards import Shards
@@ -38,6 +39,7 @@ __all__ = [
     "Summary",
     "Uniform",
     "__version__",
+    "kernels",
     "plan",
     "summarize",
 ]
