@@ -15,9 +15,9 @@ from dpsumm.data.schema import Schema
 from dpsumm.privacy import Ledger
 from dpsumm.summary.estimator import Summarizer
 from dpsumm.summary.kernel import RBF, PrivateMedian
+from dpsumm.summary.mechanisms import Gaussian, Mwem
 from dpsumm.summary.plan import plan
 from dpsumm.summary.protocols import Auction, Greedy, Offers, Pool, Uniform
-from dpsumm.summary.release import Gaussian, Mwem
 from dpsumm.summary.result import Summary
 from dpsumm.summary.summarize import summarize
 
