@@ -44,7 +44,7 @@ python-test: $(VENV)/.built
 	$(BIN)/python -m pytest -q
 
 test-slow: $(VENV)/.built .venv-ray/.ready  ## What `make test` leaves out: a Ray cluster loses a node
-	$(RAY) -m pytest -q -m slow tests/integration/test_ray.py
+	$(RAY) -m pytest -q -m slow tests/runs/test_ray.py
 
 lint: $(VENV)/.built  ## Format, lints and types of both languages; which room may import which
 	cargo fmt --all --check
@@ -63,7 +63,7 @@ audit: $(VENV)/.built  ## Attack every claim, and broken twins of them; writes d
 	$(BIN)/dpsumm audit --out docs/privacy/audit.md
 
 package-check:  ## Build sdist and wheel, install them into an empty environment, use them
-	bash tests/integration/package_check.sh $(PYTHON)
+	bash tests/package_check.sh $(PYTHON)
 
 evidence: $(VENV)/.built  ## Experiments of docs/results.md: make evidence DATA=folder; goes on where it was
 	PYTHONPATH=. $(BIN)/python -m evidence $(if $(DATA),--data $(DATA))
@@ -94,10 +94,10 @@ RAY := RAY_USAGE_STATS_ENABLED=0 PYTHONPATH=$(CURDIR)/python .venv-ray/bin/pytho
 $(eval $(call environment,.venv-ray,test,ray))
 
 ray-test: $(VENV)/.built .venv-ray/.ready  ## Tests of sharded owners on a local Ray
-	$(RAY) -m pytest -q tests/integration/test_ray.py
+	$(RAY) -m pytest -q tests/runs/test_ray.py
 
 ray-test-short: $(VENV)/.built .venv-ray/.ready  ## The same without the loss of a node
-	$(RAY) -m pytest -q -m "not slow" tests/integration/test_ray.py
+	$(RAY) -m pytest -q -m "not slow" tests/runs/test_ray.py
 
 ray-bench: $(VENV)/.built .venv-ray/.ready  ## Time and memory of sharded owners as rows grow
 	$(RAY) -m benches.shards
@@ -120,7 +120,7 @@ bench-core-short:  ## Run every bench of the core once, to see that it works
 	cargo test --locked --quiet -p dpsumm-core --benches
 
 report-layout: $(VENV)/.built  ## Store the report's layout anew, after a wanted change; needs Chromium
-	DPSUMM_RENEW_LAYOUT=1 $(BIN)/python -m pytest -q tests/integration/test_report_browser.py
+	DPSUMM_RENEW_LAYOUT=1 $(BIN)/python -m pytest -q tests/runs/test_report_browser.py
 
 # The site reads the sources; its notebooks run while it is built, with the core of `make test`.
 DOCS := .venv-docs

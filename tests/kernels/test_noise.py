@@ -1,4 +1,4 @@
-"""Noise: seeds and shapes; its laws are held against others in tests/statistical."""
+"""Noise: seeds and shapes; its laws are held against others in test_noise_laws.py."""
 
 import numpy as np
 import pytest

@@ -5,7 +5,6 @@ import shutil
 import sqlite3
 import stat
 
-import old_runs
 import pytest
 
 import dpsumm
@@ -22,6 +21,7 @@ from dpsumm.privacy import (
     Pure,
     Seeded,
 )
+from helpers import old_runs
 
 
 def charge(epsilon=0.1):

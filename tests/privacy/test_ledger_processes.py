@@ -10,11 +10,11 @@ import time
 from pathlib import Path
 
 import pytest
-import releasing
 
 from dpsumm.errors import BudgetExceededError
 from dpsumm.privacy import Charge, Ledger, Protected, Pure
 from dpsumm.privacy.accounting import compose
+from helpers import releasing
 
 RELEASING = Path(releasing.__file__)
 
@@ -85,9 +85,9 @@ def test_one_run_in_two_processes_sends_one_release_per_key(tmp_path):
 @pytest.fixture
 def forks(monkeypatch):
     """Processes from a server that has the package loaded already: quick to start."""
-    monkeypatch.setenv("PYTHONPATH", str(RELEASING.parent), prepend=os.pathsep)
+    monkeypatch.setenv("PYTHONPATH", str(RELEASING.parents[1]), prepend=os.pathsep)
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["releasing"])
+    context.set_forkserver_preload(["helpers.releasing"])
     return context
 
 

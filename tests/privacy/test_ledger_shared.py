@@ -4,12 +4,12 @@ import threading
 
 import numpy as np
 import pytest
-import transcripts
 
 from dpsumm import Auction
 from dpsumm.errors import BudgetExceededError, ProtocolError
 from dpsumm.privacy import Charge, Ledger, Protected, Pure
 from dpsumm.summary import Requests
+from helpers import transcripts
 
 
 def test_threads_that_share_a_ledger_never_exceed_the_cap(tmp_path):

@@ -4,10 +4,10 @@ import json
 import shutil
 from pathlib import Path
 
-import old_runs
 import pytest
 
 from dpsumm.privacy import Charge, Ledger, PrivacyReport, Protected, Seeded
+from helpers import old_runs
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 SAYS = json.loads((FIXTURES / "old_books.json").read_text())

@@ -68,7 +68,7 @@ def release_attribution(
     (record or whole data set), for one owner that sees its own value. Argument: a value is clipped
     to [0, 1], so nothing moves it by more than 1, and Laplace noise of scale ``1 / epsilon`` is
     added. No smaller sensitivity is claimed: which points are chosen is not stable. Numerics:
-    integer noise on a grid. Tested by: tests/privacy/test_attribution.py.
+    integer noise on a grid. Tested by: tests/summary/test_attribution.py.
     """
     accounting.check_epsilon(epsilon)
     # Not `Pure`, whose composition wants a plan that was fixed before the run began: this one is

@@ -144,7 +144,7 @@ class PrivateMedian:
     records does not matter). An octave's score is minus twice the number of pairs
     that would have to move for it to hold the median, so it moves by at most 2; weights are
     ``exp(share * epsilon / 4 * score)``. Numerics: integer scores and weights
-    (``kernels.exponential_choice``). Tested by: tests/privacy/test_bandwidth.py.
+    (``kernels.exponential_choice``). Tested by: tests/summary/test_bandwidth.py.
     """
 
     share: float = 0.2

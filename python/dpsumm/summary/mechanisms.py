@@ -31,7 +31,7 @@ class Gaussian(Mechanism):
     ``LEVELS`` (times sqrt 2 for phase features), so v vectors move the sum by at most v times that
     in L2; the noise is a normal rounded to integers, and rounding after an integer
     sum is post-processing. Numerics: clamp, sum and noise are exact; nothing rests on the accuracy
-    of a cosine. Tested by: tests/privacy/test_target_release.py.
+    of a cosine. Tested by: tests/summary/test_target_release.py.
     """
 
     noise_multiplier: float | None = None
@@ -89,7 +89,7 @@ class Mwem(Mechanism):
     Claim: with D the number of vectors that one unit moves, each iteration is a selection of
     bounded range ``2 D epsilon_select`` and a measurement that is ``D epsilon_measure``-DP.
     Assumes: counts public; warm start from released states only. Argument and numerics: the core's
-    module ``mwem`` and ``docs/privacy/mwem.md``. Tested by: tests/privacy/test_mwem_release.py.
+    module ``mwem`` and ``docs/privacy/mwem.md``. Tested by: tests/summary/test_mwem_release.py.
     """
 
     iterations: int

@@ -9,7 +9,7 @@ Argument
 Numerics
     None.
 Tested by
-    tests/privacy/test_offers_transcript.py
+    tests/summary/test_offers_transcript.py
 """
 
 from __future__ import annotations

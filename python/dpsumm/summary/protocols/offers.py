@@ -13,7 +13,7 @@ Numerics
     None between owners (no message depends on them); for the target
     :class:`dpsumm.summary.mechanisms.Gaussian`.
 Tested by
-    tests/privacy/test_offers_transcript.py
+    tests/summary/test_offers_transcript.py
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ Argument
 Numerics
     Scores are integers without rounding; request probabilities are multiples of 2**-53.
 Tested by
-    tests/privacy/test_auction_stability.py, tests/privacy/test_requests.py
+    tests/summary/test_auction_stability.py, tests/summary/test_requests.py
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ Argument
     earlier rounds do not enter it. An owner's own side is its unsent points only: its own received
     points must not enter.
 Tested by
-    tests/privacy/test_auction_stability.py
+    tests/summary/test_auction_stability.py
 """
 
 from __future__ import annotations

@@ -11,7 +11,6 @@ import traceback
 import numpy as np
 import polars as pl
 import pytest
-import transcripts
 
 import dpsumm
 from dpsumm import kernels
@@ -27,6 +26,7 @@ from dpsumm.summary.protocols.features import features_of
 from dpsumm.summary.protocols.messages import Bids, Points
 from dpsumm.summary.protocols.owner import Owner, points_of
 from dpsumm.summary.protocols.wire import encode
+from helpers import transcripts
 
 # Values that nothing else would print, in every spelling they could be printed in.
 PLANTED = [73519.28461, -61.937284, 918273645.5]

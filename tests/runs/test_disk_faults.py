@@ -3,11 +3,11 @@
 import sqlite3
 
 import pytest
-from silo_curator import Loopback, run
 
 from dpsumm import Auction, Offers
 from dpsumm.errors import DpsummError
 from dpsumm.privacy import Ledger
+from helpers.silo_curator import Loopback, run
 
 REAL = sqlite3.connect
 PROTOCOLS = {"offers": Offers(n_features=64), "auction": Auction(batch=3, n_features=16)}

@@ -164,7 +164,7 @@ def test_a_worker_lost_again_and_again_ends_the_run(tmp_path, values):
 
 @pytest.mark.slow
 def test_a_node_lost_is_replaced_if_another_can_read_its_files(tmp_path):
-    script = Path(__file__).with_name("ray_nodes.py")
+    script = Path(__file__).parents[1] / "helpers" / "ray_nodes.py"
     command = [sys.executable, script, tmp_path]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, timeout=120, check=True)
     # Ray's own messages are among the lines.

@@ -8,8 +8,6 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-import silo_curator
-from silo_curator import NAMES, SCHEMA, Loopback, owners_of, run
 
 from dpsumm import RBF, Auction, Column, Offers, Schema, summarize
 from dpsumm.data.inputs import read_table
@@ -22,6 +20,8 @@ from dpsumm.summary.protocols import Owner
 from dpsumm.summary.protocols.messages import Bids, DrawRequest, Points, SendRequest
 from dpsumm.summary.protocols.wire import decode, encode
 from dpsumm.summary.silos import summarize_silos
+from helpers import silo_curator
+from helpers.silo_curator import NAMES, SCHEMA, Loopback, owners_of, run
 
 AUCTION = Auction(batch=3, n_features=16)
 DESCRIBE, FIRST = 0, 1  # numbers of exchanges
@@ -265,9 +265,11 @@ def test_a_run_is_not_resumed_with_other_parameters(tmp_path):
 @pytest.fixture
 def forks(monkeypatch):
     """Processes from a server that has the package loaded already: quick to start."""
-    monkeypatch.setenv("PYTHONPATH", str(Path(silo_curator.__file__).parent), prepend=os.pathsep)
+    monkeypatch.setenv(
+        "PYTHONPATH", str(Path(silo_curator.__file__).parents[1]), prepend=os.pathsep
+    )
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["silo_curator"])
+    context.set_forkserver_preload(["helpers.silo_curator"])
     return context
 
 

@@ -14,7 +14,7 @@ from dpsumm.summary.protocols.messages import FeatureMap, OfferRequest
 from dpsumm.summary.protocols.owner import Owner, offers
 from dpsumm.summary.protocols.wire import decode, encode
 from dpsumm.summary.release import Release
-from privacy import transcripts
+from helpers import transcripts
 
 GAMMA = 0.2
 

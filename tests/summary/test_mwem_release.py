@@ -4,7 +4,6 @@ import math
 
 import numpy as np
 import pytest
-import transcripts
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,6 +15,7 @@ from dpsumm.privacy.events import BoundedRange
 from dpsumm.summary.kernel import RBF
 from dpsumm.summary.mechanisms import Gaussian, Mwem
 from dpsumm.summary.release import SUMMARY, TARGET, Release, release
+from helpers import transcripts
 
 
 def draw_map(rng, kind="paired", n_features=8):

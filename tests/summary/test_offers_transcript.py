@@ -4,7 +4,6 @@ import dataclasses
 
 import numpy as np
 import pytest
-import transcripts
 
 from dpsumm import Greedy, Offers, Pool, PrivateMedian, Uniform
 from dpsumm.errors import ProtocolError
@@ -12,6 +11,7 @@ from dpsumm.privacy import Ledger
 from dpsumm.summary.mechanisms import Mwem
 from dpsumm.summary.protocols.messages import Points
 from dpsumm.summary.protocols.offers import OffersCurator
+from helpers import transcripts
 
 PROTOCOLS = [
     Offers(n_features=64),

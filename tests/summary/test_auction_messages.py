@@ -4,7 +4,6 @@ import dataclasses
 
 import numpy as np
 import pytest
-import transcripts
 
 from dpsumm import Auction
 from dpsumm.errors import ProtocolError
@@ -13,6 +12,7 @@ from dpsumm.summary import Requests
 from dpsumm.summary.mechanisms import Exact
 from dpsumm.summary.protocols.messages import BidRequest, Bids, SendRequest
 from dpsumm.summary.protocols.owner import points_of
+from helpers import transcripts
 
 
 class Run:

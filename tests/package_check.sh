@@ -4,7 +4,7 @@
 set -euo pipefail
 unset PYTHONPATH # the package that is installed is the one to use
 python=${1:-python3}
-root=$(cd "$(dirname "$0")/../.." && pwd)
+root=$(cd "$(dirname "$0")/.." && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 

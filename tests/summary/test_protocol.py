@@ -4,13 +4,13 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from silo_curator import Loopback, run
 
 from dpsumm import RBF, Auction, Pool, Stream, summarize
 from dpsumm.errors import InvalidParameterError
 from dpsumm.summary import Protocol
 from dpsumm.summary.protocols import Owner
 from dpsumm.summary.protocols.draws import DrawCurator
+from helpers.silo_curator import Loopback, run
 
 
 @dataclass(frozen=True)

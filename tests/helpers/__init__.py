@@ -1,0 +1,1 @@
+"""What several test files use: worlds to run protocols in, and processes to kill."""
