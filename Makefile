@@ -54,7 +54,7 @@ lint: $(VENV)/.built  ## Format, lints and types of both languages; which room m
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	PYTHONPATH=python $(BIN)/lint-imports --no-cache --no-logo
-	$(BIN)/python -m mypy.stubtest dpsumm._core
+	$(BIN)/python -m mypy.stubtest dpsumm.kernels._core
 
 golden: $(VENV)/.built  ## After a wanted change of messages: write tests/golden.json anew
 	PYTHONPATH=. $(BIN)/python -m tests.golden
@@ -145,4 +145,4 @@ footprint:  ## Size on disk and import time of the wheel of `make wheels`, in an
 	$(PYTHON) -m benches.footprint dist/dpsumm-*_$$(uname -m).whl
 
 clean:  ## Remove everything built
-	rm -rf target .venv .venv-* dist demo-output site python/dpsumm/_core*.so
+	rm -rf target .venv .venv-* dist demo-output site python/dpsumm/kernels/_core*.so

@@ -42,7 +42,7 @@ import numpy as np
 package = Path(dpsumm.__file__).parent
 assert "site-packages" in str(package), package
 assert dpsumm.__version__ == version("dpsumm")
-for name in ("py.typed", "_core.pyi", "report/template.html"):
+for name in ("py.typed", "kernels/_core.pyi", "report/template.html"):
     assert (package / name).is_file(), name
 rng = np.random.default_rng()
 owners = [rng.normal(shift, 1, (100, 2)) for shift in (0, 3)]

@@ -7,11 +7,11 @@ on records. It says nothing unless the program configures logging.
 import logging
 
 from dpsumm import kernels
-from dpsumm._core import __version__
 from dpsumm.data.column import Column
 from dpsumm.data.large.shards import Shards
 from dpsumm.data.large.stream import Stream
 from dpsumm.data.schema import Schema
+from dpsumm.kernels._core import __version__
 from dpsumm.privacy import Ledger
 from dpsumm.summary.estimator import Summarizer
 from dpsumm.summary.kernel import RBF, PrivateMedian

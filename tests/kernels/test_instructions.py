@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 
-from dpsumm import _core
+from dpsumm.kernels import _core
 from reference.everything import every_result
 
 

@@ -9,7 +9,7 @@ import pytest
 
 RUN = """
 import numpy as np
-from dpsumm import _core
+from dpsumm.kernels import _core
 points = np.random.default_rng(0).normal(size=({n}, 8))
 some = points[:100]
 wanted = _core.mean_kernel_self(some, 0.1)

@@ -9,7 +9,7 @@ import time
 import numpy as np
 import pytest
 
-from dpsumm import _core
+from dpsumm.kernels import _core
 from reference.everything import assert_identical, every_result
 
 
@@ -94,7 +94,7 @@ def test_eight_threads_call_every_kernel_at_once_and_agree(rng):
 FORK = """
 import os, sys, threading
 import numpy as np
-from dpsumm import _core
+from dpsumm.kernels import _core
 points = np.random.default_rng(0).normal(size=(3000, 5))
 _core.set_threads(3)
 before = _core.kernel_means(points, points, 0.5)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from numpy.typing import ArrayLike
 
-from dpsumm import _core
-from dpsumm.kernels import inputs
+from dpsumm.kernels import _core, inputs
 
 
 class Bidder:

@@ -7,9 +7,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpsumm import _core
 from dpsumm.checks import MAX_FEATURES
-from dpsumm.kernels import inputs
+from dpsumm.kernels import _core, inputs
 from dpsumm.kernels.inputs import FloatArray
 
 FeatureKind = Literal["paired", "phase"]

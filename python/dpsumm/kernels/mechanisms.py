@@ -7,9 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpsumm import _core
 from dpsumm.errors import InvalidParameterError
-from dpsumm.kernels import inputs
+from dpsumm.kernels import _core, inputs
 
 
 def exponential_choice(scores: ArrayLike, epsilon: float, seed: int | None = None) -> int:

@@ -11,9 +11,8 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpsumm import _core
 from dpsumm.errors import InvalidParameterError
-from dpsumm.kernels import inputs
+from dpsumm.kernels import _core, inputs
 from dpsumm.kernels.inputs import FloatArray
 
 

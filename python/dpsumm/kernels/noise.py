@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsumm import _core
-from dpsumm.kernels import inputs
+from dpsumm.kernels import _core, inputs
 
 
 def rounded_normal(noise_std: float, size: int, seed: int | None = None) -> NDArray[np.int64]:

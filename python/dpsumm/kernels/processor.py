@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dpsumm import _core
-from dpsumm.kernels import inputs
+from dpsumm.kernels import _core, inputs
 
 INSTRUCTIONS = _core.INSTRUCTIONS
 """Instructions that the core uses here, "avx2" or "baseline"; results are the same, bit by bit."""

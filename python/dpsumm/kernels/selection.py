@@ -11,8 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpsumm import _core
-from dpsumm.kernels import inputs
+from dpsumm.kernels import _core, inputs
 
 
 class Picks(NamedTuple):

@@ -18,7 +18,7 @@ fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-#[pyclass(frozen, name = "Bidder", module = "dpsumm._core")]
+#[pyclass(frozen, name = "Bidder", module = "dpsumm.kernels._core")]
 pub struct PyBidder(Mutex<Bidder>);
 
 #[pymethods]
@@ -71,7 +71,7 @@ impl PyBidder {
     }
 }
 
-#[pyclass(frozen, name = "Mwem", module = "dpsumm._core")]
+#[pyclass(frozen, name = "Mwem", module = "dpsumm.kernels._core")]
 pub struct PyMwem(Mutex<Mwem>);
 
 #[pymethods]

@@ -17,7 +17,7 @@ use crate::errors::{CoreError, InvalidParameterError};
 use crate::noise::QUANTIZE;
 use crate::run::detached;
 
-#[pyclass(frozen, name = "RandomFeatures", module = "dpsumm._core")]
+#[pyclass(frozen, name = "RandomFeatures", module = "dpsumm.kernels._core")]
 pub struct PyRandomFeatures(RandomFeatures);
 
 fn kind_of(name: &str) -> PyResult<FeatureKind> {

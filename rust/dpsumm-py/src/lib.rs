@@ -1,4 +1,4 @@
-//! The module `dpsumm._core`: a list of exports, no algorithms.
+//! The module `dpsumm.kernels._core`: a list of exports, no algorithms.
 #![allow(missing_docs, reason = "the typed stub _core.pyi and the Python wrappers document it")]
 
 use pyo3::prelude::*;

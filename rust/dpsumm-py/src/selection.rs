@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use crate::arrays::{AnyPoints, vector, with_points, with_two};
 use crate::run::detached;
 
-#[pyclass(frozen, name = "Picks", module = "dpsumm._core")]
+#[pyclass(frozen, name = "Picks", module = "dpsumm.kernels._core")]
 pub struct PyPicks(Picks);
 
 #[pymethods]
