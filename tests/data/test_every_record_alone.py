@@ -9,7 +9,7 @@ its fields may make a table unreadable, never silently another one.
 import csv
 import io
 from collections.abc import Callable
-from datetime import date
+from datetime import UTC, date, datetime, timedelta, timezone
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -420,3 +420,49 @@ def test_the_target_s_types_do_not_depend_on_one_record_either(tmp_path: Path) -
         np.testing.assert_array_equal(tables[0].scaled, goal.scaled)
         scaled.append(goal.scaled)
     assert (scaled[0] != scaled[1]).any(axis=1).sum() == 1
+
+
+MOMENT = datetime(2019, 12, 31, 23, 30, tzinfo=UTC)
+EAST = MOMENT.astimezone(timezone(timedelta(hours=1)))  # the same moment, another day
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        lambda items: pd.DataFrame({"day": pd.Series(items, dtype=object)}),
+        lambda items: pl.DataFrame({"day": pl.Series(items, dtype=pl.Object)}),
+    ],
+    ids=["pandas", "polars"],
+)
+@pytest.mark.parametrize("kind", [lambda item: item, pd.Timestamp], ids=["datetime", "Timestamp"])
+def test_a_time_of_one_zone_does_not_move_the_day_of_another(
+    frame: Callable[[list[Any]], Any], kind: Callable[[Any], Any]
+) -> None:
+    schema, later = Schema([DAY]), MOMENT + timedelta(days=90)
+    one, two = (
+        read_table(frame([kind(first), kind(EAST)]), name="north", schema=schema).values.ravel()
+        for first in (later, MOMENT)
+    )
+    assert MOMENT == EAST
+    assert one[1] == two[1] == two[0] + 1
+
+
+@pytest.mark.parametrize("gone", ["", "?", "NA", '""'])
+@pytest.mark.parametrize("format_", [FileFormat(), FileFormat(names=("size",))])
+def test_no_record_of_a_single_column_decides_how_many_others_there_are(
+    tmp_path: Path, gone: str, format_: FileFormat
+) -> None:
+    """Blank lines at the end are no rows; so none before the end may be one."""
+    head = ["size"] if format_.header and format_.names is None else []
+    column = Column("size", bounds=(0, 9), missing=("?", "NA"), when_missing="encode")
+    path = tmp_path / "north.csv"
+
+    def count(fields: list[str]) -> int | None:
+        path.write_text("\n".join([*head, *fields]) + "\n")
+        try:
+            return len(read_table(path, name="north", schema=Schema([column]), file_format=format_))
+        except InvalidDataError:
+            return None
+
+    counts = [count(["1", gone, gone, last]) for last in ("5", gone)]
+    assert counts == ([None, 1] if gone == "" else [4, 4])

@@ -346,6 +346,7 @@ MALFORMED = {
     "long row": "a,b\n1,2\n31.4159,4,5\n",
     "short row": "a,b\n1,2\n31.4159\n5,6\n",
     "blank row": "a,b\n1,2\n\n31.4159,6\n",
+    "blank row, one column": "a\n1\n\n31.4159\n",
     "open quote": 'a,b\n1,"31.4159\n3,4\n',
     "binary": "\x00\x01\x02\x00",
     "empty": "",

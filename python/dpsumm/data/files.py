@@ -44,7 +44,8 @@ class FileFormat:
         Column names of a CSV file that has no header row; implies ``header=False``.
     missing
         Fields of a CSV file that mean "no value" (after removing spaces around them). An empty
-        field is always missing.
+        field is always missing. In a file of one column it is written ``""``: a blank line is no
+        row at the end, and is refused elsewhere.
     separator
         One ASCII character between the fields of a CSV file.
     drop_missing
@@ -215,9 +216,11 @@ def _count_rows(path: Path, shape: tuple[int, int], file_format: FileFormat, whe
         with opener(path, "rt", encoding="utf-8-sig", newline="") as stream:
             for record in csv.reader(stream, delimiter=file_format.separator, strict=True):
                 rows += 1
-                if not record:  # blank: fine at the end, and a missing value in a single column
+                # Blank lines at the end are no rows. Others are refused in a single column too: as
+                # missing values they would be rows or not by what the records after them hold.
+                if not record:
                     continue
-                if len(record) != width or (width > 1 and full != rows - 1):
+                if len(record) != width or full != rows - 1:
                     raise ValueError("rows differ in length")
                 full = rows
         if rows != height:
@@ -292,7 +295,7 @@ def guarded(read: Callable[[], T], where: str, kind: str) -> T:
             raise
         advice = (
             "that it is complete, that it is UTF-8 text, that all rows have the same number of "
-            "fields and that the separator is right"
+            "fields, that no line but the last ones is blank and that the separator is right"
             if kind == "CSV"
             else "that it is complete and what its suffix says"
         )

@@ -251,8 +251,9 @@ def _by_item(items: list[Any], column: Column) -> NDArray[np.float64]:
             return math.nan
         return read(item)
 
-    if len(set(map(type, items)) - {type(None)}) > 1:
-        # Objects: 1 and True are equal and not the same.
+    kinds = set(map(type, items)) - {type(None)}
+    if len(kinds) > 1 or any(issubclass(kind, datetime) for kind in kinds):
+        # Equal and not the same: 1 and True, or two zones' days at one moment.
         return np.array([math.nan if item is None else code(item) for item in items], np.float64)
     # Equal items are read once.
     codes = {item: math.nan if item is None else code(item) for item in set(items)}
