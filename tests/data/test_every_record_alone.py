@@ -466,3 +466,30 @@ def test_no_record_of_a_single_column_decides_how_many_others_there_are(
 
     counts = [count(["1", gone, gone, last]) for last in ("5", gone)]
     assert counts == ([None, 1] if gone == "" else [4, 4])
+
+
+@pytest.mark.parametrize("last", ['5,6",5', '5,6" wide,5', '5,"6""",5', '5,"6" wide,5', "5,e,5"])
+@pytest.mark.parametrize("other", ['2,"b,2', '2,b",2', '2,"",2', '2,"\n",2', '2,"b"b,2'])
+@pytest.mark.parametrize("end", ["", "\n", "\r\n"])
+def test_no_quote_of_a_record_reaches_another(
+    tmp_path: Path, last: str, other: str, end: str
+) -> None:
+    """polars takes a quote inside the last field of a file; a record could open it before."""
+    schema = Schema([Column("x"), Column("note", "ignore"), Column("y")])
+    path = tmp_path / "north.csv"
+
+    def rows_of(second: str) -> list[list[float]] | None:
+        lines = ["x,note,y", "1,a,1", second, "3,c,3", "4,d,4", last]
+        path.write_bytes(("\n".join(lines) + end).encode())
+        try:
+            values: list[list[float]] = read_table(path, name="n", schema=schema).values.tolist()
+        except InvalidDataError:
+            return None
+        return values
+
+    one, two = rows_of("2,b,2"), rows_of(other)
+    every = [[row, row] for row in range(1, 6)]
+    valid = last in ("5,e,5", '5,"6""",5')
+    assert one == (every if valid else None)
+    if valid:  # else the two are no neighbours: one of them is refused
+        assert two == (every if other in ('2,"",2', '2,"\n",2') else None)

@@ -7,6 +7,7 @@ header that looks like data is refused, and messages never quote the file's cont
 
 from __future__ import annotations
 
+import codecs
 import csv
 import gzip
 import io
@@ -161,22 +162,23 @@ def _read_csv(
 ) -> pl.DataFrame:
     polars = _import_polars()
 
-    def parse() -> pl.DataFrame:
+    def parse() -> tuple[bytes, pl.DataFrame]:
+        opener = gzip.open if path.name.lower().endswith(".gz") else io.open
+        with opener(path, "rb") as stream:
+            data = stream.read().removeprefix(codecs.BOM_UTF8)
+        if _has_stray_quote(data, file_format.separator):
+            raise ValueError("a quote inside a field")
         # Everything as text, the header row included: polars would otherwise rename duplicate
         # columns and guess types from the first rows only.
         frame: pl.DataFrame = polars.read_csv(
-            path,
-            has_header=False,
-            infer_schema=False,
-            separator=file_format.separator,
-            glob=False,
+            data, has_header=False, infer_schema=False, separator=file_format.separator
         )
-        return frame
+        return data, frame
 
-    frame = guarded(parse, where, "CSV")
+    data, frame = guarded(parse, where, "CSV")
     if frame[:, -1].null_count():
         # polars pads short rows, and a padded row ends in a null: count the fields exactly.
-        frame = frame.head(_count_rows(path, frame.shape, file_format, where))
+        frame = frame.head(_count_rows(data, frame.shape, file_format, where))
     if not frame.height:
         raise InvalidDataError(f"{where}: the file is empty")
     names = _column_names(frame, file_format, where)
@@ -206,14 +208,28 @@ def _as_number(column: pl.Series) -> pl.Series:
     return whole if whole.null_count() == column.null_count() else number
 
 
-def _count_rows(path: Path, shape: tuple[int, int], file_format: FileFormat, where: str) -> int:
+def _has_stray_quote(data: bytes, separator: str) -> bool:
+    """Return whether a quote is anywhere but around a field, or doubled inside it (RFC 4180).
+
+    polars takes some such files. A record that opens a quote could then end it at another's, and
+    swallow all between; where every quote of each record is paired, no record reaches another.
+    """
+    quotes = data.count(b'"')
+    if not quotes:
+        return False
+    mark = re.escape(separator.encode())
+    field = rb'(?:(?<=[\n%b])|\A)"[^"]*+(?:""[^"]*+)*+"(?=%b|\r?\n|\r?\Z)' % (mark, mark)
+    paired = sum(found[0].count(b'"') for found in re.finditer(field, data))
+    return paired != quotes
+
+
+def _count_rows(data: bytes, shape: tuple[int, int], file_format: FileFormat, where: str) -> int:
     """Return the number of rows before trailing blank lines; refuse rows of another length."""
     height, width = shape
 
     def count() -> int:
-        opener = gzip.open if path.name.lower().endswith(".gz") else io.open
         rows = full = 0
-        with opener(path, "rt", encoding="utf-8-sig", newline="") as stream:
+        with io.TextIOWrapper(io.BytesIO(data), encoding="utf-8", newline="") as stream:
             for record in csv.reader(stream, delimiter=file_format.separator, strict=True):
                 rows += 1
                 # Blank lines at the end are no rows. Others are refused in a single column too: as
@@ -295,7 +311,8 @@ def guarded(read: Callable[[], T], where: str, kind: str) -> T:
             raise
         advice = (
             "that it is complete, that it is UTF-8 text, that all rows have the same number of "
-            "fields, that no line but the last ones is blank and that the separator is right"
+            "fields, that no line but the last ones is blank, that quotes are around fields or "
+            "doubled inside them, and that the separator is right"
             if kind == "CSV"
             else "that it is complete and what its suffix says"
         )
