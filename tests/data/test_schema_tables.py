@@ -478,6 +478,9 @@ def test_a_draft_of_a_public_sample_takes_it(tmp_path: Path) -> None:
     assert sum(table.n_clipped) + sum(table.n_unknown) == 0
     made.save(tmp_path / "schema.toml")
     assert Schema.read(tmp_path / "schema.toml") == made
+    (tmp_path / "sample.csv").write_text("zip,age\n" + "02139,20\n10001,80\n" * 9)
+    codes = draft(tmp_path / "sample.csv")
+    assert codes.columns[0].categories == ("02139", "10001")  # not 2139: zeros are part of a code
     texts = pl.DataFrame({"t": [f"free text {i}" for i in range(9)], "x": np.arange(9) + 21.5})
     free = draft(texts)
     assert free.carried[0].name == "t"

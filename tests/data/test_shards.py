@@ -1,4 +1,4 @@
-"""Shards where Ray is not installed, or not needed: refusals. With Ray: integration/test_ray.py."""
+"""Shards where Ray is not installed, or not needed: refusals. With Ray: tests/runs/test_ray.py."""
 
 import sys
 from types import SimpleNamespace

@@ -106,6 +106,15 @@ def test_labelled_pair_of_arrays() -> None:
         assert list(table.labels) == list(labels)
 
 
+def test_labels_of_a_file_keep_the_zeros_that_they_begin_with(tmp_path: Path) -> None:
+    for labels, kept in ((["02139", "501"], ["02139", "501"]), (["0", "-0.5"], [0.0, -0.5])):
+        file = tmp_path / "data.csv"
+        file.write_text("x,label\n" + "".join(f"1.5,{label}\n" for label in labels))
+        table = read(file, label="label")
+        assert table.labels is not None
+        assert table.labels.tolist() == kept
+
+
 def test_masked_entries_are_missing_not_their_hidden_values() -> None:
     values = np.ma.masked_equal(np.array([[1, 2], [3, 4]]), 2)
     labels = np.ma.masked_equal(np.array([5, 6]), 6)

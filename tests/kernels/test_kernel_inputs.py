@@ -75,6 +75,11 @@ FEATURES = kernels.RandomFeatures(3, 8, gamma=0.5, seed=1)
         (lambda f: kernels.herd(GOOD, ONES, 1.0, np.inf, 0, 1), InvalidParameterError, "mass"),
         (lambda f: kernels.herd(GOOD, ONES, 1.0, 0.1, 3, 2), InvalidParameterError, "at_most"),
         (lambda f: f.transform(GOOD[:, :2]), InvalidParameterError, "points: has 2 columns"),
+        (
+            lambda f: f.transform(np.ma.masked_greater(GOOD, GOOD.mean())),
+            InvalidDataError,
+            "points holds masked values",
+        ),
         (lambda f: f.scores(GOOD, np.ones(7)), InvalidParameterError, "direction"),
         (lambda f: f.scores(GOOD, np.full(8, np.inf)), InvalidDataError, "direction"),
         (

@@ -73,11 +73,30 @@ def test_what_exists_is_not_made_anew(path, tmp_path):
             Ledger.create(bad)
 
 
-@pytest.mark.parametrize("cap", [{"nobody": (1, 1e-5)}, {"target": (0, 1e-5)}, {"owners": (1, 1)}])
+@pytest.mark.parametrize(
+    "cap",
+    [
+        {"nobody": (1, 1e-5)},
+        {"target": (0, 1e-5)},
+        {"owners": (1, 1)},
+        {"target": 1},
+        {"target": (1,)},
+        (1, 1e-5),
+    ],
+)
 def test_a_cap_that_is_none_makes_no_file(cap, tmp_path):
     with pytest.raises(InvalidParameterError):
         Ledger.create(tmp_path / "books.db", caps=cap)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_an_open_or_closed_ledger_is_told_from_a_path(path):
+    book = Ledger(path)
+    with pytest.raises(InvalidParameterError, match="the path of a ledger, got Ledger"):
+        Ledger(book)
+    book.close()
+    with pytest.raises(InvalidDataError, match=r"was closed; nothing more .* open it again"):
+        book.spent("target")
 
 
 def test_an_empty_file_is_no_ledger(tmp_path):

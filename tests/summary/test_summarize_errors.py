@@ -40,7 +40,7 @@ TARGET = planted(2, 400)
 P, D = InvalidParameterError, InvalidDataError
 
 CASES = {
-    "empty owner": ({"owners": {"one": planted(), "two": planted()[:0]}}, D, "'two'.*empty.*leave the owner out"),
+    "empty owner": ({"owners": {"one": planted(), "two": planted()[:0]}}, D, "'two'.*empty.*leave an owner without records out"),
     "no columns": ({"owners": [planted()[:, :0]]}, D, "empty.*columns"),
     "NaN": ({"owners": [spoilt(np.nan)]}, D, "'owner-0'.*'x1'.*missing.*drop_missing"),
     "infinity": ({"owners": [planted(), spoilt(-np.inf)]}, D, "'owner-1'.*'x1'.*infinite.*replace"),

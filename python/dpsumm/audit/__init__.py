@@ -2,7 +2,7 @@
 
 A claim fails if a mechanism, run on a worst case of neighbouring data, leaks more than it is
 charged for. An audit that nothing can fail proves nothing: so broken twins, each with one known
-mistake, must be caught by the same harness. They live here (``twins.py``, ``auction_twins.py``) and
+mistake, must be caught by the same harness. They live here, in the modules named ``twins``, and
 nowhere a protocol could reach them.
 """
 

@@ -94,7 +94,7 @@ class Inputs:
         list[str] | None,
         typer.Option(
             metavar="TOKEN",
-            help="A further field that means 'no value', besides ?, NA, nan, null and none at all.",
+            help="A further field that means 'no value', besides empty ones, ?, NA, nan, null.",
             rich_help_panel=DATA,
         ),
     ] = None

@@ -292,8 +292,8 @@ def _not_numeric(title: str, found: str) -> InvalidDataError:
 
 def _empty(shape: tuple[int, ...], where: str) -> InvalidDataError:
     return InvalidDataError(
-        f"{where}: the data are empty ({shape[0]} rows, {shape[1]} columns); leave the owner "
-        f"out, or check columns"
+        f"{where}: the data are empty ({shape[0]} rows, {shape[1]} columns); leave an owner "
+        f"without records out, or check columns"
     )
 
 

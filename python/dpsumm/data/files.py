@@ -107,8 +107,8 @@ def read_file(
         columns have none.
     typed
         Columns of a CSV file that come back as Int64 or Float64 if every present field is such a
-        number: those that no algorithm looks at, since one record decides the type of all. None:
-        all columns, for public data.
+        number, and none begins with a zero as codes do: those that no algorithm looks at, since one
+        record decides the type of all. None: all columns, for public data.
 
     Raises
     ------
@@ -197,8 +197,13 @@ def _read_csv(
 
 
 def _as_number(column: pl.Series) -> pl.Series:
-    """Return a text column as Int64 or Float64, itself if a field is not a finite number."""
+    """Return a text column as Int64 or Float64, itself if a field is not a finite number.
+
+    Itself, too, if a number begins with a zero, as postcodes do: ``02139`` would become 2139.
+    """
     polars = _import_polars()
+    if column.str.contains("^[+-]?0[0-9]").any():
+        return column
     number: pl.Series = column.cast(polars.Float64, strict=False)
     if number.null_count() != column.null_count() or not number.is_finite().all():
         return column

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpsumm.checks import check_whole, is_number
-from dpsumm.errors import InvalidParameterError
+from dpsumm.errors import InvalidDataError, InvalidParameterError
 
 FloatArray = NDArray[np.float32] | NDArray[np.float64]
 
@@ -74,6 +74,9 @@ def seed(value: object) -> int | None:
 
 
 def _array(values: ArrayLike, name: str) -> NDArray[Any]:
+    if np.ma.is_masked(values):
+        # NumPy would hand over what the mask hides.
+        raise InvalidDataError(f"{name} holds masked values; remove or impute them first")
     try:
         return np.asarray(values)
     except (ValueError, TypeError) as error:

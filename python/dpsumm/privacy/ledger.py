@@ -107,6 +107,11 @@ class Ledger(AbstractContextManager["Ledger"]):
         accounting.check_delta(delta)
         if run is not None and not (isinstance(run, str) and run):
             raise InvalidParameterError(f"run must be a name (text, not empty), got {run!r}")
+        if path is not None and not isinstance(path, (str, os.PathLike)):
+            raise InvalidParameterError(
+                f"ledger must be the path of a ledger, got {type(path).__name__}; give the path of "
+                "its file"
+            )
         self.run = run or uuid.uuid4().hex
         self.delta = delta
         self._lock = threading.RLock()
@@ -168,7 +173,13 @@ class Ledger(AbstractContextManager["Ledger"]):
             The file cannot be written.
         """
         accounting.check_delta(delta)
-        limits = [_limit(party, *cap) for party, cap in (caps or {}).items()]
+        try:
+            limits = [_limit(party, *cap) for party, cap in (caps or {}).items()]
+        except (AttributeError, TypeError):
+            raise InvalidParameterError(
+                "caps must be a dict of whose records to (epsilon, delta), such as "
+                f"{{'target': (1, 1e-5)}}, got {caps!r}"
+            ) from None
         path = Path(path)
         seen = Seen(path)
         if seen.path.exists() and not path.exists():
@@ -221,6 +232,10 @@ class Ledger(AbstractContextManager["Ledger"]):
         """Return the error to raise when SQLite fails; `fate` is that of the present release."""
         if isinstance(error, UnicodeDecodeError) or any(text in str(error) for text in _DAMAGED):
             return self._unusable(error)
+        if "closed database" in str(error):
+            return InvalidDataError(
+                f"ledger: {self._path or 'the ledger'} was closed; {fate}, open it again"
+            )
         if "locked" in str(error):
             return InvalidDataError(
                 f"ledger: {self._path} is in use by another run; {fate}, try again"

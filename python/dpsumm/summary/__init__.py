@@ -1,4 +1,4 @@
-"""Points: p of the owners' records that match a target (Sarpatwar et al. 2019, and Offers)."""
+"""Summaries: a few of the owners' records that match a target, and the protocols for it."""
 
 from dpsumm.summary.attribution import NoisyAttribution, release_attribution
 from dpsumm.summary.embedding import Embedding

@@ -57,7 +57,7 @@ def choose_protocol(
     for key in set(given) - allowed.get(name, set()):
         option = {"n_features": "features"}.get(key, key).replace("_", "-")
         what = "the published parameters" if published else f"--protocol {name.value}"
-        raise InvalidParameterError(f"--{option} means nothing with {what}")
+        raise InvalidParameterError(f"--{option} means nothing with {what}; leave it out")
     if published:
         return Auction.published(size)
     makers: dict[Name, Callable[..., Protocol]] = {
