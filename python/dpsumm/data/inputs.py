@@ -126,7 +126,8 @@ def _check_labels(tables: Sequence[Table]) -> None:
     if texts and numbers:
         raise InvalidDataError(
             f"{texts[0].name!r}: labels are text, but those of {numbers[0].name!r} are numbers; "
-            f"give all labels the same type"
+            f"give all labels the same type; of a file, read them as text into a data frame "
+            f"(pandas: read_csv(..., dtype={{'LABEL': str}}))"
         )
 
 
