@@ -57,7 +57,7 @@ lint: $(VENV)/.built  ## Format, lints and types of both languages; which room m
 	$(BIN)/python -m mypy.stubtest dpsumm.kernels._core
 
 golden: $(VENV)/.built  ## After a wanted change of messages: write tests/golden.json anew
-	PYTHONPATH=. $(BIN)/python -m tests.golden
+	PYTHONPATH=.:tests $(BIN)/python -m tests.golden
 
 audit: $(VENV)/.built  ## Attack every claim, and broken twins of them; writes docs/privacy/audit.md
 	$(BIN)/dpsumm audit --out docs/privacy/audit.md

@@ -10,7 +10,6 @@ import sys
 from pathlib import Path
 
 import numpy as np
-from tests.privacy.transcripts import encoded
 
 import dpsumm
 from dpsumm import Auction, Ledger, Offers, Pool, PrivateMedian
@@ -21,6 +20,7 @@ from dpsumm.summary import Requests, release_attribution
 from dpsumm.summary.kernel import RBF
 from dpsumm.summary.mechanisms import Mwem
 from dpsumm.summary.protocols import Owner, Setting
+from helpers.transcripts import encoded
 
 FILE = Path(__file__).with_name("golden.json")
 

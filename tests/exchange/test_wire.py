@@ -8,17 +8,18 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 
-from dpsumm import RBF, Auction, Offers
+from dpsumm import Auction, Offers
 from dpsumm.data.inputs import read_table
 from dpsumm.data.values import MOST_CHARACTERS
 from dpsumm.errors import ProtocolError
 from dpsumm.exchange.codec import MAX_TEXT
 from dpsumm.privacy.ledger import Ledger
 from dpsumm.summary.mechanisms import Mwem
-from dpsumm.summary.protocols import Owner, Requests, Setting
+from dpsumm.summary.protocols import Owner, Requests
 from dpsumm.summary.protocols.messages import Bids, DrawRequest, Points
 from dpsumm.summary.protocols.wire import decode, encode
 from dpsumm.summary.release import Release
+from helpers.settings import setting_of
 from reference.messages import ENCODED, EXAMPLES, MAP, messages, same
 
 
@@ -128,19 +129,8 @@ def run(protocol, carry):
         source = rng.normal(i, 1, (30, 2)).astype(np.float32), np.array(["x", "yy", "ü"] * 10)
         owners[name] = Owner(read_table(source, name=name), seed=i)
     with Ledger() as books:
-        setting = Setting(
-            target=rng.normal(1.5, 1, (60, 2)).astype(np.float32),
-            columns=("x0", "x1"),
-            schema=None,
-            n_records=dict.fromkeys("abc", 30),
-            size=12,
-            epsilon=1.0,
-            delta=1e-5,
-            kernel=RBF(0.3),
-            labelled=True,
-            ledger=books,
-            seed=1,
-        )
+        target, sizes = rng.normal(1.5, 1, (60, 2)).astype(np.float32), dict.fromkeys("abc", 30)
+        setting = setting_of(target, sizes, books, size=12, labelled=True, seed=1)
         curator = protocol.curator(setting)
         kinds = set()
         while requests := curator.send():

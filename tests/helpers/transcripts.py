@@ -7,24 +7,9 @@ import numpy as np
 
 from dpsumm.data.inputs import read_inputs
 from dpsumm.privacy import Ledger
-from dpsumm.summary.kernel import RBF
-from dpsumm.summary.protocols import Owner, Setting
+from dpsumm.summary.protocols import Owner
 from dpsumm.summary.release import Release
-
-
-def setting_of(target, sizes, ledger, **more):
-    """A setting over arrays with three columns."""
-    given = {
-        "columns": tuple(f"c{j}" for j in range(target.shape[1])),
-        "schema": None,
-        "size": 10,
-        "epsilon": 1.0,
-        "delta": 1e-5,
-        "kernel": RBF(0.2),
-        "labelled": False,
-        "seed": None,
-    }
-    return Setting(target=target, n_records=sizes, ledger=ledger, **{**given, **more})
+from helpers.settings import setting_of
 
 
 def roles_of(owners, target, seed=None):

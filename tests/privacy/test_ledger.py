@@ -21,7 +21,8 @@ from dpsumm.privacy import (
 )
 from dpsumm.privacy.events import Approximate, BoundedRange, Observer
 from dpsumm.summary.kernel import RBF
-from dpsumm.summary.protocols import Offers, Setting
+from dpsumm.summary.protocols import Offers
+from helpers.settings import setting_of
 
 
 def charge(epsilon=0.1, protected=Protected.TARGET):
@@ -313,21 +314,6 @@ def test_a_run_keeps_its_delta(tmp_path):
 # --- runs -------------------------------------------------------------------------------------
 
 
-def setting_of(target, ledger, sizes):
-    return Setting(
-        target=target,
-        columns=("a", "b", "c"),
-        schema=None,
-        n_records=sizes,
-        size=10,
-        epsilon=1.0,
-        delta=1e-5,
-        kernel=RBF(0.2),
-        labelled=False,
-        ledger=ledger,
-    )
-
-
 def test_a_resumed_run_sends_the_identical_broadcast(tmp_path, rng):
     target = rng.normal(size=(100, 3))
     sizes = {"a": 30, "b": 40}
@@ -335,7 +321,7 @@ def test_a_resumed_run_sends_the_identical_broadcast(tmp_path, rng):
     Ledger.create(tmp_path / "books").close()
     for run in ("died", "died", "another"):
         with Ledger(tmp_path / "books", run=run) as book:
-            request = Offers(n_features=32).curator(setting_of(target, book, sizes)).send()["a"]
+            request = Offers(n_features=32).curator(setting_of(target, sizes, book)).send()["a"]
             sent.append((request.target.to_bytes(), request.feature_map, request.mass))
     assert sent[0] == sent[1]
     assert sent[0][0] != sent[2][0]
@@ -346,13 +332,13 @@ def test_a_resumed_run_sends_the_identical_broadcast(tmp_path, rng):
 def test_a_resumed_run_with_other_features_or_size_is_refused(tmp_path, rng):
     target = rng.normal(size=(100, 3))
     with Ledger.create(tmp_path / "books", run="r") as book:
-        Offers(n_features=32).curator(setting_of(target, book, {"a": 30})).send()
+        Offers(n_features=32).curator(setting_of(target, {"a": 30}, book)).send()
         for protocol, points in (
             (Offers(n_features=64), target),
             (Offers(n_features=32), target[1:]),
         ):
             with pytest.raises(InvalidParameterError, match="other parameters"):
-                protocol.curator(setting_of(points, book, {"a": 30})).send()
+                protocol.curator(setting_of(points, {"a": 30}, book)).send()
 
 
 def test_summarize_is_refused_by_the_cap_before_anything_is_sent(tmp_path, rng):

@@ -18,9 +18,9 @@ from dpsumm.data.schema import Schema
 from dpsumm.exchange.driver import run_in_process
 from dpsumm.privacy.ledger import Ledger
 from dpsumm.summary.protocols.auction.curator import AuctionCurator
-from dpsumm.summary.protocols.curator import Setting
 from dpsumm.summary.protocols.owner import Owner
 from dpsumm.summary.protocols.wire import encode
+from helpers.settings import setting_of
 
 NAMES = ["x0", "x1", "x2"]
 BOUNDS = {name: (-6.0, 6.0) for name in NAMES}
@@ -108,18 +108,8 @@ def test_values_are_cast_before_they_are_encoded(tmp_path):
     np.testing.assert_array_equal(table.scaled, schema.encode(table.values)[0])
     goal = read_table(numbers(300, 1, 3), name="target", schema=schema).astype(np.dtype(DOUBLE))
     with Ledger(None, delta=1e-5) as book:
-        setting = Setting(
-            target=goal.scaled,
-            columns=schema.names,
-            schema=schema,
-            n_records={"a": len(table), "b": len(table)},
-            size=20,
-            epsilon=1.0,
-            delta=1e-5,
-            kernel=dpsumm.RBF(1.0),
-            labelled=False,
-            ledger=book,
-        )
+        given = {"columns": schema.names, "schema": schema, "kernel": dpsumm.RBF(1.0), "size": 20}
+        setting = setting_of(goal.scaled, dict.fromkeys("ab", len(table)), book, **given)
         curator = dpsumm.Auction().curator(setting)
         assert isinstance(curator, AuctionCurator)
         owners = {name: Owner(replace(table, name=name)) for name in "ab"}

@@ -12,8 +12,6 @@ from dpsumm.errors import InvalidParameterError
 from dpsumm.privacy import Gaussian, Ledger, NonPrivate
 from dpsumm.privacy.accounting import compose, gaussian_noise_multiplier
 from dpsumm.summary import Requests
-from dpsumm.summary.kernel import RBF
-from dpsumm.summary.protocols import Setting
 from dpsumm.summary.protocols.auction.requests import (
     Profile,
     forced_delta,
@@ -23,6 +21,7 @@ from dpsumm.summary.protocols.auction.requests import (
     published_profile,
     winner_profile,
 )
+from helpers.settings import setting_of
 
 PRICES = [(0.1, 1e-6), (0.5, 1e-3), (1.0, 1e-5), (1.0, 0.0), (2.0, 1e-2), (4.0, 1e-5)]
 
@@ -197,18 +196,8 @@ def test_requests_of_a_single_round_at_1_and_1e5():
 
 def plan_of(auction, n_owners, size, delta=1e-5):
     with Ledger(delta=delta) as book:
-        setting = Setting(
-            target=np.zeros((100, 2)),
-            columns=("a", "b"),
-            schema=None,
-            n_records={f"o{i}": size for i in range(n_owners)},
-            size=size,
-            epsilon=1.0,
-            delta=delta,
-            kernel=RBF(1.0),
-            labelled=False,
-            ledger=book,
-        )
+        sizes = {f"o{i}": size for i in range(n_owners)}
+        setting = setting_of(np.zeros((100, 2)), sizes, book, size=size, delta=delta)
         return auction._plan(setting)
 
 

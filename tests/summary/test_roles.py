@@ -10,8 +10,9 @@ from dpsumm.data.inputs import read_table
 from dpsumm.errors import ProtocolError
 from dpsumm.exchange.messages import Request
 from dpsumm.privacy.ledger import Ledger
-from dpsumm.summary.protocols import Owner, Setting
+from dpsumm.summary.protocols import Owner
 from dpsumm.summary.protocols.messages import Bids, Points
+from helpers.settings import setting_of
 
 SECRET = 987654.321
 
@@ -30,19 +31,9 @@ def make(protocol, ledger, labelled=False, size=9):
         data = rng.normal(i, 1, (20, 2))
         source = (data, np.arange(20)) if labelled else data
         owners[name] = Owner(read_table(source, name=name), seed=i)
-    setting = Setting(
-        target=rng.normal(1.5, 1, (50, 2)),
-        columns=("x0", "x1"),
-        schema=None,
-        n_records=dict.fromkeys("abc", 20),
-        size=size,
-        epsilon=1.0,
-        delta=1e-5,
-        kernel=RBF(0.3),
-        labelled=labelled,
-        ledger=ledger,
-        seed=1,
-    )
+    target, sizes = rng.normal(1.5, 1, (50, 2)), dict.fromkeys("abc", 20)
+    given = {"size": size, "kernel": RBF(0.3), "labelled": labelled, "seed": 1}
+    setting = setting_of(target, sizes, ledger, **given)
     return protocol.curator(setting), owners
 
 
