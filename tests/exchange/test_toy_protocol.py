@@ -103,6 +103,15 @@ def test_it_runs_in_one_process():
     assert [stage for stage, _, _ in told] == ["requests"] * 2 + ["answers"] * 6 + ["result"] * 2
 
 
+def test_nobody_is_asked_when_a_stranger_would_be():
+    class Silent(Party):
+        def answer(self, request):
+            raise AssertionError("was asked")
+
+    with pytest.raises(ProtocolError, match=r"requests to \['b'\], who take no part"):
+        run_in_process(Counting("ab"), {"a": Silent()})
+
+
 def test_it_runs_across_a_channel():
     channel = Loopback()
     with Journal(None, "r") as journal:

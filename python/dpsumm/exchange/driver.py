@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable, Mapping
 from itertools import count
 
+from dpsumm.errors import ProtocolError
 from dpsumm.exchange.roles import Coordinator, Party, Result_co
 
 _log = logging.getLogger(__name__)
@@ -29,6 +30,11 @@ def run_in_process(
         Name to role.
     progress
         Called after each answer, and around the first requests and the result.
+
+    Raises
+    ------
+    ProtocolError
+        The coordinator asks somebody who is not among the parties.
     """
     tell = progress or (lambda stage, done, total: None)
     asking, answering, ending = coordinator.stages
@@ -40,6 +46,8 @@ def run_in_process(
     tell(asking, 1, 1)
     while requests:
         _log.debug("exchange %d", next(exchange))
+        if strangers := requests.keys() - parties.keys():
+            raise ProtocolError(f"requests to {sorted(strangers)}, who take no part in the run")
         for done, (name, request) in enumerate(requests.items(), 1):
             coordinator.receive(name, parties[name].answer(request))
             tell(answering, done, len(requests))

@@ -149,6 +149,10 @@ def summarize(
     started = time.perf_counter()
     protocol = Offers() if protocol is None else protocol
     check_run(size, epsilon, delta, protocol, seed, ledger)
+    if not (embedding is None or isinstance(embedding, Embedding)):
+        raise InvalidParameterError(
+            f"embedding must be made by Embedding.draw, got {type(embedding).__name__}"
+        )
     tables, goal = read_inputs(
         owners,
         target,
