@@ -107,6 +107,12 @@ def test_the_same_key_with_other_charges_is_refused(other):
         assert book.charges() == (charge(),)
 
 
+@pytest.mark.parametrize("count", [0, -5, 2**53 + 1, 2**70, 1.0, True])
+def test_a_count_that_is_none_makes_no_charge(count):
+    with pytest.raises(InvalidParameterError, match=r"count must be .* from 1 to 2\*\*53"):
+        Charge(Protected.TARGET, "m", Pure(0.1), count)
+
+
 def test_a_draw_that_raises_leaves_neither_charge_nor_release(tmp_path):
     path = tmp_path / "books"
 

@@ -186,11 +186,16 @@ class Charge:
     event
         What it costs.
     count
-        How many times, each with fresh randomness.
+        How many times, each with fresh randomness: 1 to 2**53.
     observer
         Who sees it.
     unit
         The neighbouring relation that the event's sensitivity is for.
+
+    Raises
+    ------
+    InvalidParameterError
+        `count` is out of range.
     """
 
     protected: Protected
@@ -199,6 +204,14 @@ class Charge:
     count: int = 1
     observer: Observer = Observer.OWNER
     unit: Unit = Unit.REPLACE_RECORD
+
+    def __post_init__(self) -> None:
+        # Up to where floats, in which figures are computed, count exactly.
+        if type(self.count) is not int or not 1 <= self.count <= 2**53:
+            raise InvalidParameterError(
+                f"count must be a whole number from 1 to 2**53, got {self.count!r}; "
+                "a release that depends on nobody's data has no charge"
+            )
 
 
 # Books may hold multipliers of all digits; six digits, and the figures' margin, move one by less.
