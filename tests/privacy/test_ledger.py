@@ -378,3 +378,21 @@ def test_the_file_holds_nothing_of_the_data(tmp_path):
             for dtype in ("<f8", ">f8"):
                 assert np.asarray(value).astype(dtype).tobytes() not in data
             assert repr(float(value))[:8].encode() not in data
+
+
+def test_under_a_cap_the_charges_on_a_party_have_one_unit():
+    """A sum over two units holds for neither: 0.5 and 0.49 passed a cap of 1."""
+    added = Charge(Protected.TARGET, "m", Pure(0.49), unit=Unit.ADD_REMOVE_RECORD)
+    with Ledger(run="first") as book:
+        book.release("without a cap", [charge(0.5)], lambda: b"x")
+        book.release("owners", [charge(0.5, Protected.OWNERS)], lambda: b"x")
+        book.set_cap("target", 1, 1e-4)
+        for charges in ([added], [added, charge()], [charge(), added]):
+            with pytest.raises(InvalidParameterError, match=r"unit: .*one unit to a ledger"):
+                book.release("a", charges, must_not_draw)
+        assert book.spent("target")[0] == pytest.approx(0.5)
+        book.release("a", [charge(0.4)], lambda: b"x")
+    with Ledger(run="both at once") as book:
+        book.set_cap("target", 1, 1e-4)
+        with pytest.raises(InvalidParameterError, match="unit: "):
+            book.release("a", [added, charge()], must_not_draw)

@@ -12,7 +12,7 @@ import dpsumm
 from conftest import FALSE_ALARM
 from dpsumm import RBF, Auction, Greedy, Ledger, Offers, Pool
 from dpsumm.errors import BudgetExceededError, InvalidParameterError
-from dpsumm.privacy import Approximate, Charge, Protected, Pure, Seeded
+from dpsumm.privacy import Approximate, Charge, Protected, Pure, Seeded, Unit
 from dpsumm.summary import release_attribution
 from reference import dense
 from reference.laws import discrete_laplace_cdf, integer_fits
@@ -235,3 +235,22 @@ def test_what_is_released_lies_in_the_unit_interval_before_noise(summary, raw, k
             noisy = release_attribution(world, epsilon=1.0, ledger=ledger, seed=1)
         values.append(noisy.values["a"])
     assert values[0] - values[1] == pytest.approx(kept, abs=1 / LEVELS)
+
+
+def test_an_attribution_fits_under_the_cap_of_a_run_for_added_records(rng, tmp_path):
+    path = tmp_path / "books.db"
+    Ledger.create(path, caps={"target": (3, 1e-3)}).close()
+    made = dpsumm.summarize(
+        {"a": rng.normal(size=(40, 2))},
+        rng.normal(size=(40, 2)),
+        size=4,
+        protocol=Offers(n_features=16),
+        kernel=RBF(0.5),
+        unit="add or remove one record",
+        nominal_target=40,
+        ledger=path,
+        run="r",
+    )
+    with Ledger(path, run="r") as book:
+        release_attribution(made, epsilon=0.5, ledger=book)
+        assert {c.unit for c in book.charges()} == {Unit.ADD_REMOVE_RECORD}

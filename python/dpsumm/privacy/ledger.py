@@ -421,6 +421,9 @@ class Ledger(AbstractContextManager["Ledger"]):
         ------
         BudgetExceededError
             The cap would be exceeded. `draw` was not called.
+        InvalidParameterError
+            The key was released with other parameters; or there is a cap, and the ledger would hold
+            charges on one party for two units, whose sum holds for neither. `draw` was not called.
         """
         with self._transaction():
             released = self._released(key, charges, binding)
@@ -557,6 +560,16 @@ class Ledger(AbstractContextManager["Ledger"]):
             cap = self.cap(charge.protected)
             if cap is None:
                 continue
+            all_ = (*self.charges(), *new)
+            units = {c.unit.value for c in all_ if c.protected is charge.protected}
+            if others := units - {charge.unit.value}:
+                raise InvalidParameterError(
+                    f"unit: {charge.message} is for the unit {charge.unit.value!r}, and the ledger "
+                    f"has what is spent on the {charge.protected.value} for "
+                    f"{' and '.join(map(repr, sorted(others)))}; their sum, which the cap would "
+                    "bound, holds for neither. Nothing was sent. Keep one unit to a ledger: ask "
+                    "for the same unit, or give the runs of this one a ledger of their own"
+                )
             epsilon, delta = self.spent(charge.protected, new=new)
             # Deltas are written by people; their sum may differ from the cap in the last bit.
             if epsilon > cap[0] or delta > cap[1] * (1 + 1e-12):

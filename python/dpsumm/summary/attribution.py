@@ -10,7 +10,7 @@ import numpy as np
 from dpsumm import kernels
 from dpsumm.errors import InvalidParameterError
 from dpsumm.privacy import accounting
-from dpsumm.privacy.events import Approximate, Charge, Protected, Seeded
+from dpsumm.privacy.events import Approximate, Charge, Protected, Seeded, Unit
 from dpsumm.privacy.ledger import Ledger
 from dpsumm.summary.result import Summary
 
@@ -74,8 +74,10 @@ def release_attribution(
     # Not `Pure`, whose composition wants a plan that was fixed before the run began: this one is
     # decided on after it, so it is added to the run's figure (docs/privacy/accounting.md, Lemma C).
     event = Approximate(epsilon, 0.0) if seed is None else Seeded()
+    # It holds for every unit: the run's own keeps one unit to a ledger.
+    unit = next((c.unit for c in summary.privacy.charges), Unit.REPLACE_RECORD)
     charges = tuple(
-        Charge(protected, "noisy attribution", event)
+        Charge(protected, "noisy attribution", event, unit=unit)
         for protected in (Protected.TARGET, Protected.OWNERS)
     )
     exact = summary.attribution
