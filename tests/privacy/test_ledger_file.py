@@ -200,6 +200,41 @@ def test_a_mark_that_cannot_be_written_stops_the_release_and_a_resumed_run_sends
         assert len(book.charges()) == 3
 
 
+class Slow:
+    """A connection whose process is held up right after it has committed."""
+
+    def __init__(self, db, meanwhile):
+        self.db, self.meanwhile = db, [meanwhile]
+
+    def __getattr__(self, name):
+        return getattr(self.db, name)
+
+    def execute(self, statement, *values):
+        found = self.db.execute(statement, *values)
+        if statement == "COMMIT" and self.meanwhile:
+            self.meanwhile.pop()()
+        return found
+
+
+def test_no_mark_is_written_over_a_newer_one_of_another_process(path):
+    """Else a copy that lacks the other's entry could be put back unnoticed."""
+
+    def other_process():
+        shutil.copy(path, path.with_name("copy"))
+        with Ledger(path, run="fast") as book:
+            book.release("b", [charge(0.5)], lambda: b"left")
+
+    with Ledger(path, run="slow") as book:
+        book._db = Slow(book._db, other_process)
+        book.release("a", [charge()], lambda: b"x")
+    shutil.copy(path.with_name("copy"), path)
+    with (
+        Ledger(path, run="new") as book,
+        pytest.raises(InvalidDataError, match="a copy was put back"),
+    ):
+        book.release("new", [charge()], must_not_draw)
+
+
 def test_opening_and_sending_again_write_nothing(path):
     with Ledger(path, run="r") as book:
         book.release("b", [charge()], lambda: b"x")

@@ -115,7 +115,7 @@ class Ledger(AbstractContextManager["Ledger"]):
         self.run = run or uuid.uuid4().hex
         self.delta = delta
         self._lock = threading.RLock()
-        self._mark: str | None = None
+        self._changed = False
         self._path = None if path is None else Path(path)
         self._seen = None if self._path is None else Seen(self._path)
         if self._path is not None and not self._path.exists():
@@ -206,11 +206,11 @@ class Ledger(AbstractContextManager["Ledger"]):
                 book_format.create(db)
                 for limit in limits:
                     db.execute(_SET_CAP, limit)
-                mark = add_mark(db)
+                add_mark(db)
                 db.execute("COMMIT")
+                seen.catch_up(db)
             finally:
                 db.close()
-            seen.write(mark)
         except BaseException as error:
             path.unlink()
             if isinstance(error, (*_UNREADABLE, OSError)):
@@ -252,7 +252,7 @@ class Ledger(AbstractContextManager["Ledger"]):
         """Write all or nothing, and keep the mark of what was written beside the file."""
         # One connection is one transaction: threads that share a ledger take turns.
         with self._lock:
-            self._mark = None
+            self._changed = False
             fate = "this was neither charged nor sent"
             try:
                 self._db.execute("BEGIN IMMEDIATE")
@@ -266,10 +266,10 @@ class Ledger(AbstractContextManager["Ledger"]):
                 if isinstance(error, _UNREADABLE):
                     raise self._failed(error, fate) from None
                 raise
-            if self._mark is not None and self._seen is not None:
+            if self._changed and self._seen is not None:
                 try:
-                    self._seen.write(self._mark)
-                except (OSError, InvalidParameterError) as error:
+                    self._seen.catch_up(self._db)
+                except (OSError, InvalidParameterError, *_UNREADABLE) as error:
                     raise self._failed(error, "this was charged and not sent") from None
 
     def _begin_change(self, *, accepted: bool = False) -> None:
@@ -296,7 +296,8 @@ class Ledger(AbstractContextManager["Ledger"]):
                     f"accept this one with Ledger.accept (dpsumm ledger accept {self._path}) and "
                     "lower its caps by what was spent without it"
                 )
-        self._mark = add_mark(self._db, accepted=accepted)
+        add_mark(self._db, accepted=accepted)
+        self._changed = True
 
     def accept(self) -> None:
         """Go on with a file that was put back or moved alone, although entries may be missing.
