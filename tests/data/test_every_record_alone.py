@@ -32,6 +32,7 @@ from dpsumm.data.large.stream import Stream
 from dpsumm.data.large.stream_table import StreamTable
 from dpsumm.data.large.workers import Shard, ShardWorker, Work
 from dpsumm.data.schema import Schema
+from dpsumm.data.values import joined
 from dpsumm.errors import InvalidDataError
 
 DAYS = (date(1990, 1, 1), date(2030, 1, 1))
@@ -493,3 +494,27 @@ def test_no_quote_of_a_record_reaches_another(
     assert one == (every if valid else None)
     if valid:  # else the two are no neighbours: one of them is refused
         assert two == (every if other in ('2,"",2', '2,"\n",2') else None)
+
+
+@pytest.mark.parametrize("other", ["9007199254740995", "", "0.5", "18446744073709551616"])
+@pytest.mark.parametrize("kind", ["ignore", "label"])
+def test_no_other_record_rounds_a_large_whole_number(tmp_path, kind, other):
+    if (kind, other) == ("label", ""):
+        pytest.skip("a label must be there")
+    schema = Schema([Column("x"), Column("id", kind=kind)])
+    path = tmp_path / "a.csv"
+    path.write_text(f"x,id\n1,9007199254740993\n2,{other}\n")
+    table = read_table(path, name="a", schema=schema)
+    assert str((table.labels if kind == "label" else table.carried[0])[0]) == "9007199254740993"
+
+
+def test_no_null_and_no_other_owner_rounds_a_large_whole_number():
+    schema = Schema([Column("x"), Column("id", kind="ignore")])
+    large, small = (
+        read_table(pl.DataFrame({"x": [1.0, 2.0], "id": ids}), name="a", schema=schema).carried[0]
+        for ids in ([2**53 + 1, 5], [None, 0.5])
+    )
+    frame = pl.DataFrame({"x": [1.0, 2.0], "id": [2**53 + 1, None]})
+    alone = read_table(frame, name="a", schema=schema).carried[0]
+    for ids in (alone, joined([large, small])):
+        assert str(ids[0]) == "9007199254740993"

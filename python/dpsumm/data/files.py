@@ -207,10 +207,12 @@ def _as_number(column: pl.Series) -> pl.Series:
     number: pl.Series = column.cast(polars.Float64, strict=False)
     if number.null_count() != column.null_count() or not number.is_finite().all():
         return column
-    if not (number == number.round()).all():
-        return number
     whole: pl.Series = column.cast(polars.Int64, strict=False)
-    return whole if whole.null_count() == column.null_count() else number
+    if whole.null_count() == column.null_count():
+        return whole
+    # A float would round a large whole number, such as an id, to that of another record.
+    large = column.str.contains(r"^[+-]?[0-9]+$") & (number.abs() >= 2**53)
+    return column if large.any() else number
 
 
 def _has_stray_quote(data: bytes, separator: str) -> bool:

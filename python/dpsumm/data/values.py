@@ -132,7 +132,10 @@ def carried(column: Column, series: nw.Series[Any]) -> NDArray[Any]:
     if dtype.is_integer() and whole:
         return series.to_numpy().astype(np.int64)
     if dtype.is_numeric():
-        return np.asarray(series.cast(nw.Float64).to_numpy())
+        numbers = np.asarray(series.cast(nw.Float64).to_numpy())
+        # Beyond, a float would be another record's number: then as text.
+        if not dtype.is_integer() or not (np.abs(numbers) >= 2**53).any():
+            return numbers
     items = _items(series)
     if dtype in (nw.Date, nw.Datetime):
         unit = "M8[D]" if dtype == nw.Date else "M8[us]"
@@ -149,9 +152,14 @@ def carried(column: Column, series: nw.Series[Any]) -> NDArray[Any]:
 
 
 def joined(parts: list[NDArray[Any]]) -> NDArray[Any]:
-    """Return parts of a carried column as one array; text if their kinds do not go together."""
+    """Return parts of a carried column as one array; text if their kinds do not go together.
+
+    Nor do whole numbers of 2**53 or more and floats, which would round them.
+    """
     kinds = {part.dtype.kind for part in parts}
-    if len(kinds) == 1 or kinds <= set("iuf"):
+    whole = [part for part in parts if part.dtype.kind in "iu" and "f" in kinds]
+    rounds = any(((part >= 2**53) | (part <= -(2**53))).any() for part in whole)
+    if len(kinds) == 1 or (kinds <= set("iuf") and not rounds):
         return np.concatenate(parts)
     return np.concatenate([_as_text(part) for part in parts])
 
