@@ -313,7 +313,7 @@ def test_default_kernel_is_public_with_bounds_and_charged_without():
     free = dpsumm.summarize(owners, target, size=5)
     assert next(c.message for c in free.privacy.charges).startswith("bandwidth")
     assert len(free.privacy.charges) == 2
-    assert np.log2(free.gamma) % 1 == 0.5  # the middle of an octave
+    assert np.log2(free.gamma) % 1 == pytest.approx(0.5)  # the middle of an octave
     assert 1 / 64 < free.gamma < 8
     for summary in (boxed, free):
         assert 0.9 < summary.privacy.epsilon() <= 1.0
