@@ -10,6 +10,7 @@ import csv
 import io
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta, timezone
+from decimal import Decimal
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -520,3 +521,21 @@ def test_no_null_and_no_other_owner_rounds_a_large_whole_number():
     alone = read_table(frame, name="a", schema=schema).carried[0]
     for ids in (alone, joined([large, small])):
         assert str(ids[0]) == "9007199254740993"
+
+
+@pytest.mark.parametrize("other", ["0.5", "0.5000000000000000000000001"])
+def test_no_other_decimal_moves_a_mark_of_a_missing_value(other):
+    column = Column("x", bounds=(-100, 10), missing=("-99.99",), when_missing="encode")
+    table = pa.table({"x": pa.array([Decimal("-99.99"), Decimal("2.25"), Decimal(other)])})
+    read = read_table(table, name="a", schema=Schema([column]))
+    assert np.isnan(read.values[0, 0])
+    assert read.values[1, 0] == 2.25
+
+
+@pytest.mark.parametrize("other", [None, 0, 1.0])
+def test_a_float_at_the_end_of_whole_numbers_is_no_category(other):
+    first, second = 2**53, 2**53 + 1
+    column = Column("x", kind="category", categories=(str(first), str(second)), other="else")
+    frame = pd.DataFrame({"x": pd.Series([second, other], dtype=float), "y": [1.0, 2.0]})
+    with pytest.raises(InvalidDataError, match="no category"):
+        read_table(frame, name="a", schema=Schema([column, Column("y")]))

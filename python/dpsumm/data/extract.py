@@ -12,7 +12,14 @@ from numpy.typing import NDArray
 from dpsumm.checks import listed
 from dpsumm.data.records import Records
 from dpsumm.data.schema import Column, Kind, Schema
-from dpsumm.data.values import carried, is_mark, numbers_to_codes, to_codes, without_marks
+from dpsumm.data.values import (
+    as_floats,
+    carried,
+    is_mark,
+    numbers_to_codes,
+    to_codes,
+    without_marks,
+)
 from dpsumm.errors import InvalidDataError, InvalidParameterError
 
 if TYPE_CHECKING:
@@ -344,7 +351,7 @@ def _labels(
     elif dtype.is_integer():
         labels = series.fill_null(0).to_numpy().astype(np.int64)
     elif dtype.is_numeric():
-        labels = series.cast(nw.Float64).to_numpy()
+        labels = as_floats(series)
         unlabelled = unlabelled | np.isnan(labels)
     elif dtype in (nw.String, nw.Categorical, nw.Enum):
         labels = series.cast(nw.String).fill_null("").to_numpy().astype(np.str_)

@@ -64,7 +64,7 @@ def to_codes(
     number = dtype.is_numeric() or dtype == nw.Boolean
     if column.kind is Kind.NUMBER and number:
         numbers = np.empty(len(series), np.float32 if dtype == nw.Float32 else np.float64)
-        numbers[:] = (series if dtype == nw.Float32 else series.cast(nw.Float64)).to_numpy()
+        numbers[:] = series.to_numpy() if dtype == nw.Float32 else as_floats(series)
         return without_marks(column, numbers), 0
     text = (nw.String, nw.Categorical, nw.Enum, nw.Object, nw.Unknown)
     dates = (nw.Date, nw.Datetime)
@@ -76,6 +76,18 @@ def to_codes(
     if column.kind is Kind.NUMBER and series.implementation.is_polars() and dtype == nw.String:
         return _number_fields(column, series.to_native())
     return _counted(_by_item(_items(series), column))
+
+
+def as_floats(series: nw.Series[Any]) -> NDArray[np.float64]:
+    """Return a column of numbers as float64, NaN where there is none.
+
+    Decimals one by one: Arrow's cast rounds by the column's scale, which another record may set.
+    """
+    import narwhals as nw
+
+    if series.dtype == nw.Decimal:
+        return np.array([math.nan if x is None else float(x) for x in series.to_list()], np.float64)
+    return np.asarray(series.cast(nw.Float64).to_numpy())
 
 
 def numbers_to_codes(column: Column, values: NDArray[Any]) -> tuple[NDArray[Any], int]:
@@ -132,7 +144,7 @@ def carried(column: Column, series: nw.Series[Any]) -> NDArray[Any]:
     if dtype.is_integer() and whole:
         return series.to_numpy().astype(np.int64)
     if dtype.is_numeric():
-        numbers = np.asarray(series.cast(nw.Float64).to_numpy())
+        numbers = as_floats(series)
         # Beyond, a float would be another record's number: then as text.
         if not dtype.is_integer() or not (np.abs(numbers) >= 2**53).any():
             return numbers
@@ -322,7 +334,7 @@ def _spelling(item: Any) -> str | None:
         return str(int(item))
     if isinstance(item, int | np.integer) and abs(number) < 1e99:
         return str(int(item))
-    if not abs(number) <= 2**53:
+    if not abs(number) < 2**53:  # at 2**53 a float may be its neighbour, rounded
         return None
     return str(int(number)) if number == int(number) else repr(number)
 
