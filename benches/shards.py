@@ -68,11 +68,13 @@ def _cpu_seconds(pid: int) -> float:
 def watched() -> Iterator[dict[int, tuple[int, float]]]:
     """Give, as they grow, the peak memory and processor seconds of each worker that shows up."""
     seen: dict[int, tuple[int, float]] = {}
+    # Those of an earlier call may still be on their way out.
+    earlier = set(workers())
     end = threading.Event()
 
     def watch() -> None:
         while not end.wait(0.05):
-            for pid in workers():
+            for pid in set(workers()) - earlier:
                 try:
                     seen[pid] = peak_bytes(pid), _cpu_seconds(pid)
                 except (OSError, KeyError):
