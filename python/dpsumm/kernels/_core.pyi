@@ -7,20 +7,29 @@ from numpy.typing import NDArray
 __all__ = [
     "INSTRUCTIONS",
     "Bidder",
+    "LandmarkFeatures",
     "Mwem",
     "Picks",
     "RandomFeatures",
     "__version__",
+    "arrivals",
     "discrete_laplace",
     "exponential_choice",
+    "fit_mixture",
     "greedy",
     "greedy_towards",
-    "herd",
     "kernel_means",
     "mean_kernel_self",
     "mmd2",
     "objective",
+    "one_hot_product",
+    "pad_correction",
+    "pad_mask",
+    "pad_product",
+    "pad_share",
+    "pair_counts",
     "rounded_normal",
+    "sample_mixture",
     "set_threads",
     "weights",
 ]
@@ -29,6 +38,25 @@ INSTRUCTIONS: Literal["avx2", "baseline"]
 __version__: str
 
 _Points: TypeAlias = NDArray[np.float32] | NDArray[np.float64]
+
+@final
+class LandmarkFeatures:
+    def __new__(
+        cls,
+        landmarks: NDArray[np.float64],
+        gamma: float,
+        region: list[tuple[int, float]] | None = None,
+    ) -> LandmarkFeatures: ...
+    @property
+    def n_features(self) -> int: ...
+    def grid_norm(self, levels: int) -> float: ...
+    def grid_difference(self, levels: int) -> float: ...
+    def transform(self, points: _Points) -> _Points: ...
+    def scores(self, points: _Points, directions: NDArray[np.float64]) -> NDArray[np.float64]: ...
+    def tilt(
+        self, sample: _Points, goal: NDArray[np.float64], noise: float, least: float
+    ) -> NDArray[np.float64]: ...
+    def sum_on_grid(self, points: _Points, levels: int) -> NDArray[np.int64]: ...
 
 @final
 class RandomFeatures:
@@ -54,7 +82,10 @@ class RandomFeatures:
     @property
     def max_norm(self) -> float: ...
     def transform(self, points: _Points) -> _Points: ...
-    def scores(self, points: _Points, direction: NDArray[np.float64]) -> NDArray[np.float64]: ...
+    def scores(self, points: _Points, directions: NDArray[np.float64]) -> NDArray[np.float64]: ...
+    def tilt(
+        self, sample: _Points, goal: NDArray[np.float64], noise: float, least: float
+    ) -> NDArray[np.float64]: ...
     def sum_on_grid(self, points: _Points, levels: int) -> NDArray[np.int64]: ...
     def quantized_sum(
         self, points: _Points, steps: int, seed: int | None = None
@@ -100,19 +131,14 @@ def discrete_laplace(scale: float, size: int, seed: int | None = None) -> NDArra
 def exponential_choice(
     scores: NDArray[np.int64], epsilon: float, seed: int | None = None
 ) -> int: ...
+def arrivals(
+    log_rates: NDArray[np.float64], uniform: NDArray[np.float64]
+) -> NDArray[np.float64]: ...
 def kernel_means(points: _Points, others: _Points, gamma: float) -> NDArray[np.float64]: ...
 def mean_kernel_self(points: _Points, gamma: float) -> float: ...
 def mmd2(a: _Points, b: _Points, gamma: float) -> float: ...
 def greedy(points: _Points, attraction: NDArray[np.float64], gamma: float, size: int) -> Picks: ...
 def greedy_towards(points: _Points, target: _Points, gamma: float, size: int) -> Picks: ...
-def herd(
-    points: _Points,
-    attraction: NDArray[np.float64],
-    gamma: float,
-    mass: float,
-    at_least: int,
-    at_most: int,
-) -> Picks: ...
 def objective(
     points: _Points, attraction: NDArray[np.float64], gamma: float
 ) -> NDArray[np.float64]: ...
@@ -121,5 +147,40 @@ def weights(
     attraction: NDArray[np.float64],
     gamma: float,
     ridge: float,
+    effective_size: float,
     tolerance: float,
 ) -> NDArray[np.float64]: ...
+
+_Words: TypeAlias = NDArray[np.uint32] | NDArray[np.uint64]
+
+def pad_mask(
+    codes: NDArray[np.uint32], width: int, key: bytes, first_row: int, ring: int
+) -> _Words: ...
+def one_hot_product(codes: NDArray[np.uint32], width: int, masked: _Words) -> _Words: ...
+def pad_product(masked: _Words, key: bytes, width: int, first_row: int) -> _Words: ...
+def pad_correction(
+    rows: int, left_key: bytes, left: int, right_key: bytes, right: int, ring: int
+) -> _Words: ...
+def pad_share(key: bytes, left: int, right: int, ring: int) -> _Words: ...
+def pair_counts(codes: NDArray[np.uint32], width: int) -> NDArray[np.int64]: ...
+def fit_mixture(
+    sizes: list[int],
+    pairs: NDArray[np.float64],
+    pair_weights: NDArray[np.float64],
+    singles: NDArray[np.float64],
+    single_weights: NDArray[np.float64],
+    components: int,
+    step: float,
+    init: float,
+    stop: float,
+    max_steps: int,
+    seed: int,
+) -> tuple[NDArray[np.float64], NDArray[np.float64], int, float]: ...
+def sample_mixture(
+    pi: NDArray[np.float64],
+    theta: NDArray[np.float64],
+    sizes: list[int],
+    given: list[int | None],
+    n: int,
+    seed: int | None = None,
+) -> NDArray[np.uint32]: ...

@@ -138,6 +138,18 @@ class RandomFeatures:
         """Largest L2 norm of a feature row: 1 if paired, else ``sqrt(2)``."""
         return self._map.max_norm
 
+    def grid_norm(self, levels: int) -> float:
+        """Return the largest L2 norm of a row's integers on a grid of `levels` steps per unit."""
+        return inputs.whole(levels, "levels", 1, 2**22) * self.max_norm
+
+    def grid_difference(self, levels: int) -> float:
+        """Return the largest L2 distance of two rows' integers: antipodal features reach it."""
+        return 2 * self.grid_norm(levels)
+
+    def to_bytes(self) -> bytes:
+        """Return what the map is made of, as bytes: equal for equal maps."""
+        return self.omega.tobytes() + self.phase.tobytes()
+
     def transform(self, points: ArrayLike) -> FloatArray:
         """Return h(x) of every row: (n, d), float32 of float32 points, else float64."""
         return self._map.transform(inputs.points(points, "points"))
@@ -148,13 +160,14 @@ class RandomFeatures:
         Parameters
         ----------
         points : (n, n_columns)
-        direction : (d,)
+        direction : (d,) or (r, d)
             Finite, for example a released mean of features: scores are then estimates of each
-            point's mean kernel value with the data behind the release.
+            point's mean kernel value with the data behind the release. Several directions, one a
+            row, share the time that the features take.
 
         Returns
         -------
-        (n,) float64
+        (n,) or (n, r) float64
             Features in the precision of the points, their products added up in float64.
 
         Examples
@@ -163,9 +176,9 @@ class RandomFeatures:
         >>> features.scores([[0.0], [np.pi]], [3.0, 0.0]).tolist()
         [3.0, -3.0]
         """
-        return self._map.scores(
-            inputs.points(points, "points"), inputs.vector(direction, "direction")
-        )
+        given, several = inputs.directions(direction, "direction")
+        scores = self._map.scores(inputs.points(points, "points"), given)
+        return scores if several else scores[:, 0]
 
     def sum_on_grid(self, points: ArrayLike, levels: int) -> NDArray[np.int64]:
         """Return the sum of the rows' features, rounded to a fine grid: exact integers.
@@ -183,10 +196,10 @@ class RandomFeatures:
 
         Privacy
         -------
-        Not private. A row's integers have an L2 norm of at most ``levels * max_norm``, whatever the
-        row, so the sum moves by at most that in L2 when a row is added or removed, and by twice
-        that when one is replaced. The norm is clamped on the integers: nothing rests on the
-        accuracy of a cosine.
+        Not private. A row's integers have an L2 norm of at most ``grid_norm(levels)``, whatever the
+        row, so the sum moves by at most that in L2 when a row is added or removed, and by
+        ``grid_difference(levels)``, twice that, when one is replaced. The norm is clamped on the
+        integers: nothing rests on the accuracy of a cosine.
 
         Examples
         --------

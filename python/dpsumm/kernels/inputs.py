@@ -14,6 +14,9 @@ FloatArray = NDArray[np.float32] | NDArray[np.float64]
 
 _SINGLE, _DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
 INT16, INT64 = np.dtype(np.int16), np.dtype(np.int64)
+UINT32, UINT64 = np.dtype(np.uint32), np.dtype(np.uint64)
+
+Words = NDArray[np.uint32] | NDArray[np.uint64]
 
 
 def points(values: ArrayLike, name: str) -> FloatArray:
@@ -34,6 +37,13 @@ def vector(values: ArrayLike, name: str) -> NDArray[np.float64]:
     return _shaped(array.astype(_DOUBLE, copy=False), name, 1)
 
 
+def directions(values: ArrayLike, name: str) -> tuple[NDArray[np.float64], bool]:
+    """Return a (d,) vector or an (r, d) array as (r, d) float64, and whether it was an array."""
+    if getattr(values, "ndim", 1) == 2:
+        return points(values, name).astype(_DOUBLE, copy=False), True
+    return vector(values, name)[None], False
+
+
 def integers(
     values: ArrayLike, name: str, dtype: np.dtype[Any] = INT64, dimensions: int = 1
 ) -> NDArray[Any]:
@@ -46,6 +56,16 @@ def integers(
             raise InvalidParameterError(f"{name} must be integers that {dtype} holds")
         array = array.astype(dtype)
     return _shaped(array, name, dimensions)
+
+
+def words(values: ArrayLike, name: str) -> Words:
+    """Return a matrix of ring elements, uint32 or uint64, unchanged."""
+    array = _array(values, name)
+    if array.dtype not in (UINT32, UINT64):
+        raise InvalidParameterError(
+            f"{name} must be uint32 or uint64, got an array of {array.dtype}"
+        )
+    return _shaped(array, name, 2)
 
 
 def number(value: object, name: str) -> float:

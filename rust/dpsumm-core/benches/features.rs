@@ -5,7 +5,7 @@ mod common;
 use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use dpsumm_core::features::{FeatureKind, RandomFeatures};
+use dpsumm_core::features::{FeatureKind, FeatureMap, RandomFeatures};
 use dpsumm_core::points::{Points, Scalar};
 
 fn map(dim: usize, d: usize) -> RandomFeatures {
@@ -32,7 +32,7 @@ fn passes<T: Scalar>(criterion: &mut Criterion, name: &str) {
     });
     group.bench_function("transform", |b| b.iter(|| features.transform(black_box(&points))));
     group.bench_function("scores", |b| {
-        b.iter(|| features.scores(black_box(&points), &direction));
+        b.iter(|| features.project(black_box(&points), &direction));
     });
 }
 
@@ -52,7 +52,7 @@ fn growth(criterion: &mut Criterion) {
         let mut group = criterion.benchmark_group(name);
         group.throughput(Throughput::Elements((n * d) as u64));
         group.bench_function(BenchmarkId::from_parameter(size), |b| {
-            b.iter(|| features.scores(black_box(&points), &direction));
+            b.iter(|| features.project(black_box(&points), &direction));
         });
     }
 }

@@ -7,7 +7,7 @@ use std::hint::black_box;
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use dpsumm_core::kernel::kernel_means;
 use dpsumm_core::points::Points;
-use dpsumm_core::selection::{greedy, greedy_towards, herd};
+use dpsumm_core::selection::{greedy, greedy_towards};
 
 /// The steps at one size, each in its group.
 fn steps(criterion: &mut Criterion, by: &str, size: usize, (n, dim, p): (usize, usize, usize)) {
@@ -28,9 +28,6 @@ fn steps(criterion: &mut Criterion, by: &str, size: usize, (n, dim, p): (usize, 
     });
     criterion.benchmark_group(format!("greedy_towards by {by}")).bench_function(id(), |b| {
         b.iter(|| greedy_towards(black_box(&data), &target, gamma, p));
-    });
-    criterion.benchmark_group(format!("herd by {by}")).bench_function(id(), |b| {
-        b.iter(|| herd(black_box(&data), &attraction, gamma, 1.0 / p as f64, p, p));
     });
 }
 

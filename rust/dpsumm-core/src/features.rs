@@ -2,7 +2,11 @@
 //! 2008): `h(x) . h(y)` is the kernel up to an error of about `1 / sqrt(n_features)`.
 
 mod frequencies;
+mod map;
 mod pass;
+
+pub use map::FeatureMap;
+pub(crate) use map::{check_dim, check_directions};
 
 use rayon::prelude::*;
 
@@ -11,6 +15,7 @@ use crate::points::{Points, Scalar};
 use crate::product::{Both, Lanes, TILE, pack_row};
 use crate::rng::Source;
 use crate::simd::dispatch;
+pub(crate) use pass::add_weighted;
 use pass::{Pass, Score, Sink, Write};
 
 /// Domain of the seed, so that noise from the same seed is independent.
@@ -119,16 +124,6 @@ impl RandomFeatures {
         self.kind
     }
 
-    /// Coordinates of a point.
-    pub fn dim(&self) -> usize {
-        self.dim
-    }
-
-    /// Length d of `h(x)`.
-    pub fn n_features(&self) -> usize {
-        if self.kind == FeatureKind::Paired { 2 * self.count() } else { self.count() }
-    }
-
     /// Frequencies, row-major: (d/2, dim) if paired, (d, dim) with phases.
     pub fn omega(&self) -> &[f64] {
         &self.omega
@@ -147,106 +142,6 @@ impl RandomFeatures {
         (2.0 / self.n_features() as f64).sqrt()
     }
 
-    /// Write `h(x)` for each of a few rows (n, dim) into `out` (n, d), on this thread.
-    ///
-    /// # Errors
-    /// [`Error::InvalidParameter`] if the lengths do not fit or an angle `w x` overflows.
-    pub fn transform_block<T: Scalar>(&self, rows: &[T], out: &mut [T]) -> Result<()> {
-        let n = rows.len() / self.dim;
-        if rows.len() != n * self.dim || out.len() != n * self.n_features() {
-            let reason = format!("needs (n, {}) rows and (n, {}) out", self.dim, self.n_features());
-            return Err(Error::invalid("rows", reason));
-        }
-        let blocks = rows.chunks(BLOCK * self.dim).zip(out.chunks_mut(BLOCK * self.n_features()));
-        for (rows, out) in blocks {
-            let count = self.count();
-            let n_features = self.n_features();
-            let scale = T::from_f64(self.scale());
-            self.pass(rows, Write { out, n_features, count, scale })?;
-        }
-        Ok(())
-    }
-
-    /// Return `h(x)` for every row, row-major (n, d), in parallel.
-    ///
-    /// # Errors
-    /// [`Error::InvalidParameter`] if the dimensions differ or an angle `w x` overflows;
-    /// [`Error::NoMemory`].
-    pub fn transform<T: Scalar>(&self, points: &Points<T>) -> Result<Vec<T>> {
-        check_room::<T>(points.name(), points.len(), self.n_features())?;
-        let mut out = vec![T::default(); points.len() * self.n_features()];
-        self.transform_into(points, &mut out)?;
-        Ok(out)
-    }
-
-    /// Write `h(x)` for every row to `out`, row-major (n, d), in parallel.
-    ///
-    /// # Errors
-    /// [`Error::InvalidParameter`] if dimensions or the length of `out` do not fit, or an angle
-    /// `w x` overflows.
-    pub fn transform_into<T: Scalar>(&self, points: &Points<T>, out: &mut [T]) -> Result<()> {
-        self.check_dim(points)?;
-        let d = self.n_features();
-        if out.len() != points.len() * d {
-            let reason = format!("has {} numbers, needs {} x {d}", out.len(), points.len());
-            return Err(Error::invalid("out", reason));
-        }
-        let rows = points.rows(0..points.len());
-        rows.par_chunks(TASK * self.dim)
-            .zip(out.par_chunks_mut(TASK * d))
-            .try_for_each(|(rows, out)| self.transform_block(rows, out))
-    }
-
-    /// Return `h(x) . direction` for every row, in one parallel pass that stores no features.
-    ///
-    /// # Errors
-    /// [`Error::InvalidParameter`] if the dimensions differ, `direction` does not have d numbers,
-    /// or an angle `w x` or a score overflows; [`Error::NonFinite`] for `direction`.
-    pub fn scores<T: Scalar>(&self, points: &Points<T>, direction: &[f64]) -> Result<Vec<f64>> {
-        self.check_dim(points)?;
-        if direction.len() != self.n_features() {
-            let reason = format!("has {} numbers, needs {}", direction.len(), self.n_features());
-            return Err(Error::invalid("direction", reason));
-        }
-        if !direction.iter().all(|g| g.is_finite()) {
-            return Err(Error::NonFinite { name: "direction" });
-        }
-        let (cosine, sine) = direction.split_at(self.count());
-        let width = T::Lanes::WIDTH;
-        let whole = |part: &[f64]| {
-            let mut part = part.to_vec();
-            part.resize(self.count().next_multiple_of(width), 0.0);
-            part
-        };
-        let (cosine, sine) = (whole(cosine), whole(sine));
-        let mut out = vec![0.0; points.len()];
-        let rows = points.rows(0..points.len());
-        let tasks = rows.par_chunks(TASK * self.dim).zip(out.par_chunks_mut(TASK));
-        tasks.try_for_each(|(rows, out)| {
-            let mut sums = vec![0.0; BLOCK * width];
-            for (rows, out) in rows.chunks(BLOCK * self.dim).zip(out.chunks_mut(BLOCK)) {
-                sums.fill(0.0);
-                self.pass(rows, Score { sums: &mut sums, cosine: &cosine, sine: &sine })?;
-                for (out, lanes) in out.iter_mut().zip(sums.chunks_exact(width)) {
-                    *out = self.scale() * lanes.iter().sum::<f64>();
-                }
-            }
-            Ok(())
-        })?;
-        if !out.iter().all(|score| score.is_finite()) {
-            return Err(Error::invalid("direction", "is so long that scores overflow"));
-        }
-        Ok(out)
-    }
-
-    fn check_dim<T: Scalar>(&self, points: &Points<T>) -> Result<()> {
-        if points.dim() != self.dim {
-            let reason = format!("has {} columns, the features {}", points.dim(), self.dim);
-            return Err(Error::invalid(points.name(), reason));
-        }
-        Ok(())
-    }
-
     /// Send the cosines and sines of at most `BLOCK` rows to `sink`.
     fn pass<T: Scalar, S: Sink<T>>(&self, rows: &[T], sink: S) -> Result<()> {
         let mut tiles = vec![T::default(); BLOCK * self.dim];
@@ -263,6 +158,70 @@ impl RandomFeatures {
         }
         let reason = "angles w x overflow; scale the points down or lower gamma";
         Err(Error::invalid("points", reason))
+    }
+}
+
+impl FeatureMap for RandomFeatures {
+    fn dim(&self) -> usize {
+        self.dim
+    }
+
+    fn n_features(&self) -> usize {
+        if self.kind == FeatureKind::Paired { 2 * self.count() } else { self.count() }
+    }
+
+    fn transform_block<T: Scalar>(&self, rows: &[T], out: &mut [T]) -> Result<()> {
+        let n = rows.len() / self.dim;
+        if rows.len() != n * self.dim || out.len() != n * self.n_features() {
+            let reason = format!("needs (n, {}) rows and (n, {}) out", self.dim, self.n_features());
+            return Err(Error::invalid("rows", reason));
+        }
+        let blocks = rows.chunks(BLOCK * self.dim).zip(out.chunks_mut(BLOCK * self.n_features()));
+        for (rows, out) in blocks {
+            let count = self.count();
+            let n_features = self.n_features();
+            let scale = T::from_f64(self.scale());
+            self.pass(rows, Write { out, n_features, count, scale })?;
+        }
+        Ok(())
+    }
+
+    fn project<T: Scalar>(&self, points: &Points<T>, directions: &[f64]) -> Result<Vec<f64>> {
+        check_dim(self, points)?;
+        let n_directions = check_directions(self, directions)?;
+        let width = T::Lanes::WIDTH;
+        let whole = |part: &[f64]| {
+            let mut part = part.to_vec();
+            part.resize(self.count().next_multiple_of(width), 0.0);
+            part
+        };
+        let weights: Vec<(Vec<f64>, Vec<f64>)> = directions
+            .chunks_exact(self.n_features())
+            .map(|direction| direction.split_at(self.count()))
+            .map(|(cosine, sine)| (whole(cosine), whole(sine)))
+            .collect();
+        check_room::<f64>(points.name(), points.len(), n_directions)?;
+        let mut out = vec![0.0; points.len() * n_directions];
+        let rows = points.rows(0..points.len());
+        let tasks = rows.par_chunks(TASK * self.dim).zip(out.par_chunks_mut(TASK * n_directions));
+        tasks.try_for_each(|(rows, out)| {
+            // Row after row for each direction, a number for each lane.
+            let mut sums = vec![0.0; n_directions * BLOCK * width];
+            let blocks = rows.chunks(BLOCK * self.dim).zip(out.chunks_mut(BLOCK * n_directions));
+            for (rows, out) in blocks {
+                sums.fill(0.0);
+                self.pass(rows, Score { sums: &mut sums, weights: &weights })?;
+                for (j, sums) in sums.chunks_exact(BLOCK * width).enumerate() {
+                    let rows = out.chunks_exact_mut(n_directions).zip(sums.chunks_exact(width));
+                    rows.for_each(|(out, lanes)| out[j] = self.scale() * lanes.iter().sum::<f64>());
+                }
+            }
+            Ok(())
+        })?;
+        if !out.iter().all(|product| product.is_finite()) {
+            return Err(Error::invalid("direction", "is so long that scores overflow"));
+        }
+        Ok(out)
     }
 }
 

@@ -17,7 +17,7 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use crate::error::{Error, Result, check_room};
-use crate::features::{FeatureKind, RandomFeatures};
+use crate::features::{FeatureKind, FeatureMap, check_dim};
 use crate::points::{Points, Scalar};
 
 /// Finest grid: 2^22 steps per unit.
@@ -154,7 +154,7 @@ fn shorten(row: &mut [i32], max: u64) {
 /// Errors: the points' dimension is not the features', or a feature overflowed (absurdly large
 /// inputs).
 pub fn sum_on_grid<T: Scalar>(
-    features: &RandomFeatures,
+    features: &impl FeatureMap,
     points: &Points<T>,
     grid: &Grid,
 ) -> Result<Vec<i64>> {
@@ -180,7 +180,7 @@ pub fn sum_on_grid<T: Scalar>(
 ///
 /// Errors: as [`sum_on_grid`], a grid too fine for 16 bits (see [`Grid::for_bids`]), or no memory.
 pub fn features_on_grid<T: Scalar>(
-    features: &RandomFeatures,
+    features: &impl FeatureMap,
     points: &Points<T>,
     grid: &Grid,
 ) -> Result<Vec<i16>> {
@@ -208,14 +208,6 @@ pub fn features_on_grid<T: Scalar>(
         Ok(())
     })?;
     Ok(all)
-}
-
-pub(crate) fn check_dim<T: Scalar>(features: &RandomFeatures, points: &Points<T>) -> Result<()> {
-    if points.dim() != features.dim() {
-        let reason = format!("has {} columns, the features take {}", points.dim(), features.dim());
-        return Err(Error::invalid(points.name(), reason));
-    }
-    Ok(())
 }
 
 /// Return sums of integers over blocks of rows. `add(block, rows, scratch, sums)` adds one block;

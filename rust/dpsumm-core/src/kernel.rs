@@ -142,7 +142,7 @@ impl Hot for RowSums<'_> {
     fn run(self) {
         let mut values = [[0.0; PANEL]; BLOCK];
         let values = &mut values[..self.sums.len()];
-        let rows = (&self.rows.values[..], &self.rows.norms[..]);
+        let rows = self.rows.all();
         for p in self.panels {
             kernel_values::<TILE>(rows, self.columns.group(p), self.gamma, values);
             let values = values.as_flattened();

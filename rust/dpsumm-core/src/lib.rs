@@ -6,6 +6,7 @@ mod exp;
 pub mod features;
 pub mod grid;
 pub mod kernel;
+pub mod landmarks;
 pub mod mmd;
 pub mod mwem;
 pub mod noise;
@@ -15,6 +16,8 @@ pub mod quantize;
 pub mod rng;
 pub mod selection;
 pub mod simd;
+pub mod tilt;
 mod trig;
+pub mod vertical;
 
 pub use error::{Error, Result};

@@ -6,7 +6,7 @@
 
 use std::fmt::Debug;
 
-use crate::trig;
+use crate::{exp, trig};
 
 /// Rows in a tile. Six rows times two vectors are twelve of AVX2's sixteen registers.
 pub(crate) const TILE: usize = 6;
@@ -26,6 +26,10 @@ pub trait Real: Copy {
 
     /// Replace angles by their cosines and fill `sines`; false if an angle is NaN or infinite.
     fn sincos(angles: &mut [Self::Lanes], sines: &mut [Self::Lanes]) -> bool;
+
+    /// Replace products of points by their kernel `exp(-|x - y|^2)`, given the squared norms of rows
+    /// and of columns.
+    fn kernel(products: &mut [Self::Lanes], rows: &[Self], columns: &Self::Lanes);
 
     /// The table in this precision.
     fn of(table: &Both) -> &[Self];
@@ -59,7 +63,7 @@ pub trait Lanes<R>: Copy + Send + Sync + Debug {
 }
 
 macro_rules! real {
-    ($real:ty, $width:literal, $sincos:path, $field:ident) => {
+    ($real:ty, $width:literal, $sincos:path, $exp:path, $field:ident) => {
         impl Real for $real {
             type Lanes = [$real; $width];
             const ZERO: Self = 0.0;
@@ -73,6 +77,19 @@ macro_rules! real {
             #[inline(always)]
             fn sincos(angles: &mut [Self::Lanes], sines: &mut [Self::Lanes]) -> bool {
                 $sincos(angles.as_flattened_mut(), sines.as_flattened_mut())
+            }
+
+            #[inline(always)]
+            fn kernel(products: &mut [Self::Lanes], rows: &[Self], columns: &Self::Lanes) {
+                for (values, &row) in products.iter_mut().zip(rows) {
+                    let products = *values;
+                    *values = std::array::from_fn(|j| {
+                        let square = products[j].mul_add(-2.0, row + columns[j]);
+                        // Rounding may leave a negative square.
+                        -if square > 0.0 { square } else { 0.0 }
+                    });
+                }
+                products.as_flattened_mut().iter_mut().for_each(|value| *value = $exp(*value));
             }
 
             fn of(table: &Both) -> &[Self] {
@@ -113,8 +130,8 @@ macro_rules! real {
     };
 }
 
-real!(f32, 16, trig::sincos_f32, single);
-real!(f64, 8, trig::sincos_f64, double);
+real!(f32, 16, trig::sincos_f32, exp::exp_nonpositive_f32, single);
+real!(f64, 8, trig::sincos_f64, exp::exp_nonpositive, double);
 
 /// Write the dot products of `M` rows with the columns of a panel to `out`, a row of lanes each.
 ///

@@ -12,8 +12,8 @@
 //! `2^-52` of the value. **Tested by** means and ends of the grid, neighbours that reach the bound.
 
 use crate::error::{Error, Result};
-use crate::features::RandomFeatures;
-use crate::grid::{check_dim, sum_blocks};
+use crate::features::{FeatureMap, check_dim};
+use crate::grid::sum_blocks;
 use crate::points::{Points, Scalar};
 use crate::rng::Source;
 
@@ -69,7 +69,7 @@ impl Quantizer {
     /// inputs).
     pub fn sum_features<T: Scalar>(
         &self,
-        features: &RandomFeatures,
+        features: &impl FeatureMap,
         points: &Points<T>,
         source: &mut Source,
     ) -> Result<Vec<i64>> {
@@ -118,7 +118,7 @@ impl Quantizer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::features::FeatureKind;
+    use crate::features::{FeatureKind, RandomFeatures};
 
     #[test]
     fn the_number_of_bits_that_round_up_is_the_fraction() -> Result<()> {

@@ -1,12 +1,12 @@
 //! Random features, the exact kernel and MMD.
 
 use dpsumm_core::error::check_room;
-use dpsumm_core::features::{FeatureKind, RandomFeatures};
+use dpsumm_core::features::{FeatureKind, FeatureMap, RandomFeatures};
 use dpsumm_core::grid::{Grid, features_on_grid, sum_on_grid};
 use dpsumm_core::points::{Points, Scalar};
 use dpsumm_core::quantize::Quantizer;
 use dpsumm_core::rng::Source;
-use dpsumm_core::{kernel, mmd};
+use dpsumm_core::{kernel, mmd, tilt};
 use numpy::{
     Element, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, ToPyArray,
 };
@@ -30,13 +30,60 @@ fn kind_of(name: &str) -> PyResult<FeatureKind> {
     }
 }
 
-fn zeros_like<'py, T: Scalar + Element>(
+pub fn zeros_like<'py, T: Scalar + Element>(
     py: Python<'py>,
     points: &Points<T>,
     shape: [usize; 2],
 ) -> PyResult<Bound<'py, PyArray2<T>>> {
     check_room::<T>(points.name(), shape[0], shape[1]).map_err(CoreError)?;
     Ok(PyArray2::zeros(py, shape, false))
+}
+
+/// Products of every row's features with each of a few directions.
+pub fn project<'py>(
+    py: Python<'py>,
+    map: &impl FeatureMap,
+    points: AnyPoints<'py>,
+    directions: &PyReadonlyArray2<'py, f64>,
+) -> PyResult<Bound<'py, PyArray2<f64>>> {
+    let (directions, width) = rows(directions);
+    if width != map.n_features() {
+        return Err(InvalidParameterError::new_err(format!(
+            "direction has {width} numbers, needs {}",
+            map.n_features()
+        )));
+    }
+    with_points!(points, "points", |points| {
+        let out = detached(py, |_| Ok(map.project(&points, &directions)?))?;
+        PyArray1::from_vec(py, out).reshape([points.len(), directions.len() / width])
+    })
+}
+
+/// The direction of a tilted draw.
+pub fn tilted<'py>(
+    py: Python<'py>,
+    map: &impl FeatureMap,
+    sample: AnyPoints<'py>,
+    goal: &PyReadonlyArray1<'py, f64>,
+    noise: f64,
+    least: f64,
+) -> PyResult<Bound<'py, PyArray1<f64>>> {
+    let goal = vector(goal);
+    with_points!(sample, "sample", |sample| {
+        let out = detached(py, |_| Ok(tilt::tilt(map, &sample, &goal, noise, least)?))?;
+        Ok(out.to_pyarray(py))
+    })
+}
+
+#[pyfunction]
+pub fn arrivals<'py>(
+    py: Python<'py>,
+    log_rates: PyReadonlyArray1<'py, f64>,
+    uniform: PyReadonlyArray1<'py, f64>,
+) -> PyResult<Bound<'py, PyArray1<f64>>> {
+    let (log_rates, uniform) = (vector(&log_rates), vector(&uniform));
+    let out = detached(py, |_| Ok(tilt::arrivals(&log_rates, &uniform)?))?;
+    Ok(out.to_pyarray(py))
 }
 
 #[pymethods]
@@ -121,13 +168,20 @@ impl PyRandomFeatures {
         &self,
         py: Python<'py>,
         points: AnyPoints<'py>,
-        direction: PyReadonlyArray1<'py, f64>,
+        directions: PyReadonlyArray2<'py, f64>,
+    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        project(py, &self.0, points, &directions)
+    }
+
+    fn tilt<'py>(
+        &self,
+        py: Python<'py>,
+        sample: AnyPoints<'py>,
+        goal: PyReadonlyArray1<'py, f64>,
+        noise: f64,
+        least: f64,
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        let direction = vector(&direction);
-        with_points!(points, "points", |points| {
-            let out = detached(py, |_| Ok(self.0.scores(&points, &direction)?))?;
-            Ok(out.to_pyarray(py))
-        })
+        tilted(py, &self.0, sample, &goal, noise, least)
     }
 
     fn sum_on_grid<'py>(

@@ -7,9 +7,11 @@ mod arrays;
 mod auction;
 mod errors;
 mod features;
+mod landmarks;
 mod noise;
 mod run;
 mod selection;
+mod vertical;
 
 #[pymodule]
 mod _core {
@@ -20,13 +22,21 @@ mod _core {
     #[pymodule_export]
     use super::auction::{PyBidder, PyMwem};
     #[pymodule_export]
-    use super::features::{PyRandomFeatures, kernel_means, mean_kernel_self, mmd2};
+    use super::features::{PyRandomFeatures, arrivals, kernel_means, mean_kernel_self, mmd2};
+    #[pymodule_export]
+    use super::landmarks::PyLandmarkFeatures;
     #[pymodule_export]
     use super::noise::{discrete_laplace, exponential_choice, rounded_normal};
     #[pymodule_export]
     use super::run::set_threads;
     #[pymodule_export]
-    use super::selection::{PyPicks, greedy, greedy_towards, herd, objective, weights};
+    use super::selection::{PyPicks, greedy, greedy_towards, objective, weights};
+
+    #[pymodule_export]
+    use super::vertical::{
+        fit_mixture, one_hot_product, pad_correction, pad_mask, pad_product, pad_share,
+        pair_counts, sample_mixture,
+    };
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

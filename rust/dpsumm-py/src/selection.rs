@@ -1,4 +1,4 @@
-//! Greedy selection towards a target, mass-limited herding, weights.
+//! Greedy selection towards a target, weights.
 
 use dpsumm_core::selection::{self, Picks};
 use numpy::{PyArray1, PyReadonlyArray1, ToPyArray};
@@ -56,25 +56,6 @@ pub fn greedy_towards<'py>(
 }
 
 #[pyfunction]
-pub fn herd<'py>(
-    py: Python<'py>,
-    points: AnyPoints<'py>,
-    attraction: PyReadonlyArray1<'py, f64>,
-    gamma: f64,
-    mass: f64,
-    at_least: usize,
-    at_most: usize,
-) -> PyResult<PyPicks> {
-    let attraction = vector(&attraction);
-    with_points!(points, "points", |points| {
-        detached(py, |stop| {
-            Ok(selection::herd(&points.until(stop), &attraction, gamma, mass, at_least, at_most)?)
-        })
-        .map(PyPicks)
-    })
-}
-
-#[pyfunction]
 pub fn objective<'py>(
     py: Python<'py>,
     points: AnyPoints<'py>,
@@ -97,12 +78,15 @@ pub fn weights<'py>(
     attraction: PyReadonlyArray1<'py, f64>,
     gamma: f64,
     ridge: f64,
+    effective_size: f64,
     tolerance: f64,
 ) -> PyResult<Bound<'py, PyArray1<f64>>> {
     let attraction = vector(&attraction);
     with_points!(points, "points", |points| {
         let out = detached(py, |stop| {
-            Ok(selection::weights(&points.until(stop), &attraction, gamma, ridge, tolerance)?)
+            let points = points.until(stop);
+            let size = effective_size;
+            Ok(selection::weights(&points, &attraction, gamma, ridge, size, tolerance)?)
         })?;
         Ok(out.to_pyarray(py))
     })

@@ -78,11 +78,12 @@ fn write_scaled<R: Real>(out: &mut [R], values: &R::Lanes, scale: R) {
     scaled.store(out);
 }
 
-/// Adds up the products with a direction, lane by lane, in f64.
+/// Adds up the products with directions, lane by lane, in f64.
 pub(super) struct Score<'a> {
+    /// For each direction, row after row of lanes.
     pub(super) sums: &'a mut [f64],
-    pub(super) cosine: &'a [f64],
-    pub(super) sine: &'a [f64],
+    /// Each direction's numbers for cosines and for sines.
+    pub(super) weights: &'a [(Vec<f64>, Vec<f64>)],
 }
 
 impl<R: Scalar> Sink<R> for Score<'_> {
@@ -90,11 +91,14 @@ impl<R: Scalar> Sink<R> for Score<'_> {
     fn take(&mut self, panel: usize, cos: &[R::Lanes], sin: &[R::Lanes]) {
         let width = R::Lanes::WIDTH;
         let lanes = panel * width..(panel + 1) * width;
-        let rows = self.sums.chunks_exact_mut(width);
-        for (sums, (cos, sin)) in rows.zip(cos.iter().zip(sin)) {
-            add_weighted(sums, cos.values(), &self.cosine[lanes.clone()]);
-            if let Some(sine) = self.sine.get(lanes.clone()) {
-                add_weighted(sums, sin.values(), sine);
+        let directions = self.sums.chunks_exact_mut(BLOCK * width).zip(self.weights);
+        for (sums, (cosine, sine)) in directions {
+            let rows = sums.chunks_exact_mut(width);
+            for (sums, (cos, sin)) in rows.zip(cos.iter().zip(sin)) {
+                add_weighted(sums, cos.values(), &cosine[lanes.clone()]);
+                if let Some(sine) = sine.get(lanes.clone()) {
+                    add_weighted(sums, sin.values(), sine);
+                }
             }
         }
     }
@@ -102,7 +106,7 @@ impl<R: Scalar> Sink<R> for Score<'_> {
 
 /// Add `values * weights` lane by lane; the three have one length, a multiple of 8.
 #[inline(always)]
-fn add_weighted<R: Scalar>(sums: &mut [f64], values: &[R], weights: &[f64]) {
+pub(crate) fn add_weighted<R: Scalar>(sums: &mut [f64], values: &[R], weights: &[f64]) {
     // Arrays of fixed size, read whole before any is written, stay in vector registers.
     let weights = weights.as_chunks::<8>().0;
     let groups = sums.as_chunks_mut::<8>().0.iter_mut().zip(values.as_chunks::<8>().0).zip(weights);

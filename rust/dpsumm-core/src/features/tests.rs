@@ -58,9 +58,27 @@ fn scores_are_products_with_the_features() -> Result<()> {
             let (rows, g) = (normals(n * dim, 2), normals(d, 3));
             let dot = |h: &[f64]| h.iter().zip(&g).map(|(h, g)| h * g).sum::<f64>();
             let expected: Vec<f64> = plain(&features, &rows).chunks(d).map(dot).collect();
-            close(&features.scores(&Points::new("x", &rows, dim)?, &g)?, &expected, 1e-13);
+            close(&features.project(&Points::new("x", &rows, dim)?, &g)?, &expected, 1e-13);
             let single: Vec<f32> = rows.iter().map(|&x| x as f32).collect();
-            close(&features.scores(&Points::new("x", &single, dim)?, &g)?, &expected, 2e-5);
+            close(&features.project(&Points::new("x", &single, dim)?, &g)?, &expected, 2e-5);
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn products_with_a_direction_have_the_same_bits_beside_any_others() -> Result<()> {
+    for kind in KINDS {
+        let features = RandomFeatures::draw(kind, true, 0.3, 4, 70, 8)?;
+        let (rows, directions) = (normals(101 * 4, 2), normals(3 * 70, 3));
+        let single: Vec<f32> = rows.iter().map(|&x| x as f32).collect();
+        let (rows, single) = (Points::new("x", &rows, 4)?, Points::new("x", &single, 4)?);
+        let together = features.project(&rows, &directions)?;
+        let together_f32 = features.project(&single, &directions)?;
+        for (j, direction) in directions.chunks(70).enumerate() {
+            let one = |all: &[f64]| all.iter().skip(j).step_by(3).copied().collect::<Vec<f64>>();
+            assert_eq!(one(&together), features.project(&rows, direction)?);
+            assert_eq!(one(&together_f32), features.project(&single, direction)?);
         }
     }
     Ok(())
@@ -107,7 +125,8 @@ fn same_bits_for_any_number_of_threads_and_on_both_paths() -> Result<()> {
     let single: Vec<f32> = normals(1500 * 5, 5).iter().map(|&x| x as f32).collect();
     let points = Points::new("x", &single, 5)?;
     let g = normals(70, 6);
-    let run = || -> Result<_> { Ok((features.transform(&points)?, features.scores(&points, &g)?)) };
+    let run =
+        || -> Result<_> { Ok((features.transform(&points)?, features.project(&points, &g)?)) };
     assert_eq!(at_threads(1, run)?, at_threads(3, run)?);
     let (wide, baseline) = both_ways(run);
     assert_eq!(wide?, baseline?);
@@ -131,7 +150,7 @@ fn every_row_is_alone<T: Scalar + PartialEq + std::fmt::Debug>(kind: FeatureKind
         let points = Points::new("x", rows, dim)?;
         let integers = features_on_grid(&features, &points, &grid)?;
         let sums = sum_on_grid(&features, &points, &grid)?;
-        Ok((features.transform(&points)?, features.scores(&points, &g)?, integers, sums))
+        Ok((features.transform(&points)?, features.project(&points, &g)?, integers, sums))
     };
     let ways = |rows: &[T]| -> Result<_> {
         let (wide, baseline) = both_ways(|| all(rows));
@@ -182,9 +201,10 @@ fn refuses_bad_parameters_and_overflow() -> Result<()> {
     let far = [f64::MAX, f64::MAX, -f64::MAX, f64::MAX];
     assert!(features.transform(&Points::new("x", &far, 2)?).is_err());
     assert!(features.transform(&Points::new("x", &[0.0; 3], 3)?).is_err());
-    assert!(features.scores(&Points::new("x", &[0.0; 2], 2)?, &[1.0; 3]).is_err());
-    assert!(features.scores(&Points::new("x", &[0.0; 2], 2)?, &[f64::NAN; 4]).is_err());
-    assert!(features.scores(&Points::new("x", &[0.0; 2], 2)?, &[f64::MAX; 4]).is_err());
+    assert!(features.project(&Points::new("x", &[0.0; 2], 2)?, &[1.0; 3]).is_err());
+    assert!(features.project(&Points::new("x", &[0.0; 2], 2)?, &[]).is_err());
+    assert!(features.project(&Points::new("x", &[0.0; 2], 2)?, &[f64::NAN; 4]).is_err());
+    assert!(features.project(&Points::new("x", &[0.0; 2], 2)?, &[f64::MAX; 4]).is_err());
     assert!(features.transform_block(&[0.0; 3], &mut [0.0; 4]).is_err());
     Ok(())
 }

@@ -1,6 +1,7 @@
 use std::f64::consts::PI;
 
 use super::*;
+use crate::features::RandomFeatures;
 use crate::rng::Source;
 
 fn gaussian_row(source: &mut Source, d: usize, norm: f64) -> Vec<f64> {

@@ -15,7 +15,7 @@ pub(crate) struct Packed {
     dim: usize,
     pub(super) values: Vec<f64>,
     /// Squared L2 norms.
-    pub(super) norms: Vec<f64>,
+    pub(crate) norms: Vec<f64>,
 }
 
 impl Packed {
@@ -76,6 +76,12 @@ impl Packed {
     pub(crate) fn group(&self, g: usize) -> (&[f64], &[f64]) {
         let size = self.width * self.dim;
         (&self.values[g * size..][..size], &self.norms[g * self.width..][..self.width])
+    }
+
+    /// Packed coordinates and norms of all groups.
+    #[inline(always)]
+    pub(crate) fn all(&self) -> (&[f64], &[f64]) {
+        (&self.values, &self.norms)
     }
 
     /// Copy row `i` of `other` behind the `len` rows held so far.

@@ -13,6 +13,7 @@
 
 use rayon::prelude::*;
 
+use crate::exp::exp2_nonpositive;
 use crate::points::{Points, Scalar};
 use crate::product::products;
 
@@ -39,22 +40,6 @@ impl Margin {
         // 0.7 is ln 2 and one per cent.
         Self { slope: 0.7 * (dim + 9) as f64 * f64::from(f32::EPSILON) / 2.0 }
     }
-}
-
-/// Return `2^y` for `y <= 0`, exactly 1 at 0 and 0 below -126. Relative error below 3e-7 above.
-#[inline(always)]
-pub(crate) fn exp2_nonpositive(y: f32) -> f32 {
-    /// Adding 1.5 * 2^23 rounds to an integer and leaves it in the low bits.
-    const ROUND: f32 = 12_582_912.0;
-    /// `2^r` on [-1/2, 1/2], highest power first, without the 1: minimax fit within 1.1e-7.
-    #[expect(clippy::approx_constant, reason = "the fit's coefficient, not ln 2")]
-    const POWERS: [f32; 5] =
-        [0.001_326_472_7, 0.009_671_513, 0.055_507_336, 0.240_222_42, 0.693_147];
-    let shifted = y + ROUND;
-    let r = y - (shifted - ROUND);
-    let e = POWERS[1..].iter().fold(POWERS[0], |sum, &c| r.mul_add(sum, c)).mul_add(r, 1.0);
-    let scaled = f32::from_bits(e.to_bits().wrapping_add(shifted.to_bits() << 23));
-    if y >= -126.0 { scaled } else { 0.0 }
 }
 
 /// Rows in groups of `width`, coordinate after coordinate, each for all rows of the group, in the

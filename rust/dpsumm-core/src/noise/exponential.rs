@@ -163,7 +163,10 @@ fn envelope(log: i128) -> u128 {
 /// Return `floor(epsilon / ln 2 * 2^52)` or a little less, exactly in integers: above 0, below `2^63`.
 fn doublings_down(epsilon: f64) -> Result<u64> {
     if !(1.0 / 4_294_967_296.0..=1024.0).contains(&epsilon) {
-        return Err(Error::invalid("epsilon", format!("{epsilon} is outside [2^-32, 2^10]")));
+        return Err(Error::invalid(
+            "epsilon",
+            format!("{epsilon:?} is outside [2^-32, 2^10]; give one within"),
+        ));
     }
     // epsilon = mantissa * 2^(power - 1075), with power the biased exponent of a normal number.
     let (bits, hidden) = (epsilon.to_bits(), 1 << 52);

@@ -18,7 +18,7 @@ pub fn units_up(name: &'static str, value: f64) -> Result<u64> {
     if (1.0 / ONE..=LARGEST).contains(&value) {
         Ok((value * ONE).ceil() as u64)
     } else {
-        Err(Error::invalid(name, format!("{value} is outside [2^-20, 2^40]; rescale the data")))
+        Err(Error::invalid(name, format!("{value:?} is outside [2^-20, 2^40]; rescale the data")))
     }
 }
 
@@ -52,5 +52,8 @@ mod tests {
             );
             assert!(refused, "{value}");
         }
+        // As a person writes it: plain, it would have 301 digits.
+        let refused = units_up("scale", 1e300).map_err(|error| error.to_string());
+        assert!(refused.is_err_and(|text| text.contains(" 1e300 is outside")));
     }
 }

@@ -1,16 +1,14 @@
 //! Which points make the summary, and what weights they have.
 //!
-//! Greedy and herding score a point y by its attraction a_y to the target minus its kernel values with
+//! The greedy scores a point y by its attraction a_y to the target minus its kernel values with
 //! the points already picked, and pick the best again and again. Equal scores go to the first row.
 
 mod greedy;
-mod herding;
 mod lazy;
 mod screen;
 mod weights;
 
 pub use greedy::{greedy, greedy_towards};
-pub use herding::herd;
 pub use weights::weights;
 
 use lazy::{Best, Double};

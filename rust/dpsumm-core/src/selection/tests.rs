@@ -183,25 +183,6 @@ fn points_too_far_apart_for_single_precision_are_not_screened() -> Result<()> {
 }
 
 #[test]
-fn herding_stops_when_the_mass_does_not_fit() -> Result<()> {
-    let data = normals(900 * 3, 5);
-    let points = Points::new("points", &data, 3)?;
-    let attraction = means(&points, &normals(50 * 3, 6), 0.2)?;
-    let mass = 0.02;
-    let picks = herd(&points, &attraction, 0.2, mass, 1, 900)?;
-    let all = plain(&points, &attraction, 0.2, &[mass; 200]);
-    let n = picks.rows.len();
-    assert!(n > 5 && n < 200, "{n}");
-    assert_eq!(picks.rows, all[..n]);
-    // One more may be forced, or fewer allowed.
-    assert_eq!(herd(&points, &attraction, 0.2, mass, n + 7, 900)?.rows, all[..n + 7]);
-    assert_eq!(herd(&points, &attraction, 0.2, mass, 1, 3)?.rows, all[..3]);
-    assert_eq!(herd(&points, &attraction, 0.2, 1e-9, 1, 5000)?.rows.len(), 900);
-    assert!(herd(&points, &vec![-1.0; 900], 0.2, mass, 0, 3)?.rows.is_empty());
-    Ok(())
-}
-
-#[test]
 fn objective_is_j() -> Result<()> {
     let data = normals(60 * 4, 7);
     let target = normals(30 * 4, 8);
@@ -248,10 +229,6 @@ fn refuses_what_cannot_be_picked() -> Result<()> {
     assert!(message(greedy(&points, &a[..2], 1.0, 1)).starts_with("attraction"));
     assert!(message(greedy(&points, &[0.0, f64::NAN, 0.0], 1.0, 1)).starts_with("attraction"));
     assert!(message(greedy(&points, &a, 0.0, 1)).starts_with("gamma"));
-    assert!(message(herd(&points, &a, 1.0, 0.0, 1, 2)).starts_with("mass"));
-    assert!(message(herd(&points, &a, 1.0, f64::NAN, 1, 2)).starts_with("mass"));
-    assert!(message(herd(&points, &a, 1.0, 0.1, 2, 1)).starts_with("at_most"));
-    assert!(message(herd(&points, &a, 1.0, 0.1, 0, 0)).starts_with("at_most"));
     let empty: [f64; 0] = [];
     assert!(message(greedy(&Points::new("points", &empty, 1)?, &[], 1.0, 1)).starts_with("points"));
     Ok(())
@@ -272,7 +249,7 @@ fn weights_are_the_best_on_the_simplex() -> Result<()> {
         let points = Points::new("points", &data, dim)?;
         let target: Vec<f64> = normals(40 * dim, 6).iter().map(|x| 0.7 * x + 0.5).collect();
         let attraction = means(&points, &target, gamma)?;
-        let found = weights(&points, &attraction, gamma, ridge, 1e-7)?;
+        let found = weights(&points, &attraction, gamma, ridge, 1.0, 1e-10)?;
         assert!(found.iter().all(|&w| w >= 0.0));
         assert!((found.iter().sum::<f64>() - 1.0).abs() < 1e-12);
         let kernel = |i: usize, j: usize| {
@@ -295,10 +272,62 @@ fn weights_are_the_best_on_the_simplex() -> Result<()> {
 fn weights_of_equal_points_and_refused_numbers() -> Result<()> {
     let same = vec![1.0; 40];
     let points = Points::new("points", &same, 2)?;
-    let found = weights(&points, &[0.5; 20], 1.0, 0.1, 1e-9)?;
+    let found = weights(&points, &[0.5; 20], 1.0, 0.1, 1.0, 1e-9)?;
     assert!(found.iter().all(|w| (w - 0.05).abs() < 1e-9));
-    assert!(weights(&points, &[0.5; 20], 1.0, -0.1, 1e-9).is_err());
-    assert!(weights(&points, &[0.5; 20], 1.0, 0.1, 0.0).is_err());
-    assert!(weights(&points, &[0.5; 19], 1.0, 0.1, 1e-9).is_err());
+    assert!(weights(&points, &[0.5; 20], 1.0, -0.1, 1.0, 1e-9).is_err());
+    assert!(weights(&points, &[0.5; 20], 1.0, 0.1, 1.0, 0.0).is_err());
+    assert!(weights(&points, &[0.5; 19], 1.0, 0.1, 1.0, 1e-9).is_err());
+    for floor in [0.999, 20.001, -1.0, f64::NAN, f64::INFINITY] {
+        let refused = weights(&points, &[0.5; 20], 1.0, 0.1, floor, 1e-9).err();
+        assert!(refused.is_some_and(|e| e.to_string().starts_with("effective_size")));
+    }
+    Ok(())
+}
+
+/// Under a floor: it is reached, and no other weights that reach it are better by more than the
+/// tolerance.
+#[test]
+fn weights_reach_a_floor_and_are_the_best_that_do() -> Result<()> {
+    for (n, dim, gamma, ridge, floor) in [
+        (60, 3, 0.2, 0.0, 30.0),
+        (60, 3, 0.2, 0.003, 45.5),
+        (150, 9, 0.05, 0.001, 149.0),
+        (40, 2, 3.0, 0.0, 1.5),
+    ] {
+        let data = normals(n * dim, 5);
+        let points = Points::new("points", &data, dim)?;
+        let target: Vec<f64> = normals(40 * dim, 6).iter().map(|x| 0.7 * x + 0.5).collect();
+        let attraction = means(&points, &target, gamma)?;
+        let free = weights(&points, &attraction, gamma, ridge, 1.0, 1e-9)?;
+        let found = weights(&points, &attraction, gamma, ridge, floor, 1e-9)?;
+        assert!(found.iter().all(|&w| w >= 0.0));
+        assert!((found.iter().sum::<f64>() - 1.0).abs() < 1e-12);
+        let size = |w: &[f64]| 1.0 / w.iter().map(|w| w * w).sum::<f64>();
+        assert!(size(&found) >= floor * (1.0 - 1e-9));
+        let kernel = |i: usize, j: usize| {
+            let pairs = points.row(i).iter().zip(points.row(j));
+            (-gamma * pairs.map(|(x, y)| (x - y) * (x - y)).sum::<f64>()).exp()
+        };
+        let loss = |w: &[f64]| -> f64 {
+            let pull = |i: usize| (0..n).map(|j| w[j] * kernel(i, j)).sum::<f64>();
+            (0..n).map(|i| w[i] * (pull(i) - 2.0 * attraction[i] + ridge * w[i])).sum()
+        };
+        if size(&free) >= floor {
+            assert!((loss(&found) - loss(&free)).abs() < 2e-9);
+            continue;
+        }
+        assert!((size(&found) / floor - 1.0).abs() < 1e-6);
+        // Nothing between them and others that reach the floor is better.
+        let least = loss(&found);
+        for seed in 0..50 {
+            let raw: Vec<f64> = normals(n, 100 + seed).iter().map(|x| (1.5 * x).exp()).collect();
+            let total: f64 = raw.iter().sum();
+            for share in [1.0, 0.1, 0.01, 0.001] {
+                let mix = |(w, x): (&f64, &f64)| w + share * (x / total - w);
+                let other: Vec<f64> = found.iter().zip(&raw).map(mix).collect();
+                assert!(size(&other) < floor || loss(&other) >= least - 1e-9);
+            }
+        }
+    }
     Ok(())
 }
