@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dpsumm.data.cells import faults
+from dpsumm.data.coordinates import faults
 from dpsumm.data.extract import Extract
 from dpsumm.data.files import FileFormat
 from dpsumm.data.schema import Column, Kind, Schema, WhenMissing

@@ -26,7 +26,7 @@ class Kind(str, Enum):
     DATE = "date"
     #: The kernel ignores it; it travels with the points as it is.
     IGNORE = "ignore"
-    #: As IGNORE, and it is the summary's label. At most one.
+    #: As IGNORE, and it is the summary's label. At most one. It may list categories.
     LABEL = "label"
 
 
@@ -58,6 +58,10 @@ class Column:
         value, such that two different ones are at distance `weight`. Text that is listed counts as
         it is; other text, and numbers of a data frame, by the number or truth value that it spells.
         If a category such as ``"02139"`` is no number's usual spelling, numbers are refused.
+        ``1`` and ``True`` are one value, as are ``0`` and ``False``; if both are listed or one is
+        a mark, they are two as text, and truth values of a data frame are refused. Of a label: its
+        classes, as which the summary gives it back; by default it is the number or truth value that
+        it spells, else text.
     ordered
         The categories are in their order, and the kernel sees their position, scaled to [0, 1].
     other
@@ -65,7 +69,8 @@ class Column:
         and the summary gives `other` back instead. By default such data are refused.
     missing
         Marks that mean "no value", text or numbers, after removing spaces; besides empty text,
-        null and NaN, which always do. A mark that is one of the `categories` is none. Without any,
+        null and NaN, which always do. A mark that is one of the `categories`, however it is
+        spelled, is none. Of dates a mark such as ``"1900-01-01"`` means the day. Without any,
         a column of numbers in a data frame must not be text.
     when_missing
         ``"refuse"`` the data, ``"drop"`` the row, or ``"encode"``: as one more category, or as the
@@ -127,7 +132,7 @@ class Column:
         self._check_relevance()
         if self.bounds is not None:
             self._set(bounds=self._checked_bounds(self.bounds))
-        if self.kind is Kind.CATEGORY:
+        if self.kind is Kind.CATEGORY or self.categories:
             self._check_categories()
         if self.kind is Kind.DATE and self.bounds is None:
             raise self._error("a date needs bounds, two dates; or give it kind 'ignore'")
@@ -197,7 +202,7 @@ class Column:
             Kind.CATEGORY: {"categories", "ordered", "other", "weight", "when_missing"},
             Kind.DATE: {"bounds", "weight", "when_missing", "date_format"},
             Kind.IGNORE: set(),
-            Kind.LABEL: {"when_missing"},
+            Kind.LABEL: {"when_missing", "categories", "other"},
         }[self.kind]
         for name, present in given.items():
             if present and name not in meant:
@@ -206,6 +211,8 @@ class Column:
                 )
         if self.kind is Kind.LABEL and self.encodes_missing:
             raise self._error("a missing label can be refused or dropped, not encoded")
+        if self.kind is Kind.LABEL and self.other is not None and not self.categories:
+            raise self._error("other needs categories, the list of the label's values")
 
     def _checked_bounds(self, pair: Any) -> tuple[Any, Any]:
         try:

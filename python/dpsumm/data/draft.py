@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from datetime import date
 from typing import Any
 
@@ -11,9 +12,9 @@ import numpy as np
 
 from dpsumm.data.extract import as_frame
 from dpsumm.data.files import FileFormat
+from dpsumm.data.items import iso_date
 from dpsumm.data.schema import Column, Kind, Schema, WhenMissing
 from dpsumm.data.table import Source, opened
-from dpsumm.data.values import iso_date
 
 WARNING = """\
 The sample must be PUBLIC. Bounds and categories below were read from it: read from private data,
@@ -39,7 +40,11 @@ MOST_NUMBERS, MOST_TEXTS = 6, 60
 
 
 def draft(
-    sample: Source, *, label: str | None = None, file_format: FileFormat | None = None
+    sample: Source,
+    *,
+    label: str | None = None,
+    ignore: Sequence[str] = (),
+    file_format: FileFormat | None = None,
 ) -> Schema:
     """Return a first schema for data like a *public* sample, to be corrected by people.
 
@@ -54,6 +59,8 @@ def draft(
         Data frame, or path of a CSV or Parquet file.
     label
         Name of the label's column.
+    ignore
+        Columns that travel along and are not used, such as identifiers.
 
     Raises
     ------
@@ -64,10 +71,15 @@ def draft(
     -------
     None: what is in the sample is in the schema. A sample of private data leaks.
     """
-    frame = as_frame(opened(sample, "sample", None, file_format, typed=None), "'sample'")
+    frame = as_frame(opened(sample, "sample", None, file_format, typed=True), "'sample'")
     if isinstance(frame, nw.LazyFrame):
         frame = frame.collect()
-    return Schema(_column(frame[name], is_label=name == label) for name in frame.columns)
+    return Schema(
+        Column(name, Kind.IGNORE)
+        if name in ignore
+        else _column(frame[name], is_label=name == label)
+        for name in frame.columns
+    )
 
 
 def _column(series: nw.Series[Any], *, is_label: bool) -> Column:

@@ -9,16 +9,17 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsumm.checks import listed
+from dpsumm.checks import counted, listed
+from dpsumm.data.along import carried, is_int64
+from dpsumm.data.labels import read_labels
 from dpsumm.data.records import Records
 from dpsumm.data.schema import Column, Kind, Schema
 from dpsumm.data.values import (
     as_floats,
-    carried,
-    is_mark,
+    has_text_categories,
+    items_of,
     numbers_to_codes,
     to_codes,
-    without_marks,
 )
 from dpsumm.errors import InvalidDataError, InvalidParameterError
 
@@ -111,15 +112,16 @@ def from_arrays(source: Any, schema: Schema | None, where: str) -> Extract:
             f"{where}: needs one label per row, a one-dimensional array of length "
             f"{values.shape[0]}, got shape {labels.shape}"
         )
-    if labels.dtype == object and all(isinstance(item, str) for item in labels):
-        labels = labels.astype(np.str_)
-    if labels.dtype.kind not in "fiubU":
+    if labels.dtype.kind not in "fiubUO":
         raise InvalidDataError(
-            f"{where}: labels must be numbers, booleans or text, got type {labels.dtype}; "
-            f"encode them first"
+            f"{where}: labels must hold numbers, booleans or text, got type {labels.dtype}; encode "
+            f"them first"
         )
-    unlabelled = np.isnan(labels) if labels.dtype.kind == "f" else np.zeros(labels.shape, bool)
-    unlabelled = unlabelled if hidden is None else unlabelled | hidden
+    absent = np.zeros(labels.shape, bool) if hidden is None else hidden
+    try:
+        labels, unlabelled = read_labels(labels, absent, schema.label, "labels")
+    except InvalidDataError as error:
+        raise InvalidDataError(f"{where}: {error}") from None
     return Extract(
         rows, values, labels, schema=schema, unlabelled=unlabelled, n_unreadable=unreadable
     )
@@ -139,8 +141,9 @@ def _recoded(
         )
     if values.shape[1] != len(schema.kernel):
         raise InvalidDataError(
-            f"{where}: has {values.shape[1]} columns, the schema {len(schema.kernel)}: "
-            f"{listed(schema.names)}; those of an array are matched by position"
+            f"{where}: has {counted(values.shape[1], 'column', 'columns')}, the schema "
+            f"{len(schema.kernel)}: {listed(schema.names)}; those of an array are matched by "
+            f"position"
         )
     found = [numbers_to_codes(column, values[:, j]) for j, column in enumerate(schema.kernel)]
     counts = tuple(count for _, count in found)
@@ -150,7 +153,13 @@ def _recoded(
 
 
 def from_frame(
-    source: Any, wanted: Schema | Chosen, where: str, *, fields: bool = False, secret: bool = False
+    source: Any,
+    wanted: Schema | Chosen,
+    where: str,
+    *,
+    fields: bool = False,
+    secret: bool = False,
+    single: bool = False,
 ) -> Extract:
     """Return columns of a data frame as an extract; lazy frames are collected.
 
@@ -162,6 +171,8 @@ def from_frame(
         Texts are fields of a text file, see `to_codes`.
     secret
         Names of columns come from a file, whose header may be a record: they are not quoted.
+    single
+        Values are float32, else float64.
 
     Raises
     ------
@@ -199,26 +210,31 @@ def from_frame(
             ) from None
     if not len(frame):
         raise _empty((0, len(schema.kernel)), where)
-    single = all(
-        column.kind is Kind.NUMBER and frame[column.name].dtype == nw.Float32
-        for column in schema.kernel
-    )
+    # Whatever the columns have: one record can make one text, and would set the precision of all.
     values = np.empty((len(frame), len(schema.kernel)), np.float32 if single else np.float64)
     n_unreadable = []
     for j, column in enumerate(schema.kernel):
         series, title = frame[column.name], f"{where}: {titles[j]}"
-        values[:, j], count = _codes(column, series, title, fields)
+        codes, count = _codes(column, series, title, fields)
+        with np.errstate(over="ignore"):  # then it is infinite, and refused
+            # As -0.0 and 0.0 are one value, and one integer, they are one number.
+            values[:, j] = codes + 0.0
         if count and isinstance(wanted, Chosen):
             raise _not_numeric(title, "fields that are no number")
         n_unreadable.append(count)
     backend = frame.implementation.value
     labels = unlabelled = None
-    if schema.label is not None:
-        labels, unlabelled = _labels(frame[schema.label.name], schema.label, where)
     try:
+        if schema.label is not None:
+            labels, unlabelled = _labels(frame[schema.label.name], schema.label)
         along = tuple(carried(column, frame[column.name]) for column in schema.carried)
     except InvalidDataError as error:
         raise InvalidDataError(f"{where}: {error}") from None
+    except Exception:  # of the library that holds the column; its message may quote data
+        raise InvalidDataError(
+            f"{where}: the label or an ignored column cannot be read; convert it to numbers, text "
+            f"or dates, or leave it out"
+        ) from None
     return Extract(
         np.arange(len(values)),
         values,
@@ -338,36 +354,26 @@ def as_frame(source: Any, where: str) -> Any:
     return frame.rename(text)
 
 
-def _labels(
-    series: nw.Series[Any], column: Column, where: str
-) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+def _labels(series: nw.Series[Any], column: Column) -> tuple[NDArray[Any], NDArray[np.bool_]]:
     import narwhals as nw
 
-    dtype = series.dtype
-    labels: NDArray[Any]
-    unlabelled = np.asarray(series.is_null().to_numpy(), bool)
+    dtype, what = series.dtype, f"label column {series.name!r}"
+    absent = np.asarray(series.is_null().to_numpy(), bool)
+    numbers: NDArray[Any] | None = None
     if dtype == nw.Boolean:
-        labels = series.fill_null(False).to_numpy().astype(np.bool_)
-    elif dtype.is_integer():
-        labels = series.fill_null(0).to_numpy().astype(np.int64)
-    elif dtype.is_numeric():
-        labels = as_floats(series)
-        unlabelled = unlabelled | np.isnan(labels)
-    elif dtype in (nw.String, nw.Categorical, nw.Enum):
-        labels = series.cast(nw.String).fill_null("").to_numpy().astype(np.str_)
-        if column.missing:  # as for every other column of a schema, not only of CSV files
-            labels = np.char.strip(labels)
-            # Label by label what numbers below are, whichever the others' made of the column.
-            absent = [text for text in set(labels.tolist()) if is_mark(column, text)]
-            unlabelled = unlabelled | np.isin(labels, absent)
-    else:
+        numbers = series.fill_null(False).to_numpy().astype(np.bool_)
+    elif dtype.is_integer() and is_int64(series):
+        numbers = series.fill_null(0).to_numpy().astype(np.int64)
+    elif dtype.is_numeric() and not dtype.is_integer():
+        numbers = as_floats(series)
+    if numbers is not None:
+        return read_labels(numbers, absent, column, what)
+    if not has_text_categories(series) or dtype.is_nested():
         raise InvalidDataError(
-            f"{where}: label column {series.name!r} must hold numbers, booleans or text, "
-            f"got type {type(dtype).__name__}; encode it first"
+            f"{what} must hold numbers, booleans or text, got type {type(dtype).__name__}; encode "
+            f"it first"
         )
-    if labels.dtype.kind in "iuf":
-        unlabelled = unlabelled | np.isnan(without_marks(column, labels.astype(np.float64)))
-    return labels, unlabelled
+    return read_labels(items_of(series), absent, column, what)
 
 
 def _masked_as_nan(masked: np.ma.MaskedArray[Any, Any]) -> NDArray[Any]:

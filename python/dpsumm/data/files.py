@@ -7,23 +7,30 @@ header that looks like data is refused, and messages never quote the file's cont
 
 from __future__ import annotations
 
-import codecs
-import csv
 import gzip
 import io
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from dpsumm.checks import counted
+from dpsumm.data.spelling import (
+    ENCODINGS,
+    as_utf8,
+    check_encoding,
+    name_of,
+    read_sheet,
+    with_points,
+)
 from dpsumm.errors import InvalidDataError, InvalidParameterError, MissingExtraError
 
 if TYPE_CHECKING:
     import polars as pl
 
 CSV_SUFFIXES = (".csv", ".data", ".txt")
-KNOWN_SUFFIXES = (*CSV_SUFFIXES, *(f"{s}.gz" for s in CSV_SUFFIXES), ".parquet")
+KNOWN_SUFFIXES = (*CSV_SUFFIXES, *(f"{s}.gz" for s in CSV_SUFFIXES), ".parquet", ".xlsx")
 PARQUET_ROWS = 65_536
 _DATE = re.compile(r"\d{4}-\d\d-\d\d|\d{1,2}[./]\d{1,2}[./]\d{4}")
 T = TypeVar("T")
@@ -40,7 +47,8 @@ class FileFormat:
     ----------
     header
         Whether the first row of a CSV file holds the column names. Without a header and without
-        `names` the columns are called ``x0``, ``x1``, and so on, as they are for arrays.
+        `names` the columns are called ``x0``, ``x1``, and so on, as they are for arrays. An Excel
+        sheet needs a header row: without one, single records would decide where it begins.
     names
         Column names of a CSV file that has no header row; implies ``header=False``.
     missing
@@ -52,11 +60,23 @@ class FileFormat:
     drop_missing
         Leave out rows with a missing value in a selected column, for every kind of source. When
         false (default) such data are refused.
+    encoding
+        Of a CSV file's text, such as ``"cp1252"`` or ``"utf-16"``: one in which a line means the
+        same wherever it stands (the error lists them). A byte that it does not know refuses the
+        file.
+    decimal
+        ``","`` for a CSV or Excel file whose numbers have a comma before their fraction. One that
+        has points too, as between thousands, is then refused: ``1.234`` may mean either.
+    single
+        Round the numbers of files and data frames to float32, whatever type their columns have:
+        half the memory and about half the time. By default they are float64. One record can make
+        a column of float32 text, so the columns' types do not decide. An array's type does.
 
     Raises
     ------
     InvalidParameterError
-        `separator` is not a single ASCII character, or `names` is empty or repeats a name.
+        `separator` is not a single ASCII character or is `decimal`, `names` is empty or repeats a
+        name, or `encoding` is not one of the list.
     """
 
     header: bool = True
@@ -64,6 +84,9 @@ class FileFormat:
     missing: tuple[str, ...] = MISSING
     separator: str = ","
     drop_missing: bool = False
+    single: bool = False
+    encoding: str = "utf-8"
+    decimal: str = "."
 
     def __post_init__(self) -> None:
         """Check the parameters."""
@@ -71,6 +94,16 @@ class FileFormat:
             raise InvalidParameterError(
                 f"separator must be one ASCII character other than a quote or line break, "
                 f"got {self.separator!r}; use ',' or ';' or '\\t'"
+            )
+        if self.decimal not in (".", ",") or self.decimal == self.separator:
+            raise InvalidParameterError(
+                f"decimal must be '.' or ',' and not the separator, got {self.decimal!r}; a file "
+                "with decimal commas usually has separator=';'"
+            )
+        if name_of(self.encoding) is None:
+            raise InvalidParameterError(
+                f"encoding must be one in which no line changes how another is read, got "
+                f"{self.encoding!r}; convert the file, or take one of {', '.join(ENCODINGS)}"
             )
         if isinstance(self.names, str) or isinstance(self.missing, str):
             raise InvalidParameterError("names and missing must be sequences of strings")
@@ -87,7 +120,7 @@ def read_file(
     *,
     where: str,
     marks: Mapping[str, tuple[str, ...]] | None = None,
-    typed: Collection[str | None] | None = None,
+    typed: bool = False,
 ) -> pl.DataFrame:
     """Return the rows of a file, its suffix deciding how they are read.
 
@@ -106,16 +139,17 @@ def read_file(
         Per column of a CSV file what means "no value" there, instead of `FileFormat.missing`; other
         columns have none.
     typed
-        Columns of a CSV file that come back as Int64 or Float64 if every present field is such a
-        number, and none begins with a zero as codes do: those that no algorithm looks at, since one
-        record decides the type of all. None: all columns, for public data.
+        Columns of a CSV file come back as Int64 or Float64 if every present field is such a number,
+        and none begins with a zero as codes do. For public data only: one record decides the type
+        of all.
 
     Raises
     ------
     InvalidDataError
         The file does not exist, is not a file, is empty, cannot be read, or is malformed.
     InvalidParameterError
-        Unknown suffix, or `FileFormat.names` does not fit the number of columns.
+        Unknown suffix, `FileFormat.names` does not fit the number of columns, or an Excel sheet is
+        to be read without a header row.
     MissingExtraError
         polars, or pyarrow for a Parquet file, is not installed.
     """
@@ -131,6 +165,15 @@ def read_file(
         )
     if path.name.lower().endswith(".parquet"):
         return _read_parquet(path, where)
+    if path.name.lower().endswith(".xlsx"):
+        if not file_format.header or file_format.names is not None:
+            raise InvalidParameterError(
+                f"{where}: an Excel sheet without a header row begins where single records do; "
+                f"write the column names into its first row and leave header=False and names "
+                f"(--names) out, or save it as CSV"
+            )
+        frame = guarded(lambda: read_sheet(path), where, "Excel")
+        return _named_texts(frame, file_format, where, marks, typed)
     return _read_csv(path, file_format, where, marks, typed)
 
 
@@ -158,14 +201,18 @@ def _read_csv(
     file_format: FileFormat,
     where: str,
     marks: Mapping[str, tuple[str, ...]] | None,
-    typed: Collection[str | None] | None,
+    typed: bool,
 ) -> pl.DataFrame:
     polars = _import_polars()
 
-    def parse() -> tuple[bytes, pl.DataFrame]:
+    def load() -> bytes:
         opener = gzip.open if path.name.lower().endswith(".gz") else io.open
         with opener(path, "rb") as stream:
-            data = stream.read().removeprefix(codecs.BOM_UTF8)
+            return stream.read()
+
+    data = as_utf8(guarded(load, where, "CSV"), file_format.encoding, where)
+
+    def parse() -> pl.DataFrame:
         if _has_stray_quote(data, file_format.separator):
             raise ValueError("a quote inside a field")
         # Everything as text, the header row included: polars would otherwise rename duplicate
@@ -173,12 +220,28 @@ def _read_csv(
         frame: pl.DataFrame = polars.read_csv(
             data, has_header=False, infer_schema=False, separator=file_format.separator
         )
-        return data, frame
+        return frame
 
-    data, frame = guarded(parse, where, "CSV")
+    try:
+        frame = guarded(parse, where, "CSV")
+    except InvalidDataError:
+        check_encoding(data, "utf-8", where)  # the likeliest reason, if it is one
+        raise
     if frame[:, -1].null_count():
         # polars pads short rows, and a padded row ends in a null: count the fields exactly.
         frame = frame.head(_count_rows(data, frame.shape, file_format, where))
+    return _named_texts(frame, file_format, where, marks, typed)
+
+
+def _named_texts(
+    frame: pl.DataFrame,
+    file_format: FileFormat,
+    where: str,
+    marks: Mapping[str, tuple[str, ...]] | None,
+    typed: bool,
+) -> pl.DataFrame:
+    """Return rows of text, of which the first may be the header, as `read_file` does."""
+    polars = _import_polars()
     if not frame.height:
         raise InvalidDataError(f"{where}: the file is empty")
     names = _column_names(frame, file_format, where)
@@ -188,12 +251,12 @@ def _read_csv(
     texts = []
     for name in names:
         text = polars.col(name).str.strip_chars()
+        if file_format.decimal == ",":
+            text = with_points(text)
         missing = ["", *(file_format.missing if marks is None else marks.get(name, ()))]
         texts.append(polars.when(~text.is_in(missing)).then(text).alias(name))
     frame = frame.with_columns(texts)
-    return frame.with_columns(
-        _as_number(column) for column in frame if typed is None or column.name in typed
-    )
+    return frame.with_columns(map(_as_number, frame)) if typed else frame
 
 
 def _as_number(column: pl.Series) -> pl.Series:
@@ -231,21 +294,27 @@ def _has_stray_quote(data: bytes, separator: str) -> bool:
 
 
 def _count_rows(data: bytes, shape: tuple[int, int], file_format: FileFormat, where: str) -> int:
-    """Return the number of rows before trailing blank lines; refuse rows of another length."""
+    """Return the number of rows before trailing blank lines; refuse rows of another length.
+
+    What polars takes is taken here, too: a record with an empty last field, for which rows are
+    counted, must not decide whether another is refused.
+    """
     height, width = shape
+    mark = file_format.separator.encode()
 
     def count() -> int:
         rows = full = 0
-        with io.TextIOWrapper(io.BytesIO(data), encoding="utf-8", newline="") as stream:
-            for record in csv.reader(stream, delimiter=file_format.separator, strict=True):
-                rows += 1
-                # Blank lines at the end are no rows. Others are refused in a single column too: as
-                # missing values they would be rows or not by what the records after them hold.
-                if not record:
-                    continue
-                if len(record) != width or full != rows - 1:
-                    raise ValueError("rows differ in length")
-                full = rows
+        # Quotes are in pairs, see above; what is between them ends no field and no row.
+        lines = re.sub(rb'"[^"]*"', b"x", data).removesuffix(b"\n").split(b"\n")
+        for line in (line.removesuffix(b"\r") for line in lines):
+            rows += 1
+            # Blank lines at the end are no rows. Others are refused in a single column too: as
+            # missing values they would be rows or not by what the records after them hold.
+            if not line:
+                continue
+            if line.count(mark) != width - 1 or full != rows - 1:
+                raise ValueError("rows differ in length")
+            full = rows
         if rows != height:
             raise ValueError("two readers disagree")
         return full
@@ -257,8 +326,9 @@ def _column_names(frame: pl.DataFrame, file_format: FileFormat, where: str) -> t
     if file_format.names is not None:
         if len(file_format.names) != frame.width:
             raise InvalidParameterError(
-                f"{where}: has {frame.width} columns, but {len(file_format.names)} names were "
-                f"given; give one name per column, or check the separator"
+                f"{where}: has {counted(frame.width, 'column', 'columns')}, but "
+                f"{counted(len(file_format.names), 'name was', 'names were')} given; give one name "
+                f"per column, or check the separator"
             )
         return file_format.names
     if not file_format.header:
@@ -278,8 +348,8 @@ def _column_names(frame: pl.DataFrame, file_format: FileFormat, where: str) -> t
             f"(pandas: to_csv(index=False))"
         )
     # Taking a record for the header would lose it and, worse, quote it in later messages.
-    counted = len(names) > 1 and names == tuple(map(str, range(len(names))))
-    if not counted and any(_is_number(name) or _DATE.match(name) for name in names):
+    numbered = len(names) > 1 and names == tuple(map(str, range(len(names))))
+    if not numbered and any(_is_number(name) or _DATE.match(name) for name in names):
         raise InvalidDataError(
             f"{where}: the first row looks like data, not like column names; "
             f"give FileFormat(names=...) (--names), or FileFormat(header=False)"
@@ -321,6 +391,8 @@ def guarded(read: Callable[[], T], where: str, kind: str) -> T:
             "fields, that no line but the last ones is blank, that quotes are around fields or "
             "doubled inside them, and that the separator is right"
             if kind == "CSV"
+            else "that it is complete and has one sheet"
+            if kind == "Excel"
             else "that it is complete and what its suffix says"
         )
         raise InvalidDataError(f"{where}: not a well-formed {kind} file; check {advice}") from None

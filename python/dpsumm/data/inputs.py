@@ -6,11 +6,14 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 
+from dpsumm.checks import counted
 from dpsumm.data.extract import Backend, Chosen, Extract
 from dpsumm.data.files import FileFormat
+from dpsumm.data.folder import owner_files
 from dpsumm.data.large.shards import Shards
 from dpsumm.data.large.stream import Stream
 from dpsumm.data.large.stream_table import StreamTable
@@ -18,10 +21,14 @@ from dpsumm.data.schema import Bounds, Schema, WhenMissing
 from dpsumm.data.table import Source, Table, encoded, read_table, usable, wanted_of
 from dpsumm.errors import InvalidDataError, InvalidParameterError
 
+# A list, a name to each, or a folder or pattern of files.
+Owners: TypeAlias = Sequence[Source] | Mapping[str, Source] | str | os.PathLike[str]
+
 __all__ = [
     "Backend",
     "Bounds",
     "FileFormat",
+    "Owners",
     "Source",
     "Table",
     "read_inputs",
@@ -31,7 +38,7 @@ __all__ = [
 
 
 def read_owners(
-    owners: Sequence[Source] | Mapping[str, Source],
+    owners: Owners,
     *,
     columns: Sequence[str] | None = None,
     label: str | None = None,
@@ -47,22 +54,22 @@ def read_owners(
     ----------
     owners
         Name to source; or a list, whose owners are called by the stem of their file or
-        ``owner-0``, ``owner-1``, and so on. At least one.
+        ``owner-0``, ``owner-1``, and so on; or a folder or pattern of files (`owner_files`). At
+        least one.
     columns, label, bounds, schema, file_format
         As for `read_table`, the same for all owners.
 
     Raises
     ------
     InvalidDataError, InvalidParameterError, MissingExtraError
-        As `read_table`; also when owners differ in columns, in having labels, or in the kind of
-        labels.
+        As `read_table`; also when owners differ in columns or in having labels.
     """
     wanted = wanted_of(columns, label, bounds, schema, file_format)
     return _tables(owners, wanted, bounds, file_format)
 
 
 def _tables(
-    owners: Sequence[Source] | Mapping[str, Source],
+    owners: Owners,
     wanted: Schema | Chosen,
     bounds: Bounds | None,
     file_format: FileFormat | None,
@@ -121,24 +128,13 @@ def _check_labels(tables: Sequence[Table]) -> None:
                 f"{table.name!r}: has no labels although {labelled[0].name!r} has; give labels "
                 f"for all owners or for none"
             )
-    texts = [table for table in labelled if _is_text(table)]
-    numbers = [table for table in labelled if not _is_text(table)]
-    if texts and numbers:
-        raise InvalidDataError(
-            f"{texts[0].name!r}: labels are text, but those of {numbers[0].name!r} are numbers; "
-            f"give all labels the same type; of a file, read them as text into a data frame "
-            f"(pandas: read_csv(..., dtype={{'LABEL': str}}))"
-        )
-
-
-def _is_text(table: Table) -> bool:
-    return table.labels is not None and table.labels.dtype.kind == "U"
 
 
 def read_inputs(
-    owners: Sequence[Source] | Mapping[str, Source],
+    owners: Owners,
     target: Source,
     *,
+    target_name: str = "target",
     columns: Sequence[str] | None = None,
     label: str | None = None,
     bounds: Bounds | None = None,
@@ -151,7 +147,7 @@ def read_inputs(
     the owners' data; an owner's has the precision of its own data.
 
     The target needs the owners' columns and may have others (a label, an identifier), which are
-    ignored.
+    ignored. Messages call it `target_name`.
 
     Raises
     ------
@@ -161,7 +157,9 @@ def read_inputs(
     wanted = wanted_of(columns, label, bounds, schema, file_format)
     tables = _tables(owners, wanted, bounds, file_format)
     if isinstance(target, tuple):
-        raise InvalidParameterError("target: labels are not used; give the array of points alone")
+        raise InvalidParameterError(
+            f"{target_name}: labels are not used; give the array of points alone"
+        )
     first = tables[0].head
     if isinstance(wanted, Schema):
         wanted = wanted.for_target()
@@ -169,12 +167,14 @@ def read_inputs(
         wanted = replace(wanted, columns=None, label=None)
     else:
         wanted = replace(wanted, columns=first.columns, label=None, titles=first.titles)
-    goal = _aligned(usable(target, "target", wanted, file_format), first)
+    goal = _aligned(usable(target, target_name, wanted, file_format), first)
     values = goal.values.astype(np.float64, copy=False)
     return tables, encoded(replace(goal, schema=first.schema.for_target(), values=values))
 
 
-def _named(owners: Sequence[Source] | Mapping[str, Source]) -> dict[str, Source]:
+def _named(owners: Owners) -> dict[str, Source]:
+    if isinstance(owners, (str, os.PathLike)):
+        return dict(owner_files(os.fspath(owners)))
     if isinstance(owners, Mapping):
         named = {str(name): source for name, source in owners.items()}
         if len(named) < len(owners) or any(not name.strip() for name in named):
@@ -210,8 +210,8 @@ def _aligned(data: Extract, like: Extract | Table) -> Extract:
         if len(has) == len(wanted) and data.backend is None:
             return data
         raise InvalidDataError(
-            f"{data.name!r}: has {len(has)} columns and {like.name!r} has {len(wanted)}, not all "
-            f"of them with names; all parties need the same columns"
+            f"{data.name!r}: has {counted(len(has), 'column', 'columns')} and {like.name!r} has "
+            f"{len(wanted)}, not all of them with names; all parties need the same columns"
         )
     for one, other in ((data, like), (like, data)):
         lacking = [

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsumm.data.values import joined
+from dpsumm.data.along import joined
 
 if TYPE_CHECKING:
     from typing import Self
@@ -54,7 +54,7 @@ class Records:
     @classmethod
     def concat(cls, parts: Sequence[Self]) -> Self:
         """Return the records of all parts in order, all else as in the first; all have labels or
-        none has.
+        none has. Of kinds that do not go together every value's text is kept, see `joined`.
         """
         labels = [part.labels for part in parts if part.labels is not None]
         along = zip(*(part.carried for part in parts), strict=True)
@@ -62,6 +62,6 @@ class Records:
             parts[0],
             rows=np.concatenate([part.rows for part in parts]),
             values=np.concatenate([part.values for part in parts]),
-            labels=np.concatenate(labels) if labels else None,
+            labels=joined(labels) if labels else None,
             carried=tuple(joined(list(columns)) for columns in along),
         )

@@ -13,10 +13,11 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsumm.atomic import write_atomically
+from dpsumm.atomic import write_text
 from dpsumm.checks import all_usable
-from dpsumm.data.cells import Numbers, cell_names, faults, is_plain, spread, write
 from dpsumm.data.column import Column, Kind, WhenMissing
+from dpsumm.data.coordinates import Numbers, cell_names, extent, faults, is_plain, spread, write
+from dpsumm.data.items import marks_in_text
 from dpsumm.data.schema_toml import from_toml, read_text, to_toml
 from dpsumm.errors import InvalidParameterError
 
@@ -126,8 +127,7 @@ class Schema:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the schema as TOML, whole or not at all; `read` gives an equal one back."""
-        text = to_toml(self.columns)
-        write_atomically(path, lambda temporary: _write_text(temporary, text))
+        write_text(path, to_toml(self.columns))
 
     @cached_property
     def kernel(self) -> tuple[Column, ...]:
@@ -185,6 +185,19 @@ class Schema:
             raise InvalidParameterError("schema: every column has one category only; add a column")
         return worth
 
+    @property
+    def region(self) -> tuple[tuple[int, float], ...]:
+        """Where all points lie, as `dpsumm.kernels.LandmarkFeatures` takes it; a public fact.
+
+        Raises
+        ------
+        InvalidParameterError
+            Not every column has bounds or categories.
+        """
+        if not self.bounded:
+            raise InvalidParameterError("schema: not every column has bounds or categories")
+        return tuple(part for column in self.kernel for part in extent(column))
+
     def for_target(self) -> Schema:
         """Return the schema of what is needed from the target: the columns the kernel sees."""
         return Schema(self.kernel)
@@ -192,14 +205,7 @@ class Schema:
     @property
     def marks(self) -> dict[str, tuple[str, ...]]:
         """What means "no value" in a text file, per column."""
-        return {
-            column.name: tuple(
-                str(mark)
-                for mark in column.missing
-                if mark not in (*column.categories, column.other)
-            )
-            for column in self.columns
-        }
+        return {column.name: marks_in_text(column) for column in self.columns}
 
     def with_bounds(self, bounds: Bounds) -> Schema:
         """Return the schema with bounds for some of its columns of numbers."""
@@ -289,7 +295,3 @@ class Schema:
         for j in self._particular if all_usable(values) else range(len(self.kernel)):
             for fault in faults(self.kernel[j], values[:, j]):
                 yield j, fault
-
-
-def _write_text(path: Path, text: str) -> None:
-    path.write_text(text, encoding="utf-8")

@@ -8,16 +8,17 @@ column and the way out, never a value or a row.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpsumm.data.extract import Backend, Chosen, Extract, from_arrays, from_frame
 from dpsumm.data.files import MISSING, FileFormat, read_file
+from dpsumm.data.marks import CANDIDATES, Marks, choose
 from dpsumm.data.records import Records
 from dpsumm.data.schema import Bounds, Kind, Schema, WhenMissing
 from dpsumm.errors import InvalidDataError, InvalidParameterError
@@ -30,8 +31,8 @@ Source: TypeAlias = Any
 
 # What to do about missing values when there is no schema.
 DROP = (
-    "impute them with public values, drop such rows with FileFormat(drop_missing=True) "
-    "(--drop-missing), or say when_missing in a Schema"
+    "impute them with public values, drop such rows with FileFormat(drop_missing=True){option}, "
+    "or say when_missing in a Schema"
 )
 # What to do about values that a schema refuses, by what they are.
 WAY_OUT = {
@@ -100,9 +101,7 @@ class Table(Records):
     n_missing: tuple[int, ...] = field(default=(), repr=False)
     n_unknown: tuple[int, ...] = field(default=(), repr=False)
 
-    # What a `StreamTable` has too. A table in memory keeps all its rows as candidates.
-    n_candidates: ClassVar[None] = None
-
+    # What a `StreamTable` has too.
     @property
     def head(self) -> Table:
         """The rows that are read before the run: all."""
@@ -113,11 +112,20 @@ class Table(Records):
         """The table itself."""
         return self
 
+    def points_at(self, index: NDArray[np.int64]) -> NDArray[Any]:
+        """Return some of the rows as the kernel sees them; see `StreamTable.points_at`."""
+        return self.scaled[index]
+
     def sift(
-        self, score: Callable[[NDArray[Any]], NDArray[np.float64]], rng: np.random.Generator
-    ) -> tuple[Table, NDArray[np.float64]]:
-        """Return all rows and their scores; see `StreamTable.sift`."""
-        return self, score(self.scaled)
+        self,
+        score: Callable[[NDArray[Any]], NDArray[np.float64]],
+        rng: np.random.Generator,
+        count: int,
+    ) -> tuple[Table, Marks]:
+        """Return the candidates and their marks; see `StreamTable.sift`."""
+        marks = Marks.of(self.rows, score(self.scaled), rng.random(len(self)))
+        kept = choose(marks, max(CANDIDATES, count))
+        return (self if len(kept) == len(self) else self.take(kept)), marks[kept]
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -176,8 +184,8 @@ def read_table(
     source
         (n, c) array; pair of an (n, c) array and (n,) labels; data frame of pandas, polars,
         pyarrow or another library that narwhals supports (lazy frames are collected); or path of
-        a CSV or Parquet file. Integers and booleans become float64; float32 stays float32 when
-        all columns are.
+        a CSV or Parquet file. All become float64, but for arrays of float32 and with
+        ``FileFormat(single=True)``.
     name
         Name of the party, for messages.
     columns
@@ -192,8 +200,8 @@ def read_table(
         What the columns are, instead of `columns`, `label` and `bounds`, which are a shorthand for
         one: number columns, of which some have bounds.
     file_format
-        How files are read, and whether rows with missing values are dropped; `FileFormat()` if
-        None. Of missing values the schema tells, if there is one.
+        How files are read, in which precision, and whether rows with missing values are dropped;
+        `FileFormat()` if None. Of missing values the schema tells, if there is one.
 
     Raises
     ------
@@ -218,14 +226,18 @@ def usable(
     name: str,
     wanted: Schema | Chosen,
     file_format: FileFormat | None,
+    missing: str = WAY_OUT["missing"],
 ) -> Extract:
-    """Return the usable rows of a source."""
+    """Return the usable rows of a source; `missing` says what to do about values that lack."""
     extract, where = extract_of(source, name, wanted, file_format), _where(source, name)
     if isinstance(wanted, Schema):
-        return _checked(extract, where, WAY_OUT["missing"], drop_unlabelled=False)
+        return _checked(extract, where, missing, drop_unlabelled=False)
     if extract.backend is None and wanted.drop_missing:
         extract = replace(extract, schema=extract.schema.with_rule(WhenMissing.DROP))
-    return _checked(extract, where, DROP, drop_unlabelled=wanted.drop_missing)
+    # The command line has files only.
+    option = " (--drop-missing)" if isinstance(source, (str, os.PathLike)) else ""
+    remedy = DROP.format(option=option)
+    return _checked(extract, where, remedy, drop_unlabelled=wanted.drop_missing)
 
 
 def extract_of(
@@ -241,12 +253,11 @@ def extract_of(
     where = _where(source, name)
     schema = wanted if isinstance(wanted, Schema) else None
     is_path = isinstance(source, (str, os.PathLike))
-    beside: list[str | None] = [wanted.label] if isinstance(wanted, Chosen) else []
-    beside += [] if schema is None else [c.name for c in schema.columns if not c.in_kernel]
     text = is_path and not str(source).lower().endswith(".parquet")
-    source = opened(source, name, schema, file_format, typed=beside)
+    source = opened(source, name, schema, file_format)
     if not isinstance(source, (tuple, np.ndarray)):
-        extract = from_frame(source, wanted, where, fields=text, secret=is_path)
+        single = file_format is not None and file_format.single
+        extract = from_frame(source, wanted, where, fields=text, secret=is_path, single=single)
         return replace(extract, name=name)
     if isinstance(wanted, Chosen) and (wanted.columns is not None or wanted.label is not None):
         raise InvalidParameterError(
@@ -262,7 +273,7 @@ def opened(
     schema: Schema | None,
     file_format: FileFormat | None,
     *,
-    typed: Collection[str | None] | None,
+    typed: bool = False,
 ) -> Source:
     """Return a source itself, or of a path the data frame that is there; see `read_file`."""
     file_format = FileFormat() if file_format is None else file_format
@@ -346,8 +357,6 @@ def _checked(extract: Extract, where: str, remedy: str, *, drop_unlabelled: bool
     kept = replace(extract, unlabelled=None, titles=titles, n_dropped=n_dropped)
     if n_dropped:
         kept = kept.take(np.flatnonzero(~missing))
-    if kept.labels is not None and kept.labels.dtype.kind == "f" and np.isinf(kept.labels).any():
-        raise InvalidDataError(f"{where}: some labels are infinite; correct them")
     return kept
 
 

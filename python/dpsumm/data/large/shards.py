@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from dpsumm.checks import check_whole
 from dpsumm.data.large import workers
 from dpsumm.data.large.sieve import Candidates
+from dpsumm.data.marks import CANDIDATES
 from dpsumm.errors import InvalidParameterError
 
 if TYPE_CHECKING:
@@ -43,7 +44,8 @@ class Shards:
         such paths, for files that only the nodes with this Ray resource can read (each node has
         ``"node:<its address>"``; others are named with ``ray start --resources``).
     n_candidates
-        Rows kept of each kind, at least 1. Memory of a worker: about 10 times so many rows.
+        Rows kept of each kind, at least 1, and at least the owner's offers. Memory of a worker:
+        about 10 times so many rows.
     block_rows
         Rows that a worker reads at once, at least 1.
     n_workers
@@ -63,7 +65,7 @@ class Shards:
     """
 
     files: Paths | Mapping[str, Paths]
-    n_candidates: int = 65_536
+    n_candidates: int = CANDIDATES
     block_rows: int = 65_536
     n_workers: int | None = None
     counts: tuple[int, ...] = field(init=False, repr=False)
@@ -105,14 +107,20 @@ class Shards:
         """Return the first rows, a block as of `Stream.head`."""
         return workers.head(self.shards[0])
 
+    def take(self, read: Callable[[Any], Table], index: NDArray[np.int64]) -> Table:
+        """Return some of the rows, ascending; errors as :meth:`StreamTable.sift`."""
+        return workers.take(self.shards, read, self.block_rows, index, self.n_workers)
+
     def sift(
         self,
         read: Callable[[Any], Table],
         score: Callable[[NDArray[Any]], NDArray[np.float64]],
         rng: np.random.Generator,
+        count: int,
     ) -> Candidates:
         """Return the candidates; parameters and errors as :meth:`StreamTable.sift`."""
-        work = workers.Work(self.n_candidates, self.block_rows, read, score, rng)
+        wanted = max(self.n_candidates, count)
+        work = workers.Work(wanted, self.block_rows, read, score, rng)
         found = workers.sift(self.shards, work, self.n_workers)
         bits: Any = rng.bit_generator
         bits.advance(self.n_rows)

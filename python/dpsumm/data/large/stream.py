@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,26 +14,25 @@ from numpy.typing import NDArray
 from dpsumm.checks import check_whole
 from dpsumm.data.files import guarded, import_pyarrow
 from dpsumm.data.large.sieve import Candidates, Sieve
+from dpsumm.data.marks import CANDIDATES, Marks
+from dpsumm.data.table import Table
 from dpsumm.errors import InvalidDataError, InvalidParameterError
 
-if TYPE_CHECKING:
-    from dpsumm.data.table import Table
-
 SUFFIXES = (".parquet", ".npy")
-# Enough rows to tell columns, types and kind of labels.
+# Enough rows to tell columns and types.
 HEAD_ROWS = 4096
 
 
 @dataclass(frozen=True)
 class Stream:
-    """An owner's rows, read in one pass, in memory that does not grow with their number.
+    """An owner's rows, read in two passes, in memory that does not grow with their number.
 
-    For `dpsumm.Offers`. Every row is scored against the released target. Candidates for the
-    offers are the `n_candidates` rows with the highest scores and as many rows drawn uniformly at
-    random; the herding then chooses among them as it would among all rows. With at most
-    `n_candidates` rows the offers are those of the same data in memory.
+    For `dpsumm.Offers`. The first pass only reads a few rows that are drawn at random; the second
+    scores every row against the released target. Candidates for the offers are the `n_candidates`
+    rows with the highest scores and as many of those that are drawn first; the greedy chooses among
+    them. The offers are those of the same data in memory, where there are as many candidates.
 
-    Why not all rows: herding p offers costs p kernel values a row, many times the scoring (512
+    Why not all rows: picking p offers costs p kernel values a row, many times the scoring (512
     features at 64 columns: from about 200 offers on), and a pass over the data each.
 
     Privacy: which rows become candidates is the owner's own affair, as its offers are. The number
@@ -47,7 +46,8 @@ class Stream:
         Path of a ``.parquet`` or ``.npy`` file (C order), or an (n, c) array, such as a
         ``numpy.memmap``.
     n_candidates
-        Rows kept of each kind, at least 1. Memory is about 10 times ``n_candidates`` rows.
+        Rows kept of each kind, at least 1, and at least the owner's offers. Memory is about 10
+        times so many rows.
     block_rows
         Rows read at once, at least 1.
 
@@ -62,7 +62,7 @@ class Stream:
     """
 
     source: Any
-    n_candidates: int = 65_536
+    n_candidates: int = CANDIDATES
     block_rows: int = 65_536
     n_rows: int = field(init=False)
 
@@ -114,26 +114,38 @@ class Stream:
         read: Callable[[Any], Table],
         score: Callable[[NDArray[Any]], NDArray[np.float64]],
         rng: np.random.Generator,
+        count: int,
     ) -> Candidates:
         """Return the candidates; parameters and errors as :meth:`StreamTable.sift`."""
-        sieve = Sieve(self.n_candidates)
+        sieve = Sieve(max(self.n_candidates, count))
         self.pour(sieve, read, score, rng)
         return sieve.candidates()
+
+    def take(self, read: Callable[[Any], Table], index: NDArray[np.int64]) -> Table:
+        """Return some of the rows, ascending; errors as :meth:`StreamTable.sift`."""
+        parts, seen = [], 0
+        for raw in self.blocks():
+            first, last = np.searchsorted(index, (seen, seen + len(raw)))
+            if first < last:
+                parts.append(read(raw).take(index[first:last] - seen))
+            seen += len(raw)
+        return Table.concat(parts)
 
     def pour(
         self,
         sieve: Sieve,
         read: Callable[[Any], Table],
         score: Callable[[NDArray[Any]], NDArray[np.float64]],
-        keys: np.random.Generator,
+        coins: np.random.Generator,
         first_row: int = 0,
     ) -> None:
-        """Show all rows to a sieve, numbered from `first_row`, with one random key each."""
+        """Show all rows to a sieve, numbered from `first_row`, with one coin each."""
         seen = 0
         for raw in self.blocks():
             block = read(raw)
             rows = np.arange(first_row + seen, first_row + seen + len(block))
-            sieve.add(replace(block, rows=rows), score(block.scaled), keys.random(len(block)))
+            marks = Marks.of(rows, score(block.scaled), coins.random(len(block)))
+            sieve.add(replace(block, rows=rows), marks)
             seen += len(block)
         if seen != self.n_rows:
             raise InvalidDataError(

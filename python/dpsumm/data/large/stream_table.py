@@ -1,4 +1,4 @@
-"""The table of a streamed owner: one pass over its rows keeps the candidates for its offers."""
+"""The table of a streamed owner: a pass over its rows keeps the candidates for its offers."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from dpsumm.data.large.shards import Shards
 from dpsumm.data.large.stream import Stream
+from dpsumm.data.marks import Marks
 from dpsumm.data.schema import Schema
 from dpsumm.errors import InvalidDataError
 
@@ -25,7 +26,7 @@ class StreamTable:
     stream
         The source.
     head
-        Its first rows as a table: columns, precision, kind of labels and scaling of them all.
+        Its first rows as a table: columns, precision and scaling of them all.
     read
         Turns a block into a table with the head's columns and scaling. With shards it is sent to
         their workers.
@@ -44,11 +45,6 @@ class StreamTable:
     def __len__(self) -> int:
         """Return the number of rows."""
         return self.stream.n_rows
-
-    @property
-    def n_candidates(self) -> int:
-        """Rows of each kind that `sift` keeps."""
-        return self.stream.n_candidates
 
     @property
     def name(self) -> str:
@@ -72,7 +68,7 @@ class StreamTable:
 
     @property
     def labels(self) -> NDArray[Any] | None:
-        """Labels of the first rows: whether and of which kind there are."""
+        """Labels of the first rows: whether there are any."""
         return self.head.labels
 
     @property
@@ -89,20 +85,31 @@ class StreamTable:
         """Return the table with its points in another precision."""
         return StreamTable(self.stream, self.head.astype(dtype), self._read)
 
+    def points_at(self, index: NDArray[np.int64]) -> NDArray[Any]:
+        """Return some of the rows, ascending, as the kernel sees them: (s, e).
+
+        A pass over the source that decodes blocks and computes nothing on other rows. Errors as
+        for `sift`.
+        """
+        return self.stream.take(_reader(self._read, self.head), index).scaled
+
     def sift(
         self,
         score: Callable[[NDArray[Any]], NDArray[np.float64]],
         rng: np.random.Generator,
-    ) -> tuple[Table, NDArray[np.float64]]:
-        """Return the candidates as a table, rows in order, and their scores.
+        count: int,
+    ) -> tuple[Table, Marks]:
+        """Return the candidates as a table, rows in order, and their marks.
 
         Parameters
         ----------
         score
-            Maps scaled points (b, c) to (b,) scores, row by row. With shards it is sent to their
-            workers.
+            Maps scaled points (b, e) to (b, 2) scores and logarithms of rates, row by row. With
+            shards it is sent to their workers.
         rng
-            For the uniform half of the candidates; moves on by one double a row.
+            For the random keys; moves on by one double a row.
+        count
+            Candidates of each kind are `n_candidates`, or so many if that is more.
 
         Raises
         ------
@@ -112,9 +119,9 @@ class StreamTable:
         ShardLostError
             Shards only: a worker was lost more than once, or its node is gone.
         """
-        found = self.stream.sift(_reader(self._read, self.head), score, rng)
+        found = self.stream.sift(_reader(self._read, self.head), score, rng, count)
         self.n_clipped, self.n_missing, self.n_unknown = map(tuple, found.counts.tolist())
-        return found.table, found.marks.scores
+        return found.table, found.marks
 
 
 def _reader(read: Callable[[Any], Table], head: Table) -> Callable[[Any], Table]:
@@ -122,7 +129,7 @@ def _reader(read: Callable[[Any], Table], head: Table) -> Callable[[Any], Table]
 
     Only files that differ (shards) can fail here: they would be joined as other types than these.
     """
-    name, dtype, is_text = head.name, head.dtype, _is_text(head)
+    name, dtype = head.name, head.dtype
 
     def checked(raw: Any) -> Table:
         block = read(raw)
@@ -131,14 +138,6 @@ def _reader(read: Callable[[Any], Table], head: Table) -> Callable[[Any], Table]
                 f"{name!r}: some rows are {block.dtype} and the first are {dtype}; write all in "
                 f"one precision"
             )
-        if _is_text(block) != is_text:
-            raise InvalidDataError(
-                f"{name!r}: labels of some rows are text and others numbers; write all as one type"
-            )
         return block.astype(dtype)
 
     return checked
-
-
-def _is_text(table: Table) -> bool:
-    return table.labels is not None and table.labels.dtype.kind == "U"

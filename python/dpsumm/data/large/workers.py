@@ -13,15 +13,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpsumm import kernels
-from dpsumm.data.large.sieve import Candidates, Marks, Sieve, keys_from, merged
+from dpsumm.data.large.sieve import Candidates, Sieve
 from dpsumm.data.large.stream import Stream
+from dpsumm.data.marks import Marks, coins_from, merged
 from dpsumm.data.table import Table
 from dpsumm.errors import (
     DpsummError,
@@ -83,11 +84,9 @@ class ShardWorker:
             sieve = Sieve(work.n_candidates)
             for shard in shards:
                 with _naming(shard.path):
-                    stream = Stream(shard.path, work.n_candidates, work.block_rows)
-                    if stream.n_rows != shard.n_rows:
-                        raise InvalidDataError("the file has changed since Shards was made")
-                    keys = keys_from(work.rng, shard.first_row)
-                    stream.pour(sieve, work.read, work.score, keys, shard.first_row)
+                    coins = coins_from(work.rng, shard.first_row)
+                    stream = _stream(shard, work.block_rows)
+                    stream.pour(sieve, work.read, work.score, coins, shard.first_row)
             self._found = sieve.candidates()
         return self._found
 
@@ -161,6 +160,47 @@ def sift(shards: Sequence[Shard], work: Work, n_workers: int | None) -> Candidat
         for worker in workers:
             ray.kill(worker)
     return Candidates(table.take(np.argsort(table.rows)), marks, counts)
+
+
+def take(
+    shards: Sequence[Shard],
+    read: Callable[[Any], Table],
+    block_rows: int,
+    index: NDArray[np.int64],
+    n_workers: int | None,
+) -> Table:
+    """Return some of the rows of all files, ascending `index`, read by tasks."""
+    resources = {shard.resource for shard in shards}
+    ray = _ray(resources)
+    starts = np.array([shard.first_row for shard in shards])
+    held = set(np.searchsorted(starts, index, side="right") - 1)
+    groups = _shared_out([shards[i] for i in sorted(held)], n_workers, ray)
+    shared = ray.put((read, block_rows, index))
+    tasks = [
+        ray.remote(_take).options(**_where(group[0])).remote(group, shared) for group in groups
+    ]
+    table = Table.concat([part for _, part in _answers(ray, tasks, resources)])
+    return table.take(np.argsort(table.rows))
+
+
+def _take(
+    shards: Sequence[Shard], given: tuple[Callable[[Any], Table], int, NDArray[np.int64]]
+) -> Table:
+    read, block_rows, index = given
+    parts = []
+    for shard in shards:
+        first, last = np.searchsorted(index, (shard.first_row, shard.first_row + shard.n_rows))
+        with _naming(shard.path):
+            found = _stream(shard, block_rows).take(read, index[first:last] - shard.first_row)
+        parts.append(replace(found, rows=index[first:last]))
+    return Table.concat(parts)
+
+
+def _stream(shard: Shard, block_rows: int) -> Stream:
+    stream = Stream(shard.path, block_rows=block_rows)
+    if stream.n_rows != shard.n_rows:
+        raise InvalidDataError("the file has changed since Shards was made")
+    return stream
 
 
 def _count(paths: Sequence[str]) -> list[int]:

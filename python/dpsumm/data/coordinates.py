@@ -69,6 +69,20 @@ def cell_names(column: Column) -> tuple[str, ...]:
     return tuple(names)
 
 
+def extent(column: Column) -> tuple[tuple[int, float], ...]:
+    """Return where the column's cells lie, as parts (cells, limit) in the order of `cell_names`.
+
+    The cells of a part are at least 0 and add up to its limit at the most, whatever the record:
+    a position, or cells of which at most one is set. In `float32` they may be larger by its
+    rounding. The column has bounds or categories.
+    """
+    if column.categories and not column.ordered:
+        return ((len(cell_names(column)), column.weight / math.sqrt(2)),)
+    beside = len(cell_names(column)) - 1
+    scale = column.weight * math.sqrt(_variance(column))
+    return ((1, column.weight), *(((beside, scale),) if beside else ()))
+
+
 def spread(column: Column) -> float:
     """Return the mean squared distance of two uniform values, from bounds or categories."""
     if column.categories and not column.ordered:

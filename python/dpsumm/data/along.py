@@ -1,0 +1,185 @@
+"""Columns that travel along with a point: the kernel ignores them, curator and consumer see them.
+
+A value's text, `text_of`, is a function of that value alone. A column's type is not, since a
+library chooses it by all values; so nothing is refused or computed by it, and the summary's is one
+that gives every value its own text back.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsumm.data.column import Column
+from dpsumm.data.items import is_mark, numeric_marks, text_of
+from dpsumm.data.values import as_floats, items_of
+from dpsumm.errors import InvalidDataError
+
+if TYPE_CHECKING:
+    import narwhals as nw
+
+# Characters of a text that travels with a point. An array gives every text the room of the longest
+# one, so one long text would cost the curator that much for each point of the pool.
+MOST_CHARACTERS = 2**12
+_NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:e[+-][0-9]+)?")
+
+
+def carried(column: Column, series: nw.Series[Any]) -> NDArray[Any]:
+    """Return a column that travels along: numbers, dates, or objects that are text.
+
+    Missing: NaN, NaT, empty text. A time with a zone is given in UTC.
+
+    Raises
+    ------
+    InvalidDataError
+        A text cannot travel, see `check_texts`.
+    """
+    import narwhals as nw
+
+    dtype, marks = series.dtype, list(numeric_marks(column))
+    whole = not bool(np.any(series.is_null().to_numpy()))
+    if dtype == nw.Boolean and whole:
+        truth: NDArray[Any] = series.to_numpy().astype(np.bool_)
+        if not any(is_mark(column, str(x)) for x in (True, False)):
+            return truth
+    # Decimals one by one, as text: beside a truth value, say, a library holds them as objects.
+    elif dtype.is_numeric() and dtype != nw.Decimal:
+        numbers = as_floats(series)
+        gone = np.isin(numbers, marks)
+        if dtype.is_integer() and whole and not gone.any() and is_int64(series):
+            return series.to_numpy().astype(np.int64)
+        # Beyond, a float would be another record's number: then as text.
+        if not dtype.is_integer() or not (np.abs(numbers) >= 2**53).any():
+            return np.where(gone, np.nan, numbers)
+    items = items_of(series)
+    if dtype in (nw.Date, nw.Datetime):
+        unit = "M8[D]" if dtype == nw.Date else "M8[us]"
+        return np.array([_without_zone(item) for item in items], dtype=unit)
+    texts = _objects([text_of(item) for item in items])
+    for i, text in enumerate(texts):
+        if is_mark(column, text.strip()):
+            texts[i] = ""
+    check_texts(texts, f"column {series.name!r}", "leave it out of the schema, or shorten them")
+    return texts
+
+
+def check_texts(texts: Iterable[str], what: str, way_out: str) -> None:
+    """Refuse texts that no message holds: here, where nothing has been sent yet.
+
+    Raises
+    ------
+    InvalidDataError
+        A text is longer than `MOST_CHARACTERS`, is not Unicode, or has a NUL character, which an
+        array would drop at its end.
+    """
+    for text in texts:
+        if len(text) > MOST_CHARACTERS:
+            raise InvalidDataError(
+                f"{what} has texts of more than {MOST_CHARACTERS} characters, which cannot travel "
+                f"with the points; {way_out}"
+            )
+        if "\0" in text:
+            raise InvalidDataError(
+                f"{what} has texts with a NUL character, which cannot travel with the points; "
+                f"take it out"
+            )
+        if not text.isascii() and any("\ud800" <= letter <= "\udfff" for letter in text):
+            raise InvalidDataError(
+                f"{what} has texts with half a character (a lone surrogate), which cannot travel "
+                f"with the points; read the data again with their encoding"
+            )
+
+
+def is_int64(series: nw.Series[Any]) -> bool:
+    """Return whether a column of whole numbers holds none beyond 64 bits with a sign."""
+    least, most = series.min(), series.max()
+    return least is None or (int(least) >= -(2**63) and int(most) < 2**63)
+
+
+def joined(parts: list[NDArray[Any]]) -> NDArray[Any]:
+    """Return parts of a column as one array; each value's text if their kinds do not go together.
+
+    Nor do whole numbers of 2**53 or more and what would make floats of them, and round them.
+    """
+    kinds = {part.dtype.kind for part in parts}
+    if len(kinds) == 1 or (kinds <= set("iuf") and not _rounds(parts)):
+        return np.concatenate(parts)
+    return np.concatenate([as_text(part) for part in parts])
+
+
+def as_text(part: NDArray[Any]) -> NDArray[Any]:
+    """Return every value's text, as an array of text or of objects that are text."""
+    return part if part.dtype.kind == "U" else _objects([text_of(item) for item in part.tolist()])
+
+
+def typed(values: NDArray[Any]) -> NDArray[Any]:
+    """Return texts that are all numbers, or all truth values, as such; else the values given.
+
+    Only where every number's own text is the one given, with or without the zero of ``1.0``: so
+    ``250.10`` and ``007`` stay text.
+    """
+    if values.dtype.kind not in "UO":
+        return values
+    texts = {str(text) for text in values.tolist()}
+    given = texts - {""}
+    if given and texts <= {"True", "False"}:
+        return np.array([text == "True" for text in values.tolist()])
+    if not given or not all(map(_NUMBER.fullmatch, given)):
+        return values
+    numbers: dict[str, Any] = {text: _number(text) for text in given}
+    if all(type(x) is int and str(x) == text for text, x in numbers.items()):
+        if "" not in texts and all(-(2**63) <= x < 2**63 for x in numbers.values()):
+            return np.array([numbers[text] for text in values.tolist()], np.int64)
+        if any(abs(x) >= 2**53 for x in numbers.values()):
+            return values
+    elif not any(
+        all(spelled(float(x)) == text for text, x in numbers.items()) for spelled in (text_of, repr)
+    ):
+        return values
+    numbers[""] = math.nan
+    return np.array([numbers[text] for text in values.tolist()], np.float64)
+
+
+def carried_to_originals(values: NDArray[Any]) -> tuple[Any, Any]:
+    """Return a carried column as `dpsumm.data.values.to_originals` does."""
+    import narwhals as nw
+
+    kind = values.dtype.kind
+    if kind in "UO" and (values == "").any():
+        return [text or None for text in values.tolist()], nw.String
+    if kind == "f" and np.isnan(values).any():
+        return [None if math.isnan(item) else item for item in values.tolist()], nw.Float64
+    if kind == "M":
+        days = values.dtype == np.dtype("M8[D]")
+        return values.tolist(), nw.Date if days else nw.Datetime("us")
+    return (values.astype(np.str_) if kind == "O" else values), None
+
+
+def _rounds(parts: list[NDArray[Any]]) -> bool:
+    """Return whether one array of all parts would round large whole numbers to floats."""
+    if np.result_type(*parts).kind != "f":
+        return False
+    whole = [part for part in parts if part.dtype.kind in "iu"]
+    return any(((part >= 2**53) | (part <= -(2**53))).any() for part in whole)
+
+
+def _without_zone(item: Any) -> Any:
+    if isinstance(item, datetime) and item.tzinfo is not None:
+        return item.astimezone(UTC).replace(tzinfo=None)
+    return item
+
+
+def _objects(texts: list[str]) -> NDArray[Any]:
+    array = np.empty(len(texts), dtype=object)
+    array[:] = texts
+    return array
+
+
+def _number(text: str) -> int | float:
+    return int(text) if text.lstrip("-").isdigit() else float(text)

@@ -1,0 +1,90 @@
+"""Which rows are kept of any number: the best ones, and those of the least random keys.
+
+Both sets are the first rows of a total order: by score and row, by random key and row. So what is
+kept of a whole is kept of each of its parts, and marking parts, in any grouping and order, and then
+what they kept gives what the whole gives. The random keys belong to rows, not to blocks: see
+:func:`coins_from`.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsumm import kernels
+
+# Rows kept of each kind, unless a stream says otherwise.
+CANDIDATES = 65_536
+
+
+@dataclass(frozen=True, eq=False)
+class Marks:
+    """What decides which rows are kept: (n,) rows, scores and random keys."""
+
+    rows: NDArray[np.int64]
+    scores: NDArray[np.float64]
+    keys: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(self.rows)
+
+    def __getitem__(self, index: NDArray[Any]) -> Marks:
+        """Return the marks of some of the rows."""
+        return Marks(self.rows[index], self.scores[index], self.keys[index])
+
+    @classmethod
+    def of(
+        cls, rows: NDArray[np.int64], scores: NDArray[np.float64], coins: NDArray[np.float64]
+    ) -> Marks:
+        """Return the marks of rows by (n, 2) scores and logarithms of rates, and uniform coins.
+
+        The keys are those of :func:`dpsumm.kernels.arrivals`.
+        """
+        return cls(rows, scores[:, 0], kernels.arrivals(scores[:, 1], coins))
+
+
+def choose(marks: Marks, wanted: int) -> NDArray[np.int64]:
+    """Return which to keep, ascending by row: the `wanted` best and the `wanted` of lowest key.
+
+    Of equals the first rows. Between `wanted` and twice as many, or all if there are fewer.
+    """
+    if len(marks) <= wanted:
+        return np.argsort(marks.rows)
+    kept = np.union1d(_least(-marks.scores, marks, wanted), _least(marks.keys, marks, wanted))
+    return kept[np.argsort(marks.rows[kept])]
+
+
+def _least(values: NDArray[np.float64], marks: Marks, wanted: int) -> NDArray[np.int64]:
+    # All could be sorted; of many rows most are told from a limit alone.
+    index = np.flatnonzero(values <= np.partition(values, wanted - 1)[wanted - 1])
+    return index[np.lexsort((marks.rows[index], values[index]))[:wanted]]
+
+
+def merged(parts: Sequence[Marks], wanted: int) -> Marks:
+    """Return the marks to keep of several sets of rows."""
+    marks = joined(parts)
+    return marks[choose(marks, wanted)]
+
+
+def coins_from(rng: np.random.Generator, row: int) -> np.random.Generator:
+    """Return a generator whose ``random(n)`` gives the coins of `row` and the n - 1 rows after it.
+
+    The coin of row i is the generator's i-th double from here on. `rng` itself does not move.
+    """
+    bits: Any = copy.deepcopy(rng.bit_generator)
+    return np.random.Generator(bits.advance(row))
+
+
+def joined(parts: Sequence[Marks]) -> Marks:
+    """Return the marks of several sets of rows together."""
+    return Marks(
+        np.concatenate([part.rows for part in parts]),
+        np.concatenate([part.scores for part in parts]),
+        np.concatenate([part.keys for part in parts]),
+    )

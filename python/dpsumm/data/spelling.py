@@ -1,0 +1,133 @@
+"""Text of files that is written otherwise: encodings, decimal commas, cells of Excel sheets."""
+
+from __future__ import annotations
+
+import codecs
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dpsumm.errors import InvalidDataError, MissingExtraError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+# A number with a comma before its fraction, or points between its thousands.
+_WITH_COMMA = r"^[+-]?[0-9]+(?:\.[0-9]{3})*(?:,[0-9]+)?(?:[eE][+-]?[0-9]+)?$"
+_UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_CODE_PAGES = (
+    437,
+    737,
+    775,
+    850,
+    852,
+    855,
+    857,
+    858,
+    *range(860, 867),
+    869,
+    874,
+    *range(1250, 1259),
+)
+# Encodings in which every line means the same wherever it stands: one byte a character, or several
+# of which none is a line break. Not iso2022_jp, hz, utf-7: there a sequence in one record changes
+# how all later records are read.
+ENCODINGS = (
+    *("utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "ascii"),
+    *(f"iso8859-{part}" for part in (*range(1, 12), *range(13, 17))),
+    *(f"cp{page}" for page in _CODE_PAGES),
+    *("koi8-r", "koi8-u", "mac-roman"),
+    *("shift_jis", "cp932", "euc_jp", "euc_kr", "cp949"),
+    *("gb2312", "gbk", "gb18030", "big5", "cp950"),
+)
+
+
+def name_of(encoding: str) -> str | None:
+    """Return the name in `ENCODINGS` of an encoding, such as ``"iso8859-1"`` for ``"latin-1"``.
+
+    None if it is not among them.
+    """
+    try:
+        name = codecs.lookup(encoding).name
+    except (LookupError, TypeError, ValueError):
+        return None
+    return name if name in ENCODINGS else None
+
+
+def as_utf8(data: bytes, encoding: str, where: str) -> bytes:
+    """Return a text file's bytes as UTF-8, without its byte order mark.
+
+    UTF-8 itself is left to the reader, who checks it too. One undecodable byte refuses the file:
+    no other record is read otherwise because of it.
+
+    Raises
+    ------
+    InvalidDataError
+        They are not of this encoding.
+    """
+    if name_of(encoding) == "utf-8":
+        return data.removeprefix(codecs.BOM_UTF8)
+    if name_of(encoding) == "utf-16" and not data.startswith(_UTF16):
+        # Without one the machine's own order would count.
+        raise InvalidDataError(
+            f"{where}: has no byte order mark; give FileFormat(encoding='utf-16-le') or 'utf-16-be'"
+        )
+    check_encoding(data, encoding, where)
+    return data.decode(encoding).removeprefix("\ufeff").encode()
+
+
+def check_encoding(data: bytes, encoding: str, where: str) -> None:
+    """Refuse bytes that are not text of this encoding, naming the likely one.
+
+    Raises
+    ------
+    InvalidDataError
+        They are not.
+    """
+    try:
+        data.decode(encoding)
+    except UnicodeError:
+        likely = "utf-16" if data.startswith(_UTF16) else "cp1252"
+        raise InvalidDataError(
+            f"{where}: is not {encoding} text; if it comes from Excel or Windows, try "
+            f"FileFormat(encoding={likely!r}) (--encoding {likely})"
+        ) from None
+
+
+def with_points(text: pl.Expr) -> pl.Expr:
+    """Return fields in which a number's decimal comma is a point.
+
+    Points between thousands become commas, so that such a number is refused: ``1.234`` may mean
+    either. All other text is as it was, such as a date's points.
+    """
+    import polars
+
+    swapped = text.str.replace_many([",", "."], [".", ","])
+    return polars.when(text.str.contains(_WITH_COMMA)).then(swapped).otherwise(text)
+
+
+def read_sheet(path: Path) -> pl.DataFrame:
+    """Return the only sheet of an Excel file, every cell as text, the header row included.
+
+    From the first row on and as wide as cells are used: only a header row keeps both from being
+    decided by single records. Rows after the last used cell are none.
+
+    Raises
+    ------
+    ValueError
+        There is another number of sheets than one.
+    MissingExtraError
+        fastexcel is not installed.
+    """
+    try:
+        import fastexcel
+    except ImportError:
+        raise MissingExtraError(
+            "reading Excel files needs fastexcel: pip install 'dpsumm[excel]', or save as CSV"
+        ) from None
+    book: Any = fastexcel.read_excel(path)
+    if len(book.sheet_names) != 1:
+        raise ValueError("not one sheet")
+    # As text: types guessed from the first rows would let one record change how others are read.
+    sheet = book.load_sheet(0, header_row=None, skip_rows=0, dtypes="string")
+    frame: pl.DataFrame = sheet.to_polars()
+    return frame
