@@ -51,7 +51,7 @@ def answer_all(
     Parameters
     ----------
     party
-        Fresh; it goes through the earlier messages first, as in the run.
+        Fresh; it goes through the earlier messages first, as in the run. Closed at the end.
     messages
         All that it was asked in this run, oldest first.
     max_bytes
@@ -66,6 +66,13 @@ def answer_all(
     """
     if not messages or sum(map(len, messages)) > max_bytes:
         raise ProtocolError(f"there must be messages, of at most {max_bytes} bytes in all")
+    try:
+        return _last_answer(party, messages, max_records)
+    finally:
+        party.close()
+
+
+def _last_answer(party: Party, messages: Sequence[bytes], max_records: int) -> bytes:
     sent = 0
     for message in messages:
         request = party.codec.decode(message)
@@ -193,7 +200,7 @@ def run_across(
         )
         failed.update(new)
         if new:
-            coordinator.drop(*new)
+            _drop(coordinator, new)
         # Not before the first exchange: whether a party could describe its data must not decide
         # whether the others get the first request.
         _check_enough(asked, failed, minimum)
@@ -202,6 +209,15 @@ def run_across(
     result = coordinator.result()
     tell(ending, 1, 1)
     return result, failed
+
+
+def _drop(coordinator: Coordinator[Result_co], failed: Mapping[str, str]) -> None:
+    """Leave parties out; if the run cannot go on without them, say why they failed."""
+    try:
+        coordinator.drop(*failed)
+    except ProtocolError as error:
+        reasons = "; ".join(f"{name!r} {why}" for name, why in failed.items())
+        raise ProtocolError(f"{error} ({reasons})") from None
 
 
 def _check_enough(parties: Collection[str], failed: Mapping[str, str], minimum: int) -> None:

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsumm.errors import InvalidParameterError, ProtocolError
-from dpsumm.exchange.fields import is_whole
+from dpsumm.exchange.fields import is_fingerprint, is_whole
 from dpsumm.exchange.messages import Answer, Describe, Description, Request
 
 Message = Request | Answer
@@ -39,7 +39,6 @@ _DTYPES = {
     for name in "|b1 |i1 |u1 <i2 <u2 <i4 <u4 <i8 <u8 <f2 <f4 <f8 <M8[D] <M8[us]".split()
 }
 _TEXT = re.compile(r"<U([1-9][0-9]{0,3})")
-_FINGERPRINT = re.compile(r"[0-9a-f]{12}")
 # What wrong types and ranges raise, in a validator or here.
 _MALFORMED = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError)
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
@@ -269,9 +268,7 @@ class _Arrays:
 
 
 def _is_description(value: Description) -> bool:
-    schema = value.schema
-    fingerprint = type(schema) is str and _FINGERPRINT.fullmatch(schema) is not None
-    return fingerprint and is_whole(value.n_records)
+    return is_fingerprint(value.schema) and is_whole(value.n_records)
 
 
 _GENERIC = (

@@ -2,26 +2,35 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from typing import Any
 
 import numpy as np
 
+from dpsumm import checks
+
+_FINGERPRINT = re.compile(r"[0-9a-f]{12}")
+
 
 def is_whole(value: Any, below: int = 2**62) -> bool:
     """Return whether a value is an integer from 0 to less than `below`, and no truth value."""
-    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    return whole and 0 <= value < below
+    return checks.is_whole(value) and 0 <= value < below
 
 
 def is_number(value: Any) -> bool:
     """Return whether a value is a finite number above 0."""
-    return _is_real(value) and 0 < value <= sys.float_info.max
+    return checks.is_number(value) and 0 < value <= sys.float_info.max
 
 
 def is_share(value: Any) -> bool:
     """Return whether a value is a number from 0 to 1."""
-    return _is_real(value) and 0 <= value <= 1
+    return checks.is_number(value) and 0 <= value <= 1
+
+
+def is_fingerprint(value: Any) -> bool:
+    """Return whether a value is a schema's fingerprint: twelve hexadecimal digits."""
+    return type(value) is str and _FINGERPRINT.fullmatch(value) is not None
 
 
 def is_array(value: Any, ndim: int, *dtypes: str) -> bool:
@@ -42,8 +51,3 @@ def is_column(value: Any) -> bool:
     native = np.ascontiguousarray(value, dtype=value.dtype.newbyteorder("="))
     code = native.view(np.uint32)
     return not ((code > 0x10FFFF) | ((code >= 0xD800) & (code < 0xE000))).any()
-
-
-def _is_real(value: Any) -> bool:
-    number = isinstance(value, int | float | np.integer | np.floating)
-    return number and not isinstance(value, bool)

@@ -13,7 +13,6 @@ import sqlite3
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from dpsumm.errors import InvalidDataError, InvalidParameterError
@@ -69,12 +68,7 @@ class Journal(AbstractContextManager["Journal"]):
                 f"dpsumm made, or put the disk right, and run again with run={self._run!r}"
             ) from None
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._db.close()
         if self._lock is not None:
             self._lock.close()
@@ -123,8 +117,9 @@ class Journal(AbstractContextManager["Journal"]):
                 continue
             if digest != _digest(asked[owner]):
                 raise InvalidParameterError(
-                    f"journal: run {self._run!r} was begun with other parameters; resume it with "
-                    "those, or give the new run another name"
+                    f"journal: run {self._run!r} was begun with other parameters, or by a version "
+                    "of dpsumm that asks otherwise; resume it with those, or give the new run "
+                    "another name"
                 )
             answers[owner] = bytes(answer)
         return answers

@@ -93,3 +93,6 @@ class Party(ABC):
         ProtocolError
             The request does not fit the party's data or the state of the run.
         """
+
+    def close(self) -> None:  # noqa: B027 (most hold none)
+        """Let go of files; called after the last answer."""

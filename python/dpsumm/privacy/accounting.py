@@ -111,6 +111,36 @@ def compose(events: Sequence[Counted], delta: float) -> float:
     return figure * (1 + _ROUND_UP)
 
 
+def sampled_gaussian(
+    noise_multiplier: float, sample: float, count: int, delta: float, *, replace: bool
+) -> float:
+    """Return an epsilon of Gaussian releases of Poisson-sampled records, by PLD, rounded up.
+
+    Parameters
+    ----------
+    noise_multiplier
+        Noise over the most that one record's own part of the sum can be.
+    sample
+        Chance of a record to be in one release, in (0, 1); the observer does not know who is in it.
+    count
+        Releases.
+    replace
+        For one replaced record: it is taken out and another put in, so the sums of the two worlds
+        differ by two parts. Otherwise for one added or removed.
+    """
+    import dp_accounting
+    from dp_accounting.pld import PLDAccountant
+
+    check_delta(delta)
+    relation = dp_accounting.NeighboringRelation
+    accountant = PLDAccountant(relation.REPLACE_ONE if replace else relation.ADD_OR_REMOVE_ONE)
+    one = dp_accounting.PoissonSampledDpEvent(
+        sample, dp_accounting.GaussianDpEvent(noise_multiplier)
+    )
+    accountant.compose(one, count)
+    return float(accountant.get_epsilon(delta)) * (1 + _ROUND_UP)
+
+
 def _smallest(events: list[Counted], delta: float) -> float:
     candidates = [_figure(_basic, events, delta)]
     exact = all(isinstance(event, Gaussian) for event, _ in events)

@@ -8,10 +8,13 @@ the present version by the first transaction that writes.
 from __future__ import annotations
 
 import json
+import math
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
+from dpsumm.errors import InvalidParameterError
 from dpsumm.privacy.events import (
     Approximate,
     BoundedRange,
@@ -78,6 +81,7 @@ _TABLES = {
     1: {"charges", "releases", "runs", "caps", "marks"},
 }
 
+SET_CAP = "INSERT INTO caps (protected, epsilon, delta) VALUES (?, ?, ?)"
 CHARGE = "protected, message, event, count, observer, unit"
 # Names in the file, of events and of their numbers. They never change, whatever the code is called.
 _EVENTS: dict[str, tuple[type[Event], tuple[str, ...]]] = {
@@ -124,9 +128,16 @@ def fault(db: sqlite3.Connection) -> str | None:
 
 
 def migrate(db: sqlite3.Connection) -> None:
-    """Bring a file of version 0 to the present version, inside the caller's transaction."""
+    """Bring a file of version 0 to the present version, inside the caller's transaction.
+
+    Raises
+    ------
+    ValueError
+        A charge is damaged.
+    """
     for number, event in db.execute("SELECT id, event FROM charges").fetchall():
-        text = _event_to_text(_event_from_text(event))
+        with _reading_a_charge():
+            text = _event_to_text(_event_from_text(event))
         db.execute("UPDATE charges SET event = ? WHERE id = ?", (text, number))
     caps = db.execute("SELECT protected, epsilon, delta FROM caps ORDER BY rowid").fetchall()
     db.execute("DROP TABLE caps")
@@ -153,25 +164,51 @@ def charge_to_row(charge: Charge) -> tuple[str, str, str, int, str, str]:
     )
 
 
-def charge_from_row(row: Sequence[Any]) -> Charge:
+def charge_from_row(*row: Any) -> Charge:
     """Return the charge of a row.
 
     Raises
     ------
-    Exception
-        Of any kind: the row is damaged, or of an event that this version does not know.
+    ValueError
+        The row is damaged, or of an event that this version does not know.
     """
-    protected, message, event, count, observer, unit = row
-    if type(count) is not int or count < 1 or type(message) is not str:
-        raise ValueError("count or message")
-    return Charge(
-        Protected(protected),
-        message,
-        _event_from_text(event),
-        count,
-        Observer(observer),
-        Unit(unit),
-    )
+    with _reading_a_charge():
+        protected, message, event, count, observer, unit = row
+        if type(count) is not int or count < 1 or type(message) is not str:
+            raise ValueError("count or message")
+        said = (Protected(protected), message, _event_from_text(event), count)
+        return Charge(*said, Observer(observer), Unit(unit))
+
+
+@contextmanager
+def _reading_a_charge() -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:
+        # Whatever is wrong; nothing of the damaged text is quoted.
+        raise ValueError(f"{type(error).__name__} in a charge") from None
+
+
+def number(value: object, below: float = math.inf) -> float:
+    """Return an epsilon or delta; ValueError if it is none, which SQLite itself lets it be."""
+    if not isinstance(value, int | float) or not 0 < value < below:
+        raise ValueError("an epsilon or a delta is not a number in its range")
+    return float(value)
+
+
+def text(value: object) -> str:
+    """Return a date or a name; ValueError if it is no text."""
+    if not isinstance(value, str):
+        raise ValueError("a date or a name is not text")
+    return value
+
+
+def party(name: object) -> Protected:
+    """Return whom a cap is for; ValueError if nobody is called so."""
+    try:
+        return Protected(text(name))
+    except InvalidParameterError:
+        raise ValueError("a cap is for nobody known") from None
 
 
 def _event_to_text(event: Event) -> str:

@@ -32,6 +32,8 @@ class Protected(str):
     _known: ClassVar[dict[str, Protected]] = {}
     TARGET: ClassVar[Protected]
     OWNERS: ClassVar[Protected]
+    #: Of which several owners hold different columns.
+    RECORDS: ClassVar[Protected]
 
     def __new__(cls, name: str) -> Protected:
         """Return the party of that name."""
@@ -64,13 +66,16 @@ class Protected(str):
         return str(self)
 
 
-Protected.TARGET, Protected.OWNERS = map(Protected.named, ("target", "owners"))
+Protected.TARGET, Protected.OWNERS, Protected.RECORDS = map(
+    Protected.named, ("target", "owners", "records")
+)
 
 
 class Observer(str, Enum):
     """Who sees the message."""
 
     OWNER = "an owner"
+    CONSUMER = "the consumer"
     PUBLIC = "everyone"
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from dpsumm.notebook import facts
 from dpsumm.privacy import accounting
-from dpsumm.privacy.events import Charge, NonPrivate, Protected, Seeded, Unit
+from dpsumm.privacy.events import Charge, NonPrivate, Observer, Protected, Seeded, Unit
 
 
 @dataclass(frozen=True)
@@ -16,7 +17,8 @@ class PrivacyReport:
     Attributes
     ----------
     charges
-        Every message that depended on private data and went to an owner.
+        Every message that depended on private data and went to an owner, and every model that may
+        be shown to everyone.
     delta
         The run's delta: default of `epsilon`.
     owners_argument
@@ -78,15 +80,46 @@ class PrivacyReport:
         """Whether noise came from a user's seed, so that nothing is guaranteed."""
         return any(isinstance(charge.event, Seeded) for charge in self.charges)
 
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """What was charged as seen by everyone, in words."""
+        return tuple(c.message for c in self.charges if c.observer is Observer.PUBLIC)
+
     def statements(self) -> list[str]:
         """Return sentences for a privacy officer: who is protected from whom, and who is not."""
+        others = "everyone" if self.shown else "the other owners"
         return [
             self._about(Protected.TARGET, "The target's records towards the owners"),
-            self._about(Protected.OWNERS, "Each owner's records towards the other owners")
+            self._about(Protected.OWNERS, f"Each owner's records towards {others}")
             + " "
             + self.owners_argument,
+            *self._shown(),
             self._not_protected(),
             *self.published,
+        ]
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (
+                name,
+                f"epsilon {math.ceil(found * 1e4 - 1e-6) / 1e4 if found < math.inf else found:g} "
+                f"at delta {self.delta:g}",
+            )
+            for name, found in (
+                ("target's records", self.epsilon()),
+                ("owners' records", self.epsilon(protected=Protected.OWNERS)),
+            )
+        ]
+        return facts("Privacy of a run", rows, self.statements())
+
+    def _shown(self) -> list[str]:
+        if not self.shown:
+            return []
+        return [
+            f"May be shown to everyone: {'; '.join(self.shown)}. What is said of the owners' "
+            "records covers whoever sees these and, as an owner, all messages. The target's "
+            "records enter them through what was released to the owners only, and are protected "
+            "towards everyone as towards the owners."
         ]
 
     def _not_protected(self) -> str:
@@ -101,7 +134,8 @@ class PrivacyReport:
             seen = f"the curator and the consumer, who see {what} as they are"
         return (
             f"Not protected: anything towards {seen}; anyone who colludes with them; anyone who "
-            "sees the summary, or a model trained on it. Timing and traffic sizes are not covered."
+            f"sees the summary, or {'another' if self.shown else 'a'} model trained on it. Timing "
+            "and traffic sizes are not covered."
         )
 
     def _about(self, protected: Protected, who: str) -> str:

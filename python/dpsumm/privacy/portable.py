@@ -62,6 +62,12 @@ def expm1(x: float) -> float:
         return float(mp.expm1(x))
 
 
+def log(x: float) -> float:
+    """Return the natural logarithm of a number above 0, rounded to nearest."""
+    with _exactly() as mp:
+        return float(mp.log(x))
+
+
 def normal_quantile(chance: float) -> float:
     """Return the place below which a standard normal number lies with that chance, in (0, 1/2]."""
     with _exactly() as mp:

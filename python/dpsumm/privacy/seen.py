@@ -15,7 +15,7 @@ import secrets
 import sqlite3
 from pathlib import Path
 
-from dpsumm.atomic import write_atomically
+from dpsumm.atomic import write_text
 
 
 class Seen:
@@ -70,9 +70,7 @@ class Seen:
 
     def write(self, mark: str) -> None:
         """Keep a mark, on the disk when this returns."""
-        write_atomically(
-            self.path, lambda path: path.write_text(f"{mark}\n", encoding="ascii"), secret=True
-        )
+        write_text(self.path, f"{mark}\n", secret=True)
 
 
 def add_mark(db: sqlite3.Connection, *, accepted: bool = False) -> None:

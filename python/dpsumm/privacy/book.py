@@ -1,0 +1,236 @@
+"""The file of a ledger: made on purpose, written whole or not at all, not believed if damaged.
+
+To open books and to begin them are two acts: a path that was mistyped must not become a book
+without a cap. What the file looks like: `dpsumm.privacy.book_format`.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+from typing import TypeVar
+
+from dpsumm.errors import InvalidDataError, InvalidParameterError
+from dpsumm.privacy import book_format
+from dpsumm.privacy.seen import Seen, add_mark
+
+# The second: a message of SQLite that quotes a damaged schema need not be text.
+_UNREADABLE = (sqlite3.Error, UnicodeDecodeError)
+# Of a file that is not a ledger or is damaged; other errors of SQLite are of the disk.
+_DAMAGED = ("not a database", "malformed", "no such", "has no column", "constraint", "datatype")
+
+T = TypeVar("T")
+
+
+class Book:
+    """An open ledger's file.
+
+    Parameters
+    ----------
+    path
+        Of the file, which must exist; None keeps the book in memory.
+    run
+        The run that reads and writes, for what errors advise.
+
+    Raises
+    ------
+    InvalidDataError
+        The file is not a ledger, or of a version of dpsumm that is not known here.
+    InvalidParameterError
+        There is no file.
+    """
+
+    def __init__(self, path: Path | None, run: str) -> None:
+        self._path, self._run = path, run
+        self._lock = threading.RLock()
+        self._changed = False
+        self.seen = None if path is None else Seen(path)
+        if path is not None and not path.exists():
+            raise InvalidParameterError(
+                f"ledger: there is no ledger {path}; correct the path, or make the ledger once, "
+                f"with Ledger.create (dpsumm ledger create {path})"
+            )
+        with self._failures():
+            self.db = _connect(path)
+        try:
+            with self._failures():
+                if path is None:
+                    book_format.create(self.db)
+                self._refuse_faults()
+        except BaseException:
+            self.db.close()
+            raise
+
+    @staticmethod
+    def create(path: Path, caps: Iterable[tuple[str, float, float]]) -> None:
+        """Make the file of a new book with caps, readable by its user alone.
+
+        Raises
+        ------
+        InvalidParameterError, InvalidDataError
+            Something is at `path`, or it cannot be written.
+        """
+        seen = Seen(path)
+        if seen.path.exists() and not path.exists():
+            raise InvalidParameterError(
+                f"ledger: {seen.path} is left of a ledger that was at {path}: put that back, give "
+                "another path, or remove this file if nothing of that ledger counts any longer"
+            )
+        try:
+            # SQLite gives its journal the permissions of the file.
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+        except FileExistsError:
+            raise InvalidParameterError(
+                f"ledger: {path} exists already; open it with Ledger, or give another path"
+            ) from None
+        except OSError as error:
+            raise InvalidDataError(
+                f"ledger: {path} cannot be used as a ledger ({error.strerror}); give a path in a "
+                "directory that exists and may be written to"
+            ) from None
+        try:
+            with closing(_connect(path)) as db:
+                db.execute("BEGIN IMMEDIATE")
+                book_format.create(db)
+                db.executemany(book_format.SET_CAP, caps)
+                add_mark(db)
+                db.execute("COMMIT")
+                seen.catch_up(db)
+        except BaseException as error:
+            path.unlink()
+            if isinstance(error, (*_UNREADABLE, OSError)):
+                raise InvalidDataError(
+                    f"ledger: {path} cannot be written ({error}); it was not made"
+                ) from None
+            raise
+
+    def unusable(self, reason: object) -> InvalidDataError:
+        """Return the error to raise when the file is not a ledger that can be read."""
+        return InvalidDataError(
+            f"ledger: {self._path or 'the ledger'} cannot be used as a ledger ({reason}); give the "
+            "path of one that dpsumm made, or make one with Ledger.create (dpsumm ledger create)"
+        )
+
+    def _failed(self, error: Exception, fate: str) -> InvalidDataError:
+        """Return the error to raise when SQLite fails; `fate` is that of the present release."""
+        if isinstance(error, UnicodeDecodeError) or any(text in str(error) for text in _DAMAGED):
+            return self.unusable(error)
+        if "closed database" in str(error):
+            return InvalidDataError(
+                f"ledger: {self._path or 'the ledger'} was closed; {fate}, open it again"
+            )
+        if "locked" in str(error):
+            return InvalidDataError(
+                f"ledger: {self._path} is in use by another run; {fate}, try again"
+            )
+        return InvalidDataError(
+            f"ledger: {self._path} could not be read or written ({error}); {fate}. What it has "
+            "recorded stays charged (dpsumm ledger show lists it). Put the cause right, such as a "
+            f"full disk, and run again with run={self._run!r}: what was released is sent again and "
+            "not charged twice"
+        )
+
+    @contextmanager
+    def _failures(self, fate: str = "nothing more was charged or sent") -> Iterator[None]:
+        try:
+            yield
+        except _UNREADABLE as error:
+            raise self._failed(error, fate) from None
+
+    def read(self, decode: Callable[..., T], statement: str, *values: object) -> list[T]:
+        """Return the rows that a query finds, each decoded.
+
+        Raises
+        ------
+        InvalidDataError
+            The file cannot be read, or `decode` raised ValueError: what cannot be read must not
+            count as nothing.
+        """
+        with self._failures():
+            # All rows first: a query that an error leaves half read keeps its lock on the file.
+            rows = self.db.execute(statement, values).fetchall()
+        try:
+            return [decode(*row) for row in rows]
+        except ValueError as error:
+            raise self.unusable(error) from None
+
+    @property
+    def version(self) -> int:
+        """Format version of the file."""
+        return book_format.version_of(self.db)
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Write all or nothing, and keep the mark of what was written beside the file."""
+        # One connection is one transaction: threads that share a ledger take turns.
+        with self._lock:
+            self._changed = False
+            fate = "this was neither charged nor sent"
+            try:
+                self.db.execute("BEGIN IMMEDIATE")
+                yield
+                fate = "this may have been charged and was not sent"
+                self.db.execute("COMMIT")
+            except BaseException as error:
+                with suppress(sqlite3.Error):
+                    if self.db.in_transaction:
+                        self.db.execute("ROLLBACK")
+                if isinstance(error, _UNREADABLE):
+                    raise self._failed(error, fate) from None
+                raise
+            if self._changed and self.seen is not None:
+                try:
+                    self.seen.catch_up(self.db)
+                except (OSError, InvalidParameterError, *_UNREADABLE) as error:
+                    raise self._failed(error, "this was charged and not sent") from None
+
+    def begin_change(self, *, accepted: bool = False) -> None:
+        """Before what writes: refuse a copy that was put back, and bring an old file up to date."""
+        self._refuse_faults()  # since it was opened
+        if self.version < book_format.VERSION:
+            try:
+                book_format.migrate(self.db)
+            except ValueError as error:
+                raise self.unusable(error) from None
+        if not accepted and (fault := self.loss()):
+            raise InvalidDataError(
+                f"ledger: {self._path} may have lost what was charged ({fault}). Nothing was "
+                "charged or sent. Put the latest file and its mark back; or, if they are lost, "
+                f"accept this one with Ledger.accept (dpsumm ledger accept {self._path}) and "
+                "lower its caps by what was spent without it"
+            )
+        add_mark(self.db, accepted=accepted)
+        self._changed = True
+
+    def loss(self) -> str | None:
+        """Return how one sees that entries may be missing, as of a copy that was put back."""
+        if self.seen is None:
+            return None
+        try:
+            if self.version < book_format.VERSION:  # the marks' table is not there yet
+                return "it is older than its mark" if self.seen.path.exists() else None
+            return self.seen.missing_from(self.db)
+        except OSError as error:
+            return f"{self.seen.path.name} cannot be read ({error.strerror})"
+
+    def _refuse_faults(self) -> None:
+        if fault := book_format.fault(self.db):
+            raise self.unusable(fault)
+
+
+def _connect(path: Path | None) -> sqlite3.Connection:
+    """Open a file that exists, or memory. Writers wait for each other, up to a minute."""
+    where = ":memory:" if path is None else f"{path.resolve().as_uri()}?mode=rw"
+    db = sqlite3.connect(
+        where, timeout=60, isolation_level=None, check_same_thread=False, uri=path is not None
+    )
+    try:
+        db.execute("PRAGMA synchronous=FULL")
+    except BaseException:
+        db.close()
+        raise
+    return db

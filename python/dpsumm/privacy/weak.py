@@ -1,0 +1,43 @@
+"""Budgets that promise next to nothing."""
+
+from __future__ import annotations
+
+import math
+
+from dpsumm.errors import InvalidParameterError
+
+# Above, an observer's view may be thousands of times as likely with a record as without.
+MOST_EPSILON = 10.0
+
+
+def check_budget(epsilon: float, delta: float, m: int) -> None:
+    """Refuse a budget that promises next to nothing.
+
+    Raises
+    ------
+    InvalidParameterError
+        Naming the odds and the way out.
+    """
+    weak = weak_budget(epsilon, delta, m)
+    if weak:
+        raise InvalidParameterError(
+            f"{'; '.join(weak)}. Give less, or accept=True (--accept) if that is meant"
+        )
+
+
+def weak_budget(epsilon: float, delta: float, m: int) -> list[str]:
+    """Return what a budget fails to promise to each of m records, as sentences without an end."""
+    weak = []
+    if epsilon > MOST_EPSILON:
+        odds = f"{math.exp(epsilon):.2g}" if epsilon < 700 else "any number of"
+        weak.append(
+            f"epsilon {epsilon:.4g} promises next to nothing: what an observer sees may be {odds} "
+            f"times as likely with a protected record as with another in its place (usual: "
+            f"0.1 to 3)"
+        )
+    if delta * m >= 1:
+        weak.append(
+            f"delta {delta:g} is not below 1 / {m:,}, one over the protected records: to publish "
+            f"one of them as it is would satisfy it (usual: 1e-5 and well below that share)"
+        )
+    return weak
