@@ -1,0 +1,216 @@
+"""How classifiers become votes: integers that no party can stretch.
+
+Everything here happens at the party, on its own data; nothing here is private by itself.
+"""
+
+from __future__ import annotations
+
+import secrets
+import warnings
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dpsumm.checks import check_installed
+from dpsumm.data.labels import places_of
+from dpsumm.ensemble.rows import Ballot, grid_votes, hard_votes
+from dpsumm.ensemble.terms import Label, Terms
+from dpsumm.errors import InvalidDataError, InvalidParameterError
+from dpsumm.privacy.seeds import derived_seed
+
+# By a word, the default first. Their parameters are the same for all data.
+LEARNERS: dict[str, tuple[str, str, dict[str, Any]]] = {
+    "logistic": ("sklearn.linear_model", "LogisticRegression", {"C": 10.0, "max_iter": 200}),
+    "tree": ("sklearn.tree", "DecisionTreeClassifier", {"max_depth": 6}),
+    "forest": ("sklearn.ensemble", "RandomForestClassifier", {"n_estimators": 50}),
+    "bayes": ("sklearn.naive_bayes", "GaussianNB", {}),
+}
+
+
+def classifier_ballot(classifier: Any) -> Ballot:
+    """Return how a fitted classifier votes: `predict`, or `predict_proba` if the grid is above 1.
+
+    A class that is not listed gets no vote: the classifier abstains at such a point, or its
+    probability is left out. One that fails, or does not answer for every point, abstains: that may
+    hang on a single record, and to stop would tell everybody.
+    """
+
+    def ballot(points: NDArray[np.float64], terms: Terms) -> NDArray[np.int64]:
+        nothing = np.zeros((len(points), terms.n_classes), dtype=np.int64)
+        with warnings.catch_warnings():
+            # They may depend on the party's records, and nobody but the party may see them.
+            warnings.simplefilter("ignore")
+            try:
+                return _votes(classifier, points, terms)
+            except Exception:
+                return nothing
+
+    return ballot
+
+
+def _votes(classifier: Any, points: NDArray[np.float64], terms: Terms) -> NDArray[np.int64]:
+    if terms.grid == 1:
+        labels = np.asarray(classifier.predict(points))
+        if labels.shape != (len(points),):
+            raise ValueError("one label for each point")
+        return hard_votes(places_of(labels, terms.classes), terms)
+    chances = np.asarray(classifier.predict_proba(points), dtype=np.float64)
+    places = places_of(np.asarray(classifier.classes_), terms.classes)
+    if chances.shape != (len(points), len(places)):
+        raise ValueError("a column for each class")
+    listed = np.zeros((len(points), terms.n_classes))
+    listed[:, places[places >= 0]] = chances[:, places >= 0]
+    return grid_votes(listed, terms)
+
+
+def ballot_of(classifier: Any) -> Ballot:
+    """Return how one votes that `train` made: a classifier, or the place of its only class."""
+    if isinstance(classifier, int):
+        return constant_ballot(classifier)
+    return classifier_ballot(classifier)
+
+
+def constant_ballot(place: int) -> Ballot:
+    """Return the ballot of one who knows a single class, or none (-1)."""
+
+    def ballot(points: NDArray[np.float64], terms: Terms) -> NDArray[np.int64]:
+        return hard_votes(np.full(len(points), place), terms)
+
+    return ballot
+
+
+def given_votes(votes: ArrayLike, name: str, terms: Terms) -> NDArray[np.int64]:
+    """Return votes that were made elsewhere, (N, K) integers in the order of the classes.
+
+    Raises
+    ------
+    InvalidDataError
+        They are not integers from 0 up, of this shape, of sum `grid` for each shard (or 0).
+    """
+    array = np.asarray(votes)
+    wanted = (terms.n_points, terms.n_classes)
+    if array.dtype.kind not in "iub" or array.shape != wanted:
+        raise InvalidDataError(
+            f"{name!r}: labels are missing, if these are records (give a pair of points and "
+            "labels); an array alone is votes, and votes must be an array of integers of shape "
+            f"{wanted}, a column for each class in ascending order, got {array.dtype} of shape "
+            f"{array.shape}"
+        )
+    array = array.astype(np.int64)
+    sums = array.sum(1)
+    if (array < 0).any() or (sums > terms.total).any() or (sums % terms.grid).any():
+        raise InvalidDataError(
+            f"{name!r}: a point's votes must be whole numbers from 0 up that add up to "
+            f"{terms.grid} for each of {terms.shards} shards, or to 0 where one abstains; "
+            "probabilities need grid=, and votes times it"
+        )
+    return array
+
+
+def train(
+    points: NDArray[Any],
+    labels: NDArray[Any],
+    rows: NDArray[np.int64],
+    *,
+    learner: Any,
+    classes: Sequence[Label],
+    shards: int,
+    name: str,
+    seed: int | None = None,
+) -> list[Any]:
+    """Return classifiers that a party trains on disjoint shards of its records.
+
+    In place of one that knows a single class stands the class's place; of one that knows none, or
+    whose learner failed, -1.
+
+    Parameters
+    ----------
+    points : (n, d)
+    labels : (n,)
+        Rows whose label is not listed are left out.
+    rows : (n,) int64
+        Places of the records in the party's data. Record i goes to shard i modulo `shards`,
+        whatever the other records are: so one record replaced changes one classifier.
+    learner
+        Estimator with ``fit(points, labels)``, cloned for each shard. Where it has a
+        ``random_state`` that is None, the copy gets coins of its own.
+    name
+        Of the party, for messages.
+    seed
+        Tests and experiments only.
+    """
+    places = places_of(labels, classes)
+    listed = np.array(classes)
+    trained: list[Any] = []
+    for shard in range(shards):
+        mine = np.flatnonzero((places >= 0) & (rows % shards == shard))
+        known = np.unique(places[mine])
+        if len(known) < 2:
+            trained.append(int(known[0]) if len(known) else -1)
+            continue
+        try:
+            one = fitted(
+                learner,
+                np.asarray(points[mine], dtype=np.float64),
+                listed[places[mine]],
+                seed,
+                f"{name}/{shard}",
+            )
+        except Exception:  # may hang on one record, so everybody would learn of it
+            one = -1
+        trained.append(one)
+    return trained
+
+
+def fitted(
+    learner: Any,
+    points: NDArray[np.float64],
+    labels: NDArray[Any],
+    seed: int | None,
+    use: str,
+) -> Any:
+    """Return a copy of a learner, with coins of its own, fitted without a word."""
+    from sklearn.base import clone
+
+    copy = clone(learner)
+    _give_coins(copy, seed, use)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        copy.fit(points, labels)
+    return copy
+
+
+def learner_of(learner: Any, grid: int) -> Any:
+    """Return the learner of raw data: an estimator, or what a word of `LEARNERS` or None means.
+
+    Raises
+    ------
+    InvalidParameterError
+        Another word, or an estimator that lacks a method that is needed.
+    MissingExtraError
+        scikit-learn is not installed.
+    """
+    check_installed("sklearn", "training parties' classifiers needs", "learn")
+    if learner is None or isinstance(learner, str):
+        word = learner or next(iter(LEARNERS))
+        if word not in LEARNERS:
+            raise InvalidParameterError(f"learner must be {' or '.join(LEARNERS)}, got {word!r}")
+        module, kind, given = LEARNERS[word]
+        return getattr(import_module(module), kind)(**given)
+    methods = ("fit", "predict", "get_params") + ("predict_proba",) * (grid > 1)
+    if isinstance(learner, type) or not all(hasattr(learner, method) for method in methods):
+        raise InvalidParameterError(
+            f"learner must be a scikit-learn classifier with {', '.join(methods)}, got {learner!r}"
+        )
+    return learner
+
+
+def _give_coins(learner: Any, seed: int | None, use: str) -> None:
+    """Set every random state that is None: a shared generator would tie parties together."""
+    for key, value in learner.get_params(deep=True).items():
+        if value is None and key.split("__")[-1] == "random_state":
+            coins = secrets.randbits(32) if seed is None else derived_seed(seed, f"{use}/{key}")
+            learner.set_params(**{key: coins % 2**32})

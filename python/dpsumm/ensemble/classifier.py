@@ -1,0 +1,138 @@
+"""`learn` in the manner of scikit-learn, which need not be installed for it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dpsumm.checks import Parameters
+from dpsumm.data.files import FileFormat
+from dpsumm.data.inputs import Source
+from dpsumm.data.schema import Bounds, Schema
+from dpsumm.ensemble.learn import learn
+from dpsumm.ensemble.model import Model
+from dpsumm.errors import NotFittedError
+from dpsumm.exchange.driver import Progress
+from dpsumm.privacy.events import Unit
+
+if TYPE_CHECKING:
+    from typing import Self
+
+
+@dataclass(eq=False, repr=False)
+class PrivateEnsembleClassifier(Parameters):
+    """A classifier whose :meth:`fit` is :func:`dpsumm.learn`.
+
+    For code that keeps parameters apart from data: `get_params`, `set_params`, `predict`, `score`
+    and ``sklearn.base.clone`` work as for scikit-learn's own estimators. It is fitted to parties
+    and auxiliary points, not to X and y: it must not be put into a search that fits it again and
+    again, since every `fit` is a run of its own and spends its own budget. To compare students use
+    `Model.refit`, which costs nothing.
+
+    Parameters
+    ----------
+    classes, epsilon, delta, ...
+        As for :func:`dpsumm.learn`, where they are checked when :meth:`fit` is called.
+
+    Attributes
+    ----------
+    model_ : Model
+        The result, with what follows and more.
+    classes_ : (K,)
+        Labels, ascending.
+    privacy_ : LearningPrivacy
+        What it cost, and what that guarantees.
+    n_features_in_ : int
+        Columns of the auxiliary set.
+    feature_names_in_ : object array
+        Their names.
+
+    Examples
+    --------
+    >>> import numpy as np, dpsumm
+    >>> rng = np.random.default_rng(0)
+    >>> x = rng.normal(size=(200, 30, 2))
+    >>> parties = [(points, (points[:, 0] > 0).astype(int)) for points in x]
+    >>> classifier = dpsumm.PrivateEnsembleClassifier([0, 1], epsilon=2)
+    >>> fitted = classifier.fit(parties, rng.normal(size=(1000, 2)))
+    >>> bool(fitted.score(x[0], parties[0][1]) > 0.7)
+    True
+    >>> classifier
+    PrivateEnsembleClassifier(classes=[0, 1], epsilon=2)
+    """
+
+    classes: ArrayLike = (0, 1)
+    _: KW_ONLY
+    epsilon: float = 1.0
+    delta: float = 1e-5
+    learner: Any = None
+    shards: int = 1
+    grid: int = 1
+    student: Any = None
+    validation: Any = None
+    auxiliary_is: str = "public"
+    unit: Unit | str = Unit.WHOLE_OWNER.value
+    columns: Sequence[str] | None = None
+    label: str | None = None
+    bounds: Bounds | None = None
+    schema: Schema | str | os.PathLike[str] | None = None
+    file_format: FileFormat | None = None
+    ledger: str | os.PathLike[str] | None = None
+    run: str | None = None
+    seed: int | None = None
+    accept: bool = False
+    progress: Progress | None = None
+
+    def fit(self, parties: Mapping[str, Any] | Sequence[Any], auxiliary: Source) -> Self:
+        """Learn from the parties' votes on the auxiliary points; return the estimator.
+
+        Raises
+        ------
+        As :func:`dpsumm.learn`. What an earlier `fit` left is then unchanged.
+        """
+        model = learn(parties, auxiliary, **self.get_params(deep=False))
+        self.model_ = model
+        self.classes_: NDArray[Any] = model.classes_
+        self.privacy_ = model.privacy
+        self.n_features_in_ = len(model.columns)
+        self.feature_names_in_: NDArray[np.object_] = np.array(model.columns, dtype=object)
+        return self
+
+    def predict(self, X: Source) -> NDArray[Any]:
+        """Return the most probable class of each point, (n,); see `Model.predict`."""
+        return self._fitted().predict(X)
+
+    def predict_proba(self, X: Source) -> NDArray[np.float64]:
+        """Return probabilities of the classes, (n, K); see `Model.predict_proba`."""
+        return self._fitted().predict_proba(X)
+
+    def score(self, X: Source, y: ArrayLike) -> float:
+        """Return the share of points whose class is predicted right."""
+        return float(np.mean(self.predict(X) == np.asarray(y)))
+
+    def _fitted(self) -> Model:
+        if not hasattr(self, "model_"):
+            raise NotFittedError("this PrivateEnsembleClassifier is not fitted yet; call fit first")
+        return self.model_
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Tell ``sklearn.utils.validation.check_is_fitted``."""
+        return hasattr(self, "model_")
+
+    def __sklearn_tags__(self) -> Any:
+        """Tell scikit-learn, the only one who asks, what kind of estimator this is."""
+        from sklearn.utils import ClassifierTags, InputTags, Tags, TargetTags
+
+        return Tags(
+            estimator_type="classifier",
+            target_tags=TargetTags(required=False),
+            classifier_tags=ClassifierTags(),
+            input_tags=InputTags(two_d_array=False),
+            no_validation=True,
+            non_deterministic=True,
+        )

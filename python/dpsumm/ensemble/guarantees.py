@@ -1,0 +1,114 @@
+"""What a run of `learn` cost, and what that means in sentences."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from dpsumm.ensemble.release import classifiers_of
+from dpsumm.ensemble.terms import Terms
+from dpsumm.privacy import accounting
+from dpsumm.privacy.events import Gaussian, Protected, Unit
+from dpsumm.privacy.guarantees import PrivacyReport
+
+
+@dataclass(frozen=True)
+class LearningPrivacy(PrivacyReport):
+    """The charge of noisy votes and the guarantees that follow from it.
+
+    Attributes
+    ----------
+    terms
+        Of the release.
+    auxiliary_is
+        Whose the auxiliary points are: "public", or the "consumer"'s.
+    """
+
+    terms: Terms | None = None
+    auxiliary_is: str = "public"
+
+    def epsilon(
+        self,
+        delta: float | None = None,
+        *,
+        protected: Protected | str = Protected.OWNERS,
+        unit: Unit | str | None = None,
+    ) -> float:
+        """Return epsilon (nats) of all that the consumer received, at `delta`, rounded up.
+
+        Parameters
+        ----------
+        delta
+            In (0, 1); the run's own by default.
+        protected
+            ``"owners"``: the parties' records towards the consumer. ``"target"``: the auxiliary
+            points towards the parties.
+        unit
+            "one whole owner" (all records of a party) or "replace one record"; the run's own by
+            default. With shards one release has a figure for each.
+
+        Returns
+        -------
+        float
+            0 if nothing that was sent depends on them, infinity if nothing is guaranteed.
+        """
+        mine = [c for c in self.charges if c.protected is Protected(protected)]
+        if unit is None or self.terms is None or len(mine) != 1:
+            return super().epsilon(delta, protected=protected, unit=unit)
+        unit = Unit(unit)
+        charge, delta = mine[0], self.delta if delta is None else delta
+        if unit is Unit.ADD_REMOVE_RECORD:
+            return math.inf
+        own, other = (classifiers_of(u, self.terms) for u in (charge.unit, unit))
+        if own == other or not isinstance(charge.event, Gaussian):
+            return super().epsilon(delta, protected=protected)
+        # Less by far more than the rounding error.
+        multiplier = charge.event.noise_multiplier * own / other * (1 - 1e-12)
+        return accounting.compose([(Gaussian(multiplier), 1)], delta)
+
+    def statements(self) -> list[str]:
+        """Return sentences for a privacy officer: who is protected from whom, and who is not."""
+        return [
+            self._parties(),
+            self.owners_argument,
+            self._auxiliary(),
+            "Not protected: anything of the parties towards the curator, who sees their votes, or "
+            "anyone who colludes with it; records that a party shares or sells otherwise, such as "
+            "points of a summary. Timing and traffic sizes are not covered.",
+        ]
+
+    def _parties(self) -> str:
+        units = [c.unit for c in self.charges if c.protected is Protected.OWNERS]
+        assert self.terms is not None
+        if self.seeded or not units:
+            return (
+                "The parties' records towards the consumer: epsilon is infinite, nothing is "
+                "guaranteed (a seed was given)."
+            )
+        units += [unit for unit in (Unit.WHOLE_OWNER, Unit.REPLACE_RECORD) if unit not in units]
+        shown = []
+        for unit in units[: 2 if self.terms.shards > 1 else 1]:
+            epsilon = math.ceil(self.epsilon(unit=unit) * 1e4 - 1e-6) / 1e4
+            who = "all records of a party" if unit is Unit.WHOLE_OWNER else "one record of a party"
+            shown.append(f"({epsilon:g}, {self.delta:g})-differential privacy for {who}")
+        return (
+            "The parties' records towards the consumer, and whoever sees the noisy votes, the "
+            f"model or its predictions: {'; '.join(shown)}. Unit of the charge: {units[0].value}."
+        )
+
+    def _auxiliary(self) -> str:
+        if self.auxiliary_is == "public":
+            return "The auxiliary points are public: parties see them, and the model may be shown."
+        return (
+            "The consumer's auxiliary points towards the parties: epsilon = 0, delta = 0, parties "
+            "receive nothing that depends on them. Towards whoever sees the model or its "
+            "predictions they are not protected: keep both."
+        )
+
+
+ARGUMENT = (
+    "It holds for every set of auxiliary points, as long as points, classes and the list of "
+    "parties were fixed before the votes, and no party's classifier, scaling or parameters were "
+    "fitted on another party's records. Whether a party came is covered. Choosing and fitting "
+    "students is post-processing and costs nothing."
+)

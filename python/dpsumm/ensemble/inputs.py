@@ -1,0 +1,275 @@
+"""What `learn` is given, as auxiliary points and parties that can vote."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsumm.data.files import FileFormat
+from dpsumm.data.inputs import Source, Table, read_inputs, read_table
+from dpsumm.data.labels import label_of, places_of
+from dpsumm.data.schema import Bounds, Schema
+from dpsumm.ensemble.ballots import ballot_of, given_votes
+from dpsumm.ensemble.party import Voter
+from dpsumm.ensemble.students.choose import Validation
+from dpsumm.ensemble.terms import Label, Terms
+from dpsumm.ensemble.trainer import Trainer, check_learner, declarer
+from dpsumm.errors import InvalidDataError, InvalidParameterError
+from dpsumm.exchange.roles import Party
+
+
+@dataclass(frozen=True, eq=False)
+class Space:
+    """How raw data become the points that classifiers and students see.
+
+    Attributes
+    ----------
+    schema
+        Of the columns, without a label.
+    file_format
+        How files are read.
+    labelled
+        The schema with the label, if one was given.
+    """
+
+    schema: Schema
+    file_format: FileFormat | None
+    labelled: Schema | None = None
+
+    def points(self, source: Source, name: str) -> NDArray[np.float64]:
+        """Return (n, d) float64 points of a source."""
+        table = read_table(source, name=name, schema=self.schema, file_format=self.file_format)
+        return _float64(table)
+
+    def validation(self, given: Any, classes: Sequence[Label]) -> Validation:
+        """Return the consumer's labelled points: a pair, or one table of a schema with a label.
+
+        Raises
+        ------
+        InvalidParameterError
+            Neither, or points and labels of different length.
+        InvalidDataError
+            Labels of another type than the classes, or none that is listed.
+        """
+        if isinstance(given, tuple) and len(given) == 2:
+            points, labels = self.points(given[0], "validation"), np.asarray(given[1])
+        elif self.labelled is not None and self.labelled.label is not None:
+            table = read_table(
+                given, name="validation", schema=self.labelled, file_format=self.file_format
+            )
+            assert table.labels is not None
+            points, labels = _float64(table), table.labels
+        else:
+            raise InvalidParameterError(
+                "validation must be a pair (points, labels); one table needs a schema with a label"
+            )
+        if labels.shape != (len(points),):
+            raise InvalidParameterError(
+                f"validation: {len(points)} points need as many labels, got {labels.shape}"
+            )
+        places = places_of(labels, classes)
+        if (places < 0).all():
+            raise InvalidDataError(
+                "validation: none of its labels is one of the classes; compare their types (text "
+                "or numbers) and spelling"
+            )
+        return Validation(points, places)
+
+
+@dataclass(frozen=True, eq=False)
+class Given:
+    """Parties as they were given, sorted into what can vote.
+
+    Attributes
+    ----------
+    space
+        How raw data become points.
+    points : (N, d) float64
+        The auxiliary set.
+    names
+        All parties, in the order given.
+    tables
+        Of the parties that gave records.
+    others
+        Of those that gave classifiers or votes.
+    typed
+        Names of those whose labels came as an array of numbers.
+    """
+
+    space: Space
+    points: NDArray[np.float64]
+    names: tuple[str, ...]
+    tables: Mapping[str, Table]
+    others: Mapping[str, Any]
+    typed: tuple[str, ...]
+
+    def roles(
+        self, terms: Terms, learner: Any, seed: int | None, *, declared: bool
+    ) -> dict[str, Party]:
+        """Return the parties' roles; those that gave records train when they are asked.
+
+        Parameters
+        ----------
+        declared
+            Whether they send classifiers as numbers, instead of votes.
+
+        Raises
+        ------
+        InvalidDataError, InvalidParameterError, MissingExtraError
+            The learner, a party's classifiers or its votes do not fit. Nothing has been released.
+        """
+        if self.tables:  # here too, so that nobody trains in vain
+            check_learner(learner, terms, self.points.shape[1], declared=declared)
+            # The type of an array is its giver's choice, and no record's.
+            if self.typed and all(isinstance(label_of(name), str) for name in terms.classes):
+                raise InvalidDataError(
+                    f"{self.typed[0]!r}: labels are numbers, the classes text; give both the same "
+                    "type"
+                )
+        roles: dict[str, Party] = {}
+        for name in self.names:
+            one = self.others.get(name)
+            if one is None:
+                roles[name] = Trainer(self.tables[name], learner, seed=seed, checked=True)
+            elif isinstance(one, np.ndarray):
+                if declared:
+                    raise InvalidParameterError(
+                        f"{name!r}: gives votes, but under auxiliary_is='consumer' no party sees "
+                        "the points; give records or classifiers"
+                    )
+                roles[name] = _voted(given_votes(one, name, terms), terms)
+            else:
+                classifiers = _classifiers(name, one, terms)
+                roles[name] = (
+                    declarer(classifiers, terms.classes, terms.grid, name, self.points.shape[1])
+                    if declared
+                    else Voter([ballot_of(c) for c in classifiers], terms.classes)
+                )
+        return roles
+
+
+def read_parties(
+    parties: Mapping[str, Any] | Sequence[Any],
+    auxiliary: Source,
+    *,
+    columns: Sequence[str] | None,
+    label: str | None,
+    bounds: Bounds | None,
+    schema: Schema | None,
+    file_format: FileFormat | None,
+) -> Given:
+    """Return what was given, with all data read; see `dpsumm.learn`.
+
+    Raises
+    ------
+    InvalidDataError, InvalidParameterError, MissingExtraError
+        As `read_inputs`; also for parties that are none of the three kinds.
+    """
+    named = _named(parties)
+    records = {name: one for name, one in named.items() if _has_records(one)}
+    others = {name: one for name, one in named.items() if name not in records}
+    tables: dict[str, Table] = {}
+    if records:
+        read, goal = read_inputs(
+            records,
+            auxiliary,
+            target_name="auxiliary",
+            columns=columns,
+            label=label,
+            bounds=bounds,
+            schema=schema,
+            file_format=file_format,
+        )
+        for table in read:
+            if table.in_memory is None:
+                raise InvalidParameterError(
+                    f"{table.name!r}: a Stream or Shards cannot train a classifier; give the data "
+                    "in memory, or a classifier that you trained on them"
+                )
+            if table.labels is None:
+                raise InvalidParameterError(
+                    f"{table.name!r}: has no labels; give a pair (points, labels), or say label= "
+                    "or a schema with a label"
+                )
+            tables[table.name] = table.in_memory
+    else:
+        goal = read_table(
+            auxiliary,
+            name="auxiliary",
+            columns=columns,
+            bounds=bounds,
+            schema=None if schema is None else schema.for_target(),
+            file_format=file_format,
+        )
+    # What the schema says of missing values, the file format must not say again.
+    later = file_format if schema is not None else None
+    space = Space(goal.schema.for_target(), later, schema)
+    typed = tuple(name for name, one in records.items() if _has_numbers(one))
+    return Given(space, _float64(goal), tuple(named), tables, others, typed)
+
+
+def _has_numbers(one: Any) -> bool:
+    labels = one[1] if isinstance(one, tuple) else None
+    return isinstance(labels, np.ndarray) and labels.dtype.kind in "biuf"
+
+
+def _float64(table: Table) -> NDArray[np.float64]:
+    return np.ascontiguousarray(table.scaled, dtype=np.float64)
+
+
+def _named(parties: Any) -> dict[str, Any]:
+    if isinstance(parties, Mapping):
+        named = {str(name): one for name, one in parties.items()}
+        if len(named) < len(parties) or any(not name.strip() for name in named):
+            raise InvalidParameterError("parties: names must be distinct and not empty")
+    elif isinstance(parties, (list, tuple)):
+        named = {f"party-{i}": one for i, one in enumerate(parties)}
+    else:
+        raise InvalidParameterError(
+            "parties must be a dict of name to (points, labels), a fitted classifier or votes, "
+            f"got {type(parties).__name__}"
+        )
+    if len(named) < 2:
+        raise InvalidParameterError(
+            f"parties: their number must be at least 2 (usual: from 50), got {len(named)}"
+        )
+    return named
+
+
+def _is_classifier(one: Any) -> bool:
+    return callable(getattr(one, "predict", None)) and not isinstance(one, type)
+
+
+def _has_records(one: Any) -> bool:
+    """Return whether this is data to train on: no classifiers, and no votes."""
+    if isinstance(one, np.ndarray) or _is_classifier(one):
+        return False
+    return not (isinstance(one, (list, tuple)) and one and all(map(_is_classifier, one)))
+
+
+def _voted(votes: NDArray[np.int64], terms: Terms) -> Voter:
+    # All shards' votes together: the others add nothing.
+    nothing = np.zeros_like(votes)
+    given = [lambda points, terms: votes, *[lambda points, terms: nothing] * (terms.shards - 1)]
+    return Voter(given, terms.classes)
+
+
+def _classifiers(name: str, one: Any, terms: Terms) -> list[Any]:
+    classifiers = list(one) if isinstance(one, (list, tuple)) else [one]
+    if len(classifiers) != terms.shards:
+        raise InvalidParameterError(
+            f"{name!r}: {len(classifiers)} classifiers, shards={terms.shards} needs as many, each "
+            "trained on a part of the records that no other has seen"
+        )
+    if terms.grid > 1 and not all(
+        hasattr(classifier, "predict_proba") and hasattr(classifier, "classes_")
+        for classifier in classifiers
+    ):
+        raise InvalidParameterError(
+            f"{name!r}: a grid above 1 needs classifiers with predict_proba and classes_"
+        )
+    return classifiers

@@ -1,0 +1,179 @@
+"""The one call: from parties and unlabelled points to a classifier."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from dpsumm.data.files import FileFormat
+from dpsumm.data.inputs import Source
+from dpsumm.data.schema import Bounds, Schema
+from dpsumm.ensemble.inputs import read_parties
+from dpsumm.ensemble.model import Model
+from dpsumm.ensemble.vote import Asked, run_vote
+from dpsumm.exchange.driver import Progress, run_in_process
+from dpsumm.privacy.events import Unit
+
+
+def learn(
+    parties: Mapping[str, Any] | Sequence[Any],
+    auxiliary: Source,
+    *,
+    classes: ArrayLike,
+    epsilon: float = 1.0,
+    delta: float = 1e-5,
+    learner: Any = None,
+    shards: int = 1,
+    grid: int = 1,
+    student: Any = None,
+    validation: Any = None,
+    auxiliary_is: str = "public",
+    unit: Unit | str = Unit.WHOLE_OWNER,
+    columns: Sequence[str] | None = None,
+    label: str | None = None,
+    bounds: Bounds | None = None,
+    schema: Schema | str | os.PathLike[str] | None = None,
+    file_format: FileFormat | None = None,
+    ledger: str | os.PathLike[str] | None = None,
+    run: str | None = None,
+    seed: int | None = None,
+    accept: bool = False,
+    progress: Progress | None = None,
+) -> Model:
+    """Return a classifier learnt from the votes of parties' classifiers on unlabelled points.
+
+    Each party trains any classifier at home and votes on the public `auxiliary` points. The votes
+    are added up, noise is added once, and everything after it costs no privacy: a *student* learns
+    from the noisy votes, and is chosen by an estimate from these votes alone.
+
+    Parameters
+    ----------
+    parties
+        Dict (name -> party) or list of M parties, from 2 and better from 50. A party is: its
+        labelled records, as a pair (points, labels), a data frame or a path with a `label`; a
+        classifier that it has fitted, with `predict` (a list of them for `shards`); or its votes,
+        an (N, K) array of integers, a column for each class in ascending order.
+    auxiliary
+        N points without labels, public, with the parties' columns: (N, d) array, data frame or
+        path; from 20, better thousands. Parties see them. They must not be anybody's private
+        records: a summary of the parties' points is not public.
+    classes
+        All K labels, public. A party leaves rows with other labels out.
+    epsilon, delta
+        Budget of the parties, in nats, and the probability with which it may fail to hold.
+    learner
+        What parties that give records train: a scikit-learn classifier, cloned for each;
+        ``"logistic"`` by default, which is ``LogisticRegression(C=10)`` (give `bounds` or a
+        `schema`, which scale); ``"tree"``, ``"forest"``, ``"bayes"``. It and its parameters must
+        not be chosen by looking at private data.
+    shards
+        Classifiers that each party trains on disjoint parts of its records, 1 to 255. With
+        ``unit="replace one record"`` the noise is for one of them: M parties of J shards are worth
+        M J parties.
+    grid
+        1: each classifier votes for one class. 2 to 255: it spreads that many votes by its
+        probabilities, which is better for large epsilon.
+    student
+        ``"spectral"`` by default (`dpsumm.ensemble.Spectral`), ``"softmax"`` (`Softmax`), `Argmax`,
+        any estimator of scikit-learn, or a list of these, among which `validation` chooses.
+    validation
+        Pair (points, labels) of the consumer's own, or with a `schema` that has a label one frame
+        or file: chooses among candidates, never leaves it. A few hundred help where parties are
+        weak.
+    auxiliary_is
+        ``"public"``: parties see the points and vote. ``"consumer"``: they are yours, parties
+        receive nothing that depends on them and send their classifiers as plain numbers instead
+        (scikit-learn's linear ones, trees, forests, naive Bayes); the model must not leave you.
+    unit
+        What may change between neighbouring data: ``"one whole owner"`` (all records of a party,
+        its classifier, its coins, whether it comes) or ``"replace one record"``, sizes public.
+    columns, label, bounds, schema, file_format
+        As for `dpsumm.summarize`: public facts. `label` is the parties' column.
+    ledger, run
+        SQLite file with the parties' books, kept across runs, in memory by default; name of the run
+        in it. The name of a run that died resumes it: the same noisy votes, not charged again.
+    seed
+        For tests and experiments: repeatable, and **not private** (epsilon is then infinite).
+    accept
+        Go on with a budget that promises next to nothing: an epsilon above 10, or a delta that is
+        not below 1 / parties.
+    progress
+        Called with (stage, done, total).
+
+    Returns
+    -------
+    Model
+
+    Raises
+    ------
+    InvalidParameterError, InvalidDataError
+        Before anything is released. The message names the parameter or the party and the way out.
+    BudgetExceededError
+        The ledger's cap does not allow the release.
+    MissingExtraError
+        scikit-learn is needed (extra ``learn``), or polars for files.
+
+    Warns
+    -----
+    UserWarning
+        Before anything is spent, from public numbers: the noise is above the signal, few parties,
+        few points, a large delta; with the way out. See `dpsumm.plan_learning`.
+
+    Privacy
+    -------
+    Towards the consumer, and whoever sees the model: (epsilon, delta)-DP for all records of a
+    party, or for one record. Towards the curator, who sees votes: none. Source: Hamm, Cao & Belkin
+    2016, corrected; ``docs/ensemble.md`` and ``docs/privacy/votes.md``.
+
+    Examples
+    --------
+    >>> import numpy as np, dpsumm
+    >>> rng = np.random.default_rng(0)
+    >>> def people(n):
+    ...     x = rng.normal(0, 1, (n, 2))
+    ...     return x, (x[:, 0] + x[:, 1] > 0).astype(int)
+    >>> parties = {f"clinic-{i}": people(20) for i in range(200)}
+    >>> x, y = people(2000)
+    >>> model = dpsumm.learn(parties, x[:1000], classes=[0, 1], delta=1e-5)
+    >>> bool((model.predict(x[1000:]) == y[1000:]).mean() > 0.85)
+    True
+    >>> model.privacy.epsilon(1e-5, unit="one whole owner") <= 1.0
+    True
+    """
+    asked = Asked.of(
+        classes,
+        epsilon=epsilon,
+        delta=delta,
+        shards=shards,
+        grid=grid,
+        student=student,
+        validation=validation,
+        auxiliary_is=auxiliary_is,
+        unit=unit,
+        ledger=ledger,
+        run=run,
+        seed=seed,
+        accept=accept,
+    )
+    given = read_parties(
+        parties,
+        auxiliary,
+        columns=columns,
+        label=label,
+        bounds=bounds,
+        schema=Schema.read(schema) if isinstance(schema, (str, os.PathLike)) else schema,
+        file_format=file_format,
+    )
+    terms = asked.terms(given.points, len(given.names))
+    roles = given.roles(terms, learner, seed, declared=asked.hidden)
+    return run_vote(
+        asked,
+        terms,
+        given.space,
+        given.points,
+        given.names,
+        lambda curator, book: run_in_process(curator, roles, progress),
+    )

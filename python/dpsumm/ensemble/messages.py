@@ -1,0 +1,268 @@
+"""What parties, curator and consumer say to each other, and how it is written.
+
+| message | from, to | depends on |
+|---|---|---|
+| `VoteTask` | curator, party | public facts only: charge 0 |
+| `Votes` | party, curator | the party's records; the curator is trusted |
+| `ClassifierTask` | curator, party | public facts only, not even the points' digest: charge 0 |
+| `Classifiers` | party, curator | the party's records; the curator is trusted |
+| `NoisyVotes` | curator, consumer | all records, charged before it exists (`release.py`) |
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsumm.ensemble.declared import Declared, Forest, GaussianBayes, Linear, is_declared
+from dpsumm.ensemble.terms import (
+    MOST_GRID,
+    MOST_SHARDS,
+    Label,
+    Terms,
+    are_classes,
+    are_terms,
+    is_digest,
+)
+from dpsumm.exchange.codec import Codec, Kind
+from dpsumm.exchange.fields import is_array, is_number, is_whole
+from dpsumm.exchange.messages import Answer, Request
+from dpsumm.privacy.events import Unit
+
+# Characters of a run's name in a message.
+_MOST_NAME = 1000
+VOTES = np.dtype(np.uint16)
+
+
+@dataclass(frozen=True, eq=False)
+class VoteTask(Request):
+    """Curator to every party, once: vote on these points.
+
+    Claim: (0, 0)-DP towards parties; it holds public facts and the auxiliary points, which are
+    public or the consumer's to show. Tested by tests/ensemble/test_ensemble_roles.py.
+
+    Attributes
+    ----------
+    run
+        Name of the run. A party votes once in a run.
+    terms
+        Classes, grid, shards, number of parties, digest of the points.
+    points : (N, d) float64
+    """
+
+    run: str
+    terms: Terms
+    points: NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Votes(Answer):
+    """Party to curator: its classifiers' votes. Not private; only the curator sees them.
+
+    Attributes
+    ----------
+    run, digest
+        Of the task that is answered.
+    votes : (N, K) uint16
+        In a row: `grid` votes of each shard's classifier. One that abstains, having no record of a
+        listed class, gives none.
+    """
+
+    run: str
+    digest: str
+    votes: NDArray[np.uint16] = field(repr=False)
+
+    @property
+    def n_sent(self) -> int:
+        """No record leaves with votes."""
+        return 0
+
+
+@dataclass(frozen=True)
+class ClassifierTask(Request):
+    """Curator to every party, once, in place of a `VoteTask`: send your classifiers.
+
+    Claim: (0, 0)-DP towards parties for the consumer's points and for other parties: it holds
+    public facts alone. Tested by tests/ensemble/test_declared.py.
+
+    Attributes
+    ----------
+    run
+        Name of the run.
+    classes, grid, shards
+        As `Terms`.
+    n_columns
+        Of the points, d.
+    """
+
+    run: str
+    classes: tuple[Label, ...]
+    grid: int
+    shards: int
+    n_columns: int
+
+
+@dataclass(frozen=True, eq=False)
+class Classifiers(Answer):
+    """Party to curator: its classifiers as numbers. Not private; only the curator sees them.
+
+    Attributes
+    ----------
+    run
+        Of the task.
+    n_columns
+        Of the points they are for.
+    classifiers
+        For all shards.
+    """
+
+    run: str
+    n_columns: int
+    classifiers: Declared = field(repr=False)
+
+    @property
+    def n_sent(self) -> int:
+        """No record leaves as itself; a classifier may well remember some."""
+        return 0
+
+
+@dataclass(frozen=True, eq=False)
+class NoisyVotes(Answer):
+    """Curator to consumer: all parties' votes added up, with noise. What can be learnt.
+
+    Made by :func:`dpsumm.ensemble.release.release_votes` alone, which states the claim. Everything
+    computed from it and from public data is post-processing and costs nothing more.
+
+    Attributes
+    ----------
+    run, terms
+        Of the run.
+    unit
+        Whose replacement (epsilon, delta) was asked for: one whole owner, or one record.
+    noise_multiplier
+        Noise / sensitivity for that unit.
+    noise_std
+        Of the noise in a count, before rounding to integers.
+    counts : (N, K) int64, or (N, 1) for two classes
+        Votes for each class; for two classes, votes for the second less votes for the first.
+    """
+
+    run: str
+    terms: Terms
+    unit: Unit | str
+    noise_multiplier: float
+    noise_std: float
+    counts: NDArray[np.int64] = field(repr=False)
+
+    @property
+    def n_sent(self) -> int:
+        """No record leaves with counts."""
+        return 0
+
+    @property
+    def shares(self) -> NDArray[np.float64]:
+        """Noisy shares of the votes, (N, columns): of each class, or of the second of two.
+
+        Attendance shows in row sums, under the same noise; so rows of several classes are centred.
+        The same for every consumer, to the last bits of a float: post-processing.
+        """
+        share: NDArray[np.float64] = self.counts / (self.terms.n_parties * self.terms.total)
+        if self.terms.columns == 1:
+            return share / 2 + 0.5
+        return np.asarray(share - share.mean(1, keepdims=True) + 1 / self.terms.n_classes)
+
+    @property
+    def share_noise(self) -> float:
+        """Standard deviation of the noise in one of `shares`, before rows are centred."""
+        halved = 2 if self.terms.columns == 1 else 1
+        return self.noise_std / (self.terms.n_parties * self.terms.total * halved)
+
+    def to_bytes(self) -> bytes:
+        """Return the message as bytes, without pickle; the same message gives the same bytes."""
+        return CODEC.encode(self)
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> NoisyVotes:
+        """Return what :meth:`to_bytes` wrote.
+
+        Raises
+        ------
+        ProtocolError
+            Anything else.
+        """
+        from dpsumm.errors import ProtocolError
+
+        message = CODEC.decode(data)
+        if not isinstance(message, cls):
+            raise ProtocolError(f"a {type(message).__name__} is no NoisyVotes")
+        return message
+
+
+def _is_run(value: Any) -> bool:
+    return type(value) is str and 0 < len(value) <= _MOST_NAME
+
+
+def _is_task(message: VoteTask) -> bool:
+    return (
+        _is_run(message.run)
+        and are_terms(message.terms)
+        and is_array(message.points, 2, "f8")
+        and len(message.points) == message.terms.n_points
+        and bool(np.isfinite(message.points).all())
+    )
+
+
+def _are_votes(message: Votes) -> bool:
+    return _is_run(message.run) and is_digest(message.digest) and is_array(message.votes, 2, "u2")
+
+
+def _is_classifier_task(message: ClassifierTask) -> bool:
+    return (
+        _is_run(message.run)
+        and are_classes(message.classes)
+        and is_whole(message.grid, MOST_GRID + 1)
+        and is_whole(message.shards, MOST_SHARDS + 1)
+        and min(message.grid, message.shards) >= 1
+        and is_whole(message.n_columns, 2**20)
+    )
+
+
+def _are_classifiers(message: Classifiers) -> bool:
+    return (
+        _is_run(message.run)
+        and is_whole(message.n_columns, 2**20)
+        and is_declared(message.classifiers, message.n_columns)
+    )
+
+
+def _are_noisy(message: NoisyVotes) -> bool:
+    return (
+        _is_run(message.run)
+        and are_terms(message.terms)
+        and message.unit in (Unit.WHOLE_OWNER.value, Unit.REPLACE_RECORD.value)
+        and type(message.unit) is str
+        and is_number(message.noise_multiplier)
+        and is_number(message.noise_std)
+        and is_array(message.counts, 2, "i8")
+        and message.counts.shape == (message.terms.n_points, message.terms.columns)
+    )
+
+
+CODEC = Codec(
+    [
+        Kind("VoteTask", VoteTask, _is_task),
+        Kind("Votes", Votes, _are_votes),
+        Kind("ClassifierTask", ClassifierTask, _is_classifier_task),
+        Kind("Classifiers", Classifiers, _are_classifiers),
+        Kind("NoisyVotes", NoisyVotes, _are_noisy),
+    ],
+    parts={
+        "Terms": Terms,
+        "Linear": Linear,
+        "GaussianBayes": GaussianBayes,
+        "Forest": Forest,
+    },
+)

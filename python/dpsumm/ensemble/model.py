@@ -1,0 +1,316 @@
+"""The result of `learn`."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsumm.checks import check_installed
+from dpsumm.data.inputs import Source
+from dpsumm.data.written import write_rows
+from dpsumm.ensemble.consumer import Consumer
+from dpsumm.ensemble.export import exported
+from dpsumm.ensemble.guarantees import LearningPrivacy
+from dpsumm.ensemble.inputs import Space
+from dpsumm.ensemble.messages import NoisyVotes
+from dpsumm.ensemble.page import write_report
+from dpsumm.ensemble.plan import LearningPlan, way_out
+from dpsumm.ensemble.saved import SavedModel, saved_model
+from dpsumm.ensemble.strength import Strength, strength_of
+from dpsumm.ensemble.students.choose import Judged, Validation, students_of
+from dpsumm.ensemble.students.student import Candidate, Student, chances_of
+from dpsumm.ensemble.verdict import Verdict, verdict_of
+from dpsumm.errors import InvalidParameterError
+from dpsumm.report.notes import Note, Severity, budget_alarms, sorted_notes
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """A classifier that was learnt from noisy votes, and what it cost.
+
+    Attributes
+    ----------
+    votes
+        The noisy votes: all that was released of the parties.
+    privacy
+        What they cost, and what that guarantees.
+    plan
+        What public numbers said before the run.
+    student
+        Name of the candidate in use.
+    candidates
+        All that could have been used: name, Stein's estimate from the noisy votes (comparable
+        within one student), accuracy on the validation set.
+    classes_ : (K,)
+        Labels, ascending.
+    warnings
+        What the consumer should know; from public numbers alone.
+    """
+
+    votes: NoisyVotes
+    privacy: LearningPrivacy
+    plan: LearningPlan
+    student: str
+    candidates: tuple[Judged, ...] = field(repr=False)
+    classes_: NDArray[Any] = field(repr=False)
+    warnings: tuple[str, ...]
+    _used: Candidate = field(repr=False)
+    _consumer: Consumer = field(repr=False)
+    _space: Space = field(repr=False)
+    _validation: Validation | None = field(repr=False)
+
+    def __repr__(self) -> str:
+        terms = self.votes.terms
+        return (
+            f"Model({terms.n_classes} classes from {terms.n_parties} parties' noisy votes on "
+            f"{terms.n_points} points: student={self.student!r}, "
+            f"epsilon={self.privacy.epsilon():.4g} at delta={self.privacy.delta:g}, "
+            f"unit={str(self.votes.unit)!r})"
+        )
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the points' columns; ``x0``, ``x1``, ... for arrays."""
+        return self._space.schema.names
+
+    @cached_property
+    def strength(self) -> Strength:
+        """How far the noisy votes stand out of their noise; from these votes, at no charge."""
+        return strength_of(self._consumer.points, self.votes)
+
+    @cached_property
+    def places(self) -> NDArray[np.int64]:
+        """Place among `classes_` of each auxiliary point's most probable class, (N,)."""
+        shares = self._used.fitted.shares(self._consumer.points)
+        return np.asarray(chances_of(shares).argmax(1), dtype=np.int64)
+
+    @property
+    def accuracy(self) -> float | None:
+        """Share of the consumer's labelled points that are met, None without these."""
+        return next(one.accuracy for one in self.candidates if one.name == self.student)
+
+    @property
+    def one_label(self) -> tuple[Any, float] | None:
+        """The commonest label of the consumer's labelled points, and its share of them."""
+        if self._validation is None:
+            return None
+        place, share = self._validation.commonest
+        return self.classes_[place], share
+
+    @cached_property
+    def verdict(self) -> Verdict:
+        """Whether the model means anything, by the noisy votes and the consumer's own labels."""
+        met = None
+        if (known := self._validation) is not None:
+            met = chances_of(self._used.fitted.shares(known.points)).argmax(1) == known.places
+        return verdict_of(self.strength, self.places, self.classes_, known, met)
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """The `warnings`, and alarms if model or budget mean nothing; the worst first."""
+        alarms = []
+        if not self.verdict.good:
+            text = f"Do not use this model: {self.verdict.text}. {way_out(self.plan)}."
+            alarms = [Note(text, Severity.ALARM)]
+        if not self.privacy.seeded:
+            plan = self.plan
+            alarms += budget_alarms(plan.epsilon, plan.delta, plan.n_parties)
+        return sorted_notes([*alarms, *self.warnings])
+
+    def to_frame(self) -> Any:
+        """Return predictions for the auxiliary points, a polars data frame.
+
+        Columns ``prediction`` and, for every class, ``p_<label>``: its probability; rows in the
+        order of the points. Predictions tell of the points they are for.
+        """
+        check_installed("polars", "predictions as a frame need", "files")
+        import polars as pl
+
+        shares = self._used.fitted.shares(self._consumer.points)
+        chances = chances_of(shares)
+        columns = {"prediction": self.classes_[self.places]}
+        columns |= {f"p_{label}": chances[:, k] for k, label in enumerate(self.classes_)}
+        return pl.DataFrame(columns)
+
+    def save_predictions(self, path: str | os.PathLike[str]) -> None:
+        """Write `to_frame` to a Parquet or CSV file, by suffix. Whole or not at all."""
+        about = {
+            "run": self.votes.run,
+            "student": self.student,
+            "verdict": self.verdict.text,
+            "privacy": self.privacy.statements(),
+            "warnings": list(self.notes),
+        }
+        write_rows(path, self.to_frame(), json.dumps(about))
+
+    def report(self, path: str | os.PathLike[str]) -> None:
+        """Write a self-contained HTML report. Needs the extra ``report``. Whole or not at all."""
+        write_report(self, path)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Refuse to leave with what was learnt on points that are not public."""
+        self._check_may_leave()
+        return self.__dict__
+
+    def _check_may_leave(self) -> None:
+        if self.privacy.auxiliary_is != "public":
+            raise InvalidParameterError(
+                "model: it was learnt on points that parties must not see (auxiliary_is="
+                "'consumer'), and whoever gets it or its predictions would learn of them: it "
+                "would show the consumer's auxiliary points without any guarantee. Keep it where "
+                "they are, learn on public points, or give away a model that protects them, too: "
+                "Model.export"
+            )
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the classifier to a file of plain numbers, without pickle; whole or not at all.
+
+        `dpsumm.ensemble.load_model` reads it. The file has the columns' schema and the statements
+        of privacy with it.
+
+        Raises
+        ------
+        InvalidParameterError
+            The points were not public; the student is an estimator of scikit-learn, which would be
+            code; or the file cannot be written.
+        """
+        self.to_save().save(path)
+
+    def to_save(self) -> SavedModel:
+        """Return what `save` writes, for who wants to know whether it can; errors as of `save`."""
+        self._check_may_leave()
+        return saved_model(
+            self.votes.run,
+            self.votes.terms.classes,
+            self._space,
+            self.student,
+            self._used.fitted,
+            self.privacy.statements(),
+        )
+
+    def export(
+        self,
+        *,
+        norm: float,
+        epsilon: float = 1.0,
+        delta: float | None = None,
+        key: str = "export",
+        ledger: str | os.PathLike[str] | None = None,
+    ) -> SavedModel:
+        """Return a linear model that may leave: it protects each auxiliary record as well.
+
+        For models of points that parties must not see. It is learnt anew from the same noisy votes,
+        at no charge to the parties, and needs thousands of points.
+
+        Parameters
+        ----------
+        norm
+            Public length to which points are shortened, from the columns' bounds and not from the
+            points.
+        epsilon, delta
+            What it may cost one auxiliary record; delta is the run's by default.
+        key
+            Name in the ledger; another model of the same points needs another one, and a charge.
+        ledger
+            The consumer's own books (`dpsumm.Ledger.create`), on the ``"target"``; in memory by
+            default. With a file the same call gives the same model again, uncharged.
+
+        Raises
+        ------
+        InvalidParameterError
+            The points were public: `save` the model; or a parameter is out of range.
+        BudgetExceededError
+            The ledger's cap does not allow it.
+
+        Privacy
+        -------
+        (epsilon, delta)-DP for one auxiliary record towards everybody; ``docs/privacy/votes.md``.
+        """
+        if self.privacy.auxiliary_is == "public":
+            raise InvalidParameterError(
+                "model: its points are public, so there is nothing to protect; use Model.save"
+            )
+        return exported(
+            self._consumer.points,
+            self.votes,
+            self._space,
+            self.privacy.statements(),
+            epsilon=epsilon,
+            delta=self.privacy.delta if delta is None else delta,
+            norm=norm,
+            key=key,
+            ledger=ledger,
+        )
+
+    def predict(self, points: Source) -> NDArray[Any]:
+        """Return the most probable class of each of n points, (n,).
+
+        Parameters
+        ----------
+        points
+            Array, data frame or path, with the columns of the auxiliary set.
+
+        Raises
+        ------
+        InvalidDataError, InvalidParameterError
+            The points do not fit these columns.
+        """
+        chosen: NDArray[Any] = self.classes_[self.predict_proba(points).argmax(1)]
+        return chosen
+
+    def predict_proba(self, points: Source) -> NDArray[np.float64]:
+        """Return probabilities of the classes, (n, K), in the order of `classes_`.
+
+        Smoothed shares of the votes, projected on the probability simplex: how the parties vote,
+        not how often they are right.
+        """
+        return chances_of(self._used.fitted.shares(self._space.points(points, "points")))
+
+    def refit(
+        self,
+        student: Any = None,
+        *,
+        validation: Any = None,
+    ) -> Model:
+        """Return the model of another student, from the same noisy votes: it costs nothing.
+
+        Parameters
+        ----------
+        student, validation
+            As for `dpsumm.learn`. Without `validation` the one given before is used again.
+        """
+        judged_by = self._validation
+        if validation is not None:
+            judged_by = self._space.validation(validation, self.votes.terms.classes)
+        students = checked_students(student, judged_by is not None)
+        used, judged = self._consumer.fit(students, judged_by)
+        return replace(
+            self,
+            student=used.name,
+            candidates=judged,
+            _used=used,
+            _validation=judged_by,
+        )
+
+
+def checked_students(student: Any, validated: bool) -> list[Student]:
+    """Return the students that are meant.
+
+    Raises
+    ------
+    InvalidParameterError, MissingExtraError
+        They cannot be used, or are several and nothing would choose among them.
+    """
+    students = students_of(student)
+    if len(students) > 1 and not validated:
+        raise InvalidParameterError(
+            "student: a list needs validation=(points, labels) of your own, which chooses among "
+            "them; estimates from the votes do not compare different students"
+        )
+    return students

@@ -1,0 +1,199 @@
+"""A run of `learn` as one self-contained HTML page, for the consumer."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpsumm.atomic import write_text
+from dpsumm.checks import counted
+from dpsumm.privacy.events import Unit
+from dpsumm.report import figures, parts, spent
+from dpsumm.report.notes import shown_notes
+from dpsumm.report.numbers import percent, round_up, small
+from dpsumm.report.parts import Bar, Html, safe, tag
+
+if TYPE_CHECKING:
+    from dpsumm.ensemble.model import Model
+
+MOST_CANDIDATES = 12
+MOST_COLUMNS = 16
+
+
+def write_report(model: Model, path: str | os.PathLike[str]) -> Path:
+    """Write a model's report as one HTML file without outside references; return its path.
+
+    Everything in it is computed from the noisy votes, public facts and the consumer's own labels:
+    of the parties it tells no more than the model does.
+
+    Raises
+    ------
+    MissingExtraError
+        matplotlib is not installed.
+    InvalidParameterError
+        The file cannot be written.
+    """
+    return write_text(path, render(model))
+
+
+def render(model: Model) -> str:
+    """Return the page. Labels and names of columns are escaped.
+
+    Raises
+    ------
+    MissingExtraError
+        matplotlib is not installed.
+    """
+    terms = model.votes.terms
+    return parts.page(
+        f"A classifier from {terms.n_parties:,} parties",
+        parts.opening(
+            "Classifier from noisy votes, for the consumer."
+            + ("" if model.privacy.auxiliary_is == "public" else " Not for parties."),
+            f"{terms.n_classes} classes from {terms.n_parties:,} parties: {model.verdict.text}",
+            _lead(model),
+        ),
+        parts.tiles(_tiles(model)),
+        *shown_notes(model.notes, seeded=model.privacy.seeded),
+        *spent.sections(
+            model.privacy,
+            [
+                (
+                    "Parties towards the consumer, all messages",
+                    model.privacy.epsilon(),
+                    "owners",
+                ),
+                (
+                    "Auxiliary points towards parties, all messages",
+                    model.privacy.epsilon(protected="target"),
+                    "target",
+                ),
+            ],
+            whom="the consumer and whoever sees the votes, the model or its predictions",
+        ),
+        parts.section("Noise against signal", *_noise(model)),
+        parts.section("Which candidate is used, and why", *_candidates(model)),
+        parts.section("What it says of the auxiliary points", *_predicted(model)),
+        parts.section("The run", parts.facts(_details(model))),
+    )
+
+
+def _lead(model: Model) -> Html:
+    terms = model.votes.terms
+    each = "" if terms.shards == 1 else f", {terms.shards} classifiers each"
+    return safe(
+        f"{terms.n_parties:,} registered parties{each} voted on {terms.n_points:,} "
+        f"{'public ' if model.privacy.auxiliary_is == 'public' else ''}points without labels; the "
+        "sum of their votes was released with noise, once. Student:",
+        tag("strong", model.student),
+    )
+
+
+def _tiles(model: Model) -> list[tuple[str, str]]:
+    privacy, strength = model.privacy, model.strength
+    unit = "all records of a party" if model.votes.unit == Unit.WHOLE_OWNER else "one record"
+    shown = [
+        (
+            round_up(privacy.epsilon()),
+            f"epsilon for {unit} at delta {small(privacy.delta)}",
+        ),
+        (
+            f"{strength.ratio:.2g}" if strength.seen else "no signal",
+            "noise over signal, seen in the votes (above 1: nothing is learnt)",
+        ),
+        (f"{model.plan.ratio:.2g}", "noise over signal, foreseen from public numbers"),
+        (f"{model.votes.share_noise:.3g}", "noise in a point's share of votes, which is 0 to 1"),
+    ]
+    if model.accuracy is not None:
+        shown.insert(0, (percent(model.accuracy), "of your own labels are met"))
+    return shown
+
+
+def _noise(model: Model) -> tuple[Html, Html]:
+    strength = model.strength
+    text = (
+        "The votes' squared shares along the directions in which the auxiliary points vary most. A "
+        "bar that ends at the line has nothing but noise in it. Computed from the noisy votes, at "
+        "no charge."
+    )
+    share = (
+        "Together they are within chance of pure noise."
+        if not strength.seen
+        else f"Together they are {strength.signal / strength.error:.3g} standard errors above it."
+    )
+    return parts.intro(text), parts.figure(
+        figures.spectrum(strength.energies, strength.noise),
+        f"{len(strength.energies)} bars beside the level of the noise.",
+        f"Blue: seen in the noisy votes; orange line: noise alone, expected. {share}",
+    )
+
+
+def _candidates(model: Model) -> tuple[Html, Html]:
+    judged = sorted(
+        model.candidates,
+        key=lambda one: (
+            -(one.accuracy if one.accuracy is not None else 0.0),
+            -(one.sure if one.sure is not None else -np.inf),
+        ),
+    )
+    used = next(one for one in judged if one.name == model.student)
+    shown = [used, *(one for one in judged if one is not used)][:MOST_CANDIDATES]
+    validated = used.accuracy is not None
+    rows = [
+        Bar(
+            one.name + (" (in use)" if one is used else ""),
+            one.accuracy or 0.0,
+            "" if one.accuracy is None else percent(one.accuracy),
+            "" if one.sure is None else f"Stein's estimate {one.sure:.4g}",
+        )
+        for one in shown
+    ]
+    if (always := model.one_label) is not None:
+        rows.append(Bar(f"always {always[0]}", always[1], percent(always[1]), "no model"))
+    text = (
+        "Share of your own labelled points that each candidate has right. The best of several is "
+        "flattered by it: labels that chose nothing would say a little less."
+        if validated
+        else "You gave no labels of your own, so Stein's estimate chose: how well a candidate fits "
+        "the votes without their noise, not how often it is right. A few hundred labels tell that "
+        "(validation), at no charge."
+    )
+    if len(judged) > len(shown):
+        text += f" {len(shown)} of {len(judged)} are shown."
+    if validated:
+        return parts.intro(text), parts.bars(rows, 1.0)
+    return parts.intro(text), parts.table(
+        ("Candidate", "Stein's estimate"),
+        ((row.name, "none" if one.sure is None else f"{one.sure:.4g}")
+         for row, one in zip(rows, shown, strict=False)),
+    )  # fmt: skip
+
+
+def _predicted(model: Model) -> tuple[Html, Html]:
+    counts = np.bincount(model.places, minlength=len(model.classes_))
+    total = int(counts.sum())
+    order = np.argsort(-counts, kind="stable")[:MOST_CANDIDATES]
+    rows = [
+        Bar(str(model.classes_[k]), counts[k], f"{counts[k]:,} ({percent(counts[k] / total)})")
+        for k in order
+    ]
+    text = f"Points of each predicted class, of {counted(total, 'point', 'points')}."
+    return parts.intro(text), parts.bars(rows, counts.max())
+
+
+def _details(model: Model) -> list[tuple[str, str]]:
+    terms, votes = model.votes.terms, model.votes
+    columns = ", ".join(model.columns[:MOST_COLUMNS])
+    hidden = len(model.columns) - MOST_COLUMNS
+    return [
+        ("Run", votes.run),
+        ("Unit of the guarantee", str(votes.unit)),
+        ("Votes of a classifier on a point", f"{terms.grid}"),
+        ("Noise in a count", f"standard deviation {votes.noise_std:,.4g}"),
+        ("Noise over sensitivity", f"{votes.noise_multiplier:.4g}"),
+        ("Columns", columns if hidden <= 0 else f"{columns} and {hidden:,} more"),
+        ("Plan", model.plan.verdict),
+    ]

@@ -1,0 +1,182 @@
+"""What to expect of noisy votes before any data are touched, from public numbers alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dpsumm.checks import check_whole
+from dpsumm.ensemble.release import noise_of, unit_of
+from dpsumm.ensemble.terms import Terms
+from dpsumm.errors import InvalidParameterError
+from dpsumm.privacy.accounting import gaussian_noise_multiplier
+from dpsumm.privacy.events import Unit
+from dpsumm.report.notes import Note, Severity
+
+# Directions in which a student must tell signal from noise, and mean squared distance of a point's
+# votes from the mean point's: guesses for two classes (a minority of a quarter) and for several
+# balanced ones. Measured on Adult and MNIST the ratio below decides (docs/ensemble.md).
+DIRECTIONS, SIGNAL = {True: 10, False: 20}, {True: 0.06, False: 0.5}
+# Above the first nothing works; below the second noise hardly matters.
+NOTHING, LITTLE = 1.0, 0.1
+FEW_PARTIES, FEW_POINTS = 50, 1000
+
+
+@dataclass(frozen=True)
+class LearningPlan:
+    """What public numbers say about a run of `learn`; made by :func:`plan_learning`.
+
+    Attributes
+    ----------
+    n_parties, n_points, n_classes, shards, unit, epsilon, delta
+        As given.
+    noise_multiplier
+        Noise / sensitivity of the release.
+    vote_noise
+        Standard deviation of the noise in a point's share of votes, which lies in [0, 1].
+    ratio
+        Noise over signal in the directions that a student uses, whatever the number of points: the
+        signal is guessed from the number of classes.
+    """
+
+    n_parties: int
+    n_points: int
+    n_classes: int
+    shards: int
+    unit: Unit
+    epsilon: float
+    delta: float
+    noise_multiplier: float
+    vote_noise: float
+    ratio: float
+
+    @property
+    def verdict(self) -> str:
+        """Whether it is worth it, in a sentence."""
+        if self.ratio > NOTHING:
+            return (
+                "The noise is above the signal: the student would follow the noise. No method that "
+                "protects this unit at this epsilon does better"
+            )
+        if self.ratio > LITTLE:
+            return "Noisy votes work, and the noise can be felt: use all auxiliary points you have"
+        return "The noise costs little: the ensemble's own accuracy decides"
+
+    @property
+    def warnings(self) -> tuple[Note, ...]:
+        """What to put right before anything is spent, with the way out. From public numbers."""
+        notes = []
+        if self.ratio > NOTHING:
+            text = f"noise over signal is {self.ratio:.2g}, above 1: expect chance. {way_out(self)}"
+            notes.append(Note(text, Severity.ALARM))
+        elif self.unit is Unit.WHOLE_OWNER and self.n_parties < FEW_PARTIES:
+            notes.append(
+                Note(
+                    f"{self.n_parties} parties are few to protect all records of one (usual: from "
+                    f"{FEW_PARTIES}). {way_out(self)}"
+                )
+            )
+        if self.n_points < FEW_POINTS:
+            notes.append(
+                Note(
+                    f"{self.n_points} auxiliary points are few (usual: thousands, unlabelled): "
+                    "give more, they add no noise to what is learnt"
+                )
+            )
+        if self.delta * 10 * self.n_parties >= 1:
+            notes.append(
+                Note(
+                    f"delta {self.delta:g} is not far below 1 / {self.n_parties} parties: use at "
+                    f"most {1 / (10 * self.n_parties):.0e}"
+                )
+            )
+        return tuple(notes)
+
+    def __str__(self) -> str:
+        each = "" if self.shards == 1 else f" of {self.shards} shards"
+        lines = [
+            f"Noisy votes of {self.n_parties} parties{each} on {self.n_points} points, "
+            f"{self.n_classes} classes, unit: {self.unit.value}, epsilon {self.epsilon:g}, delta "
+            f"{self.delta:g}",
+            f"  noise in a share of votes  {self.vote_noise:.4f} (shares lie in [0, 1])",
+            f"  noise over signal          {self.ratio:.3f} (above 1 nothing is learnt, below "
+            f"{LITTLE:g} it costs little)",
+            f"{self.verdict}.",
+        ]
+        return "\n".join([*lines, *(f"Warning: {note}." for note in self.warnings)])
+
+
+def way_out(plan: LearningPlan) -> str:
+    """Return what to do where the noise is too much, as a sentence without its end."""
+    out = "Take a larger epsilon or more parties"
+    if plan.unit is Unit.WHOLE_OWNER:
+        return f"{out}, or protect single records: unit='replace one record' with shards"
+    return f"{out}, or more shards"
+
+
+def plan_learning(
+    n_parties: int,
+    n_points: int,
+    n_classes: int,
+    *,
+    epsilon: float = 1.0,
+    delta: float = 1e-5,
+    shards: int = 1,
+    unit: Unit | str = Unit.WHOLE_OWNER,
+) -> LearningPlan:
+    """Return what to expect of `dpsumm.learn`, before any data are touched.
+
+    Public numbers only: choosing epsilon or shards by looking at private data is not covered by any
+    guarantee, choosing them by a plan is.
+
+    Parameters
+    ----------
+    n_parties, n_points, n_classes
+        M, from 2; N, from 20; K, from 2. At most 10**7 of N K.
+    epsilon, delta, shards, unit
+        As for :func:`dpsumm.learn`.
+
+    Raises
+    ------
+    InvalidParameterError
+        A number out of range.
+
+    Examples
+    --------
+    >>> made = plan_learning(1000, 8000, 2)
+    >>> round(made.vote_noise, 3), round(made.ratio, 4)
+    (0.334, 0.0023)
+    >>> plan_learning(10, 10_000, 10).ratio > 1
+    True
+    >>> plan_learning(10, 10_000, 10, shards=100, unit="replace one record").ratio < 0.1
+    True
+    """
+    for value, name, least in ((n_points, "n_points", 20), (n_classes, "n_classes", 2)):
+        check_whole(value, name, least, 10**7)
+    if n_points * n_classes > 10**7:
+        raise InvalidParameterError("n_points times n_classes must be at most 10**7")
+    check_whole(n_parties, "n_parties", 2, 10**6)
+    check_whole(shards, "shards", 1, 255)
+    terms = Terms(tuple(range(n_classes)), n_points, n_parties, 1, shards, "")
+    return plan_of(terms, unit_of(unit), epsilon, delta)
+
+
+def plan_of(terms: Terms, unit: Unit, epsilon: float, delta: float) -> LearningPlan:
+    """Return the plan of a run whose terms are known."""
+    multiplier = gaussian_noise_multiplier(epsilon, delta)
+    two = terms.n_classes == 2
+    votes = terms.n_parties * terms.total * (2 if two else 1)
+    vote_noise = noise_of(unit, terms, multiplier) / votes
+    degrees = 1 if two else terms.n_classes - 1
+    ratio = DIRECTIONS[two] * degrees * vote_noise**2 / terms.n_points / SIGNAL[two]
+    return LearningPlan(
+        n_parties=terms.n_parties,
+        n_points=terms.n_points,
+        n_classes=terms.n_classes,
+        shards=terms.shards,
+        unit=unit,
+        epsilon=epsilon,
+        delta=delta,
+        noise_multiplier=multiplier,
+        vote_noise=vote_noise,
+        ratio=ratio,
+    )

@@ -1,0 +1,200 @@
+"""A model in a file: plain numbers, no pickle; whoever reads it runs no code of another."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsumm.atomic import write_atomically
+from dpsumm.data.files import FileFormat
+from dpsumm.data.inputs import Source
+from dpsumm.data.schema import Schema
+from dpsumm.data.schema_toml import to_toml
+from dpsumm.ensemble.inputs import Space
+from dpsumm.ensemble.students.bases import Linear, Neighbours, Random
+from dpsumm.ensemble.students.plain import Plain
+from dpsumm.ensemble.students.student import Fitted, chances_of
+from dpsumm.ensemble.terms import Label, are_classes
+from dpsumm.errors import InvalidDataError, InvalidParameterError, ProtocolError
+from dpsumm.exchange.codec import Codec, Kind
+from dpsumm.exchange.fields import is_array, is_number, is_whole
+from dpsumm.exchange.messages import Answer
+
+
+@dataclass(frozen=True, eq=False)
+class SavedModel(Answer):
+    """A classifier that was learnt from noisy votes, as its file has it. Consumer to anyone.
+
+    Charge: none towards the parties, it is post-processing of `NoisyVotes`; nor towards the
+    auxiliary points, which are public: of others only what `Model.export` charged to them.
+
+    Attributes
+    ----------
+    run
+        Name of the run.
+    classes
+        Labels, ascending.
+    schema
+        Of the columns, in TOML.
+    student
+        Name of the candidate.
+    learnt
+        What it computes.
+    statements
+        What the run guarantees to whom.
+    """
+
+    run: str
+    classes: tuple[Label, ...]
+    schema: str = field(repr=False)
+    student: str
+    learnt: Plain = field(repr=False)
+    statements: tuple[str, ...] = field(repr=False)
+
+    @property
+    def n_sent(self) -> int:
+        """No record leaves with it."""
+        return 0
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """Labels as an array, ascending."""
+        return np.array(self.classes)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the points' columns."""
+        return self._space().schema.names
+
+    def predict(self, points: Source, *, file_format: FileFormat | None = None) -> NDArray[Any]:
+        """Return the most probable class of each point, (n,); see `Model.predict`."""
+        chosen: NDArray[Any] = self.classes_[
+            self.predict_proba(points, file_format=file_format).argmax(1)
+        ]
+        return chosen
+
+    def predict_proba(
+        self, points: Source, *, file_format: FileFormat | None = None
+    ) -> NDArray[np.float64]:
+        """Return probabilities of the classes, (n, K); see `Model.predict_proba`."""
+        return chances_of(self.learnt.shares(self._space(file_format).points(points, "points")))
+
+    def _space(self, file_format: FileFormat | None = None) -> Space:
+        return Space(Schema.from_toml(self.schema, "the model's schema"), file_format)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the file, whole or not at all."""
+        data = _CODEC.encode(self)
+        write_atomically(path, lambda temporary: temporary.write_bytes(data))
+
+
+def saved_model(
+    run: str, classes: tuple[Label, ...], space: Space, name: str, fitted: Fitted, said: list[str]
+) -> SavedModel:
+    """Return what can be saved of a fitted student.
+
+    Raises
+    ------
+    InvalidParameterError
+        The student is an estimator, which would have to be saved as code.
+    """
+    learnt = fitted.plain()
+    if not isinstance(learnt, Plain):
+        raise InvalidParameterError(
+            f"student: {name} is an estimator and would have to be saved as code; use Spectral() "
+            "or Softmax(), or Model.refit with one of them, which costs nothing"
+        )
+    columns = to_toml(space.schema.columns)
+    return SavedModel(run, classes, columns, name, learnt, tuple(said))
+
+
+def load_model(path: str | os.PathLike[str]) -> SavedModel:
+    """Return the model that `Model.save` wrote. Reading runs nothing that is in the file.
+
+    Raises
+    ------
+    InvalidParameterError
+        There is no such file.
+    InvalidDataError
+        It is not a model's.
+    """
+    try:
+        data = Path(path).read_bytes()
+    except OSError as error:
+        raise InvalidParameterError(f"model: {path} cannot be read ({error.strerror})") from None
+    try:
+        model = _CODEC.decode(data, max_bytes=max(len(data), 1))
+        if isinstance(model, SavedModel):
+            # Names of columns and rules about values; nothing else is in a schema.
+            width = len(Schema.from_toml(model.schema, "its schema").cells)
+            if _fits(model.learnt, width):
+                return model
+    except (ProtocolError, InvalidParameterError):
+        pass
+    raise InvalidDataError(
+        f"model: {path} is not a model of this version of dpsumm; give a file that Model.save or "
+        "`dpsumm learn --model` wrote"
+    ) from None
+
+
+def _fits(learnt: Plain, width: int) -> bool:
+    """Return whether all arrays are of one number of columns."""
+    match learnt.features:
+        case Linear():
+            count = width
+        case Random(_, n_columns, n_features):
+            count = n_features if n_columns == width else -1
+        case Neighbours(points, vectors, _):
+            count = vectors.shape[1] if points.shape == (len(vectors), width) else -1
+        case _:
+            return False
+    return len(learnt.weights) == count + 1
+
+
+def _is_saved(value: SavedModel) -> bool:
+    learnt = value.learnt
+    classes = len(value.classes)
+    return (
+        type(value.run) is str
+        and type(value.schema) is str
+        and type(value.student) is str
+        and isinstance(value.statements, tuple)
+        and all(type(text) is str for text in value.statements)
+        and are_classes(value.classes)
+        and isinstance(learnt, Plain)
+        and type(learnt.softmax) is bool
+        and _is_finite(learnt.weights)
+        and learnt.weights.shape[1] == (1 if classes == 2 else classes)
+        and _are_features(learnt.features)
+    )
+
+
+def _are_features(value: object) -> bool:
+    match value:
+        case Linear():
+            return True
+        case Random(gamma, n_columns, n_features):
+            return (
+                is_number(gamma)
+                and is_whole(n_columns, 2**20)
+                and is_whole(n_features, 2**18)
+                and min(n_columns, n_features) >= 1
+            )
+        case Neighbours(points, vectors, width):
+            return _is_finite(points) and _is_finite(vectors) and is_number(width)
+    return False
+
+
+def _is_finite(value: object) -> bool:
+    return is_array(value, 2, "f8") and len(value) > 0 and bool(np.isfinite(value).all())  # type: ignore[arg-type,call-overload]
+
+
+_CODEC = Codec(
+    [Kind("Model", SavedModel, _is_saved)],
+    parts={"Plain": Plain, "Linear": Linear, "Random": Random, "Neighbours": Neighbours},
+)

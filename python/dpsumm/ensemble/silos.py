@@ -1,0 +1,138 @@
+"""`learn` with parties that are elsewhere, whatever engine carries the messages."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from dpsumm.data.inputs import FileFormat, Source
+from dpsumm.data.schema import Schema
+from dpsumm.ensemble.curator import VoteCurator
+from dpsumm.ensemble.inputs import Space
+from dpsumm.ensemble.messages import NoisyVotes
+from dpsumm.ensemble.model import Model
+from dpsumm.ensemble.vote import Asked, run_vote
+from dpsumm.errors import InvalidParameterError
+from dpsumm.exchange.across import Channel, describe, run_across
+from dpsumm.exchange.driver import Progress
+from dpsumm.exchange.journal import Journal
+from dpsumm.privacy.events import Unit
+from dpsumm.privacy.ledger import Ledger
+
+_log = logging.getLogger(__name__)
+
+
+def learn_silos(
+    channel: Channel,
+    parties: Sequence[str],
+    auxiliary: Source,
+    *,
+    schema: Schema | str | os.PathLike[str],
+    classes: ArrayLike,
+    epsilon: float = 1.0,
+    delta: float = 1e-5,
+    shards: int = 1,
+    grid: int = 1,
+    student: Any = None,
+    validation: Any = None,
+    auxiliary_is: str = "public",
+    unit: Unit | str = Unit.WHOLE_OWNER,
+    file_format: FileFormat | None = None,
+    ledger: str | os.PathLike[str] | None = None,
+    run: str | None = None,
+    seed: int | None = None,
+    accept: bool = False,
+    max_bytes: int = 2**28,
+    progress: Progress | None = None,
+    on_absent: Callable[[str, str], object] | None = None,
+) -> Model:
+    """Return a classifier learnt from parties that a channel reaches.
+
+    Parameters
+    ----------
+    channel
+        The engine's, see `Channel`.
+    parties
+        All parties by name, registered before the run: sums are over these, whoever comes.
+    schema
+        Of all parties; one whose data were read with another counts as absent.
+    auxiliary, classes, epsilon, delta, shards, grid, student, auxiliary_is, unit
+        As for `dpsumm.learn`.
+    validation
+        As for `dpsumm.learn`, or a table with the schema's label.
+    file_format, ledger, run, seed, accept
+        As for `dpsumm.learn`. Answers are kept beside the ledger, in ``<ledger>.answers``, until
+        the noisy votes are in the ledger; so a run that died is resumed by its name.
+    max_bytes
+        Largest answer of a party that is read.
+    on_absent
+        Told the name of a party that counts as absent, and why: for the curator alone. Logged by
+        default.
+
+    Raises
+    ------
+    InvalidParameterError, InvalidDataError, BudgetExceededError
+        As `dpsumm.learn`, before anything is released.
+
+    Privacy
+    -------
+    As `dpsumm.learn`. A party that is absent, late, or answers what does not fit is a row of zeros
+    among the registered ones: the run ends with the channel's time limit, no number of parties
+    stops it, and neither the model nor its warnings tell. Who failed and why is told to the
+    curator alone, who is trusted with the votes.
+    """
+    asked = Asked.of(
+        classes,
+        epsilon=epsilon,
+        delta=delta,
+        shards=shards,
+        grid=grid,
+        student=student,
+        validation=validation,
+        auxiliary_is=auxiliary_is,
+        unit=unit,
+        ledger=ledger,
+        run=run,
+        seed=seed,
+        accept=accept,
+    )
+    known = schema if isinstance(schema, Schema) else Schema.read(schema)
+    if known.label is None:
+        raise InvalidParameterError(
+            "schema: has no column of kind 'label', which parties learn to predict; name it"
+        )
+    if len(parties) < 2 or len(set(parties)) < len(parties) or not all(parties):
+        raise InvalidParameterError("parties must be distinct names, at least two")
+    space = Space(known.for_target(), file_format, known)
+    points = space.points(auxiliary, "auxiliary")
+    tell = on_absent or (lambda name, why: _log.warning("%r counts as absent: %s", name, why))
+    answers = None if ledger is None else f"{Path(ledger)}.answers"
+
+    def exchange(curator: VoteCurator, book: Ledger) -> NoisyVotes:
+        with Journal(answers, book.run) as journal:
+            _, unable = describe(
+                channel, journal, parties, schema=known.fingerprint, max_bytes=max_bytes
+            )
+            votes, failed = run_across(
+                curator,
+                channel,
+                journal,
+                absent=unable,
+                minimum=0,  # a run that stops for want of parties would tell who came
+                max_bytes=max_bytes,
+                progress=progress,
+            )
+            # The ledger has the release: votes are not needed again.
+            journal.forget()
+        for name, why in failed.items():
+            tell(name, why)
+        return votes
+
+    return run_vote(
+        asked, asked.terms(points, len(parties)), space, points, tuple(parties), exchange
+    )

@@ -1,0 +1,216 @@
+"""The public terms of a vote: what every party, the curator and the consumer agree on."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dpsumm.checks import check_whole
+from dpsumm.data.labels import are_distinct
+from dpsumm.errors import InvalidDataError, InvalidParameterError
+from dpsumm.exchange.fields import is_whole
+
+Label = bool | int | float | str
+
+MOST_CELLS = 10**7
+FEWEST_POINTS = 20
+MOST_GRID = 255
+MOST_SHARDS = 255
+MOST_PARTIES = 10**6
+
+
+@dataclass(frozen=True)
+class Terms:
+    """Public numbers of one vote, and the digest of the points that are voted on.
+
+    Make them by :meth:`of`, which checks them.
+
+    Attributes
+    ----------
+    classes
+        K distinct labels of one type, ascending.
+    n_points
+        Auxiliary points, N.
+    n_parties
+        Registered parties, M: whether they come or not.
+    grid
+        Votes that one classifier gives to a point, B: 1 for hard votes, more for probabilities.
+    shards
+        Classifiers of each party, J, trained on disjoint parts of its records.
+    digest
+        SHA-256 of the points and of all these, 64 hexadecimal digits.
+    """
+
+    classes: tuple[Label, ...]
+    n_points: int
+    n_parties: int
+    grid: int
+    shards: int
+    digest: str
+
+    @classmethod
+    def of(
+        cls,
+        points: NDArray[np.float64],
+        classes: ArrayLike | Sequence[Label],
+        n_parties: int,
+        *,
+        grid: int = 1,
+        shards: int = 1,
+    ) -> Terms:
+        """Return the terms of a vote on (N, d) points.
+
+        Raises
+        ------
+        InvalidParameterError
+            Fewer than 2 classes or parties, classes that are not distinct or of two types, fewer
+            than 20 points or more than 10**7 of points times classes, `grid` or `shards` not in
+            1..255.
+        InvalidDataError
+            A coordinate is NaN or infinite.
+        """
+        labels = _classes(classes)
+        check_whole(n_parties, "parties: their number", 2, MOST_PARTIES)
+        check_whole(grid, "grid", 1, MOST_GRID)
+        check_whole(shards, "shards", 1, MOST_SHARDS)
+        n = len(points)
+        if n < FEWEST_POINTS:
+            raise InvalidParameterError(
+                f"auxiliary: {n} points, at least {FEWEST_POINTS} are needed (usual: thousands); "
+                "they need no labels"
+            )
+        if n * len(labels) > MOST_CELLS:
+            raise InvalidParameterError(
+                f"auxiliary: {n} points times {len(labels)} classes are above {MOST_CELLS}; "
+                "give fewer points, drawn at random"
+            )
+        if not np.isfinite(points).all():
+            raise InvalidDataError(
+                "auxiliary: has values that are missing or infinite; impute them, or leave such "
+                "points out"
+            )
+        public = json.dumps([labels, list(points.shape), n_parties, grid, shards])
+        whole = hashlib.sha256(public.encode())
+        whole.update(np.ascontiguousarray(points, dtype="<f8").tobytes())
+        return cls(labels, n, int(n_parties), int(grid), int(shards), whole.hexdigest())
+
+    @property
+    def n_classes(self) -> int:
+        """K."""
+        return len(self.classes)
+
+    @property
+    def columns(self) -> int:
+        """Columns of the released counts: one of two classes, else one for each class."""
+        return 1 if self.n_classes == 2 else self.n_classes
+
+    @property
+    def total(self) -> int:
+        """Votes that a whole party gives to a point: grid times shards."""
+        return self.grid * self.shards
+
+    @property
+    def unit_squared(self) -> int:
+        """Square of the most that one classifier moves a row of counts, whatever it votes.
+
+        Two classes: the row is the signed number v1 - v0 in [-B, B], which moves by at most 2 B.
+        More: rows of integers from 0 up and of sum at most B lie at most B sqrt(2) apart. An
+        absent one is the zero row, which is among them.
+        """
+        return (4 if self.n_classes == 2 else 2) * self.grid**2
+
+    @property
+    def sensitivity(self) -> float:
+        """L2 distance that one classifier replaced moves all counts, not rounded down."""
+        return math.sqrt(self.unit_squared * self.n_points) * (1 + 1e-12)
+
+    @property
+    def labels(self) -> NDArray[Any]:
+        """Classes as an array, ascending."""
+        return np.array(self.classes)
+
+
+def are_terms(value: Any) -> bool:
+    """Return whether a value from a message can be terms."""
+    return (
+        isinstance(value, Terms)
+        and are_classes(value.classes)
+        and is_whole(value.n_points)
+        and value.n_points >= FEWEST_POINTS
+        and value.n_points * value.n_classes <= MOST_CELLS
+        and is_whole(value.n_parties, MOST_PARTIES + 1)
+        and value.n_parties >= 2
+        and is_whole(value.grid, MOST_GRID + 1)
+        and value.grid >= 1
+        and is_whole(value.shards, MOST_SHARDS + 1)
+        and value.shards >= 1
+        and is_digest(value.digest)
+    )
+
+
+def are_classes(value: Any) -> bool:
+    """Return whether a value from a message is a tuple of classes, as `Terms.classes`."""
+    return (
+        isinstance(value, tuple)
+        and all(type(x) in (bool, int, float, str) for x in value)
+        and value == _classes(value)
+    )
+
+
+def is_digest(value: Any) -> bool:
+    """Return whether a value from a message is 64 hexadecimal digits."""
+    return type(value) is str and len(value) == 64 and not set(value) - set("0123456789abcdef")
+
+
+def classes_of(text: str) -> tuple[Label, ...]:
+    """Return the classes that a text lists with commas: whole numbers, numbers, or texts.
+
+    They are numbers if all of them can be read so; a class with a comma needs Python.
+
+    Examples
+    --------
+    >>> classes_of("no, yes"), classes_of("0,1,2"), classes_of("0.5,1")
+    (('no', 'yes'), (0, 1, 2), (0.5, 1.0))
+    """
+    words = [word.strip() for word in text.split(",")]
+    if not all(words):
+        raise InvalidParameterError(
+            "classes: list all labels, public, with commas between, such as no,yes"
+        )
+    for kind in (int, float):
+        try:
+            return _classes([kind(word) for word in words])
+        except ValueError:
+            continue
+    return _classes(words)
+
+
+def _classes(classes: Any) -> tuple[Label, ...]:
+    try:
+        array = np.asarray(list(classes))
+    except TypeError:
+        raise InvalidParameterError(
+            f"classes must be a list of all labels, got {type(classes).__name__}"
+        ) from None
+    if array.ndim != 1 or len(array) < 2:
+        raise InvalidParameterError(
+            "classes: at least two labels are needed, in a list, public and the same for all "
+            "parties"
+        )
+    if array.dtype.kind not in "biufU" or (
+        array.dtype.kind == "U" and not all(isinstance(x, str) for x in classes)
+    ):
+        raise InvalidParameterError("classes must be all text, or all numbers")
+    if array.dtype.kind == "f" and not np.isfinite(array).all():
+        raise InvalidParameterError("classes must be finite numbers")
+    labels = tuple(sorted(array.tolist()))
+    if not are_distinct(labels):
+        raise InvalidParameterError("classes: a label is listed twice; 1, 1.0 and '1' are one")
+    return labels

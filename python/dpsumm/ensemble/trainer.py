@@ -1,0 +1,153 @@
+"""A party with labelled records: it trains when the task comes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dpsumm.checks import counted
+from dpsumm.data.table import Table
+from dpsumm.ensemble.ballots import ballot_of, fitted, learner_of, train
+from dpsumm.ensemble.declared import declare
+from dpsumm.ensemble.messages import CODEC, ClassifierTask, VoteTask
+from dpsumm.ensemble.party import Declarer, Voter
+from dpsumm.ensemble.terms import Label, Terms
+from dpsumm.errors import InvalidDataError, InvalidParameterError, ProtocolError
+from dpsumm.exchange.messages import Answer, Describe, Description, Request
+from dpsumm.exchange.roles import Party
+
+
+class Trainer(Party):
+    """Trains its classifiers for the first task, and then votes with them or sends them.
+
+    Parameters
+    ----------
+    table
+        Its records, with labels.
+    learner
+        Estimator of scikit-learn that is cloned for each shard; the default for None. It must not
+        have been chosen by looking at any party's records.
+    checked
+        Whether `check_learner` has passed the learner already.
+    seed
+        Coins of the learner; the operating system's if None. A party that is made anew for every
+        exchange needs a seed of its own, or it votes otherwise when it is asked again.
+    """
+
+    codec = CODEC
+
+    def __init__(
+        self, table: Table, learner: Any = None, *, seed: int | None = None, checked: bool = False
+    ) -> None:
+        self._table, self._learner, self._seed, self._checked = table, learner, seed, checked
+        self._role: Party | None = None
+
+    def answer(self, request: Request) -> Answer:
+        """Describe the data; train and vote, or send the classifiers. For the curator alone.
+
+        Raises
+        ------
+        ProtocolError
+            No task, one of points of another width, or what `Voter` and `Declarer` refuse.
+        InvalidDataError, InvalidParameterError
+            There are no labels, the learner fails on made-up points, or its kind of classifier
+            cannot be sent as numbers. Nothing hangs on a record.
+        """
+        if isinstance(request, Describe):
+            return Description(len(self._table), self._table.schema.fingerprint)
+        if not isinstance(request, (VoteTask, ClassifierTask)):
+            raise ProtocolError(f"no answer to a {type(request).__name__}")
+        if self._role is None:
+            self._role = self._trained(request)
+        return self._role.answer(request)
+
+    def _trained(self, task: VoteTask | ClassifierTask) -> Party:
+        declared = isinstance(task, ClassifierTask)
+        terms = task if isinstance(task, ClassifierTask) else task.terms
+        columns = task.n_columns if isinstance(task, ClassifierTask) else task.points.shape[1]
+        if columns != self._table.width:
+            raise ProtocolError(
+                f"the task is for points of {columns} columns, this party's have "
+                f"{self._table.width}; compare the schemas"
+            )
+        name = self._table.name
+        if self._table.labels is None:
+            raise InvalidDataError(
+                f"{name!r}: has no labels; give a pair (points, labels), or say label= or a schema "
+                "with a label"
+            )
+        if not self._checked:
+            check_learner(self._learner, terms, columns, declared=declared)
+        learner = learner_of(self._learner, terms.grid)
+        classifiers = train(
+            self._table.scaled,
+            self._table.labels,
+            self._table.rows,
+            learner=learner,
+            classes=terms.classes,
+            shards=terms.shards,
+            name=name,
+            seed=self._seed,
+        )
+        if not declared:
+            return Voter([ballot_of(one) for one in classifiers], terms.classes)
+        kind = type(learner).__name__
+        return declarer(classifiers, terms.classes, terms.grid, name, columns, kind)
+
+
+def declarer(
+    classifiers: list[Any],
+    classes: tuple[Label, ...],
+    grid: int,
+    name: str,
+    n_columns: int,
+    kind: str | None = None,
+) -> Declarer:
+    """Return the role of a party that sends fitted classifiers as numbers.
+
+    Raises
+    ------
+    InvalidParameterError
+        They cannot be, or have no probabilities and the grid needs some.
+    """
+    numbers = declare(classifiers, classes, name, n_columns, kind)
+    if grid > 1 and not numbers.probabilities:
+        raise InvalidParameterError(
+            f"{name!r}: a grid above 1 needs classifiers with probabilities"
+        )
+    return Declarer(numbers, classes, n_columns)
+
+
+def check_learner(
+    learner: Any, terms: Terms | ClassifierTask, n_columns: int, *, declared: bool
+) -> None:
+    """Refuse, by public facts alone, a learner that fails or cannot vote: on made-up points.
+
+    At a party's own records a learner that fails abstains, so here is the one place to notice it.
+
+    Raises
+    ------
+    InvalidParameterError
+        It lacks a method that is needed, or fails.
+    MissingExtraError
+        scikit-learn is not installed.
+    """
+    learner = learner_of(learner, terms.grid)
+    places = np.arange(max(40, 10 * len(terms.classes))) % len(terms.classes)
+    points = np.random.default_rng(0).random((len(places), n_columns))
+    try:
+        made = fitted(learner, points, np.array(terms.classes)[places], 0, "")
+        said = made.predict(points)
+        if terms.grid > 1:
+            made.predict_proba(points)
+    except Exception as error:
+        raise InvalidParameterError(
+            f"learner: it failed with {type(error).__name__} on made-up points from 0 to 1 of "
+            f"{counted(n_columns, 'column', 'columns')} and {len(terms.classes)} classes; try it "
+            "on such points of your own"
+        ) from None
+    if np.shape(said) != places.shape:
+        raise InvalidParameterError("learner: its predict must return one label for each point")
+    if declared:
+        declarer([made] * terms.shards, terms.classes, terms.grid, "learner", n_columns)

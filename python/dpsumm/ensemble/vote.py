@@ -1,0 +1,221 @@
+"""A run of `learn` whatever carries its messages: what was asked, the vote, the model."""
+
+from __future__ import annotations
+
+import logging
+import os
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dpsumm.checks import check_whole
+from dpsumm.ensemble.consumer import Consumer
+from dpsumm.ensemble.curator import ClassifierCurator, VoteCurator
+from dpsumm.ensemble.guarantees import ARGUMENT, LearningPrivacy
+from dpsumm.ensemble.inputs import Space
+from dpsumm.ensemble.messages import NoisyVotes
+from dpsumm.ensemble.model import Model, checked_students
+from dpsumm.ensemble.plan import plan_of
+from dpsumm.ensemble.release import unit_of
+from dpsumm.ensemble.students.student import Student
+from dpsumm.ensemble.terms import Terms
+from dpsumm.errors import InvalidParameterError
+from dpsumm.privacy import accounting
+from dpsumm.privacy.events import Unit
+from dpsumm.privacy.ledger import Ledger
+from dpsumm.privacy.weak import check_budget
+from dpsumm.report.notes import Note
+
+if TYPE_CHECKING:
+    from typing import Self
+
+_log = logging.getLogger(__name__)
+
+# From the curator and the open ledger to the noisy votes: who carries the messages.
+Exchange = Callable[[VoteCurator, Ledger], NoisyVotes]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a run is asked for besides data, checked; made by :meth:`of`."""
+
+    classes: ArrayLike
+    epsilon: float
+    delta: float
+    shards: int
+    grid: int
+    students: Sequence[Student]
+    validation: Any
+    hidden: bool
+    unit: Unit
+    ledger: str | os.PathLike[str] | None
+    run: str | None
+    seed: int | None
+    accept: bool
+
+    @classmethod
+    def of(
+        cls,
+        classes: ArrayLike,
+        *,
+        epsilon: float,
+        delta: float,
+        shards: int,
+        grid: int,
+        student: Any,
+        validation: Any,
+        auxiliary_is: str,
+        unit: Unit | str,
+        ledger: str | os.PathLike[str] | None,
+        run: str | None,
+        seed: int | None,
+        accept: bool,
+    ) -> Self:
+        """Return the parameters of `dpsumm.learn`, which says what they mean.
+
+        Raises
+        ------
+        InvalidParameterError, MissingExtraError
+            One is out of range, or they do not go together.
+        """
+        accounting.check_epsilon(epsilon)
+        accounting.check_delta(delta)
+        if auxiliary_is not in ("public", "consumer"):
+            raise InvalidParameterError(
+                f"auxiliary_is must be 'public' or 'consumer', got {auxiliary_is!r}"
+            )
+        if seed is not None:
+            check_whole(seed, "seed", 0, 2**63 - 1)
+            if ledger is not None:
+                raise InvalidParameterError(
+                    "seed: a seeded run is not private and would make the ledger's total infinite; "
+                    "leave out one of the two"
+                )
+        return cls(
+            classes,
+            epsilon,
+            delta,
+            shards,
+            grid,
+            checked_students(student, validation is not None),
+            validation,
+            auxiliary_is == "consumer",
+            unit_of(unit),
+            ledger,
+            run,
+            seed,
+            accept,
+        )
+
+    def terms(self, points: NDArray[np.float64], n_parties: int) -> Terms:
+        """Return the terms of a vote on (N, d) points.
+
+        Raises
+        ------
+        InvalidParameterError, InvalidDataError
+            Terms or points that make no vote, or a budget that promises next to nothing.
+        """
+        if not self.accept and self.seed is None:
+            check_budget(self.epsilon, self.delta, n_parties)
+        return Terms.of(points, self.classes, n_parties, grid=self.grid, shards=self.shards)
+
+
+def run_vote(
+    asked: Asked,
+    terms: Terms,
+    space: Space,
+    points: NDArray[np.float64],
+    names: Sequence[str],
+    exchange: Exchange,
+) -> Model:
+    """Return the model of a vote; what it warns of, it says before anything is spent.
+
+    Parameters
+    ----------
+    asked, terms, space
+        What is wanted, of whom, and where.
+    points : (N, d)
+        The auxiliary set.
+    names
+        All registered parties.
+    exchange
+        Asks them.
+    """
+    _check_listed(terms, space)
+    judged_by = (
+        None if asked.validation is None else space.validation(asked.validation, terms.classes)
+    )
+    plan = plan_of(terms, asked.unit, asked.epsilon, asked.delta)
+    for note in plan.warnings:
+        warnings.warn(Note(f"learn: {note}", note.severity), stacklevel=3)
+    with Ledger(asked.ledger, run=asked.run, delta=asked.delta) as book:
+        _log.info(
+            "run %s: noisy votes of %d parties on %d points, %d classes",
+            book.run,
+            terms.n_parties,
+            terms.n_points,
+            terms.n_classes,
+        )
+        curator = (ClassifierCurator if asked.hidden else VoteCurator)(
+            points,
+            terms,
+            names,
+            unit=asked.unit,
+            epsilon=asked.epsilon,
+            delta=asked.delta,
+            ledger=book,
+            seed=asked.seed,
+        )
+        # Released before: nobody is asked, or trains, again.
+        votes = curator.again() or exchange(curator, book)
+        notes = [*plan.warnings, *_resumed(book)]
+        privacy = LearningPrivacy(
+            charges=book.charges(run=book.run),
+            delta=asked.delta,
+            owners_argument=ARGUMENT,
+            terms=terms,
+            auxiliary_is="consumer" if asked.hidden else "public",
+        )
+    consumer = Consumer(points, terms)
+    consumer.receive(votes)
+    used, judged = consumer.fit(asked.students, judged_by)
+    _log.info("run %s: done", votes.run)
+    return Model(
+        votes=votes,
+        privacy=privacy,
+        plan=plan,
+        student=used.name,
+        candidates=judged,
+        classes_=terms.labels,
+        warnings=tuple(notes),
+        _used=used,
+        _consumer=consumer,
+        _space=space,
+        _validation=judged_by,
+    )
+
+
+def _check_listed(terms: Terms, space: Space) -> None:
+    """Refuse classes that the schema's label cannot have: nobody would vote for them."""
+    label = None if space.labelled is None else space.labelled.label
+    if label is None or not label.categories:
+        return
+    known = {*label.categories, *([] if label.other is None else [label.other])}
+    if unknown := [one for one in terms.classes if one not in known]:
+        raise InvalidParameterError(
+            f"classes: {unknown[0]!r} is not among the schema's categories of {label.name!r}; list "
+            "classes as they stand there, numbers as numbers and text as text"
+        )
+
+
+def _resumed(book: Ledger) -> list[str]:
+    if not book.resumed:
+        return []
+    return [
+        f"Run {book.run!r} was resumed: the noisy votes it had released were used again, not "
+        "released anew. If parties' data are not those of its first part, the model is not of them."
+    ]
