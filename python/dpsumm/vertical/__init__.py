@@ -1,0 +1,21 @@
+"""Synthetic rows of a table whose columns several owners hold."""
+
+from dpsumm.vertical.graphical import Graphical
+from dpsumm.vertical.model import Mixture
+from dpsumm.vertical.plan import PlannedTable, SynthesisPlan
+from dpsumm.vertical.privacy import SynthesisPrivacy
+from dpsumm.vertical.products import Dealer, Mpyc
+from dpsumm.vertical.result import Synthetic
+from dpsumm.vertical.tables import Tables
+
+__all__ = [
+    "Dealer",
+    "Graphical",
+    "Mixture",
+    "Mpyc",
+    "PlannedTable",
+    "SynthesisPlan",
+    "SynthesisPrivacy",
+    "Synthetic",
+    "Tables",
+]

@@ -1,0 +1,168 @@
+"""What all parties know and agree on before a run: columns, their levels, their owners."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from dpsumm.data.schema import Kind, Schema
+from dpsumm.errors import InvalidParameterError
+from dpsumm.vertical.layout import HELPER, Layout
+from dpsumm.vertical.levels import Bins, Levels
+from dpsumm.vertical.privacy import ANALYST
+
+# Tables beyond these sizes hold noise and little else.
+MOST_CELLS = 250_000
+MOST_LEVELS = 2048
+
+
+@dataclass(frozen=True, eq=False)
+class Agreed:
+    """The public columns of a run.
+
+    Attributes
+    ----------
+    schemas
+        Of each owner.
+    levels
+        Of each owner's columns.
+    layout
+        All columns in order.
+    ids
+        Name of the column of identifiers, if there is one.
+    """
+
+    schemas: Mapping[str, Schema]
+    levels: Mapping[str, tuple[Levels, ...]]
+    layout: Layout
+    ids: str | None
+
+    @classmethod
+    def of(
+        cls,
+        schema: Mapping[str, Schema | str | os.PathLike[str]],
+        bins: Bins,
+        ids: str | None,
+        label: str | None,
+    ) -> Agreed:
+        """Return the columns, from public schemas alone.
+
+        Raises
+        ------
+        InvalidParameterError
+            Naming the column or owner and the way out.
+        """
+        schemas = {
+            name: Schema.read(known) if isinstance(known, (str, os.PathLike)) else known
+            for name, known in schema.items()
+        }
+        levels = public_levels(schemas, bins, ids)
+        return cls(schemas, levels, layout_of(schemas, levels, label, ids), ids)
+
+    @property
+    def in_order(self) -> tuple[Levels, ...]:
+        """The levels of all columns, owner by owner."""
+        return tuple(one for owner in self.levels.values() for one in owner)
+
+
+def public_levels(
+    schemas: Mapping[str, Schema], bins: Bins, ids: str | None
+) -> dict[str, tuple[Levels, ...]]:
+    """Return each owner's columns as levels, from public schemas alone.
+
+    Raises
+    ------
+    InvalidParameterError
+        Naming the column or owner and the way out.
+    """
+    if len(schemas) < 2:
+        raise InvalidParameterError(
+            "owners: columns of two owners or more are joined; for one owner's table no other "
+            "owner must be protected from, so use another tool (such as AIM or MST)"
+        )
+    levels: dict[str, tuple[Levels, ...]] = {}
+    held_by: dict[str, str] = {}
+    for name, schema in schemas.items():
+        if name in (HELPER, ANALYST) or not name.strip():
+            raise InvalidParameterError(f"owners: no owner can be called {name!r}; rename it")
+        if not isinstance(schema, Schema):
+            raise InvalidParameterError(
+                f"schema: that of {name!r} must be a dpsumm.Schema, got {type(schema).__name__}"
+            )
+        for column in schema.columns:
+            if column.kind is Kind.LABEL:
+                raise InvalidParameterError(
+                    f"schema: column {column.name!r} has kind 'label', which has no public values; "
+                    "give it categories, and name it by label="
+                )
+            if column.kind is Kind.IGNORE and column.name != ids:
+                raise InvalidParameterError(
+                    f"schema: column {column.name!r} has kind 'ignore', so it cannot be in "
+                    "synthetic rows; leave it out, or name it by ids="
+                )
+            if column.in_kernel and held_by.setdefault(column.name, name) != name:
+                raise InvalidParameterError(
+                    f"schema: column {column.name!r} is held by {held_by[column.name]!r} and "
+                    f"{name!r}; leave it out of one of the two schemas, or rename it"
+                )
+        if ids is not None and ids not in [column.name for column in schema.carried]:
+            raise InvalidParameterError(
+                f"ids: the schema of {name!r} has no column {ids!r} of kind 'ignore'; add it"
+            )
+        levels[name] = tuple(Levels.of(column, bins) for column in schema.kernel)
+    if isinstance(bins, Mapping) and (unknown := set(bins) - set(held_by)):
+        raise InvalidParameterError(f"bins: there is no column {min(unknown)!r}")
+    _check_sizes([one for owner in levels.values() for one in owner])
+    return levels
+
+
+def _check_sizes(levels: Sequence[Levels]) -> None:
+    largest = sorted(levels, key=lambda one: one.size)[-2:]
+    if largest[-1].size == 1:
+        raise InvalidParameterError(
+            "bins: every column has one level only, so there is nothing to count; give more bins"
+        )
+    if len(largest) == 2 and largest[0].size * largest[1].size > MOST_CELLS:
+        raise InvalidParameterError(
+            f"bins: columns {largest[0].name!r} and {largest[1].name!r} make a table of "
+            f"{largest[0].size * largest[1].size} cells, at most {MOST_CELLS} are counted, and "
+            "noise hides far fewer; give fewer bins, or group categories under other"
+        )
+    if (total := sum(one.size for one in levels)) > MOST_LEVELS:
+        raise InvalidParameterError(
+            f"bins: all columns have {total} levels together, at most {MOST_LEVELS} are counted; "
+            f"{largest[-1].name!r} has the most: give fewer bins, or group categories under other"
+        )
+
+
+def layout_of(
+    schemas: Mapping[str, Schema],
+    levels: Mapping[str, Sequence[Levels]],
+    label: str | None,
+    ids: str | None,
+) -> Layout:
+    """Return the public columns of a run.
+
+    Raises
+    ------
+    InvalidParameterError
+        No column has the label's name.
+    """
+    columns = tuple(one.name for owner in levels.values() for one in owner)
+    if label is not None and label not in columns:
+        raise InvalidParameterError(f"label: there is no column {label!r}")
+    return Layout(
+        owners=tuple(levels),
+        schemas=tuple(schema.fingerprint for schema in schemas.values()),
+        columns=columns,
+        sizes=tuple(one.size for owner in levels.values() for one in owner),
+        owner_of=tuple(p for p, owner in enumerate(levels.values()) for _ in owner),
+        label=None if label is None else columns.index(label),
+        edges=tuple(
+            () if one.edges is None else tuple(one.edges.tolist())
+            for owner in levels.values()
+            for one in owner
+        ),
+        ids=ids or "",
+    )

@@ -1,0 +1,171 @@
+"""What the coordinator does: it asks for noisy tables and learns nothing else."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsumm.errors import InvalidDataError, ProtocolError
+from dpsumm.exchange.codec import Codec
+from dpsumm.exchange.messages import Answer, Request
+from dpsumm.exchange.roles import Coordinator
+from dpsumm.vertical.layout import HELPER, Budget, Layout, Released
+from dpsumm.vertical.messages import (
+    ColumnCounts,
+    CountColumns,
+    Deal,
+    Dealt,
+    Finish,
+    Join,
+    Joined,
+    MaskedRows,
+    NextRows,
+    Start,
+    TwoWay,
+)
+from dpsumm.vertical.wire import CODEC, DIGITS
+from dpsumm.vertical.work import Work
+
+
+class TablesCoordinator(Coordinator[Released]):
+    """Asks owners and helper, opens what two shares add up to.
+
+    It sees noisy tables, and words that are uniform without the keys that owners and helper share.
+
+    Parameters
+    ----------
+    layout, budget
+        Public.
+    run
+        Name of the run.
+    """
+
+    codec: ClassVar[Codec] = CODEC
+    stages: ClassVar[tuple[str, str, str]] = ("plan", "tables", "open")
+
+    def __init__(self, layout: Layout, budget: Budget, run: str) -> None:
+        self.names = (*layout.owners, HELPER)
+        self._layout, self._budget, self._run = layout, budget, run
+        self._joined: dict[str, Joined] = {}
+        self._counts: dict[str, NDArray[np.int64]] = {}
+        self._masked: dict[str, MaskedRows] = {}
+        self._dealt: Dealt | None = None
+        self._two_way: dict[str, TwoWay] = {}
+        self._asked: dict[str, Request] = {}
+        self._first = budget.plan(layout, layout.sizes)
+        self._work: Work | None = None
+
+    def send(self) -> Mapping[str, Request]:
+        """Return the next requests."""
+        if self._asked:
+            raise ProtocolError("answers are outstanding")
+        owners, layout = self._layout.owners, self._layout
+        if not self._joined:
+            self._asked = {name: self._join(p) for p, name in enumerate(owners)}
+        elif not self._counts:
+            self._check_joined()
+            self._asked = {name: CountColumns(self._first.single_std) for name in owners}
+        elif self._work is None:
+            self._work = Work(
+                layout, self._budget, self._run, self._first, self._joined, self._counts
+            )
+            self._asked = {**self._work.starts(), HELPER: self._work.deal()}
+        elif not self._two_way:
+            self._asked = dict(self._work.forward(self._masked, self._dealt))
+            self._masked = {}
+        return dict(self._asked)
+
+    @property
+    def begun(self) -> bool:
+        """Whether owners were asked for a release."""
+        return bool(self._counts) or any(isinstance(r, CountColumns) for r in self._asked.values())
+
+    def _join(self, owner: int) -> Join:
+        layout = self._layout
+        mine = layout.of_owner(owner)
+        return Join(
+            self._run,
+            self._parameters(),
+            self._budget.delta,
+            layout.ids,
+            tuple(layout.columns[j] for j in mine),
+            tuple(np.array(layout.edges[j] if layout.edges else (), np.float64) for j in mine),
+        )
+
+    def _parameters(self) -> str:
+        about = [repr(self._layout), repr(self._budget)]
+        return hashlib.sha256(json.dumps(about).encode()).hexdigest()[:DIGITS]
+
+    def _check_joined(self) -> None:
+        first = self._layout.owners[0]
+        for name, schema in zip(self._layout.owners, self._layout.schemas, strict=True):
+            joined, other = self._joined[name], self._joined[first]
+            if joined.schema != schema:
+                raise InvalidDataError(
+                    f"schema: {name!r} reads its data by another schema than the coordinator "
+                    "knows; give both the same file"
+                )
+            if joined.n_records != other.n_records:
+                raise InvalidDataError(
+                    f"owners: {name!r} has {joined.n_records} records and {first!r} has "
+                    f"{other.n_records}; all need the same records in the same order. Intersect "
+                    "them first (a package such as openmined-psi), and give ids to check it"
+                )
+            if joined.order != other.order:
+                raise InvalidDataError(
+                    f"ids: those of {name!r} are not those of {first!r}; all owners need the same "
+                    "records. Intersect them first (a package such as openmined-psi); nothing was "
+                    "released"
+                )
+
+    def receive(self, name: str, answer: Answer) -> None:
+        """Take an answer."""
+        request = self._asked.get(name)
+        if request is None:
+            raise ProtocolError(f"nothing was asked of {name!r}")
+        kinds = {
+            Join: Joined,
+            CountColumns: ColumnCounts,
+            Deal: Dealt,
+            Start: MaskedRows,
+            NextRows: MaskedRows,
+            Finish: TwoWay,
+        }
+        if not isinstance(answer, kinds[type(request)]):
+            raise ProtocolError(f"{name!r} answered with a {type(answer).__name__}")
+        if isinstance(answer, Joined):
+            self._joined[name] = answer
+        elif isinstance(answer, ColumnCounts):
+            owner = self._layout.owners.index(name)
+            levels = sum(self._layout.sizes[j] for j in self._layout.of_owner(owner))
+            if len(answer.counts) != levels:
+                raise ProtocolError(f"{name!r} sent tables of another size")
+            self._counts[name] = answer.counts
+        else:
+            assert self._work is not None
+            self._work.check(name, request, answer)
+            if isinstance(answer, Dealt):
+                self._dealt = answer
+            elif isinstance(answer, MaskedRows):
+                self._masked[name] = answer
+            elif isinstance(answer, TwoWay):
+                self._two_way[name] = answer
+        del self._asked[name]
+
+    def drop(self, *names: str) -> None:
+        """Stop: no owner's columns and no helper can be left out."""
+        raise ProtocolError(
+            f"{', '.join(map(repr, names))} failed; the run needs every owner and the helper. What "
+            "was released stays charged; run again under the same name, which sends it again"
+        )
+
+    def result(self) -> Released:
+        """Open the tables."""
+        if self._work is None or len(self._two_way) < len(self._layout.owners):
+            raise ProtocolError("the run has not ended")
+        return self._work.opened(self._two_way)

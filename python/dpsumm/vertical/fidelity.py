@@ -1,0 +1,127 @@
+"""How close synthetic rows are to the noisy tables. No data: post-processing of what was released.
+
+A distance to a noisy table is not one to the real table: most of it is the table's own noise. So
+each stands beside what noise alone would make of it.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsumm.kernels import pair_counts
+from dpsumm.vertical.graphical import Graphical
+from dpsumm.vertical.layout import Released
+from dpsumm.vertical.merged import merged_counts, repeats
+from dpsumm.vertical.model import Mixture, hidden_pairs
+
+# Rows that are drawn to see what rows look like, and the seed of that draw: it touches no privacy.
+_DRAWN, _SEED = 100_000, 0
+
+
+@dataclass(frozen=True)
+class ColumnFidelity:
+    """One column.
+
+    Attributes
+    ----------
+    column
+        Its position.
+    distance
+        Total variation between rows and noisy counts; above 1 where these are mostly noise.
+    noise
+        What the noise of the counts alone makes of it, on average.
+    """
+
+    column: int
+    distance: float
+    noise: float
+
+
+@dataclass(frozen=True)
+class PairFidelity:
+    """Two columns.
+
+    Attributes
+    ----------
+    pair
+        Their positions.
+    distance, noise
+        As for `ColumnFidelity`.
+    seen
+        Whether the noisy table shows that they depend on each other.
+    released, rows
+        How far the columns are from independence, by the noisy table less its noise and in the
+        rows: root of the sum of squared differences of shares.
+    """
+
+    pair: tuple[int, int]
+    distance: float
+    noise: float
+    seen: bool
+    released: float
+    rows: float
+
+
+@dataclass(frozen=True)
+class Fidelity:
+    """All columns that have a table, and all pairs of them."""
+
+    columns: tuple[ColumnFidelity, ...]
+    pairs: tuple[PairFidelity, ...]
+
+
+def fidelity_of(released: Released, model: Mixture | Graphical) -> Fidelity:
+    """Return how close rows of the model are to the released tables."""
+    plan, n = released.plan, released.n_records
+    drawn = model.draw(_DRAWN, seed=_SEED)
+    singles = []
+    for j in plan.counted:
+        size = len(released.singles[j])
+        rows = np.bincount(drawn[:, j], minlength=size) / _DRAWN
+        apart = float(np.abs(rows - released.singles[j] / n).sum()) / 2
+        singles.append(ColumnFidelity(j, apart, _absolute(plan.single_std, size) / (2 * n)))
+    if not plan.pairs:
+        return Fidelity(tuple(singles), ())
+    active = [j for j, size in enumerate(plan.sizes) if size > 1]
+    starts = np.cumsum([0, *(plan.sizes[j] for j in active)])
+    codes = [released.codes[j][drawn[:, j]] + starts[k] for k, j in enumerate(active)]
+    together = pair_counts(np.stack(codes, axis=1), int(starts[-1])) / _DRAWN
+    place = {j: slice(starts[k], starts[k + 1]) for k, j in enumerate(active)}
+    hidden = set(hidden_pairs(released))
+    pairs = []
+    for index, (i, j) in enumerate(plan.pairs):
+        table, std = released.pairs[i, j] / n, math.sqrt(plan.variance(index))
+        rows = together[place[i], place[j]]
+        pairs.append(
+            PairFidelity(
+                (i, j),
+                distance=float(np.abs(rows - table).sum()) / 2,
+                noise=_absolute(std, table.size) / (2 * n),
+                seen=(i, j) not in hidden,
+                released=_dependence(released, (i, j), table, std),
+                rows=float(np.linalg.norm(rows - np.outer(rows.sum(1), rows.sum(0)))),
+            )
+        )
+    return Fidelity(tuple(singles), tuple(pairs))
+
+
+def _absolute(std: float, cells: int) -> float:
+    """Return the mean of the sum of absolute values of the noise in so many cells."""
+    return math.sqrt(2 / math.pi) * std * cells
+
+
+def _dependence(
+    released: Released, pair: tuple[int, int], table: NDArray[np.float64], std: float
+) -> float:
+    n, single = released.n_records, released.plan.single_std
+    one, other = (merged_counts(released, j) / n for j in pair)
+    apart = float(((table - np.outer(one, other)) ** 2).sum())
+    # Of the table, and of the product of the two noisy one-way tables.
+    own, others = (repeats(released, j) * (single / n) ** 2 for j in pair)
+    noise = table.size * (std / n) ** 2
+    noise += float((own[:, None] * other**2 + one[:, None] ** 2 * others).sum())
+    return math.sqrt(max(apart - noise, 0.0))

@@ -1,0 +1,123 @@
+"""Every owner's data as levels, and the digest by which owners see that they hold one table."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsumm.data.extract import Backend, Extract
+from dpsumm.data.files import FileFormat
+from dpsumm.data.items import text_of
+from dpsumm.data.labels import label_of
+from dpsumm.data.large.shards import Shards
+from dpsumm.data.large.stream import Stream
+from dpsumm.data.schema import Schema
+from dpsumm.data.table import Source, usable
+from dpsumm.errors import InvalidDataError, InvalidParameterError
+from dpsumm.vertical.levels import Levels
+from dpsumm.vertical.wire import DIGITS
+
+# What to do about missing values: a dropped row would tell the other owners where they are.
+MISSING = (
+    "impute them with public values, or say when_missing = 'encode' in the schema; rows are never "
+    "dropped, since the other owners hold them too"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Held:
+    """What one owner holds.
+
+    Attributes
+    ----------
+    codes : (n, d) uint32
+        Level of each record in each column; in the order of the identifiers if there are any.
+    identifiers
+        Of the records, sorted; None without.
+    backend
+        Library of its data frame.
+    """
+
+    codes: NDArray[np.uint32]
+    identifiers: tuple[str, ...] | None
+    backend: Backend | None
+
+    def digest(self, key: bytes) -> str:
+        """Return a keyed digest of the identifiers, by which owners compare their records.
+
+        Claim: towards who lacks the key (the coordinator) it tells whether two owners have the same
+        records, and nothing else. Tested by: tests/vertical/test_synthesize.py.
+        """
+        if self.identifiers is None:
+            return ""
+        whole = hmac.new(key, digestmod=hashlib.sha256)
+        for text in self.identifiers:
+            raw = text.encode()
+            whole.update(len(raw).to_bytes(8, "little") + raw)
+        return whole.hexdigest()[:DIGITS]
+
+
+def read_held(
+    source: Source,
+    name: str,
+    schema: Schema,
+    levels: Sequence[Levels],
+    ids: str | None,
+    file_format: FileFormat | None,
+) -> Held:
+    """Return one owner's data as levels. Errors are the owner's own: nothing was sent before.
+
+    Raises
+    ------
+    InvalidDataError, InvalidParameterError, MissingExtraError
+        The data do not fit the schema, or the identifiers are missing or not distinct.
+    """
+    if isinstance(source, (Stream, Shards)):
+        raise InvalidParameterError(
+            f"{name!r}: a {type(source).__name__} cannot be joined; give a frame, an array or a "
+            "file"
+        )
+    extract = usable(source, name, schema, file_format, MISSING)
+    values = extract.values.astype(np.float64, copy=False)
+    codes = np.stack([one.encode(x) for one, x in zip(levels, values.T, strict=True)], axis=1)
+    if ids is None:
+        return Held(codes, None, extract.backend)
+    place = [column.name for column in schema.carried].index(ids)
+    texts = _texts(extract, place, name, ids)
+    order = sorted(range(len(texts)), key=texts.__getitem__)
+    return Held(np.ascontiguousarray(codes[order]), tuple(texts[i] for i in order), extract.backend)
+
+
+def _texts(extract: Extract, place: int, name: str, ids: str) -> list[str]:
+    """Return identifiers as texts, each by itself; see `_text`."""
+    texts = [_text(item) for item in extract.carried[place].tolist()]
+    if not all(texts):
+        raise InvalidDataError(
+            f"{name!r}: column {ids!r} has missing identifiers, or numbers that a float may "
+            "have rounded; every record needs one (as text, if in doubt)"
+        )
+    if len(set(texts)) < len(texts):
+        raise InvalidDataError(
+            f"{name!r}: column {ids!r} has an identifier twice; every record needs its own"
+        )
+    return texts
+
+
+def _text(item: Any) -> str:
+    """Return one identifier's text: whole numbers without a point, texts without spaces around.
+
+    1, 1.0 and ``" 1"`` are one, since a library makes one of the other for the sake of the others;
+    ``"007"`` is itself.
+    """
+    if isinstance(item, float) and not abs(item) < 2**53:
+        return ""
+    text = text_of(item).strip()
+    number = label_of(text)
+    whole = isinstance(number, float) and number.is_integer() and abs(number) < 2**53
+    return text_of(number) if whole or type(number) is int else text

@@ -1,0 +1,221 @@
+"""Columns as levels: what tables count, and back to values."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsumm.data.column import EPOCH, Column, Kind, WhenMissing
+from dpsumm.errors import InvalidParameterError
+
+# How many bins, for all columns of numbers and dates or by column, or the edges of a column's bins.
+Edges: TypeAlias = Sequence[float] | Sequence[date]
+Bins: TypeAlias = int | Mapping[str, int | Edges]
+
+# Bins of a column for which nothing else is said.
+USUAL_BINS = 16
+MOST_BINS = 1024
+
+
+@dataclass(frozen=True, eq=False)
+class Levels:
+    """The levels of one column: its categories or bins, and one for missing values if it has them.
+
+    Public, as the column and its bins are. The level of a value depends on that value alone.
+
+    Attributes
+    ----------
+    column
+        What is known about it.
+    edges
+        Of the bins of a number or a date; bin i is from ``edges[i]`` to below ``edges[i + 1]``,
+        the last one with its end. None for categories.
+    """
+
+    column: Column
+    edges: NDArray[np.float64] | None
+
+    @classmethod
+    def of(cls, column: Column, bins: Bins) -> Levels:
+        """Return the levels of a column.
+
+        Raises
+        ------
+        InvalidParameterError
+            The column is not public, or is dropped with its row; `bins` make no bins of it.
+        """
+        if column.when_missing is WhenMissing.DROP:
+            raise InvalidParameterError(
+                f"schema: column {column.name!r} drops rows with missing values, which would tell "
+                "the other owners where they are missing; use when_missing='encode'"
+            )
+        if column.kind is Kind.CATEGORY:
+            return cls(column, None)
+        if column.limits is None:
+            raise InvalidParameterError(
+                f"bounds: column {column.name!r} needs public bounds, such as (0, 100); they must "
+                "not be computed from the data"
+            )
+        wanted = bins.get(column.name, USUAL_BINS) if isinstance(bins, Mapping) else bins
+        if isinstance(wanted, int | np.integer) and not isinstance(wanted, bool):
+            return cls(column, _equal(column, int(wanted)))
+        return cls(column, _given(column, wanted))
+
+    @property
+    def name(self) -> str:
+        """The column's name."""
+        return self.column.name
+
+    @property
+    def size(self) -> int:
+        """How many levels."""
+        return self._known + self.column.encodes_missing
+
+    @property
+    def _known(self) -> int:
+        if self.edges is not None:
+            return len(self.edges) - 1
+        return len(self.column.categories) + (self.column.other is not None)
+
+    def encode(self, values: NDArray[np.float64]) -> NDArray[np.uint32]:
+        """Return the level of each value, (n,), as `Schema.encode` takes them; clipped."""
+        missing = np.isnan(values)
+        known = np.where(missing, 0.0, values)
+        if self.edges is not None:
+            known = np.searchsorted(self.edges, known, side="right") - 1
+        codes = np.clip(known, 0, self._known - 1)
+        return np.where(missing, self._known, codes).astype(np.uint32)
+
+    def decode(self, codes: NDArray[np.uint32], rng: np.random.Generator) -> NDArray[np.float64]:
+        """Return values of the levels: a category's position, a uniform draw from a bin, NaN."""
+        known = np.minimum(codes, self._known - 1)
+        values: NDArray[np.float64]
+        if self.edges is None:
+            values = known.astype(np.float64)
+        else:
+            low, high = self.edges[known], self.edges[known + 1]
+            values = low + rng.random(len(codes)) * (high - low)
+            if self._in_whole:
+                # Whole numbers of the bin, one as likely as the other.
+                last = known == self._known - 1
+                top = np.where(last, np.floor(high), np.ceil(high) - 1)
+                low = np.ceil(low)
+                values = low + np.floor(rng.random(len(codes)) * (top - low + 1))
+        return np.where(codes == self._known, np.nan, values)
+
+    def level_of(self, value: Any) -> int:
+        """Return the level of one value as users have it; None is a missing one.
+
+        Raises
+        ------
+        InvalidParameterError
+            The column has no such value.
+        """
+        wrong = InvalidParameterError(
+            f"given: column {self.name!r} has no such value; give one of its categories, a number "
+            "or a date within its bounds, or None where missing values are encoded"
+        )
+        if value is None:
+            if self.column.encodes_missing:
+                return self._known
+            raise wrong
+        if self.edges is None:
+            values = (*self.column.categories, self.column.other)
+            if value not in values:
+                raise wrong
+            return values.index(value)
+        try:
+            number = _number(value)
+        except TypeError:
+            raise wrong from None
+        if not self.edges[0] <= number <= self.edges[-1]:
+            raise wrong
+        return int(self.encode(np.array([number]))[0])
+
+    @property
+    def _in_whole(self) -> bool:
+        return self.column.whole or self.column.kind is Kind.DATE
+
+
+def _number(value: Any) -> float:
+    if isinstance(value, date):
+        return float(value.toordinal() - EPOCH)
+    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
+        raise TypeError
+    return float(value)
+
+
+def _equal(column: Column, bins: int) -> NDArray[np.float64]:
+    """Return edges of bins as wide as each other; of whole numbers, up to one value."""
+    if not 1 <= bins <= MOST_BINS:
+        raise InvalidParameterError(
+            f"bins must be from 1 to {MOST_BINS}, got {bins} for column {column.name!r}"
+        )
+    assert column.limits is not None
+    low, high = column.limits
+    if not (column.whole or column.kind is Kind.DATE):
+        return np.array([low + i * ((high - low) / bins) for i in range(bins)] + [high])
+    first, last = math.ceil(low), math.floor(high)
+    values = last - first + 1
+    if values < 1:
+        raise InvalidParameterError(f"bounds: column {column.name!r} has no whole number in them")
+    bins = min(bins, values)
+    starts = [first + -(-i * values // bins) for i in range(bins)]
+    return np.array([*starts, max(last, starts[-1] + 0.5)], np.float64)
+
+
+def _given(column: Column, edges: Any) -> NDArray[np.float64]:
+    wrong = InvalidParameterError(
+        f"bins: those of column {column.name!r} must be their number, or edges: from 2 to "
+        f"{MOST_BINS + 1} finite numbers or dates that rise"
+    )
+    try:
+        values = np.array([_number(edge) for edge in edges], np.float64)
+    except TypeError:
+        raise wrong from None
+    if not 2 <= len(values) <= MOST_BINS + 1 or not np.isfinite(values).all():
+        raise wrong
+    if not (np.diff(values) > 0).all():
+        raise wrong
+    return values
+
+
+def bins_of(given: Sequence[str]) -> int | dict[str, int | list[float] | list[date]]:
+    """Return bins from texts: from ``N``, ``COLUMN=N`` and ``COLUMN=EDGE,EDGE,...`` items.
+
+    Raises
+    ------
+    InvalidParameterError
+        An item has another form, a column is given twice, or a number for all stands beside others.
+    """
+    wrong = "bins: write N, COLUMN=N or COLUMN=EDGE,EDGE,... with numbers or dates, got {!r}"
+    bins: dict[str, int | list[float] | list[date]] = {}
+    for item in given:
+        name, equals, text = item.rpartition("=")
+        try:
+            if not equals:
+                if len(given) > 1:
+                    raise InvalidParameterError(
+                        f"bins: {item} is for all columns; give it alone, or columns only"
+                    )
+                return int(text)
+            if not name or name in bins:
+                raise InvalidParameterError(f"bins: give each column once, got {item!r}")
+            edges = text.split(",")
+            if len(edges) == 1:
+                bins[name] = int(text)
+            elif edges[0].count("-") == 2:
+                bins[name] = [date.fromisoformat(edge) for edge in edges]
+            else:
+                bins[name] = [float(edge) for edge in edges]
+        except ValueError as error:
+            if isinstance(error, InvalidParameterError):
+                raise
+            raise InvalidParameterError(wrong.format(item)) from None
+    return bins

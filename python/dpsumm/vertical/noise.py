@@ -1,0 +1,170 @@
+"""The noise plan: how large the noise of each table is, and what each observer then learns.
+
+Public arithmetic, with the same bits everywhere: cube roots of integers, exact sums, IEEE roots.
+
+Claim (VP-theorem of ``docs/vertical.md``): one replaced record moves two cells of a table by one.
+With sd the standard deviation of that noise in a table which an observer does not know, what the
+observer learns is mu-GDP with ``mu**2 = sum of 2 / sd**2`` over the tables that depend on what is
+protected. Assumes: N public, rounded normal noise, the merge computed from released counts.
+Argument: rounding is post-processing; for two rounded normals, see ``JOINED``.
+Numerics: multipliers are rounded up, so that the claim is not above the one asked for.
+Tested by: tests/vertical/test_vertical_noise.py.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+# Two rounded normals of standard deviation s >= JOINED in one cell are, up to 1e-35 in total
+# variation, one normal of variance 2 s^2 plus a uniform number, rounded: post-processing. Below,
+# an observer is charged as if it knew one of them.
+JOINED = 3.0
+# Noise is a multiple of this, rounded up (`kernels.rounded_normal`).
+_STEP = 2.0**-20
+# Every plan is this much below what is asked for, far above the floats' error.
+_MARGIN = 1 - 1e-9
+_ANALYST = -1
+
+
+@dataclass(frozen=True)
+class NoisePlan:
+    """Standard deviations, and the views that follow.
+
+    Attributes
+    ----------
+    sizes, owner_of
+        Levels and owner (position) of each column.
+    pairs
+        Columns (i, j), i < j, of each two-way table.
+    pair_std
+        Noise that each owner of a pair adds to each cell.
+    single_std
+        Noise of the one-way tables.
+    first
+        Levels that the one-way tables had: those with one level have none.
+    """
+
+    sizes: tuple[int, ...]
+    owner_of: tuple[int, ...]
+    pairs: tuple[tuple[int, int], ...]
+    pair_std: tuple[float, ...]
+    single_std: float
+    counted: tuple[int, ...]
+
+    def is_cross(self, pair: tuple[int, int]) -> bool:
+        """Whether the columns are of two owners."""
+        return self.owner_of[pair[0]] != self.owner_of[pair[1]]
+
+    def variance(self, index: int) -> float:
+        """Return the variance of the noise in a released two-way table."""
+        return self.pair_std[index] ** 2 * (2 if self.is_cross(self.pairs[index]) else 1)
+
+    def mu(self, observer: int | None) -> float:
+        """Return the mu of the analyst (None), or of an owner at that position."""
+        seen = _seen(
+            self.pairs, self.owner_of, _ANALYST if observer is None else observer, self.joined
+        )
+        singles = [2 / self.single_std**2 for j in self.counted if self.owner_of[j] != observer]
+        squares = [2 * f / sd**2 for f, sd in zip(seen, self.pair_std, strict=True)]
+        return math.sqrt(math.fsum((*singles, *squares)))
+
+    @property
+    def joined(self) -> bool:
+        """Whether both noises of a cross table count for who knows neither."""
+        cross = [
+            sd for sd, pair in zip(self.pair_std, self.pairs, strict=True) if self.is_cross(pair)
+        ]
+        return all(sd >= JOINED for sd in cross)
+
+
+def plan_noise(
+    sizes: Sequence[int],
+    owner_of: Sequence[int],
+    noise_multiplier: float,
+    *,
+    first: float = 0.1,
+    label: int | None = None,
+    label_weight: float = 2.0,
+    singles: tuple[Sequence[int], float] | None = None,
+) -> NoisePlan:
+    """Return the plan by which the observer who sees most is at `noise_multiplier`.
+
+    Parameters
+    ----------
+    sizes, owner_of
+        Levels and owner of each column; columns of one level have no tables.
+    noise_multiplier
+        Of one Gaussian release at the budget.
+    first
+        Share of the budget for one-way tables, where nobody's view were partial.
+    label, label_weight
+        A column whose pairs have so many times the budget.
+    singles
+        Columns of the one-way tables that were released, and their noise: the two-way tables get
+        all that these leave.
+    """
+    columns = [j for j, size in enumerate(sizes) if size > 1]
+    pairs = tuple((i, j) for i in columns for j in columns if i < j)
+    worth = [
+        _two_thirds(sizes[i] * sizes[j]) * (label_weight if label in (i, j) else 1.0)
+        for i, j in pairs
+    ]
+    total = math.fsum(worth) or 1.0
+    share = [(1 - first) * w / total for w in worth]
+    budget = _MARGIN / noise_multiplier**2
+    observers = [_ANALYST, *sorted(set(owner_of))]
+    plan = None
+    for joined in (True, False):
+        views = [
+            math.fsum(f * s for f, s in zip(_seen(pairs, owner_of, v, joined), share, strict=True))
+            for v in observers
+        ]
+        if singles is None:
+            counted, each = tuple(columns), first / max(len(columns), 1)
+            seen = [each * sum(owner_of[j] != v for j in counted) for v in observers]
+            scale = budget / max(a + b for a, b in zip(seen, views, strict=True))
+            single_std = _up(math.sqrt(2 / (each * scale)))
+        else:
+            counted, single_std = tuple(singles[0]), singles[1]
+            left = [
+                budget - 2 * sum(owner_of[j] != v for j in counted) / single_std**2
+                for v in observers
+            ]
+            scale = min((b / view for b, view in zip(left, views, strict=True) if view), default=1)
+        stds = tuple(_up(math.sqrt(2 / (s * scale))) for s in share)
+        plan = NoisePlan(tuple(sizes), tuple(owner_of), pairs, stds, single_std, counted)
+        if plan.joined or not joined:
+            break
+    assert plan is not None
+    return plan
+
+
+def _seen(
+    pairs: Sequence[tuple[int, int]], owner_of: Sequence[int], observer: int, joined: bool
+) -> list[float]:
+    """Return for each table how much of ``2 / sd**2`` an observer learns."""
+
+    def factor(pair: tuple[int, int]) -> float:
+        a, b = owner_of[pair[0]], owner_of[pair[1]]
+        if a == b:
+            return 0.0 if a == observer else 1.0
+        return 1.0 if observer in (a, b) or not joined else 0.5
+
+    return [factor(pair) for pair in pairs]
+
+
+def _up(std: float) -> float:
+    return math.ceil(std / _STEP) * _STEP
+
+
+def _two_thirds(n: int) -> float:
+    """Return ``n**(2/3)`` to 30 bits, the same everywhere."""
+    wanted = (int(n) ** 2) << 90
+    root = 1 << (wanted.bit_length() // 3 + 1)
+    while True:  # Newton's method from above
+        lower = (2 * root + wanted // (root * root)) // 3
+        if lower >= root:
+            return root / 2**30
+        root = lower

@@ -1,0 +1,107 @@
+"""What a reader should know before relying on synthetic rows. By the noisy tables alone."""
+
+from __future__ import annotations
+
+from dpsumm.report.notes import Note, Severity, budget_alarms, sorted_notes
+from dpsumm.vertical.graphical import Graphical
+from dpsumm.vertical.layout import Layout, Released
+from dpsumm.vertical.model import Mixture, hidden_pairs
+from dpsumm.vertical.privacy import SynthesisPrivacy
+from dpsumm.vertical.tables import FEW_RECORDS, Tables
+
+# Fewer pairs of two owners' columns than such a share that stand out of the noise: on parts of
+# Adult the rows are then as far from real ones across owners as columns drawn apart.
+FEW_SEEN = 0.1
+# Pairs that a note names.
+_NAMED = 3
+
+
+def notes_of(
+    released: Released,
+    model: Mixture | Graphical,
+    layout: Layout,
+    protocol: Tables,
+    privacy: SynthesisPrivacy,
+) -> tuple[Note, ...]:
+    """Return what the released numbers tell about themselves, worst first. Post-processing."""
+    notes = []
+    if released.n_records < FEW_RECORDS:
+        notes.append(
+            Note(
+                f"There are {released.n_records} records: at most what one column looks like "
+                "survives the noise, nothing of how columns depend on each other. Use a larger "
+                "epsilon for records that are public, or do without synthetic rows.",
+                Severity.ALARM,
+            )
+        )
+    if model.chi2 > protocol.stop:
+        more = "components" if isinstance(model, Mixture) else "megabytes"
+        notes.append(
+            Note(
+                "The model did not reach the tables within their noise (chi-square "
+                f"{model.chi2:.2f} for each cell after {model.steps} steps); give more {more} "
+                "or max_steps."
+            )
+        )
+    notes += _hidden(released, layout)
+    if not privacy.seeded:
+        notes += budget_alarms(privacy.largest, privacy.delta, released.n_records)
+    return sorted_notes(notes)
+
+
+def _hidden(released: Released, layout: Layout) -> list[Note]:
+    plan = released.plan
+    if not plan.pairs:
+        return [
+            Note(
+                "The noise hides the levels of all columns, or of all but one: there is no table "
+                "of two columns, and the rows mean nothing. Use a larger epsilon or fewer bins.",
+                Severity.ALARM,
+            )
+        ]
+    hidden = hidden_pairs(released)
+    if not hidden:
+        return []
+    named = ", ".join(f"{layout.columns[i]} and {layout.columns[j]}" for i, j in hidden[:_NAMED])
+    more = f" and {len(hidden) - _NAMED} more" if len(hidden) > _NAMED else ""
+    seen, cross = seen_across(released)
+    poor = seen < FEW_SEEN * cross or not cross
+    advice = (
+        f"of all {cross} pairs of two owners' columns {seen} stand out of the noise, so the rows "
+        "are hardly better than rows of each owner's own drawn apart. Use a larger epsilon or "
+        "fewer bins"
+        if poor
+        else "do not rely on how these depend on each other"
+    )
+    return [
+        Note(
+            f"In {len(hidden)} of {len(plan.pairs)} pairs of columns nothing but noise is seen "
+            f"beyond independence ({named}{more}): {advice}.",
+            Severity.ALARM if poor else Severity.WARNING,
+        )
+    ]
+
+
+def seen_across(released: Released) -> tuple[int, int]:
+    """Return how many pairs of two owners' columns are seen to depend, and how many there are."""
+    plan = released.plan
+    # Of a column whose levels were all merged, nothing is seen.
+    cross = {(i, j) for i in plan.counted for j in plan.counted if i < j and plan.is_cross((i, j))}
+    return len(cross & (set(plan.pairs) - set(hidden_pairs(released)))), len(cross)
+
+
+def verdict_of(released: Released, fits: bool) -> str:
+    """Return in a few words what rows of these tables are worth, by the tables alone."""
+    seen, cross = seen_across(released)
+    if not released.plan.pairs:
+        return "the noise hides every table of two columns, and the rows mean nothing"
+    if released.n_records < FEW_RECORDS:
+        return "too few records, and the rows mean next to nothing"
+    if seen < FEW_SEEN * cross or not cross:
+        return (
+            f"the noise hides how columns of different owners depend on each other ({seen} of "
+            f"{cross} pairs stand out)"
+        )
+    if not fits:
+        return "the model does not fit the tables"
+    return f"{seen} of {cross} pairs of columns across owners stand out of the noise"

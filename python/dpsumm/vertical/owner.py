@@ -1,0 +1,371 @@
+"""What an owner of some columns does."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import ClassVar, Literal, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsumm.errors import BudgetExceededError, InvalidParameterError, ProtocolError
+from dpsumm.exchange.codec import Codec
+from dpsumm.exchange.messages import Answer, Request
+from dpsumm.exchange.roles import Party
+from dpsumm.kernels import one_hot_product, pair_counts, rounded_normal
+from dpsumm.kernels.inputs import Words
+from dpsumm.privacy.events import Charge
+from dpsumm.privacy.ledger import Ledger, OtherReleaseError
+from dpsumm.vertical.charges import table_charges
+from dpsumm.vertical.helper import check_secret, pad_of
+from dpsumm.vertical.messages import (
+    ColumnCounts,
+    CountColumns,
+    Finish,
+    Join,
+    Joined,
+    MaskedRows,
+    NextRows,
+    Start,
+    TwoWay,
+)
+from dpsumm.vertical.wire import CODEC, DIGITS
+
+Kind = TypeVar("Kind", bound=Answer)
+
+# How many standard deviations a noise never exceeds, for whether words wrap.
+FAR = 40
+
+
+class Owner(Party):
+    """An owner's answers. Each is drawn once and kept in its ledger: a resend is the same bytes.
+
+    Claim: one replaced record is protected as ``charges.py`` charges, towards another owner and the
+    analyst. Assumes: an honest helper (see there), the same records in the same order at every
+    owner, and owners that do not hand over their noise. Argument: ``docs/vertical.md``. Numerics:
+    counts and noise are integers. Tested by: tests/vertical/test_vertical_roles.py,
+    tests/vertical/test_vertical_noise.py.
+
+    Parameters
+    ----------
+    name
+        Its name in the run.
+    codes : (n, d) uint32
+        Level of each record in each column.
+    sizes
+        Levels of the columns.
+    schema
+        Fingerprint of its schema.
+    order
+        Keyed digest of the records' identifiers in order; empty without identifiers.
+    ledger
+        Its own books, opened for this run. Charged before an answer exists.
+    secret
+        32 bytes that it shares with the helper alone.
+    seed
+        For tests: repeatable noise, charged as infinite.
+    """
+
+    codec: ClassVar[Codec] = CODEC
+
+    def __init__(
+        self,
+        name: str,
+        codes: NDArray[np.uint32],
+        sizes: tuple[int, ...],
+        *,
+        schema: str,
+        order: str,
+        ledger: Ledger,
+        secret: bytes,
+        seed: int | None = None,
+    ) -> None:
+        check_secret(secret)
+        self.name = name
+        self._codes, self._sizes = codes, sizes
+        self._schema, self._order = schema, order
+        self._ledger, self._secret, self._seed = ledger, secret, seed
+        self._nonce: str | None = None
+        self._product: Products | None = None
+
+    def answer(self, request: Request) -> Answer:
+        """Answer in the protocol's order."""
+        if isinstance(request, Join):
+            return self._join(request)
+        if isinstance(request, CountColumns) and self._nonce is not None:
+            return self._count(request)
+        if isinstance(request, Start) and self._nonce is not None:
+            return self._start(request)
+        if isinstance(request, NextRows) and self._product is not None:
+            self._product.take(request.first_row, request.received)
+            return self._product.next_rows()
+        if isinstance(request, Finish) and self._product is not None:
+            return self._finish(request)
+        raise ProtocolError(f"no answer to a {type(request).__name__} in this state of the run")
+
+    def _join(self, request: Join) -> Joined:
+        if request.run != self._ledger.run:
+            raise ProtocolError("the ledger was opened for another run")
+        fresh = self._recorded(
+            "nonce", (), lambda: secrets.token_bytes(DIGITS // 2), request.parameters
+        )
+        # Of the data, too: other data would be hidden by other pads. Keyed, so that nobody tests a
+        # guess of the data by it.
+        data = hmac.new(self._secret, fresh + self._codes.tobytes(), hashlib.sha256).hexdigest()
+        # A resumed run with other data would mix two tables, and is refused here.
+        self._recorded("data", (), lambda: b"", data)
+        self._nonce = data[:DIGITS]
+        return Joined(len(self._codes), self._schema, self._order, self._nonce)
+
+    def _count(self, request: CountColumns) -> ColumnCounts:
+        counted = [j for j, size in enumerate(self._sizes) if size > 1]
+        stds = [request.noise_std] * len(counted)
+        charges = table_charges(
+            f"one-way tables ({len(counted)})", stds, seeded=self._seed is not None
+        )
+
+        def draw() -> bytes:
+            parts = []
+            for j, size in enumerate(self._sizes):
+                counts = np.bincount(self._codes[:, j], minlength=size)
+                noise = self._noise(request.noise_std, size, f"one-way {j}") if size > 1 else 0
+                parts.append(counts + noise if size > 1 else np.zeros(1, np.int64))
+            return CODEC.encode(ColumnCounts(np.concatenate(parts).astype(np.int64)))
+
+        return self._released("one-way", charges, draw, f"{request.noise_std!r}", ColumnCounts)
+
+    def _start(self, request: Start) -> MaskedRows:
+        return self._begin(request).next_rows()
+
+    def _begin(self, request: Start) -> Products:
+        # Another merge would make another matrix under the same pads. Other nonces make other pads.
+        digest = hashlib.sha256(CODEC.encode(_without_nonces(request))).hexdigest()
+        self._recorded("start", (), lambda: b"started", digest)
+        assert self._nonce is not None
+        self._product = Products(
+            request,
+            digest,
+            name=self.name,
+            codes=self._codes,
+            sizes=self._sizes,
+            run=self._ledger.run,
+            nonce=self._nonce,
+            secret=self._secret,
+        )
+        return self._product
+
+    def _finish(self, request: Finish) -> TwoWay:
+        product = self._product
+        assert product is not None
+        product.take(request.first_row, request.received)
+        product.check_finished(request)
+
+        def draw() -> bytes:
+            shares = tuple(
+                product.share(k, self._cross_noise(product, k), request.dealt[k])
+                for k in range(len(product.start.peers))
+            )
+            return CODEC.encode(TwoWay(self._within(product), shares))
+
+        charges = self._two_way_charges(product)
+        return self._released("two-way", charges, draw, product.digest, TwoWay)
+
+    def _two_way_charges(self, product: Products) -> list[Charge]:
+        start = product.start
+        stds = [float(start.within[i, j]) for i, j in product.within]
+        stds += [float(std) for noise in start.noise for std in noise.ravel()]
+        return table_charges(f"two-way tables ({len(stds)})", stds, seeded=self._seed is not None)
+
+    def _within(self, product: Products) -> NDArray[np.int64]:
+        """Return noisy tables of the owner's own pairs of columns; 0 elsewhere."""
+        counts = product.counts()
+        tables = np.zeros_like(counts)
+        for i, j in product.within:
+            block = (product.block(i), product.block(j))
+            std = float(product.start.within[i, j])
+            noise = self._noise(std, counts[block].size, f"{i} {j}")
+            tables[block] = counts[block] + noise.reshape(counts[block].shape)
+        return tables
+
+    def _cross_noise(self, product: Products, k: int) -> NDArray[np.int64]:
+        """Return this owner's noise in the tables with a peer, its own columns down."""
+        start = product.start
+        widths, stds = start.widths[k], start.noise[k]
+        rows = []
+        for i, own in enumerate(product.sizes):
+            blocks = [
+                self._noise(float(stds[i, j]), own * int(width), f"{start.peers[k]} {i} {j}")
+                for j, width in enumerate(widths)
+            ]
+            rows.append(np.hstack([block.reshape(own, -1) for block in blocks]))
+        return np.vstack(rows)
+
+    def _noise(self, std: float, size: int, use: str) -> NDArray[np.int64]:
+        if self._seed is None:
+            return rounded_normal(std, size)
+        # Every use has a seed of its own: two tables never share a noise.
+        about = f"{self._seed} {self.name} {use}".encode()
+        seed = int.from_bytes(hashlib.sha256(about).digest()[:8], "little")
+        return rounded_normal(std, size, seed)
+
+    def _released(
+        self,
+        key: str,
+        charges: Sequence[Charge],
+        draw: Callable[[], bytes],
+        binding: str,
+        kind: type[Kind],
+    ) -> Kind:
+        answer = CODEC.decode(self._recorded(key, charges, draw, binding))
+        assert isinstance(answer, kind)
+        return answer
+
+    def _recorded(
+        self, key: str, charges: Sequence[Charge], draw: Callable[[], bytes], binding: str
+    ) -> bytes:
+        """Return a release of the own ledger, which errors name: there are several owners."""
+        try:
+            return self._ledger.release(key, charges, draw, binding=binding)
+        except OtherReleaseError:
+            raise InvalidParameterError(
+                f"run: the data or settings differ from those of run {self._ledger.run!r} in the "
+                f"ledger of {self.name!r}; go on with those, or give the new run another name"
+            ) from None
+        except BudgetExceededError as error:
+            raise BudgetExceededError(f"ledger of {self.name!r}: {error}") from None
+
+
+class Products:
+    """The secret products of one owner with its peers, in pieces of rows."""
+
+    def __init__(
+        self,
+        start: Start,
+        digest: str,
+        *,
+        name: str,
+        codes: NDArray[np.uint32],
+        sizes: tuple[int, ...],
+        run: str,
+        nonce: str,
+        secret: bytes,
+    ) -> None:
+        self.start, self.digest = start, digest
+        maps = _maps(start.codes, sizes)
+        active = [j for j, codes_of in enumerate(maps) if codes_of.max() > 0]
+        self.sizes = [int(maps[j].max()) + 1 for j in active]
+        self._starts = np.cumsum([0, *self.sizes])
+        self.width = int(self._starts[-1])
+        columns = [maps[j][codes[:, j]] + self._starts[place] for place, j in enumerate(active)]
+        shape = (len(codes), len(active))
+        self.codes = np.ascontiguousarray(np.array(columns, np.uint32).reshape(shape[::-1]).T)
+        self._check_noise()
+        self.within = [(i, j) for i, j in np.argwhere(start.within > 0).tolist() if i < j]
+        ring: Literal[32, 64] = 32 if start.ring == 32 else 64
+        self._pads = [
+            pad_of(
+                secret,
+                run=run,
+                names=(name, peer) if left else (peer, name),
+                nonces=(nonce, other) if left else (other, nonce),
+                widths=_order(self.width, int(widths.sum()), left),
+                rows=len(codes),
+                ring=ring,
+                side=0 if left else 1,
+            )
+            for peer, other, widths, left in zip(
+                start.peers, start.nonces, start.widths, start.sides, strict=True
+            )
+        ]
+        self._sums: list[Words | None] = [None] * len(self._pads)
+        self._sent = self._taken = 0
+
+    def _check_noise(self) -> None:
+        start, d = self.start, len(self.sizes)
+        stds = [start.within[start.within > 0], *(noise.ravel() for noise in start.noise)]
+        shapes = [(d, len(widths)) for widths in start.widths]
+        if start.within.shape != (d, d) or [noise.shape for noise in start.noise] != shapes:
+            raise ProtocolError("the noise does not fit the columns")
+        if (np.tril(start.within) > 0).any() or any((noise <= 0).any() for noise in start.noise):
+            raise ProtocolError("every table needs its noise, once")
+        largest = max((float(part.max()) for part in stds if part.size), default=0.0)
+        if len(self.codes) + 2 * FAR * largest >= 2 ** (start.ring - 1):
+            raise ProtocolError("the counts and their noise do not fit the ring; use ring 64")
+
+    def block(self, column: int) -> slice:
+        """Return where a column's codes are."""
+        return slice(int(self._starts[column]), int(self._starts[column + 1]))
+
+    def counts(self) -> NDArray[np.int64]:
+        """Return the exact counts of all pairs of codes; see `kernels.pair_counts`."""
+        if not self.width:
+            return np.zeros((0, 0), np.int64)
+        return pair_counts(self.codes, self.width)
+
+    def next_rows(self) -> MaskedRows:
+        """Return the next rows, hidden from each peer by its own pad."""
+        first = self._sent
+        rows = self.codes[first : first + self.start.rows]
+        self._sent = first + len(rows)
+        return MaskedRows(first, tuple(pad.mask(rows, first_row=first) for pad in self._pads))
+
+    def take(self, first_row: int, received: tuple[Words, ...]) -> None:
+        """Add up the products with what the peers sent of the rows that were sent last."""
+        rows = self.codes[self._taken : self._sent]
+        if first_row != self._taken or len(received) != len(self._pads):
+            raise ProtocolError("rows came out of order")
+        self._taken = self._sent
+        for k, (pad, words) in enumerate(zip(self._pads, received, strict=True)):
+            wanted = (len(rows), int(self.start.widths[k].sum()))
+            if words.shape != wanted or words.dtype.itemsize * 8 != pad.ring:
+                raise ProtocolError("a peer's rows do not fit")
+            if self.start.sides[k]:
+                part = one_hot_product(rows, self.width, words)
+            else:
+                part = pad.product(words, first_row=first_row)
+            known = self._sums[k]
+            self._sums[k] = part if known is None else known + part
+
+    def check_finished(self, request: Finish) -> None:
+        """Refuse an end before all rows went both ways, and what the helper cannot have dealt."""
+        if self._taken < len(self.codes):
+            raise ProtocolError("rows are missing")
+        if len(request.dealt) != len(self._pads):
+            raise ProtocolError("what was dealt does not fit")
+        for pad, widths, left, dealt in zip(
+            self._pads, self.start.widths, self.start.sides, request.dealt, strict=True
+        ):
+            wanted = (0, 0) if left else (int(widths.sum()), self.width)
+            if dealt.shape != wanted or dealt.dtype.itemsize * 8 != pad.ring:
+                raise ProtocolError("what was dealt does not fit")
+
+    def share(self, k: int, noise: NDArray[np.int64], dealt: Words) -> Words:
+        """Return the share of the tables with a peer, the left owner's columns down."""
+        pad, sums = self._pads[k], self._sums[k]
+        assert sums is not None
+        other = int(self.start.widths[k].sum())
+        share: Words
+        if self.start.sides[k]:
+            share = sums + pad.share(other) + noise.astype(sums.dtype)
+        else:
+            share = sums + dealt - pad.share(other).T + noise.T.astype(sums.dtype)
+        return share
+
+
+def _without_nonces(start: Start) -> Start:
+    return replace(start, nonces=("0" * DIGITS,) * len(start.nonces))
+
+
+def _order(own: int, other: int, left: bool) -> tuple[int, int]:
+    return (own, other) if left else (other, own)
+
+
+def _maps(codes: NDArray[np.int64], sizes: tuple[int, ...]) -> list[NDArray[np.int64]]:
+    """Return each column's map from levels to codes."""
+    if len(codes) != sum(sizes) or (codes > codes.size).any():
+        raise ProtocolError("the codes do not fit the columns")
+    return np.split(codes, np.cumsum(sizes)[:-1])

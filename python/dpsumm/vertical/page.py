@@ -1,0 +1,224 @@
+"""A run as one self-contained HTML page, from released numbers alone."""
+
+from __future__ import annotations
+
+import math
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpsumm.atomic import write_text
+from dpsumm.checks import counted
+from dpsumm.report import figures, parts
+from dpsumm.report.notes import shown_notes
+from dpsumm.report.numbers import percent, round_up, small
+from dpsumm.report.parts import Bar, Html, safe, tag
+from dpsumm.vertical.fidelity import Fidelity, PairFidelity, fidelity_of
+from dpsumm.vertical.notes import seen_across
+from dpsumm.vertical.privacy import ANALYST
+
+if TYPE_CHECKING:
+    from dpsumm.vertical.result import Synthetic
+
+MOST_COLUMNS = 30
+MOST_PAIRS = 12
+
+
+def write_report(synthetic: Synthetic, path: str | os.PathLike[str]) -> Path:
+    """Write the report as one HTML file without outside references; return its path.
+
+    Raises
+    ------
+    MissingExtraError
+        matplotlib is not installed.
+    InvalidParameterError
+        The file cannot be written.
+    """
+    return write_text(path, render(synthetic))
+
+
+def render(synthetic: Synthetic) -> str:
+    """Return the page. Names of owners and columns are escaped."""
+    columns = counted(len(synthetic.columns), "column", "columns")
+    found = fidelity_of(synthetic.tables, synthetic.model)
+    return parts.page(
+        f"Synthetic rows of {columns}",
+        parts.opening(
+            "Synthetic rows across columns. Made of noisy tables alone: for all to whom the "
+            "guarantees below suffice.",
+            f"{columns} of {counted(len(synthetic.privacy.owners), 'owner', 'owners')}: "
+            f"{synthetic.verdict}",
+            _lead(synthetic),
+        ),
+        parts.tiles(_tiles(synthetic)),
+        *shown_notes(synthetic.warnings, seeded=synthetic.privacy.seeded),
+        parts.section(
+            "What is protected, against whom, on what condition, and what is not",
+            parts.listed(synthetic.privacy.statements()),
+        ),
+        parts.section("What each observer learns", *_observers(synthetic)),
+        parts.section("One column at a time", *_columns(synthetic, found)),
+        parts.section("Two columns at a time", *_pairs(synthetic, found)),
+        parts.section("The run", parts.facts(_details(synthetic))),
+    )
+
+
+def _lead(synthetic: Synthetic) -> Html:
+    owners = ", ".join(synthetic.privacy.owners)
+    return safe(
+        f"Owners ({owners}) hold different columns of the same "
+        f"{counted(synthetic.n_records, 'record', 'records')}. They released noisy tables of their "
+        "columns and, by a secret product, of pairs of columns of two owners. The rows are drawn "
+        "from a model of these tables.",
+        tag("strong", "No row is a record."),
+    )
+
+
+def _tiles(synthetic: Synthetic) -> list[tuple[str, str]]:
+    privacy = synthetic.privacy
+    seen, cross = seen_across(synthetic.tables)
+    owner = max(privacy.epsilon(observer=name) for name in privacy.owners)
+    delta = small(privacy.delta)
+    return [
+        (f"{seen} of {cross}", "pairs of two owners' columns that stand out of the noise"),
+        (f"{synthetic.n_records:,}", "records of the owners, a public number"),
+        (round_up(privacy.epsilon()), f"epsilon towards everybody at delta {delta}"),
+        (round_up(owner), f"epsilon towards the owner who learns most, at delta {delta}"),
+    ]
+
+
+def _observers(synthetic: Synthetic) -> tuple[Html, Html]:
+    privacy = synthetic.privacy
+    shown = [("everybody (analyst)", ANALYST), *((name, name) for name in privacy.owners)]
+    figures_of = [(name, privacy.epsilon(observer=who)) for name, who in shown]
+    largest = max((e for _, e in figures_of if math.isfinite(e)), default=0.0)
+    text = (
+        f"Epsilon (in nats) at delta = {small(privacy.delta)} of all that an observer sees; "
+        "smaller protects more, 0 tells nothing, ∞ guarantees nothing. Everybody: all columns of "
+        "a record. An owner: the columns of the others; it knows its own noise, so that the noise "
+        "of a table with it counts once."
+    )
+    return parts.intro(text), parts.bars(
+        (
+            Bar(
+                name,
+                epsilon,
+                f"ε = {round_up(epsilon)}",
+                kind="owners" if math.isfinite(epsilon) else "endless",
+            )
+            for name, epsilon in figures_of
+        ),
+        largest,
+    )
+
+
+def _columns(synthetic: Synthetic, found: Fidelity) -> tuple[Html, ...]:
+    text = (
+        "Distance (total variation) of the rows to the noisy counts that were released, largest "
+        "first; above 100% where the noise is larger than the counts. It is not the distance to "
+        "the records, which nobody measured: the noise of the counts makes most of it, and what "
+        "noise alone makes stands beside it."
+    )
+    worst = sorted(found.columns, key=lambda one: -one.distance)[:MOST_COLUMNS]
+    if len(found.columns) > MOST_COLUMNS:
+        text += f" {MOST_COLUMNS} of {len(found.columns)} columns are shown."
+    rows = [
+        Bar(
+            synthetic.columns[one.column],
+            one.distance,
+            percent(one.distance),
+            f"noise alone: {percent(one.noise)}",
+        )
+        for one in worst
+    ]
+    return parts.intro(text), parts.bars(rows, max((row.value for row in rows), default=0.0))
+
+
+def _pairs(synthetic: Synthetic, found: Fidelity) -> tuple[Html, ...]:
+    if not found.pairs:
+        return (parts.intro("The noise left no table of two columns."),)
+    names = synthetic.columns
+    shown = sorted({j for pair in found.pairs for j in pair.pair})[:MOST_COLUMNS]
+    listed = ", ".join(f"{k} {names[j]}" for k, j in enumerate(shown, 1))
+    caption = (
+        "How far each two columns are from independence (root of the sum of squared differences of "
+        "shares). Above the diagonal: in the noisy tables, less their noise; grey where nothing "
+        "but noise is seen. Below: in the rows. Where both halves look alike, the rows have the "
+        f"tables' dependences. Columns: {listed}."
+    )
+    if len(shown) < len({j for pair in found.pairs for j in pair.pair}):
+        caption += f" The first {MOST_COLUMNS} are drawn."
+    picture = parts.figure(
+        figures.matrix(_matrix(found, shown), "distance from independence"),
+        f"Matrix of {len(shown)} columns by {len(shown)}.",
+        caption,
+    )
+    text = (
+        "Pairs of columns by the distance (total variation) of the rows to the noisy table, beyond "
+        "what noise alone makes of it, largest first."
+    )
+    worst = sorted(found.pairs, key=lambda one: one.noise - one.distance)[:MOST_PAIRS]
+    if len(found.pairs) > MOST_PAIRS:
+        text += f" {MOST_PAIRS} of {len(found.pairs)} pairs are shown."
+    return (
+        picture,
+        parts.intro(text),
+        parts.table(
+            ("Columns", "Owners", "Distance", "Noise alone", "Dependence"),
+            (_row(synthetic, one) for one in worst),
+        ),
+    )
+
+
+def _row(synthetic: Synthetic, one: PairFidelity) -> tuple[str, ...]:
+    plan, owners = synthetic.tables.plan, synthetic.privacy.owners
+    held = [owners[p] for p in dict.fromkeys(plan.owner_of[j] for j in one.pair)]
+    return (
+        " and ".join(synthetic.columns[j] for j in one.pair),
+        " and ".join(held),
+        percent(one.distance),
+        percent(one.noise),
+        "seen" if one.seen else "hidden by noise",
+    )
+
+
+def _matrix(found: Fidelity, shown: list[int]) -> figures.Array:
+    place = {j: k for k, j in enumerate(shown)}
+    values = np.zeros((len(shown), len(shown)))
+    for one in found.pairs:
+        if one.pair[0] in place and one.pair[1] in place:
+            i, j = (place[c] for c in one.pair)
+            values[i, j] = one.released if one.seen else np.nan
+            values[j, i] = one.rows
+    return values
+
+
+def _details(synthetic: Synthetic) -> list[tuple[str, str]]:
+    plan, model = synthetic.tables.plan, synthetic.model
+    stds = [math.sqrt(plan.variance(index)) for index in range(len(plan.pairs))]
+    across = "none" if not stds else f"{min(stds):.1f} to {max(stds):.1f} records in each cell"
+    levels, merged = sum(map(len, synthetic.tables.singles)), sum(plan.sizes)
+    ended = "unknown" if synthetic.finished is None else f"{synthetic.finished:%d %B %Y, %H:%M} UTC"
+    return [
+        ("Run", f"{synthetic.run}, {ended}"),
+        ("Columns", _listed_columns(synthetic)),
+        ("Levels", f"{levels}; after rare ones shared a code: {merged}"),
+        ("Noise, tables of one column", f"{plan.single_std:.1f} records in each cell"),
+        ("Noise, tables of two columns", f"{across}, standard deviation"),
+        (
+            "Model",
+            f"{type(model).__name__.lower()}, chi-square {model.chi2:.2f} for each cell (1 is "
+            f"the noise), {model.steps} steps",
+        ),
+        ("Time", f"{synthetic.seconds:.3g} s"),
+    ]
+
+
+def _listed_columns(synthetic: Synthetic) -> str:
+    plan, owners = synthetic.tables.plan, synthetic.privacy.owners
+    of = {name: [] for name in owners}  # type: dict[str, list[str]]
+    for column, p in zip(synthetic.columns, plan.owner_of, strict=True):
+        of[owners[p]].append(column)
+    return "; ".join(f"{name}: {', '.join(columns)}" for name, columns in of.items())

@@ -1,0 +1,270 @@
+"""What to expect of `synthesize` before any data are touched, from public numbers alone."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from statistics import median
+
+from dpsumm.checks import check_whole
+from dpsumm.data.schema import Schema
+from dpsumm.errors import InvalidParameterError
+from dpsumm.privacy import accounting
+from dpsumm.privacy.events import Gaussian
+from dpsumm.privacy.weak import weak_budget
+from dpsumm.vertical.agreed import Agreed
+from dpsumm.vertical.layout import Budget, Layout
+from dpsumm.vertical.noise import NoisePlan
+from dpsumm.vertical.privacy import ANALYST, SynthesisPrivacy
+from dpsumm.vertical.tables import FEW_RECORDS, Tables
+
+# Standard deviations of its noise from which on a number is said to be seen.
+SEEN = 3.0
+# Median of `PlannedTable.least_correlation` below which the noise costs little, and above which
+# synthetic rows are no better than columns drawn apart. Measured on parts of Adult
+# (docs/vertical.md).
+LITTLE, NOTHING = 0.1, 1.5
+# Tables that a printed plan lists.
+_SHOWN = 8
+
+
+@dataclass(frozen=True)
+class PlannedTable:
+    """A two-way table of a plan.
+
+    Attributes
+    ----------
+    columns
+        Their names.
+    cells
+        Levels of one times levels of the other, before rare ones are merged.
+    noise_std
+        Standard deviation of the noise in each cell as released: of both owners' where the
+        columns are of two.
+    visible
+        So many cells at the most can hold `SEEN` standard deviations of that noise.
+    least_correlation
+        If both columns are cut into halves: the correlation of the halves from which on this table
+        alone shows it, at `SEEN` standard deviations. Above 1, the table shows nothing.
+    """
+
+    columns: tuple[str, str]
+    cells: int
+    noise_std: float
+    visible: int
+    least_correlation: float
+
+
+@dataclass(frozen=True)
+class SynthesisPlan:
+    """What public numbers say about a run of `synthesize`; made by :func:`plan_synthesis`.
+
+    Attributes
+    ----------
+    n_records, epsilon, delta
+        As given.
+    observers
+        Epsilon of each: the analyst, who may be anybody, and the owners by name.
+    single_std
+        Standard deviation of the noise in the tables of one column.
+    tables
+        The two-way tables, those that show least first.
+    sent_bytes
+        What each owner sends the others, by name; less after rare levels are merged.
+    least_correlation
+        The median of the tables' own; infinite if there is no table.
+    least_epsilon
+        Epsilon from which on the noise would cost little at this number of records.
+    least_records
+        Records from which on it would at this epsilon.
+    """
+
+    n_records: int
+    epsilon: float
+    delta: float
+    observers: Mapping[str, float]
+    single_std: float
+    tables: tuple[PlannedTable, ...]
+    sent_bytes: Mapping[str, int]
+    least_correlation: float
+    least_epsilon: float
+    least_records: int
+
+    @property
+    def verdict(self) -> str:
+        """Whether it is worth it, in a sentence without its end."""
+        if not self.tables:
+            return "No two columns have more than one level each: there is nothing to join"
+        if self.n_records < FEW_RECORDS or self.least_correlation > NOTHING:
+            return (
+                "The noise is above the signal: expect rows whose columns do not depend on each "
+                "other"
+            )
+        if self.least_correlation > LITTLE:
+            return "Strong dependences come through, and the noise can be felt"
+        return "The noise costs little"
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What to put right before anything is spent, with the way out. From public numbers."""
+        notes = []
+        if self.tables and self.least_correlation > LITTLE:
+            notes.append(
+                f"an epsilon of {self.least_epsilon:.2g}, or {self.least_records:,} records at "
+                "this epsilon, would make the noise cost little; fewer bins and fewer columns "
+                "help, too"
+            )
+        if self.n_records < FEW_RECORDS:
+            notes.append(
+                f"{self.n_records} records are few: at most what one column looks like survives "
+                "the noise"
+            )
+        notes += weak_budget(self.epsilon, self.delta, self.n_records)
+        return tuple(notes)
+
+    def __str__(self) -> str:
+        seen = ", ".join(f"{who} {epsilon:.4g}" for who, epsilon in self.observers.items())
+        lines = [
+            f"Synthetic rows of {self.n_records:,} records, epsilon {self.epsilon:g}, delta "
+            f"{self.delta:g}",
+            f"  epsilon towards              {seen}",
+            f"  noise, tables of one column  {self.single_std:.1f} records; levels with fewer than "
+            f"{SEEN:g} times that share one",
+        ]
+        if self.tables:
+            lines.append(
+                f"  correlation that is seen     {self.least_correlation:.2g} and more in half of "
+                f"the {len(self.tables)} tables (below {LITTLE:g} noise costs little, above "
+                f"{NOTHING:g} it decides)"
+            )
+            lines.append("  tables that show least:")
+            lines += [f"    {_line(table)}" for table in self.tables[:_SHOWN]]
+        sent = ", ".join(f"{name} {size / 1e6:.1f} MB" for name, size in self.sent_bytes.items())
+        lines.append(f"  sent to the others           {sent}")
+        lines.append(f"{self.verdict}.")
+        return "\n".join([*lines, *(f"Warning: {note}." for note in self.warnings)])
+
+
+def _line(table: PlannedTable) -> str:
+    least = table.least_correlation
+    seen = f"correlations from {least:.2g}" if least <= 1 else "no correlation is seen"
+    return (
+        f"{' x '.join(table.columns)}: {table.cells} cells, noise {table.noise_std:.1f} each, at "
+        f"most {table.visible} above {SEEN:g} sd, {seen}"
+    )
+
+
+def plan_synthesis(
+    schema: Mapping[str, Schema | str | os.PathLike[str]],
+    records: int,
+    *,
+    epsilon: float = 1.0,
+    delta: float = 1e-5,
+    label: str | None = None,
+    protocol: Tables | None = None,
+    ids: str | None = None,
+) -> SynthesisPlan:
+    """Return what to expect of `dpsumm.synthesize`, before any data are touched.
+
+    Public numbers only: choosing epsilon, bins or columns by looking at private data is not covered
+    by any guarantee, choosing them by a plan is. A run merges levels that the noise hides and then
+    plans the rest again, so its tables are smaller and their noise is less.
+
+    Parameters
+    ----------
+    schema
+        Owner's name to its `Schema` or the path of its TOML file, of two owners or more.
+    records
+        How many records all owners hold, at least 1.
+    epsilon, delta, label, protocol, ids
+        As for :func:`dpsumm.synthesize`.
+
+    Raises
+    ------
+    InvalidParameterError
+        A parameter out of range, or schemas that cannot be joined.
+
+    Examples
+    --------
+    >>> from dpsumm import Column, Schema, plan_synthesis
+    >>> schema = {
+    ...     "registry": Schema([Column("age", bounds=(20, 80), whole=True)]),
+    ...     "clinic": Schema([Column("smoker", categories=("no", "yes"))]),
+    ... }
+    >>> made = plan_synthesis(schema, 5000)
+    >>> made.verdict
+    'The noise costs little'
+    >>> made.tables[0].cells, round(made.observers["clinic"], 4)
+    (32, 1.0)
+    >>> plan_synthesis(schema, 100).verdict
+    'The noise is above the signal: expect rows whose columns do not depend on each other'
+    """
+    accounting.check_epsilon(epsilon)
+    accounting.check_delta(delta)
+    check_whole(records, "records", 1, 10**12)
+    if not isinstance(schema, Mapping):
+        raise InvalidParameterError("schema must be a dict of owners' names to their schemas")
+    protocol = Tables() if protocol is None else protocol
+    if not isinstance(protocol, Tables):
+        raise InvalidParameterError(f"protocol must be Tables(), got {type(protocol).__name__}")
+    layout = Agreed.of(schema, protocol.bins, ids, label).layout
+    noise = protocol.budget(epsilon, delta).plan(layout, layout.sizes)
+    privacy = SynthesisPrivacy(layout.owners, noise, delta, False, ids is not None)
+    tables = _planned(layout, noise, records)
+    least = _least(tables)
+    return SynthesisPlan(
+        n_records=records,
+        epsilon=epsilon,
+        delta=delta,
+        observers={who: privacy.epsilon(observer=who) for who in (ANALYST, *layout.owners)},
+        single_std=noise.single_std,
+        tables=tables,
+        sent_bytes=_sent(layout, records),
+        least_correlation=least,
+        least_epsilon=_least_epsilon(layout, protocol.budget(epsilon, delta), records, delta),
+        least_records=math.ceil(records * least / LITTLE) if tables else 0,
+    )
+
+
+def _least(tables: Sequence[PlannedTable]) -> float:
+    return median(table.least_correlation for table in tables) if tables else math.inf
+
+
+def _least_epsilon(layout: Layout, budget: Budget, records: int, delta: float) -> float:
+    """Return an epsilon at which the noise costs little."""
+    wanted = budget
+    while tables := _planned(layout, wanted.plan(layout, layout.sizes), records):
+        if (more := _least(tables) / LITTLE) <= 1:
+            return accounting.compose([(Gaussian(wanted.noise_multiplier), 1)], delta)
+        # At least a little: very small noise is counted in another way, see `noise.JOINED`.
+        wanted = replace(wanted, noise_multiplier=wanted.noise_multiplier / max(more, 1.01))
+    return math.inf
+
+
+def _planned(layout: Layout, noise: NoisePlan, records: int) -> tuple[PlannedTable, ...]:
+    """Return the tables, those that show least first."""
+    tables = []
+    for index, (i, j) in enumerate(noise.pairs):
+        cells, std = layout.sizes[i] * layout.sizes[j], math.sqrt(noise.variance(index))
+        tables.append(
+            PlannedTable(
+                columns=(layout.columns[i], layout.columns[j]),
+                cells=cells,
+                noise_std=std,
+                visible=min(cells, int(records / (SEEN * std))),
+                # Of halves as large as each other: all cells, half of them with the other sign.
+                least_correlation=SEEN * std * math.sqrt(cells) / records,
+            )
+        )
+    return tuple(sorted(tables, key=lambda table: -table.least_correlation))
+
+
+def _sent(layout: Layout, records: int) -> dict[str, int]:
+    """Return the bytes of the rows that each owner sends its peers: a word for each level."""
+    sent = {}
+    for p, name in enumerate(layout.owners):
+        width = sum(layout.sizes[j] for j in layout.of_owner(p) if layout.sizes[j] > 1)
+        sent[name] = 4 * width * records * (len(layout.owners) - 1)
+    return sent

@@ -1,0 +1,220 @@
+"""The result: a model of the joined table, and rows drawn from it."""
+
+from __future__ import annotations
+
+import json
+import os
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dpsumm.atomic import write_text
+from dpsumm.checks import check_whole
+from dpsumm.data.extract import Backend
+from dpsumm.data.values import as_series, to_originals
+from dpsumm.data.written import write_rows
+from dpsumm.errors import InvalidParameterError, MissingExtraError
+from dpsumm.report.notes import Note
+from dpsumm.vertical.graphical import Graphical
+from dpsumm.vertical.layout import Released
+from dpsumm.vertical.levels import Levels
+from dpsumm.vertical.model import Mixture, hidden_pairs
+from dpsumm.vertical.notes import verdict_of
+from dpsumm.vertical.page import write_report
+from dpsumm.vertical.privacy import SynthesisPrivacy
+
+
+@dataclass(frozen=True, eq=False)
+class Synthetic:
+    """A model of a table that no owner has, made of noisy tables alone.
+
+    All of it is post-processing of what was released: it may be shown to whom `privacy` allows,
+    and more rows cost nothing.
+
+    Attributes
+    ----------
+    model
+        What rows are drawn from: a mixture of products, or a graphical model.
+    tables
+        The noisy tables it was fitted to.
+    privacy
+        What each observer learns.
+    n_records
+        Records of the owners, which is public.
+    levels
+        The columns in order, owner by owner, and their levels.
+    seconds
+        Wall time of the run.
+    warnings
+        What a reader should know before relying on the rows, worst first.
+    fits
+        Whether the model reached the tables within their noise.
+    run, finished
+        Name of the run, as the ledgers have it, and when it ended (UTC).
+    """
+
+    model: Mixture | Graphical
+    tables: Released
+    privacy: SynthesisPrivacy
+    n_records: int
+    levels: tuple[Levels, ...] = field(repr=False)
+    seconds: float
+    warnings: tuple[Note, ...] = ()
+    fits: bool = True
+    run: str | None = None
+    finished: datetime | None = None
+    backend: Backend | None = field(default=None, repr=False)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns."""
+        return tuple(levels.name for levels in self.levels)
+
+    def __repr__(self) -> str:
+        return (
+            f"Synthetic({len(self.columns)} columns of {len(self.privacy.owners)} owners, "
+            f"{self.n_records} records: epsilon={self.privacy.largest:.4g} "
+            f"at delta={self.privacy.delta:g})"
+        )
+
+    @property
+    def verdict(self) -> str:
+        """What the rows are worth, in a few words, by the noisy tables alone."""
+        return verdict_of(self.tables, self.fits)
+
+    def report(self, path: str | os.PathLike[str]) -> None:
+        """Write a self-contained HTML report. Needs the extra ``report``. Whole or not at all.
+
+        It holds released numbers and their post-processing alone, so it may be shown to whoever may
+        see the rows.
+        """
+        write_report(self, path)
+
+    def sample(
+        self,
+        n: int | None = None,
+        *,
+        given: Mapping[str, Any] | None = None,
+        seed: int | None = None,
+        backend: Backend | None = None,
+    ) -> Any:
+        """Return new rows in the original columns and types.
+
+        Parameters
+        ----------
+        n
+            How many; as many as the owners have records by default.
+        given
+            Column to value: all rows have these, and the others are drawn given them. A number or
+            a date stands for its bin.
+        seed
+            Repeats a draw; by default one from the operating system. It does not touch privacy.
+        backend
+            ``"pandas"``, ``"polars"`` or ``"pyarrow"``; the first owner's kind by default, polars
+            for arrays and files.
+
+        Warns
+        -----
+        UserWarning
+            The noise hides whether a column depends on any of those given.
+
+        Returns
+        -------
+        data frame
+            Numbers and dates are drawn uniformly within their bins; a missing value is missing.
+
+        Raises
+        ------
+        InvalidParameterError
+            `given` names no column or no value of it, or `n` or `backend` is out of range.
+        MissingExtraError
+            The library is not installed.
+        """
+        import narwhals as nw
+
+        n = self.n_records if n is None else n
+        check_whole(n, "n", 0, 10**8)
+        if seed is not None:
+            check_whole(seed, "seed", 0, 2**63 - 1)
+        backend = backend or self.backend or "polars"
+        if backend not in ("pandas", "polars", "pyarrow"):
+            raise InvalidParameterError(
+                f"backend must be 'pandas', 'polars' or 'pyarrow', got {backend!r}"
+            )
+        known = self._given(given or {})
+        if blind := self._blind(known):
+            text = (
+                f"given: the noise hides whether {', '.join(blind)} depend on "
+                f"{', '.join(given or {})}; do not rely on how these depend on each other"
+            )
+            warnings.warn(Note(text), stacklevel=2)
+        codes = self.model.draw(n, known, seed)
+        rng = np.random.default_rng(seed)
+        data = {}
+        for levels, column in zip(self.levels, codes.T, strict=True):
+            values, dtype = to_originals(levels.column, levels.decode(column, rng))
+            data[levels.name] = as_series(levels.name, values, dtype, backend)
+        try:
+            return nw.from_dict(data, backend=backend).to_native()
+        except ImportError:
+            raise MissingExtraError(
+                f"backend: {backend} is not installed; pip install {backend}, or "
+                "pip install 'dpsumm[files]' for polars"
+            ) from None
+
+    def _given(self, given: Mapping[str, Any]) -> list[int | None]:
+        if not isinstance(given, Mapping) or (unknown := set(given) - set(self.columns)):
+            named = "" if not isinstance(given, Mapping) else f"; there is no {min(unknown)!r}"
+            raise InvalidParameterError(f"given must map names of columns to values{named}")
+        return [
+            levels.level_of(given[levels.name]) if levels.name in given else None
+            for levels in self.levels
+        ]
+
+    def _blind(self, known: Sequence[int | None]) -> list[str]:
+        """Return columns of which no table with a given column shows anything beyond noise."""
+        given = {j for j, level in enumerate(known) if level is not None}
+        plan, hidden = self.tables.plan, set(hidden_pairs(self.tables)) if given else set()
+        seen = [set(pair) for pair in plan.pairs if pair not in hidden]
+        told = {j for pair in seen if pair & given for j in pair}
+        return [self.columns[j] for j in plan.counted if given and j not in told | given]
+
+    def to_frame(self, n: int | None = None, *, backend: Backend | None = None) -> Any:
+        """Return n new rows, as `sample` does."""
+        return self.sample(n, backend=backend)
+
+    def save(
+        self, path: str | os.PathLike[str], n: int | None = None, *, seed: int | None = None
+    ) -> None:
+        """Write n new rows to a Parquet or CSV file, by suffix. Whole or not at all.
+
+        What says that they are synthetic, with their privacy, is in the Parquet file's metadata
+        (key ``dpsumm``); beside a CSV file, in ``<path>.json``.
+
+        Raises
+        ------
+        InvalidParameterError
+            Another suffix.
+        """
+        target = Path(path)
+        about = json.dumps(self._about(), indent=1)
+        if target.suffix == ".csv":
+            write_text(target.with_name(f"{target.name}.json"), about + "\n")
+        write_rows(target, self.sample(n, seed=seed, backend="polars"), about)
+
+    def _about(self) -> dict[str, Any]:
+        return {
+            "synthetic": True,
+            "what": "Rows drawn from a model of noisy tables. No row is a person's.",
+            "run": self.run,
+            "finished": None if self.finished is None else self.finished.isoformat(),
+            "records": self.n_records,
+            "owners": list(self.privacy.owners),
+            "privacy": self.privacy.statements(),
+            "warnings": list(self.warnings),
+        }

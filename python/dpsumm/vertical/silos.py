@@ -1,0 +1,238 @@
+"""A run whose owners and helper are elsewhere, whatever engine carries the messages."""
+
+from __future__ import annotations
+
+import os
+import time
+import uuid
+from collections.abc import Mapping
+from pathlib import Path
+from typing import ClassVar
+
+from dpsumm.data.files import FileFormat
+from dpsumm.data.schema import Schema
+from dpsumm.data.table import Source
+from dpsumm.errors import InvalidDataError, InvalidParameterError, ProtocolError
+from dpsumm.exchange.across import Channel, run_across
+from dpsumm.exchange.codec import Codec
+from dpsumm.exchange.driver import Progress
+from dpsumm.exchange.journal import Journal
+from dpsumm.exchange.messages import Answer, Request
+from dpsumm.exchange.roles import Party
+from dpsumm.privacy import accounting
+from dpsumm.privacy.ledger import Ledger
+from dpsumm.vertical.agreed import Agreed
+from dpsumm.vertical.coordinator import TablesCoordinator
+from dpsumm.vertical.helper import SECRET_BYTES, check_secret
+from dpsumm.vertical.inputs import read_held
+from dpsumm.vertical.levels import Levels
+from dpsumm.vertical.messages import Join
+from dpsumm.vertical.owner import Owner
+from dpsumm.vertical.result import Synthetic
+from dpsumm.vertical.synthesize import synthetic_of
+from dpsumm.vertical.tables import Tables
+from dpsumm.vertical.wire import CODEC
+
+
+class SiloOwner(Party):
+    """An owner on a machine of its own: it reads its data and opens its books when a run begins.
+
+    Public parameters come with the run's first message; what is protected is the owner's own to
+    say: its schema, its keys, and its ledger, whose cap refuses what would cost too much.
+
+    Parameters
+    ----------
+    name
+        Its name in the run.
+    source, schema, file_format
+        Its data, as for `synthesize`.
+    ledger
+        File of its own books.
+    secret
+        32 bytes that it shares with the helper alone.
+    alignment
+        32 bytes that all owners share, and neither helper nor coordinator: the key of the digest by
+        which they compare identifiers.
+    """
+
+    codec: ClassVar[Codec] = CODEC
+
+    def __init__(
+        self,
+        name: str,
+        source: Source,
+        schema: Schema,
+        *,
+        ledger: str | os.PathLike[str],
+        secret: bytes,
+        alignment: bytes,
+        file_format: FileFormat | None = None,
+    ) -> None:
+        check_secret(secret)
+        check_secret(alignment)
+        if secret == alignment:
+            raise InvalidParameterError(
+                "secret: it is the owners' common key, too, and so known to the others; give each "
+                "owner one of its own"
+            )
+        self._name, self._source, self._schema = name, source, schema
+        self._ledger, self._file_format = ledger, file_format
+        self._secret, self._alignment = secret, alignment
+        self._owner: Owner | None = None
+        self._book: Ledger | None = None
+
+    def answer(self, request: Request) -> Answer:
+        """Answer; see `Owner`."""
+        if isinstance(request, Join):
+            if self._owner is not None:
+                raise ProtocolError("the run has begun already")
+            self._owner = self._joined(request)
+        if self._owner is None:
+            raise ProtocolError(f"no answer to a {type(request).__name__} before a run begins")
+        return self._owner.answer(request)
+
+    def close(self) -> None:
+        """Close the ledger."""
+        if self._book is not None:
+            self._book.close()
+
+    def _joined(self, request: Join) -> Owner:
+        known = tuple(column.name for column in self._schema.kernel)
+        if request.columns != known:
+            raise ProtocolError(
+                f"the run is for columns {', '.join(request.columns)}, and this owner's schema has "
+                f"{', '.join(known)}; give coordinator and owner the same file"
+            )
+        levels = [
+            Levels.of(column, {column.name: edges.tolist()})
+            for column, edges in zip(self._schema.kernel, request.edges, strict=True)
+        ]
+        ids = request.ids or None
+        if ids is not None and ids not in [column.name for column in self._schema.carried]:
+            raise ProtocolError(f"ids: this owner's schema has no column {ids!r} of kind 'ignore'")
+        held = read_held(self._source, self._name, self._schema, levels, ids, self._file_format)
+        self._book = Ledger(self._ledger, run=request.run, delta=request.delta)
+        return Owner(
+            self._name,
+            held.codes,
+            tuple(one.size for one in levels),
+            schema=self._schema.fingerprint,
+            order=held.digest(self._alignment),
+            ledger=self._book,
+            secret=self._secret,
+        )
+
+
+def read_key(path: str | os.PathLike[str]) -> bytes:
+    """Return a key of 32 bytes from a file of 64 hexadecimal digits.
+
+    Raises
+    ------
+    InvalidParameterError
+        There is no such file, or it holds something else.
+    """
+    path = Path(path)
+    try:
+        return key_of(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        raise InvalidParameterError(
+            f"{path}: not a key; make one of {2 * SECRET_BYTES} hexadecimal digits, such as "
+            f"`openssl rand -hex {SECRET_BYTES}` prints"
+        ) from None
+
+
+def key_of(text: str) -> bytes:
+    """Return a key from its hexadecimal digits; ValueError if they are none."""
+    key = bytes.fromhex(text.strip())
+    if len(key) != SECRET_BYTES:
+        raise ValueError
+    return key
+
+
+def synthesize_silos(
+    channel: Channel,
+    schema: Mapping[str, Schema | str | os.PathLike[str]],
+    *,
+    epsilon: float = 1.0,
+    delta: float = 1e-5,
+    label: str | None = None,
+    protocol: Tables | None = None,
+    ids: str | None = None,
+    journal: str | os.PathLike[str] | None = None,
+    run: str | None = None,
+    max_bytes: int = 2**28,
+    out: str | os.PathLike[str] | None = None,
+    rows: int | None = None,
+    progress: Progress | None = None,
+) -> Synthetic:
+    """Return synthetic rows of owners that a channel reaches, and a helper named ``"helper"``.
+
+    Owners charge their own ledgers; nothing is charged here.
+
+    Parameters
+    ----------
+    channel
+        The engine's, see `Channel`.
+    schema
+        Of all owners by name: who takes part is fixed before the run.
+    epsilon, delta, label, protocol, ids
+        As for `synthesize`; public. Tables come by pads (`Dealer`).
+    journal, run
+        File of what came back, and the run's name: a run that died is resumed with both. Removed
+        from the file when the rows are saved.
+    max_bytes
+        Largest answer that is read.
+    out, rows
+        Where rows are saved, ``.parquet`` or ``.csv``, and how many.
+    progress
+        Called with (stage, done, total).
+
+    Raises
+    ------
+    InvalidParameterError, InvalidDataError
+        Before anything is released.
+    ProtocolError
+        An owner or the helper failed. What was released stays charged and is sent again under the
+        same name.
+
+    Privacy
+    -------
+    As `synthesize`. Owners and helper see that a run stops, not why.
+    """
+    started = time.perf_counter()
+    accounting.check_epsilon(epsilon)
+    accounting.check_delta(delta)
+    protocol = Tables() if protocol is None else protocol
+    protocol.check_installed()
+    run = run or uuid.uuid4().hex
+    agreed = Agreed.of(schema, protocol.bins, ids, label)
+    coordinator = TablesCoordinator(agreed.layout, protocol.budget(epsilon, delta), run)
+    with Journal(journal, run) as kept:
+        try:
+            released, _ = run_across(
+                coordinator,
+                channel,
+                kept,
+                minimum=len(coordinator.names),
+                max_bytes=max_bytes,
+                progress=progress,
+            )
+        except InvalidDataError:
+            if not coordinator.begun:
+                # Nothing was released: the owners put their data right and are asked anew.
+                kept.forget()
+            raise
+        synthetic = synthetic_of(
+            released,
+            agreed,
+            protocol,
+            delta,
+            seeded=False,
+            run=run,
+            started=started,
+            backend=None,
+        )
+        if out is not None:
+            synthetic.save(out, rows)
+            kept.forget()
+    return synthetic

@@ -1,0 +1,281 @@
+"""The one call: from owners of different columns to rows of the joined table."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import time
+import uuid
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from dpsumm.checks import check_whole
+from dpsumm.data.extract import Backend
+from dpsumm.data.files import FileFormat
+from dpsumm.data.schema import Schema
+from dpsumm.data.table import Source
+from dpsumm.errors import InvalidParameterError
+from dpsumm.exchange.driver import Progress, run_in_process
+from dpsumm.exchange.roles import Party
+from dpsumm.privacy import accounting
+from dpsumm.privacy.ledger import Ledger
+from dpsumm.privacy.weak import check_budget
+from dpsumm.vertical.agreed import Agreed
+from dpsumm.vertical.coordinator import TablesCoordinator
+from dpsumm.vertical.helper import SECRET_BYTES, Helper
+from dpsumm.vertical.inputs import read_held
+from dpsumm.vertical.layout import HELPER, Released
+from dpsumm.vertical.mpyc import Meeting, MpycHelper, MpycOwner, check_mpyc
+from dpsumm.vertical.notes import notes_of
+from dpsumm.vertical.owner import Owner
+from dpsumm.vertical.privacy import SynthesisPrivacy
+from dpsumm.vertical.products import Dealer, Mpyc, check_product
+from dpsumm.vertical.result import Synthetic
+from dpsumm.vertical.tables import Tables
+
+
+def synthesize(
+    owners: Mapping[str, Source],
+    *,
+    schema: Mapping[str, Schema | str | os.PathLike[str]],
+    epsilon: float = 1.0,
+    delta: float = 1e-5,
+    label: str | None = None,
+    protocol: Tables | None = None,
+    product: Dealer | Mpyc | None = None,
+    ids: str | None = None,
+    file_format: FileFormat | None = None,
+    ledger: Mapping[str, str | os.PathLike[str]] | None = None,
+    run: str | None = None,
+    seed: int | None = None,
+    accept: bool = True,
+    progress: Progress | None = None,
+) -> Synthetic:
+    """Return synthetic rows of a table whose columns two owners or more hold.
+
+    Every owner counts its own columns and adds noise. Tables of two owners' columns come from a
+    secret product of their records, with the noise of both, by pads that a helper deals. A mixture
+    of products is fitted to the noisy tables, which costs nothing further.
+
+    Parameters
+    ----------
+    owners
+        Name to data: a data frame (pandas, polars, pyarrow), an array, or the path of a CSV or
+        Parquet file. All hold the same records; in the same order, unless `ids` is given.
+    schema
+        Name to the owner's `Schema` or the path of its TOML file: numbers and dates with bounds,
+        categories. Public. Missing values are a level of a column with ``when_missing="encode"``,
+        refused otherwise; rows are never dropped.
+    epsilon, delta
+        What the observer who learns most may learn of one record. Towards every owner, and
+        towards the analyst and everybody else.
+    label
+        A column whose pairs get more of the budget: what is to be predicted.
+    protocol
+        `Tables()` by default.
+    product
+        How tables of two owners' columns are made: `vertical.Dealer()` by default, whose helper
+        deals pads, or `vertical.Mpyc()`, three processes of MPyC.
+    ids
+        Name of a column of identifiers, of kind ``"ignore"`` in every schema. Records are then put
+        in their order, and owners whose identifiers differ are refused.
+    file_format
+        How text files are read.
+    ledger
+        Name to the file of the owner's own books; in memory by default. Charged on ``"records"``.
+    run
+        Name of the run. Give that of a run that died to go on with it: with the same ledgers, what
+        it released is sent again, byte for byte, and charged once.
+    seed
+        For tests and experiments: repeatable, and **not private** (epsilon is then infinite).
+    accept
+        Whether a budget that promises next to nothing is accepted, with a note of its odds: an
+        epsilon above 10, or a delta that is not below 1 / records. False refuses it.
+    progress
+        Called with (stage, done, total).
+
+    Returns
+    -------
+    Synthetic
+
+    Raises
+    ------
+    InvalidParameterError, InvalidDataError
+        Before anything is released. The message names the parameter or the owner and the way out.
+    BudgetExceededError
+        A ledger's cap does not allow a release.
+
+    Privacy
+    -------
+    One replaced record, number of records public: (epsilon, delta) towards the analyst for all its
+    columns, and towards each owner for its columns at the others. The helper must not collude with
+    an owner or the coordinator. In one process all roles are this process's: it shows what the
+    parties of a real run would see. See `Synthetic.privacy`.
+
+    Examples
+    --------
+    >>> import numpy as np, dpsumm
+    >>> from dpsumm import Column, Schema
+    >>> rng = np.random.default_rng(0)
+    >>> smoker = rng.integers(0, 2, 5000)
+    >>> age = rng.integers(20, 60, 5000) + 15 * smoker
+    >>> synthetic = dpsumm.synthesize(
+    ...     {"registry": age[:, None], "clinic": smoker[:, None]},
+    ...     schema={
+    ...         "registry": Schema([Column("age", bounds=(20, 80), whole=True)]),
+    ...         "clinic": Schema([Column("smoker", categories=(0, 1))]),
+    ...     },
+    ... )
+    >>> rows = synthetic.sample(1000, backend="polars")
+    >>> rows.columns
+    ['age', 'smoker']
+    >>> mean = dict(rows.group_by("smoker").mean().iter_rows())
+    >>> bool(mean[1] - mean[0] > 8)
+    True
+    >>> bool(synthetic.privacy.epsilon(1e-5, observer="clinic") <= 1)
+    True
+    """
+    started = time.perf_counter()
+    protocol = Tables() if protocol is None else protocol
+    _check(owners, schema, epsilon, delta, protocol, seed, ledger)
+    engine = check_product(Dealer() if product is None else product)
+    by_mpyc = isinstance(engine, Mpyc)
+    # What is not installed is refused before anything is charged.
+    protocol.check_installed()
+    if by_mpyc:
+        check_mpyc()
+    agreed = Agreed.of({name: schema[name] for name in owners}, protocol.bins, ids, label)
+    held = {
+        name: read_held(source, name, agreed.schemas[name], agreed.levels[name], ids, file_format)
+        for name, source in owners.items()
+    }
+    if not accept:
+        check_budget(epsilon, delta, min(len(one.codes) for one in held.values()))
+    run = run or uuid.uuid4().hex
+    books = ledger or {}
+    alignment = secrets.token_bytes(32)
+    with contextlib.ExitStack() as stack:
+        opened = {
+            name: stack.enter_context(Ledger(books.get(name), run=run, delta=delta))
+            for name in owners
+        }
+        _check_books(opened, run)
+        # Kept for a resumed run, whose messages are then the same. In one process nobody sees these
+        # messages, so that there is nothing to be read with the keys.
+        keys = {
+            name: book.release("key", (), lambda: secrets.token_bytes(SECRET_BYTES))
+            for name, book in opened.items()
+        }
+        kind: type[Owner] = MpycOwner if by_mpyc else Owner
+        roles: dict[str, Party] = {
+            name: kind(
+                name,
+                held[name].codes,
+                tuple(one.size for one in agreed.levels[name]),
+                schema=agreed.schemas[name].fingerprint,
+                order=held[name].digest(alignment),
+                ledger=opened[name],
+                secret=keys[name],
+                seed=seed,
+            )
+            for name in owners
+        }
+        roles[HELPER] = MpycHelper(keys) if by_mpyc else Helper(keys)
+        if isinstance(engine, Mpyc):
+            meeting = stack.enter_context(Meeting(engine.patience))
+            for role in roles.values():
+                assert isinstance(role, MpycOwner | MpycHelper)
+                role.meeting = meeting
+        budget = replace(protocol.budget(epsilon, delta), by_mpyc=by_mpyc)
+        coordinator = TablesCoordinator(agreed.layout, budget, run)
+        released = run_in_process(coordinator, roles, progress)
+    return synthetic_of(
+        released,
+        agreed,
+        protocol,
+        delta,
+        seeded=seed is not None,
+        by_mpyc=by_mpyc,
+        run=run,
+        started=started,
+        backend=next((one.backend for one in held.values() if one.backend), None),
+    )
+
+
+def synthetic_of(
+    released: Released,
+    agreed: Agreed,
+    protocol: Tables,
+    delta: float,
+    *,
+    seeded: bool,
+    by_mpyc: bool = False,
+    run: str,
+    started: float,
+    backend: Backend | None,
+) -> Synthetic:
+    """Return the result of a run's noisy tables: a model fitted to them. Post-processing."""
+    model = protocol.fit(released)
+    privacy = SynthesisPrivacy(
+        agreed.layout.owners, released.plan, delta, seeded, agreed.ids is not None, by_mpyc
+    )
+    return Synthetic(
+        model=model,
+        tables=released,
+        privacy=privacy,
+        n_records=released.n_records,
+        levels=agreed.in_order,
+        seconds=time.perf_counter() - started,
+        warnings=notes_of(released, model, agreed.layout, protocol, privacy),
+        fits=model.chi2 <= protocol.stop,
+        run=run,
+        finished=datetime.now(UTC),
+        backend=backend,
+    )
+
+
+def _check_books(opened: Mapping[str, Ledger], run: str) -> None:
+    """Refuse to go on with a run that released its tables if some books do not know it."""
+    if any(book.has("two-way") for book in opened.values()):
+        for name, book in opened.items():
+            if not book.has("start"):
+                raise InvalidParameterError(
+                    f"run: {run!r} has released tables at other owners, and the ledger of {name!r} "
+                    "does not know it: its part of these tables is lost. Give that owner's file, "
+                    "or a new name, under which all is released and charged anew"
+                )
+
+
+def _check(
+    owners: object,
+    schema: object,
+    epsilon: float,
+    delta: float,
+    protocol: object,
+    seed: int | None,
+    ledger: object,
+) -> None:
+    accounting.check_epsilon(epsilon)
+    accounting.check_delta(delta)
+    if not isinstance(owners, Mapping) or not all(isinstance(name, str) for name in owners):
+        raise InvalidParameterError("owners must be a dict of name to data")
+    if not isinstance(schema, Mapping) or set(schema) != set(owners):
+        raise InvalidParameterError(
+            "schema must be a dict of each owner's name to its schema: "
+            f"{', '.join(map(repr, owners)) or 'there is no owner'}"
+        )
+    if not isinstance(protocol, Tables):
+        raise InvalidParameterError(f"protocol must be Tables(), got {type(protocol).__name__}")
+    if ledger is not None and not (isinstance(ledger, Mapping) and set(ledger) <= set(owners)):
+        raise InvalidParameterError(
+            "ledger must be a dict of owners' names to the files of their own books"
+        )
+    if seed is not None:
+        check_whole(seed, "seed", 0, 2**63 - 1)
+        if ledger is not None:
+            raise InvalidParameterError(
+                "seed: a seeded run is not private and would make a ledger's total infinite; "
+                "leave out one of the two"
+            )

@@ -1,0 +1,116 @@
+"""The protocol and its public parameters."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from dpsumm.checks import check_whole, is_number
+from dpsumm.errors import InvalidParameterError
+from dpsumm.privacy import accounting
+from dpsumm.vertical.graphical import Graphical, check_mbi, fit_graphical
+from dpsumm.vertical.layout import Budget, Released
+from dpsumm.vertical.levels import USUAL_BINS, Bins
+from dpsumm.vertical.model import Fitting, Mixture, fit
+
+# Below, noise hides all that could be learnt.
+FEW_RECORDS = 200
+
+
+@dataclass(frozen=True)
+class Tables:
+    """Noisy one-way and two-way tables, and a mixture fitted to them: how.
+
+    Public: nothing of it may be chosen by looking at the data.
+
+    Parameters
+    ----------
+    bins
+        Of columns of numbers and dates: how many, or a dict of column to how many or to their
+        edges. Whole numbers and dates have at most one bin for each value.
+    first
+        Share of the budget for one-way tables, 0.01 to 0.5.
+    label_weight
+        How many times the budget of another pair one with the label has, from 1 to 100.
+    keep
+        Levels with fewer noisy records than so many standard deviations of the noise are counted
+        together, from 0 to 10.
+    model
+        What is fitted to the tables: ``"mixture"`` of products, in a second; or ``"graphical"``, by
+        the package mbi (``pip install 'dpsumm[graphical]'``), half a minute of compiling.
+    components
+        Products in the mixture.
+    step, init, stop
+        Of the mixture's fit, see `dpsumm.kernels.fit_mixture`.
+    megabytes
+        Of a graphical model's tables: how many pairs of columns it can follow.
+    max_steps
+        Of the fit; 2500 for a mixture, 300 for a graphical model by default.
+    rows
+        Records in one message between owners, which bounds the memory.
+    """
+
+    bins: Bins = USUAL_BINS
+    first: float = 0.1
+    label_weight: float = 2.0
+    keep: float = 3.0
+    model: Literal["mixture", "graphical"] = "mixture"
+    components: int = 150
+    step: float = 0.06
+    init: float = 0.5
+    stop: float = 1.0
+    megabytes: float = 0.3
+    max_steps: int | None = None
+    rows: int = 2**16
+
+    def __post_init__(self) -> None:
+        """Check the ranges."""
+        for name, low, high in (
+            ("first", 0.01, 0.5),
+            ("label_weight", 1, 100),
+            ("keep", 0, 10),
+            ("step", 1e-6, 10),
+            ("init", 1e-6, 10),
+            ("stop", 1e-3, 100),
+            ("megabytes", 1e-4, 1000),
+        ):
+            value = getattr(self, name)
+            if not (is_number(value) and low <= value <= high):
+                raise InvalidParameterError(
+                    f"{name} must be a number from {low:g} to {high:g}, got {value!r}"
+                )
+        check_whole(self.components, "components", 1, 10_000)
+        if self.max_steps is not None:
+            check_whole(self.max_steps, "max_steps", 1, 10**6)
+        if self.model not in ("mixture", "graphical"):
+            raise InvalidParameterError(
+                f"model must be 'mixture' or 'graphical', got {self.model!r}"
+            )
+        check_whole(self.rows, "rows", 1, 2**20)
+
+    def budget(self, epsilon: float, delta: float) -> Budget:
+        """Return the noise at a budget, in public numbers."""
+        return Budget(
+            noise_multiplier=accounting.gaussian_noise_multiplier(epsilon, delta),
+            first=float(self.first),
+            label_weight=float(self.label_weight),
+            keep=float(self.keep),
+            rows=self.rows,
+            delta=delta,
+        )
+
+    def check_installed(self) -> None:
+        """Raise `MissingExtraError` if the model's package is not installed."""
+        if self.model == "graphical":
+            check_mbi()
+
+    def fit(self, released: Released) -> Mixture | Graphical:
+        """Return the model of released tables."""
+        if self.model == "graphical":
+            return fit_graphical(
+                released, megabytes=float(self.megabytes), max_steps=self.max_steps or 300
+            )
+        return fit(
+            released,
+            Fitting(self.components, self.step, self.init, self.stop, self.max_steps or 2500),
+        )

@@ -1,0 +1,132 @@
+"""The messages of this subsystem as bytes: their names, and what their fields may hold."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+
+from dpsumm.exchange.codec import Codec, Kind
+from dpsumm.exchange.fields import is_array, is_number, is_whole
+from dpsumm.vertical.messages import (
+    ColumnCounts,
+    CountColumns,
+    Deal,
+    Dealt,
+    Finish,
+    Join,
+    Joined,
+    MaskedRows,
+    NextRows,
+    Start,
+    TwoWay,
+)
+
+# Of digests and nonces: 128 bits. Longer ones could look like numbers that the codec refuses.
+DIGITS = 32
+_HEX = re.compile(r"[0-9a-f]+")
+
+
+def _is_text(value: Any, at_most: int = 200) -> bool:
+    return type(value) is str and 0 < len(value) <= at_most
+
+
+def _is_hex(value: Any, digits: int) -> bool:
+    return type(value) is str and len(value) == digits and _HEX.fullmatch(value) is not None
+
+
+def _all(values: Any, valid: Any) -> bool:
+    return type(values) is tuple and all(map(valid, values))
+
+
+def _is_words(value: Any) -> bool:
+    return is_array(value, 2, "u4", "u8")
+
+
+def _is_noise(value: Any) -> bool:
+    return is_array(value, 2, "f8") and bool((np.isfinite(value) & (value >= 0)).all())
+
+
+def _is_joined(value: Joined) -> bool:
+    order = value.order == "" or _is_hex(value.order, DIGITS)
+    return (
+        is_whole(value.n_records)
+        and order
+        and _is_hex(value.schema, 12)
+        and _is_hex(value.nonce, DIGITS)
+    )
+
+
+def _is_join(value: Join) -> bool:
+    return (
+        _is_text(value.run)
+        and _is_hex(value.parameters, DIGITS)
+        and is_number(value.delta)
+        and 0 < value.delta < 1
+        and (value.ids == "" or _is_text(value.ids))
+        and _all(value.columns, _is_text)
+        and _all(value.edges, lambda x: is_array(x, 1, "f8"))
+        and len(value.columns) == len(value.edges)
+    )
+
+
+def _is_start(value: Start) -> bool:
+    lengths = {
+        len(part)
+        for part in (value.peers, value.widths, value.sides, value.nonces, value.noise)
+        if type(part) is tuple
+    }
+    return (
+        lengths == {len(value.peers)}
+        and is_array(value.codes, 1, "i8")
+        and bool((value.codes >= 0).all())
+        and _is_noise(value.within)
+        and _all(value.peers, _is_text)
+        and _all(value.widths, lambda x: is_array(x, 1, "i8") and bool((x >= 1).all()))
+        and _all(value.sides, lambda x: type(x) is bool)
+        and _all(value.nonces, lambda x: _is_hex(x, DIGITS))
+        and _all(value.noise, _is_noise)
+        and is_whole(value.rows)
+        and value.rows >= 1
+        and value.ring in (32, 64)
+    )
+
+
+def _is_deal(value: Deal) -> bool:
+    sides = [value.left, value.right, value.left_nonces, value.right_nonces]
+    widths = [value.left_widths, value.right_widths]
+    return (
+        len({len(part) for part in (*sides, *widths)}) == 1
+        and all(_all(names, _is_text) for names in sides[:2])
+        and all(_all(nonces, lambda x: _is_hex(x, DIGITS)) for nonces in sides[2:])
+        and all(_all(w, lambda x: is_whole(x, 2**16 + 1) and x >= 1) for w in widths)
+        and _is_text(value.run)
+        and is_whole(value.rows, 2**40)
+        and value.ring in (32, 64)
+    )
+
+
+CODEC = Codec(
+    [
+        Kind("Join", Join, _is_join),
+        Kind("Joined", Joined, _is_joined),
+        Kind("CountColumns", CountColumns, lambda m: is_number(m.noise_std)),
+        Kind("ColumnCounts", ColumnCounts, lambda m: is_array(m.counts, 1, "i8")),
+        Kind("Start", Start, _is_start),
+        Kind(
+            "MaskedRows", MaskedRows, lambda m: is_whole(m.first_row) and _all(m.masked, _is_words)
+        ),
+        Kind("NextRows", NextRows, lambda m: is_whole(m.first_row) and _all(m.received, _is_words)),
+        Kind(
+            "Finish",
+            Finish,
+            lambda m: (
+                is_whole(m.first_row) and _all(m.received, _is_words) and _all(m.dealt, _is_words)
+            ),
+        ),
+        Kind("TwoWay", TwoWay, lambda m: is_array(m.within, 2, "i8") and _all(m.shares, _is_words)),
+        Kind("Deal", Deal, _is_deal),
+        Kind("Dealt", Dealt, lambda m: _all(m.corrections, _is_words)),
+    ]
+)

@@ -1,0 +1,184 @@
+"""What the coordinator asks for after the merge, and how it opens the answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsumm.errors import ProtocolError
+from dpsumm.exchange.messages import Answer, Request
+from dpsumm.kernels.inputs import Words
+from dpsumm.vertical.layout import Budget, Layout, Released
+from dpsumm.vertical.merge import merged_codes
+from dpsumm.vertical.messages import (
+    Deal,
+    Dealt,
+    Finish,
+    Joined,
+    MaskedRows,
+    NextRows,
+    Start,
+    TwoWay,
+)
+from dpsumm.vertical.noise import NoisePlan
+from dpsumm.vertical.owner import FAR
+
+
+class Work:
+    """Everything after the merge."""
+
+    def __init__(
+        self,
+        layout: Layout,
+        budget: Budget,
+        run: str,
+        first: NoisePlan,
+        joined: Mapping[str, Joined],
+        counts: Mapping[str, NDArray[np.int64]],
+    ) -> None:
+        self._layout, self._run, self._rows = layout, run, budget.rows
+        self._by_mpyc = budget.by_mpyc
+        self._joined = joined
+        self.n_records = next(iter(joined.values())).n_records
+        together = np.concatenate([counts[name] for name in layout.owners])
+        self.singles = tuple(np.split(together, np.cumsum(layout.sizes)[:-1]))
+        least = budget.keep * first.single_std
+        self.codes = tuple(
+            merged_codes(one, least) if len(one) > 1 else np.zeros(1, np.int64)
+            for one in self.singles
+        )
+        self.sizes = tuple(int(codes.max()) + 1 for codes in self.codes)
+        self.plan = budget.plan(layout, self.sizes, (first.counted, first.single_std))
+        noise = 2 * FAR * max(self.plan.pair_std, default=0.0)
+        self.ring = 32 if self.n_records + noise < 2**31 else 64
+        self._columns = [
+            [j for j in layout.of_owner(p) if self.sizes[j] > 1] for p in range(len(layout.owners))
+        ]
+        owners = [p for p, columns in enumerate(self._columns) if columns]
+        self._pairs = [(a, b) for a in owners for b in owners if a < b]
+        self._std = dict(zip(self.plan.pairs, self.plan.pair_std, strict=True))
+
+    def starts(self) -> dict[str, Request]:
+        """Return each owner's work."""
+        return {name: self._start(p) for p, name in enumerate(self._layout.owners)}
+
+    def _start(self, owner: int) -> Start:
+        names, mine = self._layout.owners, self._columns[owner]
+        peers = self._peers(owner)
+        within = np.zeros((len(mine), len(mine)))
+        for a, i in enumerate(mine):
+            for b, j in enumerate(mine):
+                within[a, b] = self._std[i, j] if a < b else 0.0
+        return Start(
+            codes=np.concatenate([self.codes[j] for j in self._layout.of_owner(owner)]),
+            within=within,
+            peers=tuple(names[q] for q in peers),
+            widths=tuple(np.array([self.sizes[j] for j in self._columns[q]]) for q in peers),
+            sides=tuple(owner < q for q in peers),
+            nonces=tuple(self._joined[names[q]].nonce for q in peers),
+            noise=tuple(self._noise(mine, self._columns[q]) for q in peers),
+            rows=self._rows,
+            ring=self.ring,
+        )
+
+    def _noise(self, mine: list[int], theirs: list[int]) -> NDArray[np.float64]:
+        std = self._std
+        return np.array([[std[min(i, j), max(i, j)] for j in theirs] for i in mine])
+
+    def _peers(self, owner: int) -> list[int]:
+        return [a + b - owner for a, b in self._pairs if owner in (a, b)]
+
+    def _width(self, owner: int) -> int:
+        return sum(self.sizes[j] for j in self._columns[owner])
+
+    def deal(self) -> Deal:
+        """Return the helper's work."""
+        names = self._layout.owners
+        left, right = [a for a, _ in self._pairs], [b for _, b in self._pairs]
+        return Deal(
+            run=self._run,
+            rows=self.n_records,
+            ring=self.ring,
+            left=tuple(names[p] for p in left),
+            right=tuple(names[p] for p in right),
+            left_widths=tuple(map(self._width, left)),
+            right_widths=tuple(map(self._width, right)),
+            left_nonces=tuple(self._joined[names[p]].nonce for p in left),
+            right_nonces=tuple(self._joined[names[p]].nonce for p in right),
+        )
+
+    def check(self, name: str, request: Request, answer: Answer) -> None:
+        """Refuse an answer that does not fit."""
+        if isinstance(answer, Dealt):
+            shapes = [(self._width(a), self._width(b)) for a, b in self._pairs]
+            self._check_words(name, answer.corrections, [] if self._by_mpyc else shapes)
+            return
+        owner = self._layout.owners.index(name)
+        peers = self._peers(owner)
+        if isinstance(answer, MaskedRows):
+            before = request.first_row + self._rows if isinstance(request, NextRows) else 0
+            rows = min(self._rows, self.n_records - before)
+            if answer.first_row != before:
+                raise ProtocolError(f"{name!r} sent other rows than were asked for")
+            shapes = [(rows, self._width(owner))] * len(peers)
+            self._check_words(name, answer.masked, [] if self._by_mpyc else shapes)
+        elif isinstance(answer, TwoWay):
+            width = self._width(owner)
+            if answer.within.shape != (width, width):
+                raise ProtocolError(f"{name!r} sent tables of another size")
+            shapes = [(self._width(min(owner, q)), self._width(max(owner, q))) for q in peers]
+            self._check_words(name, answer.shares, shapes)
+
+    def _check_words(
+        self, name: str, words: tuple[Words, ...], shapes: list[tuple[int, int]]
+    ) -> None:
+        fits = [w.shape for w in words] == shapes
+        if not fits or any(w.dtype.itemsize * 8 != self.ring for w in words):
+            raise ProtocolError(f"{name!r} sent words of another size")
+
+    def forward(
+        self, masked: Mapping[str, MaskedRows], dealt: Dealt | None
+    ) -> dict[str, NextRows | Finish]:
+        """Return requests that carry each owner what its peers sent."""
+        assert dealt is not None
+        names = self._layout.owners
+        if self._by_mpyc:
+            return {name: Finish(0, (), ()) for name in names}
+        first = next(iter(masked.values())).first_row
+        last = first + self._rows >= self.n_records
+        out: dict[str, NextRows | Finish] = {}
+        for p, name in enumerate(names):
+            peers = self._peers(p)
+            received = tuple(masked[names[q]].masked[self._peers(q).index(p)] for q in peers)
+            nothing = np.zeros((0, 0), np.uint32 if self.ring == 32 else np.uint64)
+            given: list[Any] = [
+                nothing if p < q else dealt.corrections[self._pairs.index((q, p))] for q in peers
+            ]
+            out[name] = Finish(first, received, tuple(given)) if last else NextRows(first, received)
+        return out
+
+    def opened(self, answers: Mapping[str, TwoWay]) -> Released:
+        """Add up the shares, and cut all tables out."""
+        names, pairs = self._layout.owners, {}
+        starts = [np.cumsum([0, *(self.sizes[j] for j in cols)]) for cols in self._columns]
+        signed = np.int32 if self.ring == 32 else np.int64
+        sums = {}
+        for a, b in self._pairs:
+            one = answers[names[a]].shares[self._peers(a).index(b)]
+            other = answers[names[b]].shares[self._peers(b).index(a)]
+            sums[a, b] = (one + other).view(signed).astype(np.int64)
+        for (i, j), std in self._std.items():
+            p, q = self._layout.owner_of[i], self._layout.owner_of[j]
+            whole = answers[names[p]].within if p == q else sums[p, q]
+            at = starts[p][self._columns[p].index(i)], starts[q][self._columns[q].index(j)]
+            table = whole[at[0] : at[0] + self.sizes[i], at[1] : at[1] + self.sizes[j]]
+            limit = FAR * 2 * std
+            if (table < -limit).any() or (table > self.n_records + limit).any():
+                raise ProtocolError(
+                    "a table is out of all bounds: two owners computed with other pads or data"
+                )
+            pairs[i, j] = table
+        return Released(self.n_records, self.singles, self.codes, pairs, self.plan)
