@@ -61,6 +61,12 @@ def write_atomically(
     return path
 
 
+def write_text(path: str | os.PathLike[str], text: str, *, secret: bool = False) -> Path:
+    """Write a text file, UTF-8 with its line ends as they are, as `write_atomically` does."""
+    data = text.encode("utf-8")
+    return write_atomically(path, lambda place: place.write_bytes(data), secret=secret)
+
+
 def _sync(path: Path) -> None:
     # Windows syncs only handles open for writing; a directory can only be opened for reading.
     handle = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)

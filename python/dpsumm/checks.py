@@ -1,23 +1,36 @@
-"""Checks of parameters that several protocols share."""
+"""Checks of parameters that several protocols share, and parameters by name."""
 
 from __future__ import annotations
 
 import importlib.util
+import inspect
+import math
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import fields, is_dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpsumm.errors import InvalidParameterError, MissingExtraError
 
+if TYPE_CHECKING:
+    from typing import Self
+
 # The core's limit for exact sums on the grid.
 MAX_FEATURES = 2**18
+# The core's limit: their kernel matrix and its factors have the square of it.
+MAX_LANDMARKS = 2**13
 
 
 def is_number(value: object) -> bool:
     """Return whether this is an int or a float, of Python or NumPy, and not a truth value."""
     return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+
+
+def is_whole(value: object) -> bool:
+    """Return whether this is an int, of Python or NumPy, and not a truth value."""
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
 def largest(dtype: np.dtype[Any]) -> float:
@@ -57,27 +70,23 @@ def check_whole(value: object, name: str, at_least: int, at_most: int | None = N
     InvalidParameterError
         Naming the parameter and the range.
     """
-    if (
-        isinstance(value, bool)
-        or not isinstance(value, int | np.integer)
-        or not at_least <= value
-        or not (at_most is None or value <= at_most)
-    ):
+    top = math.inf if at_most is None else at_most
+    if not is_whole(value) or not at_least <= value <= top:  # type: ignore[operator]
         bounds = f"of at least {at_least}" if at_most is None else f"from {at_least} to {at_most}"
         raise InvalidParameterError(f"{name} must be a whole number {bounds}, got {value!r}")
 
 
 def check_even_features(n_features: object) -> None:
     """Refuse a number of features that is not even and between 2 and `MAX_FEATURES`."""
-    if (
-        isinstance(n_features, bool)
-        or not isinstance(n_features, int | np.integer)
-        or not 2 <= n_features <= MAX_FEATURES
-        or n_features % 2
-    ):
+    if not is_whole(n_features) or n_features not in range(2, MAX_FEATURES + 1, 2):
         raise InvalidParameterError(
             f"n_features must be an even number between 2 and {MAX_FEATURES}, got {n_features!r}"
         )
+
+
+def counted(number: int, one: str, many: str) -> str:
+    """Return a number with its noun: ``counted(2, "owner", "owners")`` is "2 owners"."""
+    return f"{number:,} {one if number == 1 else many}"
 
 
 def listed(names: Sequence[str], at_most: int = 12) -> str:
@@ -96,3 +105,85 @@ def check_installed(module: str, what_needs: str, extra: str) -> None:
     """
     if importlib.util.find_spec(module) is None:
         raise MissingExtraError(f"{what_needs} {module}: pip install 'dpsumm[{extra}]'")
+
+
+class Parameters:
+    """An object whose parameters can be had and set by name, as scikit-learn's code expects.
+
+    They are those of its class's ``__init__``, kept under their names and checked when used.
+    """
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters by name.
+
+        Parameters
+        ----------
+        deep
+            Whether those of a parameter that is a dataclass, such as a protocol or a kernel, are
+            there too, as ``protocol__parsimony``.
+
+        Returns
+        -------
+        dict
+            As given, not copies.
+        """
+        own = {name: getattr(self, name) for name in self._names()}
+        if not deep:
+            return own
+        inner = {
+            f"{name}__{field.name}": getattr(value, field.name)
+            for name, value in own.items()
+            if is_dataclass(value) and not isinstance(value, type)
+            for field in fields(value)
+            if field.init
+        }
+        return own | inner
+
+    def set_params(self, **parameters: Any) -> Self:
+        """Set parameters by name; return the estimator.
+
+        ``protocol__parsimony=8`` sets a parameter of a parameter, of a copy of it.
+
+        Raises
+        ------
+        InvalidParameterError
+            A name that the estimator does not have, or a value that such a copy refuses; nothing is
+            set then.
+        """
+        known = self._names()
+        new: dict[str, Any] = {}
+        inner: dict[str, dict[str, Any]] = {}
+        for name, value in parameters.items():
+            outer, nested, part = name.partition("__")
+            if outer not in known:
+                raise InvalidParameterError(
+                    f"{type(self).__name__} has no parameter {name!r}; it has {', '.join(known)}"
+                )
+            if nested:
+                inner.setdefault(outer, {})[part] = value
+            else:
+                new[name] = value
+        for outer, parts in inner.items():
+            whole = new.get(outer, getattr(self, outer))
+            of = [f.name for f in fields(whole) if f.init] if is_dataclass(whole) else []
+            for part in parts:
+                if part not in of:
+                    has = f"it has {', '.join(of)}" if of else "set it as a whole first"
+                    raise InvalidParameterError(f"{outer}: no parameter {outer}__{part}; {has}")
+            new[outer] = replace(whole, **parts)
+        for name, value in new.items():
+            setattr(self, name, value)
+        return self
+
+    def __repr__(self) -> str:
+        defaults = inspect.signature(type(self)).parameters
+        changed = [
+            f"{name}={value!r}"
+            for name, value in self.get_params(deep=False).items()
+            if value is not defaults[name].default and repr(value) != repr(defaults[name].default)
+        ]
+        return f"{type(self).__name__}({', '.join(changed)})"
+
+    @classmethod
+    def _names(cls) -> list[str]:
+        return list(inspect.signature(cls).parameters)

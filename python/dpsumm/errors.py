@@ -14,11 +14,15 @@ class InvalidDataError(DpsummError, ValueError):
 
 
 class BudgetExceededError(DpsummError):
-    """A release would spend more than the ledger's cap; nothing was sent."""
+    """A release would spend more than the ledger's cap; nothing of it was sent."""
 
 
 class ProtocolError(DpsummError):
     """A message does not fit the protocol's state, or is malformed."""
+
+
+class NotFittedError(DpsummError, ValueError, AttributeError):
+    """An estimator was asked for what only `fit` makes."""
 
 
 class MissingExtraError(DpsummError, ImportError):

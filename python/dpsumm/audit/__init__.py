@@ -6,7 +6,8 @@ mistake, must be caught by the same harness. They live here, in the modules name
 nowhere a protocol could reach them.
 """
 
+from dpsumm.audit.audit import Outcome
 from dpsumm.audit.bound import Measured, lower_bound
-from dpsumm.audit.suite import Outcome, run_audits
+from dpsumm.audit.measure import run_audits
 
 __all__ = ["Measured", "Outcome", "lower_bound", "run_audits"]

@@ -6,6 +6,7 @@ No protocol can reach them. Each mistake was made in the literature, or nearly i
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +14,9 @@ from numpy.typing import NDArray
 from dpsumm.audit.auction_worlds import SteeredCurator
 from dpsumm.exchange.messages import Answer
 from dpsumm.summary.protocols.auction.curator import Round
+from dpsumm.summary.protocols.auction.plan import Plan
 from dpsumm.summary.protocols.auction.ranks import Place, best_of
+from dpsumm.summary.protocols.curator import Setting
 from dpsumm.summary.protocols.messages import Bids
 
 
@@ -39,6 +42,21 @@ def _ranked(places: Sequence[list[Place]], batch: int, missing: int) -> NDArray[
         for b, place in enumerate(own):
             ranks[k, b] = 1 + everything.index(place)
     return ranks
+
+
+class SecondPlaceCounted(SteeredCurator):
+    """BROKEN: step 14 asks at once for a point that is second among all owners' bids."""
+
+    def _due(self, round_: Round) -> NDArray[np.bool_]:
+        self.due = super()._due(round_) | (self._ranks(round_) == 2)
+        return self.due
+
+
+class OnceTooLate(SteeredCurator):
+    """BROKEN: step 14 asks for a point when it was its owner's best once more than tau times."""
+
+    def __init__(self, plan: Plan, setting: Setting) -> None:
+        super().__init__(replace(plan, tau=None if plan.tau is None else plan.tau + 1), setting)
 
 
 class CoinTies(SteeredCurator):

@@ -2,28 +2,27 @@
 
 Both worlds see the same releases (scripted, as Lemmas 1 and 2 of ``docs/privacy/auction.md`` ask)
 and one owner, the observer, gets the same request bits; the coins of the others are their own in
-each world. What is measured: by how many points the summaries differ, and by how much a rank of the
-observer's bids does. For audits and tests only.
+each world. What is measured: by how many points the summaries differ, by how much a rank of the
+observer's bids does, and whether the paper's step 14 does what it says. For audits and tests only.
 """
 
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsumm.audit.settings import Unbooked, setting
 from dpsumm.data.inputs import read_inputs
 from dpsumm.privacy.events import Event
-from dpsumm.privacy.ledger import Ledger
-from dpsumm.summary.kernel import RBF
 from dpsumm.summary.mechanisms import Exact
 from dpsumm.summary.protocols.auction.auction import Auction
-from dpsumm.summary.protocols.auction.curator import AuctionCurator
+from dpsumm.summary.protocols.auction.curator import AuctionCurator, Round
 from dpsumm.summary.protocols.auction.requests import Profile
-from dpsumm.summary.protocols.curator import Setting
 from dpsumm.summary.protocols.messages import BidRequest
 from dpsumm.summary.protocols.owner import Owner
 from dpsumm.summary.release import Draw, Mechanism, Release, Sensitivity
@@ -60,6 +59,8 @@ class Script:
         Number of points to the released sum of the summary, (d,) int64.
     seed_points
         As in `Auction`.
+    tau
+        As in `Requests.published`; None: step 14 is off.
     """
 
     size: int
@@ -68,6 +69,7 @@ class Script:
     target: NDArray[np.int64]
     summary: Mapping[int, NDArray[np.int64]]
     seed_points: NDArray[np.float64] | None = None
+    tau: int | None = None
 
     @classmethod
     def draw(
@@ -80,6 +82,7 @@ class Script:
         asked: float,
         n_features: int = 4,
         seed_points: NDArray[np.float64] | None = None,
+        tau: int | None = None,
     ) -> Script:
         """Draw small integer releases, so that ties are frequent; ranks beyond the batch are asked
         for with probability `asked`.
@@ -94,6 +97,7 @@ class Script:
             rng.integers(-2, 3, n_features),
             {n + n_seeds: rng.integers(-2, 3, n_features) for n in range(size + 1)},
             seed_points,
+            tau,
         )
 
 
@@ -102,11 +106,16 @@ class SteeredCurator(AuctionCurator):
 
     observer = 0
     given: NDArray[np.bool_] | None = None
+    due: NDArray[np.bool_]
+
+    def _due(self, round_: Round) -> NDArray[np.bool_]:
+        self.due = super()._due(round_)
+        return self.due
 
     def _toss(self, chances: NDArray[np.float64]) -> NDArray[np.bool_]:
         flags = super()._toss(chances)
         if self.given is not None:
-            flags[self.observer] = self.given
+            flags[self.observer] = self.given | (chances[self.observer] == 1)
         return flags
 
 
@@ -132,19 +141,8 @@ class World:
         target = np.zeros((2, 2))
         tables, _ = read_inputs(dict(owners), target)
         self.roles = {table.name: Owner(table) for table in tables}
-        self.ledger = Ledger(run="worlds")
-        setting = Setting(
-            target=target,
-            columns=("a", "b"),
-            schema=None,
-            n_records={name: len(table) for name, table in owners.items()},
-            size=script.size,
-            epsilon=1.0,
-            delta=1e-5,
-            kernel=RBF(0.5),
-            labelled=False,
-            ledger=self.ledger,
-        )
+        sizes = {name: len(table) for name, table in owners.items()}
+        about = setting(target, sizes, script.size, Unbooked("worlds"), delta=1e-5)
         mechanism = Scripted(script.summary)
         auction = Auction(
             reselect=False,
@@ -153,15 +151,18 @@ class World:
             summary_release=Exact(),
         )
         plan = replace(
-            auction._plan(setting),
+            auction._plan(about),
             profile=Profile(script.probability),
             target=Scripted({2: script.target}),
             summary=mechanism,
             seed_release=mechanism,
             seed_points=script.seed_points,
             spare_rounds=1,
+            tau=script.tau,
         )
-        self.curator = curator(plan, setting)
+        self.curator = curator(plan, about)
+        self.tau = script.tau
+        self._times_best: Counter[tuple[str, int]] = Counter()
 
     def collect_bids(self) -> NDArray[np.int64] | None:
         """Let all owners bid; return the ranks of all bids, or None at the end of the run."""
@@ -184,14 +185,23 @@ class World:
         if drop is not None:
             self.curator.drop(drop)
 
+    def overdue(self) -> int:
+        """Return how many points are their owner's best bid more than `tau` times by now.
+
+        To be asked once after each `collect_bids`.
+        """
+        round_ = self.curator._round
+        assert round_ is not None
+        if self.tau is None:
+            return 0
+        best = [(name, row) for name, bids in round_.bids.items() for row in bids.rows[:1]]
+        self._times_best.update(best)
+        return sum(times > self.tau for times in self._times_best.values())
+
     def summary(self) -> set[tuple[int, int]]:
         """Return owner and row of the points picked so far."""
         names, picks = self.curator.names, self.curator._picks
         return {(i, self.curator._received[names[i]].rows[position]) for i, position in picks}
-
-    def close(self) -> None:
-        """Close the books."""
-        self.ledger.close()
 
 
 @dataclass(frozen=True)
@@ -204,10 +214,16 @@ class Moved:
         Largest number of points of the second world's summary that are not in the first's.
     ranks
         Largest difference of a rank of the observer's bids.
+    due
+        Number of the observer's bids that step 14 asked for in one world only.
+    overdue
+        Largest number of points that were their owner's best more than `tau` times.
     """
 
     points: int
     ranks: int
+    due: int = 0
+    overdue: int = 0
 
 
 def compare(
@@ -236,12 +252,13 @@ def compare(
         Round, from 0, in which this owner does not send its points and is dropped.
     """
     worlds = [World(data, script, curator) for data in (first, second)]
-    points, moved = 0, 0
+    points, moved, due, overdue = 0, 0, 0, 0
     chances = script.probability
     for round_ in itertools.count():
         ranks = [world.collect_bids() for world in worlds]
         if ranks[0] is None or ranks[1] is None:
             break
+        overdue = max(overdue, *(world.overdue() for world in worlds))
         mine = [r[SteeredCurator.observer] for r in ranks if r is not None]
         moved = max(moved, int(np.abs(mine[0] - mine[1]).max()))
         asked = [chances[r - 1] for r in mine]
@@ -250,10 +267,10 @@ def compare(
         given = must | (rng.random(must.shape) < chances.min())
         for world in worlds:
             world.finish_round(given, drop[1] if drop and drop[0] == round_ else None)
+        by_tau = [world.curator.due[SteeredCurator.observer] for world in worlds]
+        due += int((by_tau[0] != by_tau[1]).sum())
         points = max(points, _difference(worlds, list(first.values()), list(second.values()), rows))
-    for world in worlds:
-        world.close()
-    return Moved(points, moved)
+    return Moved(points, moved, due, overdue)
 
 
 def _difference(

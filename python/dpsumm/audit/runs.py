@@ -4,25 +4,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsumm.audit.samples import DELTA, EPSILON, Scores
+from dpsumm.audit.samples import Scores
+from dpsumm.audit.settings import DELTA, EPSILON, Unbooked, setting
 from dpsumm.data.inputs import read_inputs
 from dpsumm.privacy.accounting import compose
 from dpsumm.privacy.events import Protected, Unit
 from dpsumm.privacy.ledger import Ledger
-from dpsumm.summary.kernel import RBF
 from dpsumm.summary.mechanisms import Exact, Gaussian
 from dpsumm.summary.protocols.auction.auction import Auction
 from dpsumm.summary.protocols.auction.curator import AuctionCurator
 from dpsumm.summary.protocols.auction.plan import Plan
 from dpsumm.summary.protocols.auction.requests import Profile, Requests
 from dpsumm.summary.protocols.curator import Curator, Setting, frequency_seed
-from dpsumm.summary.protocols.features import features_of
+from dpsumm.summary.protocols.features import random_features
 from dpsumm.summary.protocols.messages import BidRequest, FeatureMap, OfferRequest, SendRequest
 from dpsumm.summary.protocols.offers import Offers
 from dpsumm.summary.protocols.owner import Owner
@@ -32,29 +32,11 @@ from dpsumm.summary.release import LEVELS, TARGET, Mechanism, summary_sensitivit
 _RUN = "audit"
 
 
-def _setting(
-    target: NDArray[np.float64], sizes: dict[str, int], size: int, book: Ledger
-) -> Setting:
-    return Setting(
-        target=target,
-        columns=("x",),
-        schema=None,
-        n_records=sizes,
-        size=size,
-        epsilon=1.0,
-        delta=DELTA,
-        kernel=RBF(0.5),
-        labelled=False,
-        ledger=book,
-    )
-
-
 @cache
 def half_period() -> float:
     """Return the distance that turns the features of an audited run round; they are public."""
-    with Ledger(run=_RUN, delta=DELTA) as book:
-        seed = frequency_seed(_setting(np.zeros((2, 1)), {"a": 1}, 1, book))
-    features = features_of(FeatureMap(gamma=0.5, n_columns=1, n_features=2, seed=seed))
+    seed = frequency_seed(setting(np.zeros((2, 1)), {"a": 1}, 1, Unbooked(_RUN)))
+    features = random_features(FeatureMap(gamma=0.5, n_columns=1, n_features=2, seed=seed))
     return math.pi / float(features.omega[0, 0])
 
 
@@ -79,10 +61,9 @@ class OffersRun:
         turn = half_period()
         scores = np.empty(trials)
         for i in range(trials):
-            with Ledger(run=_RUN, delta=DELTA) as book:
-                target = np.array([[turn * world], [turn / 2], [turn / 2]])
-                curator = self.curator(protocol, _setting(target, {"a": 4, "b": 4}, 2, book))
-                scores[i] = sum(_first_coordinates(curator))
+            target = np.array([[turn * world], [turn / 2], [turn / 2]])
+            about = setting(target, {"a": 4, "b": 4}, 2, Unbooked(_RUN))
+            scores[i] = sum(_first_coordinates(self.curator(protocol, about)))
         return scores
 
     def claimed(self, delta: float) -> float:
@@ -130,8 +111,7 @@ class AuctionRun:
             target_release=Exact(),
             n_features=2,
         )
-        with Ledger(run=_RUN, delta=DELTA) as book:
-            plan = auction._plan(self._setting(book, 0))
+        plan = auction._plan(self._setting(Unbooked(_RUN), 0))
         assert plan.profile.probability.min() < 1
         return plan
 
@@ -141,9 +121,7 @@ class AuctionRun:
         sizes["o1"] -= world
         # All scores go by the second feature; the first is what the two picks differ in.
         target = np.full((2, 1), turn / 2)
-        return replace(
-            _setting(target, sizes, 2, book), unit=Unit.ADD_REMOVE_RECORD, nominal_target=2
-        )
+        return setting(target, sizes, 2, book, unit=Unit.ADD_REMOVE_RECORD, nominal_target=2)
 
     def _owners(self, plan: Plan, world: int) -> dict[str, NDArray[np.float64]]:
         """Return the owners' points, in half periods: 1/2 is the best place and 3/2 the worst."""
@@ -162,10 +140,9 @@ class AuctionRun:
         tables, _ = read_inputs(self._owners(plan, world), np.zeros((2, 1)))
         scores = np.empty(trials)
         for i in range(trials):
-            with Ledger(run=_RUN, delta=DELTA) as book:
-                curator = AuctionCurator(used, self._setting(book, world))
-                roles = {table.name: Owner(table) for table in tables}
-                scores[i] = self._run(curator, roles, plan)
+            curator = AuctionCurator(used, self._setting(Unbooked(_RUN), world))
+            roles = {table.name: Owner(table) for table in tables}
+            scores[i] = self._run(curator, roles, plan)
         return scores
 
     def _run(self, curator: AuctionCurator, roles: dict[str, Owner], honest: Plan) -> float:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsumm import kernels
+from dpsumm.audit.settings import DELTA, EPSILON, setting
 from dpsumm.privacy.accounting import compose
 from dpsumm.privacy.events import BoundedRange, Event
 from dpsumm.privacy.ledger import Ledger
@@ -22,13 +23,9 @@ from dpsumm.summary.mechanisms import Gaussian, Mwem
 from dpsumm.summary.protocols.auction.auction import Auction
 from dpsumm.summary.protocols.auction.curator import AuctionCurator
 from dpsumm.summary.protocols.auction.requests import Requests, gaussian_threshold
-from dpsumm.summary.protocols.curator import Setting
 from dpsumm.summary.release import SUMMARY, TARGET, Draw, Mechanism, Sensitivity
 
 Scores = NDArray[np.float64]
-
-# What Gaussian noise is calibrated to. Audits may claim at another delta.
-EPSILON, DELTA = 2.0, 0.01
 
 
 def antipodal(n_changed: int, world: int) -> NDArray[np.float64]:
@@ -141,22 +138,12 @@ class RequestBits:
     noise_factor: float = 1.0
 
     def _curator(self, book: Ledger) -> AuctionCurator:
-        setting = Setting(
-            target=np.zeros((2, 1)),
-            columns=("x",),
-            schema=None,
-            n_records={str(i): 1 for i in range(self.n_owners)},
-            size=self.rounds,
-            epsilon=1.0,
-            delta=DELTA,
-            kernel=RBF(1.0),
-            labelled=False,
-            ledger=book,
-        )
+        records = {str(i): 1 for i in range(self.n_owners)}
+        about = setting(np.zeros((2, 1)), records, self.rounds, book, kernel=RBF(1.0))
         auction = Auction(
             requests=Requests.PRIVATE, batch=1, epsilon_owners=self.epsilon, n_features=2
         )
-        curator = auction.curator(setting)
+        curator = auction.curator(about)
         assert isinstance(curator, AuctionCurator)
         return curator
 

@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from dpsumm import __version__
-from dpsumm.atomic import write_atomically
+from dpsumm.atomic import write_text
+from dpsumm.audit.audit import Found, Outcome
 from dpsumm.audit.bound import FALSE_ALARM
-from dpsumm.audit.suite import LEAST_CEILING, Found, Outcome
+from dpsumm.audit.measure import LEAST_CEILING
 from dpsumm.audit.witness import Search
 
 HEADS = ("audit", "claim", "ceiling", "measured", "at δ", "trials", "twins caught", "verdict")
@@ -95,9 +96,4 @@ def write_page(outcomes: Sequence[Outcome], path: Path, *, quick: bool, seed: in
         lines += [f"## {title}", "", "| " + " | ".join(heads) + " |", "|---" * len(heads) + "|"]
         lines += ["| " + " | ".join(row) + " |" for row in table]
         lines.append("")
-    text = "\n".join(lines)
-
-    def write(temporary: Path) -> None:
-        temporary.write_text(text, encoding="utf-8")
-
-    write_atomically(path, write)
+    write_text(path, "\n".join(lines))

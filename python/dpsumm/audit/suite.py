@@ -2,155 +2,44 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
-from typing import Protocol
 
 import numpy as np
 
-from dpsumm.audit import alone_twins, auction_twins, twins
-from dpsumm.audit.alone import FeaturesAlone, ReadAlone
-from dpsumm.audit.bound import ceiling, lower_bound
+from dpsumm.audit import (
+    auction_twins,
+    every_record_twins,
+    landmark_twins,
+    model_twins,
+    tables_twins,
+    twins,
+    vote_twins,
+)
+from dpsumm.audit.audit import Audit, Twin
+from dpsumm.audit.every_record import FeaturesAlone, ReadAlone
+from dpsumm.audit.exports import ExportRun
+from dpsumm.audit.landmarks import LandmarkRelease
+from dpsumm.audit.models import ModelLaw, ModelSampled, SgdSampled, StableRuns
 from dpsumm.audit.runs import AuctionRun, OffersRun
 from dpsumm.audit.samples import (
-    DELTA,
-    EPSILON,
     Bandwidth,
     Released,
     RequestBits,
-    Scores,
     mwem_release,
     summary_release,
     target_release,
 )
-from dpsumm.audit.witness import Lemmas, OffersSilence, Search
-from dpsumm.errors import InvalidParameterError
+from dpsumm.audit.settings import DELTA, EPSILON
+from dpsumm.audit.tables import TablesRun
+from dpsumm.audit.votes import PublishedRun, VoteRun, VoteSilence, VotesOnce
+from dpsumm.audit.witness import Lemmas, OffersSilence
 from dpsumm.privacy.accounting import gaussian_noise_multiplier
 from dpsumm.summary.mechanisms import Gaussian
 from dpsumm.summary.release import SUMMARY, TARGET
 
 # For pure guarantees: small against every event that is seen.
 _PURE_DELTA = 1e-6
-# A Gaussian charge claims an epsilon at every delta. Two normals that overlap differ most, as far
-# as samples can tell, in events of large probability, so this is where few trials see much.
-_SEEN_DELTA = 0.2
-# An audit that could not measure this many times its claim proves too little by holding.
-LEAST_CEILING = 1.5
-
-
-class Sampled(Protocol):
-    """A claim that is audited by samples."""
-
-    def scores(self, world: int, trials: int) -> Scores:
-        """Return scores of independent outputs in one world."""
-
-    def claimed(self, delta: float) -> float:
-        """Return epsilon as it is charged."""
-
-
-@dataclass(frozen=True)
-class Twin:
-    """A copy with one known mistake, charged as the honest one.
-
-    Attributes
-    ----------
-    name
-        The mistake, in words.
-    subject
-        What is run, of the kind of its audit's.
-    trials
-        In both modes: what few trials catch, more do. The quick trials of its audit at the most,
-        and by default.
-    """
-
-    name: str
-    subject: Sampled | Search
-    trials: int | None = None
-
-
-@dataclass(frozen=True)
-class Audit:
-    """One claim.
-
-    Attributes
-    ----------
-    name
-        In words.
-    subject
-        What is run: sampled, or searched for a witness.
-    twins
-        At least one.
-    trials, quick_trials
-        Samples of each world, or pairs of worlds.
-    delta
-        At which epsilon is claimed; of no meaning to a search.
-    """
-
-    name: str
-    subject: Sampled | Search
-    twins: tuple[Twin, ...]
-    trials: int
-    quick_trials: int
-    delta: float = _SEEN_DELTA
-
-
-@dataclass(frozen=True)
-class Found:
-    """What samples or a search showed.
-
-    Attributes
-    ----------
-    epsilon
-        Lower confidence bound; None for a search.
-    witness
-        What a search found, if anything.
-    trials
-        Samples of each world, or pairs of worlds.
-    refuted
-        Whether the claim cannot be true.
-    """
-
-    epsilon: float | None
-    witness: str | None
-    trials: int
-    refuted: bool
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What came of an audit.
-
-    Attributes
-    ----------
-    audit
-        Which one.
-    claimed
-        Epsilon as charged; None for a search.
-    ceiling
-        The most that could have been measured; None for a search, where one witness is enough.
-    found
-        Of the claim.
-    twins
-        Of the twins, in their order.
-    """
-
-    audit: Audit
-    claimed: float | None
-    ceiling: float | None
-    found: Found
-    twins: tuple[Found, ...]
-
-    @property
-    def caught(self) -> int:
-        """How many twins were refuted."""
-        return sum(twin.refuted for twin in self.twins)
-
-    @property
-    def passed(self) -> bool:
-        """Whether it came out as it should: the claim holds, all twins are caught."""
-        return not self.found.refuted and self.caught == len(self.twins)
 
 
 def audits() -> list[Audit]:
@@ -161,10 +50,30 @@ def audits() -> list[Audit]:
             "target release, Gaussian",
             target_release(),
             (
-                Twin("half the noise", released(_gaussian(twins.HalfNoise))),
-                Twin("mean without clipping", released(_gaussian(twins.Unclipped))),
+                Twin("half the noise", released(_gaussian(twins.LessNoise))),
+                Twin("mean without clipping", released(_gaussian(twins.Unclipped)), 400),
             ),
-            *(200_000, 10_000),
+            *(200_000, 4_000),
+        ),
+        Audit(
+            "target release, landmark features",
+            LandmarkRelease(),
+            (
+                Twin(
+                    "a matrix that is no contraction",
+                    LandmarkRelease(landmark_twins.no_contraction),
+                ),
+                Twin(
+                    "k_min of one column for that of all",
+                    LandmarkRelease(landmark_twins.one_column),
+                ),
+                Twin(
+                    "landmarks from private records",
+                    LandmarkRelease(landmark_twins.private_landmarks),
+                    300,
+                ),
+            ),
+            *(20_000, 3_000),
         ),
         Audit(
             "summary release, two points replaced",
@@ -175,20 +84,20 @@ def audits() -> list[Audit]:
                     Released(_gaussian(twins.OneSubstitution), SUMMARY, n_changed=2),
                 ),
             ),
-            *(200_000, 10_000),
+            *(200_000, 5_000),
         ),
         Audit(
             "target release, MWEM",
             mwem_release(),
             (Twin("MWEM with half the noise", released(twins.EagerMwem(1, 0.02, 0.5))),),
-            *(200_000, 20_000, _PURE_DELTA),
+            *(200_000, 12_000, _PURE_DELTA),
         ),
         Audit(
             "bandwidth, private median",
             Bandwidth(),
             (
                 Twin("half the noise in the median", Bandwidth(twins.HalfNoiseMedian)),
-                Twin("the median itself", Bandwidth(twins.PlainMedian)),
+                Twin("the median itself", Bandwidth(twins.PlainMedian), 1_000),
             ),
             *(100_000, 20_000, _PURE_DELTA),
         ),
@@ -206,21 +115,65 @@ def audits() -> list[Audit]:
                 Twin("a retry that draws a new release", OffersRun(twins.RetriesAfresh), 300),
                 Twin("noise from the public seed", OffersRun(twins.PublicNoise), 300),
             ),
-            *(15_000, 3_000),
+            *(15_000, 2_400),
         ),
         Audit(
             "Auction: an owner's transcript",
             AuctionRun(),
             (
-                Twin("half the summary's noise", AuctionRun(twins.half_summary_noise)),
+                Twin("a quarter of the summary's noise", AuctionRun(twins.quarter_summary_noise)),
                 Twin("requests up to a fixed rank", AuctionRun(twins.sharp_requests), 400),
             ),
-            *(6_000, 1_600, 0.45),
+            *(6_000, 560, 0.45),
+        ),
+        Audit(
+            "model: its law, two points changed",
+            ModelLaw(),
+            (Twin("one point counted where two change", ModelLaw(counted=1)),),
+            *(1_600, 225),
+        ),
+        Audit(
+            "model: its weights, two points changed",
+            ModelSampled(),
+            (
+                Twin("a summary by Offers accepted", ModelSampled(changed=100), 300),
+                Twin("a tenth of the noise", ModelSampled(noise_factor=0.1)),
+            ),
+            *(10_000, 300),
+        ),
+        Audit(
+            "models by DP-SGD: all steps' sums",
+            SgdSampled(),
+            (Twin("one point counted where two change", SgdSampled(counted=1)),),
+            *(20_000, 4_000),
+        ),
+        Audit(
+            "model: what one record changes",
+            StableRuns(),
+            (
+                Twin("Offers accepted", StableRuns((model_twins.OffersAccepted(n_features=32),))),
+                Twin("chosen again at the end", StableRuns((model_twins.ChosenAgain(batch=4),))),
+                Twin("a choice from a pool accepted", StableRuns((model_twins.PoolAccepted(),))),
+            ),
+            *(400, 40),
+        ),
+        Audit(
+            "synthesize: a column towards the other owner",
+            TablesRun(),
+            (
+                Twin("a quarter of an owner's noise", TablesRun(tables_twins.QuarterNoise)),
+                Twin("noise left to the other owner", TablesRun(tables_twins.NoNoise)),
+            ),
+            *(9_600, 720),
         ),
         Audit(
             "reading CSV: every record alone",
             ReadAlone(),
-            (Twin("a column's type from all records", ReadAlone(alone_twins.read_by_column)),),
+            (
+                Twin(
+                    "a column's type from all records", ReadAlone(every_record_twins.read_by_column)
+                ),
+            ),
             *(1_000, 120),
         ),
         *(
@@ -230,7 +183,7 @@ def audits() -> list[Audit]:
                 (
                     Twin(
                         f"a path by a block's largest angle, {dtype.__name__}",
-                        FeaturesAlone(dtype, alone_twins.PanelFeatures),
+                        FeaturesAlone(dtype, every_record_twins.PanelFeatures),
                     ),
                 ),
                 *(1_000, 80),
@@ -242,7 +195,7 @@ def audits() -> list[Audit]:
             OffersSilence(),
             (
                 Twin("a second request under Offers", OffersSilence(twins.AsksAgain)),
-                Twin("thanks that tell the pool's size", OffersSilence(twins.TellsHowMany)),
+                Twin("thanks that tell how far the pool is", OffersSilence(twins.TellsHowFar)),
             ),
             *(500, 40),
         ),
@@ -259,6 +212,15 @@ def audits() -> list[Audit]:
             *(1_000, 200),
         ),
         Audit(
+            "Auction: the same, with tau",
+            Lemmas(tau=2),
+            (
+                Twin("second places count", Lemmas(auction_twins.SecondPlaceCounted, tau=2)),
+                Twin("asked once too late", Lemmas(auction_twins.OnceTooLate, tau=2)),
+            ),
+            *(1_000, 60),
+        ),
+        Audit(
             "Auction: the same, an owner dropped",
             Lemmas(dropping=True),
             (
@@ -269,6 +231,56 @@ def audits() -> list[Audit]:
             ),
             *(1_000, 200),
         ),
+        Audit(
+            "noisy votes, four classes",
+            VoteRun(),
+            (
+                Twin("1/M applied twice", VoteRun(vote_twins.DividedTwice), 400),
+                Twin("several classes with unit 1", VoteRun(vote_twins.UnitOne)),
+                Twin("rows with two ones", VoteRun(vote_twins.AnyRow, two_ones=True)),
+                Twin("the mean of those that came", VoteRun(vote_twins.ThoseThatCame, absent=2)),
+                Twin("majority labels, noise for shares", VoteRun(vote_twins.MajorityOnly), 400),
+                Twin("noise anew on a retry", VoteRun(vote_twins.FreshNoise), 6_500),
+                Twin("noise for one point", VoteRun(vote_twins.EachPointAlone), 400),
+            ),
+            *(100_000, 13_000),
+        ),
+        Audit(
+            "noisy votes, two classes",
+            VoteRun(n_classes=2),
+            (Twin("the bound of other points", VoteRun(vote_twins.OthersBound, n_classes=2)),),
+            *(100_000, 5_000),
+        ),
+        Audit(
+            "the paper's student, exact sensitivity",
+            PublishedRun(),
+            (
+                Twin("a solver that stops early", PublishedRun(stop=0.05)),
+                Twin("a constant appended after clipping", PublishedRun(norm=2**0.5)),
+            ),
+            *(1_000_000, 100_000),
+        ),
+        Audit(
+            "exported model: sums over the auxiliary points",
+            ExportRun(),
+            (Twin("noise for a record taken out", ExportRun(noise_factor=0.5)),),
+            *(20_000, 5_000),
+        ),
+        Audit(
+            "noisy votes: what parties are sent",
+            VoteSilence(),
+            (
+                Twin("a second task when few came", VoteSilence(vote_twins.AsksAgain)),
+                Twin("thanks that tell the turnout", VoteSilence(vote_twins.TellsTurnout)),
+            ),
+            *(500, 40),
+        ),
+        Audit(
+            "noisy votes: a party votes once",
+            VotesOnce(),
+            (Twin("votes on a second set of points", VotesOnce(vote_twins.VotesAnew)),),
+            *(500, 20),
+        ),
     ]
 
 
@@ -277,91 +289,4 @@ def _gaussian(twin: Callable[[float], Gaussian]) -> Gaussian:
 
 
 def _half_noise() -> Gaussian:
-    return _gaussian(twins.HalfNoise)
-
-
-def run_audits(
-    *,
-    quick: bool = False,
-    seed: int | None = None,
-    progress: Callable[[str, int, int], None] | None = None,
-) -> list[Outcome]:
-    """Run the suite and return what came of it.
-
-    Parameters
-    ----------
-    quick
-        A fraction of the trials for the claims: about a minute instead of some minutes. Twins are
-        caught all the same; claims are held to weaker bounds.
-    seed
-        Of the made-up data. Noise and coins always come from the operating system: they are what
-        is audited.
-    progress
-        Called with (stage, done, total).
-
-    Raises
-    ------
-    InvalidParameterError
-        An audit could not fail, or has no twin; before anything is run.
-    """
-    rng = np.random.default_rng(seed)
-    suite = audits()
-    limits = [limits_of(audit, quick=quick) for audit in suite]
-    outcomes = []
-    for i, (audit, (claimed, most)) in enumerate(zip(suite, limits, strict=True)):
-        found = _find(audit, audit.subject, claimed, trials_of(audit, quick=quick), rng)
-        caught = tuple(
-            _find(audit, twin.subject, claimed, twin.trials or audit.quick_trials, rng)
-            for twin in audit.twins
-        )
-        outcomes.append(Outcome(audit, claimed, most, found, caught))
-        if progress is not None:
-            progress("audits", i + 1, len(suite))
-    return outcomes
-
-
-def trials_of(audit: Audit, *, quick: bool) -> int:
-    """Return the trials of an audit's claim."""
-    return audit.quick_trials if quick else audit.trials
-
-
-def limits_of(audit: Audit, *, quick: bool) -> tuple[float | None, float | None]:
-    """Return an audit's claim and ceiling, None of a search.
-
-    Raises
-    ------
-    InvalidParameterError
-        The audit could not fail: it has no twin, a twin gets more trials than the claim, or the
-        ceiling is below `LEAST_CEILING` times the claim, in quick mode even.
-    """
-    most = max((twin.trials or audit.quick_trials for twin in audit.twins), default=math.inf)
-    if not most <= audit.quick_trials <= audit.trials:
-        raise InvalidParameterError(
-            f"audit {audit.name!r}: needs a twin, and at least as many trials as each twin has"
-        )
-    if isinstance(audit.subject, Search):
-        return None, None
-    claimed = audit.subject.claimed(audit.delta)
-    least = ceiling(audit.quick_trials, audit.delta)
-    if not 0 < claimed * LEAST_CEILING <= least:
-        raise InvalidParameterError(
-            f"audit {audit.name!r}: {audit.quick_trials} trials measure at most {least:.3f}, too "
-            f"little for a claim of {claimed:.3f}; raise quick_trials or claim less"
-        )
-    return claimed, ceiling(trials_of(audit, quick=quick), audit.delta)
-
-
-def _find(
-    audit: Audit,
-    subject: Sampled | Search,
-    claimed: float | None,
-    trials: int,
-    rng: np.random.Generator,
-) -> Found:
-    if isinstance(subject, Search):
-        witness = subject.find(rng, trials)
-        return Found(None, witness, trials, witness is not None)
-    assert claimed is not None
-    first, second = (subject.scores(world, trials) for world in (0, 1))
-    measured = lower_bound(first, second, audit.delta).epsilon
-    return Found(measured, None, trials, measured > claimed)
+    return _gaussian(twins.LessNoise)

@@ -22,14 +22,15 @@ from dpsumm.summary.release import LEVELS, TARGET, Draw, Release
 
 
 @dataclass(frozen=True)
-class HalfNoise(Gaussian):
-    """BROKEN: draws half the noise that it is charged for."""
+class LessNoise(Gaussian):
+    """BROKEN: draws a share of the noise that it is charged for."""
+
+    share: float = 0.5
 
     def draw(self, given: Draw) -> Release:
-        """Return a release with half the noise."""
+        """Return a release with less noise."""
         assert self.noise_multiplier is not None
-        honest = Gaussian(self.noise_multiplier / 2)
-        return honest.draw(given)
+        return Gaussian(self.share * self.noise_multiplier).draw(given)
 
 
 @dataclass(frozen=True)
@@ -79,10 +80,10 @@ class PlainMedian(PrivateMedian):
         return PrivateMedian._draw(target, 1000.0, seed)
 
 
-def half_summary_noise(plan: Plan) -> Plan:
-    """BROKEN: the summary is released with half the noise that is charged."""
+def quarter_summary_noise(plan: Plan) -> Plan:
+    """BROKEN: the summary is released with a quarter of the noise that is charged."""
     assert isinstance(plan.summary, Gaussian)
-    return replace(plan, summary=HalfNoise(plan.summary.noise_multiplier))
+    return replace(plan, summary=LessNoise(plan.summary.noise_multiplier, share=0.25))
 
 
 def sharp_requests(plan: Plan) -> Plan:
@@ -128,32 +129,37 @@ class PublicNoise(OffersCurator):
 
 
 class AsksAgain(OffersCurator):
-    """BROKEN: asks everybody for more when an owner offered little."""
+    """BROKEN: asks everybody again when what the owners sent lies far from the target."""
 
     asked = False
 
     def send(self) -> dict[str, Request]:
-        """Return a second request if the pool is smaller than the summary."""
+        """Return a second request if the pool does not fit."""
         first = super().send()
-        pool = sum(len(points.rows) for points in self._received.values())
-        if first or self.asked or pool >= self.setting.size:
+        if first or self.asked or _distance(self) < 10:
             return first
         self.asked, self._received = True, {}
         return dict(self._sent)
 
 
-class TellsHowMany(OffersCurator):
-    """BROKEN: thanks every owner with a message that depends on how many points all have sent."""
+class TellsHowFar(OffersCurator):
+    """BROKEN: thanks every owner with a message that depends on what all have sent."""
 
     told = False
 
     def send(self) -> dict[str, Request]:
-        """Return the request again, with the cap that the pool has room for."""
+        """Return the request again, with how far the pool is from the target as its noise."""
         first = super().send()
         if first or self.told:
             return first
-        pool = sum(len(points.rows) for points in self._received.values())
+        distance = _distance(self)
         self.told, self._received = True, {}
         request = self._sent[self.names[0]]
         assert isinstance(request, OfferRequest)
-        return dict.fromkeys(self.names, replace(request, mass=request.mass / pool))
+        return dict.fromkeys(self.names, replace(request, noise=distance))
+
+
+def _distance(curator: OffersCurator) -> float:
+    """Return how far the mean of all that was sent is from the target's."""
+    sent = np.concatenate([points.values for points in curator._received.values()])
+    return float(np.abs(sent.mean(axis=0) - curator.setting.target.mean(axis=0)).max())

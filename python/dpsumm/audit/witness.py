@@ -14,9 +14,9 @@ from typing import ClassVar
 import numpy as np
 
 from dpsumm.audit.auction_worlds import Script, SteeredCurator, compare
+from dpsumm.audit.settings import setting
 from dpsumm.data.inputs import read_inputs
 from dpsumm.privacy.ledger import Ledger
-from dpsumm.summary.kernel import RBF
 from dpsumm.summary.protocols.curator import Curator, Setting
 from dpsumm.summary.protocols.messages import OfferRequest
 from dpsumm.summary.protocols.offers import Offers
@@ -45,10 +45,14 @@ class Lemmas(Search):
         The real one, or a broken twin.
     dropping
         Whether an owner fails on the way.
+    tau
+        Of the paper's step 14, which must ask for the same points in both worlds, and for every
+        point that was its owner's best so many times; None: off.
     """
 
     curator: type[SteeredCurator] = SteeredCurator
     dropping: bool = False
+    tau: int | None = None
 
     claim = "2 points, 1 rank"
 
@@ -59,7 +63,7 @@ class Lemmas(Search):
             first = {f"o{i}": points[i] for i in range(4)}
             changed = points[1].copy()
             changed[rng.integers(4)] = rng.integers(-1, 2, 2)
-            script = Script.draw(rng, n_owners=4, size=7, batch=1, asked=0.4)
+            script = Script.draw(rng, n_owners=4, size=7, batch=1, asked=0.4, tau=self.tau)
             drop = (int(rng.integers(3)), "o2") if self.dropping else None
             moved = compare(
                 first, {**first, "o1": changed}, script, rng, curator=self.curator, drop=drop
@@ -68,6 +72,10 @@ class Lemmas(Search):
                 return f"summaries differ in {moved.points} points, not at most 2"
             if moved.ranks > 1:
                 return f"a rank moved by {moved.ranks}, not at most 1"
+            if moved.due:
+                return "step 14 asks for a point or not, by what another owner holds"
+            if moved.overdue:
+                return "a point that was its owner's best tau times was not asked for"
         return None
 
 
@@ -107,19 +115,9 @@ class OffersSilence(Search):
         """Return all that the first owner receives in a run."""
         tables, _ = read_inputs(owners, target)
         roles = {table.name: Owner(table) for table in tables}
-        setting = Setting(
-            target=target,
-            columns=("a", "b"),
-            schema=None,
-            n_records={name: len(points) for name, points in owners.items()},
-            size=12,
-            epsilon=8.0,
-            delta=1e-5,
-            kernel=RBF(0.5),
-            labelled=False,
-            ledger=book,
-        )
-        curator = self.curator(Offers(n_features=256, weight=1.0, at_least=3), setting)
+        sizes = {name: len(points) for name, points in owners.items()}
+        about = setting(target, sizes, 12, book, epsilon=8.0, delta=1e-5)
+        curator = self.curator(Offers(n_features=256), about)
         messages = []
         while requests := curator.send():
             mine = requests["a"]

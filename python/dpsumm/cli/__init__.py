@@ -5,11 +5,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
+from dpsumm.cli.stopped import Interrupted
 from dpsumm.errors import DpsummError
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line and exit: 0 if all went well, 2 for an error of use or data.
+    """Run the command line and exit: 0 if all went well, 2 for an error of use or data,
+    130 if it was interrupted.
 
     Parameters
     ----------
@@ -17,6 +19,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
         Without the program's name; those of the process if None.
     """
     try:
+        _run(arguments)
+    except (KeyboardInterrupt, Interrupted) as error:
+        # 128 + SIGINT, as shells have it.
+        _leave(f"interrupted; {error}" if str(error) else "interrupted", 130)
+
+
+def _run(arguments: Sequence[str] | None) -> None:
+    try:
+        import rich  # noqa: F401 (typer and commands load it later, where its absence is a crash)
+
         from dpsumm.cli.app import app
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] not in ("typer", "rich"):
@@ -33,5 +45,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _fail(message: str) -> None:
+    _leave(message, 2)
+
+
+def _leave(message: str, code: int) -> None:
     print(f"dpsumm: {message}", file=sys.stderr)
-    raise SystemExit(2)
+    raise SystemExit(code)

@@ -1,52 +1,97 @@
 """The commands of ``dpsumm``, put together. Needs the extra ``cli``.
 
-What only one command needs, that command imports when it runs, so that ``--help`` is quick and asks
-for no extra.
+``--help`` is quick and asks for no other extra: a command's module loads when its word is given.
 """
 
 from __future__ import annotations
 
-from typing import Annotated
+from importlib import import_module
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
-from dpsumm import __version__
-from dpsumm.cli.audit import audit
-from dpsumm.cli.demo import demo
-from dpsumm.cli.deploy import deploy_app
-from dpsumm.cli.ledger import ledger_app
-from dpsumm.cli.plan import plan
-from dpsumm.cli.run import run
-from dpsumm.cli.schema import schema_app
+from dpsumm.cli.options import described
+from dpsumm.cli.stopped import Interrupted
+
+# The words in the order of the list, and what the list says of each: the first paragraph of
+# its help. The command is the function of that name, or the `app`, in the module of that name.
+COMMANDS = {
+    "audit": "Measure what the mechanisms leak, on made-up data, and catch broken copies of them.",
+    "plan": "What to expect of a run, from public numbers, before any data are touched.",
+    "compare": "Rehearse pool, offers and uniform: what each would cost, and give.",
+    "demo": "Compare protocols on handwritten digits, in less than a minute.",
+    "run": "Select points of owners that match a target.",
+    "learn": "Learn a classifier from parties' classifiers, by noisy votes on unlabelled points.",
+    "synthesize": "Make synthetic rows of a table whose columns several owners hold.",
+    "ledger": "Books of what was spent: make, show and export them, or set a cap.",
+    "schema": "The public schema: draft one from a public sample, or try one on your own data.",
+    "deploy": "Across silos: files for a trial with Flower.",
+}
+
+
+class _Commands(TyperGroup):
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command; an interruption is for `main` to tell of, not for Click."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt as error:
+            raise Interrupted(str(error)) from None
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Load the command that the first word names."""
+        name, _, rest = super().resolve_command(ctx, args)
+        return name, load(str(name)), rest
+
+
+def load(name: str) -> Any:
+    """Return the command, or the group of commands, of a word."""
+    module = import_module(f"dpsumm.cli.{name}")
+    holder = typer.Typer(rich_markup_mode="rich")
+    if hasattr(module, "app"):
+        holder.add_typer(module.app, name=name)
+    else:
+        holder.command(name)(getattr(module, name))
+    return typer.main.get_group(holder).commands[name]
+
 
 # Pretty tracebacks print local variables, and here these are people's data.
 app = typer.Typer(
+    cls=_Commands,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
-    help="Private summaries of distributed data: real points of many owners that match a target.",
 )
-for command in (audit, plan, demo, run):
-    app.command()(command)
-app.add_typer(ledger_app, name="ledger")
-app.add_typer(schema_app, name="schema")
-app.add_typer(deploy_app, name="deploy")
+
+
+def _listed() -> None:
+    """Stand in the list for a command that is not loaded."""
+
+
+for word, text in COMMANDS.items():
+    app.command(word, help=text)(_listed)
 
 
 def _print_version(wanted: bool) -> None:
     if wanted:
+        from dpsumm import __version__
+
         typer.echo(f"dpsumm {__version__}")
         raise typer.Exit
 
 
 @app.callback()
+@described
 def root(
     version: Annotated[
-        bool,
-        typer.Option(
-            "--version", help="Print the version and leave.", callback=_print_version, is_eager=True
-        ),
+        bool, typer.Option("--version", callback=_print_version, is_eager=True)
     ] = False,
 ) -> None:
-    """Private summaries of distributed data: real points of many owners that match a target."""
+    """Private summaries of distributed data: real points of many owners that match a target.
+
+    Parameters
+    ----------
+    version
+        Print the version and leave.
+    """

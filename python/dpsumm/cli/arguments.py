@@ -3,13 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from glob import has_magic
 from pathlib import Path
 
 from dpsumm.data.files import MISSING, FileFormat
+from dpsumm.data.folder import owner_files
 from dpsumm.errors import InvalidParameterError
 
 
 def parse_owners(given: Sequence[str]) -> dict[str, Path]:
+    """Return name to file from the items of ``--owner``: ``NAME=FILE``, a folder or a pattern.
+
+    Raises
+    ------
+    InvalidParameterError
+        As `parse_files`, and as `owner_files` for folders and patterns such as ``sites/*.csv``.
+    """
+    items: list[str] = []
+    for item in given:
+        if "=" in item or not (Path(item).is_dir() or has_magic(item)):
+            items.append(item)
+        else:
+            items += [f"{name}={file}" for name, file in owner_files(item).items()]
+    return parse_files("--owner", items)
+
+
+def parse_files(option: str, given: Sequence[str]) -> dict[str, Path]:
     """Return name to file from ``NAME=FILE`` items.
 
     Raises
@@ -17,15 +36,15 @@ def parse_owners(given: Sequence[str]) -> dict[str, Path]:
     InvalidParameterError
         An item has another form, or a name is given twice.
     """
-    owners: dict[str, Path] = {}
+    files: dict[str, Path] = {}
     for item in given:
         name, equals, path = item.partition("=")
         if not (name and equals and path):
-            raise InvalidParameterError(f"--owner: write NAME=FILE, got {item!r}")
-        if name in owners:
-            raise InvalidParameterError(f"--owner: {name!r} is given twice; give each a name")
-        owners[name] = Path(path)
-    return owners
+            raise InvalidParameterError(f"{option}: write NAME=FILE, got {item!r}")
+        if name in files:
+            raise InvalidParameterError(f"{option}: {name!r} is given twice; give each a name")
+        files[name] = Path(path)
+    return files
 
 
 def parse_columns(given: Sequence[str]) -> tuple[list[str], dict[str, tuple[float, float]]]:
@@ -59,6 +78,8 @@ def file_format_of(
     separator: str,
     missing: Sequence[str] = (),
     drop_missing: bool = False,
+    encoding: str = "utf-8",
+    decimal: str = ".",
 ) -> FileFormat:
     """Return how text files are read, from the options that say it."""
     return FileFormat(
@@ -66,4 +87,6 @@ def file_format_of(
         missing=(*MISSING, *missing),
         separator=separator.replace("\\t", "\t"),
         drop_missing=drop_missing,
+        encoding=encoding,
+        decimal=decimal,
     )

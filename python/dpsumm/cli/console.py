@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 from rich.table import Table
+from rich.text import Text
 
+from dpsumm.report.notes import Note, Severity, sorted_notes
 from dpsumm.report.numbers import round_up
 from dpsumm.summary.result import Summary
+
+_CALLS = {
+    Severity.ALARM: "[bold red]Warning:[/]",
+    Severity.WARNING: "[yellow]Note:[/]",
+    Severity.INFO: "[dim]Note:[/]",
+}
 
 
 @contextmanager
@@ -42,38 +51,81 @@ def progress() -> Iterator[Callable[[str, int, int], None] | None]:
         yield tell
 
 
-def warn(summary: Summary) -> None:
-    """Print a run's warnings to standard error."""
-    console = Console(stderr=True)
-    for text in summary.warnings:
-        console.print(f"[yellow]Note:[/] {escape(text)}", highlight=False)
-    if summary.privacy.seeded:
-        console.print("[bold red]Seeded run:[/] nothing is guaranteed.", highlight=False)
+def say(text: Any, **how: Any) -> None:
+    """Print what Rich renders, on standard output; a string is markup."""
+    Console(highlight=False).print(text, **how)
 
 
-def show_run(summary: Summary, files: Sequence[Path]) -> None:
-    """Print what came out of a run, what it cost, and where the files went."""
+def show_table(
+    heads: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    *,
+    right: Sequence[str] = (),
+    styles: Mapping[int, str] | None = None,
+    title: str | None = None,
+) -> None:
+    """Print rows of texts; columns of numbers stand `right`, rows may have styles by number."""
+    table = Table(box=None, pad_edge=False, header_style="dim", title_justify="left")
+    table.title = None if title is None else Text(title, "bold")
+    for head in heads:
+        justify: Literal["right", "left"] = "right" if head in right else "left"
+        table.add_column(head, justify=justify, no_wrap=head in right, overflow="fold")
+    for number, row in enumerate(rows):
+        table.add_row(*map(Text, row), style=(styles or {}).get(number))
+    say(table)
+
+
+def run_of(summary: Summary) -> str:
+    """Return the name of a summary's run and when it ended."""
+    when = "" if summary.finished is None else f", {summary.finished:%Y-%m-%d %H:%M} UTC"
+    return f"{summary.run}{when}"
+
+
+def show_run(summary: Summary) -> None:
+    """Print what came out of a run, and what it cost."""
+    privacy = summary.privacy
     used = len(np.unique(summary.owner))
-    delta = summary.privacy.delta
-    rows = [
+    facts = [
+        ("run", run_of(summary)),
         ("points", f"{len(summary):,} of {summary.size_requested:,} asked for"),
         ("owners", f"{used} of {len(summary.names)} are in the summary"),
         ("accesses", f"{summary.accesses:,} points read ({summary.parsimony:.3g} per point)"),
         ("MMD² to the target", f"{summary.mmd2:.4g}"),
-        ("epsilon, target", f"{round_up(summary.privacy.epsilon())} at delta {delta:g}"),
-        ("epsilon, between owners", round_up(summary.privacy.epsilon(protected="owners"))),
+        ("verdict", summary.scale.verdict(summary.mmd2)),
+        ("epsilon, target", f"{round_up(privacy.epsilon())} at delta {privacy.delta:g}"),
+        ("epsilon, between owners", round_up(privacy.epsilon(protected="owners"))),
     ]
-    table = Table(show_header=False, box=None, pad_edge=False)
-    table.add_column(style="dim")
-    table.add_column()
-    for name, text in rows:
-        table.add_row(name, text)
-    console = Console()
-    console.print(table)
-    show_files(console, files)
+    if summary.has_weights:
+        worth = f"{summary.effective_size:.0f} points of equal weight"
+        facts.append(("worth with weights", worth))
+    show_facts(facts)
 
 
-def show_files(console: Console, files: Sequence[Path]) -> None:
+def show_facts(facts: Iterable[tuple[str, str]]) -> None:
+    """Print names with their values."""
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(style="dim")
+    for name, value in facts:
+        grid.add_row(Text(name), Text(value))
+    say(grid)
+
+
+def show_files(files: Iterable[Path]) -> None:
     """Print where files went."""
     for path in files:
-        console.print(f"wrote {escape(str(path))}", highlight=False, soft_wrap=True)
+        say(f"wrote {escape(str(path))}", soft_wrap=True)
+
+
+def tell(note: Note) -> None:
+    """Print a note to standard error."""
+    Console(stderr=True, highlight=False).print(f"{_CALLS[note.severity]} {escape(note)}")
+
+
+def warn(warnings: Iterable[str], *, seeded: bool) -> None:
+    """Print a run's warnings to standard error."""
+    for note in sorted_notes(warnings):
+        tell(note)
+    if seeded:
+        Console(stderr=True, highlight=False).print(
+            "[bold red]Seeded run:[/] nothing is guaranteed."
+        )

@@ -7,54 +7,61 @@ from typing import Annotated
 
 import typer
 
-deploy_app = typer.Typer(no_args_is_help=True, help="Across silos: files for a trial with Flower.")
+from dpsumm.cli.options import described
+
+app = typer.Typer(no_args_is_help=True, help="Across silos: files for a trial with Flower.")
 
 
-@deploy_app.command()
+@app.command()
+@described
 def init(
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Made if absent.")],
-    owner: Annotated[
-        list[str], typer.Option(metavar="NAME", help="An owner's name; once per owner.")
-    ],
-    data: Annotated[
-        Path,
-        typer.Option(
-            metavar="DIRECTORY", help="Holds target.csv and each owner's NAME.csv.", exists=True
-        ),
-    ],
-    schema: Annotated[Path, typer.Option(metavar="FILE", help="The public schema.", exists=True)],
-    port: Annotated[
-        int, typer.Option(help="Of the SuperLink; those of the SuperNodes follow it.")
-    ] = 8000,
-    max_points: Annotated[
-        int, typer.Option(help="Records that an owner sends in a run, at most.")
-    ] = 10_000,
+    folder: Annotated[Path, typer.Argument()],
+    owner: list[str],
+    data: Annotated[Path, typer.Option(exists=True)],
+    schema: Annotated[Path, typer.Option(exists=True)],
+    task: str = "summarize",
+    port: int = 8000,
+    max_points: int = 10_000,
 ) -> None:
-    """Write certificates, keys, configuration and start scripts of a trial on this machine."""
+    """Write certificates, keys, configuration and start scripts of a trial on this machine.
+
+    Parameters
+    ----------
+    folder : FOLDER
+        Made if absent.
+    owner : NAME
+        An owner's name; once per owner.
+    data : DIRECTORY
+        Holds each owner's NAME.csv, and for the curator target.csv, or auxiliary.csv to learn.
+    schema : FILE
+        The public schema; for synthesize a directory with each owner's NAME.toml.
+    task
+        What is run across silos: summarize, learn or synthesize.
+    port
+        Of the SuperLink; those of the SuperNodes follow it.
+    max_points
+        Records that an owner sends in a run, at most.
+    """
+    from dpsumm.flower.settings import read_toml
+    from dpsumm.flower.tasks import task_of
     from dpsumm.flower.trial import make_trial
 
     made = make_trial(
-        folder,
-        owner,
-        data=data,
-        schema=schema,
-        port=port,
-        max_points=max_points,
+        folder, owner, data=data, schema=schema, task=task, port=port, max_points=max_points
     )
+    curator = read_toml(made / "curator" / "curator.toml")
+    supernodes = "".join(f"  sh {made}/{name}/supernode.sh\n" for name in curator["owners"])
     typer.echo(
         f"Written to {made}. Start each of these in a terminal of its own, the first one first:\n"
         f"  sh {made}/curator/superlink.sh\n"
-        f"  sh {made}/curator/register.sh"
-    )
-    for name in owner:
-        typer.echo(f"  sh {made}/{name}/supernode.sh")
-    typer.echo(
-        f"  sh {made}/curator/run.sh -c 'size=100 epsilon=1.0'\n"
-        f"The summary comes to {made}/curator/summary.parquet."
+        f"  sh {made}/curator/register.sh\n"
+        f"{supernodes}"
+        f"  sh {made}/curator/run.sh -c '{task_of(task).example}'\n"
+        f"What comes out goes to {made}/curator/{curator['out']}."
     )
 
 
 # Typer makes a group of one command the command itself; this keeps the word `init`.
-@deploy_app.callback()
+@app.callback()
 def root() -> None:
     """Across silos: files for a trial with Flower."""

@@ -1,69 +1,58 @@
-"""Options that several commands have, and commands whose options are fields of values."""
+"""Commands whose docstrings are their help, and the options that several of them have."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
+from copy import copy
 from dataclasses import is_dataclass
-from inspect import Parameter, Signature, signature
-from typing import Annotated, Any
+from inspect import Parameter, Signature, getdoc, signature
+from typing import Annotated, Any, get_args, get_origin
 
 import typer
 
-# Panels of the help.
-DATA, PRIVACY, METHOD, OUTPUT = "Data", "Privacy", "Method", "Output"
+# An entry of a docstring in NumPy's style: ``name : WHAT``, then indented lines.
+_ENTRY = re.compile(r"^(\w+)(?: : (.+))?\n((?: {4}.+(?:\n|$))+)", re.MULTILINE)
 
-Size = Annotated[
-    int, typer.Option(help="Points in the summary, at least 1.", rich_help_panel=METHOD)
-]
-Epsilon = Annotated[
-    float,
-    typer.Option(
-        help="Budget for the target's records towards an owner, in nats, above 0; smaller is "
-        "more private.",
-        rich_help_panel=PRIVACY,
-    ),
-]
-Delta = Annotated[
-    float,
-    typer.Option(
-        help="Probability of failure of the guarantee, between 0 and 1; usual: well below "
-        "1 / target records.",
-        rich_help_panel=PRIVACY,
-    ),
-]
-Seed = Annotated[
-    int | None,
-    typer.Option(
-        help="Repeatable run for tests: [bold]not private[/], epsilon is then infinite.",
-        rich_help_panel=PRIVACY,
-        min=0,
-    ),
-]
-NAMES = "Column names, for CSV files without a header row."
-SEPARATOR = "Character between CSV fields."
+Seed = Annotated[int | None, typer.Option(min=0)]
 
 
-def grouped(command: Callable[..., None]) -> Callable[..., None]:
-    """Return the command with the fields of its dataclass parameters as options of their own."""
-    own = signature(command, eval_str=True).parameters
+def described(command: Callable[..., None]) -> Callable[..., None]:
+    """Return the command with options whose help is what its docstring says of its parameters.
+
+    A parameter that is a dataclass stands for its fields, options in a panel of that name.
+    """
     groups = {
-        name: signature(parameter.annotation, eval_str=True).parameters
-        for name, parameter in own.items()
+        name: parameter.annotation
+        for name, parameter in signature(command, eval_str=True).parameters.items()
         if isinstance(parameter.annotation, type) and is_dataclass(parameter.annotation)
     }
+    options = {name: list(_options(group)) for name, group in groups.items()}
 
     @functools.wraps(command)
     def called(**given: Any) -> None:
-        for name, options in groups.items():
-            given[name] = own[name].annotation(**{option: given.pop(option) for option in options})
+        for name, group in groups.items():
+            given[name] = group(**{option.name: given.pop(option.name) for option in options[name]})
         command(**given)
 
-    called.__signature__ = Signature(  # type: ignore[attr-defined]
-        [
-            option.replace(kind=Parameter.KEYWORD_ONLY)
-            for name, parameter in own.items()
-            for option in (groups[name].values() if name in groups else [parameter])
-        ]
-    )
+    own = [option for each in options.values() for option in each] or list(_options(command))
+    called.__signature__ = Signature(own)  # type: ignore[attr-defined]
+    called.__doc__ = (getdoc(command) or "").partition("\n\nParameters\n")[0]
     return called
+
+
+def _options(holder: Callable[..., Any]) -> Iterator[Parameter]:
+    """Give a function's parameters, or a dataclass's fields, with the help of its docstring."""
+    texts = {name: (what, text) for name, what, text in _ENTRY.findall(getdoc(holder) or "")}
+    for name, parameter in signature(holder, eval_str=True).parameters.items():
+        kind = parameter.annotation
+        if get_origin(kind) is Annotated:
+            kind, option = get_args(kind)
+            option = copy(option)
+        else:  # a flag has no negation
+            option = typer.Option(*[f"--{name.replace('_', '-')}"] * (kind is bool))
+        what, text = texts.get(name, ("", ""))  # Python leaves docstrings out if told to
+        option.metavar, option.help = what or None, " ".join(text.split())
+        option.rich_help_panel = holder.__name__ if is_dataclass(holder) else None
+        yield parameter.replace(kind=Parameter.KEYWORD_ONLY, annotation=Annotated[kind, option])

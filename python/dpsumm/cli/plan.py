@@ -3,37 +3,70 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, cast
 
 import typer
 
+from dpsumm.cli.options import described
+from dpsumm.data.schema import Schema
+from dpsumm.summary.kernel import RBF
 from dpsumm.summary.plan import plan as make_plan
+from dpsumm.summary.protocols.features import FeatureChoice
 
 
+@described
 def plan(
-    target_size: Annotated[int, typer.Option(help="Records of the target, at least 2.")],
-    size: Annotated[int, typer.Option(help="Points in the summary, at least 1.")],
-    epsilon: Annotated[float, typer.Option(help="Budget for the target's records.")] = 1.0,
-    delta: Annotated[float, typer.Option(help="Probability of failure.")] = 1e-5,
-    parsimony: Annotated[
-        float, typer.Option(help="Points read for each summary point, at the most.")
-    ] = 4.0,
-    n_features: Annotated[int, typer.Option(help="Random features of the release, even.")] = 2048,
-    plot: Annotated[
-        Path | None,
-        typer.Option(help="Draw the expected quality against epsilon to this .png or .svg."),
+    target_size: int,
+    size: int,
+    epsilon: float = 1.0,
+    delta: float = 1e-5,
+    parsimony: float = 4.0,
+    features: str = "auto",
+    n_features: Annotated[
+        int | None, typer.Option(show_default="1024 landmarks or 2048 random")
     ] = None,
+    schema: Path | None = None,
+    gamma: float | None = None,
+    plot: Path | None = None,
 ) -> None:
-    """What to expect of a run, from public numbers, before any data are touched."""
+    """What to expect of a run, from public numbers, before any data are touched.
+
+    Parameters
+    ----------
+    target_size
+        Records of the target, at least 2.
+    size
+        Points in the summary, at least 1.
+    epsilon
+        Budget for the target's records.
+    delta
+        Probability of failure.
+    parsimony
+        Points read for each summary point, at the most.
+    features
+        What the target is released in: auto, landmarks or random, as for `dpsumm run`.
+    n_features
+        How many features; random ones are even in number.
+    schema : FILE
+        The data's: with bounds or categories for all columns the release needs less noise.
+    gamma
+        The run's bandwidth, if it does not follow from the schema.
+    plot
+        Draw the expected quality against epsilon to this .png or .svg.
+    """
     made = make_plan(
         target_size,
         size,
         epsilon=epsilon,
         delta=delta,
         parsimony=parsimony,
+        features=cast(FeatureChoice, features),
         n_features=n_features,
+        schema=None if schema is None else Schema.read(schema),
+        kernel=None if gamma is None else RBF(gamma),
     )
-    typer.echo(str(made))
     if plot is not None:
         made.plot(plot)
+    typer.echo(str(made))
+    if plot is not None:
         typer.echo(f"wrote {plot}")

@@ -2,33 +2,29 @@
 
 from __future__ import annotations
 
-import tempfile
+import uuid
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
+from numpy.typing import NDArray
 
-from dpsumm.checks import check_installed
 from dpsumm.cli import console
 from dpsumm.cli.arguments import file_format_of, parse_columns, parse_owners
-from dpsumm.cli.options import (
-    DATA,
-    METHOD,
-    NAMES,
-    OUTPUT,
-    PRIVACY,
-    SEPARATOR,
-    Delta,
-    Epsilon,
-    Seed,
-    Size,
-    grouped,
-)
+from dpsumm.cli.config import use_config
+from dpsumm.cli.options import Seed, described
+from dpsumm.cli.output import check_distinct, check_outputs, write_all
+from dpsumm.cli.spent import told_when_stopped
 from dpsumm.data.inputs import Source, read_owners
 from dpsumm.data.large.stream import Stream
 from dpsumm.data.schema import Schema
 from dpsumm.errors import InvalidParameterError
+from dpsumm.privacy.events import Protected
+from dpsumm.report.notes import Note, Severity
+from dpsumm.report.numbers import round_up
 from dpsumm.summary.kernel import RBF
 from dpsumm.summary.protocols import Protocol, Requests
 from dpsumm.summary.protocols.choose import Name, choose_protocol
@@ -37,97 +33,74 @@ from dpsumm.summary.summarize import summarize
 
 
 @dataclass(frozen=True)
-class Inputs:
-    """What is read, and how."""
+class Data:
+    """What is read, and how.
 
-    owner: Annotated[
-        list[str],
-        typer.Option(
-            metavar="NAME=FILE",
-            help="An owner's name and data (CSV or Parquet); once per owner.",
-            rich_help_panel=DATA,
-        ),
-    ]
-    target: Annotated[
-        Path,
-        typer.Option(
-            metavar="FILE",
-            help="The consumer's data, same columns, no label needed.",
-            rich_help_panel=DATA,
-        ),
-    ]
-    schema: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="The public schema: bounds, categories, dates, missing values, label. Instead of "
-            "--column, --label, --missing and --drop-missing. See [bold]dpsumm schema[/].",
-            rich_help_panel=DATA,
-        ),
-    ] = None
-    column: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME[=LOW:HIGH]",
-            help="A column to use, with its public bounds in the column's units: values are "
-            "clipped to them and scaled. Once per column; all but the label if none is given.",
-            rich_help_panel=DATA,
-        ),
-    ] = None
-    label: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COLUMN",
-            help="Column of labels, which travel along and are not used.",
-            rich_help_panel=DATA,
-        ),
-    ] = None
-    names: Annotated[
-        str | None,
-        typer.Option(
-            metavar="A,B,C",
-            help=NAMES,
-            rich_help_panel=DATA,
-        ),
-    ] = None
-    missing: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="TOKEN",
-            help="A further field that means 'no value', besides empty ones, ?, NA, nan, null.",
-            rich_help_panel=DATA,
-        ),
-    ] = None
-    drop_missing: Annotated[
-        bool,
-        typer.Option(
-            "--drop-missing",
-            help="Leave out rows with missing values instead of refusing the file.",
-            rich_help_panel=DATA,
-        ),
-    ] = False
-    separator: Annotated[str, typer.Option(help=SEPARATOR, rich_help_panel=DATA)] = ","
-    stream: Annotated[
-        bool,
-        typer.Option(
-            "--stream",
-            help="Read the owners' Parquet (or .npy) files in one pass, never whole: for files "
-            "larger than memory. With offers only.",
-            rich_help_panel=DATA,
-        ),
-    ] = False
+    Parameters
+    ----------
+    config : FILE
+        A TOML file with any of these options, such as [bold]size = 200[/]; what is typed comes
+        first. Paths in it are relative to it.
+    owner : NAME=FILE or PATTERN
+        An owner's name and data (CSV or Parquet), once per owner; or a folder, or a pattern such as
+        'sites/*.csv', each of whose files is an owner of the file's name.
+    target : FILE
+        The consumer's data, same columns, no label needed.
+    schema : FILE
+        The public schema: bounds, categories, dates, missing values, label. Instead of --column,
+        --label, --missing and --drop-missing. See [bold]dpsumm schema[/].
+    column : NAME[=LOW:HIGH]
+        A column to use, with its public bounds in the column's units: values are clipped to them
+        and scaled. Once per column; all but the label if none is given.
+    label : COLUMN
+        Column of labels, which travel along and are not used.
+    names : A,B,C
+        Column names, for CSV files without a header row.
+    missing : TOKEN
+        A further field that means 'no value', besides empty ones, ?, NA, nan, null.
+    drop_missing
+        Leave out rows with missing values instead of refusing the file.
+    separator
+        Character between CSV fields.
+    encoding
+        Of CSV files, such as cp1252 or utf-16.
+    decimal
+        ',' if numbers have a comma before their fraction.
+    stream
+        Read the owners' Parquet (or .npy) files in one pass, never whole: for files larger than
+        memory. With offers only.
+    """
+
+    owner: list[str]
+    target: Path
+    config: Annotated[Path | None, typer.Option(callback=use_config, is_eager=True)] = None
+    schema: Path | None = None
+    column: list[str] | None = None
+    label: str | None = None
+    names: str | None = None
+    missing: list[str] | None = None
+    drop_missing: bool = False
+    separator: str = ","
+    encoding: str = "utf-8"
+    decimal: str = "."
+    stream: bool = False
 
     @property
     def sources(self) -> dict[str, Source]:
         """The owners' data by name."""
-        files = parse_owners(self.owner)
-        return {name: Stream(path) if self.stream else path for name, path in files.items()}
+        return {name: Stream(path) if self.stream else path for name, path in self.named.items()}
+
+    @property
+    def named(self) -> dict[str, Path]:
+        """The owners' files by name."""
+        return parse_owners(self.owner)
 
     @property
     def files(self) -> list[Path]:
         """All that is read."""
         schema = [] if self.schema is None else [self.schema]
-        return [*parse_owners(self.owner).values(), self.target, *schema]
+        config = [] if self.config is None else [self.config]
+        return [*self.named.values(), self.target, *schema, *config]
 
     def meaning(self) -> dict[str, Any]:
         """Return what says how columns are to be taken, as `summarize` wants it."""
@@ -138,240 +111,198 @@ class Inputs:
             "label": self.label,
             "schema": None if self.schema is None else Schema.read(self.schema),
             "file_format": file_format_of(
-                self.names, self.separator, self.missing or [], self.drop_missing
+                self.names,
+                self.separator,
+                self.missing or [],
+                self.drop_missing,
+                self.encoding,
+                self.decimal,
             ),
         }
 
 
 @dataclass(frozen=True)
-class Privacy:
-    """What may be spent, and where that is written down."""
-
-    epsilon: Epsilon = 1.0
-    delta: Delta = 1e-5
-    ledger: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Books of the target's holder, kept across runs; refuses what exceeds its cap.",
-            rich_help_panel=PRIVACY,
-        ),
-    ] = None
-    run_name: Annotated[
-        str | None,
-        typer.Option(
-            "--run",
-            metavar="NAME",
-            help="Name of this run in the ledger. The name of a run that died resumes it: what it "
-            "released is sent again, unchanged and uncharged.",
-            rich_help_panel=PRIVACY,
-        ),
-    ] = None
-    seed: Seed = None
-
-
-@dataclass(frozen=True)
 class Method:
-    """How points are chosen."""
+    """How points are chosen.
 
-    protocol: Annotated[
-        Name,
-        typer.Option(
-            help="offers: one noisy broadcast. auction: the paper's rounds of bids. pool: random "
-            "points of each owner, then selection. uniform: random points only. greedy: reads "
-            "everything.",
-            rich_help_panel=METHOD,
-        ),
-    ] = Name.OFFERS
-    gamma: Annotated[
-        float | None,
-        typer.Option(
-            help="Public bandwidth of the kernel exp(-gamma |x - y|²), above 0, after scaling. "
-            "By default from the bounds if all columns have some, else bought from epsilon.",
-            rich_help_panel=METHOD,
-        ),
-    ] = None
-    parsimony: Annotated[
-        float | None,
-        typer.Option(
-            help="Points accessed per summary point, at least 1: more accesses, a closer summary. "
-            "Offers, Pool.",
-            show_default="4",
-            rich_help_panel=METHOD,
-        ),
-    ] = None
-    spread: Annotated[
-        float | None,
-        typer.Option(
-            help="Share of each owner's offers that are drawn at random among points that the "
-            "target has room for, 0 to 1. Offers only.",
-            show_default="1/3",
-            rich_help_panel=METHOD,
-        ),
-    ] = None
-    weight: Annotated[
-        float | None,
-        typer.Option(
-            help="Mass of an offer in units of 1 / size, above 0, "
-            "which decides how many an owner adds below its cap. Offers only.",
-            show_default="1.5 owners / parsimony",
-            rich_help_panel=METHOD,
-        ),
-    ] = None
-    features: Annotated[
-        int | None,
-        typer.Option(
-            help="Random features of the release, even, at least 2. Offers, Auction.",
-            show_default="Offers 2048, Auction 140",
-            rich_help_panel=METHOD,
-        ),
-    ] = None
-    requests: Annotated[
-        Requests | None,
-        typer.Option(
-            help="Auction: who is asked for points. all: every owner, which reveals nothing. "
-            "private: by rank, with differential privacy. winner: not private. published: "
-            "the paper's rule with all its parameters (give --gamma 0.1 for the paper's kernel).",
-            show_default="all",
-            rich_help_panel=METHOD,
-        ),
-    ] = None
-    batch: Annotated[
-        int | None,
-        typer.Option(
-            help="Auction: points added per round, at least 1.",
-            show_default="size / 10",
-            rich_help_panel=METHOD,
-        ),
-    ] = None
-    epsilon_owners: Annotated[
-        float | None,
-        typer.Option(
-            help="Auction: budget of an owner's records towards another owner, nats, above 0.",
-            show_default="1",
-            rich_help_panel=PRIVACY,
-        ),
-    ] = None
+    Parameters
+    ----------
+    size
+        Points in the summary, at least 1.
+    protocol
+        offers: one noisy broadcast. auction: the paper's rounds of bids. pool: random points of
+        each owner, then selection. uniform: random points only. greedy: reads everything.
+    gamma
+        Public bandwidth of the kernel exp(-gamma |x - y|²), above 0, after scaling. By default from
+        the bounds if all columns have some, else bought from epsilon.
+    parsimony
+        Points accessed per summary point, at least 1: more accesses, a closer summary. Offers,
+        Pool.
+    spread
+        Share of each owner's offers that are drawn at random, the likelier the more they are like
+        the target, 0 to 1; the others are picked. Offers only.
+    features
+        What the target is released in: landmarks of the schema (less noise), random features, or
+        auto: landmarks where the schema allows them and they are worth it. Offers only.
+    n_features
+        How many features; random ones are even in number. Offers, Auction.
+    sample : FILE
+        A public sample to take as landmarks: a .npy array with a row for each, in the columns'
+        order and scaled as the schema says (the values themselves without bounds). Every owner
+        receives it, so it must hold nobody's private record. Offers only.
+    requests
+        Auction: who is asked for points. all: every owner, which reveals nothing. private: by rank,
+        with differential privacy. winner: not private. published: the paper's rule with all its
+        parameters (give --gamma 0.1 for the paper's kernel).
+    batch
+        Auction: points added per round, at least 1.
+    drop_target_copies
+        Leave out points that equal a record of the target in every column. Costs nothing.
+    """
 
-    def chosen(self, size: int) -> Protocol:
+    size: int
+    protocol: Name = Name.OFFERS
+    gamma: float | None = None
+    parsimony: Annotated[float | None, typer.Option(show_default="4")] = None
+    spread: Annotated[float | None, typer.Option(show_default="1/2")] = None
+    features: Annotated[str | None, typer.Option(show_default="auto")] = None
+    n_features: Annotated[
+        int | None,
+        typer.Option(show_default="Offers 1024 landmarks or 2048 random, Auction 140"),
+    ] = None
+    sample: Path | None = None
+    requests: Annotated[Requests | None, typer.Option(show_default="all")] = None
+    batch: Annotated[int | None, typer.Option(show_default="size / 10")] = None
+    drop_target_copies: bool = False
+
+    def chosen(self, epsilon_owners: float | None) -> Protocol:
         """Return the protocol; refuse options that it would ignore."""
         return choose_protocol(
             self.protocol,
-            size,
+            self.size,
             parsimony=self.parsimony,
             spread=self.spread,
-            weight=self.weight,
             features=self.features,
+            n_features=self.n_features,
+            sample=None if self.sample is None else _public_sample(self.sample),
             requests=self.requests,
             batch=self.batch,
-            epsilon_owners=self.epsilon_owners,
+            epsilon_owners=epsilon_owners,
         )
+
+
+def _public_sample(path: Path) -> NDArray[Any]:
+    try:
+        return np.asarray(np.load(path, allow_pickle=False))
+    except (OSError, ValueError) as error:
+        raise InvalidParameterError(f"--sample: cannot read {path} as .npy: {error}") from None
 
 
 @dataclass(frozen=True)
-class Outputs:
-    """What is written."""
+class Privacy:
+    """What may be spent, and where that is written down.
 
-    out: Annotated[
-        Path,
-        typer.Option(
-            metavar="FILE",
-            help="The summary, .parquet or .csv by suffix.",
-            rich_help_panel=OUTPUT,
-        ),
-    ] = Path("summary.parquet")
-    weights: Annotated[
-        bool,
-        typer.Option(
-            "--weights",
-            help="Add a column 'weight' of mean 1, a sample_weight for training that brings the "
-            "summary closer to the target.",
-            rich_help_panel=OUTPUT,
-        ),
-    ] = False
-    report: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="An HTML report: what came out and what it cost.",
-            rich_help_panel=OUTPUT,
-        ),
-    ] = None
+    Parameters
+    ----------
+    epsilon
+        Budget for the target's records towards an owner, in nats, above 0; smaller is more private.
+    delta
+        Probability of failure of the guarantee, between 0 and 1; usual: well below 1 / target
+        records.
+    epsilon_owners
+        Auction: budget of an owner's records towards another owner, nats, above 0.
+    ledger : FILE
+        Books of the target's holder, kept across runs; refuses what exceeds its cap.
+    run : NAME
+        Name of this run in the ledger. The name of a run that died resumes it: what it released is
+        sent again, unchanged and uncharged.
+    seed
+        Repeatable run for tests: [bold]not private[/], epsilon is then infinite.
+    accept
+        Go on with a budget that promises next to nothing: an epsilon above 10, or a delta that is
+        not below 1 / target records.
+    """
+
+    epsilon: Annotated[float | None, typer.Option(show_default="1")] = None
+    delta: float = 1e-5
+    epsilon_owners: Annotated[float | None, typer.Option(show_default="1")] = None
+    ledger: Path | None = None
+    run: str | None = None
+    seed: Seed = None
+    accept: bool = False
+
+
+@dataclass(frozen=True)
+class Output:
+    """What is written.
+
+    Parameters
+    ----------
+    out : FILE
+        The summary, .parquet or .csv by suffix.
+    weights
+        Add a column 'weight' of mean 1 that brings averages over the summary closer to the
+        target's.
+    report : FILE
+        An HTML report: what came out and what it cost.
+    """
+
+    out: Path = Path("summary.parquet")
+    weights: bool = False
+    report: Path | None = None
 
     @property
-    def files(self) -> list[Path]:
-        """All that is written."""
-        return [self.out] if self.report is None else [self.out, self.report]
-
-    def check(self) -> None:
-        """Refuse, before the budget is spent, what could not be written after."""
-        if self.out.suffix not in (".parquet", ".csv"):
-            raise InvalidParameterError(
-                f"--out must end in .parquet or .csv, got {self.out.name!r}"
-            )
-        if self.report is not None:
-            check_installed("matplotlib", "--report needs", "report")
-        for option, path in zip(("--out", "--report"), self.files, strict=False):
-            if path.is_dir() or not path.parent.is_dir():
-                raise InvalidParameterError(
-                    f"{option}: {path} is a directory, or its directory does not exist; "
-                    f"give a file in an existing directory"
-                )
-            _try_to_write(path.parent, option)
+    def files(self) -> dict[str, Path]:
+        """All that is written, by option."""
+        return {"--out": self.out} | ({"--report": self.report} if self.report else {})
 
 
-@grouped
-def run(inputs: Inputs, size: Size, privacy: Privacy, method: Method, outputs: Outputs) -> None:
+@described
+def run(data: Data, method: Method, privacy: Privacy, output: Output) -> None:
     """Select points of owners that match a target."""
-    outputs.check()
+    check_outputs(output.files)
     books = [] if privacy.ledger is None else [privacy.ledger]
-    _check_distinct(inputs.files, [*books, *outputs.files])
-    sources = inputs.sources
-    meaning = inputs.meaning()
-    if outputs.weights:
+    check_distinct(data.files, [*books, *output.files.values()])
+    sources = data.sources
+    meaning = data.meaning()
+    if output.weights:
         # Before the budget is spent. All owners have the same columns.
         name, source = next(iter(sources.items()))
         check_weight_is_free(read_owners({name: source}, **meaning)[0].schema)
-    with console.progress() as progress:
-        summary = summarize(
-            sources,
-            inputs.target,
-            size=size,
-            epsilon=privacy.epsilon,
-            delta=privacy.delta,
-            protocol=method.chosen(size),
-            kernel=None if method.gamma is None else RBF(method.gamma),
-            **meaning,
-            ledger=privacy.ledger,
-            run=privacy.run_name,
-            seed=privacy.seed,
-            progress=progress,
-        )
-    summary.save(outputs.out, weights=outputs.weights)
-    if outputs.report is not None:
-        summary.report(outputs.report)
-    console.show_run(summary, outputs.files)
-    console.warn(summary)
-
-
-def _try_to_write(directory: Path, option: str) -> None:
-    try:
-        with tempfile.TemporaryFile(dir=directory):
-            pass
-    except OSError as error:
-        raise InvalidParameterError(
-            f"{option}: cannot write in {directory} ({error.strerror}); give a file in another "
-            "directory"
-        ) from None
-
-
-def _check_distinct(inputs: list[Path], outputs: list[Path]) -> None:
-    """Refuse to write over an input, or two outputs to one file."""
-    taken = {path.resolve() for path in inputs}
-    for path in outputs:
-        if path.resolve() in taken:
-            raise InvalidParameterError(
-                f"{path} would be written over: it is named more than once among owners, "
-                "target, --schema, --ledger, --out and --report; give each its own file"
+    # Named here, so that whoever stops the run can be told by which name it goes on.
+    name_of_run = privacy.run or (uuid.uuid4().hex if books else None)
+    kept = {str(path): path for path in books}
+    with told_when_stopped(Protected.TARGET, kept, name_of_run):
+        with console.progress() as progress:
+            summary = summarize(
+                sources,
+                data.target,
+                size=method.size,
+                epsilon=1.0 if privacy.epsilon is None else privacy.epsilon,
+                delta=privacy.delta,
+                protocol=method.chosen(privacy.epsilon_owners),
+                kernel=None if method.gamma is None else RBF(method.gamma),
+                **meaning,
+                ledger=privacy.ledger,
+                run=name_of_run,
+                seed=privacy.seed,
+                accept=privacy.accept,
+                drop_target_copies=method.drop_target_copies,
+                progress=progress,
             )
-        taken.add(path.resolve())
+        writers: dict[Path, Callable[[], object]] = {
+            output.out: lambda: summary.save(output.out, weights=output.weights)
+        }
+        if (page := output.report) is not None:
+            writers[page] = lambda: summary.report(page)
+        spent = f"Epsilon {round_up(summary.privacy.epsilon())} of the target is spent"
+        write_all(writers, spent, books, name_of_run)
+    console.show_run(summary)
+    console.show_files(output.files.values())
+    console.warn(summary.warnings, seeded=summary.privacy.seeded)
+    if privacy.epsilon is not None and summary.privacy.epsilon() == 0:
+        text = (
+            f"--epsilon {privacy.epsilon:g} was not needed: {summary.protocol} sends owners "
+            "nothing about the target, and nothing was spent."
+        )
+        console.tell(Note(text, Severity.INFO))

@@ -1,4 +1,4 @@
-"""The two Flower apps."""
+"""The two Flower apps: they carry the messages of any task (`dpsumm.flower.tasks`)."""
 
 from __future__ import annotations
 
@@ -11,85 +11,78 @@ from flwr.clientapp import ClientApp
 from flwr.common.logger import log
 from flwr.serverapp import Grid, ServerApp
 
-from dpsumm.data.inputs import read_owners
-from dpsumm.data.large.stream import Stream
-from dpsumm.data.schema import Schema
 from dpsumm.errors import DpsummError
 from dpsumm.exchange.across import answer_all, reason
 from dpsumm.flower.channel import FlowerChannel, find_nodes
-from dpsumm.flower.records import pack, unpack
-from dpsumm.flower.settings import CuratorFile, OwnerConfig, Public
-from dpsumm.summary.protocols.owner import Owner
-from dpsumm.summary.silos import PRECISION, summarize_silos
+from dpsumm.flower.packing import pack, unpack
+from dpsumm.flower.settings import (
+    USUAL_TASK,
+    CuratorFile,
+    NodeConfig,
+    Public,
+    settings_of,
+)
+from dpsumm.flower.tasks import task_of
 
 
 def _serve(grid: Grid, context: Context) -> None:
-    """Run a protocol as the curator; the summary goes to the curator's file."""
+    """Run the task as the curator; it saves what comes out."""
     public, own = Public.read(context.run_config), CuratorFile.read()
-    nodes = find_nodes(grid, own.owners, claimed=own.claimed_names, timeout=public.timeout)
-    summary = summarize_silos(
-        FlowerChannel(grid, nodes, public.timeout),
-        own.owners,
-        own.target,
-        schema=own.schema,
-        size=public.size,
-        epsilon=public.epsilon,
-        delta=public.delta,
-        protocol=public.protocol,
-        kernel=public.kernel,
-        file_format=own.file_format,
-        ledger=own.ledger,
-        run=own.run,
-        seed=public.seed,
-        minimum=public.minimum,
-        max_bytes=public.max_bytes,
-        out=own.out,
-    )
-    if own.report is not None:
-        summary.report(own.report)
-    for warning in summary.warnings:
-        log(WARNING, "dpsumm: %s", warning)
-    log(INFO, "dpsumm: %d points in %s", len(summary.points), own.out)
+    task = task_of(public.task).read(public, own)
+    public.more.refuse_others()
+    own.more.refuse_others()
+    nodes = find_nodes(grid, task.parties, claimed=own.claimed_names, timeout=public.timeout)
+    *notes, done = task.run(FlowerChannel(grid, nodes, public.timeout))
+    for note in notes:
+        log(WARNING, "dpsumm: %s", note)
+    log(INFO, "dpsumm: %s", done)
 
 
 def _answer(message: Message, context: Context) -> Message:
-    """Answer the curator as an owner, from the node's data file."""
-    paths = [str(context.node_config.get(key, "")) for key in ("data", "schema")]
+    """Answer the curator as the party that the node's own configuration makes it."""
 
     def answer() -> bytes:
-        config = OwnerConfig.read(context.node_config)
-        paths.extend([str(config.data), str(config.schema)])
-        source = Stream(config.data) if config.stream else config.data
-        (table,) = read_owners(
-            {config.name: source},
-            schema=Schema.read(config.schema),
-            file_format=config.file_format,
-        )
+        config = _config(context)
+        party = task_of(config.task).party(config)
+        config.more.refuse_others()
         return answer_all(
-            Owner(table.astype(PRECISION)),
+            party,
             unpack(message.content)[0],
             max_bytes=config.max_bytes,
-            max_records=config.max_points,
+            max_records=config.max_points or 0,
         )
 
-    return Message(pack([_guarded(answer, paths)]), reply_to=message)
+    return Message(pack([_guarded(answer, context)]), reply_to=message)
 
 
 def _name(message: Message, context: Context) -> Message:
     """Tell this node's name; believed in simulations only."""
-    config = _guarded(lambda: OwnerConfig.read(context.node_config))
+    config = _guarded(lambda: _config(context), context)
     return Message(pack([], config.name), reply_to=message)
 
 
-def _guarded(work: Any, private: Sequence[str] = ()) -> Any:
-    """Run the owner's work; of an error the curator is told what `reason` lets through."""
+def _config(context: Context) -> NodeConfig:
+    """Return the node's configuration; it takes part in its own task only, not in the run's."""
+    task = str(context.run_config.get("task", USUAL_TASK))
+    return NodeConfig.read(context.node_config, task)
+
+
+def _guarded(work: Any, context: Context) -> Any:
+    """Run a party's work; of an error the curator is told what `reason` lets through."""
     try:
         return work()
     except Exception as error:
-        text = reason(error, private)
+        text = reason(error, _private(context))
         if isinstance(error, DpsummError):
             log(WARNING, "dpsumm: %s", error)  # here, with the paths
     raise RuntimeError(text)
+
+
+def _private(context: Context) -> Sequence[str]:
+    """Return the node's own texts, above all paths; what a run or the name says is known."""
+    public = ("name", "task", "separator")
+    settings = settings_of(context.node_config)
+    return [text for key, text in settings.items() if isinstance(text, str) and key not in public]
 
 
 server_app = ServerApp()

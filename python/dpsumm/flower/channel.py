@@ -13,7 +13,7 @@ from flwr.serverapp import Grid
 
 from dpsumm.errors import ProtocolError
 from dpsumm.exchange.across import Channel
-from dpsumm.flower.records import pack, unpack
+from dpsumm.flower.packing import pack, unpack
 
 # Seconds between two looks for answers.
 _POLL = 0.25
@@ -67,16 +67,28 @@ def send(
 ) -> Iterator[tuple[int, Message | str]]:
     """Send each node its record and yield (node, reply) as they come, until the time is up.
 
-    In place of a reply that Flower cannot read comes a text that says so.
+    In place of a reply that Flower cannot read, or of a message that it does not take, comes a text
+    that says so. All nodes are sent theirs first: whether a node gets one must not depend on what
+    became of another's.
     A reply to anything else, from another node, or after the first one is not yielded.
     """
     end = time.monotonic() + timeout
     waiting: dict[str, int] = {}
+    refused: dict[int, Exception] = {}
     for node, content in contents.items():
         # One by one: Flower tells by its place in the list which one it could not take.
-        sent = list(grid.push_messages([Message(content, node, kind, ttl=timeout)]))
+        try:
+            sent = list(grid.push_messages([Message(content, node, kind, ttl=timeout)]))
+        except Exception as error:
+            refused[node] = error
+            continue
         if sent and sent[0]:
             waiting[sent[0]] = node
+    for why in refused.values():
+        if isinstance(why, httpx.TransportError):
+            raise why  # the SuperLink cannot be reached: no owner's failure
+    for node, why in refused.items():
+        yield node, f"could not be sent a message ({type(why).__name__})"
     while waiting and time.monotonic() < end:
         # One by one: Flower raises if it cannot read a reply, and loses those that came with it.
         for asked, node in list(waiting.items()):

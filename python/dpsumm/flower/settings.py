@@ -1,8 +1,9 @@
-"""What a run is told: public parameters, the curator's own file, an owner's node configuration.
+"""What a run is told: public parameters, the curator's own file, a node's own configuration.
 
-Flower shows the run configuration to every owner, so it holds public parameters only. What is the
-curator's alone (files, ledger, names of owners) is in a file that the environment names; an owner's
-data are named by its own node, never by the run.
+Flower shows the run configuration to every party, so it holds public parameters only. What is the
+curator's alone (files, ledger, names of parties) is in a file that the environment names; a party's
+data are named by its own node, never by the run. Here stands what all subsystems read alike; what
+is left over (`more`) is for the subsystem (`dpsumm.flower.tasks`).
 """
 
 from __future__ import annotations
@@ -10,111 +11,186 @@ from __future__ import annotations
 import os
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from dpsumm.checks import check_installed
 from dpsumm.data.files import FileFormat
 from dpsumm.errors import InvalidParameterError
-from dpsumm.summary.kernel import RBF
-from dpsumm.summary.protocols import Auction, Protocol, Requests
-from dpsumm.summary.protocols.choose import Name, choose_protocol
 
 CURATOR_FILE = "DPSUMM_CURATOR"
 SIMULATION = "DPSUMM_SIMULATION"
+# What a configuration without the key means.
+USUAL_TASK = "summarize"
+_FLOWERS_OWN = ("partition-id", "num-partitions")
+
+
+class Reader:
+    """Takes typed values out of a configuration; what is left over is a mistake.
+
+    Parameters
+    ----------
+    config
+        Keys and values.
+    where
+        What messages call it.
+    folder
+        What its paths are relative to.
+    """
+
+    def __init__(self, config: Mapping[str, Any], where: str, folder: Path | None = None) -> None:
+        self._left, self.where, self._folder = dict(config), where, folder or Path()
+
+    def __call__(self, key: str, kind: type, default: Any = None) -> Any:
+        """Return a value of a type; the default, if it is not None, for a missing one."""
+        value = self._left.pop(key, default)
+        if kind is float and type(value) is int:
+            value = float(value)
+        if type(value) is not kind:
+            state = "is missing" if value is None else f"must be of type {kind.__name__}"
+            raise InvalidParameterError(f"{self.where}: {key} {state}")
+        return value
+
+    def names(self, key: str) -> tuple[str, ...]:
+        """Return a list of texts."""
+        value = self(key, list)
+        if not all(isinstance(name, str) for name in value):
+            raise InvalidParameterError(f"{self.where}: {key} must be a list of names")
+        return tuple(value)
+
+    def input(self, key: str) -> Path:
+        """Return a file that exists."""
+        path = self._path(self(key, str))
+        if not path.is_file():
+            raise InvalidParameterError(f"{self.where}: {key}: there is no file {path}")
+        return path
+
+    def output(self, key: str, suffixes: tuple[str, ...]) -> Path:
+        """Return a file to be written in a directory that exists."""
+        path = self._path(self(key, str))
+        if path.suffix not in suffixes or not path.parent.is_dir():
+            raise InvalidParameterError(
+                f"{self.where}: {key} must be a {' or '.join(suffixes)} file in an existing "
+                "directory"
+            )
+        return path
+
+    def optional_output(self, key: str) -> Path | None:
+        """Return a file to be written in a directory that exists, if one is named."""
+        path = self.optional_path(key)
+        if path is not None and not path.parent.is_dir():
+            raise InvalidParameterError(f"{self.where}: {key} must be in an existing directory")
+        return path
+
+    def optional_path(self, key: str) -> Path | None:
+        """Return a path, None for a missing one or empty text."""
+        given = self(key, str, "")
+        return self._path(given) if given else None
+
+    def report(self) -> Path | None:
+        """Return where the report goes, if there is to be one and it can be made."""
+        path = self.optional_output("report")
+        if path is not None:
+            check_installed("matplotlib", "report needs", "report")
+        return path
+
+    def file_format(self) -> FileFormat:
+        """Return how text files are read: what means a missing value is the schema's to say."""
+        return FileFormat(separator=self("separator", str, ","))
+
+    def refuse_others(self) -> None:
+        """Refuse keys that nobody has read."""
+        if others := sorted(self._left):
+            raise InvalidParameterError(f"{self.where}: unknown key {others[0]!r}")
+
+    def _path(self, text: str) -> Path:
+        return self._folder / Path(text).expanduser()
 
 
 @dataclass(frozen=True)
 class Public:
-    """The run configuration, the same for all parties."""
+    """The run configuration, the same for all parties.
 
-    protocol: Protocol
-    size: int
+    Attributes
+    ----------
+    task
+        The subsystem, see `dpsumm.flower.tasks`.
+    epsilon, delta
+        Of the run.
+    timeout
+        Seconds, for each exchange.
+    max_bytes
+        Of an answer.
+    seed
+        For tests.
+    more
+        The subsystem's own parameters.
+    """
+
+    task: str
     epsilon: float
     delta: float
-    kernel: RBF | None
-    minimum: int
     timeout: float
     max_bytes: int
     seed: int | None
+    more: Reader
 
     @classmethod
     def read(cls, config: Mapping[str, Any]) -> Public:
-        """Return the public parameters; zero, -1 or empty text stand for the default.
+        """Return the public parameters.
 
         Raises
         ------
         InvalidParameterError
-            A parameter is missing, unknown, of a wrong type or out of range.
+            A parameter is missing, of a wrong type or out of range.
         """
-        get = _Reader(config, "run configuration")
-        size, requests = get("size", int), get("requests", str)
-        spread = get("spread", float)
-        try:
-            name, rule = Name(get("protocol", str)), Requests(requests) if requests else None
-        except ValueError:
-            raise InvalidParameterError(
-                "run configuration: protocol must be offers or auction, requests all, private or "
-                "empty"
-            ) from None
-        protocol = choose_protocol(
-            name,
-            size,
-            parsimony=get("parsimony", float) or None,
-            weight=get("weight", float) or None,
-            spread=None if spread == -1 else spread,
-            features=get("features", int) or None,
-            requests=rule,
-            batch=get("batch", int) or None,
-            epsilon_owners=get("epsilon-owners", float) or None,
+        get = Reader(config, "run configuration")
+        seed, timeout, megabytes = (
+            get("seed", int),
+            get("timeout", float),
+            get("max-answer-mb", int),
         )
-        spare = get("spare-rounds", int)
-        if isinstance(protocol, Auction):
-            protocol = replace(protocol, spare_rounds=spare)
-        elif spare or not protocol.silos:
-            raise InvalidParameterError(
-                "run configuration: protocol must be offers or auction, and spare-rounds are the "
-                "auction's"
-            )
-        gamma, seed = get("gamma", float), get("seed", int)
-        timeout, megabytes = get("timeout", float), get("max-answer-mb", int)
         if not (timeout > 0 and megabytes > 0):
             raise InvalidParameterError(
                 "run configuration: timeout (seconds) and max-answer-mb must be above 0"
             )
-        public = cls(
-            protocol=protocol,
-            size=size,
+        return cls(
+            task=get("task", str, USUAL_TASK),
             epsilon=get("epsilon", float),
             delta=get("delta", float),
-            kernel=RBF(gamma) if gamma else None,
-            minimum=get("min-owners", int),
             timeout=timeout,
             max_bytes=megabytes * 2**20,
             seed=None if seed < 0 else seed,
+            more=get,
         )
-        get.refuse_others()
-        return public
 
 
 @dataclass(frozen=True)
 class CuratorFile:
-    """The curator's own settings, from the TOML file that `DPSUMM_CURATOR` names."""
+    """The curator's own settings, from the TOML file that `DPSUMM_CURATOR` names.
 
-    target: Path
-    schema: Path
-    owners: tuple[str, ...]
-    out: Path
-    report: Path | None
+    Attributes
+    ----------
+    parties
+        Names of all parties of the run, fixed before it.
+    ledger, run
+        The curator's books and this run's name in them; both or none.
+    claimed_names
+        Whether the names that nodes give themselves are believed: in simulations.
+    more
+        The subsystem's own settings; its paths are relative to the file.
+    """
+
+    parties: tuple[str, ...]
     ledger: Path | None
     run: str | None
     claimed_names: bool
-    file_format: FileFormat
+    more: Reader
 
     @classmethod
     def read(cls) -> CuratorFile:
-        """Return the settings; paths are relative to the file.
+        """Return the settings.
 
         Raises
         ------
@@ -126,120 +202,86 @@ class CuratorFile:
             raise InvalidParameterError(
                 f"set {CURATOR_FILE} to the curator's TOML file in the environment of the SuperLink"
             )
-        try:
-            config = tomllib.loads(path.read_text(encoding="utf-8"))
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError):
-            raise InvalidParameterError(f"{path}: not a TOML file") from None
-        owners = config.pop("owners", None)
-        get = _Reader(config, str(path))
-        if not isinstance(owners, list) or not all(isinstance(name, str) for name in owners):
-            raise InvalidParameterError(f"{path}: owners must be a list of names")
-        ledger, run, report = (get(key, str, "") for key in ("ledger", "run", "report"))
+        get = Reader(read_toml(path), str(path), path.parent)
+        ledger, run = get.optional_path("ledger"), get("run", str, "")
         if bool(ledger) != bool(run):
             raise InvalidParameterError(
                 f"{path}: give ledger and run together; a run is resumed by its name"
             )
-        settings = cls(
-            target=path.parent / get("target", str),
-            schema=path.parent / get("schema", str),
-            owners=tuple(owners),
-            out=path.parent / get("out", str),
-            report=path.parent / report if report else None,
-            ledger=path.parent / ledger if ledger else None,
-            run=run or None,
-            claimed_names=get("claimed-names", bool, False),
-            file_format=_file_format(get),
-        )
-        get.refuse_others()
-        # Before owners are waited for, and before the budget is spent.
-        for name, file in (("target", settings.target), ("schema", settings.schema)):
-            if not file.is_file():
-                raise InvalidParameterError(f"{path}: {name}: there is no file {file}")
-        if settings.out.suffix not in (".parquet", ".csv") or not settings.out.parent.is_dir():
-            raise InvalidParameterError(
-                f"{path}: out must be a .parquet or .csv file in an existing directory"
-            )
-        if settings.report is not None:
-            if not settings.report.parent.is_dir():
-                raise InvalidParameterError(f"{path}: report must be in an existing directory")
-            check_installed("matplotlib", "report needs", "report")
-        return settings
+        return cls(get.names("owners"), ledger, run or None, get("claimed-names", bool, False), get)
 
 
 @dataclass(frozen=True)
-class OwnerConfig:
-    """An owner's node configuration: what it takes part with, and how much of it it sends."""
+class NodeConfig:
+    """A node's configuration: what it takes part in, with what, and how much of it it sends.
 
+    Attributes
+    ----------
+    task
+        The subsystem that it takes part in; it answers no run of another one.
+    name
+        The party's name; believed in simulations only.
+    max_points
+        Records that it sends in a run, at most; None if it says nothing.
+    max_bytes
+        Of all requests together.
+    more
+        The subsystem's own settings.
+    """
+
+    task: str
     name: str
-    data: Path
-    schema: Path
-    stream: bool
-    max_points: int
+    max_points: int | None
     max_bytes: int
-    file_format: FileFormat
+    more: Reader
 
     @classmethod
-    def read(cls, node: Mapping[str, Any]) -> OwnerConfig:
-        """Return the configuration.
+    def read(cls, node: Mapping[str, Any], task: str = USUAL_TASK) -> NodeConfig:
+        """Return the configuration of a node that is asked in a run of a task.
 
         In a simulation, where nodes have none, node i has the i-th data file of the directory that
-        `DPSUMM_SIMULATION` names, and the schema.toml there.
+        `DPSUMM_SIMULATION` names, the schema.toml there, and the rest from a node.toml there.
 
         Raises
         ------
         InvalidParameterError
-            A key is missing, unknown, or of a wrong type.
+            A key is missing or of a wrong type, or the node takes part in something else.
         """
-        node = dict(node)
-        if SIMULATION in os.environ:
-            folder = Path(os.environ[SIMULATION])
-            files = sorted(f for f in folder.iterdir() if f.is_file() and f.suffix != ".toml")
-            data = files[int(node["partition-id"])]
-            node = {
-                "name": data.stem,
-                "data": str(data),
-                "schema": str(folder / "schema.toml"),
-                "max-points": 2**31,
-            }
-        node = {key: value for key, value in node.items() if key not in _FLOWERS_OWN}
-        get = _Reader(node, "node configuration")
-        config = cls(
+        node = {key: value for key, value in settings_of(node).items() if key not in _FLOWERS_OWN}
+        get = Reader(node, "node configuration")
+        own = get("task", str, USUAL_TASK)
+        if own != task:
+            raise InvalidParameterError(
+                f"node configuration: this node takes part in {own!r}, the run is for {task!r}"
+            )
+        most = get("max-points", int, -1)
+        return cls(
+            task=own,
             name=get("name", str, "owner"),
-            data=Path(get("data", str)).expanduser(),
-            schema=Path(get("schema", str)).expanduser(),
-            stream=get("stream", bool, False),
-            max_points=get("max-points", int),
+            max_points=None if most < 0 else most,
             max_bytes=get("max-request-mb", int, 64) * 2**20,
-            file_format=_file_format(get),
+            more=get,
         )
-        get.refuse_others()
-        return config
 
 
-_FLOWERS_OWN = ("partition-id", "num-partitions")
+def settings_of(node: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a node's keys and values; in a simulation those that its number stands for."""
+    if SIMULATION not in os.environ:
+        return dict(node)
+    folder = Path(os.environ[SIMULATION])
+    files = sorted(f for f in folder.iterdir() if f.is_file() and f.suffix != ".toml")
+    data, common = files[int(node["partition-id"])], folder / "node.toml"
+    return {
+        "name": data.stem,
+        "data": str(data),
+        "schema": str(folder / "schema.toml"),
+        **({"max-points": 2**31} if not common.exists() else read_toml(common)),
+    }
 
 
-def _file_format(get: _Reader) -> FileFormat:
-    # What means a missing value is the schema's to say.
-    return FileFormat(separator=get("separator", str, ","))
-
-
-class _Reader:
-    """Takes typed values out of a configuration; what is left over is a mistake."""
-
-    def __init__(self, config: Mapping[str, Any], where: str) -> None:
-        self._left, self._where = dict(config), where
-
-    def __call__(self, key: str, kind: type, default: Any = None) -> Any:
-        value = self._left.pop(key, default)
-        if kind is float and type(value) is int:
-            value = float(value)
-        if type(value) is not kind:
-            state = "is missing" if value is None else f"must be of type {kind.__name__}"
-            raise InvalidParameterError(f"{self._where}: {key} {state}")
-        return value
-
-    def refuse_others(self) -> None:
-        others = sorted(self._left)
-        if others:
-            raise InvalidParameterError(f"{self._where}: unknown key {others[0]!r}")
+def read_toml(path: Path) -> dict[str, Any]:
+    """Return what a TOML file says; `InvalidParameterError` if it is none."""
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError):
+        raise InvalidParameterError(f"{path}: not a TOML file") from None

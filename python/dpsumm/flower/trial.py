@@ -11,13 +11,15 @@ import os
 import re
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from dpsumm.atomic import write_new
-from dpsumm.data.schema import Schema
 from dpsumm.errors import InvalidParameterError
 from dpsumm.flower.certificates import make_certificates, make_key_pair
+from dpsumm.flower.settings import USUAL_TASK
+from dpsumm.flower.tasks import task_of
+from dpsumm.flower.tasks.task import Books, Own, Trial, Value
 from dpsumm.privacy.ledger import Ledger
 
 # Nothing is sent to Flower's makers.
@@ -31,6 +33,7 @@ def make_trial(
     *,
     data: str | os.PathLike[str],
     schema: str | os.PathLike[str],
+    task: str = USUAL_TASK,
     port: int = 8000,
     max_points: int = 10_000,
 ) -> Path:
@@ -48,9 +51,13 @@ def make_trial(
     owners
         Names: letters, digits, dashes and underscores.
     data
-        Directory with ``target.csv`` and each owner's ``<name>.csv``.
+        Directory with each owner's ``<name>.csv``, and for the curator ``target.csv``
+        (``auxiliary.csv`` to learn).
     schema
-        The public schema, a TOML file; every party gets a copy.
+        The public schema, a TOML file; every party gets a copy. For rows across columns a directory
+        with each owner's ``<name>.toml``.
+    task
+        What is run, see `dpsumm.flower.tasks`.
     port
         Of the SuperLink on 127.0.0.1; the SuperNodes' own ports follow it.
     max_points
@@ -62,8 +69,6 @@ def make_trial(
         A name cannot be a directory's, a file is not there, or the folder holds a trial already.
     """
     folder, data = Path(folder).resolve(), Path(data).resolve()
-    Schema.read(schema)
-    columns = Path(schema).read_text(encoding="utf-8")
     for name in owners:
         if not re.fullmatch(r"[A-Za-z0-9_-]+", name) or name in _TAKEN:
             raise InvalidParameterError(
@@ -73,32 +78,25 @@ def make_trial(
         raise InvalidParameterError("owners must be distinct names, at least one")
     if max_points < 1:
         raise InvalidParameterError(f"max_points must be at least 1, got {max_points}")
-    if not 1 <= port <= 65_535 - len(owners):
-        raise InvalidParameterError(f"port must be between 1 and {65_535 - len(owners)}")
-    for name in (*owners, "target"):
-        if not (data / f"{name}.csv").is_file():
-            raise InvalidParameterError(f"data: there is no file {data / name}.csv")
-    for name in (*owners, "curator", "app"):
+    trial = task_of(task).trial(owners, data, Path(schema), max_points)
+    if not 1 <= port <= 65_535 - len(trial.nodes):
+        raise InvalidParameterError(f"port must be between 1 and {65_535 - len(trial.nodes)}")
+    for settings in (*trial.nodes.values(), trial.curator):
+        for path in settings.values():
+            if isinstance(path, Path) and not path.is_file():
+                raise InvalidParameterError(f"data: there is no file {path}")
+    for name in (*trial.nodes, "curator", "app"):
         if (folder / name).exists():
             raise InvalidParameterError(f"{folder / name} exists already; give another folder")
-    write_project(folder / "app")
-    _make_curator(folder / "curator", owners, data / "target.csv", columns, port)
+    write_project(folder / "app", task)
+    _make_curator(folder / "curator", trial, port)
     authority = (folder / "curator" / "ca.pem").read_text()
-    for i, name in enumerate(owners, 1):
+    for i, (name, settings) in enumerate(trial.nodes.items(), 1):
         own = folder / name
         own.mkdir()
         make_key_pair(own)
         write_new(own / "ca.pem", authority)
-        write_new(own / "schema.toml", columns)
-        write_new(
-            own / "node.toml",
-            _toml(
-                name=name,
-                data=str(data / f"{name}.csv"),
-                schema=str(own / "schema.toml"),
-                **{"max-points": max_points},
-            ),
-        )
+        write_new(own / "node.toml", _toml(own, {"name": name, "task": task, **settings}))
         _script(
             own / "supernode.sh",
             # Again whenever it ends: a killed node is refused until its last sign of life is a
@@ -112,9 +110,7 @@ def make_trial(
     return folder
 
 
-def _make_curator(
-    folder: Path, owners: Sequence[str], target: Path, columns: str, port: int
-) -> None:
+def _make_curator(folder: Path, trial: Trial, port: int) -> None:
     (folder / "flwr").mkdir(parents=True)
     make_certificates(folder)
     write_new(
@@ -122,19 +118,12 @@ def _make_curator(
         f'[superlink]\ndefault = "trial"\n\n[superlink.trial]\naddress = "127.0.0.1:{port}"\n'
         f"root-certificates = {json.dumps(str(folder / 'ca.pem'))}\n",
     )
-    write_new(folder / "schema.toml", columns)
-    write_new(
-        folder / "curator.toml",
-        _toml(
-            target=str(target),
-            schema="schema.toml",
-            owners=list(owners),
-            out="summary.parquet",
-            report="report.html",
-            ledger="books.db",
-            run="trial-1",
-        ),
-    )
+    common: dict[str, Value | list[str]] = {
+        "owners": list(trial.nodes),
+        "ledger": "books.db",
+        "run": "trial-1",
+    }
+    write_new(folder / "curator.toml", _toml(folder, {**trial.curator, **common}))
     Ledger.create(folder / "books.db").close()
     home = f"export FLWR_HOME={shlex.quote(str(folder / 'flwr'))}"
     _script(
@@ -146,13 +135,15 @@ def _make_curator(
         "--ssl-ca-certfile ca.pem --ssl-certfile server.pem --ssl-keyfile server.key "
         f"--host 127.0.0.1 --port {port}",
     )
-    register = [f"flwr supernode register ../{name}/key.pub trial --name {name}" for name in owners]
+    register = [
+        f"flwr supernode register ../{name}/key.pub trial --name {name}" for name in trial.nodes
+    ]
     _script(folder / "register.sh", home, *register)
     _script(folder / "run.sh", home, 'exec flwr run ../app trial --stream "$@"')
 
 
-def write_project(folder: str | os.PathLike[str]) -> None:
-    """Write the Flower project of curator and owners, the one in ``deploy/flower``.
+def write_project(folder: str | os.PathLike[str], task: str = USUAL_TASK) -> None:
+    """Write the Flower project of a task; that of summaries is in ``deploy/flower``.
 
     Raises
     ------
@@ -164,8 +155,10 @@ def write_project(folder: str | os.PathLike[str]) -> None:
         raise InvalidParameterError(f"{folder} exists already; give another folder")
     apps = folder / "dpsumm_silos"
     apps.mkdir(parents=True)
-    settings = Path(__file__).with_name("project.toml").read_text(encoding="utf-8")
-    write_new(folder / "pyproject.toml", settings)
+    here = Path(__file__).parent
+    settings = [here / "project.toml", here / "tasks" / f"{task}.toml"]
+    text = "\n".join(path.read_text(encoding="utf-8") for path in settings)
+    write_new(folder / "pyproject.toml", text)
     write_new(
         apps / "__init__.py",
         '"""The Flower app of curator and owners; all of it is in `dpsumm.flower`."""\n',
@@ -180,9 +173,20 @@ def write_project(folder: str | os.PathLike[str]) -> None:
         )
 
 
-def _toml(**values: str | int | list[str]) -> str:
-    # JSON's texts, numbers and lists of them are TOML's.
-    return "".join(f"{key} = {json.dumps(value)}\n" for key, value in values.items())
+def _toml(folder: Path, settings: Mapping[str, Value | list[str]]) -> str:
+    """Return settings as TOML; files of the party's own are written first."""
+    lines = []
+    for key, given in settings.items():
+        value = given
+        if isinstance(given, Own):
+            write_new(folder / given.name, given.text, secret=given.secret)
+            value = folder / given.name
+        elif isinstance(given, Books):
+            Ledger.create(folder / given.name, caps=given.caps).close()
+            value = folder / given.name
+        # JSON's texts, numbers and lists of them are TOML's.
+        lines.append(f"{key} = {json.dumps(str(value) if isinstance(value, Path) else value)}\n")
+    return "".join(lines)
 
 
 def _script(path: Path, *lines: str) -> None:

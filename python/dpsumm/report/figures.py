@@ -15,8 +15,8 @@ INK, SOFT, LINE, GREY = "#1d2733", "#5a6775", "#dfe3e8", "#b9c0c8"
 SUMMARY, TARGET = "#c8551b", "#2a6496"
 # More marks than this only make a darker blot and a larger file.
 MOST_SHOWN = 3000
-# Panels of single coordinates.
-MOST_PANELS = 12
+# Values of the target from which its directions are computed: their cost grows with the square.
+MOST_VALUES = 1_000_000
 
 Array = NDArray[Any]
 
@@ -37,8 +37,8 @@ def directions(target: Array) -> tuple[Array, Array, Array]:
     share : (2,) or (1,)
         Share of the target's variance along each, 0 to 1.
     """
-    target = np.asarray(target, np.float64)
-    centre = target.mean(axis=0)
+    centre = np.asarray(target, np.float64).mean(axis=0)
+    target = thinned(np.asarray(target, np.float64), max(MOST_VALUES // target.shape[1], 100))
     centred = target - centre
     if target.shape[1] <= 2:
         axes = np.eye(target.shape[1])
@@ -50,83 +50,57 @@ def directions(target: Array) -> tuple[Array, Array, Array]:
     return centre, axes, share
 
 
-def overlay(target: Array, summary: Array, pool: Array | None) -> str:
-    """Return a picture of target, summary and pool, seen from the target's main directions.
+def overlay(target: Array, summary: Array, pool: Array) -> str:
+    """Return a picture of target, summary and pool, see `draw_overlay`: PNG as a data URI."""
+    flat = target.shape[1] == 1
+    figure, axes = _canvas(3.9 if flat else 5.2)
+    draw_overlay(axes, target, summary, pool)
+    _legend(figure)
+    return _data_uri(figure, "png")
+
+
+def draw_overlay(axes: Any, target: Array, summary: Array, pool: Array) -> None:
+    """Draw target, summary and pool on matplotlib's axes, from the target's main directions.
 
     Parameters
     ----------
+    axes
+        Drawn on.
     target : (m, c)
     summary : (p, c)
-    pool : (q, c) or None
-
-    Returns
-    -------
-    str
-        PNG as a data URI. In one dimension it shows cumulative shares instead of a cloud.
+    pool : (q, c)
+        In one dimension cumulative shares are drawn instead of a cloud.
     """
-    centre, axes, _ = directions(target)
-    seen = [
-        (np.asarray(points, np.float64) - centre) @ axes.T
-        for points in (target, summary, pool if pool is not None else np.empty((0, len(centre))))
-    ]
-    if len(axes) == 1:
-        return _cumulative(*(points[:, 0] + centre[0] for points in seen))
-    return _cloud(*seen)
+    centre, directed, _ = directions(target)
+    if len(directed) == 1:
+        _shares(axes, target[:, 0], summary[:, 0], pool[:, 0])
+        axes.set(xlabel="value", ylabel="share of points below")
+        return
+    few = len(summary) <= 150
+    for points, label, style in (
+        (pool, "pool", {"s": 9, "color": GREY, "linewidths": 0}),
+        (target, "target", {"s": 13, "color": TARGET, "alpha": 0.6, "linewidths": 0}),
+        (
+            summary,
+            "summary",
+            {"s": 26 if few else 15, "marker": "D", "facecolors": "none",
+             "edgecolors": SUMMARY, "linewidths": 1.1 if few else 0.9},
+        ),
+    ):  # fmt: skip
+        seen = (thinned(np.asarray(points, np.float64)) - centre) @ directed.T
+        axes.scatter(*seen.T, label=label, **style)
+    axes.set(xlabel="first direction", ylabel="second direction")
 
 
-def columns(target: Array, summary: Array, pool: Array) -> tuple[str, list[int]]:
-    """Return pictures of single coordinates, those where pool and target differ most first.
-
-    Parameters
-    ----------
-    target, summary, pool : (m, c), (p, c), (q, c)
-
-    Returns
-    -------
-    str
-        SVG as a data URI: cumulative shares of the three sets, in numbered panels.
-    list of int
-        Coordinate of each panel, at most `MOST_PANELS`.
-    """
-    apart = [_largest_gap(pool[:, j], target[:, j]) for j in range(pool.shape[1])]
-    order = np.argsort(-np.array(apart), kind="stable")[:MOST_PANELS]
-    n_rows = -(-len(order) // 3)
-    figure, _ = _canvas(0.5 + 1.75 * n_rows)
-    figure.clear()
-    panels = figure.subplots(n_rows, 3, squeeze=False, sharey=True).ravel()
-    for panel in panels[len(order) :]:
-        panel.set_axis_off()
-    for number, (panel, j) in enumerate(zip(panels, order, strict=False), 1):
-        for points, color, label, width in (
-            (pool, GREY, "pool", 1.5),
-            (target, TARGET, "target", 2.5),
-            (summary, SUMMARY, "summary", 1.2),
-        ):
-            panel.ecdf(thinned(points[:, j]), color=color, label=label, linewidth=width)
-        panel.set_title(str(number), fontsize=10, color=INK)
-        panel.spines[["top", "right"]].set_visible(False)
-        panel.spines[["left", "bottom"]].set_color(SOFT)
-        panel.tick_params(colors=SOFT, labelsize=8)
-    handles, labels = panels[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper center", ncols=3, frameon=False)
-    return _data_uri(figure, "svg"), order.tolist()
-
-
-def _largest_gap(a: Array, b: Array) -> float:
-    """Return the largest difference of cumulative shares (Kolmogorov-Smirnov distance)."""
-    a, b = np.sort(a), np.sort(b)
-    values = np.concatenate([a, b])
-    shares = [np.searchsorted(part, values, side="right") / len(part) for part in (a, b)]
-    return float(np.abs(shares[0] - shares[1]).max())
-
-
-def growth(curve: Array) -> str:
+def growth(curve: Array, fresh: float) -> str:
     """Return a picture of MMD^2 after each pick, on logarithmic axes.
 
     Parameters
     ----------
     curve : (p,)
         Values at or below 0 (rounding) are not drawn.
+    fresh
+        What one record of the target's own distribution is expected to give; t give a t-th of it.
 
     Returns
     -------
@@ -137,7 +111,21 @@ def growth(curve: Array) -> str:
     size = np.arange(1, len(curve) + 1)
     drawn = np.asarray(curve) > 0
     marker = "o" if drawn.sum() == 1 else None
-    axes.plot(size[drawn], np.asarray(curve)[drawn], color=SUMMARY, linewidth=2, marker=marker)
+    axes.plot(
+        size[drawn],
+        np.asarray(curve)[drawn],
+        color=SUMMARY,
+        linewidth=2,
+        marker=marker,
+        label="summary",
+    )
+    if fresh > 0:
+        axes.plot(
+            size, fresh / size, color=TARGET, linewidth=1.5, linestyle="--", label="fresh records"
+        )
+    best = int(np.argmin(curve))
+    if drawn[best] and best < len(curve) - 1:
+        axes.plot(size[best], curve[best], "o", color=SUMMARY, markersize=7, label="closest")
     if drawn.any():
         axes.set_yscale("log")
     if len(curve) > 20:
@@ -146,80 +134,119 @@ def growth(curve: Array) -> str:
     axes.grid(axis="y", color=LINE, linewidth=0.8)
     axes.set_xlabel("points in the summary")
     axes.set_ylabel("MMD² to the target")
+    _legend(figure)
     return _data_uri(figure, "svg")
 
 
-def thinned(points: Array) -> Array:
-    """Return at most `MOST_SHOWN` of the points, evenly spaced in their order."""
-    if len(points) <= MOST_SHOWN:
+def matrix(values: Array, shade: str) -> str:
+    """Return a picture of a square matrix as shaded cells, numbered by row and column.
+
+    Parameters
+    ----------
+    values : (d, d)
+        From 0 up, the larger the darker (up to 0.05 all are light); NaN is grey, the diagonal is
+        left empty.
+    shade
+        What the shade of a cell means.
+
+    Returns
+    -------
+    str
+        SVG as a data URI.
+    """
+    figure, axes = _canvas(5.6)
+    size = len(values)
+    drawn = np.ma.masked_invalid(np.where(np.eye(size, dtype=bool), np.nan, values))
+    hidden = np.isnan(values) & ~np.eye(size, dtype=bool)
+    largest = max(float(drawn.max()), 0.05) if drawn.count() else 1.0
+    axes.imshow(np.where(hidden, 0.35, np.nan), cmap="Greys", vmin=0, vmax=1)
+    seen = axes.imshow(drawn, cmap="Blues", vmin=0, vmax=largest)
+    marks = range(size) if size <= 30 else range(0, size, 5)
+    axes.set_xticks(list(marks), [str(k + 1) for k in marks], fontsize=9)
+    axes.set_yticks(list(marks), [str(k + 1) for k in marks], fontsize=9)
+    axes.tick_params(length=0)
+    axes.spines[:].set_visible(False)
+    bar = figure.colorbar(seen, ax=axes, shrink=0.8)
+    bar.set_label(shade, color=INK, fontsize=11)
+    bar.ax.tick_params(labelsize=9, colors=SOFT)
+    bar.outline.set_visible(False)
+    return _data_uri(figure, "svg")
+
+
+def spectrum(energies: Array, noise: float) -> str:
+    """Return a picture of what is seen along each direction, beside what noise alone gives.
+
+    Parameters
+    ----------
+    energies : (m,)
+        Above 0; drawn on a logarithmic axis.
+    noise
+        Expected of each if there is nothing else.
+
+    Returns
+    -------
+    str
+        SVG as a data URI.
+    """
+    figure, axes = _canvas(3.9)
+    place = np.arange(1, len(energies) + 1)
+    least = min(noise, float(np.min(energies, initial=noise))) / 2
+    axes.bar(place, np.asarray(energies) - least, bottom=least, color=TARGET, width=0.7)
+    axes.axhline(noise, color=SUMMARY, linewidth=2, label="noise alone, expected")
+    axes.set_yscale("log")
+    axes.set_ylim(bottom=least)
+    axes.set_xlabel("direction")
+    axes.set_ylabel("squared shares of votes")
+    axes.xaxis.get_major_locator().set_params(integer=True)
+    _legend(figure)
+    return _data_uri(figure, "svg")
+
+
+def thinned(points: Array, most: int = MOST_SHOWN) -> Array:
+    """Return at most so many of the points, evenly spaced in their order."""
+    if len(points) <= most:
         return points
-    rows = np.linspace(0, len(points) - 1, MOST_SHOWN).astype(np.int64)
+    rows = np.linspace(0, len(points) - 1, most).astype(np.int64)
     return np.asarray(points[rows])
 
 
-def _cloud(target: Array, summary: Array, pool: Array) -> str:
-    figure, axes = _canvas(5.2)
-    if len(pool):
-        axes.scatter(*thinned(pool).T, s=9, color=GREY, linewidths=0, label="pool")
-    axes.scatter(*thinned(target).T, s=13, color=TARGET, alpha=0.6, linewidths=0, label="target")
-    axes.scatter(
-        *thinned(summary).T,
-        s=26 if len(summary) <= 150 else 15,
-        marker="D",
-        facecolors="none",
-        edgecolors=SUMMARY,
-        linewidths=1.1 if len(summary) <= 150 else 0.9,
-        label="summary",
-    )
-    axes.set_xlabel("first direction")
-    axes.set_ylabel("second direction")
-    _legend(axes)
-    return _data_uri(figure, "png")
-
-
-def _cumulative(target: Array, summary: Array, pool: Array) -> str:
-    figure, axes = _canvas(3.9)
-    for points, color, label, width in (
-        (pool, GREY, "pool", 2.0),
-        (target, TARGET, "target", 3.0),
-        (summary, SUMMARY, "summary", 1.5),
+def _shares(axes: Any, target: Array, summary: Array, pool: Array) -> None:
+    """Draw which share of each set's values lies below a value."""
+    for values, color, label, width in (
+        (pool, GREY, "pool", 1.5),
+        (target, TARGET, "target", 2.5),
+        (summary, SUMMARY, "summary", 1.2),
     ):
-        if len(points):
-            axes.ecdf(points, color=color, label=label, linewidth=width)
-    axes.set_xlabel("value")
-    axes.set_ylabel("share of points below")
-    _legend(axes)
-    return _data_uri(figure, "png")
+        axes.ecdf(thinned(values), color=color, label=label, linewidth=width)
 
 
 def _canvas(height: float) -> tuple[Any, Any]:
     """Return a figure 6.4 inches wide (large type: it is also read on phones) and its axes."""
     try:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
     except ImportError:
         raise MissingExtraError("reports need matplotlib: pip install 'dpsumm[report]'") from None
     # The object interface: no global state, no window, safe in a thread.
     figure = Figure(figsize=(6.4, height), layout="constrained")
-    FigureCanvasAgg(figure)
-    axes = figure.add_subplot()
+    axes = figure.subplots()
     axes.spines[["top", "right"]].set_visible(False)
     axes.spines[["left", "bottom"]].set_color(SOFT)
     axes.tick_params(colors=SOFT, labelsize=12)
-    axes.xaxis.label.set(color=INK, fontsize=13)
-    axes.yaxis.label.set(color=INK, fontsize=13)
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.label.set(color=INK, fontsize=13)
     return figure, axes
 
 
-def _legend(axes: Any) -> None:
-    axes.legend(
-        loc="lower center",
-        bbox_to_anchor=(0.5, 1.0),
+def _legend(figure: Any) -> None:
+    handles, labels = figure.axes[0].get_legend_handles_labels()
+    figure.legend(
+        handles,
+        labels,
+        loc="outside upper center",
         ncols=3,
         frameon=False,
-        fontsize=13,
+        fontsize=12,
         markerscale=1.5,
-        handletextpad=0.3,
     )
 
 

@@ -25,8 +25,3 @@ def percent(share: float) -> str:
 def small(figure: float) -> str:
     """Return a small number, such as a delta, without the zero in its exponent: 1e-5."""
     return f"{figure:g}".replace("e-0", "e-")
-
-
-def counted(number: int, one: str, many: str) -> str:
-    """Return a number with its noun: ``counted(2, "owner", "owners")`` is "2 owners"."""
-    return f"{number:,} {one if number == 1 else many}"

@@ -1,8 +1,4 @@
-"""Parts of a self-contained HTML page.
-
-They escape the text they are given; `Html` is escaped already, and the type checker tells the two
-apart.
-"""
+"""Parts of a self-contained HTML page, made of elements that escape the text they are given."""
 
 from __future__ import annotations
 
@@ -13,16 +9,37 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib import resources
 from string import Template
-from typing import NewType
 
 from dpsumm import __version__
 
-Html = NewType("Html", str)
+
+class Html(str):
+    """Markup, escaped already."""
+
+    __slots__ = ()
 
 
-def safe(text: str) -> Html:
-    """Return the text with everything escaped that means something in HTML."""
-    return Html(html.escape(text, quote=True))
+def tag(name: str, *content: str, **attributes: str) -> Html:
+    """Return an element. Content and attributes are escaped, unless they are `Html`.
+
+    Parameters
+    ----------
+    name
+        Of the element.
+    content
+        Texts and elements inside, a line each.
+    attributes
+        A trailing underscore is left out, so that ``class_`` can be said; others become dashes.
+    """
+    said = "".join(
+        f' {key.rstrip("_").replace("_", "-")}="{safe(value)}"' for key, value in attributes.items()
+    )
+    return Html(f"<{name}{said}>{safe(*content)}</{name}>")
+
+
+def safe(*content: str) -> Html:
+    """Return texts, with everything escaped that means something in HTML, and elements as one."""
+    return Html("\n".join(x if isinstance(x, Html) else html.escape(x) for x in content))
 
 
 def page(title: str, *content: Html) -> str:
@@ -31,84 +48,69 @@ def page(title: str, *content: Html) -> str:
     now = datetime.now(UTC)
     return Template(template).substitute(
         title=safe(title),
-        content=_lines(content),
-        footer=f"dpsumm {safe(__version__)}, {now:%d %B %Y, %H:%M} UTC",
+        content=safe(*content),
+        footer=safe(f"dpsumm {__version__}, {now:%d %B %Y, %H:%M} UTC"),
     )
 
 
 def opening(audience: str, headline: str, lead: Html) -> Html:
     """Return the head of the content: for whom it is, its one message, what was asked."""
-    return Html(f'<p class="over">{safe(audience)}</p>\n<h1>{safe(headline)}</h1>\n<p>{lead}</p>')
+    return safe(tag("p", audience, class_="over"), tag("h1", headline), tag("p", lead))
 
 
 def tiles(figures: Iterable[tuple[str, str]]) -> Html:
     """Return figures in a row, each with what it means."""
-    body = _lines(
-        Html(f'<div class="tile"><b>{safe(figure)}</b><span>{safe(text)}</span></div>')
-        for figure, text in figures
+    each = (
+        tag("div", tag("b", value), tag("span", what), class_="tile") for value, what in figures
     )
-    return Html(f'<div class="tiles">\n{body}\n</div>')
+    return tag("div", *each, class_="tiles")
 
 
 def note(text: str) -> Html:
     """Return what a reader should know before relying on the rest."""
-    return Html(f'<div class="note"><p>{safe(text)}</p></div>')
+    return tag("div", tag("p", text), class_="note")
 
 
 def alarm(call: str, text: str) -> Html:
     """Return a note that cannot be missed."""
-    return Html(f'<div class="note alarm"><p><strong>{safe(call)}</strong> {safe(text)}</p></div>')
+    return tag("div", tag("p", tag("strong", call), text), class_="note alarm")
 
 
 def section(heading: str, *content: Html) -> Html:
     """Return content under a heading."""
-    return Html(f"\n<h2>{safe(heading)}</h2>\n{_lines(content)}")
+    return safe(tag("h2", heading), *content)
 
 
 def intro(text: str) -> Html:
     """Return the paragraph that says how to read what follows."""
-    return Html(f'<p class="soft">{safe(text)}</p>')
+    return tag("p", text, class_="soft")
 
 
 def listed(texts: Iterable[str]) -> Html:
     """Return sentences as a list."""
-    return Html(f"<ul>\n{_lines(Html(f'<li>{safe(text)}</li>') for text in texts)}\n</ul>")
+    return tag("ul", *(tag("li", text) for text in texts))
 
 
 def figure(source: str, alt: str, caption: str) -> Html:
     """Return a picture from a data URI of `dpsumm.report.figures`."""
-    return Html(
-        f'<figure>\n<img src="{safe(source)}" alt="{safe(alt)}">\n'
-        f"<figcaption>{safe(caption)}</figcaption>\n</figure>"
-    )
+    picture = Html(f'<img src="{safe(source)}" alt="{safe(alt)}">')
+    return tag("figure", picture, tag("figcaption", caption))
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> Html:
     """Return a table that becomes a stack of labelled cells on a narrow screen."""
-    head = "".join(f'<th scope="col">{safe(text)}</th>' for text in heads)
-    body = _lines(
-        Html(
-            "<tr>"
-            + "".join(
-                f'<td data-label="{safe(head)}">{safe(cell)}</td>'
-                for head, cell in zip(heads, row, strict=True)
-            )
-            + "</tr>"
-        )
+    head = tag("tr", *(tag("th", text, scope="col") for text in heads))
+    body = (
+        tag("tr", *(tag("td", text, data_label=h) for h, text in zip(heads, row, strict=True)))
         for row in rows
     )
-    return Html(
-        f'<table class="stack"><thead><tr>{head}</tr></thead><tbody>\n{body}\n</tbody></table>'
-    )
+    return tag("table", tag("thead", head), tag("tbody", *body), class_="stack")
 
 
 def facts(rows: Iterable[tuple[str, str]]) -> Html:
     """Return names with their values."""
-    body = _lines(
-        Html(f'<tr><th scope="row">{safe(name)}</th><td>{safe(text)}</td></tr>')
-        for name, text in rows
-    )
-    return Html(f"<table>\n<tbody>\n{body}\n</tbody>\n</table>")
+    body = (tag("tr", tag("th", name, scope="row"), tag("td", text)) for name, text in rows)
+    return tag("table", tag("tbody", *body))
 
 
 @dataclass(frozen=True)
@@ -134,21 +136,15 @@ class Bar:
 
 def bars(rows: Iterable[Bar], largest: float) -> Html:
     """Return bars of lengths in proportion; those of `largest` and more are full."""
-    return Html(
-        f'<div class="bars" role="list">\n{_lines(_bar(row, largest) for row in rows)}\n</div>'
-    )
+    return tag("div", *(_bar(row, largest) for row in rows), class_="bars", role="list")
 
 
 def _bar(row: Bar, largest: float) -> Html:
     share = min(row.value / largest, 1.0) if largest > 0 else float(math.isinf(row.value))
-    more = f"<small>{safe(row.small)}</small>" if row.small else ""
-    return Html(
-        f'<div class="who">{safe(row.name)}</div>'
-        f'<div class="what {row.kind}" role="listitem"><div class="track">'
-        f'<div class="bar" style="width:{100 * share:.2f}%"></div></div>'
-        f'<div class="said">{safe(row.said)}{more}</div></div>'
+    bar = tag("div", class_="bar", style=f"width:{100 * share:.2f}%")
+    small = [tag("small", row.small)] if row.small else []
+    track, said = tag("div", bar, class_="track"), tag("div", row.said, *small, class_="said")
+    return safe(
+        tag("div", row.name, class_="who"),
+        tag("div", track, said, class_=f"what {row.kind}", role="listitem"),
     )
-
-
-def _lines(parts: Iterable[Html]) -> Html:
-    return Html("\n".join(parts))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from dpsumm.privacy import accounting
-from dpsumm.privacy.events import Charge, NonPrivate, Protected
+from dpsumm.privacy.events import Charge, NonPrivate
 from dpsumm.privacy.guarantees import PrivacyReport
 from dpsumm.report import parts
 from dpsumm.report.numbers import round_up, small
-from dpsumm.report.parts import Html
+from dpsumm.report.parts import Bar, Html
 
 MECHANISMS = {
     "Gaussian": "Gaussian noise",
@@ -22,8 +23,32 @@ MECHANISMS = {
 }
 
 
-def sections(privacy: PrivacyReport) -> tuple[Html, Html]:
-    """Return the sections on what is protected, and on what was spent."""
+# A total: what it is of, epsilon, and whose records (the kind of its bar).
+Total = tuple[str, float, str]
+
+
+def sections(
+    privacy: PrivacyReport,
+    totals: Sequence[Total] | None = None,
+    *,
+    whom: str = "one owner that sees all messages",
+) -> tuple[Html, Html]:
+    """Return the sections on what is protected, and on what was spent.
+
+    Parameters
+    ----------
+    privacy
+        Of the run.
+    totals
+        Of all messages; by default the target's records and those between owners.
+    whom
+        For whom they hold.
+    """
+    if totals is None:
+        totals = [
+            ("Target, all messages", privacy.epsilon(), "target"),
+            ("Between owners, all messages", privacy.epsilon(protected="owners"), "owners"),
+        ]
     return (
         parts.section(
             "What is protected, against whom, and what is not",
@@ -32,53 +57,56 @@ def sections(privacy: PrivacyReport) -> tuple[Html, Html]:
         parts.section(
             "Privacy spent",
             parts.intro(
-                f"Epsilon (in nats) at delta = {small(privacy.delta)}, for one owner that sees all "
-                "messages; smaller protects more, 0 tells nothing, ∞ guarantees nothing. A total "
-                "comes from composing the messages and is not their sum."
+                f"Epsilon (in nats) at delta = {small(privacy.delta)}, for {whom}; "
+                "smaller protects more, 0 tells nothing, ∞ guarantees nothing. A total comes from "
+                "composing the messages and is not their sum."
             ),
-            _bars(privacy),
+            # One message's bar would be as long as that of all messages.
+            *([_bars(privacy, totals)] if len(privacy.charges) > 1 else []),
             _charges(privacy),
         ),
     )
 
 
-def _bars(privacy: PrivacyReport) -> Html:
+def _bars(privacy: PrivacyReport, totals: Sequence[Total]) -> Html:
     rows = [
-        (f"{charge.message}{'' if charge.count == 1 else f', {charge.count} times'}",
-         accounting.compose([(charge.event, charge.count)], privacy.delta), charge.protected)
+        (
+            charge.message if charge.count == 1 else f"{charge.message}, {charge.count} times",
+            _alone(charge, privacy.delta),
+            charge.protected.value,
+        )
         for charge in privacy.charges
-    ]  # fmt: skip
-    rows += [
-        ("Target, all messages", privacy.epsilon(), Protected.TARGET),
-        ("Between owners, all messages", privacy.epsilon(protected="owners"), Protected.OWNERS),
     ]
+    rows += totals
+    largest = max((epsilon for _, epsilon, _ in rows if math.isfinite(epsilon)), default=0.0)
     return parts.bars(
         (
-            parts.Bar(
+            Bar(
                 name,
                 epsilon,
                 f"ε = {round_up(epsilon)}",
-                kind="endless" if math.isinf(epsilon) else protected.value,
+                kind=kind if epsilon < math.inf else "endless",
             )
-            for name, epsilon, protected in rows
+            for name, epsilon, kind in rows
         ),
-        max((epsilon for _, epsilon, _ in rows if math.isfinite(epsilon)), default=0.0),
+        largest,
     )
 
 
 def _charges(privacy: PrivacyReport) -> Html:
     if not privacy.charges:
-        return Html("<p>No message to an owner depended on private data, so nothing was spent.</p>")
+        return parts.tag(
+            "p", "No message to an owner depended on private data, so nothing was spent."
+        )
     return parts.table(
-        ("Message", "Protects", "Seen by", "Mechanism", "Unit"),
+        ("Message", "ε alone", "Protects", "Seen by", "Mechanism", "Unit"),
         (
             (
                 charge.message,
-                "the target's records"
-                if charge.protected is Protected.TARGET
-                else "owners' records",
+                round_up(_alone(charge, privacy.delta)),
+                "the target's records" if charge.protected == "target" else "owners' records",
                 charge.observer.value,
-                _mechanism(charge),
+                mechanism(charge),
                 charge.unit.value,
             )
             for charge in privacy.charges
@@ -86,7 +114,13 @@ def _charges(privacy: PrivacyReport) -> Html:
     )
 
 
-def _mechanism(charge: Charge) -> str:
+def _alone(charge: Charge, delta: float) -> float:
+    """Return epsilon of one kind of message by itself."""
+    return accounting.compose([(charge.event, charge.count)], delta)
+
+
+def mechanism(charge: Charge) -> str:
+    """Return what was done to protect the records, for a reader."""
     event = charge.event
     name = MECHANISMS.get(type(event).__name__, type(event).__name__)
     if isinstance(event, NonPrivate):

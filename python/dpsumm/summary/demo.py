@@ -23,6 +23,7 @@ from dpsumm.summary.result import Summary
 from dpsumm.summary.summarize import summarize
 
 N_OWNERS = 8
+IMAGE = (8, 8)
 N_PIXELS = 64
 WANTED = (3, 5, 8, 9)
 # Brightness of a pixel in the digits data: known before any image is seen, so a public bound.

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import inspect
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsumm.checks import Parameters
 from dpsumm.data.files import FileFormat
-from dpsumm.data.inputs import Source
+from dpsumm.data.inputs import Owners, Source
 from dpsumm.data.schema import Bounds, Schema
-from dpsumm.errors import InvalidParameterError
+from dpsumm.errors import NotFittedError
 from dpsumm.exchange.driver import Progress
 from dpsumm.privacy.events import Unit
-from dpsumm.privacy.guarantees import PrivacyReport
 from dpsumm.summary.embedding import Embedding
 from dpsumm.summary.kernel import FloatArray, Kernel
 from dpsumm.summary.protocols import Protocol
@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from typing import Self
 
 
-class Summarizer:
+@dataclass(eq=False, repr=False)
+class Summarizer(Parameters):
     """An estimator whose :meth:`fit` is :func:`dpsumm.summarize`.
 
     For code that keeps parameters apart from data: `get_params`, `set_params` and
@@ -52,7 +53,7 @@ class Summarizer:
     owner_, index_ : (p,) int64
         Whose they are (position in ``summary_.names``), and their rows there.
     weights_ : (p,) float64
-        Weights of sum 1 for training, see `Summary.weights`; made when first asked for.
+        Weights of sum 1 for averages, see `Summary.weights`; made when first asked for.
     mmd2_ : float
         MMD^2 between summary and target.
     privacy_ : PrivacyReport
@@ -78,59 +79,28 @@ class Summarizer:
     Summarizer(size=50, kernel=RBF(gamma=0.25))
     """
 
-    summary_: Summary
-    points_: FloatArray
-    labels_: NDArray[Any] | None
-    owner_: NDArray[np.int64]
-    index_: NDArray[np.int64]
-    mmd2_: float
-    privacy_: PrivacyReport
-    schema_: Schema
-    gamma_: float
-    n_features_in_: int
-    feature_names_in_: NDArray[np.object_]
+    size: int = 100
+    _: KW_ONLY
+    epsilon: float = 1.0
+    delta: float = 1e-5
+    protocol: Protocol | None = None
+    kernel: Kernel | None = None
+    columns: Sequence[str] | None = None
+    bounds: Bounds | None = None
+    label: str | None = None
+    schema: Schema | str | os.PathLike[str] | None = None
+    embedding: Embedding | None = None
+    file_format: FileFormat | None = None
+    ledger: str | os.PathLike[str] | None = None
+    run: str | None = None
+    unit: Unit | str = Unit.REPLACE_RECORD.value
+    nominal_target: int | None = None
+    seed: int | None = None
+    accept: bool = True
+    drop_target_copies: bool = False
+    progress: Progress | None = None
 
-    def __init__(
-        self,
-        size: int = 100,
-        *,
-        epsilon: float = 1.0,
-        delta: float = 1e-5,
-        protocol: Protocol | None = None,
-        kernel: Kernel | None = None,
-        columns: Sequence[str] | None = None,
-        bounds: Bounds | None = None,
-        label: str | None = None,
-        schema: Schema | str | os.PathLike[str] | None = None,
-        embedding: Embedding | None = None,
-        file_format: FileFormat | None = None,
-        ledger: str | os.PathLike[str] | None = None,
-        run: str | None = None,
-        unit: Unit | str = Unit.REPLACE_RECORD.value,
-        nominal_target: int | None = None,
-        seed: int | None = None,
-        progress: Progress | None = None,
-    ) -> None:
-        """Keep the parameters; they are checked by `fit`."""
-        self.size = size
-        self.epsilon = epsilon
-        self.delta = delta
-        self.protocol = protocol
-        self.kernel = kernel
-        self.columns = columns
-        self.bounds = bounds
-        self.label = label
-        self.schema = schema
-        self.embedding = embedding
-        self.file_format = file_format
-        self.ledger = ledger
-        self.run = run
-        self.unit = unit
-        self.nominal_target = nominal_target
-        self.seed = seed
-        self.progress = progress
-
-    def fit(self, owners: Sequence[Source] | Mapping[str, Source], target: Source) -> Self:
+    def fit(self, owners: Owners, target: Source) -> Self:
         """Select points of the owners that match the target; return the estimator.
 
         Raises
@@ -138,66 +108,43 @@ class Summarizer:
         As :func:`dpsumm.summarize`. What an earlier `fit` left is then unchanged.
         """
         summary = summarize(owners, target, **self.get_params(deep=False))
-        self.summary_ = summary
-        self.points_ = summary.points
-        self.labels_ = summary.labels
-        self.owner_ = summary.owner
-        self.index_ = summary.index
+        self.summary_: Summary = summary
+        self.points_: FloatArray = summary.points
+        self.labels_: NDArray[Any] | None = summary.labels
+        self.owner_: NDArray[np.int64] = summary.owner
+        self.index_: NDArray[np.int64] = summary.index
         self.mmd2_ = summary.mmd2
         self.privacy_ = summary.privacy
         self.schema_ = summary.schema
         self.gamma_ = summary.gamma
         self.n_features_in_ = len(summary.columns)
-        self.feature_names_in_ = np.array(summary.columns, dtype=object)
-        return self
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters by name. No parameter has parameters of its own, whatever `deep`.
-
-        Returns
-        -------
-        dict
-            As given, not copies.
-        """
-        return {name: getattr(self, name) for name in self._names()}
-
-    def set_params(self, **parameters: Any) -> Self:
-        """Set parameters by name; return the estimator.
-
-        Raises
-        ------
-        InvalidParameterError
-            A name that the estimator does not have; nothing is set then.
-        """
-        known = self._names()
-        for name in parameters:
-            if name not in known:
-                raise InvalidParameterError(
-                    f"{type(self).__name__} has no parameter {name!r}; it has {', '.join(known)}"
-                )
-        for name, value in parameters.items():
-            setattr(self, name, value)
+        self.feature_names_in_: NDArray[np.object_] = np.array(summary.columns, dtype=object)
         return self
 
     @property
     def weights_(self) -> NDArray[np.float64]:
-        """Weights (p,) of `points_` for training, from 0 up and of sum 1; see `Summary.weights`.
+        """Weights (p,) of `points_`, from 0 up and of sum 1; see `Summary.weights`.
 
         Raises
         ------
-        AttributeError
+        NotFittedError
             Before `fit`.
         """
-        return self.summary_.weights
+        return self._fitted().weights
 
-    def __repr__(self) -> str:
-        defaults = inspect.signature(type(self)).parameters
-        changed = [
-            f"{name}={value!r}"
-            for name, value in self.get_params().items()
-            if value is not defaults[name].default and repr(value) != repr(defaults[name].default)
-        ]
-        return f"{type(self).__name__}({', '.join(changed)})"
+    def fit_resample(
+        self, owners: Owners, target: Source
+    ) -> tuple[FloatArray, NDArray[Any] | None, NDArray[np.float64]]:
+        """Select points and return what a model is trained with: X, y and sample_weight.
+
+        See `fit` and `Summary.training_data`.
+        """
+        return self.fit(owners, target).summary_.training_data()
+
+    def _fitted(self) -> Summary:
+        if not hasattr(self, "summary_"):
+            raise NotFittedError("this Summarizer is not fitted yet; call fit first")
+        return self.summary_
 
     def __sklearn_is_fitted__(self) -> bool:
         """Tell ``sklearn.utils.validation.check_is_fitted``."""
@@ -214,7 +161,3 @@ class Summarizer:
             no_validation=True,
             non_deterministic=True,
         )
-
-    @classmethod
-    def _names(cls) -> list[str]:
-        return list(inspect.signature(cls).parameters)

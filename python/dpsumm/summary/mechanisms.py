@@ -10,6 +10,7 @@ import numpy as np
 from dpsumm import kernels
 from dpsumm.checks import is_number
 from dpsumm.errors import InvalidParameterError
+from dpsumm.kernels.landmarks import Features
 from dpsumm.privacy import accounting, events
 from dpsumm.privacy.events import Event
 from dpsumm.summary.release import LEVELS, Draw, Mechanism, Release, Sensitivity
@@ -29,12 +30,15 @@ class Gaussian(Mechanism):
     Claim: the Gaussian mechanism's guarantee at `noise_multiplier` (Balle & Wang 2018) for one unit
     of the data, size public. Argument: each record is an integer vector whose norm is clamped to
     ``LEVELS`` (times sqrt 2 for phase features), so v vectors move the sum by at most v times that
-    in L2; the noise is a normal rounded to integers, and rounding after an integer
-    sum is post-processing. Numerics: clamp, sum and noise are exact; nothing rests on the accuracy
-    of a cosine. Tested by: tests/summary/test_target_release.py.
+    in L2; of landmark features two differ by less, ``docs/privacy/landmarks.md``. The noise is a
+    normal rounded to integers, and rounding after an integer sum is post-processing. Numerics:
+    clamp, sum and noise are exact; nothing rests on the accuracy of a cosine. Tested by:
+    tests/summary/test_target_release.py, tests/summary/test_offers_landmarks.py.
     """
 
     noise_multiplier: float | None = None
+
+    takes_landmarks = True
 
     def __post_init__(self) -> None:
         value = self.noise_multiplier
@@ -53,10 +57,14 @@ class Gaussian(Mechanism):
         """Return the events of one release."""
         return [(events.Gaussian(self._multiplier), 1)]
 
+    def noise(self, features: Features, sensitivity: Sensitivity, count: int) -> float:
+        """Return the noise's standard deviation; see `Mechanism.noise`."""
+        return self._multiplier * sensitivity.steps(features) / (LEVELS * count)
+
     def draw(self, given: Draw) -> Release:
         """Return the noisy sum."""
         total = given.features.sum_on_grid(given.points, LEVELS)
-        noise_std = self._multiplier * given.sensitivity.vectors * given.features.max_norm * LEVELS
+        noise_std = self._multiplier * given.sensitivity.steps(given.features)
         return Release(
             total + kernels.rounded_normal(noise_std, len(total), given.seed), given.count
         )
@@ -136,6 +144,8 @@ class Mwem(Mechanism):
 
     def draw(self, given: Draw) -> Release:
         """Return a release that goes on from the state of the one before."""
+        if not isinstance(given.features, kernels.RandomFeatures):
+            raise InvalidParameterError("features: Mwem takes random features only")
         scale = math.sqrt(given.features.n_features / 2)
         sums = given.features.quantized_sum(given.points, self.steps, given.seed)
         # After another kind of release (public seed points) there is no state: start anew.
@@ -158,9 +168,15 @@ class Mwem(Mechanism):
 class Exact(Mechanism):
     """The mean embedding as it is: no guarantee at all, infinite in the ledger."""
 
+    takes_landmarks = True
+
     def cost(self, sensitivity: Sensitivity) -> list[tuple[Event, int]]:
         """Return the events of one release."""
         return [(events.NonPrivate("the exact mean was released"), 1)]
+
+    def noise(self, features: Features, sensitivity: Sensitivity, count: int) -> float:
+        """Return 0."""
+        return 0.0
 
     def draw(self, given: Draw) -> Release:
         """Return the exact sum on the grid."""

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpsumm.atomic import write_atomically
-from dpsumm.report import figures, parts, spent
-from dpsumm.report.numbers import counted, percent, round_up, small
-from dpsumm.report.parts import Html, safe
+from dpsumm.checks import counted
+from dpsumm.report import parts, spent
+from dpsumm.report.notes import Severity, shown_notes, sorted_notes
+from dpsumm.report.numbers import percent, round_up, small
+from dpsumm.report.parts import Html, safe, tag
+from dpsumm.summary import pictures
 
 if TYPE_CHECKING:
     from dpsumm.summary.result import Summary
@@ -22,65 +23,77 @@ FEW_OWNERS = 6
 MOST_COLUMNS = 16
 
 
-def write_report(summary: Summary, path: str | os.PathLike[str]) -> Path:
-    """Write a summary's report as one HTML file without outside references; return its path.
-
-    For curator and consumer, not for owners: the figure of the points shows real records.
+def render(summary: Summary, image: tuple[int, int] | None = None) -> str:
+    """Return a summary's page, without outside references; names in it are escaped.
 
     Parameters
     ----------
-    summary
-        Result of a run.
-    path
-        Replaced as a whole if it exists; its directory must exist.
+    summary, image
+        See `Summary.report`.
 
     Raises
     ------
     MissingExtraError
         matplotlib is not installed.
     InvalidParameterError
-        The file cannot be written.
+        `image` has another number of pixels than the data have columns.
     """
-    page = render(summary)
-    return write_atomically(path, lambda temporary: _put(temporary, page))
+    return parts.page(f"Summary of {len(summary):,} points", *_content(summary, image))
 
 
-def render(summary: Summary) -> str:
-    """Return the page. Names of owners and columns are escaped.
-
-    Raises
-    ------
-    MissingExtraError
-        matplotlib is not installed.
-    """
+def _content(summary: Summary, image: tuple[int, int] | None) -> Iterator[Html]:
+    head, why = summary.scale.judged(summary.mmd2)
     used = counted(len(np.unique(summary.owner)), "owner", "owners")
-    return parts.page(
-        f"Summary of {len(summary):,} points",
-        parts.opening(
-            "Data summary, for the curator and the consumer. Not for owners: it shows their "
-            "records.",
-            f"{len(summary):,} points of {used} that look like the target",
-            _lead(summary),
-        ),
-        parts.tiles(_tiles(summary)),
-        *_notes(summary),
-        *spent.sections(summary.privacy),
-        parts.section("Where the points came from", *_owners(summary)),
-        parts.section("How the summary lies in the target", _overlay(summary)),
-        parts.section("Value by value", _columns(summary)),
-        parts.section("Distance to the target as the summary grows", _curve(summary)),
-        parts.section("The run", parts.facts(_details(summary))),
+    notes = sorted_notes(summary.warnings)
+    alarms = any(note.severity is Severity.ALARM for note in notes)
+    call = "Read the warnings first" if alarms else f"{head[0].upper()}{head[1:]}"
+    yield parts.opening(
+        f"Data summary, {_when(summary)}. For the curator and the consumer, not for owners: it "
+        "shows their records.",
+        f"{call}: {counted(len(summary), 'point', 'points')} of {used}",
+        _lead(summary, f"{head}: {why}" if alarms else why),
     )
+    loud = [note for note in notes if note.severity is not Severity.INFO]
+    known = [note for note in notes if note.severity is Severity.INFO]
+    said = safe(*shown_notes(loud, seeded=summary.privacy.seeded))
+    yield from (said, parts.tiles(_tiles(summary)))[:: 1 if alarms else -1]
+    yield parts.section("How close that is", *_closeness(summary))
+    yield pictures.by_column(summary) if image is None else pictures.gallery(summary, image)
+    yield parts.section("Where the points came from", *_owners(summary))
+    yield from spent.sections(summary.privacy)
+    yield parts.section("How the summary lies in the target", pictures.overlay(summary))
+    yield parts.section("Distance to the target as the summary grows", pictures.growth(summary))
+    if known:
+        yield parts.section("Good to know", parts.listed(known))
+    yield parts.section("The run", parts.facts(_details(summary)))
 
 
-def _lead(summary: Summary) -> Html:
+def _closeness(summary: Summary) -> tuple[Html, Html]:
+    scale = summary.scale
+    rows = [("The summary", summary.mmd2, "", "")]
+    if scale.random is not None:
+        rows.append(("As many random points of those read", scale.random, "expected", "pool"))
+    rows.append(("As many fresh target records", scale.fresh, "expected", "target"))
+    text = (
+        "Distance to the target (MMD², maximum mean discrepancy squared; 0 is the same "
+        "distribution): shorter is closer."
+    )
+    bars = (
+        parts.Bar(name, value, f"{value:.3g}", small_text, kind)
+        for name, value, small_text, kind in rows
+    )
+    return parts.intro(text), parts.bars(bars, max(value for _, value, _, _ in rows))
+
+
+def _lead(summary: Summary, why: str) -> Html:
     asked = f"{counted(summary.size_requested, 'point', 'points')} were asked for"
     got = "" if len(summary) == summary.size_requested else f"; {len(summary):,} came out"
     records = counted(sum(summary.n_records), "record", "records")
-    return Html(
+    return safe(
+        tag("strong", f"{why[0].upper()}{why[1:]}."),
         f"{asked}{got}, out of {records} of {counted(len(summary.names), 'owner', 'owners')}, to "
         f"match {counted(len(summary.target), 'target record', 'target records')}. Protocol: "
-        f"<strong>{safe(summary.protocol)}</strong>."
+        f"{summary.protocol}.",
     )
 
 
@@ -95,31 +108,25 @@ def _tiles(summary: Summary) -> list[tuple[str, str]]:
     ]
 
 
-def _notes(summary: Summary) -> list[Html]:
-    notes = [parts.note(text) for text in summary.warnings]
-    if summary.privacy.seeded:
-        call = "Seeded run: nothing is guaranteed."
-        text = "The noise can be computed again from the seed. For tests and experiments only."
-        notes.insert(0, parts.alarm(call, text))
-    return notes
-
-
 def _owners(summary: Summary) -> tuple[Html, Html]:
     counts = np.bincount(summary.owner, minlength=len(summary.names))
     order = np.argsort(-counts, kind="stable")
     named = min(max(np.count_nonzero(counts), FEW_OWNERS), MOST_OWNERS)
-    value = summary.attribution
+    value, error = summary.attribution, summary.attribution_error
     likeness = sum(value.values())
-    # J of the summary is above 0 unless nothing fits; a share of nothing means nothing.
-    worth = {name: gain / likeness if likeness > 0 else 0.0 for name, gain in value.items()}
     rows = []
     for i in order[:named]:
+        name = summary.names[i]
         # An owner that was left out has told of no records.
         share = counts[i] / max(summary.n_records[i], 1)
-        valued = f"; worth {round(worth[summary.names[i]], 2) + 0.0:.0%}" if counts[i] else ""
+        # J of the summary is above 0 unless nothing fits; a share of nothing means nothing.
+        valued = ""
+        if counts[i] and likeness > 0:
+            part = round(value[name] / likeness, 2) + 0.0
+            valued = f"; worth {100 * part:.0f} ± {error[name] / likeness:.0%}"
         rows.append(
             parts.Bar(
-                summary.names[i],
+                name,
                 counts[i],
                 f"{counts[i]:,} ({counts[i] / len(summary):.0%})",
                 f"{percent(share)} of its {summary.n_records[i]:,}{valued}",
@@ -131,96 +138,15 @@ def _owners(summary: Summary) -> tuple[Html, Html]:
         name = counted(len(rest), "other owner", "other owners")
         rows.append(parts.Bar(name, total, f"{total:,} ({total / len(summary):.0%})", "together"))
     text = (
-        "Points in the summary, most first, what part of the owner's records that is, and what "
-        "they were worth: the sum of their gains in J, as a part of all; the first points picked "
-        "gain most, and a gain can be below 0. For you alone, not for owners."
+        "Points in the summary, most first, and what part of the owner's records that is. Worth: "
+        "what an owner's points add to the summary's likeness to the target, on average over all "
+        "orders in which owners could join (Shapley value), as a part of all, with a standard "
+        "error; owners that differ by less are equal. It can be below 0. For you alone, not for "
+        "owners."
     )
     if np.count_nonzero(counts) > MOST_OWNERS:
         text += f" The {MOST_OWNERS} with most points are shown."
     return parts.intro(text), parts.bars(rows, counts.max())
-
-
-def _overlay(summary: Summary) -> Html:
-    return parts.figure(
-        figures.overlay(summary.target, summary.scaled, summary.pool),
-        f"Cloud of {len(summary.target):,} target points with the {len(summary):,} points of "
-        "the summary and the pool they were chosen from.",
-        _overlay_caption(summary),
-    )
-
-
-def _overlay_caption(summary: Summary) -> str:
-    _, axes, share = figures.directions(summary.target)
-    marks = "Blue dots: target; orange diamonds: summary; grey: all points the curator read."
-    most = figures.MOST_SHOWN
-    if max(len(summary.target), len(summary), len(summary.pool)) > most:
-        marks += f" At most {most:,} of each are drawn."
-    if len(axes) == 1:
-        return (
-            f"Share of points up to a value of {summary.schema.cells[0]}: target blue, summary "
-            "orange, all points read grey."
-        )
-    if len(summary.schema.cells) == 2:
-        across, up = summary.schema.cells
-        return f"{marks} Across: {across}; up: {up}."
-    return (
-        f"{marks} Seen from the two directions in which the target varies most (principal "
-        f"components; {share[0]:.0%} and {share[1]:.0%} of its variance), in the kernel's units."
-    )
-
-
-def _columns(summary: Summary) -> Html:
-    picture, shown = figures.columns(summary.target, summary.scaled, summary.pool)
-    panels = counted(len(shown), "panel", "panels")
-    return parts.figure(
-        picture,
-        f"{panels} with cumulative shares of single coordinates.",
-        _columns_caption(summary, shown),
-    )
-
-
-def _columns_caption(summary: Summary, shown: list[int]) -> str:
-    names = _coordinates(summary)
-    listed = ", ".join(f"{number} {names[j]}" for number, j in enumerate(shown, 1))
-    text = (
-        "Share of points up to a value, in the kernel's units: all points read grey, target blue, "
-        "summary orange. Where orange follows blue, the summary is like the target."
-    )
-    if len(shown) < len(names):
-        text += (
-            f" These {len(shown)} of {len(names):,} are where the points read differ most from "
-            "the target."
-        )
-    return f"{text} Panels: {listed}."
-
-
-def _coordinates(summary: Summary) -> tuple[str, ...]:
-    """Return names of the kernel's coordinates; with an `Embedding` they mean nothing."""
-    width = summary.scaled.shape[1]
-    cells = summary.schema.cells
-    return cells if len(cells) == width else tuple(f"coordinate {j}" for j in range(width))
-
-
-def _curve(summary: Summary) -> Html:
-    return parts.figure(
-        figures.growth(summary.curve),
-        f"Line: MMD squared goes from {summary.curve[0]:.3g} with one point to "
-        f"{summary.curve[-1]:.3g} with {len(summary):,}.",
-        "MMD² (maximum mean discrepancy, squared) between the first points picked and the "
-        "target; 0 would be the same distribution. Measured on the target given to the "
-        f"curator, so a little lower than on fresh data.{_closest(summary)}",
-    )
-
-
-def _closest(summary: Summary) -> str:
-    """Say so when fewer points would have been clearly closer: the owners had no more that fit."""
-    best = int(np.argmin(summary.curve))
-    if summary.curve[best] > 0.9 * summary.curve[-1]:
-        return ""
-    return (
-        f" The first {counted(best + 1, 'point', 'points')} are closer ({summary.curve[best]:.3g}) "
-        f"than all {len(summary):,}: what came after fits less well."
-    )
 
 
 def _details(summary: Summary) -> list[tuple[str, str]]:
@@ -231,9 +157,28 @@ def _details(summary: Summary) -> list[tuple[str, str]]:
         ("Kernel", f"Gaussian, exp(−γ‖x − y‖²) with γ = {summary.gamma:.6g}"),  # noqa: RUF001
         ("Columns", columns if hidden <= 0 else f"{columns} and {hidden:,} more"),
         ("Labels", "travelled along, not used" if summary.labels is not None else "none"),
+        ("Weights", _weights(summary)),
+        ("MMD² for comparison", _scale(summary)),
+        ("Run", summary.run or "without a name"),
+        ("Finished", _when(summary)),
         ("Time", f"{summary.seconds:.3g} s"),
     ]
 
 
-def _put(path: Path, page: str) -> None:
-    path.write_text(page, "utf-8")
+def _when(summary: Summary) -> str:
+    return "unknown" if summary.finished is None else f"{summary.finished:%d %B %Y, %H:%M} UTC"
+
+
+def _scale(summary: Summary) -> str:
+    scale = summary.scale
+    random = "" if scale.random is None else f"{scale.random:.3g} as many random points read, "
+    return (
+        f"{summary.mmd2:.3g} the summary; expected: {scale.fresh:.3g} as many fresh target "
+        f"records, {random}{scale.pool:.3g} all points read, {scale.sampling:.3g} the target itself"
+    )
+
+
+def _weights(summary: Summary) -> str:
+    if not summary.has_weights:
+        return "none"
+    return f"worth {summary.effective_size:.0f} of {len(summary):,} points of equal weight"

@@ -7,17 +7,21 @@ A mechanism says what a release costs and draws it (:mod:`dpsumm.summary.mechani
 from __future__ import annotations
 
 import hashlib
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpsumm import kernels
 from dpsumm.errors import InvalidParameterError
+from dpsumm.kernels.landmarks import Features
 from dpsumm.privacy.events import Charge, Event, Protected, Seeded, Unit
 from dpsumm.privacy.ledger import Ledger
+from dpsumm.privacy.seeds import derived_seed
 from dpsumm.summary.kernel import FloatArray
 
 # Grid steps per unit of a feature, in every release and bid: a power of two.
@@ -66,11 +70,16 @@ class Sensitivity:
 
     One for a target record added or removed, two for one replaced; twice as many for the sum over a
     summary, in which one record of an owner can change two points (``docs/privacy/auction.md``,
-    Lemma 1).
+    Lemma 1). Half of them leave and half of them come, one alone does either.
     """
 
     vectors: int
     unit: Unit = Unit.REPLACE_RECORD
+
+    def steps(self, features: Features) -> float:
+        """Return by how much a sum of features on the grid of `LEVELS` moves in L2, at the most."""
+        pairs, alone = divmod(self.vectors, 2)
+        return pairs * features.grid_difference(LEVELS) + alone * features.grid_norm(LEVELS)
 
 
 _VECTORS = {Unit.REPLACE_RECORD: 2, Unit.ADD_REMOVE_RECORD: 1}
@@ -97,7 +106,8 @@ class Draw:
     Attributes
     ----------
     features
-        The public feature map, paired.
+        The public feature map: paired random features, or landmark features if the mechanism
+        takes them.
     points : (m, n) float32 or float64
         Target or summary.
     sensitivity
@@ -110,7 +120,7 @@ class Draw:
         The release before, which is public.
     """
 
-    features: kernels.RandomFeatures
+    features: Features
     points: FloatArray
     sensitivity: Sensitivity
     count: int
@@ -123,7 +133,15 @@ class Mechanism(ABC):
 
     Claim of whoever derives: `cost` bounds what `draw` reveals of one unit of the data, whatever
     the points are. The ledger charges `cost` and cannot check it.
+
+    Attributes
+    ----------
+    takes_landmarks
+        Whether `draw` takes `dpsumm.kernels.LandmarkFeatures` and adds noise for
+        `Sensitivity.steps`. By default it is given random features.
     """
+
+    takes_landmarks: ClassVar[bool] = False
 
     def calibrated(self, epsilon: float, delta: float) -> Mechanism:
         """Return the mechanism for one release at (epsilon, delta).
@@ -132,9 +150,31 @@ class Mechanism(ABC):
         """
         return self
 
+    def in_round(self, number: int) -> Mechanism:
+        """Return the mechanism of the summary's release in one round of an `Auction`.
+
+        By default itself.
+
+        Parameters
+        ----------
+        number
+            Of the round, from 1; the first releases the public seed points alone, if anything.
+        """
+        return self
+
     @abstractmethod
     def cost(self, sensitivity: Sensitivity) -> list[tuple[Event, int]]:
         """Return the events of one release, each with its count; none: it depends on no data."""
+
+    def noise(self, features: Features, sensitivity: Sensitivity, count: int) -> float:
+        """Return the standard deviation of the released mean's noise in each coordinate.
+
+        Owners are told, and draw their offers the more evenly the larger it is, so it must be a
+        function of the parameters alone. By default as large as a coordinate of a mean can be,
+        ``max_norm / sqrt(d)``: of a mechanism that does not say better, owners take no detail for
+        granted.
+        """
+        return features.max_norm / math.sqrt(features.n_features)
 
     @abstractmethod
     def draw(self, given: Draw) -> Release:
@@ -159,7 +199,7 @@ def charges(
 
 def release(
     mechanism: Mechanism,
-    features: kernels.RandomFeatures,
+    features: Features,
     points: FloatArray,
     *,
     key: str,
@@ -202,8 +242,9 @@ def release(
         seed=None if seed is None else derived_seed(seed, key),
         previous=previous,
     )
-    message = f"{message} ({features.n_features} features, {count} points)"
-    binding = hashlib.sha256(features.omega.tobytes() + features.phase.tobytes()).hexdigest()
+    kind = "landmark features" if isinstance(features, kernels.LandmarkFeatures) else "features"
+    message = f"{message} ({features.n_features} {kind}, {count} points)"
+    binding = hashlib.sha256(features.to_bytes()).hexdigest()
     data = ledger.release(
         key,
         charges(mechanism, sensitivity, protected, message, seed),
@@ -221,9 +262,3 @@ def _drawn(mechanism: Mechanism, given: Draw) -> bytes:
             "steps of int64, one for each feature"
         )
     return made.to_bytes()
-
-
-def derived_seed(seed: int, key: str) -> int:
-    """Return a seed for one use of a run's seed, so that no two uses share coins. Not private."""
-    digest = hashlib.sha256(f"{seed}/{key}".encode()).digest()
-    return int.from_bytes(digest[:8], "little") >> 1

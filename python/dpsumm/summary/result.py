@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -12,17 +15,33 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsumm import kernels
-from dpsumm.atomic import write_atomically
+from dpsumm.atomic import write_text
+from dpsumm.checks import counted
+from dpsumm.data.along import as_text, carried_to_originals
 from dpsumm.data.extract import Backend
 from dpsumm.data.schema import Schema
-from dpsumm.data.values import as_series, carried_to_originals, to_originals
+from dpsumm.data.values import as_series, to_originals
+from dpsumm.data.written import write_rows
 from dpsumm.errors import InvalidParameterError, MissingExtraError
+from dpsumm.notebook import Page, facts
 from dpsumm.privacy.guarantees import PrivacyReport
+from dpsumm.privacy.ledger import Ledger
+from dpsumm.report import figures
+from dpsumm.report.numbers import round_up
 from dpsumm.summary.kernel import FloatArray
-from dpsumm.summary.page import write_report
+from dpsumm.summary.models.model import PrivateModel, Training
+from dpsumm.summary.models.sgd import DpSgd
+from dpsumm.summary.page import render
+from dpsumm.summary.scale import Scale, scale_of
+from dpsumm.summary.stability import Stability
+from dpsumm.summary.worth import Worth, worth_of
 
-# How far the weights' objective may be from the least, in units of MMD^2.
-WEIGHTS_TOLERANCE = 1e-7
+# How far the weights' objective may be from the least: as a part of the target's sampling error, in
+# units of MMD^2, and at least.
+WEIGHTS_TOLERANCE, LEAST_TOLERANCE = 1e-2, 1e-7
+# Part of a summary's points that the weights are worth at least, as an effective sample size: a
+# model trained with weights is as noisy as one of so many points.
+LEAST_EFFECTIVE = 0.5
 # The column of `Summary.to_frame` that holds them.
 WEIGHT = "weight"
 
@@ -40,7 +59,9 @@ class Summary:
         In original units, in the order of the picks. Dates and categories as `Schema.encode` takes
         them; :meth:`to_frame` has them as they were.
     labels : (p,) or None
-        Labels of the points; they travelled along and were not used.
+        Labels of the points; they travelled along and were not used. Each is the number or truth
+        value that it spells, else text, unless the schema lists its categories; an array of objects
+        if there are both.
     owner, index : (p,) int64
         Owner of each point (position in `names`) and its row in that owner's data.
     names
@@ -74,7 +95,14 @@ class Summary:
     warnings
         What a reader should know before relying on the summary.
     carried
-        A (p,) array for each of `Schema.carried`, the columns that travelled along.
+        A (p,) array for each of `Schema.carried`, the columns that travelled along: numbers, truth
+        values, dates or text, whichever gives every value its own text back.
+    stability
+        How much of the summary one record of an owner changes.
+    run, ledger
+        Name of the run, and the ledger's file; None if the books were in memory.
+    finished
+        When the summary was made, in UTC.
     """
 
     points: FloatArray
@@ -100,6 +128,10 @@ class Summary:
     carried: tuple[NDArray[Any], ...] = ()
     warnings: tuple[str, ...] = ()
     backend: Backend | None = field(default=None)
+    stability: Stability = field(default=Stability(None, "nothing is known of the protocol"))
+    run: str | None = None
+    ledger: Path | None = None
+    finished: datetime | None = None
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -117,9 +149,11 @@ class Summary:
     def __repr__(self) -> str:
         epsilon = self.privacy.epsilon()
         return (
-            f"Summary({len(self)} points of {len(self.names)} owners by {self.protocol}: "
+            f"Summary({counted(len(self), 'point', 'points')} of "
+            f"{counted(len(self.names), 'owner', 'owners')} by {self.protocol}: "
             f"mmd2={self.mmd2:.4g}, accesses={self.accesses}, "
-            f"epsilon={epsilon:.4g} at delta={self.privacy.delta:g})"
+            f"epsilon={epsilon:.4g} at delta={self.privacy.delta:g}"
+            f"{f', weights worth {self.effective_size:.0f} points' if self.has_weights else ''})"
         )
 
     @property
@@ -129,32 +163,92 @@ class Summary:
 
     @cached_property
     def weights(self) -> NDArray[np.float64]:
-        """Weights (p,) for training, from 0 up and of sum 1, in the order of `points`.
+        """Weights (p,) from 0 up and of sum 1, in the order of `points`.
 
-        They bring the weighted summary closest to the target: the least MMD^2 plus a ridge on the
-        weights of ``(1 - mean k(V, V)) / m``, which is how far the target's sample is from its
-        population on average (squared), so that its noise is not fitted. Pass
-        ``weights * len(summary)`` as ``sample_weight``. Made here from summary and target, so
-        nothing is sent and nothing charged; like all else in a summary, not for owners.
+        They bring the weighted summary closest to the target, among those of an effective size
+        of at least half the points: the least MMD^2 plus a ridge on the weights of
+        ``(1 - mean k(V, V)) / m``, which is how far the target's sample is from its population on
+        average (squared), so that its noise is not fitted. They are for averages and shares: as
+        ``sample_weight`` they did not help classifiers (docs/results.md). For another floor:
+        `dpsumm.kernels.weights`. Made here from summary and target, so nothing is sent and nothing
+        charged; like all else in a summary, not for owners.
         """
         attraction = kernels.kernel_means(self.scaled, self.target, self.gamma)
         ridge = max(1.0 - self.target_self, 0.0) / len(self.target)
-        found = kernels.weights(self.scaled, attraction, self.gamma, ridge, WEIGHTS_TOLERANCE)
+        floor = max(LEAST_EFFECTIVE * len(self), 1.0)
+        tolerance = max(WEIGHTS_TOLERANCE * ridge, LEAST_TOLERANCE)
+        found = kernels.weights(
+            self.scaled, attraction, self.gamma, ridge, tolerance, effective_size=floor
+        )
         found.flags.writeable = False  # one array for all who ask
         return found
 
+    def training_data(self) -> tuple[FloatArray, NDArray[Any] | None, NDArray[np.float64]]:
+        """Return X, y and sample_weight, as scikit-learn's ``fit`` takes them.
+
+        Returns
+        -------
+        points : (p, c)
+        labels : (p,) or None
+        weights : (p,) float64
+            `weights` times p, so of mean 1. Classifiers did not gain from them (docs/results.md).
+
+        Examples
+        --------
+        >>> import numpy as np, dpsumm
+        >>> rng = np.random.default_rng(0)
+        >>> owner = rng.normal(size=(500, 2)), rng.integers(0, 2, 500)
+        >>> target, kernel = rng.normal(size=(300, 2)), dpsumm.RBF(0.5)
+        >>> summary = dpsumm.summarize([owner], target, size=30, kernel=kernel)
+        >>> X, y, sample_weight = summary.training_data()
+        >>> X.shape, y.shape, round(float(sample_weight.mean()), 6)
+        ((30, 2), (30,), 1.0)
+        """
+        return self.points, self.labels, self.weights * len(self)
+
+    @cached_property
+    def scale(self) -> Scale:
+        """What `mmd2` is to be compared with; ``scale.verdict(mmd2)`` says it in some words."""
+        return scale_of(self.target, self.target_self, self.pool, len(self), self.gamma)
+
+    @property
+    def has_weights(self) -> bool:
+        """Whether `weights` were asked for; repr and report do not make them."""
+        return "weights" in self.__dict__
+
+    @property
+    def effective_size(self) -> float:
+        """Effective sample size of `weights`, 1 / sum of their squares, at least p / 2.
+
+        An average over the summary with `weights` varies as one over so many points with equal
+        weights.
+        """
+        return float(1.0 / np.square(self.weights).sum())
+
     @property
     def attribution(self) -> dict[str, float]:
-        """Per owner the sum of the marginal gains ``J(S + y) - J(S)`` of its points.
+        """Per owner what its points are worth: its Shapley value in the game of the summary.
 
-        The full formula (``docs/privacy/attribution.md``), with ``J`` of the empty set as 0; the
-        values add up to ``J(summary)`` and can be negative. A function of raw data: an owner may
-        see its own with noise only, by `release_attribution`.
+        What the owner's points add to ``J`` of a part of the summary on average over all orders in
+        which owners may join (``docs/privacy/attribution.md``); exact for up to 12 owners with
+        points, sampled beyond. The values add up to ``J(summary)`` and can be negative.
+        `attribution_error` says how far each may be off. A function of raw data: an owner may see
+        its own with noise only, by `release_attribution`.
         """
-        objective = self.target_self - self.curve
-        gains = np.diff(objective, prepend=0.0)
-        total = np.bincount(self.owner, weights=gains, minlength=len(self.names))
-        return dict(zip(self.names, total.tolist(), strict=True))
+        return dict(zip(self.names, self._worth.values.tolist(), strict=True))
+
+    @property
+    def attribution_error(self) -> dict[str, float]:
+        """Per owner the standard error of its `attribution`.
+
+        How much the value would move with other points and target records of the same kind, and
+        with other orders where these are sampled. For curator and consumer.
+        """
+        return dict(zip(self.names, self._worth.errors.tolist(), strict=True))
+
+    @cached_property
+    def _worth(self) -> Worth:
+        return worth_of(self.scaled, self.owner, self.target, self.gamma, len(self.names))
 
     def to_frame(self, backend: Backend | None = None, *, weights: bool = False) -> Any:
         """Return a data frame: the columns, the label if any, ``owner`` (name) and ``index`` (row).
@@ -166,8 +260,7 @@ class Summary:
             arrays and files. Columns of the data called owner or index keep their names; ours then
             become ``owner_`` and ``index_``.
         weights
-            Add a column ``weight``: `weights` times the number of points, so of mean 1, as
-            ``sample_weight`` takes it.
+            Add a column ``weight``: `weights` times the number of points, so of mean 1.
 
         Raises
         ------
@@ -192,19 +285,202 @@ class Summary:
             ) from None
 
     def save(self, path: str | os.PathLike[str], *, weights: bool = False) -> None:
-        """Write `to_frame` to a Parquet or CSV file, by suffix. Whole or not at all."""
-        import narwhals as nw
+        """Write `to_frame` to a Parquet or CSV file, by suffix. Whole or not at all.
 
-        target = Path(path)
-        if target.suffix not in (".parquet", ".csv"):
-            raise InvalidParameterError(f"path must end in .parquet or .csv, got {target.name!r}")
-        frame = nw.from_native(self.to_frame("polars", weights=weights), eager_only=True)
-        write = frame.write_parquet if target.suffix == ".parquet" else frame.write_csv
-        write_atomically(target, lambda temporary: write(str(temporary)))
+        A Parquet file's metadata (key ``dpsumm``, JSON) name the run, its date, what it reached and
+        what it cost; a CSV file has no place for them.
+        """
+        rows = self.to_frame("polars", weights=weights)
+        write_rows(path, rows, json.dumps(self._about()))
 
-    def report(self, path: str | os.PathLike[str]) -> None:
-        """Write a self-contained HTML report. Needs the extra ``report``. Whole or not at all."""
-        write_report(self, path)
+    def _about(self) -> dict[str, Any]:
+        return {
+            "run": self.run,
+            "finished": None if self.finished is None else self.finished.isoformat(),
+            "protocol": self.protocol,
+            "verdict": self.scale.verdict(self.mmd2),
+            "mmd2": self.mmd2,
+            "privacy": self.privacy.statements(),
+            "warnings": list(self.warnings),
+        }
+
+    def report(
+        self, path: str | os.PathLike[str] | None = None, *, image: tuple[int, int] | None = None
+    ) -> Page:
+        """Return a self-contained HTML report, which a notebook shows; write it if asked to.
+
+        For curator and consumer, not for owners: it shows real records. Needs the extra ``report``.
+
+        Parameters
+        ----------
+        path
+            File to write, whole or not at all; its directory must exist. None: no file.
+        image
+            (height, width) if a record's columns are the pixels of a grey image, row by row: the
+            report then shows points as images.
+
+        Raises
+        ------
+        MissingExtraError
+            matplotlib is not installed.
+        InvalidParameterError
+            The file cannot be written, or `image` does not fit the data.
+        """
+        page = render(self, image)
+        if path is not None:
+            write_text(path, page)
+        return Page(page)
+
+    def plot(self, axes: Any = None) -> Any:
+        """Draw target, summary and points read as a cloud; return matplotlib's axes.
+
+        Seen from the two directions in which the target varies most, in the kernel's units; with
+        one column as cumulative shares. It shows real records: for curator and consumer.
+
+        Parameters
+        ----------
+        axes
+            Drawn on; those of a new pyplot figure by default.
+
+        Raises
+        ------
+        MissingExtraError
+            matplotlib is not installed.
+
+        Examples
+        --------
+        >>> import numpy as np, dpsumm
+        >>> from matplotlib.figure import Figure
+        >>> rng = np.random.default_rng(0)
+        >>> owners = [rng.normal(shift, 1, (500, 2)) for shift in (-3, 0, 3)]
+        >>> kernel = dpsumm.RBF(0.25)
+        >>> summary = dpsumm.summarize(owners, rng.normal(2, 1, (1000, 2)), size=50, kernel=kernel)
+        >>> summary.plot(Figure().subplots()).get_xlabel()
+        'first direction'
+        """
+        if axes is None:
+            try:
+                from matplotlib import pyplot
+            except ImportError:
+                raise MissingExtraError(
+                    "plot needs matplotlib: pip install 'dpsumm[report]'"
+                ) from None
+            axes = pyplot.subplots()[1]
+        figures.draw_overlay(axes, self.target, self.scaled, self.pool)
+        axes.legend()
+        return axes
+
+    def _repr_html_(self) -> str:
+        scale, privacy = self.scale, self.privacy
+        used = counted(len(np.unique(self.owner)), "owner", "owners")
+        random = "" if scale.random is None else f"; as many random points read: {scale.random:.3g}"
+        rows = [
+            ("verdict", scale.verdict(self.mmd2)),
+            (
+                "MMD² to the target",
+                f"{self.mmd2:.3g}; as many fresh target records: {scale.fresh:.3g}{random}",
+            ),
+            ("points read", f"{self.accesses:,}, {self.parsimony:.3g} per point kept"),
+            ("epsilon of the target", f"{round_up(privacy.epsilon())} at delta {privacy.delta:g}"),
+            ("epsilon between owners", round_up(privacy.epsilon(protected="owners"))),
+            ("protocol", self.protocol),
+        ]
+        title = f"Summary of {counted(len(self), 'point', 'points')} of {used}"
+        return facts(title, rows, self.warnings)
+
+    def private_model(
+        self,
+        classes: Sequence[Any],
+        *,
+        epsilon: float = 1.0,
+        method: DpSgd | str = "objective",
+        regularization: float | None = None,
+        norm: float | None = None,
+        key: str = "model",
+    ) -> PrivateModel:
+        """Train a classifier that may be shown to everyone; charge it before it is returned.
+
+        It takes a summary that is stable: of ``Auction(reselect=False)``, `Uniform` or
+        ``Pool(parsimony=1)``. The charge is added to the run's books and to `privacy`.
+
+        Parameters
+        ----------
+        classes
+            2 to 1000 labels, a *public* list; a point with another label counts for nothing.
+        epsilon
+            In nats: of everything that everybody may see of one record of an owner, at the run's
+            delta. What the run itself spent on the owners' records is part of it; the model gets
+            the rest.
+        method
+            ``"objective"``: logistic regression for two classes, softmax regression for more, by
+            objective perturbation. ``"sgd"`` or `dpsumm.summary.DpSgd`: a small network by DP-SGD
+            (extra ``sgd``).
+        regularization
+            Of objective perturbation: lambda, weight of half the squared norm of the weights; by
+            default from the sizes.
+        norm
+            Public length to which points, less the middle of their bounds, are shortened in the
+            kernel's space. By default the longest that bounds and categories allow.
+        key
+            Name of the model in the books; a second model needs another one, and a second charge.
+            With a ledger's file the same call returns the same model again, uncharged.
+
+        Raises
+        ------
+        InvalidParameterError
+            The summary is not stable, or has no labels; epsilon is spent; a parameter is out of
+            range. Nothing was charged.
+        MissingExtraError
+            DP-SGD without its libraries. Nothing was charged.
+        BudgetExceededError
+            The ledger's cap on the owners' records does not allow it.
+
+        Privacy
+        -------
+        (epsilon, delta)-DP for one record of an owner with its label, in the run's unit, towards
+        everyone who sees the model, owners with all their messages included. The target is
+        protected as towards the owners. Choose all parameters, and that you want a model, without
+        looking at the summary. See ``docs/privacy/private-models.md``.
+
+        Examples
+        --------
+        >>> import numpy as np, dpsumm
+        >>> rng = np.random.default_rng(0)
+        >>> def population(n):
+        ...     points = rng.uniform(-1, 1, (n, 2))
+        ...     return points, (points @ [2, 1] > 0).astype(int)
+        >>> summary = dpsumm.summarize(
+        ...     [population(3000) for _ in range(4)], population(500)[0], size=4000,
+        ...     protocol=dpsumm.Uniform(), bounds={"x0": (-1, 1), "x1": (-1, 1)},
+        ... )
+        >>> model = summary.private_model([0, 1], epsilon=1.0)
+        >>> points, labels = population(1000)
+        >>> bool((model.predict(points) == labels).mean() > 0.85)
+        True
+        >>> summary.privacy.epsilon(protected="owners") <= 1.0
+        True
+        """
+        training = Training(
+            points=self.scaled,
+            labels=self.labels,
+            size=self.size_requested,
+            schema=self.schema,
+            stability=self.stability,
+            privacy=self.privacy,
+        )
+        with Ledger(self.ledger, run=self.run, delta=self.privacy.delta) as book:
+            model = training.model(
+                book,
+                classes,
+                epsilon=epsilon,
+                method=method,
+                regularization=regularization,
+                norm=norm,
+                key=key,
+            )
+        # The one change that a summary knows: its report says what has left since.
+        object.__setattr__(self, "privacy", model.privacy)
+        return model
 
     def _columns(self, backend: Backend, weights: bool) -> dict[str, Any]:
         if weights:
@@ -219,9 +495,9 @@ class Summary:
             elif name in along:
                 data[name] = as_series(name, *carried_to_originals(along[name]), backend)
             elif self.labels is not None:
-                data[name] = self.labels
+                data[name] = _one_type(self.labels)
         if self.labels is not None and self.label is None:
-            data[_free("label", data)] = self.labels
+            data[_free("label", data)] = _one_type(self.labels)
         data[_free("owner", data)] = np.array(self.names)[self.owner]
         data[_free("index", data)] = self.index
         if weights:
@@ -242,6 +518,11 @@ def check_weight_is_free(schema: Schema) -> None:
             f"weights: the data have a column called {WEIGHT!r} already; rename that, or leave out "
             "weights and take them from Summary.weights"
         )
+
+
+def _one_type(labels: NDArray[Any]) -> NDArray[Any]:
+    """Return labels for a column of a frame, which holds no numbers beside text."""
+    return as_text(labels).astype(np.str_) if labels.dtype.kind == "O" else labels
 
 
 def _free(name: str, taken: dict[str, Any]) -> str:

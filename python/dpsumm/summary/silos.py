@@ -16,10 +16,12 @@ from dpsumm.exchange.across import Channel, describe, run_across
 from dpsumm.exchange.driver import Progress
 from dpsumm.exchange.journal import Journal
 from dpsumm.privacy.ledger import Ledger
+from dpsumm.summary.guards import check_target
 from dpsumm.summary.kernel import RBF
+from dpsumm.summary.notes import data_notes
 from dpsumm.summary.protocols import Offers, Protocol, Setting
 from dpsumm.summary.result import Summary
-from dpsumm.summary.summarize import check_run, data_notes, settle_kernel, summary_of
+from dpsumm.summary.summarize import check_run, settle_kernel, summary_of
 
 # Of all parties' points: a public fact, the same whatever anybody's files are.
 PRECISION = np.dtype(np.float64)
@@ -40,6 +42,7 @@ def summarize_silos(
     ledger: str | os.PathLike[str] | None = None,
     run: str | None = None,
     seed: int | None = None,
+    drop_target_copies: bool = False,
     minimum: int = 1,
     max_bytes: int = 2**28,
     out: str | os.PathLike[str] | None = None,
@@ -56,7 +59,7 @@ def summarize_silos(
         sent, so it must not depend on who is able to answer.
     schema
         Of all parties; an owner whose data were read with another one is left out.
-    target, size, epsilon, delta, protocol, kernel, file_format, seed
+    target, size, epsilon, delta, protocol, kernel, file_format, seed, drop_target_copies
         As for `summarize`.
     ledger, run
         As for `summarize`. Answers are kept beside the ledger, in ``<ledger>.answers``, until the
@@ -94,6 +97,7 @@ def summarize_silos(
     goal = read_table(
         target, name="target", schema=schema.for_target(), file_format=file_format
     ).astype(PRECISION)
+    check_target(goal)
     with (
         Ledger(ledger, run=run, delta=delta) as book,
         Journal(None if ledger is None else f"{Path(ledger)}.answers", book.run) as journal,
@@ -123,6 +127,7 @@ def summarize_silos(
             labelled=schema.label is not None,
             ledger=book,
             seed=seed,
+            drop_target_copies=drop_target_copies,
         )
         curator = protocol.curator(setting)
         selection, failed = run_across(

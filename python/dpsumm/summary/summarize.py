@@ -5,21 +5,34 @@ from __future__ import annotations
 import logging
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from datetime import UTC, datetime
 
 from dpsumm.checks import check_whole
-from dpsumm.data.inputs import Backend, FileFormat, Source, Table, read_inputs
-from dpsumm.data.large.stream_table import StreamTable
+from dpsumm.data.along import typed
+from dpsumm.data.inputs import Backend, FileFormat, Owners, Source, read_inputs
+from dpsumm.data.labels import labels_of
 from dpsumm.data.schema import Bounds, Schema
 from dpsumm.errors import InvalidParameterError
 from dpsumm.exchange.driver import Progress, run_in_process
-from dpsumm.privacy import accounting, events
-from dpsumm.privacy.events import Protected, Unit
+from dpsumm.privacy import accounting
+from dpsumm.privacy.events import Unit
 from dpsumm.privacy.guarantees import PrivacyReport
 from dpsumm.privacy.ledger import Ledger
+from dpsumm.privacy.weak import check_budget
+from dpsumm.report.notes import sorted_notes
 from dpsumm.summary.embedding import Embedding, embed
+from dpsumm.summary.guards import check_target
 from dpsumm.summary.kernel import RBF, Kernel, PrivateMedian
-from dpsumm.summary.plan import BAD, noise_to_sampling
+from dpsumm.summary.notes import (
+    budget_notes,
+    copy_notes,
+    data_notes,
+    label_notes,
+    pool_notes,
+    quality_notes,
+    run_notes,
+)
 from dpsumm.summary.protocols import (
     Curator,
     Offers,
@@ -28,15 +41,13 @@ from dpsumm.summary.protocols import (
     Setting,
 )
 from dpsumm.summary.result import Summary
-
-# Part of mean k(V, V) that MMD^2 may be before the report says that little fits.
-LITTLE_OVERLAP = 0.2
+from dpsumm.summary.stability import COPIES_DROPPED
 
 _log = logging.getLogger(__name__)
 
 
 def summarize(
-    owners: Sequence[Source] | Mapping[str, Source],
+    owners: Owners,
     target: Source,
     *,
     size: int,
@@ -55,6 +66,8 @@ def summarize(
     unit: Unit | str = Unit.REPLACE_RECORD,
     nominal_target: int | None = None,
     seed: int | None = None,
+    accept: bool = True,
+    drop_target_copies: bool = False,
     progress: Progress | None = None,
 ) -> Summary:
     """Return `size` points of the owners whose distribution is close to the target's.
@@ -62,7 +75,8 @@ def summarize(
     Parameters
     ----------
     owners
-        List or dict (name -> data) of K owners. Data: (m_i, c) float32 or float64 array, pair of
+        List or dict (name -> data) of K owners, or a folder or pattern of files (``sites/*.csv``),
+        each an owner called by its file's name. Data: (m_i, c) float32 or float64 array, pair of
         such an array and (m_i,) labels, data frame (pandas, polars, pyarrow), path of a CSV or
         Parquet file, a `Stream` for rows that do not fit in memory, or `Shards` for rows that do
         not fit on a machine. C-contiguous arrays are
@@ -111,6 +125,13 @@ def summarize(
         true size is private.
     seed
         For tests and experiments: repeatable, and **not private** (epsilon is then infinite).
+    accept
+        Whether a budget that promises next to nothing is accepted, with a note of its odds: an
+        epsilon above 10, or a delta that is not below 1 / target records.
+    drop_target_copies
+        Whether points that equal a record of the target in every column are left out of the
+        summary. Costs nothing: the curator does it after the last message. `Summary.private_model`
+        then refuses.
     progress
         Called with (stage, done, total).
 
@@ -162,18 +183,15 @@ def summarize(
         schema=Schema.read(schema) if isinstance(schema, (str, os.PathLike)) else schema,
         file_format=file_format,
     )
+    check_target(goal)
+    if not accept:
+        check_budget(epsilon, delta, len(goal))
     in_memory = [table.in_memory for table in tables if table.in_memory is not None]
     if len(in_memory) < len(tables) and (embedding is not None or not protocol.streams):
         raise InvalidParameterError(
             "owners: a Stream works with Offers and without an embedding, and so do Shards; give "
             "the data in memory"
         )
-    for table in tables:
-        if table.n_candidates is not None and table.n_candidates < size:
-            raise InvalidParameterError(
-                f"{table.name!r}: n_candidates must be at least the summary's size ({size}), "
-                f"got {table.n_candidates}"
-            )
     if embedding is not None:
         protocol.check_embedded()
         kernel = RBF(0.5) if kernel is None else kernel
@@ -194,6 +212,7 @@ def summarize(
             seed=seed,
             unit=_unit(unit),
             nominal_target=nominal_target,
+            drop_target_copies=drop_target_copies,
         )
         _log.info(
             "run %s: %s, %d owners, size %d, %d columns",
@@ -247,6 +266,7 @@ def summary_of(
         What the consumer should know of the data, besides what the curator knows.
     """
     setting, book, records = curator.setting, curator.setting.ledger, selection.records
+    labels, listed = records.labels, schema.label is not None and schema.label.categories
     privacy = PrivacyReport(
         charges=book.charges(run=book.run),
         delta=setting.delta,
@@ -254,11 +274,12 @@ def summary_of(
         accesses_everything=len(selection.pool.owner) == sum(setting.n_records.values()),
         embedded=embedded,
         coalition=protocol.coalition,
-        published=protocol.published_figures(setting.size),
+        published=protocol.published_figures(setting),
     )
     return Summary(
         points=records.values,
-        labels=records.labels,
+        # Owners may have sent one label as a number and as text.
+        labels=labels if labels is None or listed else labels_of(labels.tolist()),
         owner=selection.owner,
         index=records.rows,
         names=setting.names,
@@ -277,13 +298,23 @@ def summary_of(
         target_self=selection.target_self,
         size_requested=setting.size,
         seconds=time.perf_counter() - started,
-        warnings=(
-            *_run_notes(len(records), setting.size, book),
-            *notes,
-            *_quality_notes(selection, len(setting.target), privacy),
+        warnings=sorted_notes(
+            (
+                *budget_notes(privacy, len(setting.target)),
+                *run_notes(len(records), setting.size, book),
+                *notes,
+                *quality_notes(selection, len(setting.target), privacy),
+                *pool_notes(selection, setting),
+                *copy_notes(selection, setting.target, dropped=setting.drop_target_copies),
+                *label_notes(selection),
+            )
         ),
-        carried=records.carried,
+        carried=tuple(map(typed, records.carried)),
         backend=backend,
+        stability=COPIES_DROPPED if setting.drop_target_copies else protocol.stability(setting),
+        run=book.run,
+        ledger=book.path,
+        finished=datetime.now(UTC),
     )
 
 
@@ -351,69 +382,3 @@ def settle_kernel(kernel: Kernel | None, schema: Schema) -> Kernel:
             f"kernel must be RBF(gamma) or PrivateMedian(share), got {type(kernel).__name__}"
         )
     return kernel
-
-
-def _quality_notes(selection: Selection, m: int, privacy: PrivacyReport) -> list[str]:
-    """Tell when the noise is above the signal, and when the owners have little that fits."""
-    notes = []
-    noise = max(
-        (
-            charge.event.noise_multiplier
-            for charge in privacy.charges
-            if charge.protected is Protected.TARGET and isinstance(charge.event, events.Gaussian)
-        ),
-        default=0.0,
-    )
-    relative = noise_to_sampling(noise, m)
-    if relative > BAD:
-        notes.append(
-            f"The noise of the release is {relative:.1f} times the target's sampling error: the "
-            f"offers follow it more than the target. Use a larger target or epsilon, or Pool(); "
-            f"`dpsumm plan` tells from where on it pays."
-        )
-    left = selection.curve[-1] / selection.target_self
-    if left > LITTLE_OVERLAP:
-        notes.append(
-            f"Little overlap: {left:.0%} of the target's mean kernel is not matched. The owners "
-            f"have few points like the target, or the bandwidth is too small."
-        )
-    return notes
-
-
-def _run_notes(got: int, size: int, book: Ledger) -> list[str]:
-    notes = []
-    if book.resumed:
-        notes.append(
-            f"Run {book.run!r} was resumed: what it had released was used again, not released "
-            "anew. If target or data are not those of its first part, the summary is not for them."
-        )
-    if got < size:
-        notes.append(
-            f"The pool has {got} points, fewer than the {size} asked for: the summary is the pool. "
-            "Asking owners for more would leak; use a smaller weight or a larger floor next time."
-        )
-    return notes
-
-
-def data_notes(tables: Sequence[Table | StreamTable]) -> list[str]:
-    """Tell of rows left out and values clipped, missing or unknown. For the consumer only."""
-    notes = []
-    for table in tables:
-        if table.n_dropped:
-            notes.append(f"{table.name}: {table.n_dropped} rows with missing values were left out.")
-        for counts, said in (
-            (table.n_clipped, "clipped to the public bounds"),
-            (table.n_missing, "missing, which is a value of its own to the kernel"),
-            (table.n_unknown, "in no category and count as its 'other'"),
-        ):
-            found = [
-                f"{count} of {column}"
-                for column, count in zip(table.columns, counts, strict=False)
-                if count
-            ]
-            if found:
-                value = "value" if found[0].startswith("1 ") else "values"
-                found[0] = found[0].replace(" of ", f" {value} of ", 1)
-                were = "was" if found[0].startswith("1 ") and len(found) == 1 else "were"
-                notes.append(f"{table.name}: {', '.join(found)} {were} {said}.")
-    return notes

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from dataclasses import fields
 from enum import Enum
+from typing import Any
 
 from dpsumm.errors import InvalidParameterError
 from dpsumm.summary.protocols import Auction, Greedy, Offers, Pool, Protocol, Requests, Uniform
@@ -19,52 +20,35 @@ class Name(str, Enum):
     GREEDY = "greedy"
 
 
-def choose_protocol(
-    name: Name,
-    size: int,
-    *,
-    parsimony: float | None = None,
-    spread: float | None = None,
-    weight: float | None = None,
-    features: int | None = None,
-    requests: Requests | None = None,
-    batch: int | None = None,
-    epsilon_owners: float | None = None,
-) -> Protocol:
+def choose_protocol(name: Name, size: int, **options: Any) -> Protocol:
     """Return the protocol; refuse options that it would ignore.
+
+    Parameters
+    ----------
+    name
+        Of the protocol.
+    size
+        Points in the summary.
+    options
+        Fields of the protocol; one that is None is not given.
 
     Raises
     ------
     InvalidParameterError
         An option that the protocol does not have, or out of range.
     """
-    given = {
-        "parsimony": parsimony,
-        "spread": spread,
-        "weight": weight,
-        "n_features": features,
-        "requests": requests,
-        "batch": batch,
-        "epsilon_owners": epsilon_owners,
-    }
-    given = {key: value for key, value in given.items() if value is not None}
-    published = name is Name.AUCTION and requests is Requests.PUBLISHED
-    allowed = {
-        Name.OFFERS: {"parsimony", "spread", "weight", "n_features"},
-        Name.POOL: {"parsimony"},
-        Name.AUCTION: {"requests"} if published else set(given) - {"parsimony", "spread", "weight"},
-    }
-    for key in set(given) - allowed.get(name, set()):
-        option = {"n_features": "features"}.get(key, key).replace("_", "-")
-        what = "the published parameters" if published else f"--protocol {name.value}"
-        raise InvalidParameterError(f"--{option} means nothing with {what}; leave it out")
-    if published:
-        return Auction.published(size)
-    makers: dict[Name, Callable[..., Protocol]] = {
+    made: Any = {
         Name.OFFERS: Offers,
         Name.AUCTION: Auction,
         Name.POOL: Pool,
         Name.UNIFORM: Uniform,
         Name.GREEDY: Greedy,
-    }
-    return makers[name](**given)
+    }[name]
+    given = {key: value for key, value in options.items() if value is not None}
+    published = made is Auction and given.get("requests") == Requests.PUBLISHED
+    allowed = {"requests"} if published else {field.name for field in fields(made)}
+    for key in [key for key in given if key not in allowed]:
+        option = key.replace("_", "-")
+        what = "the published parameters" if published else f"--protocol {name.value}"
+        raise InvalidParameterError(f"--{option} means nothing with {what}; leave it out")
+    return Auction.published(size) if published else made(**given)

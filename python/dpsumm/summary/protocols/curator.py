@@ -17,11 +17,12 @@ from dpsumm.errors import InvalidParameterError, ProtocolError
 from dpsumm.exchange.messages import Answer, Request
 from dpsumm.exchange.roles import Coordinator
 from dpsumm.kernels.features import FeatureKind
+from dpsumm.kernels.landmarks import Features
 from dpsumm.privacy.events import Protected, Unit
 from dpsumm.privacy.ledger import Ledger
 from dpsumm.summary.kernel import RBF, FloatArray, Kernel
 from dpsumm.summary.protocols.features import features_of
-from dpsumm.summary.protocols.messages import FeatureMap, Points
+from dpsumm.summary.protocols.messages import FeatureMap, LandmarkMap, Points
 from dpsumm.summary.protocols.wire import CODEC
 from dpsumm.summary.release import Mechanism, Release, release, target_sensitivity
 
@@ -58,6 +59,8 @@ class Setting:
         What every charge is for.
     nominal_target
         Public stand-in for the target's size when a record may be added or removed.
+    drop_target_copies
+        Whether points that equal a record of the target are left out of what is selected from.
     """
 
     target: FloatArray = field(repr=False)
@@ -74,6 +77,7 @@ class Setting:
     unit: Unit = Unit.REPLACE_RECORD
     nominal_target: int | None = None
     owners: tuple[str, ...] = ()
+    drop_target_copies: bool = False
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -190,7 +194,13 @@ class Curator(Coordinator[Selection]):
             kind=kind,
         )
 
-    def release_target(self, mechanism: Mechanism, feature_map: FeatureMap) -> Release:
+    def features(self, feature_map: FeatureMap | LandmarkMap) -> Features:
+        """Return the run's features of a recipe."""
+        return features_of(feature_map, self.setting.schema)
+
+    def release_target(
+        self, mechanism: Mechanism, feature_map: FeatureMap | LandmarkMap
+    ) -> Release:
         """Charge and return the target's noisy mean embedding, within the run's budget.
 
         Once a run: the budget is for one release. Asked again it returns the same.
@@ -198,7 +208,7 @@ class Curator(Coordinator[Selection]):
         setting = self.setting
         return release(
             mechanism.calibrated(self.settle()[1], setting.delta),
-            features_of(feature_map),
+            self.features(feature_map),
             setting.target,
             key="target",
             message="target's noisy mean embedding",
@@ -208,6 +218,16 @@ class Curator(Coordinator[Selection]):
             ledger=setting.ledger,
             seed=setting.seed,
         )
+
+    def target_noise(self, mechanism: Mechanism, feature_map: FeatureMap | LandmarkMap) -> float:
+        """Return the noise of `release_target` in each coordinate of the mean, as owners know it.
+
+        A function of public numbers: nothing is charged.
+        """
+        setting = self.setting
+        made = mechanism.calibrated(self.settle()[1], setting.delta)
+        sensitivity = target_sensitivity(setting.unit)
+        return made.noise(self.features(feature_map), sensitivity, setting.public_count)
 
     def scaled(self, values: FloatArray) -> FloatArray:
         """Return points in the kernel's space, by the public schema, in the precision they have.
@@ -229,12 +249,32 @@ class Curator(Coordinator[Selection]):
         size = min(setting.size, len(pool.owner))
         return kernels.greedy_towards(pool.scaled, setting.target, self.kernel.gamma, size).rows
 
-    def _check_points(self, name: str, points: Answer, at_least: int, at_most: int) -> Points:
+    def _final_order(self, pool: Pooled) -> NDArray[np.int64]:
+        """Return the rows picked from a pool that no message comes after.
+
+        Copies of the target are left out here if that is wanted. No owner's view depends on it.
+
+        Raises
+        ------
+        ProtocolError
+            Nothing is left.
+        """
+        if not self.setting.drop_target_copies:
+            return self._order(pool)
+        kept = np.flatnonzero(~equal_rows(pool.scaled, self.setting.target))
+        if not len(kept):
+            raise ProtocolError(
+                "every point read equals a record of the target, so drop_target_copies leaves "
+                "none; leave out the owner that holds the target's records"
+            )
+        return kept[self._order(pool.take(kept))]
+
+    def _check_points(self, name: str, points: Answer, wanted: int) -> Points:
         if not isinstance(points, Points):
             raise ProtocolError(f"{name!r} answered with {type(points).__name__}, not with points")
         try:
             setting = self.setting
-            points.check(len(setting.columns), at_least, at_most, setting.labelled, setting.schema)
+            points.check(len(setting.columns), wanted, setting.labelled, setting.schema)
         except ProtocolError as error:
             raise ProtocolError(f"answer of {name!r}: {error}") from None
         return points
@@ -265,6 +305,21 @@ class Pooled:
     records: Records
     owner: NDArray[np.int64]
     scaled: FloatArray
+
+    def take(self, index: NDArray[np.int64]) -> Pooled:
+        """Return some of the points, in the order of `index`."""
+        return Pooled(self.records.take(index), self.owner[index], self.scaled[index])
+
+
+def row_keys(points: FloatArray) -> list[bytes]:
+    """Return a key for each row: two are the same if all values of the rows are equal."""
+    return [row.tobytes() for row in np.ascontiguousarray(points, np.float64) + 0.0]
+
+
+def equal_rows(points: FloatArray, others: FloatArray) -> NDArray[np.bool_]:
+    """Return which of the points equal one of the others in every column."""
+    there = set(row_keys(others))
+    return np.array([key in there for key in row_keys(points)], dtype=np.bool_)
 
 
 def pool_of(curator: Curator, parts: Sequence[tuple[int, Points]]) -> Pooled:
@@ -301,8 +356,8 @@ class CollectingCurator(Curator):
         """Make the one request of each owner. Called once; what it releases is charged first."""
 
     @abstractmethod
-    def bounds(self, name: str) -> tuple[int, int]:
-        """Least and most points that this owner may send."""
+    def count(self, name: str) -> int:
+        """Return how many points this owner sends, a public number."""
 
     def send(self) -> dict[str, Request]:
         """Return the requests the first time, nothing ever after."""
@@ -317,7 +372,7 @@ class CollectingCurator(Curator):
             raise ProtocolError(f"{name!r} was asked nothing, or was dropped")
         if name in self._received:
             raise ProtocolError(f"{name!r} has answered already")
-        self._received[name] = self._check_points(name, answer, *self.bounds(name))
+        self._received[name] = self._check_points(name, answer, self.count(name))
 
     def drop(self, *names: str) -> None:
         """Go on without them: nothing that another owner receives changes."""
@@ -337,7 +392,7 @@ class CollectingCurator(Curator):
         pool = pool_of(
             self, [(i, received[name]) for i, name in enumerate(self.names) if name in received]
         )
-        return self._selection(pool, self._order(pool))
+        return self._selection(pool, self._final_order(pool))
 
 
 def frequency_seed(setting: Setting) -> int:

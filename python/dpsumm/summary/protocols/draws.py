@@ -24,6 +24,7 @@ from dpsumm.summary.kernel import RBF, median_squared_distance
 from dpsumm.summary.protocols.curator import CollectingCurator, Curator, Setting
 from dpsumm.summary.protocols.messages import DrawRequest
 from dpsumm.summary.protocols.protocol import Protocol
+from dpsumm.summary.stability import Stability
 
 _ARGUMENT = "Owners receive public numbers only; nothing that is sent depends on anybody's records."
 
@@ -55,6 +56,10 @@ class Pool(Protocol):
         """Return the curator of a run."""
         return DrawCurator(setting, even_shares(math.ceil(self.parsimony * setting.size), setting))
 
+    def stability(self, setting: Setting) -> Stability:
+        """Return one point if the pool is the summary: see `Protocol.stability`."""
+        return _stability(math.ceil(self.parsimony * setting.size), setting)
+
 
 @dataclass(frozen=True)
 class Uniform(Protocol):
@@ -66,6 +71,10 @@ class Uniform(Protocol):
     def curator(self, setting: Setting) -> Curator:
         """Return the curator of a run."""
         return DrawCurator(setting, even_shares(setting.size, setting))
+
+    def stability(self, setting: Setting) -> Stability:
+        """Return one point: see `Protocol.stability`."""
+        return _stability(setting.size, setting)
 
 
 @dataclass(frozen=True)
@@ -81,6 +90,25 @@ class Greedy(Protocol):
     def curator(self, setting: Setting) -> Curator:
         """Return the curator of a run."""
         return DrawCurator(setting, dict(setting.n_records))
+
+    def stability(self, setting: Setting) -> Stability:
+        """Return one point if all records are the summary: see `Protocol.stability`."""
+        return _stability(sum(setting.n_records.values()), setting)
+
+
+def _stability(n_pool: int, setting: Setting) -> Stability:
+    """Return what holds for a pool of so many points, by public numbers."""
+    if min(n_pool, sum(setting.n_records.values())) > setting.size:
+        return Stability(
+            None,
+            "the curator chose its points from a larger pool by the greedy, so one record may "
+            "change every point of the summary",
+        )
+    return Stability(
+        1,
+        "the summary is all that was drawn, by coins that depend on no record: one record is one "
+        "point or none. That it may not be drawn is not counted",
+    )
 
 
 def even_shares(total: int, setting: Setting) -> dict[str, int]:
@@ -136,6 +164,6 @@ class DrawCurator(CollectingCurator):
         """Ask for public numbers of points; see `CollectingCurator.requests`."""
         return {name: DrawRequest(count) for name, count in self._shares.items()}
 
-    def bounds(self, name: str) -> tuple[int, int]:
-        """Return the number asked for; see `CollectingCurator.bounds`."""
-        return self._shares[name], self._shares[name]
+    def count(self, name: str) -> int:
+        """Return the number asked for; see `CollectingCurator.count`."""
+        return self._shares[name]

@@ -28,31 +28,52 @@ class FeatureMap:
     orthogonal: bool = True
 
 
+@dataclass(frozen=True, eq=False)
+class LandmarkMap:
+    """Public recipe of landmark features; every party builds the same map from it.
+
+    Attributes
+    ----------
+    gamma, n_columns, n_features
+        As of `FeatureMap`; `n_features` is the number of landmarks.
+    seed
+        Of the landmarks that are drawn from the schema.
+    schema
+        Its fingerprint: all parties have it, and it says where points lie.
+    sample : (n_features, n_columns) float64 or None
+        A public sample to take as the landmarks instead. It travels as it is, so that no owner has
+        to be given it in another way or can have another one.
+    """
+
+    gamma: float
+    n_columns: int
+    n_features: int
+    seed: int
+    schema: str
+    sample: NDArray[np.float64] | None = None
+
+
 @dataclass(frozen=True)
 class OfferRequest(Request):
-    """Curator to every owner, once: pick offers for this noisy target.
+    """Curator to every owner, once: choose offers for this noisy target.
 
     Attributes
     ----------
     feature_map, target
         Where the target lies, noisily. The only part that depends on private data.
-    mass
-        Mass that one of the herded offers carries, weight / size.
-    fine_mass
-        Mass of one summary point, 1 / size: the others are drawn among points herded with it.
+    noise
+        Standard deviation of the target's mean in each coordinate: public, as the mechanism is.
+    count
+        Public number of offers (or all that an owner has, if fewer).
     spread
         Share of the offers that are drawn, in [0, 1].
-    at_least, at_most
-        Public floor and cap of the number of offers (or all an owner has, if fewer).
     """
 
-    feature_map: FeatureMap
+    feature_map: FeatureMap | LandmarkMap
     target: Release
-    mass: float
-    fine_mass: float
+    noise: float
+    count: int
     spread: float
-    at_least: int
-    at_most: int
 
 
 @dataclass(frozen=True)
@@ -125,8 +146,7 @@ class Points(Records, Answer):
     def check(
         self,
         n_columns: int,
-        at_least: int,
-        at_most: int,
+        wanted: int,
         labelled: bool,
         schema: Schema | None = None,
     ) -> None:
@@ -142,8 +162,8 @@ class Points(Records, Answer):
         count = len(self.rows)
         if self.values.ndim != 2 or self.values.shape != (count, n_columns):
             raise ProtocolError(f"values must have shape ({count}, {n_columns})")
-        if not at_least <= count <= at_most:
-            raise ProtocolError(f"{count} points sent, {at_least} to {at_most} were asked for")
+        if count != wanted:
+            raise ProtocolError(f"{count} points sent, {wanted} were asked for")
         if schema is None and not all_usable(self.values):
             raise ProtocolError("values hold NaN, infinity or numbers too large to use")
         if schema is not None and not schema.fits(self.values):
@@ -157,10 +177,10 @@ class Points(Records, Answer):
             and (self.labels.shape != (count,) or self.labels.dtype.kind not in "fiubU")
         ):
             raise ProtocolError("labels must be sent by all owners or by none, one a point")
-        wanted = 0 if schema is None else len(schema.carried)
-        if len(self.carried) != wanted or not all(_can_travel(x, count) for x in self.carried):
+        along = 0 if schema is None else len(schema.carried)
+        if len(self.carried) != along or not all(_can_travel(x, count) for x in self.carried):
             raise ProtocolError(
-                f"{wanted} columns must travel along, each of numbers, text or dates, one a point"
+                f"{along} columns must travel along, each of numbers, text or dates, one a point"
             )
 
 

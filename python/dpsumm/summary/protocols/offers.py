@@ -1,11 +1,11 @@
-"""Offers: one noisy target goes out, each owner's best candidates come back, the curator selects.
+"""Offers: one noisy target goes out, each owner's choice comes back, the curator selects.
 
 Claim
     What an owner receives has the same law whatever the other owners hold: (0, 0)-DP for records,
     groups, whole owners and coalitions. The target has the guarantee of its one release, and of the
     bandwidth if that is private.
 Assumes
-    Target, bandwidth, weight, number of features, floor, cap, the set of owners and the time of the
+    Target, bandwidth, parsimony, spread, number of features, the set of owners and the time of the
     broadcast do not depend on any owner's records; the curator sends owners nothing afterwards.
 Argument
     The broadcast is a function of the target, public numbers and fresh coins.
@@ -20,12 +20,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from dpsumm import kernels
-from dpsumm.checks import check_even_features, check_number, check_whole
+from dpsumm.checks import check_number
 from dpsumm.errors import InvalidParameterError
 from dpsumm.exchange.messages import Request
 from dpsumm.summary.mechanisms import Gaussian
@@ -34,41 +35,49 @@ from dpsumm.summary.protocols.curator import (
     Curator,
     Pooled,
     Setting,
+    frequency_seed,
 )
-from dpsumm.summary.protocols.features import features_of
+from dpsumm.summary.protocols.features import FeatureChoice, MapChoice
 from dpsumm.summary.protocols.messages import OfferRequest
 from dpsumm.summary.protocols.protocol import Protocol
 from dpsumm.summary.release import Mechanism
+from dpsumm.summary.stability import Stability
 
 # Far above what is useful, and below what a message can hold.
-MOST_PARSIMONY, MOST_OFFERS = 1e6, 2**48
+MOST_PARSIMONY = 1e6
 
 
 @dataclass(frozen=True)
 class Offers(Protocol):
     """The default protocol.
 
+    Every owner sends ``ceil(parsimony * size / K)`` of its records, or all if it has fewer: a
+    public number. It picks some by the greedy towards the released target. The others it draws at
+    random, by an estimate of how much likelier each record is under the target than among its own;
+    the more noise the release has, the more evenly it draws. Picked points alone follow the noise
+    and are alike at all owners; drawn ones alone miss what is rare.
+
     Parameters
     ----------
     parsimony
-        Points accessed per summary point, at the most (and at least 1, rounded up for each owner).
-        More accesses, a closer summary.
+        Points accessed per summary point, at least 1, rounded up for each owner. More accesses, a
+        closer summary.
     spread
-        Share of each owner's offers that are drawn at random among all points of the owner that the
-        target has room for (herded with mass 1 / size); the others are herded with mass
-        `weight` / size, the best first. Herded points alone fit the noise and are alike at all
-        owners; drawn ones alone miss what is rare.
-    weight
-        Mass of a herded offer in units of 1 / size. By default ``K / parsimony / (1 - spread)``: an
-        owner that can cover the whole target alone then offers as much as the parsimony allows it.
+        Share of each owner's offers that are drawn, from 0 to 1.
+    features
+        What the target is released in. ``"landmarks"``: `dpsumm.kernels.LandmarkFeatures` of points
+        drawn from the schema, which needs bounds or categories for all columns; about two thirds
+        of the noise of ``"random"``: `dpsumm.kernels.RandomFeatures`. ``"auto"``: landmarks if the
+        schema allows them and they keep enough of a record, judged by public facts alone.
     n_features
-        Random features of the release, even. More bring the released target closer to the exact
-        one and cost no privacy, only the owners' time: their scoring grows with it.
-    at_least
-        Public floor of offers per owner; ``ceil(size / K)`` by default, so that the pool rarely
-        falls short of the summary's size.
-    at_most
-        Public cap of offers per owner; ``ceil(parsimony * size / K)`` by default.
+        How many: 1024 landmarks or 2048 random features by default. Random ones are even in number,
+        landmarks at most 8192. More bring the released target closer to the exact one and cost no
+        privacy, only the owners' time: their scoring grows with it.
+    sample : (L, number of `Schema.cells`)
+        A **public** sample to take as landmarks, for images, embeddings and other data that no
+        schema describes: in the kernel's space, so the values themselves if the schema has no
+        bounds and no categories. It is sent to every owner. The first `n_features` rows, at most
+        8192. Private records among them leak.
     release
         How the target's mean embedding leaves the curator.
     exact_selection
@@ -77,11 +86,10 @@ class Offers(Protocol):
     """
 
     parsimony: float = 4.0
-    spread: float = 1 / 3
-    weight: float | None = None
-    n_features: int = 2048
-    at_least: int | None = None
-    at_most: int | None = None
+    spread: float = 0.5
+    features: FeatureChoice = "auto"
+    n_features: int | None = None
+    sample: ArrayLike | None = field(default=None, repr=False, compare=False)
     release: Mechanism = field(default_factory=Gaussian)
     exact_selection: bool = True
 
@@ -95,20 +103,33 @@ class Offers(Protocol):
     )
 
     def __post_init__(self) -> None:
+        # Here, not at the owners: by then the release has been charged.
         check_number(self.parsimony, "parsimony", 1, MOST_PARSIMONY)
         check_number(self.spread, "spread", 0, 1)
-        if self.weight is not None:
-            check_number(self.weight, "weight", 1e-9, 1e9, "K / parsimony / (1 - spread)")
-        check_even_features(self.n_features)
-        # Here, not at the owners: by then the release has been charged.
-        for name, least in (("at_least", 0), ("at_most", 1)):
-            if getattr(self, name) is not None:
-                check_whole(getattr(self, name), name, least)
-                check_number(getattr(self, name), name, least, MOST_OFFERS)
-        if self.at_most is not None and (self.at_least or 0) > self.at_most:
+        object.__setattr__(self, "sample", self.map_choice.sample)
+        self.map_choice.check_release(self.release)
+
+    @property
+    def map_choice(self) -> MapChoice:
+        """Return what decides the feature map."""
+        sample: Any = self.sample
+        return MapChoice(self.features, self.n_features, sample)
+
+    def check_embedded(self) -> None:
+        """Refuse landmarks: under a secret map there is no public sample and no schema."""
+        if self.map_choice.asks_for_landmarks:
             raise InvalidParameterError(
-                f"at_least ({self.at_least}) must not be above at_most ({self.at_most})"
+                "embedding: landmarks would be known records under the secret map; use "
+                'features="auto" or "random" without a sample'
             )
+
+    def stability(self, setting: Setting) -> Stability:
+        """Return that there is none: see `Protocol.stability`."""
+        return Stability(
+            None,
+            "under Offers an owner's points are chosen together, and the curator chooses among all "
+            "offers, so one record may change every point of the summary",
+        )
 
     def curator(self, setting: Setting) -> Curator:
         """Return the curator of a run."""
@@ -121,33 +142,27 @@ class OffersCurator(CollectingCurator):
     def __init__(self, protocol: Offers, setting: Setting) -> None:
         super().__init__(setting)
         self._protocol = protocol
-        n_owners = len(self.names)
-        herded = max(1 - protocol.spread, 1 / setting.size)
-        usual = n_owners / protocol.parsimony / herded
-        self._weight = usual if protocol.weight is None else protocol.weight
-        share = math.ceil(setting.size / n_owners)
-        at_most = (
-            math.ceil(protocol.parsimony * setting.size / n_owners)
-            if protocol.at_most is None
-            else protocol.at_most
-        )
-        self._at_least = min(share, at_most) if protocol.at_least is None else protocol.at_least
-        self._at_most = max(at_most, self._at_least)
+        self._share = math.ceil(protocol.parsimony * setting.size / len(self.names))
+        protocol.map_choice.check_columns(setting.schema, setting.target.shape[1])
 
     def requests(self) -> dict[str, Request]:
         """Release the target once and broadcast it; see `CollectingCurator.requests`."""
-        size = self.setting.size
-        feature_map = self.feature_map(self._protocol.n_features)
-        self._features = features_of(feature_map)
-        self._target = self.release_target(self._protocol.release, feature_map)
+        setting, release = self.setting, self._protocol.release
+        feature_map = self._protocol.map_choice.recipe(
+            setting.schema,
+            self.kernel.gamma,
+            setting.target.shape[1],
+            frequency_seed(setting),
+            release,
+        )
+        self._features = self.features(feature_map)
+        self._target = self.release_target(release, feature_map)
         request = OfferRequest(
             feature_map=feature_map,
             target=replace(self._target, state=None),
-            mass=float(self._weight) / size,
-            fine_mass=1.0 / size,
+            noise=self.target_noise(release, feature_map),
+            count=self._share,
             spread=float(self._protocol.spread),
-            at_least=int(self._at_least),
-            at_most=int(self._at_most),
         )
         return dict.fromkeys(self.names, request)
 
@@ -158,7 +173,6 @@ class OffersCurator(CollectingCurator):
         size = min(self.setting.size, len(pool.owner))
         return kernels.greedy(pool.scaled, attraction, self.kernel.gamma, size).rows
 
-    def bounds(self, name: str) -> tuple[int, int]:
-        """Return floor and cap, up to what the owner has; see `CollectingCurator.bounds`."""
-        available = self.setting.n_records[name]
-        return min(self._at_least, available), min(self._at_most, available)
+    def count(self, name: str) -> int:
+        """Return the public number of offers; see `CollectingCurator.count`."""
+        return min(self._share, self.setting.n_records[name])

@@ -3,35 +3,34 @@
 from __future__ import annotations
 
 import hashlib
-import math
-from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpsumm import kernels
+from dpsumm.data.along import as_text
 from dpsumm.data.large.stream_table import StreamTable
+from dpsumm.data.marks import Marks
 from dpsumm.data.table import Table
-from dpsumm.errors import ProtocolError
+from dpsumm.errors import InvalidDataError, InvalidParameterError, ProtocolError
 from dpsumm.exchange.messages import Answer, Describe, Description, Request
 from dpsumm.exchange.roles import Party
-from dpsumm.summary.protocols.features import features_of
+from dpsumm.summary.protocols.features import Scores, features_of, random_features
 from dpsumm.summary.protocols.messages import (
     BidRequest,
     Bids,
     DrawRequest,
     FeatureMap,
+    LandmarkMap,
     OfferRequest,
     Points,
     SendRequest,
 )
 from dpsumm.summary.protocols.wire import CODEC
 
-# Points herded with the mass of a summary point, at most: in units of the summary's size, and in
-# units of the offers that an owner may make, of which there are few when there are many owners.
-FINE_MOST, FINE_PER_OFFER = 1.5, 8
+# Rows that the tilt is fitted on, and the least share of them that its ratios may come down to.
+SAMPLE, EFFECTIVE = 512, 0.05
 
 
 class Owner(Party):
@@ -87,7 +86,7 @@ class Owner(Party):
             raise ProtocolError("streamed owners answer the requests of Offers only")
         return table
 
-    def _check_width(self, feature_map: FeatureMap) -> None:
+    def _check_width(self, feature_map: FeatureMap | LandmarkMap) -> None:
         if feature_map.n_columns != self.table.width:
             raise ProtocolError(
                 f"the curator's features are for {feature_map.n_columns} columns, this owner's "
@@ -95,11 +94,22 @@ class Owner(Party):
             )
 
     def _offers(self, request: OfferRequest) -> Points:
-        """Pick offers towards the released mean (protocol Offers, step 2)."""
+        """Choose offers for the released mean (protocol Offers, step 2)."""
         self._check_width(request.feature_map)
-        attract = Attraction(request.feature_map, request.target.mean)
-        table, attraction = self.table.sift(attract, self._rng)
-        return points_of(table, offers(table.scaled, attraction, request, self._draws(request)))
+        draws, total = self._draws(request), len(self.table)
+        goal = request.target.mean
+        try:
+            features = features_of(request.feature_map, self.table.schema)
+        except (InvalidParameterError, InvalidDataError) as error:
+            raise ProtocolError(f"the curator's recipe makes no features: {error}") from None
+        sample = np.sort(draws.choice(total, min(SAMPLE, total), replace=False))
+        tilt = kernels.tilt(
+            features, self.table.points_at(sample), goal, noise=request.noise, least=EFFECTIVE
+        )
+        count = min(request.count, total)
+        score = Scores(request.feature_map, self.table.schema, np.stack([goal, tilt]))
+        table, marks = self.table.sift(score, draws, count)
+        return points_of(table, offers(table.scaled, marks, request, count))
 
     def _draws(self, request: OfferRequest) -> np.random.Generator:
         """Return the generator of an answer's draws: the same when asked again the same.
@@ -115,7 +125,7 @@ class Owner(Party):
         """Bid the best unsent points (Algorithm 3, step 6, with the gain's signs corrected)."""
         if self._bidder is None or self._bidder[0] != request.feature_map:
             self._check_width(request.feature_map)
-            grid = features_of(request.feature_map).on_grid(self._in_memory().scaled)
+            grid = random_features(request.feature_map).on_grid(self._in_memory().scaled)
             self._bidder = request.feature_map, kernels.Bidder(grid)
         bidder = self._bidder[1]
         bidder.set_target(request.target)
@@ -137,70 +147,37 @@ class Owner(Party):
 
 
 def offers(
-    scaled: NDArray[Any],
-    attraction: NDArray[np.float64],
-    request: OfferRequest,
-    rng: np.random.Generator,
+    scaled: NDArray[Any], marks: Marks, request: OfferRequest, count: int
 ) -> NDArray[np.int64]:
-    """Return the rows to offer: some herded with the request's mass, others drawn.
-
-    Their number is that of the points herded with the mass of one summary point, within the
-    request's bounds: what the target has room for in this owner's data. The herded part takes what
-    matters most; the rest is drawn from the fine herding, uniformly.
+    """Return the rows to offer: some picked by the greedy, then the first to arrive of the others.
 
     Parameters
     ----------
     scaled : (n, c)
-        The owner's points, at least 1, in the kernel's space.
-    attraction : (n,)
-        Their scores under the released mean.
+        The owner's candidates, at least `count`, in the kernel's space.
+    marks
+        Their scores under the released mean, and random keys by the tilt.
     request
-        Masses, spread and bounds.
-    rng
-        For the draws.
+        Bandwidth, and the share that is drawn.
+    count
+        Rows wanted.
     """
-    gamma = request.feature_map.gamma
-    at_least, at_most = (min(n, len(scaled)) for n in (request.at_least, request.at_most))
-    # An embedding of total mass 1 has 1 / fine_mass such points; a noisy target may ask for more.
-    room = min(FINE_MOST / request.fine_mass, FINE_PER_OFFER * request.at_most)
-    room = math.ceil(min(room, len(scaled)))
-    if request.spread == 0:
-        return kernels.herd(scaled, attraction, gamma, request.mass, at_least, at_most).rows
-    fine = kernels.herd(
-        scaled, attraction, gamma, request.fine_mass, at_least, max(at_most, room)
-    ).rows
-    count = min(len(fine), at_most)
-    n_herded = count - round(request.spread * count)
-    if n_herded == 0:
-        return rng.choice(fine, count, replace=False)
-    least = min(at_least, n_herded)
-    herded = kernels.herd(scaled, attraction, gamma, request.mass, least, n_herded).rows
-    others = np.setdiff1d(fine, herded)
-    return np.concatenate([herded, rng.choice(others, count - len(herded), replace=False)])
-
-
-@dataclass(frozen=True, eq=False)
-class Attraction:
-    """Scores of points towards the released mean; small, so that it can be sent to shards."""
-
-    feature_map: FeatureMap
-    goal: NDArray[np.float64]
-
-    @cached_property
-    def _features(self) -> kernels.RandomFeatures:
-        return features_of(self.feature_map)
-
-    def __call__(self, points: NDArray[Any]) -> NDArray[np.float64]:
-        """Return (b,) scores of (b, c) points."""
-        return self._features.scores(points, self.goal)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Leave the features out: whoever receives this builds them."""
-        return Attraction, (self.feature_map, self.goal)
+    n_picked = count - int(request.spread * count)
+    picked = np.empty(0, np.int64)
+    if n_picked:
+        gamma = request.feature_map.gamma
+        picked = kernels.greedy(scaled, marks.scores, gamma, n_picked).rows
+    others = np.argsort(marks.keys, kind="stable")
+    others = others[~np.isin(others, picked)]
+    return np.concatenate([picked, others[: count - n_picked]])
 
 
 def points_of(table: Table, picked: NDArray[np.int64]) -> Points:
     """Return rows of a table as an answer, in their order in the data."""
     found = table.take(np.sort(picked))
-    along = (x.astype(np.str_) if x.dtype == object else x for x in found.carried)
-    return Points(found.rows, found.values, found.labels, tuple(along))
+    labels = None if found.labels is None else _sendable(found.labels)
+    return Points(found.rows, found.values, labels, tuple(map(_sendable, found.carried)))
+
+
+def _sendable(column: NDArray[Any]) -> NDArray[Any]:
+    return as_text(column).astype(np.str_) if column.dtype == object else column

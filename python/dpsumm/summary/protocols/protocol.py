@@ -9,6 +9,7 @@ from dpsumm.data.table import Table
 from dpsumm.exchange.roles import Party
 from dpsumm.summary.protocols.curator import Curator, Setting
 from dpsumm.summary.protocols.owner import Owner
+from dpsumm.summary.stability import Stability
 
 
 class Protocol(ABC):
@@ -73,6 +74,16 @@ class Protocol(ABC):
             Such a parameter was given.
         """
 
-    def published_figures(self, size: int) -> tuple[str, ...]:
-        """Return sentences about privacy figures of a paper, beside the sound ones."""
+    def stability(self, setting: Setting) -> Stability:
+        """Return how much of the summary one record of an owner changes.
+
+        Models that may be shown rest on it. By default nothing is known of it.
+        """
+        return Stability(None, f"the protocol {self.name!r} does not say how stable it is")
+
+    def published_figures(self, setting: Setting) -> tuple[str, ...]:
+        """Return sentences about privacy figures of a paper, beside the sound ones.
+
+        They are shown with the result: of a setting's target they may say the public size only.
+        """
         return ()

@@ -4,13 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
+from dpsumm.checks import MAX_LANDMARKS
 from dpsumm.exchange.codec import Codec, Kind
-from dpsumm.exchange.fields import is_array, is_column, is_number, is_share, is_whole
+from dpsumm.exchange.fields import (
+    is_array,
+    is_column,
+    is_fingerprint,
+    is_number,
+    is_share,
+    is_whole,
+)
 from dpsumm.summary.protocols.messages import (
     BidRequest,
     Bids,
     DrawRequest,
     FeatureMap,
+    LandmarkMap,
     OfferRequest,
     Points,
     SendRequest,
@@ -23,13 +32,11 @@ _MAX_INTEGER = 2**127
 
 def _is_offer_request(message: OfferRequest) -> bool:
     return (
-        _is_map(message.feature_map)
+        (_is_map(message.feature_map) or _is_landmarks(message.feature_map))
         and _is_release(message.target, message.feature_map)
-        and is_number(message.mass)
-        and is_number(message.fine_mass)
+        and (is_share(message.noise) or is_number(message.noise))
+        and is_whole(message.count)
         and is_share(message.spread)
-        and is_whole(message.at_least)
-        and is_whole(message.at_most)
     )
 
 
@@ -85,11 +92,31 @@ def _is_map(value: Any) -> bool:
     )
 
 
-def _is_vector(value: Any, dtype: str, feature_map: FeatureMap) -> bool:
+def _is_landmarks(value: Any) -> bool:
+    return (
+        isinstance(value, LandmarkMap)
+        and is_number(value.gamma)
+        and is_whole(value.n_columns, 2**20 + 1)
+        and value.n_columns >= 1
+        and is_whole(value.n_features, MAX_LANDMARKS + 1)
+        and value.n_features >= 1
+        and is_whole(value.seed, 2**64)
+        and is_fingerprint(value.schema)
+        and (value.sample is None or _is_sample(value))
+    )
+
+
+def _is_sample(value: LandmarkMap) -> bool:
+    sample = value.sample
+    shape = value.n_features, value.n_columns
+    return sample is not None and is_array(sample, 2, "f8") and sample.shape == shape
+
+
+def _is_vector(value: Any, dtype: str, feature_map: FeatureMap | LandmarkMap) -> bool:
     return is_array(value, 1, dtype) and value.shape == (feature_map.n_features,)
 
 
-def _is_release(value: Any, feature_map: FeatureMap) -> bool:
+def _is_release(value: Any, feature_map: FeatureMap | LandmarkMap) -> bool:
     return (
         isinstance(value, Release)
         and _is_vector(value.steps, "i8", feature_map)
@@ -101,13 +128,13 @@ def _is_release(value: Any, feature_map: FeatureMap) -> bool:
 
 CODEC = Codec(
     [
-        Kind("OfferRequest", OfferRequest, _is_offer_request),
+        Kind("OfferRequest", OfferRequest, _is_offer_request, version=2),
         Kind("DrawRequest", DrawRequest, _is_draw_request),
         Kind("BidRequest", BidRequest, _is_bid_request),
         Kind("SendRequest", SendRequest, _is_send_request),
         Kind("Points", Points, _is_points),
         Kind("Bids", Bids, _is_bids),
     ],
-    parts={"FeatureMap": FeatureMap, "Release": Release},
+    parts={"FeatureMap": FeatureMap, "LandmarkMap": LandmarkMap, "Release": Release},
 )
 encode, decode = CODEC.encode, CODEC.decode

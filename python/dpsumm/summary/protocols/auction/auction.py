@@ -35,24 +35,18 @@ from dpsumm.checks import check_even_features, check_whole
 from dpsumm.errors import InvalidParameterError
 from dpsumm.kernels.features import FeatureKind
 from dpsumm.privacy import accounting, portable
-from dpsumm.privacy.events import Approximate, Charge, Event, NonPrivate, Protected
-from dpsumm.privacy.events import Gaussian as GaussianEvent
+from dpsumm.privacy.events import Charge, Protected
 from dpsumm.summary.mechanisms import Exact, Gaussian, Mwem
+from dpsumm.summary.protocols.auction.asking import Asking
 from dpsumm.summary.protocols.auction.curator import AuctionCurator
 from dpsumm.summary.protocols.auction.plan import Plan
-from dpsumm.summary.protocols.auction.published import published_epsilon
-from dpsumm.summary.protocols.auction.requests import (
-    Profile,
-    Requests,
-    forced_delta,
-    gaussian_threshold,
-    one_round_profile,
-    published_profile,
-    winner_profile,
-)
+from dpsumm.summary.protocols.auction.published import published_figure
+from dpsumm.summary.protocols.auction.requests import PublishedRequests, Requests, rule_of
+from dpsumm.summary.protocols.auction.theorem2 import RoundMwem, Theorem2
 from dpsumm.summary.protocols.curator import Curator, Setting
 from dpsumm.summary.protocols.protocol import Protocol
-from dpsumm.summary.release import SUMMARY, TARGET, Mechanism, Sensitivity
+from dpsumm.summary.release import SUMMARY, TARGET, Mechanism, summary_sensitivity
+from dpsumm.summary.stability import Stability
 
 
 @dataclass(frozen=True)
@@ -66,15 +60,14 @@ class Auction(Protocol):
         the size, so ten rounds: every round costs a release, and many noisy ones choose badly. 1
         with the published rule.
     requests
-        Who is asked for points: a `Requests` or its value.
+        Who is asked for points: a `Requests`, its value, or the paper's rule with parameters,
+        `Requests.published`.
     epsilon_owners
         Budget of an owner's records towards one other owner, at the run's delta: all summary
         releases and request bits of the run. Used by `Gaussian` releases without a noise multiplier
         and by private requests.
     request_share
         Part of that budget (of its squared Gaussian parameter) that pays for private requests.
-    epsilon_auction
-        Of the published request rule.
     target_release
         Mechanism of the target's release.
     summary_release
@@ -97,13 +90,16 @@ class Auction(Protocol):
     spare_rounds
         Rounds that may be repeated after an owner was dropped for a failure; charged beforehand.
         With 0 a failure ends the run.
+    theorem
+        What `theorem2` made the parameters from, for the report; None: nothing.
     """
 
     batch: int | None = None
-    requests: Requests | Literal["all", "private", "winner", "published"] = Requests.ALL
+    requests: Requests | PublishedRequests | Literal["all", "private", "winner", "published"] = (
+        Requests.ALL
+    )
     epsilon_owners: float = 1.0
     request_share: float = 0.5
-    epsilon_auction: float = 1.0
     target_release: Mechanism = field(default_factory=Gaussian)
     summary_release: Mechanism = field(default_factory=Gaussian)
     n_features: int = 140
@@ -113,6 +109,7 @@ class Auction(Protocol):
     reselect: bool = True
     coalition: int = 1
     spare_rounds: int = 0
+    theorem: Theorem2 | None = None
 
     name = "Auction"
     silos = needs_all = True
@@ -126,13 +123,8 @@ class Auction(Protocol):
             if name != "batch" or self.batch is not None:
                 check_whole(getattr(self, name), name, least)
         check_even_features(self.n_features)
-        try:
-            object.__setattr__(self, "requests", Requests(self.requests))
-        except ValueError:
-            raise InvalidParameterError(
-                f"requests must be 'all', 'private', 'winner' or 'published', got {self.requests!r}"
-            ) from None
-        if self.requests is Requests.PUBLISHED and self.batch not in (None, 1):
+        object.__setattr__(self, "requests", rule_of(self.requests))
+        if self._as_published and self.batch not in (None, 1):
             raise InvalidParameterError(
                 "batch must be 1 with the published request rule, which is certain of rank 1 only"
             )
@@ -141,29 +133,112 @@ class Auction(Protocol):
                 f"request_share must lie strictly between 0 and 1, got {self.request_share!r}"
             )
         accounting.check_epsilon(self.epsilon_owners, "epsilon_owners")
-        accounting.check_epsilon(self.epsilon_auction, "epsilon_auction")
+
+    @property
+    def _rule(self) -> Requests | PublishedRequests:
+        return rule_of(self.requests)
+
+    @property
+    def _as_published(self) -> PublishedRequests | None:
+        return self._rule if isinstance(self._rule, PublishedRequests) else None
 
     @classmethod
-    def published(cls, size: int, *, epsilon_auction: float = 1.0) -> Auction:
+    def published(
+        cls, size: int, *, epsilon_auction: float = 1.0, tau: int | None = None
+    ) -> Auction:
         """Return the protocol with the parameters of section 4 of the paper (use gamma 0.1 with
         it).
 
         d = 140, T_init = 1656 = d^1.5 at 0.01 for the target; T_sub = 5 at ``0.01 / sqrt(5 p)`` for
         the summary, after a first epoch at 0.05 on public seed points, if there are any; phase
-        features. `epsilon_auction` is not stated there.
+        features. `epsilon_auction` and `tau` are not stated there: see `Requests.published`.
         """
         if size < 1:
             raise InvalidParameterError(f"size must be at least 1, got {size!r}")
         return cls(
             batch=1,
-            requests=Requests.PUBLISHED,
-            epsilon_auction=epsilon_auction,
+            requests=Requests.published(epsilon_auction, tau),
             target_release=Mwem.published(0.01, 1656),
             summary_release=Mwem.published(0.01 / math.sqrt(5 * size), 5),
             seed_release=Mwem.published(0.05, 1656),
             n_features=140,
             feature_kind="phase",
             reselect=False,
+        )
+
+    @classmethod
+    def theorem2(
+        cls,
+        epsilon: float,
+        delta: float,
+        size: int,
+        n_points: int,
+        a: float,
+        dimension: int | None = None,
+        *,
+        seed_points: NDArray[np.floating] | None = None,
+    ) -> Auction:
+        """Return the protocol with the parameters of the paper's Theorem 2, exactly as printed.
+
+        ``d >= 16 log(2 N) log^2 p / a^2``, ``eta = 1/d``, ``T = d^2``, ``eps_v = eps / (16 T)`` for
+        the target and ``eps_{l,T} = eps / sqrt(16 T l log(1/delta) log p)`` in the l-th round. A
+        run's report (`PrivacyReport.published`) says which of the theorem's conditions the data at
+        hand fail, what it claims, what is certain of our reading, and the sound figures.
+
+        Parameters
+        ----------
+        epsilon
+            The theorem's, in [1e-9, 1e6] nats.
+        delta
+            The theorem's, below 1/e.
+        size
+            Points of the summary (p), at least 2; the run must ask for as many.
+        n_points
+            Public bound on all owners' records together (N), at least `size`.
+        a
+            Part of the loss that is allowed for, strictly between 0 and 1.
+        dimension
+            Number of features (d), even. By default the least that the theorem asks for, which only
+            tiny sizes can be run with; a smaller one runs, and the report says that it fails.
+        seed_points
+            As in `Auction`; the theorem asks for very many.
+
+        Raises
+        ------
+        InvalidParameterError
+            A parameter is out of range, or d is beyond what MWEM can be run with.
+
+        Privacy
+        -------
+        What is charged is what the mechanisms spend, and an infinite epsilon for the published
+        request rule; the theorem's (epsilon, delta) is reported as its claim only.
+
+        Examples
+        --------
+        >>> import numpy as np, dpsumm
+        >>> rng = np.random.default_rng(0)
+        >>> owners = [rng.normal(shift, 1, (20, 2)) for shift in (-1, 1)]
+        >>> protocol = dpsumm.Auction.theorem2(1.0, 0.01, 3, 40, a=0.9, dimension=8)
+        >>> summary = dpsumm.summarize(
+        ...     owners, rng.normal(1, 1, (30, 2)), size=3, kernel=dpsumm.RBF(0.1), protocol=protocol
+        ... )
+        >>> print(summary.privacy.published[0])  # doctest: +NORMALIZE_WHITESPACE
+        Theorem 2 asks for at least 104.5 features (8: fails), at least 4.523e+05 target records
+        (30: fails), at least 1.974e+06 seed points (0: fails) and at most 40 records of all owners
+        (40: holds); eta = 1/d and T = d^2 = 64 are as printed.
+        """
+        theorem = Theorem2.of(epsilon, delta, size, n_points, a, dimension)
+        return cls(
+            batch=1,
+            requests=Requests.published(),
+            target_release=theorem.target_release,
+            summary_release=RoundMwem(theorem),
+            seed_points=seed_points,
+            seed_release=RoundMwem(theorem),
+            n_features=theorem.dimension,
+            feature_kind="phase",
+            reselect=False,
+            theorem=theorem,
         )
 
     @classmethod
@@ -186,19 +261,39 @@ class Auction(Protocol):
                 "the secret map can find the map (docs/privacy/less-trusted-curator.md)"
             )
 
-    def published_figures(self, size: int) -> tuple[str, ...]:
+    def published_figures(self, setting: Setting) -> tuple[str, ...]:
         """Return the paper's privacy figures beside the sound ones, for its choice of mechanisms.
 
         Sentences; none unless a release is `Mwem.published`. Both at the paper's deltas, 0.01
-        for the target and 1e-4 for the summary.
+        for the target and 1e-4 for the summary. For Theorem 2 its conditions and claims.
         """
+        if self.theorem is not None:
+            return self.theorem.report(
+                setting, 0 if self.seed_points is None else len(self.seed_points)
+            )
         return tuple(
-            _published_figure(what, mechanism, count, sensitivity, delta)
+            published_figure(what, mechanism, count, sensitivity, delta)
             for what, mechanism, count, sensitivity, delta in (
                 ("the target's release", self.target_release, 1, TARGET, 1e-2),
-                ("all summary releases", self.summary_release, size, SUMMARY, 1e-4),
+                ("all summary releases", self.summary_release, setting.size, SUMMARY, 1e-4),
             )
             if isinstance(mechanism, Mwem) and mechanism.epsilon_select == mechanism.epsilon_measure
+        )
+
+    def stability(self, setting: Setting) -> Stability:
+        """Return two points, one if a record is added or removed: see `Protocol.stability`."""
+        if self.reselect:
+            return Stability(
+                None,
+                "at the end the Auction chose again from all received points by the greedy, so one "
+                "record may change every point of the summary",
+                setting.unit,
+            )
+        return Stability(
+            summary_sensitivity(setting.unit).vectors // 2,
+            "given the releases, one record changes at most so many points "
+            "(docs/privacy/auction.md, Lemma 1)",
+            setting.unit,
         )
 
     def curator(self, setting: Setting) -> Curator:
@@ -207,13 +302,25 @@ class Auction(Protocol):
 
     def _plan(self, setting: Setting) -> Plan:
         """Settle noise and request rule from public numbers, before anything is sent."""
+        if self.theorem is not None:
+            self.theorem.check(setting)
         batch = self._batch(setting.size)
         rounds = math.ceil(setting.size / batch)
         charged = rounds + self.spare_rounds
         # Before the first pick there is nothing of the owners to release, and a repeated
         # round sends its release again.
         releases = rounds - 1
-        requests = self._requests(setting, charged, releases)
+        requests = Asking(
+            rule=self._rule,
+            owners=len(setting.names),
+            batch=batch,
+            rounds=charged,
+            releases=releases,
+            epsilon=self.epsilon_owners,
+            delta=setting.delta,
+            share=self.request_share,
+            coalition=self.coalition,
+        ).planned()
         summary = self.summary_release
         if isinstance(summary, Gaussian) and summary.noise_multiplier is None and releases:
             total = 1 / accounting.gaussian_noise_multiplier(
@@ -227,7 +334,8 @@ class Auction(Protocol):
             batch=batch,
             profile=requests.profile,
             # As published, a bid is ranked against bids alone.
-            virtual_bids=self.requests is not Requests.PUBLISHED,
+            virtual_bids=self._as_published is None or self._as_published.asks_everybody,
+            tau=None if self._as_published is None else self._as_published.tau,
             request_charges=tuple(
                 Charge(
                     Protected.OWNERS,
@@ -250,82 +358,4 @@ class Auction(Protocol):
     def _batch(self, size: int) -> int:
         if self.batch is not None:
             return self.batch
-        return 1 if self.requests is Requests.PUBLISHED else math.ceil(size / 10)
-
-    def _requests(self, setting: Setting, rounds: int, releases: int) -> _RequestPlan:
-        certain = self._batch(setting.size)
-        n_ranks = certain * len(setting.names) + 1
-        if self.requests is Requests.PRIVATE:
-            return self._private_requests(setting, rounds, releases, n_ranks)
-        if self.requests is Requests.ALL:
-            return _RequestPlan(Profile(np.ones(n_ranks)), [], self.epsilon_owners)
-        if self.requests is Requests.WINNER:
-            profile, reason = winner_profile(n_ranks, certain), "only the winner sent its point"
-        else:
-            profile = published_profile(self.epsilon_auction, n_ranks)
-            reason = (
-                "the published request rule forces delta >= "
-                f"{forced_delta(self.epsilon_auction):.3g} in a single round, whatever epsilon"
-            )
-        return _RequestPlan(profile, [(NonPrivate(reason), 1)], self.epsilon_owners)
-
-    def _private_requests(
-        self, setting: Setting, rounds: int, releases: int, n_ranks: int
-    ) -> _RequestPlan:
-        """Return the cheapest of: a Gaussian threshold, a profile per bit, asking everybody."""
-        batch = self._batch(setting.size)
-        n_bits = rounds * batch * self.coalition
-        share = self.request_share if releases else 1.0
-        slack = 0.1 * setting.delta
-        total = 1 / accounting.gaussian_noise_multiplier(self.epsilon_owners, setting.delta - slack)
-        multiplier = portable.round_up(1 / (math.sqrt(share) * total))
-        # A tenth of the slack is kept for the rounding of the normal distribution function.
-        threshold = gaussian_threshold(
-            multiplier * math.sqrt(n_bits), 0.9 * slack / n_bits, n_ranks, batch
-        )
-        # A little less than its share: sums of charges are rounded up by a relative 1e-9.
-        per_bit = Approximate(
-            (1 - 1e-8) * share * self.epsilon_owners / n_bits, share * 0.5 * setting.delta / n_bits
-        )
-        # A tenth of its delta is kept for the rounding of the probabilities.
-        profile = one_round_profile(per_bit.epsilon, 0.9 * per_bit.delta, n_ranks, batch)
-        if min(threshold.expected, profile.expected) >= 0.99 * n_ranks:
-            return _RequestPlan(Profile(np.ones(n_ranks)), [], self.epsilon_owners)
-        if threshold.expected <= profile.expected:
-            events: list[tuple[Event, int]] = [
-                (GaussianEvent(multiplier), 1),
-                (Approximate(0.0, slack), 1),
-            ]
-            squared = 1 / (multiplier * multiplier)
-            return _RequestPlan(threshold, events, self.epsilon_owners, slack, squared)
-        spent = n_bits * per_bit.delta
-        left = (1 - share) * self.epsilon_owners
-        return _RequestPlan(profile, [(per_bit, n_bits)], left, spent)
-
-
-def _published_figure(
-    what: str, mechanism: Mwem, count: int, sensitivity: Sensitivity, delta: float
-) -> str:
-    iterations = count * mechanism.iterations
-    stated = published_epsilon(mechanism.epsilon_select, iterations, delta)
-    cost = [(event, n * count) for event, n in mechanism.cost(sensitivity)]
-    sound = accounting.compose(cost, delta)
-    return (
-        f"For {what} the paper states epsilon = {stated:.4f} at delta = {delta:g}; a sound figure "
-        f"is {sound:.4f} ({sensitivity.unit.value}), requests not counted."
-    )
-
-
-@dataclass(frozen=True)
-class _RequestPlan:
-    """A request rule with its price, and what it leaves for the summary releases.
-
-    `epsilon_left` at the run's delta less `delta` is theirs; `gaussian` is the part of it, as a
-    squared Gaussian parameter, that the requests use up themselves.
-    """
-
-    profile: Profile
-    events: list[tuple[Event, int]]
-    epsilon_left: float
-    delta: float = 0.0
-    gaussian: float = 0.0
+        return 1 if self._as_published else math.ceil(size / 10)

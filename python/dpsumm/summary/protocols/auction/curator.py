@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import secrets
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
@@ -59,6 +60,8 @@ class AuctionCurator(Curator):
         self._finished = 0
         self._spared = 0
         self._stopped = False
+        # Rounds in which an owner's point was its best bid, by owner and row.
+        self._times_best: Counter[tuple[str, int]] = Counter()
         self._picks: list[tuple[int, int]] = []  # owner, position among its received points
         self._chosen = np.empty((setting.size, setting.target.shape[1]))
         self._received = {n: Received(i, plan.n_features) for i, n in enumerate(self.names)}
@@ -149,7 +152,7 @@ class AuctionCurator(Curator):
         pool = pool_of(self, parts)
         order = np.array([start[i] + position for i, position in self._picks], dtype=np.int64)
         if self._plan.reselect:
-            order = self._order(pool)
+            order = self._final_order(pool)
         return self._selection(pool, order)
 
     # One round, in the order of its steps.
@@ -205,7 +208,7 @@ class AuctionCurator(Curator):
         # A charge alone, once a run, for the bits of all rounds; each round's are recorded below.
         ledger.release("requests", charges, lambda: b"")
         ranks = self._ranks(round_)
-        chances = plan.profile.probability[ranks - 1]
+        chances = np.where(self._due(round_), 1.0, plan.profile.probability[ranks - 1])
         # Recorded like any release: a resumed run asks for the same points, with the same coins.
         asked = ledger.release(
             f"requests-{self._finished}-{self._spared}",
@@ -222,6 +225,18 @@ class AuctionCurator(Curator):
     def _ranks(self, round_: Round) -> NDArray[np.int64]:
         bids = [self._places(round_, name) for name in self._active]
         return ranks_of(bids, round_.left, self._plan.batch)
+
+    def _due(self, round_: Round) -> NDArray[np.bool_]:
+        """Return which bids were their owner's best `tau` times: the paper's step 14.
+
+        A function of the owner's own bids, so it is the same whatever the others hold.
+        """
+        due = np.zeros((len(self._active), self._plan.batch), dtype=bool)
+        for k, name in enumerate(self._active):
+            for row in round_.bids[name].rows[:1]:
+                self._times_best[name, row] += 1
+                due[k, 0] = self._times_best[name, row] == self._plan.tau  # then it is sent
+        return due
 
     def _toss(self, chances: NDArray[np.float64]) -> NDArray[np.bool_]:
         shape = chances.shape
@@ -241,7 +256,7 @@ class AuctionCurator(Curator):
             for row, score, flag in zip(bids.rows, bids.scores, request.wanted, strict=False)
             if flag
         }
-        points = self._check_points(name, answer, len(wanted), len(wanted))
+        points = self._check_points(name, answer, len(wanted))
         if [int(row) for row in points.rows] != sorted(wanted):
             raise ProtocolError(f"answer of {name!r}: not the rows that were asked for")
         grid = self._releases.features.on_grid(self.scaled(points.values)).astype(np.int64)

@@ -24,6 +24,7 @@ class Plan:
     batch: int
     profile: Profile
     virtual_bids: bool
+    tau: int | None
     request_charges: tuple[Charge, ...]
     target: Mechanism
     summary: Mechanism
@@ -34,7 +35,16 @@ class Plan:
     reselect: bool
 
     def check(self, setting: Setting) -> None:
-        """Refuse seed points that the columns do not hold."""
+        """Refuse seed points that the columns do not hold, and what a first choice cannot do.
+
+        What is chosen along the way enters later releases, whose sensitivity holds for choices that
+        do not look for the target's own records.
+        """
+        if setting.drop_target_copies and not self.reselect:
+            raise InvalidParameterError(
+                "drop_target_copies: Auction(reselect=False) chooses while it sends messages; "
+                "use reselect=True, or another protocol"
+            )
         seeds, schema = self.seed_points, setting.schema
         if seeds is not None and (
             seeds.ndim != 2

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 
 from dpsumm.privacy import accounting
+from dpsumm.summary.mechanisms import Mwem
+from dpsumm.summary.release import Sensitivity
 
 
 def published_epsilon(epsilon: float, iterations: int, delta: float) -> float:
@@ -27,3 +29,17 @@ def published_epsilon(epsilon: float, iterations: int, delta: float) -> float:
     accounting.check_delta(delta)
     first = epsilon * math.sqrt(2 * iterations * math.log(1 / delta))
     return first + iterations * epsilon * math.expm1(epsilon)
+
+
+def published_figure(
+    what: str, mechanism: Mwem, count: int, sensitivity: Sensitivity, delta: float
+) -> str:
+    """Return a sentence: the paper's epsilon of `count` releases beside a sound one."""
+    iterations = count * mechanism.iterations
+    stated = published_epsilon(mechanism.epsilon_select, iterations, delta)
+    cost = [(event, n * count) for event, n in mechanism.cost(sensitivity)]
+    sound = accounting.compose(cost, delta)
+    return (
+        f"For {what} the paper states epsilon = {stated:.4f} at delta = {delta:g}; a sound figure "
+        f"is {sound:.4f} ({sensitivity.unit.value}), requests not counted."
+    )

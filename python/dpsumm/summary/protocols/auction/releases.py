@@ -12,7 +12,7 @@ from dpsumm.errors import ProtocolError
 from dpsumm.privacy.events import Protected
 from dpsumm.summary.protocols.auction.plan import Plan
 from dpsumm.summary.protocols.curator import Curator
-from dpsumm.summary.protocols.features import features_of
+from dpsumm.summary.protocols.features import random_features
 from dpsumm.summary.protocols.messages import BidRequest, FeatureMap
 from dpsumm.summary.release import SUMMARY, Draw, Release, release, summary_sensitivity
 
@@ -46,7 +46,7 @@ class Releases:
     @cached_property
     def features(self) -> kernels.RandomFeatures:
         """The run's random features."""
-        return features_of(self._feature_map)
+        return random_features(self._feature_map)
 
     @cached_property
     def _target(self) -> Release:
@@ -78,7 +78,7 @@ class Releases:
             self._last = Release.from_bytes(drawn, self._plan.n_features, len(points))
             return self._last
         self._last = release(
-            self._plan.summary,
+            self._plan.summary.in_round(finished + 1),
             self.features,
             points,
             key=f"summary-{finished}",

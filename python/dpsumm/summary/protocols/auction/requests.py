@@ -15,8 +15,47 @@ from enum import Enum
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsumm.checks import check_whole
 from dpsumm.errors import InvalidParameterError
 from dpsumm.privacy import accounting, portable
+
+
+@dataclass(frozen=True)
+class PublishedRequests:
+    """The paper's rule (Algorithm 3, steps 12 to 14), as `Requests.published` makes it.
+
+    Attributes
+    ----------
+    epsilon_auction
+        The owner at rank r is asked with probability ``exp(-epsilon_auction (r - 1))``.
+    tau
+        A point that was its owner's best bid so many times, this round's included, is asked for
+        whatever its rank; None: never.
+    """
+
+    epsilon_auction: float = 1.0
+    tau: int | None = None
+
+    def __post_init__(self) -> None:
+        accounting.check_epsilon(self.epsilon_auction, "epsilon_auction")
+        if self.tau is not None:
+            check_whole(self.tau, "tau", 1)
+
+    @property
+    def asks_everybody(self) -> bool:
+        """Whether every bid is asked for at once, so that requests reveal nothing."""
+        return self.tau == 1
+
+    @property
+    def forced_delta(self) -> float:
+        """The least delta, at any epsilon, of one round.
+
+        Rank 1 is always asked, rank 2 is not with probability ``1 - exp(-epsilon_auction)``: not
+        being asked has probability 0 in one world and that much in the other. In the first round no
+        point was best before, so no tau above 1 changes that; a tau of 1 asks everybody, and
+        forces nothing.
+        """
+        return 0.0 if self.asks_everybody else -portable.expm1(-self.epsilon_auction)
 
 
 class Requests(str, Enum):
@@ -25,13 +64,66 @@ class Requests(str, Enum):
     ``ALL``: every owner sends its best points every round; requests reveal nothing.
     ``PRIVATE``: by rank, with the cheapest profile for the run.
     ``WINNER``: only the best; not private.
-    ``PUBLISHED``: as in the paper; no guarantee with a small delta (`forced_delta`).
+    ``PUBLISHED``: as in the paper, `published` with its defaults; no guarantee with a small delta.
     """
 
     ALL = "all"
     PRIVATE = "private"
     WINNER = "winner"
     PUBLISHED = "published"
+
+    @staticmethod
+    def published(epsilon_auction: float = 1.0, tau: int | None = None) -> PublishedRequests:
+        """Return the paper's rule with its two inputs, neither of which its section 4 states.
+
+        Parameters
+        ----------
+        epsilon_auction
+            In [1e-9, 1e6]: the owner at rank r is asked with probability
+            ``exp(-epsilon_auction (r - 1))``.
+        tau
+            A point that was its owner's best so many times is asked for whatever its rank (step
+            14); at least 1, which asks everybody. None: this part of the rule is off.
+
+        Raises
+        ------
+        InvalidParameterError
+            A parameter is out of range.
+
+        Privacy
+        -------
+        None with a small delta (`PublishedRequests.forced_delta`): the charge is infinite. Whether
+        step 14 applies is known to the owner beforehand (``docs/privacy/auction.md``), so it
+        neither adds to what the ranks reveal nor takes away from it, unless tau is 1.
+
+        Examples
+        --------
+        >>> from dpsumm.summary import Requests
+        >>> rule = Requests.published(0.1, tau=5)
+        >>> round(rule.forced_delta, 4), Requests.published(0.1, tau=1).forced_delta
+        (0.0952, 0.0)
+        """
+        return PublishedRequests(epsilon_auction, tau)
+
+
+def rule_of(requests: object) -> Requests | PublishedRequests:
+    """Return the rule that a parameter names.
+
+    Raises
+    ------
+    InvalidParameterError
+        It names none.
+    """
+    if isinstance(requests, PublishedRequests):
+        return requests
+    try:
+        rule = Requests(requests)
+    except ValueError:
+        raise InvalidParameterError(
+            "requests must be 'all', 'private', 'winner', 'published' or "
+            f"Requests.published(epsilon_auction, tau), got {requests!r}"
+        ) from None
+    return Requests.published() if rule is Requests.PUBLISHED else rule
 
 
 @dataclass(frozen=True)
@@ -103,15 +195,6 @@ def published_profile(epsilon_auction: float, n_ranks: int) -> Profile:
 def winner_profile(n_ranks: int, certain: int = 1) -> Profile:
     """Return the rule that asks for the best points only."""
     return Profile((np.arange(n_ranks) < certain).astype(np.float64))
-
-
-def forced_delta(epsilon_auction: float) -> float:
-    """Return the least delta, at any epsilon, of one round by the published rule.
-
-    Rank 1 is always asked, rank 2 is not with probability ``1 - exp(-epsilon_auction)``: not being
-    asked has probability 0 in one world and that much in the other.
-    """
-    return -portable.expm1(-epsilon_auction)
 
 
 def profile_delta(profile: Profile, epsilon: float) -> float:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsumm.audit.alone import Features, Points, read_csv
+from dpsumm.audit.every_record import Features, Points, read_csv
 from dpsumm.data.schema import Schema
 from dpsumm.summary.kernel import FloatArray
 from dpsumm.summary.release import LEVELS

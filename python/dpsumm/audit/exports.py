@@ -1,0 +1,61 @@
+"""Audit of models that protect the auxiliary points: the noisy sums that all else follows from."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsumm.audit.samples import Scores
+from dpsumm.audit.settings import DELTA, EPSILON
+from dpsumm.ensemble.export import GRID, multiplier_of, noisy_sums
+from dpsumm.ensemble.messages import NoisyVotes
+from dpsumm.ensemble.paper import inside
+from dpsumm.ensemble.terms import Terms
+from dpsumm.privacy.accounting import compose
+from dpsumm.privacy.events import Gaussian
+
+_POINTS = 20
+# Two points at a right angle, and what the parties say there: the other class, as loud as can be.
+_PLACES, _COUNTS = np.array([[1.0, 0.0], [0.0, 1.0]]), (10**9, -(10**9))
+
+
+@dataclass(frozen=True)
+class ExportRun:
+    """The sums of points and counts when one auxiliary record is replaced.
+
+    Attributes
+    ----------
+    noise_factor
+        Noise used over noise charged; 1 is right.
+    """
+
+    noise_factor: float = 1.0
+
+    def scores(self, world: int, trials: int) -> Scores:
+        """Return the logarithm of the likelihood ratio, but for a constant."""
+        points, counts = np.zeros((_POINTS, 2)), np.zeros((_POINTS, 1), dtype=np.int64)
+        points[0], counts[0] = _PLACES[world], _COUNTS[world]
+        terms = Terms(("no", "yes"), _POINTS, 10, 1, 1, "0" * 64)
+        votes = NoisyVotes("audit", terms, "one whole owner", 1.0, 100.0, counts)
+        multiplier = multiplier_of(EPSILON, DELTA) * self.noise_factor
+        direction, made = _apart(), []
+        for _ in range(trials):
+            sums = noisy_sums(points, votes, 1.0, multiplier) / GRID**2
+            made.append(float(sums @ direction))
+        return np.array(made)
+
+    def claimed(self, delta: float) -> float:
+        """Return epsilon as the ledger would report it."""
+        return compose([(Gaussian(multiplier_of(EPSILON, DELTA)), 2)], delta)
+
+
+def _apart() -> NDArray[np.float64]:
+    """Return what the worlds differ by, each number in units of its noise's variance."""
+    x = inside(_PLACES, 1.0)
+    sums = -x[1] - x[0]
+    above = np.triu_indices(x.shape[1])
+    products = (np.outer(x[1], x[1]) - np.outer(x[0], x[0]))[above]
+    return np.concatenate([sums / 4.0, products / math.sqrt(2) ** 2])

@@ -1,0 +1,117 @@
+"""Scores of whole runs of `synthesize` as one owner sees them."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsumm.audit.samples import Scores
+from dpsumm.exchange.driver import run_in_process
+from dpsumm.exchange.roles import Party
+from dpsumm.privacy.accounting import compose
+from dpsumm.privacy.ledger import Ledger
+from dpsumm.vertical.charges import table_charges
+from dpsumm.vertical.coordinator import TablesCoordinator
+from dpsumm.vertical.helper import Helper
+from dpsumm.vertical.layout import HELPER, Budget, Layout, Released
+from dpsumm.vertical.noise import NoisePlan
+from dpsumm.vertical.owner import Owner, Products
+
+_RUN = "audit"
+# Columns of the second owner: each has its tables and its noise, and is one trial.
+_COLUMNS = 12
+_LAYOUT = Layout(
+    owners=("a", "b"),
+    schemas=("a" * 12, "b" * 12),
+    columns=tuple(f"x{j}" for j in range(1 + _COLUMNS)),
+    sizes=(2,) * (1 + _COLUMNS),
+    owner_of=(0,) + (1,) * _COLUMNS,
+    label=None,
+)
+# A table then costs about as much as one Gaussian release of noise multiplier 1. Nothing is merged:
+# noise never exceeds 40 standard deviations.
+_BUDGET = Budget(noise_multiplier=0.12, first=0.02, label_weight=1.0, keep=-40.0, rows=2)
+
+
+class Watching(Owner):
+    """An honest owner who keeps the noise that it added."""
+
+    added: NDArray[np.int64]
+
+    def _cross_noise(self, product: Products, k: int) -> NDArray[np.int64]:
+        self.added = super()._cross_noise(product, k)
+        return self.added
+
+
+@dataclass(frozen=True)
+class TablesRun:
+    """Two owners: what the first learns of one value of the second, by the tables that count it.
+
+    The second owner has many columns, and one record has another level in each of them. So every
+    column's table and its table with the first owner's column are a trial of their own: two cells
+    of each move by one, which is the most that one value can do.
+
+    Attributes
+    ----------
+    peer
+        The second owner; a broken twin's goes here.
+    """
+
+    peer: type[Owner] = Owner
+
+    def scores(self, world: int, trials: int) -> Scores:
+        """Return log-likelihood ratios of tables less what the first owner added."""
+        runs = [self._run(world)[0] for _ in range(-(-trials // _COLUMNS))]
+        return np.concatenate(runs)[:trials]
+
+    def claimed(self, delta: float) -> float:
+        """Return epsilon of what a ledger is charged for two tables; a twin's as the honest's."""
+        _, plan = TablesRun()._run(0)
+        stds = [plan.single_std, plan.pair_std[plan.pairs.index((0, 1))]]
+        charges = table_charges("two tables", stds, seeded=False)
+        return compose([(charge.event, charge.count) for charge in charges], delta)
+
+    def _run(self, world: int) -> tuple[NDArray[np.float64], NoisePlan]:
+        codes = {
+            "a": np.zeros((2, 1), np.uint32),
+            "b": np.stack([np.full(_COLUMNS, world), np.zeros(_COLUMNS)]).astype(np.uint32),
+        }
+        keys = {name: secrets.token_bytes(32) for name in codes}
+        with Ledger(run=_RUN) as one, Ledger(run=_RUN) as other:
+
+            def owner(kind: type[Owner], name: str, book: Ledger) -> Owner:
+                return kind(
+                    name,
+                    codes[name],
+                    (2,) * codes[name].shape[1],
+                    schema=name * 12,
+                    order="",
+                    ledger=book,
+                    secret=keys[name],
+                )
+
+            watching = owner(Watching, "a", one)
+            assert isinstance(watching, Watching)
+            coordinator = TablesCoordinator(_LAYOUT, _BUDGET, _RUN)
+            parties: dict[str, Party] = {
+                "a": watching,
+                "b": owner(self.peer, "b", other),
+                HELPER: Helper(keys),
+            }
+            released = run_in_process(coordinator, parties)
+        return _scores(released, watching.added), released.plan
+
+
+def _scores(released: Released, added: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return a log-likelihood ratio for each column, world 1 over world 0, by the plan's noise."""
+    scores = []
+    for j in range(1, 1 + _COLUMNS):
+        pair = released.pairs[0, j] - added[:, 2 * j - 2 : 2 * j]
+        std = released.plan.pair_std[released.plan.pairs.index((0, j))]
+        single = released.singles[j]
+        score = (single[1] - single[0]) / released.plan.single_std**2
+        scores.append(score + (pair[0, 1] - pair[0, 0]) / std**2)
+    return np.array(scores)

@@ -1,0 +1,152 @@
+"""BROKEN ON PURPOSE: curators and parties of a vote with one mistake each."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsumm import kernels
+from dpsumm.ensemble.curator import VoteCurator
+from dpsumm.ensemble.messages import NoisyVotes, Votes, VoteTask
+from dpsumm.ensemble.party import Voter
+from dpsumm.exchange.messages import Answer, Request
+
+
+class _Twin(VoteCurator):
+    """What the twins below have in common: the honest release, made anew."""
+
+    _honest: NoisyVotes | None = None
+
+    def _made(self, factor: float, counts: NDArray[np.int64] | None = None) -> NoisyVotes:
+        """Return a release of some counts with so much of the honest noise."""
+        honest = self._honest = self._honest or super().result()
+        exact = self._counts if counts is None else counts
+        noise = kernels.rounded_normal(factor * honest.noise_std, exact.size)
+        return replace(honest, counts=exact + noise.reshape(exact.shape))
+
+
+class DividedTwice(_Twin):
+    """BROKEN: divides the noise by the number of parties, as if counts were means already."""
+
+    def result(self) -> NoisyVotes:
+        """Return a release with a tenth of the noise."""
+        return self._made(1 / self.terms.n_parties)
+
+
+class UnitOne(_Twin):
+    """BROKEN: takes the distance of two votes for 1 with several classes."""
+
+    def result(self) -> NoisyVotes:
+        """Return a release with the noise for two classes."""
+        return self._made(1 / math.sqrt(2))
+
+
+class EachPointAlone(_Twin):
+    """BROKEN: calibrates the noise to one point's votes, and releases those of all points."""
+
+    def result(self) -> NoisyVotes:
+        """Return a release with noise that does not grow with the points."""
+        return self._made(1 / math.sqrt(self.terms.n_points))
+
+
+class OthersBound(_Twin):
+    """BROKEN: takes the sensitivity of another, smaller set of points."""
+
+    def result(self) -> NoisyVotes:
+        """Return a release with half the noise."""
+        return self._made(0.5)
+
+
+class ThoseThatCame(_Twin):
+    """BROKEN: releases the mean over the parties that came."""
+
+    came = 0
+
+    def receive(self, name: str, answer: Answer) -> None:
+        """Count who comes."""
+        super().receive(name, answer)
+        self.came += 1
+
+    def result(self) -> NoisyVotes:
+        """Return counts as if all had come and voted like those that did."""
+        return self._made(1.0, self._counts * self.terms.n_parties // self.came)
+
+
+class MajorityOnly(_Twin):
+    """BROKEN: releases the majority's votes with noise for a party's share of them."""
+
+    def result(self) -> NoisyVotes:
+        """Return all votes on the class that has most."""
+        winner = self._counts == self._counts.max(1, keepdims=True)
+        return self._made(1.0, winner * np.int64(self.terms.n_parties))
+
+
+class AnyRow(_Twin):
+    """BROKEN: takes votes for two classes at once, as one-vs-rest classifiers give them."""
+
+    def _votes_of(self, name: str, answer: Answer) -> NDArray[np.integer]:
+        assert isinstance(answer, Votes)
+        return answer.votes
+
+
+class FreshNoise(_Twin):
+    """BROKEN: draws the noise again when the message is asked for again."""
+
+    def result(self) -> NoisyVotes:
+        """Return the sum of three answers to the same question."""
+        made = [super(_Twin, self).result() for _ in range(3)]
+        return replace(made[0], counts=np.sum([one.counts for one in made], axis=0))
+
+
+class AsksAgain(VoteCurator):
+    """BROKEN: asks everybody once more when few have voted."""
+
+    came, asked = 0, False
+
+    def receive(self, name: str, answer: Answer) -> None:
+        """Count who comes."""
+        super().receive(name, answer)
+        self.came += 1
+
+    def send(self) -> Mapping[str, Request]:
+        """Return the task again, if fewer than half have come."""
+        first = super().send()
+        if first or self.asked or self.came * 2 >= self.terms.n_parties:
+            return first
+        self.asked, self._waiting = True, set(self.names)
+        return dict.fromkeys(self.names, self._task())
+
+
+class TellsTurnout(VoteCurator):
+    """BROKEN: thanks every party with a message that says how many have voted."""
+
+    came, told = 0, False
+
+    def receive(self, name: str, answer: Answer) -> None:
+        """Count who comes."""
+        super().receive(name, answer)
+        self.came += 1
+
+    def send(self) -> Mapping[str, Request]:
+        """Return the task, and afterwards one with the turnout in its name."""
+        first = super().send()
+        if first or self.told:
+            return first
+        self.told, self._waiting = True, set(self.names)
+        task = self._task()
+        assert isinstance(task, VoteTask)
+        self._run = f"{self._run}, thanks to {self.came}"
+        return dict.fromkeys(self.names, replace(task, run=self._run))
+
+
+class VotesAnew(Voter):
+    """BROKEN: votes on every set of points that it is sent, under the charge of the first."""
+
+    def answer(self, request: Request) -> Answer:
+        """Forget what was voted before."""
+        self._given = None
+        return super().answer(request)

@@ -1,0 +1,198 @@
+"""Audits of noisy votes: the release on worst cases, what parties are sent, and votes given twice.
+
+The changed party votes for one class on every point in world 0 and for another one in world 1: the
+farthest that it can move. All through the package's own curator, but for the ledger, which would
+take most of the time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsumm.audit.samples import Scores
+from dpsumm.audit.settings import DELTA, EPSILON, Unbooked
+from dpsumm.audit.witness import Search
+from dpsumm.ensemble.curator import VoteCurator
+from dpsumm.ensemble.messages import CODEC, VOTES, Votes, VoteTask
+from dpsumm.ensemble.paper import minimise, perturbation, sensitivity_of
+from dpsumm.ensemble.party import Voter
+from dpsumm.ensemble.terms import Terms
+from dpsumm.errors import ProtocolError
+from dpsumm.privacy.accounting import compose, gaussian_noise_multiplier
+from dpsumm.privacy.events import Gaussian, Unit
+
+POINTS, PARTIES = 20, 10
+# How the other parties vote: all but the changed one, and it decides the majority.
+_FIRST, _SECOND = 4, 5
+
+
+def voting(curator: type[VoteCurator], n_classes: int) -> VoteCurator:
+    """Return a curator of `PARTIES` parties that has not asked yet."""
+    points = np.zeros((POINTS, 1))
+    terms = Terms.of(points, range(n_classes), PARTIES)
+    return curator(
+        points,
+        terms,
+        [f"p{i}" for i in range(PARTIES)],
+        unit=Unit.WHOLE_OWNER,
+        epsilon=EPSILON,
+        delta=DELTA,
+        ledger=Unbooked("audit", again=True),
+    )
+
+
+def row(n_classes: int, *places: int) -> NDArray[np.uint16]:
+    """Return votes for these classes on every point."""
+    votes = np.zeros((POINTS, n_classes), dtype=VOTES)
+    votes[:, list(places)] = 1
+    return votes
+
+
+@dataclass(frozen=True)
+class VoteRun:
+    """A vote, from the parties' messages to the consumer's.
+
+    Attributes
+    ----------
+    curator
+        The real one, or a broken twin.
+    n_classes
+        2, or 4.
+    two_ones
+        The changed party votes for two classes at once, which the real curator refuses.
+    absent
+        Of the other parties, how many of each side stay away.
+    """
+
+    curator: type[VoteCurator] = VoteCurator
+    n_classes: int = 4
+    two_ones: bool = False
+    absent: int = 0
+
+    def scores(self, world: int, trials: int) -> Scores:
+        """Return the difference that the changed party makes, summed up: the likelihood ratio."""
+        k = self.n_classes
+        curator = voting(self.curator, k)
+        first, second = (0, 1) if k == 2 else (0, 2)
+        sides = ((0, 1), (2, 3)) if self.two_ones else ((first,), (second,))
+        mine = sides[world]
+        others = [first] * _FIRST + [second] * _SECOND
+        task = next(iter(curator.send().values()))
+        assert isinstance(task, VoteTask)
+        for i, name in enumerate(curator.names):
+            if i == 0:
+                votes = row(k, *mine)
+            elif min(i - 1, PARTIES - 1 - i) < self.absent:
+                curator.drop(name)
+                continue
+            else:
+                votes = row(k, others[i - 1])
+            curator.receive(name, Votes(task.run, task.terms.digest, votes))
+        # Of two classes one column is released: votes for the second less those for the first.
+        sign = np.zeros(k)
+        sign[list(sides[0])], sign[list(sides[1])] = -1, 1
+        sign = np.ones(1) if k == 2 else sign
+        scores = np.empty(trials)
+        for i in range(trials):
+            scores[i] = (curator.result().counts @ sign).sum()
+        return scores
+
+    def claimed(self, delta: float) -> float:
+        """Return epsilon as the ledger would report it."""
+        return compose([(Gaussian(gaussian_noise_multiplier(EPSILON, DELTA)), 1)], delta)
+
+
+@dataclass(frozen=True)
+class PublishedRun:
+    """The paper's student with the exact sensitivity, as real numbers: floats claim nothing.
+
+    One feature that is 1 everywhere; 100 parties, of whom 55 or 56 vote for the second class.
+
+    Attributes
+    ----------
+    stop
+        Gradient norm at which a twin's solver, beginning at 0, stops.
+    norm
+        Of the features; above 1 if the constant was appended after clipping.
+    """
+
+    stop: float = 0.0
+    norm: float = 1.0
+
+    def scores(self, world: int, trials: int) -> Scores:
+        """Return the released weight."""
+        share, lam = 0.55 + 0.01 * world, 10.0
+        x = np.full((20, 1), self.norm)
+        w, tau = minimise(x, np.full((20, 1), share), lam)
+        if abs(share - 0.5) * self.norm <= self.stop + 1e-12:
+            w = np.zeros_like(w)
+        sensitivity = sensitivity_of(lam, 100, 2, exact=True, tau=tau)
+        noise = perturbation((trials,), sensitivity, EPSILON, DELTA, np.random.default_rng())
+        return np.asarray(w[0, 0] + noise)
+
+    def claimed(self, delta: float) -> float:
+        """Return epsilon of the Gaussian mechanism that it is meant to be."""
+        return compose([(Gaussian(gaussian_noise_multiplier(EPSILON, DELTA)), 1)], delta)
+
+
+@dataclass(frozen=True)
+class VoteSilence(Search):
+    """Everything a party is sent, while the others vote and stay away as they like."""
+
+    curator: type[VoteCurator] = VoteCurator
+
+    claim: ClassVar[str] = "nothing"
+
+    def find(self, rng: np.random.Generator, trials: int) -> str | None:
+        """Return what differed in one of `trials` pairs of worlds, or None."""
+        for _ in range(trials):
+            first, second = (self._received(rng) for _ in range(2))
+            if first != second:
+                return f"{len(first)} and {len(second)} messages, not all the same"
+        return None
+
+    def _received(self, rng: np.random.Generator) -> list[bytes]:
+        """Return what the first party receives, as bytes, in a drawn world."""
+        curator, received = voting(self.curator, 3), []
+        stays_away = rng.random()
+        while requests := curator.send():
+            for name, task in requests.items():
+                assert isinstance(task, VoteTask)
+                if name == "p0":
+                    received.append(CODEC.encode(task))
+                elif rng.random() < stays_away:
+                    curator.drop(name)
+                    continue
+                votes = row(3, int(rng.integers(3)) if name != "p0" else 0)
+                curator.receive(name, Votes(task.run, task.terms.digest, votes))
+        return received
+
+
+@dataclass(frozen=True)
+class VotesOnce(Search):
+    """A party in one run, asked for votes on several sets of points: one release was charged."""
+
+    party: type[Voter] = Voter
+
+    claim: ClassVar[str] = "one set of votes"
+
+    def find(self, rng: np.random.Generator, trials: int) -> str | None:
+        """Return how often it voted in one of `trials` runs, if more than once."""
+        for _ in range(trials):
+            party = self.party([lambda points, terms: row(2, 1) * (points > 0)])
+            seen = set()
+            for _ in range(3):
+                points = rng.normal(size=(POINTS, 1))
+                terms = Terms.of(points, range(2), PARTIES)
+                try:
+                    answer = party.answer(VoteTask("run", terms, points))
+                except ProtocolError:
+                    continue
+                seen.add(CODEC.encode(answer))
+            if len(seen) > 1:
+                return f"{len(seen)} different sets of votes"
+        return None

@@ -1,0 +1,100 @@
+"""The command ``dpsumm compare``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from dpsumm.cli import console
+from dpsumm.cli.arguments import parse_owners
+from dpsumm.cli.options import described
+from dpsumm.data.schema import Schema
+from dpsumm.report.numbers import round_up
+from dpsumm.summary.compare import compare as rehearse
+
+NUMBERS = ("ε target", "ε owners", "read", "MMD²", "with weights")
+
+
+@described
+def compare(
+    size: int,
+    target_size: int,
+    owners: int = 5,
+    records: int = 2000,
+    rarity: float = 0.1,
+    schema: Path | None = None,
+    owner: list[str] | None = None,
+    target: Path | None = None,
+    epsilon: float = 1.0,
+    delta: float = 1e-5,
+    parsimony: float = 4.0,
+    runs: int = 5,
+) -> None:
+    """Rehearse pool, offers and uniform: what each would cost, and give.
+
+    On made-up data like yours, or on public data. Never on private data.
+
+    Parameters
+    ----------
+    size
+        Points in the summary, at least 1.
+    target_size
+        Records of the target, at least 2.
+    owners
+        Made-up owners.
+    records
+        Made-up records of each owner.
+    rarity
+        Share of the owners' made-up records that are like the target, above 0, up to 1.
+    schema : FILE
+        The public schema that records are made up by; eight numbers without.
+    owner : NAME=FILE
+        [bold]Public[/] data instead of made-up ones, CSV or Parquet; once per owner.
+    target : FILE
+        [bold]Public[/] records like the target's: each run draws --target-size of them, the others
+        judge.
+    epsilon
+        Budget for the target's records towards an owner, in nats, above 0; smaller is more private.
+    delta
+        Probability of failure of the guarantee, between 0 and 1.
+    parsimony
+        Points read per summary point, at least 1, of pool and offers.
+    runs
+        Rehearsals, at least 1.
+    """
+    with console.progress() as progress:
+        found = rehearse(
+            None if owner is None else parse_owners(owner),
+            target,
+            size=size,
+            target_size=target_size,
+            n_owners=owners,
+            n_records=records,
+            rarity=rarity,
+            schema=None if schema is None else Schema.read(schema),
+            epsilon=epsilon,
+            delta=delta,
+            parsimony=parsimony,
+            runs=runs,
+            progress=progress,
+        )
+    console.say(found.title)
+    texts = [
+        (
+            row.protocol,
+            round_up(row.epsilon),
+            round_up(row.epsilon_owners),
+            f"{row.reads:.3g}",
+            row.shown(),
+            row.shown(weighted=True),
+        )
+        for row in found.rows
+    ]
+    console.show_table(("protocol", *NUMBERS), texts, right=NUMBERS)
+    console.say(
+        "MMD²: to the target's distribution, over that of the greedy that reads everything; lower "
+        f"is better; in brackets the range of one standard error, of {found.runs} runs. ε: privacy "
+        f"spent on the target's and on the owners' records towards an owner, at delta {delta:g}. "
+        "Read: points for each of the summary.",
+        style="dim",
+    )
+    console.say(found.advice)

@@ -1,0 +1,328 @@
+"""The command ``dpsumm learn``. Needs the extra ``cli``."""
+
+from __future__ import annotations
+
+import uuid
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from dpsumm.cli import console
+from dpsumm.cli.arguments import file_format_of, parse_owners
+from dpsumm.cli.options import Seed, described
+from dpsumm.cli.output import check_distinct, check_outputs, write_all
+from dpsumm.cli.spent import told_when_stopped
+from dpsumm.data.schema import Schema
+from dpsumm.ensemble.learn import learn as make_model
+from dpsumm.ensemble.model import Model
+from dpsumm.ensemble.plan import plan_learning
+from dpsumm.ensemble.terms import Label, classes_of
+from dpsumm.errors import InvalidParameterError
+from dpsumm.privacy.events import Protected
+from dpsumm.privacy.events import Unit as Units
+from dpsumm.report.notes import Note
+from dpsumm.report.numbers import percent, round_up
+
+
+class Learner(str, Enum):
+    """Words of ``--learner``."""
+
+    LOGISTIC = "logistic"
+    TREE = "tree"
+    FOREST = "forest"
+    BAYES = "bayes"
+
+
+class Student(str, Enum):
+    """Words of ``--student``."""
+
+    SPECTRAL = "spectral"
+    SOFTMAX = "softmax"
+
+
+class Unit(str, Enum):
+    """Words of ``--unit``."""
+
+    OWNER = Units.WHOLE_OWNER.value
+    RECORD = Units.REPLACE_RECORD.value
+
+
+class Whose(str, Enum):
+    """Words of ``--auxiliary-is``."""
+
+    PUBLIC = "public"
+    CONSUMER = "consumer"
+
+
+@dataclass(frozen=True)
+class Data:
+    """What is read, and how.
+
+    Parameters
+    ----------
+    classes : A,B,...
+        All labels, public; those of the schema's label by default, if it lists categories. Parties
+        leave rows with others out.
+    owner : NAME=FILE or PATTERN
+        A party's name and labelled data (CSV or Parquet), once per party; or a folder, or a pattern
+        such as 'sites/*.csv', each of whose files is a party of the file's name. From 2; better
+        from 50.
+    auxiliary : FILE
+        Points without labels, same columns: public, never anybody's private records.
+    schema : FILE
+        The public schema: bounds, categories, dates, missing values, label. See [bold]dpsumm
+        schema[/].
+    validation : FILE
+        Labelled points of your own, which choose among candidates; a few hundred.
+    separator
+        Character between CSV fields.
+    """
+
+    classes: str | None = None
+    owner: list[str] | None = None
+    auxiliary: Path | None = None
+    schema: Path | None = None
+    validation: Path | None = None
+    separator: str = ","
+
+    @property
+    def parties(self) -> dict[str, Path]:
+        """The parties' files by name."""
+        return parse_owners(self.owner or [])
+
+    @property
+    def labels(self) -> tuple[Label, ...]:
+        """The classes."""
+        if self.classes is not None:
+            return classes_of(self.classes)
+        label = None if self.schema is None else Schema.read(self.schema).label
+        if label is None or not label.categories:
+            raise InvalidParameterError(
+                "--classes: list all labels, or give a --schema whose label has categories"
+            )
+        return tuple(label.categories)
+
+    def given(self) -> tuple[dict[str, Path], Path, Path]:
+        """Return parties, auxiliary points and schema; all are needed but for a plan."""
+        if not self.owner or self.auxiliary is None or self.schema is None:
+            raise InvalidParameterError(
+                "give --owner (twice or more, or a directory), --auxiliary and --schema; only "
+                "--plan does without"
+            )
+        return self.parties, self.auxiliary, self.schema
+
+
+@dataclass(frozen=True)
+class Method:
+    """How it is learnt; public, never chosen by looking at private data.
+
+    Parameters
+    ----------
+    learner
+        What each party trains at home.
+    shards
+        Classifiers of each party, on disjoint parts of its records, 1 to 255. With --unit 'replace
+        one record' M parties of J shards are worth M J parties.
+    grid
+        Above 1, to 255: each classifier spreads so many votes by its probabilities.
+    student
+        What learns from the noisy votes; given twice, --validation chooses. Costs no privacy.
+    auxiliary_is
+        public: parties see the points and vote. consumer: they are yours, parties send their
+        classifiers as numbers; predictions are for you alone and there is no --model.
+    """
+
+    learner: Learner = Learner.LOGISTIC
+    shards: int = 1
+    grid: int = 1
+    student: Annotated[list[Student] | None, typer.Option(show_default="spectral")] = None
+    auxiliary_is: Whose = Whose.PUBLIC
+
+
+@dataclass(frozen=True)
+class Privacy:
+    """What may be spent, and where that is written down.
+
+    Parameters
+    ----------
+    epsilon
+        Budget of the parties' records towards whoever sees the model, in nats, above 0; smaller is
+        more private.
+    delta
+        Probability of failure of the guarantee, between 0 and 1; usual: well below 1 / parties.
+    unit
+        Whose data may change: all records of a party, or one record (give --shards).
+    ledger : FILE
+        The parties' books, kept across runs; refuses what exceeds its cap.
+    run : NAME
+        Name of this run in the ledger. The name of a run that died resumes it: the same noisy
+        votes, uncharged.
+    seed
+        Repeatable run for tests: [bold]not private[/], epsilon is then infinite.
+    accept
+        Go on with a budget that promises next to nothing: an epsilon above 10, or a delta that is
+        not below 1 / parties.
+    """
+
+    epsilon: float = 1.0
+    delta: float = 1e-5
+    unit: Unit = Unit.OWNER
+    ledger: Path | None = None
+    run: str | None = None
+    seed: Seed = None
+    accept: bool = False
+
+
+@dataclass(frozen=True)
+class Output:
+    """What is written.
+
+    Parameters
+    ----------
+    out : FILE
+        Predictions for the auxiliary points, .parquet or .csv by suffix.
+    model : FILE
+        The model as plain numbers, no pickle; `dpsumm.ensemble.load_model` reads it.
+    report : FILE
+        An HTML report: what came out and what it cost.
+    plan
+        Say what to expect and stop, before any data are read: nothing is written or spent. Needs
+        --points, and --owner or --parties.
+    points, parties
+        For --plan: how many auxiliary points and parties there are.
+    """
+
+    out: Path = Path("predictions.parquet")
+    model: Path | None = None
+    report: Path | None = None
+    plan: bool = False
+    points: int | None = None
+    parties: int | None = None
+
+    @property
+    def files(self) -> dict[str, Path]:
+        """All that is written, by option."""
+        given = {"--out": self.out, "--model": self.model, "--report": self.report}
+        return {option: path for option, path in given.items() if path is not None}
+
+
+@described
+def learn(data: Data, method: Method, privacy: Privacy, output: Output) -> None:
+    """Learn a classifier from parties' classifiers, by noisy votes on unlabelled points.
+
+    In one process, which sees all data: for a rehearsal or one trusted machine.
+    """
+    if output.plan != (output.points is not None) or (output.parties and not output.plan):
+        raise InvalidParameterError("--points and --parties are for --plan, which needs --points")
+    if output.plan:
+        typer.echo(str(_planned(data, method, privacy, output)))
+        return
+    parties, auxiliary, schema = data.given()
+    if output.model is not None and method.auxiliary_is is Whose.CONSUMER:
+        raise InvalidParameterError(
+            "--model: a model of points that parties must not see may not be given away; leave it "
+            "out and keep the predictions to yourself"
+        )
+    check_outputs(output.files)
+    books = [] if privacy.ledger is None else [privacy.ledger]
+    read = [*parties.values(), auxiliary, schema, *([data.validation] if data.validation else [])]
+    check_distinct(read, [*books, *output.files.values()])
+    told: set[str] = set()
+    # Named here, so that whoever stops the run can be told by which name it goes on.
+    name_of_run = privacy.run or (uuid.uuid4().hex if books else None)
+    kept = {str(path): path for path in books}
+    with told_when_stopped(Protected.OWNERS, kept, name_of_run):
+        with console.progress() as progress, _warnings_told(told):
+            model = make_model(
+                parties,
+                auxiliary,
+                classes=data.labels,
+                epsilon=privacy.epsilon,
+                delta=privacy.delta,
+                learner=method.learner.value,
+                shards=method.shards,
+                grid=method.grid,
+                student=[one.value for one in method.student or [Student.SPECTRAL]],
+                validation=data.validation,
+                auxiliary_is=method.auxiliary_is.value,
+                unit=privacy.unit.value,
+                schema=schema,
+                file_format=file_format_of(None, data.separator),
+                ledger=privacy.ledger,
+                run=name_of_run,
+                seed=privacy.seed,
+                accept=privacy.accept,
+                progress=progress,
+            )
+        _write(model, output, books, name_of_run)
+    _show(model)
+    console.show_files(output.files.values())
+    new = [note for note in model.notes if note not in told]
+    console.warn(new, seeded=model.privacy.seeded)
+
+
+def _planned(data: Data, method: Method, privacy: Privacy, output: Output) -> object:
+    count = output.parties or len(data.parties)
+    if not count:
+        raise InvalidParameterError("--plan: give --parties, how many there are, or their --owner")
+    return plan_learning(
+        count,
+        output.points or 0,
+        len(data.labels),
+        epsilon=privacy.epsilon,
+        delta=privacy.delta,
+        shards=method.shards,
+        unit=privacy.unit.value,
+    )
+
+
+@contextmanager
+def _warnings_told(told: set[str]) -> Iterator[None]:
+    """Print what `learn` warns of, at once: nothing is spent yet."""
+
+    def tell(message: Warning | str, *_: Any, **__: Any) -> None:
+        text = str(message).removeprefix("learn: ")
+        told.add(text)
+        note = message.args[0] if isinstance(message, Warning) and message.args else message
+        severity = getattr(note, "severity", None)
+        console.tell(Note(text) if severity is None else Note(text, severity))
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", UserWarning)
+        warnings.showwarning = tell
+        yield
+
+
+def _write(model: Model, output: Output, books: list[Path], run: str | None) -> None:
+    writers: dict[Path, Callable[[], object]] = {
+        output.out: lambda: model.save_predictions(output.out)
+    }
+    if (file := output.model) is not None:
+        writers[file] = lambda: model.save(file)
+    if (page := output.report) is not None:
+        writers[page] = lambda: model.report(page)
+    spent = f"Epsilon {round_up(model.privacy.epsilon())} of the parties is spent"
+    write_all(writers, spent, books, run)
+
+
+def _show(model: Model) -> None:
+    terms, privacy = model.votes.terms, model.privacy
+    facts = [
+        ("run", model.votes.run),
+        ("votes", f"of {terms.n_parties:,} parties on {terms.n_points:,} points, with noise"),
+        ("verdict", model.verdict.text),
+        ("student", model.student),
+        (
+            "epsilon, parties",
+            f"{round_up(privacy.epsilon())} at delta {privacy.delta:g}, unit: {model.votes.unit}",
+        ),
+    ]
+    if model.accuracy is not None:
+        facts.insert(4, ("your labels", f"{percent(model.accuracy)} are met"))
+    console.show_facts(facts)

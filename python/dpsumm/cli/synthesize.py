@@ -1,0 +1,307 @@
+"""The command ``dpsumm synthesize``. Needs the extra ``cli``."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dpsumm.cli import console
+from dpsumm.cli.arguments import file_format_of, parse_files
+from dpsumm.cli.options import Seed, described
+from dpsumm.cli.output import check_distinct, check_outputs, write_all
+from dpsumm.cli.spent import told_when_stopped
+from dpsumm.data.files import FileFormat
+from dpsumm.errors import InvalidParameterError
+from dpsumm.privacy.events import Protected
+from dpsumm.report.numbers import round_up
+from dpsumm.vertical.levels import bins_of
+from dpsumm.vertical.plan import plan_synthesis
+from dpsumm.vertical.products import Dealer, Mpyc
+from dpsumm.vertical.result import Synthetic
+from dpsumm.vertical.synthesize import synthesize as make_synthetic
+from dpsumm.vertical.tables import Tables
+
+
+class Model(str, Enum):
+    """Words of ``--model``."""
+
+    MIXTURE = "mixture"
+    GRAPHICAL = "graphical"
+
+
+class Product(str, Enum):
+    """Words of ``--product``."""
+
+    DEALER = "dealer"
+    MPYC = "mpyc"
+
+
+@dataclass(frozen=True)
+class Data:
+    """What is read, and how.
+
+    Parameters
+    ----------
+    schema : NAME=FILE
+        An owner's public schema: bounds, categories, dates, missing values; once per owner, two or
+        more. See [bold]dpsumm schema[/].
+    owner : NAME=FILE
+        That owner's data (CSV or Parquet): its columns of the records that all hold; once per
+        owner.
+    ids : COLUMN
+        A column of identifiers that all owners have, of kind 'ignore' in the schemas. Records are
+        put in its order, and owners whose identifiers differ are refused; without it, equal order
+        is trusted.
+    missing : TOKEN
+        A further field that means 'no value', besides empty ones, ?, NA, nan, null.
+    separator
+        Character between CSV fields.
+    """
+
+    schema: list[str]
+    owner: list[str] | None = None
+    ids: str | None = None
+    missing: list[str] | None = None
+    separator: str = ","
+
+    @property
+    def owners(self) -> dict[str, Path]:
+        """The owners' data by name."""
+        return parse_files("--owner", self.owner or [])
+
+    @property
+    def schemas(self) -> dict[str, Path]:
+        """The owners' schemas by name."""
+        return parse_files("--schema", self.schema)
+
+    @property
+    def file_format(self) -> FileFormat:
+        """How text files are read."""
+        return file_format_of(None, self.separator, self.missing or [])
+
+
+@dataclass(frozen=True)
+class Method:
+    """How rows are made; public, never chosen by looking at the data.
+
+    Parameters
+    ----------
+    label : COLUMN
+        What is to be predicted: its pairs get more of the budget.
+    bins : N or COLUMN=N or COLUMN=EDGE,EDGE,...
+        Bins of all columns of numbers and dates, or of one: how many, or their edges.
+    keep
+        Levels with fewer noisy records than so many standard deviations of the noise are counted
+        together, from 0 to 10.
+    model
+        mixture: of products, in a second. graphical: by the package mbi (extra graphical), half a
+        minute; closer on the columns that depend most.
+    components
+        Products in the mixture.
+    product
+        How tables of two owners' columns are made. dealer: by pads that the helper deals. mpyc: by
+        three processes of MPyC (extra mpyc), slow.
+    """
+
+    label: str | None = None
+    bins: Annotated[list[str] | None, typer.Option(show_default="16")] = None
+    keep: float = Tables.keep
+    model: Model = Model.MIXTURE
+    components: int = Tables.components
+    product: Product = Product.DEALER
+
+    @property
+    def protocol(self) -> Tables:
+        """The protocol."""
+        given = {} if not self.bins else {"bins": bins_of(self.bins)}
+        return Tables(
+            keep=self.keep,
+            model=self.model.value,
+            components=self.components,
+            **given,  # type: ignore[arg-type]
+        )
+
+    @property
+    def engine(self) -> Dealer | Mpyc:
+        """The engine of the secret product."""
+        return Mpyc() if self.product is Product.MPYC else Dealer()
+
+
+@dataclass(frozen=True)
+class Privacy:
+    """What may be spent, and where that is written down.
+
+    Parameters
+    ----------
+    epsilon
+        What the observer who learns most may learn of one record, in nats, above 0; smaller is more
+        private.
+    delta
+        Probability of failure of the guarantee, between 0 and 1; usual: well below 1 / records.
+    ledger : NAME=FILE
+        That owner's own books, kept across runs; refuses what exceeds its cap.
+    run : NAME
+        Name of this run in the ledgers. The name of a run that died goes on with it: what it
+        released is sent again, unchanged and uncharged.
+    seed
+        Repeatable run for tests: [bold]not private[/], epsilon is then infinite.
+    accept
+        Go on with a budget that promises next to nothing: an epsilon above 10, or a delta that is
+        not below 1 / records.
+    """
+
+    epsilon: float = 1.0
+    delta: float = 1e-5
+    ledger: list[str] | None = None
+    run: str | None = None
+    seed: Seed = None
+    accept: bool = False
+
+    @property
+    def books(self) -> dict[str, Path]:
+        """The ledgers by owner."""
+        return parse_files("--ledger", self.ledger or [])
+
+
+@dataclass(frozen=True)
+class Output:
+    """What is written.
+
+    Parameters
+    ----------
+    out : FILE
+        The rows, .parquet or .csv by suffix; that they are synthetic is in the Parquet file's
+        metadata, or beside a CSV file in FILE.json.
+    rows
+        How many; as many as there are records by default.
+    report : FILE
+        An HTML report: what the rows are worth and what they cost, from released numbers alone.
+    plan
+        Say what to expect and stop, before any data are read: nothing is written or spent. Needs
+        --records.
+    records
+        For --plan: how many records the owners hold.
+    """
+
+    out: Path = Path("synthetic.parquet")
+    rows: Annotated[int | None, typer.Option(min=1, show_default="records")] = None
+    report: Path | None = None
+    plan: bool = False
+    records: int | None = None
+
+    @property
+    def files(self) -> dict[str, Path]:
+        """All that is written, by option."""
+        beside = (
+            {"--out (what it is)": self.out.with_name(f"{self.out.name}.json")}
+            if self.out.suffix == ".csv"
+            else {}
+        )
+        return {"--out": self.out} | beside | ({"--report": self.report} if self.report else {})
+
+
+@described
+def synthesize(data: Data, method: Method, privacy: Privacy, output: Output) -> None:
+    """Make synthetic rows of a table whose columns several owners hold.
+
+    In one process, which sees all data: for a rehearsal or one trusted machine.
+    """
+    if output.plan != (output.records is not None):
+        raise InvalidParameterError("--plan and --records go together: give both, or none")
+    schemas, protocol = data.schemas, method.protocol
+    if output.plan:
+        made = plan_synthesis(
+            schemas,
+            output.records or 0,
+            epsilon=privacy.epsilon,
+            delta=privacy.delta,
+            label=method.label,
+            protocol=protocol,
+            ids=data.ids,
+        )
+        typer.echo(str(made))
+        return
+    owners, books = data.owners, privacy.books
+    _check_pairs(owners, schemas)
+    check_outputs(output.files)
+    check_distinct([*owners.values(), *schemas.values()], [*books.values(), *output.files.values()])
+    # Named here, so that whoever stops the run can be told by which name it goes on.
+    name_of_run = privacy.run or (uuid.uuid4().hex if books else None)
+    given = {f"{name}={path}": path for name, path in books.items()}
+    without = [name for name in owners if name not in books]
+    with told_when_stopped(Protected.RECORDS, given, name_of_run, without):
+        with console.progress() as progress:
+            synthetic = make_synthetic(
+                owners,
+                schema=schemas,
+                epsilon=privacy.epsilon,
+                delta=privacy.delta,
+                label=method.label,
+                protocol=protocol,
+                product=method.engine,
+                ids=data.ids,
+                file_format=data.file_format,
+                ledger=books or None,
+                run=name_of_run,
+                seed=privacy.seed,
+                accept=privacy.accept,
+                progress=progress,
+            )
+        _write(synthetic, output, given, name_of_run)
+    _show(synthetic, output)
+    console.show_files(output.files.values())
+    console.warn(synthetic.warnings, seeded=synthetic.privacy.seeded)
+
+
+def _check_pairs(owners: Mapping[str, Path], schemas: Mapping[str, Path]) -> None:
+    """Refuse an owner without data or without a schema."""
+    for option, given, wanted in (("--owner", owners, schemas), ("--schema", schemas, owners)):
+        for name in wanted:
+            if name not in given:
+                raise InvalidParameterError(
+                    f"{option}: {option} {name}=FILE is missing; each owner needs its data "
+                    "(--owner) and its --schema, under one name"
+                )
+
+
+def _write(
+    synthetic: Synthetic, output: Output, books: Mapping[str, Path], run: str | None
+) -> None:
+    writers: dict[Path, Callable[[], object]] = {
+        output.out: lambda: synthetic.save(output.out, output.rows)
+    }
+    if (page := output.report) is not None:
+        writers[page] = lambda: synthetic.report(page)
+    spent = f"Epsilon {round_up(synthetic.privacy.largest)} of the records is spent"
+    write_all(writers, spent, list(books), run)
+
+
+def _show(synthetic: Synthetic, output: Output) -> None:
+    privacy = synthetic.privacy
+    console.show_facts(
+        [
+            ("run", f"{synthetic.run}, {synthetic.finished:%Y-%m-%d %H:%M} UTC"),
+            ("rows", f"{output.rows or synthetic.n_records:,}, drawn; no row is a record"),
+            (
+                "columns",
+                f"{len(synthetic.columns)} of {len(privacy.owners)} owners, "
+                f"{synthetic.n_records:,} records",
+            ),
+            ("verdict", synthetic.verdict),
+            ("epsilon, everybody", f"{round_up(privacy.epsilon())} at delta {privacy.delta:g}"),
+            *(
+                (
+                    f"epsilon, {name}",
+                    f"{round_up(privacy.epsilon(observer=name))}, of the others' columns",
+                )
+                for name in privacy.owners
+            ),
+            ("condition", privacy.condition.removeprefix("Condition: ")),
+        ]
+    )

@@ -1,0 +1,144 @@
+"""`dpsumm.learn` across silos: parties with labelled records, a curator with auxiliary points."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dpsumm.data.files import FileFormat
+from dpsumm.data.inputs import read_owners
+from dpsumm.data.schema import Schema
+from dpsumm.ensemble.silos import learn_silos
+from dpsumm.ensemble.terms import Label, classes_of
+from dpsumm.ensemble.trainer import Trainer
+from dpsumm.errors import InvalidParameterError
+from dpsumm.exchange.across import Channel
+from dpsumm.exchange.roles import Party
+from dpsumm.flower.settings import CuratorFile, NodeConfig, Public
+from dpsumm.flower.tasks.task import Own, Task, Trial
+
+if TYPE_CHECKING:
+    from typing import Self
+
+
+@dataclass(frozen=True)
+class Learn(Task):
+    """A run of noisy votes; the curator is also the consumer's machine."""
+
+    example = 'classes="no,yes" epsilon=1.0'
+
+    public: Public
+    own: CuratorFile
+    classes: tuple[Label, ...]
+    unit: str
+    shards: int
+    grid: int
+    auxiliary_is: str
+    student: str
+    auxiliary: Path
+    validation: Path | None
+    schema: Path
+    out: Path
+    model: Path | None
+    report: Path | None
+    file_format: FileFormat
+
+    @classmethod
+    def read(cls, public: Public, own: CuratorFile) -> Self:
+        """Return the run."""
+        get, mine = public.more, own.more
+        made = cls(
+            public,
+            own,
+            classes=classes_of(get("classes", str)),
+            unit=get("unit", str),
+            shards=get("shards", int),
+            grid=get("grid", int),
+            auxiliary_is=get("auxiliary-is", str),
+            student=get("student", str),
+            auxiliary=mine.input("auxiliary"),
+            validation=mine.optional_path("validation"),
+            schema=mine.input("schema"),
+            out=mine.output("out", (".parquet", ".csv")),
+            model=mine.optional_output("model"),
+            report=mine.report(),
+            file_format=mine.file_format(),
+        )
+        if made.model is not None and made.auxiliary_is != "public":
+            raise InvalidParameterError(
+                f"{mine.where}: leave model out: one of points that parties must not see may not "
+                "be given away, and so is not written; predictions are (out), keep them"
+            )
+        return made
+
+    @property
+    def parties(self) -> Sequence[str]:
+        """The registered parties."""
+        return self.own.parties
+
+    def run(self, channel: Channel) -> Sequence[str]:
+        """Save predictions for the auxiliary points, the model and the report."""
+        absent: list[str] = []
+        model = learn_silos(
+            channel,
+            self.own.parties,
+            self.auxiliary,
+            schema=self.schema,
+            classes=self.classes,
+            epsilon=self.public.epsilon,
+            delta=self.public.delta,
+            shards=self.shards,
+            grid=self.grid,
+            student=self.student,
+            validation=self.validation,
+            auxiliary_is=self.auxiliary_is,
+            unit=self.unit,
+            file_format=self.file_format,
+            ledger=self.own.ledger,
+            run=self.own.run,
+            seed=self.public.seed,
+            max_bytes=self.public.max_bytes,
+            on_absent=lambda name, why: absent.append(f"{name!r} counts as absent: {why}"),
+        )
+        model.save_predictions(self.out)
+        if self.model is not None:
+            model.save(self.model)
+        if self.report is not None:
+            model.report(self.report)
+        return [*absent, *model.notes, f"{model.verdict.text}; predictions in {self.out}"]
+
+    @classmethod
+    def party(cls, node: NodeConfig) -> Party:
+        """Return the party of the node's data file: it trains when it is asked."""
+        get = node.more
+        data, schema = Path(get("data", str)).expanduser(), Path(get("schema", str)).expanduser()
+        learner, file_format = get("learner", str, "logistic"), get.file_format()
+        (table,) = read_owners(
+            {node.name: data}, schema=Schema.read(schema), file_format=file_format
+        )
+        assert table.in_memory is not None  # a file's
+        # Made anew for every exchange, it must vote the same when asked the same: its coins are of
+        # its name. The guarantee holds whatever a party's coins are.
+        seed = int.from_bytes(hashlib.sha256(node.name.encode()).digest()[:7], "little")
+        return Trainer(table.in_memory, learner, seed=seed)
+
+    @classmethod
+    def trial(cls, owners: Sequence[str], data: Path, schema: Path, max_points: int) -> Trial:
+        """Every party has ``<name>.csv``, the curator ``auxiliary.csv``; all have the schema."""
+        if len(owners) < 2:
+            raise InvalidParameterError("owners: at least two parties vote (usual: from 50)")
+        Schema.read(schema)
+        columns = Own("schema.toml", schema.read_text(encoding="utf-8"))
+        return Trial(
+            {
+                "auxiliary": data / "auxiliary.csv",
+                "schema": columns,
+                "out": "predictions.parquet",
+                "model": "model.dpsumm",
+                "report": "report.html",
+            },
+            {name: {"data": data / f"{name}.csv", "schema": columns} for name in owners},
+        )

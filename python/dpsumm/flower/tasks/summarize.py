@@ -1,0 +1,163 @@
+"""`dpsumm.summarize` across silos: owners of points, a curator with the target."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dpsumm.data.files import FileFormat
+from dpsumm.data.inputs import read_owners
+from dpsumm.data.large.stream import Stream
+from dpsumm.data.schema import Schema
+from dpsumm.errors import InvalidParameterError
+from dpsumm.exchange.across import Channel
+from dpsumm.exchange.roles import Party
+from dpsumm.flower.settings import CuratorFile, NodeConfig, Public, Reader
+from dpsumm.flower.tasks.task import Own, Task, Trial
+from dpsumm.summary.kernel import RBF
+from dpsumm.summary.protocols import Auction, Protocol, Requests
+from dpsumm.summary.protocols.choose import Name, choose_protocol
+from dpsumm.summary.protocols.owner import Owner
+from dpsumm.summary.silos import PRECISION, summarize_silos
+
+if TYPE_CHECKING:
+    from typing import Self
+
+
+@dataclass(frozen=True)
+class Summarize(Task):
+    """A run of Offers or of the Auction."""
+
+    example = "size=100 epsilon=1.0"
+
+    public: Public
+    own: CuratorFile
+    protocol: Protocol
+    size: int
+    kernel: RBF | None
+    minimum: int
+    target: Path
+    schema: Path
+    out: Path
+    report: Path | None
+    file_format: FileFormat
+
+    @classmethod
+    def read(cls, public: Public, own: CuratorFile) -> Self:
+        """Return the run; zero, -1 or empty text stand for the default."""
+        get, mine = public.more, own.more
+        size = get("size", int)
+        protocol = _protocol(get, size)
+        gamma = get("gamma", float)
+        return cls(
+            public,
+            own,
+            protocol,
+            size,
+            kernel=RBF(gamma) if gamma else None,
+            minimum=get("min-owners", int),
+            target=mine.input("target"),
+            schema=mine.input("schema"),
+            out=mine.output("out", (".parquet", ".csv")),
+            report=mine.report(),
+            file_format=mine.file_format(),
+        )
+
+    @property
+    def parties(self) -> Sequence[str]:
+        """The owners."""
+        return self.own.parties
+
+    def run(self, channel: Channel) -> Sequence[str]:
+        """Save the summary and the report."""
+        summary = summarize_silos(
+            channel,
+            self.own.parties,
+            self.target,
+            schema=self.schema,
+            size=self.size,
+            epsilon=self.public.epsilon,
+            delta=self.public.delta,
+            protocol=self.protocol,
+            kernel=self.kernel,
+            file_format=self.file_format,
+            ledger=self.own.ledger,
+            run=self.own.run,
+            seed=self.public.seed,
+            minimum=self.minimum,
+            max_bytes=self.public.max_bytes,
+            out=self.out,
+        )
+        if self.report is not None:
+            summary.report(self.report)
+        return [*summary.warnings, f"{len(summary.points)} points in {self.out}"]
+
+    @classmethod
+    def party(cls, node: NodeConfig) -> Party:
+        """Return the owner of the node's data file."""
+        get = node.more
+        if node.max_points is None:
+            raise InvalidParameterError(f"{get.where}: max-points is missing")
+        data = Path(get("data", str)).expanduser()
+        schema = Path(get("schema", str)).expanduser()
+        stream, file_format = get("stream", bool, False), get.file_format()
+        (table,) = read_owners(
+            {node.name: Stream(data) if stream else data},
+            schema=Schema.read(schema),
+            file_format=file_format,
+        )
+        return Owner(table.astype(PRECISION))
+
+    @classmethod
+    def trial(cls, owners: Sequence[str], data: Path, schema: Path, max_points: int) -> Trial:
+        """Every owner has ``<name>.csv``, the curator ``target.csv``; all have the schema."""
+        Schema.read(schema)
+        columns = Own("schema.toml", schema.read_text(encoding="utf-8"))
+        return Trial(
+            {
+                "target": data / "target.csv",
+                "schema": columns,
+                "out": "summary.parquet",
+                "report": "report.html",
+            },
+            {
+                name: {
+                    "data": data / f"{name}.csv",
+                    "schema": columns,
+                    "max-points": max_points,
+                }
+                for name in owners
+            },
+        )
+
+
+def _protocol(get: Reader, size: int) -> Protocol:
+    requests, spread = get("requests", str), get("spread", float)
+    try:
+        name, rule = Name(get("protocol", str)), Requests(requests) if requests else None
+    except ValueError:
+        raise InvalidParameterError(
+            "run configuration: protocol must be offers or auction, requests all, private or empty"
+        ) from None
+    protocol = choose_protocol(
+        name,
+        size,
+        parsimony=get("parsimony", float) or None,
+        spread=None if spread == -1 else spread,
+        features=get("features", str) or None,
+        n_features=get("n-features", int) or None,
+        requests=rule,
+        batch=get("batch", int) or None,
+        epsilon_owners=get("epsilon-owners", float) or None,
+    )
+    spare = get("spare-rounds", int)
+    if isinstance(protocol, Auction):
+        return replace(protocol, spare_rounds=spare)
+    if spare or not protocol.silos:
+        raise InvalidParameterError(
+            "run configuration: protocol must be offers or auction, and spare-rounds are the "
+            "auction's"
+        )
+    return protocol

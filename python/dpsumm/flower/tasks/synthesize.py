@@ -1,0 +1,177 @@
+"""`dpsumm.synthesize` across silos: owners of columns, a helper without data, a coordinator."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dpsumm.data.schema import Schema
+from dpsumm.errors import InvalidParameterError
+from dpsumm.exchange.across import Channel
+from dpsumm.exchange.roles import Party
+from dpsumm.flower.settings import CuratorFile, NodeConfig, Public, Reader, read_toml
+from dpsumm.flower.tasks.task import Books, Own, Task, Trial, Value
+from dpsumm.vertical.helper import SECRET_BYTES, Helper
+from dpsumm.vertical.layout import HELPER
+from dpsumm.vertical.levels import bins_of
+from dpsumm.vertical.silos import SiloOwner, key_of, read_key, synthesize_silos
+from dpsumm.vertical.tables import Tables
+
+if TYPE_CHECKING:
+    from typing import Self
+
+# What an owner's books of a trial allow in all runs together.
+_CAP = (3.0, 1e-4)
+
+
+@dataclass(frozen=True)
+class Synthesize(Task):
+    """A run of Tables, with pads that the helper deals."""
+
+    example = "epsilon=1.0"
+
+    public: Public
+    own: CuratorFile
+    protocol: Tables
+    schemas: dict[str, Path]
+    label: str | None
+    ids: str | None
+    rows: int | None
+    out: Path
+    report: Path | None
+
+    @classmethod
+    def read(cls, public: Public, own: CuratorFile) -> Self:
+        """Return the run; zero, -1 or empty text stand for the default."""
+        get, mine = public.more, own.more
+        if public.seed is not None:
+            raise InvalidParameterError(
+                "run configuration: seed: owners elsewhere draw their own noise; leave it at -1"
+            )
+        if own.parties.count(HELPER) != 1:
+            raise InvalidParameterError(
+                f"{mine.where}: owners must name the owners and, once, {HELPER!r}"
+            )
+        owners = [name for name in own.parties if name != HELPER]
+        return cls(
+            public,
+            own,
+            _protocol(get),
+            schemas={name: mine.input(f"schema-{name}") for name in owners},
+            label=get("label", str, "") or None,
+            ids=get("ids", str, "") or None,
+            rows=get("rows", int, 0) or None,
+            out=mine.output("out", (".parquet", ".csv")),
+            report=mine.report(),
+        )
+
+    @property
+    def parties(self) -> Sequence[str]:
+        """The owners and the helper."""
+        return self.own.parties
+
+    def run(self, channel: Channel) -> Sequence[str]:
+        """Save the rows and the report."""
+        journal = None if self.own.ledger is None else f"{self.own.ledger}.answers"
+        synthetic = synthesize_silos(
+            channel,
+            self.schemas,
+            epsilon=self.public.epsilon,
+            delta=self.public.delta,
+            label=self.label,
+            protocol=self.protocol,
+            ids=self.ids,
+            journal=journal,
+            run=self.own.run,
+            max_bytes=self.public.max_bytes,
+            out=self.out,
+            rows=self.rows,
+        )
+        if self.report is not None:
+            synthetic.report(self.report)
+        rows = self.rows or synthetic.n_records
+        return [*synthetic.warnings, f"{rows} rows in {self.out}: {synthetic.verdict}"]
+
+    @classmethod
+    def party(cls, node: NodeConfig) -> Party:
+        """Return the helper on a node with ``secrets``, else the owner of the node's data file."""
+        get = node.more
+        if (path := get.optional_path("secrets")) is not None:
+            return Helper(_secrets(path))
+        return SiloOwner(
+            node.name,
+            Path(get("data", str)).expanduser(),
+            Schema.read(Path(get("schema", str)).expanduser()),
+            ledger=Path(get("ledger", str)).expanduser(),
+            secret=read_key(Path(get("secret", str)).expanduser()),
+            alignment=read_key(Path(get("alignment", str)).expanduser()),
+            file_format=get.file_format(),
+        )
+
+    @classmethod
+    def trial(cls, owners: Sequence[str], data: Path, schema: Path, max_points: int) -> Trial:
+        """Every owner has ``<name>.csv`` and, in a directory of schemas, ``<name>.toml``."""
+        del max_points  # no record leaves
+        if HELPER in owners:
+            raise InvalidParameterError(
+                f"owner: the name {HELPER!r} is the helper's, who is added; rename the owner"
+            )
+        if not schema.is_dir():
+            raise InvalidParameterError(
+                "schema: every owner has its own; give a directory with NAME.toml for each"
+            )
+        alignment = Own("alignment.key", secrets.token_hex(SECRET_BYTES) + "\n", secret=True)
+        columns, keys = {}, []
+        nodes: dict[str, dict[str, Value]] = {}
+        for name in owners:
+            path = schema / f"{name}.toml"
+            Schema.read(path)
+            columns[name] = path.read_text(encoding="utf-8")
+            key = secrets.token_hex(SECRET_BYTES)
+            keys.append(f'{name} = "{key}"\n')
+            nodes[name] = {
+                "data": data / f"{name}.csv",
+                "schema": Own("schema.toml", columns[name]),
+                "ledger": Books("books.db", {"records": _CAP}),
+                "secret": Own("helper.key", f"{key}\n", secret=True),
+                "alignment": alignment,
+            }
+        return Trial(
+            {
+                **{f"schema-{n}": Own(f"{n}.toml", text) for n, text in columns.items()},
+                "out": "synthetic.parquet",
+                "report": "report.html",
+            },
+            {**nodes, HELPER: {"secrets": Own("secrets.toml", "".join(keys), secret=True)}},
+        )
+
+
+def _protocol(get: Reader) -> Tables:
+    bins = [part.strip() for part in get("bins", str, "").split(";") if part.strip()]
+    keep = get("keep", float, -1.0)
+    given = {
+        "bins": bins_of(bins) if bins else None,
+        "first": get("first", float, 0.0) or None,
+        "label_weight": get("label-weight", float, 0.0) or None,
+        "keep": None if keep < 0 else keep,
+        "model": get("model", str, "") or None,
+        "components": get("components", int, 0) or None,
+        "rows": get("chunk", int, 0) or None,
+    }
+    return Tables(**{key: value for key, value in given.items() if value is not None})  # type: ignore[arg-type]
+
+
+def _secrets(path: Path) -> dict[str, bytes]:
+    """Return the helper's keys by owner."""
+    found = {}
+    for name, text in read_toml(path).items():
+        try:
+            found[name] = key_of(text)
+        except (ValueError, AttributeError):
+            raise InvalidParameterError(
+                f"{path}: {name}: not a key of {2 * SECRET_BYTES} hexadecimal digits"
+            ) from None
+    return found

@@ -1,0 +1,142 @@
+"""What a subsystem brings so that Flower can carry it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from dpsumm.exchange.across import Channel
+from dpsumm.exchange.roles import Party
+from dpsumm.flower.settings import CuratorFile, NodeConfig, Public
+from dpsumm.privacy.caps import Limits
+
+if TYPE_CHECKING:
+    from typing import Self
+
+
+@dataclass(frozen=True)
+class Own:
+    """A file that a trial writes into a party's directory; in its settings stands the path.
+
+    Attributes
+    ----------
+    name, text
+        Of the file.
+    secret
+        Whether it is made readable by its user alone.
+    """
+
+    name: str
+    text: str
+    secret: bool = False
+
+
+@dataclass(frozen=True)
+class Books:
+    """A ledger that a trial makes in a party's directory.
+
+    Attributes
+    ----------
+    name
+        Of the file.
+    caps
+        As for `Ledger.create`.
+    """
+
+    name: str
+    caps: Limits
+
+
+# A path is of data that exist already.
+Value = str | int | bool | Path | Own | Books
+
+
+@dataclass(frozen=True)
+class Trial:
+    """Who takes part in a trial on one machine, and with which settings of the task's own.
+
+    Attributes
+    ----------
+    curator
+        Settings of the curator, with ``out``; what all tasks have is added.
+    nodes
+        Settings of every party by name.
+    """
+
+    curator: Mapping[str, Value]
+    nodes: Mapping[str, Mapping[str, Value]]
+
+
+class Task(ABC):
+    """A subsystem's run: which settings it has, who plays, what is saved.
+
+    Messages are those of its roles' codec. It knows nothing of Flower, so that it can be run over
+    any `Channel`. Common settings have been read; it takes its own from ``more`` of each
+    configuration, and what it leaves there is refused as unknown.
+
+    Attributes
+    ----------
+    example
+        Public settings as `flwr run -c` takes them, for who has just made a trial.
+    """
+
+    example: ClassVar[str]
+
+    @classmethod
+    @abstractmethod
+    def read(cls, public: Public, own: CuratorFile) -> Self:
+        """Return the run that the curator's settings ask for.
+
+        Called before parties are waited for and before any budget is spent: refuse here what can be
+        refused.
+
+        Raises
+        ------
+        InvalidParameterError
+            A setting is missing, of a wrong type, or out of range.
+        """
+
+    @property
+    @abstractmethod
+    def parties(self) -> Sequence[str]:
+        """Names of all that are asked, fixed before the run."""
+
+    @abstractmethod
+    def run(self, channel: Channel) -> Sequence[str]:
+        """Run to the end as the curator and save what came out.
+
+        Returns
+        -------
+        Lines for the curator's log, which nobody else sees.
+        """
+
+    @classmethod
+    @abstractmethod
+    def party(cls, node: NodeConfig) -> Party:
+        """Return the role of a node, fresh: it is made anew for every exchange.
+
+        Raises
+        ------
+        InvalidParameterError, InvalidDataError
+            Of settings or data. The curator is told dpsumm's own words, with dots for the paths.
+        """
+
+    @classmethod
+    @abstractmethod
+    def trial(cls, owners: Sequence[str], data: Path, schema: Path, max_points: int) -> Trial:
+        """Return what a trial of such a run needs.
+
+        Parameters
+        ----------
+        owners
+            Names that were given.
+        data
+            Directory with the parties' files.
+        schema
+            The public schema, or a directory of them.
+        max_points
+            Records that a party sends in a run, at most.
+        """

@@ -1,0 +1,78 @@
+"""What a reader should know before relying on a result, worst first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+from dpsumm.privacy.weak import weak_budget
+from dpsumm.report import parts
+from dpsumm.report.parts import Html
+
+if TYPE_CHECKING:
+    from typing import Self
+
+
+class Severity(Enum):
+    """How much a note matters; a lower value comes first."""
+
+    #: The summary may mean nothing.
+    ALARM = 0
+    #: It may be worth less than it looks.
+    WARNING = 1
+    #: Good to know.
+    INFO = 2
+
+
+class Note(str):
+    """A sentence for the consumer, with its `severity`.
+
+    Examples
+    --------
+    >>> Note("The summary is the pool.", Severity.WARNING).severity.name
+    'WARNING'
+    """
+
+    severity: Severity
+
+    def __new__(cls, text: str, severity: Severity = Severity.WARNING) -> Self:
+        """Return the note."""
+        note = super().__new__(cls, text)
+        note.severity = severity
+        return note
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Keep the severity in a copy."""
+        return type(self), (str(self), self.severity)
+
+
+def sorted_notes(notes: Iterable[str]) -> tuple[Note, ...]:
+    """Return notes with the worst first, else in their order; a plain text is a warning."""
+    all_notes = [note if isinstance(note, Note) else Note(note) for note in notes]
+    return tuple(sorted(all_notes, key=lambda note: note.severity.value))
+
+
+def budget_alarms(epsilon: float, delta: float, m: int) -> list[Note]:
+    """Tell of a budget that promises next to nothing to each of m records."""
+    return [
+        Note(f"{text[0].upper()}{text[1:]}.", Severity.ALARM)
+        for text in weak_budget(epsilon, delta, m)
+    ]
+
+
+def shown_notes(warnings: Iterable[str], *, seeded: bool) -> list[Html]:
+    """Return what matters most first and red, and what is only good to know in one list."""
+    shown = []
+    if seeded:
+        call = "Seeded run: nothing is guaranteed."
+        text = "The noise can be computed again from the seed. For tests and experiments only."
+        shown.append(parts.alarm(call, text))
+    by_severity: dict[Severity, list[Note]] = {severity: [] for severity in Severity}
+    for note in sorted_notes(warnings):
+        by_severity[note.severity].append(note)
+    shown += [parts.alarm("Look at this first.", text) for text in by_severity[Severity.ALARM]]
+    shown += [parts.note(text) for text in by_severity[Severity.WARNING]]
+    if by_severity[Severity.INFO]:
+        shown.append(parts.listed(by_severity[Severity.INFO]))
+    return shown

@@ -1,0 +1,189 @@
+"""Column by column: how target, summary and the points read are distributed, in original units."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsumm.data.column import EPOCH, Column, Kind
+from dpsumm.data.coordinates import cell_names
+from dpsumm.report.figures import MOST_SHOWN, thinned
+from dpsumm.report.numbers import percent
+from dpsumm.report.panels import Bins, Categories, Panel, shortened
+
+if TYPE_CHECKING:
+    from dpsumm.summary.result import Summary
+
+# Values of a column that looks at so many at most are bars, not a curve.
+FEW_VALUES = 8
+MOST_BARS = 8
+MOST_BINS = 16
+# Values that are looked at, of each set: what keeps thousands of columns quick.
+MOST_VALUES = 4_000_000
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Marginal:
+    """One column, as numbers or as codes of categories, in the three sets.
+
+    Attributes
+    ----------
+    name
+        Of the column.
+    values
+        Of the points read, the target and the summary: numbers in the column's units, or positions
+        among `categories`.
+    categories
+        Their names; empty for numbers.
+    absent : (3,)
+        Shares of missing values, which `values` leave out; of categories they are one of these.
+    is_date
+        Whether the numbers are days since 1970-01-01.
+    """
+
+    name: str
+    values: tuple[Array, ...]
+    categories: tuple[str, ...] = ()
+    absent: tuple[float, ...] = (0.0, 0.0, 0.0)
+    is_date: bool = False
+
+    def gap(self, one: int, other: int = 1) -> float:
+        """Return how far two sets are apart, 0 to 1.
+
+        The largest difference of cumulative shares; of categories, the share of records that would
+        have to change theirs.
+        """
+        a, b = self.values[one], self.values[other]
+        missing = abs(self.absent[one] - self.absent[other])
+        if not (len(a) and len(b)):
+            return 1.0 if len(a) != len(b) else missing
+        if self.categories:
+            shares = self.shares()
+            return float(np.abs(shares[one] - shares[other]).sum() / 2)
+        a, b = np.sort(a), np.sort(b)
+        places = np.concatenate([a, b])
+        below = [np.searchsorted(part, places, side="right") / len(part) for part in (a, b)]
+        return max(float(np.abs(below[0] - below[1]).max()), missing)
+
+    def shares(self) -> NDArray[np.float64]:
+        """Return the share of each category in each set, (3, number of categories)."""
+        k = len(self.categories)
+        return np.array([np.bincount(v, minlength=k) / max(len(v), 1) for v in self.values])
+
+    def drawn(self) -> Bins | Categories:
+        """Return what a panel shows."""
+        if self.categories:
+            return _bars(self.shares(), self.categories)
+        distinct = np.unique(np.concatenate(self.values))
+        if len(distinct) <= FEW_VALUES:
+            codes = tuple(np.searchsorted(distinct, values) for values in self.values)
+            names = tuple(self._said(value) for value in distinct.tolist())
+            return Categories(Marginal(self.name, codes, names).shares(), names)
+        return self._bins()
+
+    def _bins(self) -> Bins:
+        # What was read may lie far from target and summary: it then counts at the ends.
+        near = np.concatenate(self.values[1:])
+        low, high = float(near.min()), float(near.max())
+        if not low < high:
+            low, high = low - 0.5, high + 0.5
+        # Rice's rule for the summary, the smallest of the three.
+        n_bins = min(max(int(2 * len(self.values[2]) ** (1 / 3)), 4), MOST_BINS)
+        edges = np.linspace(low, high, n_bins + 1)
+        shares = [
+            np.histogram(np.clip(values, low, high), edges)[0] / max(len(values), 1)
+            for values in self.values
+        ]
+        ticks = tuple(self._said(x) for x in (low, (low + high) / 2, high))
+        return Bins(np.array(shares), (ticks[0], ticks[1], ticks[2]))
+
+    def _said(self, value: float) -> str:
+        if self.is_date:
+            return date.fromordinal(round(value) + EPOCH).isoformat()
+        return f"{value:,.0f}" if 100 <= abs(value) < 1e6 else f"{value:.3g}"
+
+
+def _bars(shares: NDArray[np.float64], names: tuple[str, ...]) -> Categories:
+    """Return the most frequent categories, and all others as one."""
+    names = shortened(names)
+    if len(names) <= MOST_BARS:
+        return Categories(shares, names)
+    order = np.argsort(-shares.max(axis=0), kind="stable")
+    kept, rest = np.sort(order[: MOST_BARS - 1]), order[MOST_BARS - 1 :]
+    together = np.column_stack([shares[:, kept], shares[:, rest].sum(axis=1)])
+    return Categories(together, (*(names[i] for i in kept), f"{len(rest):,} others"))
+
+
+def marginals(summary: Summary) -> Iterator[Marginal]:
+    """Yield the columns; those of an `Embedding` are coordinates that mean nothing."""
+    width = summary.scaled.shape[1]
+    most = min(MOST_SHOWN, max(MOST_VALUES // width, 100))
+    sets = [thinned(points, most) for points in (summary.pool, summary.target, summary.scaled)]
+    if len(summary.schema.cells) != width:
+        for j in range(width):
+            yield Marginal(f"coordinate {j}", tuple(points[:, j] for points in sets))
+        return
+    start = 0
+    for column in summary.schema.kernel:
+        stop = start + len(cell_names(column))
+        yield _marginal(column, [points[:, start:stop] for points in sets])
+        start = stop
+
+
+def _marginal(column: Column, cells: list[Array]) -> Marginal:
+    if column.categories and not column.ordered:
+        names = [str(value) for value in (*column.categories, *_other(column))]
+        names += ["no value"] * column.encodes_missing
+        return Marginal(column.name, tuple(part.argmax(axis=1) for part in cells), tuple(names))
+    flagged = [part[:, 1:] > 0 for part in cells]
+    places = [part[:, 0] / column.weight for part in cells]
+    if column.categories:
+        # Those that have no place are at the end: other, no value.
+        k = len(column.categories)
+        codes = [
+            np.where(flags.any(axis=1), k + flags.argmax(axis=1), np.rint(place * (k - 1)))
+            if flags.shape[1]
+            else np.rint(place * (k - 1))
+            for place, flags in zip(places, flagged, strict=True)
+        ]
+        names = [str(value) for value in (*column.categories, *_other(column))]
+        names += ["no value"] * column.encodes_missing
+        return Marginal(column.name, tuple(c.astype(np.int64) for c in codes), tuple(names))
+    low, high = column.limits or (0.0, 1.0)
+    there = [~flags.any(axis=1) for flags in flagged]
+    return Marginal(
+        column.name,
+        tuple(low + (high - low) * p[keep] for p, keep in zip(places, there, strict=True)),
+        absent=tuple(float(flags.any(axis=1).mean()) for flags in flagged),
+        is_date=column.kind is Kind.DATE,
+    )
+
+
+def _other(column: Column) -> tuple[Any, ...]:
+    return () if column.other is None else (column.other,)
+
+
+def worst_first(summary: Summary, most: int) -> tuple[list[Panel], float]:
+    """Return panels of the columns where the summary is furthest from the target, worst first.
+
+    And the largest gap of the columns that are not shown.
+    """
+    found = list(marginals(summary))
+    gaps = np.array([marginal.gap(2) for marginal in found])
+    order = np.argsort(-gaps, kind="stable")
+    panels = []
+    for i in order[:most]:
+        one = found[i]
+        said = f"gap {percent(gaps[i])}; of the points read {percent(one.gap(0))}"
+        if any(one.absent):
+            _, theirs, ours = map(percent, one.absent)
+            said += f". No value: target {theirs}, summary {ours}"
+        panels.append(Panel(one.name, said, one.drawn()))
+    return panels, float(gaps[order[most:]].max(initial=0.0))

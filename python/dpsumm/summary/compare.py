@@ -1,0 +1,322 @@
+"""A rehearsal of the protocols on made-up or public data: what each would cost, and give."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsumm import kernels
+from dpsumm.checks import check_number, check_whole
+from dpsumm.data.inputs import Source, read_inputs
+from dpsumm.data.schema import Schema
+from dpsumm.errors import InvalidParameterError
+from dpsumm.exchange.driver import Progress
+from dpsumm.summary.kernel import RBF
+from dpsumm.summary.made_up import NUMBERS, coded, make_up
+from dpsumm.summary.protocols import Greedy, Offers, Pool, Protocol, Uniform
+from dpsumm.summary.result import Summary
+from dpsumm.summary.summarize import summarize
+
+# Rows of a public target that must be left to judge by.
+LEAST_FRESH = 20
+
+
+@dataclass(frozen=True)
+class Rehearsed:
+    """What a protocol cost and gave, over the runs of a rehearsal.
+
+    Attributes
+    ----------
+    protocol
+        Its name.
+    epsilon, epsilon_owners
+        For a record of the target, and of an owner towards another one; nats, at the delta given.
+    reads
+        Points read for each point of the summary, mean.
+    ratio, weighted_ratio
+        MMD^2 to the target's distribution over that of the greedy that reads everything: the ratio
+        of means over the runs, with equal weights and with `Summary.weights`.
+    error, weighted_error
+        Standard errors of their logarithms; NaN for a single run.
+    """
+
+    protocol: str
+    epsilon: float
+    epsilon_owners: float
+    reads: float
+    ratio: float
+    error: float
+    weighted_ratio: float
+    weighted_error: float
+
+    def shown(self, weighted: bool = False) -> str:
+        """Return a ratio and, if there is more than one run, its range of one standard error."""
+        ratio, error = self.ratio, self.error
+        if weighted:
+            ratio, error = self.weighted_ratio, self.weighted_error
+        if math.isnan(error):
+            return f"{ratio:.3g}"
+        return f"{ratio:.3g} ({ratio * math.exp(-error):.3g} to {ratio * math.exp(error):.3g})"
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Protocols side by side; made by :func:`compare`.
+
+    Attributes
+    ----------
+    rows
+        Of Pool, Offers and Uniform.
+    runs
+        Rehearsals, each with data of its own.
+    title
+        What was rehearsed.
+    """
+
+    rows: tuple[Rehearsed, ...]
+    runs: int
+    title: str
+
+    @property
+    def advice(self) -> str:
+        """A sentence on Pool and Offers."""
+        pool, offers = self.rows[:2]
+        apart = math.log(pool.ratio / offers.ratio) if min(pool.ratio, offers.ratio) > 0 else 0.0
+        if apart > 2 * math.hypot(pool.error, offers.error):
+            return "Offers came closer than the pool at equal reads: worth their epsilon here."
+        return (
+            "Offers did not come clearly closer than the pool at equal reads: take Pool(), which "
+            "costs no epsilon."
+        )
+
+    def __str__(self) -> str:
+        lines = [
+            self.title,
+            f"{'protocol':12}{'epsilon':>9}{'owners':>8}{'reads':>7}"
+            f"{'MMD^2 / greedy':>23}{'with weights':>23}",
+        ]
+        lines += [
+            f"{row.protocol:12}{row.epsilon:9.3g}{row.epsilon_owners:8.3g}{row.reads:7.3g}"
+            f"{row.shown():>23}{row.shown(weighted=True):>23}"
+            for row in self.rows
+        ]
+        lines.append(
+            "MMD^2 to the target's distribution over that of the greedy that reads everything; in "
+            f"brackets the range of one standard error, of {self.runs} runs."
+        )
+        return "\n".join([*lines, self.advice])
+
+
+def compare(
+    owners: Sequence[Source] | Mapping[str, Source] | None = None,
+    target: Source | None = None,
+    *,
+    size: int,
+    target_size: int,
+    n_owners: int = 5,
+    n_records: int = 2000,
+    rarity: float = 0.1,
+    schema: Schema | None = None,
+    epsilon: float = 1.0,
+    delta: float = 1e-5,
+    parsimony: float = 4.0,
+    runs: int = 5,
+    progress: Progress | None = None,
+) -> Comparison:
+    """Rehearse Pool, Offers and Uniform on data like yours, and say what each costs and gives.
+
+    On made-up data by the schema, or on *public* data if given. Never on private data: parameters
+    that are chosen by looking at these are in no guarantee.
+
+    Parameters
+    ----------
+    owners, target
+        Public data as for `summarize`, both or none. From `target` each run draws `target_size`
+        rows at random as its target; the others, at least 20, are what it is judged on.
+    size, target_size
+        Points of the summary, and of the target.
+    n_owners, n_records, rarity
+        For made-up data: owners, records of each, and the share of these, above 0 and at most 1,
+        that are of the target's kinds.
+    schema
+        What the columns are. Made-up data need bounds or categories for all of them, and have eight
+        numbers by default; of public data without, the bandwidth is a median.
+    epsilon, delta, parsimony
+        As for a run of `Offers`; the pool gets the same parsimony.
+    runs
+        Rehearsals, at least 1, with other data, or another split of those given, each.
+    progress
+        Called with (stage, done, total).
+
+    Raises
+    ------
+    InvalidParameterError
+        A parameter out of range; only one of `owners` and `target`; a target with too few rows; a
+        schema that is not bounded.
+    InvalidDataError
+        As for `summarize`.
+
+    Privacy
+    -------
+    None needed: made-up or public data. Noise is fresh in every call, so figures differ a little.
+
+    Examples
+    --------
+    >>> from dpsumm import compare
+    >>> found = compare(size=20, target_size=200, n_owners=3, n_records=300, rarity=0.05, runs=2)
+    >>> [row.protocol for row in found.rows], found.rows[0].epsilon
+    (['random pool', 'Offers', 'uniform'], 0.0)
+    >>> found.rows[1].ratio < found.rows[2].ratio  # uniform records are far from a rare target
+    True
+    """
+    check_whole(runs, "runs", 1)
+    check_whole(target_size, "target_size", 2)
+    protocols: list[Protocol] = [
+        Pool(parsimony=parsimony),
+        Offers(parsimony=parsimony),
+        Uniform(),
+        Greedy(),
+    ]
+    if (owners is None) != (target is None):
+        raise InvalidParameterError(
+            "owners, target: give both, of public data, or none for made-up data"
+        )
+    if owners is None or target is None:
+        _check_made_up(n_owners, n_records, rarity, size)
+        schema = NUMBERS if schema is None else schema
+        if not schema.bounded:
+            raise InvalidParameterError(
+                "schema: made-up data need bounds or categories for every column"
+            )
+        made = _made_up(schema, runs, n_owners, n_records, target_size, rarity)
+        about = f"{n_owners} owners of {n_records} made-up records, {rarity:.3g} like the target"
+    else:
+        made = _public(owners, target, schema, runs, target_size)
+        about = "public data"
+    found: list[list[_Found]] = []
+    for done, (sources, goal, fresh, columns) in enumerate(made):
+        if progress is not None:
+            progress("rehearsals", done, runs)
+        kernel = RBF.for_schema(columns) if columns.bounded else RBF.from_public(fresh)
+        seen = columns.encode(fresh)[0]
+        # What the fresh points' own sampling adds to MMD^2.
+        noise = (1 - kernels.mean_kernel_self(seen, kernel.gamma)) / (len(seen) - 1)
+        found.append([])
+        for protocol in protocols:
+            summary = summarize(
+                sources,
+                goal,
+                size=size,
+                epsilon=epsilon,
+                delta=delta,
+                schema=columns,
+                kernel=kernel,
+                protocol=protocol,
+            )
+            mmd2, weighted = (
+                kernels.mmd2(summary.scaled, seen, kernel.gamma, weights) - noise
+                for weights in (None, summary.weights)
+            )
+            found[-1].append(_Found(mmd2, weighted, summary))
+    if progress is not None:
+        progress("rehearsals", runs, runs)
+    title = f"{size} points for a target of {target_size}: {about}, epsilon {epsilon:g}"
+    return Comparison(tuple(_rows(found)), runs, title)
+
+
+class _Found(NamedTuple):
+    """One run: MMD^2 to the target's distribution, with equal weights and with its own."""
+
+    mmd2: float
+    weighted: float
+    summary: Summary
+
+
+def _check_made_up(n_owners: int, n_records: int, rarity: float, size: int) -> None:
+    check_whole(n_owners, "n_owners", 1)
+    check_whole(n_records, "n_records", 1)
+    check_number(rarity, "rarity", 0, 1)
+    if not rarity > 0:
+        raise InvalidParameterError("rarity must be above 0: nothing at the owners would fit")
+    if size > n_owners * n_records:
+        raise InvalidParameterError(
+            f"size must be at most the owners' records in all ({n_owners * n_records}), got {size}"
+        )
+
+
+_Split = tuple[Sequence[Source], Source, NDArray[np.float64], Schema]
+
+
+def _made_up(
+    schema: Schema, runs: int, n_owners: int, n_records: int, target_size: int, rarity: float
+) -> Iterator[_Split]:
+    for seed in range(runs):
+        made = make_up(
+            schema,
+            seed,
+            n_owners=n_owners,
+            n_records=n_records,
+            target_size=target_size,
+            rarity=rarity,
+        )
+        yield made.owners, made.target, made.fresh, made.schema
+
+
+def _public(
+    owners: Sequence[Source] | Mapping[str, Source],
+    target: Source,
+    schema: Schema | None,
+    runs: int,
+    target_size: int,
+) -> Iterator[_Split]:
+    tables, goal = read_inputs(owners, target, schema=schema)
+    in_memory = [table.in_memory for table in tables if table.in_memory is not None]
+    if len(in_memory) < len(tables):
+        raise InvalidParameterError("owners: a rehearsal needs its data in memory, not a Stream")
+    if len(goal) < target_size + LEAST_FRESH:
+        raise InvalidParameterError(
+            f"target: has {len(goal)} rows, and a rehearsal needs target_size ({target_size}) and "
+            f"{LEAST_FRESH} more to judge by"
+        )
+    columns = coded(goal.schema)
+    sources = [table.values for table in in_memory]
+    for seed in range(runs):
+        order = np.random.default_rng(seed).permutation(len(goal))
+        drawn, left = np.split(goal.values[order], [target_size])
+        yield sources, drawn, left, columns
+
+
+def _rows(found: Sequence[Sequence[_Found]]) -> Iterator[Rehearsed]:
+    """Return a row for each protocol but the last, which is the reference."""
+    for position in range(len(found[0]) - 1):
+        mine = [run[position] for run in found]
+        last = mine[-1].summary
+        base = np.array([run[-1].mmd2 for run in found])
+        ratio, error = _ratio(np.array([each.mmd2 for each in mine]), base)
+        weighted = _ratio(np.array([each.weighted for each in mine]), base)
+        yield Rehearsed(
+            protocol=last.protocol,
+            epsilon=last.privacy.epsilon(),
+            epsilon_owners=last.privacy.epsilon(protected="owners"),
+            reads=float(np.mean([each.summary.parsimony for each in mine])),
+            ratio=ratio,
+            error=error,
+            weighted_ratio=weighted[0],
+            weighted_error=weighted[1],
+        )
+
+
+def _ratio(above: NDArray[np.float64], below: NDArray[np.float64]) -> tuple[float, float]:
+    """Return the ratio of means of pairs, and the standard error of its logarithm.
+
+    To first order: that of the mean of ``above / mean(above) - below / mean(below)``.
+    """
+    a, b, n = float(above.mean()), float(below.mean()), len(above)
+    if n == 1:
+        return a / b, math.nan
+    return a / b, float(np.sqrt(np.square(above / a - below / b).sum() / (n * (n - 1))))

@@ -1,0 +1,166 @@
+"""DP-SGD: a small network, trained by noisy sums of clipped gradients, each over all points.
+
+Claim
+    All noisy sums together, and so the weights, are (epsilon, delta)-DP for `Examples.changed`
+    replaced rows, given everything that was released before.
+Assumes
+    A row's gradient is a function of that row, its answer and the weights alone (`network.py`).
+Argument
+    ``docs/privacy/private-models.md``, "DP-SGD". A replaced row takes one vector of length at most
+    `GRID` out of a sum and puts another one in; so the sum moves by ``2 changed GRID``. Every sum
+    is over all rows: no sampling, no amplification, and steps compose as Gaussian mechanisms do.
+Numerics
+    Whatever the library returns is cut to integers and measured exactly; a vector that is too long
+    counts as 0. Sums and noise are integers. What is done with noisy sums is post-processing.
+Tested by
+    tests/summary/test_model_sgd.py
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsumm import kernels
+from dpsumm.checks import check_installed, check_number, check_whole
+from dpsumm.privacy import accounting, portable
+from dpsumm.privacy.events import Gaussian
+from dpsumm.summary.models.training import Examples, Shapes, Trainer, parts
+
+# Length of the longest gradient, in steps of the integers that gradients are cut to.
+GRID = 2**20
+
+
+@dataclass(frozen=True)
+class DpSgd:
+    """A network of one hidden layer, trained by DP-SGD (extra ``sgd``).
+
+    Every step takes all points: for a given guarantee that is the least noise, and summaries are
+    small. All parameters are public and must not be chosen by looking at the summary.
+
+    Parameters
+    ----------
+    hidden
+        Hidden units, 0 to 1000; 0: a linear model.
+    steps
+        1 to 10,000. Each has its own noise: with four times the steps twice the noise.
+    clip
+        Length to which each point's gradient is shortened, above 0.
+    rate
+        Of the optimiser (Adam), above 0.
+    """
+
+    hidden: int = 16
+    steps: int = 60
+    clip: float = 1.0
+    rate: float = 0.1
+
+    def check(self) -> None:
+        """Refuse what is out of range or cannot be run.
+
+        Raises
+        ------
+        InvalidParameterError, MissingExtraError
+            With the way out.
+        """
+        check_whole(self.hidden, "hidden", 0, 1000)
+        check_whole(self.steps, "steps", 1, 10_000)
+        check_number(self.clip, "clip", 1e-6, 1e6, "1")
+        check_number(self.rate, "rate", 1e-6, 1e3, "0.1")
+        check_installed("jax_privacy", "DpSgd needs", "sgd")
+
+
+@dataclass(frozen=True)
+class SgdNoise:
+    """Noise of DP-SGD, from public numbers.
+
+    Attributes
+    ----------
+    epsilon, delta
+        What all steps cost together.
+    multiplier
+        Noise over sensitivity, in each step.
+    std
+        Of the noise in each coordinate of a sum, in steps of its integers.
+    """
+
+    epsilon: float
+    delta: float
+    multiplier: float
+    std: float
+
+    @classmethod
+    def of(cls, epsilon: float, delta: float, *, steps: int, changed: int) -> SgdNoise:
+        """Return the noise at which so many steps cost (epsilon, delta)."""
+        whole = accounting.gaussian_noise_multiplier(epsilon, delta)
+        multiplier = portable.round_up(whole * math.sqrt(steps) * (1 + 1e-12))
+        assert accounting.compose([(Gaussian(multiplier), steps)], delta) <= epsilon
+        return cls(epsilon, delta, multiplier, 2 * changed * GRID * multiplier * (1 + 1e-12))
+
+    def noisy_sum(
+        self, blocks: Iterable[NDArray[np.floating[Any]]], clip: float
+    ) -> NDArray[np.int64]:
+        """Return the noisy sum of one step, in steps of `GRID` for `clip`; see `sum_of`."""
+        total = sum_of(blocks, clip)
+        noisy: NDArray[np.int64] = total + kernels.rounded_normal(self.std, len(total))
+        return noisy
+
+
+class SgdTrainer(Trainer):
+    """Draws a network."""
+
+    def __init__(self, examples: Examples, method: DpSgd) -> None:
+        self.noise = SgdNoise.of(
+            examples.epsilon, examples.delta, steps=method.steps, changed=examples.changed
+        )
+        self._examples, self._method = examples, method
+
+    @property
+    def public(self) -> tuple[object, ...]:
+        """See `Trainer.public`."""
+        return self.noise, self._method, self._examples.rows.shape
+
+    def draw(self) -> bytes:
+        """See `Trainer.draw`."""
+        from dpsumm.summary.models.network import Network, Steps
+
+        examples, method, shapes = self._examples, self._method, self._shapes
+        network = Network(shapes, examples.rows, examples.answers, method.clip)
+        steps = Steps(shapes, method.rate, method.steps)
+        for _ in range(method.steps):
+            noisy = self.noise.noisy_sum(network.gradients(steps.weights), method.clip)
+            steps.take(noisy.astype(np.float64) * (method.clip / GRID / len(examples.rows)))
+        return steps.mean.astype("<f8").tobytes()
+
+    @property
+    def _shapes(self) -> Shapes:
+        columns = 1 if self._examples.classes == 2 else self._examples.classes
+        d, hidden = self._examples.rows.shape[1], self._method.hidden
+        return ((d, hidden), (hidden + 1, columns)) if hidden else ((d, columns),)
+
+    def layers(self, drawn: bytes) -> tuple[NDArray[np.float64], ...]:
+        """See `Trainer.layers`."""
+        return parts(np.frombuffer(drawn, dtype="<f8"), self._shapes)
+
+
+def sum_of(blocks: Iterable[NDArray[np.floating[Any]]], clip: float) -> NDArray[np.int64]:
+    """Return the sum of gradients (rows, weights) in integers, none of them longer than `GRID`.
+
+    One that is longer after all, or no number, counts as 0.
+    """
+    total: NDArray[np.int64] | None = None
+    for block in blocks:
+        inside = np.clip(np.nan_to_num(block.astype(np.float64) / clip), -1, 1)
+        # Towards 0, so that none gets longer.
+        whole = np.trunc(inside * GRID).astype(np.int64)
+        squared = np.einsum("ij,ij->i", whole, whole)
+        whole[squared > GRID**2] = 0
+        found = whole.sum(0)
+        total = found if total is None else total + found
+    assert total is not None
+    return total

@@ -1,0 +1,62 @@
+"""What every way to train a model that may be shown is given, and what it must give."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+# Of the layers of a network.
+Shapes = tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Examples:
+    """Records as vectors, and what a model of them may cost.
+
+    Attributes
+    ----------
+    rows : (n, d) float64
+        Of norm at most 1, the last coordinate a constant.
+    answers : (n,) int64
+        Class of each row, -1 for none: the row then counts in n and for nothing else.
+    classes
+        K, at least 2.
+    changed
+        Rows, each with its answer, that one unit of the data replaces.
+    epsilon, delta
+        What the model may cost.
+    """
+
+    rows: NDArray[np.float64] = field(repr=False)
+    answers: NDArray[np.int64] = field(repr=False)
+    classes: int
+    changed: int
+    epsilon: float
+    delta: float
+
+
+class Trainer(ABC):
+    """A way to train: made from `Examples` before the charge, draws after it."""
+
+    @property
+    @abstractmethod
+    def public(self) -> tuple[object, ...]:
+        """Public facts that a drawn model is of; other facts, another model."""
+
+    @abstractmethod
+    def draw(self) -> bytes:
+        """Return a model, (epsilon, delta)-DP for rows that are replaced."""
+
+    @abstractmethod
+    def layers(self, drawn: bytes) -> tuple[NDArray[np.float64], ...]:
+        """Return the weights of `PrivateModel.layers` from what was drawn."""
+
+
+def parts(weights: NDArray[np.float64], shapes: Shapes) -> tuple[NDArray[np.float64], ...]:
+    """Return all weights as layers."""
+    ends = np.cumsum([a * b for a, b in shapes])
+    flat = np.split(weights, ends[:-1])
+    return tuple(one.reshape(shape) for one, shape in zip(flat, shapes, strict=True))

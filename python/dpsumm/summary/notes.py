@@ -1,0 +1,298 @@
+"""What a consumer should know before relying on a summary, worst first.
+
+For curator and consumer alone: most of it depends on private data. No value of a record is in it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsumm.checks import counted, listed
+from dpsumm.data.labels import labels_of, places_of
+from dpsumm.data.large.stream_table import StreamTable
+from dpsumm.data.table import Table
+from dpsumm.privacy import events
+from dpsumm.privacy.events import Protected
+from dpsumm.privacy.guarantees import PrivacyReport
+from dpsumm.privacy.ledger import Ledger
+from dpsumm.report.notes import Note, Severity, budget_alarms
+from dpsumm.summary.plan import BAD, noise_to_sampling
+from dpsumm.summary.protocols import Selection, Setting
+from dpsumm.summary.protocols.curator import row_keys
+
+# Part of mean k(V, V) that MMD^2 may be before it is said that little fits.
+LITTLE_OVERLAP = 0.2
+# A column with such a share of values outside its bounds, or in no category, is worth a warning.
+MUCH = 0.1
+# Columns that a note names.
+MOST_NAMED = 12
+# Labels are compared as classes if there are so many at most.
+MOST_CLASSES = 50
+# A class that shrinks or grows by so much of all points is worth a word.
+SHIFT = 0.1
+
+
+def run_notes(got: int, size: int, book: Ledger) -> list[Note]:
+    """Tell of a run that was resumed, or of a pool that is smaller than the summary should be."""
+    notes = []
+    if book.resumed:
+        notes.append(
+            f"Run {book.run!r} was resumed: what it had released was used again, not released "
+            "anew. If target or data are not those of its first part, the summary is not for them."
+        )
+    if got < size:
+        notes.append(
+            f"The pool has {got} points, fewer than the {size} asked for: the summary is the pool. "
+            "Owners have no more, or did not answer."
+        )
+    return [Note(text) for text in notes]
+
+
+def quality_notes(selection: Selection, m: int, privacy: PrivacyReport) -> list[Note]:
+    """Tell when the noise is above the signal, and when the owners have little that fits."""
+    notes = []
+    noise = max(
+        (
+            charge.event.noise_multiplier
+            for charge in privacy.charges
+            if charge.protected is Protected.TARGET and isinstance(charge.event, events.Gaussian)
+        ),
+        default=0.0,
+    )
+    relative = noise_to_sampling(noise, m)
+    if relative > BAD:
+        notes.append(
+            f"The noise of the release is {relative:.1f} times the target's sampling error: the "
+            f"offers follow it more than the target. Use a larger target or epsilon, or Pool(); "
+            f"`dpsumm plan` tells from where on it pays."
+        )
+    left = selection.curve[-1] / selection.target_self
+    if left > LITTLE_OVERLAP:
+        notes.append(
+            f"Little overlap: {left:.0%} of the target's mean kernel is not matched. The owners "
+            f"have few points like the target, or the bandwidth is too small."
+        )
+    return [Note(text, Severity.ALARM) for text in notes]
+
+
+def budget_notes(privacy: PrivacyReport, m: int) -> list[Note]:
+    """Tell of a budget that promises next to nothing, by what was really spent."""
+    if privacy.seeded or privacy.epsilon() == 0:
+        return []
+    return budget_alarms(privacy.epsilon(), privacy.delta, m)
+
+
+def data_notes(tables: Sequence[Table | StreamTable]) -> list[Note]:
+    """Tell of rows left out and values clipped, missing or unknown, owners together."""
+    owners = [table for table in tables if table.name != "target"]
+    notes: list[Note] = []
+    for group in (owners, [table for table in tables if table.name == "target"]):
+        notes += _dropped(group)
+        for attribute, said, usual in (
+            ("n_clipped", "clipped to the public bounds", False),
+            ("n_missing", "missing, which is a value of its own to the kernel", True),
+            ("n_unknown", "in no category and count as its 'other'", False),
+        ):
+            counts = {
+                table.name: np.array(getattr(table, attribute), np.int64)
+                for table in group
+                if sum(getattr(table, attribute))
+            }
+            if counts:
+                severity = Severity.INFO if usual else _severity(group, counts)
+                text = _values(group, counts, said)
+                notes.append(Note(text, severity))
+    return notes
+
+
+def _dropped(group: Sequence[Table | StreamTable]) -> list[Note]:
+    dropped = {table.name: table.n_dropped for table in group if table.n_dropped}
+    if not dropped:
+        return []
+    least, most = min(dropped.values()), max(dropped.values())
+    if len(dropped) == 1:
+        name = next(iter(dropped))
+        were = "was" if most == 1 else "were"
+        text = f"{name}: {counted(most, 'row', 'rows')} with missing values {were} left out."
+    else:
+        text = (
+            f"Rows with missing values were left out at {len(dropped)} of {len(group)} owners: "
+            f"{_range(least, most)} each."
+        )
+    return [Note(text, Severity.INFO)]
+
+
+def _severity(
+    group: Sequence[Table | StreamTable], counts: dict[str, NDArray[np.int64]]
+) -> Severity:
+    """Return how bad values outside the bounds or categories are.
+
+    The target's are what a summary is compared with; an owner may well have records of another
+    kind, but not most of what all owners have.
+    """
+    rows = {table.name: len(table) for table in group}
+    worst = max((found / rows[name]).max() for name, found in counts.items())
+    if worst < MUCH:
+        return Severity.INFO
+    together = np.sum(list(counts.values()), axis=0).max() / sum(rows.values())
+    bad = MUCH if group[0].name == "target" else 0.5
+    return Severity.ALARM if together >= bad else Severity.WARNING
+
+
+def _values(
+    group: Sequence[Table | StreamTable], counts: dict[str, NDArray[np.int64]], said: str
+) -> str:
+    names = group[0].columns
+    total = np.sum(list(counts.values()), axis=0)
+    order = sorted(np.flatnonzero(total).tolist(), key=lambda j: -int(total[j]))
+    shown, more = sorted(order[:MOST_NAMED]), len(order) - MOST_NAMED
+    rest = f" and of {counted(more, 'more column', 'more columns')}" if more > 0 else ""
+    rows = {table.name: len(table) for table in group}
+    if len(counts) == 1:
+        name, found = next(iter(counts.items()))
+        parts = [f"{found[j]:,} of {names[j]}" for j in shown]
+        parts[0] = f"{counted(int(found[shown[0]]), 'value', 'values')} of {names[shown[0]]}"
+        were = "was" if len(order) == 1 and found[order[0]] == 1 else "were"
+        text = f"{name}: {', '.join(parts)}{rest} {were} {said}."
+    else:
+        parts = []
+        for j in shown:
+            present = [int(found[j]) for found in counts.values() if found[j]]
+            parts.append(f"{_range(min(present), max(present))} of {names[j]}")
+        text = (
+            f"Values were {said} at {len(counts)} of {len(group)} owners: {', '.join(parts)}{rest}."
+        )
+    worst = max(float((found / rows[name]).max()) for name, found in counts.items())
+    if worst >= MUCH and "missing" not in said:
+        text += (
+            f" That is up to {worst:.0%} of a column: check that the public bounds and categories "
+            f"are in its own units."
+        )
+    return text
+
+
+def _range(least: int, most: int) -> str:
+    return f"{least:,}" if least == most else f"{least:,} to {most:,}"
+
+
+def copy_notes(selection: Selection, target: NDArray[Any], *, dropped: bool) -> list[Note]:
+    """Tell of records that are there twice: at owner and target, or at two owners.
+
+    Records of few columns or categories are often equal by chance. What is chance is told from the
+    target alone: how many of its own records are equal to another one.
+
+    Parameters
+    ----------
+    dropped
+        Whether points that equal a target record were left out of the summary.
+    """
+    seen = Counter(row_keys(target))
+    by_chance = sum(count for count in seen.values() if count > 1) / len(target)
+    pool, chosen = row_keys(selection.pool.scaled), row_keys(selection.scaled)
+    notes = []
+    copies = sum(key in seen for key in pool)
+    taken = sum(key in seen for key in chosen)
+    read = counted(len(pool), "point", "points")
+    if dropped:
+        if copies:
+            text = (
+                f"{copies:,} of {read} read equal a target record in every column and were left "
+                f"out."
+            )
+            notes.append(Note(text, Severity.INFO))
+    elif copies > 2 * by_chance * len(pool):
+        notes.append(
+            Note(
+                f"{copies:,} of {read} read equal a target record in every column, {taken:,} of "
+                f"the summary's {len(chosen):,}. If an owner holds the target's own data, a "
+                f"summary of it says nothing about the owners: leave that owner out, or those "
+                f"points with drop_target_copies (--drop-target-copies), which costs nothing.",
+                Severity.ALARM if taken >= MUCH * len(chosen) else Severity.WARNING,
+            )
+        )
+    holders: dict[bytes, set[int]] = {}
+    for key, owner in zip(pool, selection.pool.owner.tolist(), strict=True):
+        holders.setdefault(key, set()).add(owner)
+    twice = sum(len(holders[key]) > 1 for key in pool)
+    if twice > 2 * by_chance * len(pool):
+        notes.append(
+            Note(
+                f"{twice:,} of {read} read are held by two owners or more, equal in every column: "
+                f"is one file given as two owners? A record held twice counts twice, for the "
+                f"summary and for what it costs its person.",
+                Severity.ALARM if twice >= MUCH * len(pool) else Severity.WARNING,
+            )
+        )
+    return notes
+
+
+def pool_notes(selection: Selection, setting: Setting) -> list[Note]:
+    """Tell of owners whose points all lie outside a column's bounds, and of points all the same.
+
+    After everything was sent: a refusal before would tell owners of each other's data.
+    """
+    pool, notes = selection.pool, []
+    if len(pool.scaled) > 1 and (pool.scaled == pool.scaled[0]).all():
+        text = (
+            "All points read are one point for the kernel, so nothing was chosen among them. Check "
+            "columns, bounds and categories."
+        )
+        notes.append(Note(text, Severity.ALARM))
+    schema = setting.schema
+    if schema is None or not any(column.bounds for column in schema.kernel):
+        return notes
+    outside: dict[str, list[str]] = {}
+    for i, name in enumerate(setting.names):
+        own = pool.records.values[pool.owner == i]
+        if len(own) > 1:
+            for column, count in zip(schema.kernel, schema.encode(own)[1], strict=True):
+                if count == len(own):
+                    outside.setdefault(column.name, []).append(name)
+    for title, names in outside.items():
+        all_of = "all owners" if len(names) == len(setting.names) else listed(names)
+        text = (
+            f"Every point read of {all_of} lies outside the bounds of {title}, and counts as one "
+            f"at the bound: is the column in other units there?"
+        )
+        notes.append(Note(text, Severity.ALARM))
+    return notes
+
+
+def label_notes(selection: Selection) -> list[Note]:
+    """Tell of a summary of one class, and of classes that it has more or less of than the pool."""
+    some, every = selection.records.labels, selection.pool.records.labels
+    if some is None or every is None:
+        return []
+    names = list(dict.fromkeys(labels_of(every.tolist()).tolist()))
+    chosen, read = places_of(some, names), places_of(every, names)
+    classes = np.unique(read)
+    if not 1 < len(classes) <= MOST_CLASSES:
+        if len(classes) == 1 and len(read) > 1:
+            return [Note("All points read have the same label: nothing is learned from it.")]
+        return []
+    if len(np.unique(chosen)) == 1:
+        return [
+            Note(
+                f"All points of the summary have the same label, one of {len(classes)} in the "
+                f"points read. A classifier cannot be trained on it.",
+            )
+        ]
+    before, after = (np.array([np.mean(part == one) for one in classes]) for part in (read, chosen))
+    worst = int(np.argmax(np.abs(after - before)))
+    if abs(after[worst] - before[worst]) < SHIFT:
+        return []
+    absent = int(np.count_nonzero((after == 0) & (before > 0)))
+    gone = f" {absent} of {len(classes)} classes are not in it." if absent else ""
+    return [
+        Note(
+            f"Labels are not used to choose points, and their shares differ: the class that "
+            f"differs most is {before[worst]:.0%} of the points read and {after[worst]:.0%} of the "
+            f"summary.{gone}",
+            Severity.INFO,
+        )
+    ]

@@ -1,0 +1,82 @@
+"""What a summary's distance to the target is to be compared with, and the verdict that follows.
+
+For curator and consumer: computed from raw data after everything was sent.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsumm import kernels
+
+# Of the points read, so many stand for all: their number is squared.
+MOST_POOL = 2000
+# A summary is close if it is at most so many times as far as fresh records would be.
+CLOSE = 1.5
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Distances (MMD^2 to the target) beside that of a summary of p points.
+
+    Attributes
+    ----------
+    fresh
+        Expected for p fresh records of the target's distribution.
+    random
+        Expected for p random ones of the points read; None if no point read was left out.
+    pool
+        Of all points read.
+    sampling
+        Expected for the target itself, from the distribution that it is a sample of.
+    """
+
+    fresh: float
+    random: float | None
+    pool: float
+    sampling: float
+
+    def verdict(self, mmd2: float) -> str:
+        """Return in some words how close a summary at this distance is, and why."""
+        return ": ".join(self.judged(mmd2))
+
+    def judged(self, mmd2: float) -> tuple[str, str]:
+        """Return the two halves of `verdict`."""
+        times = f"{mmd2 / self.fresh:.2g} times" if self.fresh > 0 else "further than"
+        fresh = f"{times} what as many fresh target records would be expected to give"
+        if mmd2 < self.fresh:
+            fresh = "closer than as many fresh target records would be expected to be"
+        if mmd2 <= CLOSE * self.fresh:
+            return "close to the target", fresh
+        if self.random is None:
+            return "not close to the target", fresh
+        if mmd2 >= self.random:
+            return "poor", "no closer to the target than random ones of the points read"
+        closer = f"{self.random / mmd2:.2g} times closer than random ones of the points read"
+        return "on the way to the target", f"{closer}, {fresh}"
+
+
+def scale_of(
+    target: NDArray[Any],
+    target_self: float,
+    pool: NDArray[Any],
+    size: int,
+    gamma: float,
+) -> Scale:
+    """Return what the distance of `size` points chosen from a pool is to be compared with.
+
+    The expectation for p independent draws from any sample X is
+    ``MMD^2(X, target) + (1 - mean k(X, X)) / p``; of a pool of more than 2000 points some at equal
+    steps stand for all.
+    """
+    spread = max(1 - target_self, 0.0)
+    shown = np.ascontiguousarray(pool[:: -(-len(pool) // MOST_POOL)])
+    own = kernels.mean_kernel_self(shown, gamma)
+    apart = float(kernels.kernel_means(shown, target, gamma).mean())
+    distance = max(own - 2 * apart + target_self, 0.0)
+    random = distance + (1 - own) / size if size < len(pool) else None
+    return Scale(spread / size, random, distance, spread / len(target))

@@ -1,0 +1,39 @@
+"""How much of a summary one record of an owner can change: what a model that is shown rests on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dpsumm.privacy.events import Unit
+
+
+@dataclass(frozen=True)
+class Stability:
+    """By how many points of the summary one unit of an owner's data changes it.
+
+    Attributes
+    ----------
+    points
+        At most so many points of the summary, each with its label, are replaced by others, given
+        all that was released to the owners and the coins of sampling; None: no such number is
+        known, so that one record may change every point.
+    argument
+        Why; for None also what to do instead. A sentence for a reader.
+    unit
+        What changes in the owner's data.
+    """
+
+    points: int | None
+    argument: str
+    unit: Unit = Unit.REPLACE_RECORD
+
+
+# One record of the target decides whether its copies at the owners are in the summary, all of them.
+COPIES_DROPPED = Stability(
+    None, "drop_target_copies lets one record of the target decide about many points"
+)
+
+UNSTABLE = (
+    "Ways out: Auction(reselect=False), where one record changes at most two points, or Uniform() "
+    "or Pool(parsimony=1), where it changes one; or dpsumm.learn, whose votes protect whole owners"
+)
