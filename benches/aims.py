@@ -79,10 +79,15 @@ def _memory(start: str) -> Callable[[Rows, dict[str, Any]], float]:
     return lambda rows, _: _named(rows, start)["memory"] / 2**30
 
 
+def _megabytes(rows: Rows, _: dict[str, Any]) -> float:
+    return float(_named(rows, OURS)["memory"]) / 1e6
+
+
 _SELECTION = {"n": 50_000, "p": 500}
 _OWNER = {"n": 10_000_000}
 _TIMES = "times"
 _ARRAY, _FILE, _PASS = f"{OURS}, streamed array", f"{OURS}, streamed Par", "products"
+_LANDMARK_FILE = f"{OURS}, streamed Parquet, l"
 
 AIMS = (
     Aim("500 of 50,000 x 64 towards 1,000", "selection", _SELECTION, _cpu(), 0.25, "CPU-s"),
@@ -134,6 +139,8 @@ AIMS = (
         _TIMES,
     ),
     Aim("the same, Parquet", "offers", _OWNER, _ratio(_FILE, _PASS), 2, _TIMES),
+    Aim("with landmarks, array", "offers", _OWNER, _ratio(f"{_ARRAY}, l", _PASS), 2, _TIMES),
+    Aim("with landmarks, Parquet", "offers", _OWNER, _ratio(_LANDMARK_FILE, _PASS), 2, _TIMES),
     Aim("its memory, array", "offers", _OWNER, _memory(_ARRAY), 1, "GiB"),
     Aim("its memory, Parquet", "offers", _OWNER, _memory(_FILE), 1, "GiB"),
     Aim(
@@ -192,4 +199,30 @@ AIMS = (
         True,
     ),
     Aim("its difference from NumPy", "mmd", {"n": 50_000}, _difference, 1e-10, ""),
+    Aim(
+        "secret product of two owners at Adult's size, left owner",
+        "columns",
+        {"n": 30_162, "a": 93},
+        _cpu(f"{OURS}, left"),
+        0.1,
+        "CPU-s",
+    ),
+    Aim(
+        "the same, right owner",
+        "columns",
+        {"n": 30_162, "a": 93},
+        _cpu(f"{OURS}, right"),
+        0.1,
+        "CPU-s",
+    ),
+    Aim("its memory at 1,000,000 records", "columns", {"n": 1_000_000}, _megabytes, 100, "MB"),
+    Aim("the mixture's fit at Adult's size", "columns", {"K": 150}, _cpu(), 1.5, "CPU-s"),
+    Aim(
+        "`synthesize` and as many rows at Adult's size, one process",
+        "columns",
+        {"owners": 2},
+        _cpu(),
+        3,
+        "CPU-s",
+    ),
 )

@@ -139,6 +139,7 @@ KERNELS = {
     ("mwem", "dpsumm"): "mwem",
     ("mmd", "dpsumm"): "mmd2",
     ("noise", "dpsumm rounded_normal"): "rounded_normal",
+    ("columns", "dpsumm, right owner"): "Pad.mask, Pad.product",
 }
 
 

@@ -4,7 +4,9 @@
     python -m evidence                    without FOLDER only scenarios that need no files
     python -m evidence --short            one seed of two small scenarios, keeps nothing
     python -m evidence --page             only the page, from the results
-    python -m evidence --adopt --data ..  after a change of the code that should change no result:
+    python -m evidence --page --earlier   also those of earlier code, which the page then says
+    python -m evidence --splits 1 ..      no more than the first split of each scenario
+    python -m evidence --adopt FILE       takes over from earlier results what today's code gives:
                                           see evidence/adoption.py
 
 FOLDER holds mnist/, adult/ and heart/; docs/results.md says where to obtain them.
@@ -35,7 +37,9 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--short", action="store_true", help="that it runs; keeps nothing")
     parser.add_argument("--page", action="store_true", help="write the page, run nothing")
-    parser.add_argument("--adopt", action="store_true", help="keep results of earlier code")
+    parser.add_argument("--earlier", action="store_true", help="show results of earlier code, too")
+    parser.add_argument("--adopt", type=Path, metavar="FILE", help="results of earlier code")
+    parser.add_argument("--splits", type=int, help="at most so many of each scenario")
     given = parser.parse_args()
     if given.data is not None and not given.data.is_dir():
         parser.error(f"--data: {given.data} is not a folder")
@@ -47,12 +51,12 @@ def main() -> None:
             page.write(table, known, made_with(results), Path(folder))
             print((Path(folder) / "docs/results.md").read_text())
         return
-    if given.adopt:
-        for scenario, method in adopt(list(known.values()), given.data, RESULTS, given.jobs):
-            print(f"differs: {scenario}, {method}")
     wanted = [] if given.page or given.adopt else [known[name] for name in given.only]
-    table = run(wanted, list(METHODS), given.data, RESULTS, given.jobs)
-    shown = current(table, known)
+    if given.adopt:
+        print(f"{adopt(list(known.values()), given.adopt, RESULTS):,} runs are taken over")
+    fewer = [replace(scenario, seeds=scenario.seeds[: given.splits]) for scenario in wanted]
+    table = run(fewer, list(METHODS), given.data, RESULTS, given.jobs)
+    shown = current(table, known, earlier=given.earlier)
     if len(shown) < len(table):
         print(f"{len(table) - len(shown)} results of earlier code or scenarios are left out")
     if not len(shown):

@@ -1,64 +1,66 @@
-"""Keep results of earlier code, once it is seen that today's code gives the same to the last bit.
+"""Take over results of earlier code that today's code gives, too.
 
-Any change of the files in `evidence.sources` makes all results old. Most changes change no result:
-then the first split of every scenario, measured again, is equal in every column but the seconds.
+Any change of the files in `evidence.sources` makes all results old. Most changes change few: where
+today's first split of a scenario equals the earlier one of a method in every column that both have,
+the earlier other splits are taken over. Equal to the last bit; what comes from weights, which are
+found to a tolerance only, to two per cent.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
 from pathlib import Path
 
 import polars as pl
 
+from dpsumm.summary.result import WEIGHTS_TOLERANCE
 from evidence.methods import METHODS
-from evidence.runner import SCHEMA, THREADS, Scenario, made_with, measured_split, write
+from evidence.runner import SCHEMA, Scenario, made_with, write
 from evidence.sources import digest
 
-UNCOMPARED = ("key", "seconds")
+UNCOMPARED = ("scenario", "seed", "method", "key", "seconds")
+# Relatively. Twice the tolerance: either code's weights may be that far from the best.
+NEAR = 2 * WEIGHTS_TOLERANCE
 
 
-def adopt(
-    wanted: Sequence[Scenario], folder: Path | None, results: Path, jobs: int
-) -> list[tuple[str, str]]:
-    """Measure first splits again; if all are equal, call all results of the old code today's.
+def adopt(wanted: Sequence[Scenario], earlier: Path, results: Path) -> int:
+    """Add splits of earlier results to today's; return how many rows.
 
-    Returns
-    -------
-    Scenario and method of what differs; then, and if there is nothing to adopt, nothing is written.
+    Those of which a split was measured today stay as measured.
     """
-    table, old = pl.read_parquet(results), made_with(results)["code"].split()[0]
-    earlier = {
-        (scenario.name, name): (scenario.key(name, old), scenario.key(name))
-        for scenario in wanted
-        for name in METHODS
-    }
-    known = table.filter(pl.col("key").is_in([before for before, _ in earlier.values()]))
-    if old == digest() or known.is_empty():
-        return []
-    firsts = []
+    old, table = pl.read_parquet(earlier), pl.read_parquet(results)
+    found = [table]
     for scenario in wanted:
-        mine = known.filter(pl.col("scenario") == scenario.name)
-        if len(mine):
-            seed = mine["seed"].min()
-            firsts.append((scenario, seed, mine.filter(pl.col("seed") == seed)["method"].to_list()))
-    os.environ |= THREADS
-    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
-        made = [pool.submit(measured_split, *first, folder) for first in firsts]
-        again = pl.DataFrame([row for future in made for row in future.result()], schema=SCHEMA)
-    columns = [name for name in SCHEMA if name not in UNCOMPARED]
-    differing = again.select(columns).join(
-        known.select(columns), on=columns, how="anti", nulls_equal=True
-    )
-    if len(differing):
-        return list(differing.select("scenario", "method").iter_rows())
-    renamed = dict(earlier.values())
-    table = table.with_columns(pl.col("key").replace(renamed))
-    # The code that all splits were measured with may be older than the one that was adopted last.
-    origin = made_with(results)["code"].rstrip(")").split()[-1]
-    note = f"{digest()} (the first split of each scenario; the others {origin})"
-    write(table, results, {"code": note})
-    return []
+        for method in METHODS:
+            chosen = (pl.col("scenario") == scenario.name) & (pl.col("method") == method)
+            new = table.filter(chosen & (pl.col("key") == scenario.key(method)))
+            first = pl.col("seed") == scenario.seeds[0]
+            mine = old.filter(chosen)
+            columns = _equal(mine.filter(first), new.filter(first))
+            if columns is not None:
+                rest = mine.filter(
+                    pl.col("seed").is_in(scenario.seeds) & ~pl.col("seed").is_in(new["seed"])
+                )
+                key = pl.lit(scenario.key(method)).alias("key")
+                found.append(rest.select(*UNCOMPARED, *columns).with_columns(key))
+    whole = pl.concat([pl.DataFrame(schema=SCHEMA), *found], how="diagonal")
+    count = len(whole) - len(table)
+    if count:
+        origin = made_with(earlier)["code"].split()[0]
+        write(whole, results, {"code": f"{digest()} ({count:,} of the runs {origin})"})
+    return count
+
+
+def _equal(old: pl.DataFrame, new: pl.DataFrame) -> list[str] | None:
+    """Return the columns of a split that both have, if they are equal and none is lacking."""
+    if len(old) != 1 or len(new) != 1:
+        return None
+    shown = [name for name in SCHEMA if name not in UNCOMPARED and new[name][0] is not None]
+    # Means of coordinates were not measured from the start, and only weights are judged by them.
+    columns = [name for name in shown if name != "means" or name in old.columns]
+    if any(name not in old.columns or old[name][0] is None for name in columns):
+        return None
+    exact = [name for name in columns if not name.endswith("_weighted")]
+    pairs = ((old[name][0], new[name][0]) for name in columns if name.endswith("_weighted"))
+    near = all(abs(a - b) <= NEAR * abs(b) for a, b in pairs)
+    return columns if near and old.select(exact).equals(new.select(exact)) else None

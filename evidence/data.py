@@ -6,90 +6,18 @@ facts, not taken from the data. No point is in two of owners, target and fresh.
 
 from __future__ import annotations
 
-import csv
 import gzip
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsumm import RBF, kernels
-
-Floats = NDArray[np.float32]
-
-
-@dataclass(frozen=True)
-class Labelled:
-    """Points (n, c) and their labels (n,)."""
-
-    points: Floats
-    labels: NDArray[Any]
-
-    def take(self, rows: NDArray[np.integer]) -> Labelled:
-        """Return some rows."""
-        return Labelled(self.points[rows], self.labels[rows])
-
-
-@dataclass(frozen=True)
-class Problem:
-    """What a method gets, and what it is judged on.
-
-    Attributes
-    ----------
-    owners
-        Each owner's data.
-    target
-        The consumer's points.
-    fresh
-        Points of the target's distribution that no method sees.
-    oracle
-        As many more as the summary has, fewer if there are no more: a summary that no owner gave.
-    kernel
-        By public facts.
-    """
-
-    owners: tuple[Labelled, ...]
-    target: Floats
-    fresh: Labelled
-    oracle: Labelled
-    kernel: RBF
-
-    @cached_property
-    def fresh_noise(self) -> float:
-        """What the sampling of the n fresh points F adds to MMD^2, (1 - mean k(F, F)) / (n - 1).
-
-        Without it, the mean over pairs of different fresh points takes the place of that over all
-        pairs, and the expected value is MMD^2 to their distribution.
-        """
-        points = self.fresh.points
-        return (1 - kernels.mean_kernel_self(points, self.kernel.gamma)) / (len(points) - 1)
-
-
-def _problem(
-    owners: Sequence[Labelled],
-    like_target: Labelled,
-    m: int,
-    size: int,
-    kernel: RBF,
-    rng: np.random.Generator,
-) -> Problem:
-    """Split points like the target into target, oracle and fresh; a third at least stays fresh."""
-    order = rng.permutation(len(like_target.labels))
-    n_oracle = max(min(size, (len(order) - m) // 2), 1)
-    target, oracle, fresh = np.split(order, [m, m + n_oracle])
-    if len(fresh) < 20:
-        raise ValueError(f"only {len(fresh)} fresh points are left; take a smaller m")
-    return Problem(
-        tuple(owners),
-        like_target.points[target],
-        like_target.take(fresh),
-        like_target.take(oracle),
-        kernel,
-    )
+from dpsumm import RBF
+from evidence import tables
+from evidence.problem import Labelled, Problem, split
+from evidence.tables import read_adult
 
 
 def _skewed(everything: Labelled, n_owners: int, rng: np.random.Generator) -> list[Labelled]:
@@ -135,7 +63,7 @@ def mnist(
         rows = np.concatenate([rows[like][:n_like], rows[~like][: 20_000 - n_like]])
     parts = _skewed(train.take(rows[:20_000]), owners, rng)
     like_target = test.take(np.flatnonzero(np.isin(test.labels, digits)))
-    return _problem(parts, like_target, m, size, RBF.for_unit_box(196), rng)
+    return split(parts, like_target, m, size, RBF.for_unit_box(196), rng)
 
 
 def mnist_pairs(folder: Path, seed: int, m: int, size: int) -> Problem:
@@ -148,29 +76,12 @@ def mnist_pairs(folder: Path, seed: int, m: int, size: int) -> Problem:
     ]
     like = [rng.permutation(np.flatnonzero(test.labels == digit))[:970] for digit in (3, 8)]
     like_target = test.take(np.concatenate(like))
-    return _problem(owners, like_target, m, size, RBF.for_unit_box(196), rng)
+    return split(owners, like_target, m, size, RBF.for_unit_box(196), rng)
 
 
-_ADULT = (
-    "age workclass fnlwgt education education-num marital-status occupation relationship race sex "
-    "capital-gain capital-loss hours-per-week native-country income"
-).split()
 # Public: what the census form allows.
 _ADULT_BOUNDS = {"age": (17, 90), "education-num": (1, 16), "hours-per-week": (1, 99)}
 _ADULT_CATEGORIES = ("marital-status", "occupation", "relationship", "race", "sex")
-
-
-@cache
-def _adult(folder: Path) -> dict[str, NDArray[Any]]:
-    """Read both files: name -> column."""
-    rows: list[list[str]] = []
-    for part in ("adult.data.gz", "adult.test.gz"):
-        with gzip.open(folder / "adult" / part, "rt") as file:
-            lines = csv.reader(file, skipinitialspace=True)
-            rows += [line for line in lines if len(line) == len(_ADULT)]
-    return {
-        name: np.array(column) for name, column in zip(_ADULT, zip(*rows, strict=True), strict=True)
-    }
 
 
 def _adult_points(folder: Path, without: str) -> tuple[Labelled, int]:
@@ -179,7 +90,7 @@ def _adult_points(folder: Path, without: str) -> tuple[Labelled, int]:
     Two different categories have the squared distance 1, as the ends of a bounded number. Returns
     the points and the number of columns before encoding.
     """
-    table = _adult(folder)
+    table = read_adult(folder)
     columns = [
         np.clip((table[name].astype(float) - low) / (high - low), 0, 1)
         for name, (low, high) in _ADULT_BOUNDS.items()
@@ -206,11 +117,11 @@ def _adult_problem(
 ) -> Problem:
     rng = np.random.default_rng(seed)
     everything, n_columns = _adult_points(folder, without=by)
-    group = _adult(folder)[by]
+    group = read_adult(folder)[by]
     parts = [rng.permutation(np.flatnonzero(np.isin(group, names)))[:5000] for names in owners]
     like_target = everything.take(np.flatnonzero(group == target))
     kernel = RBF.for_unit_box(n_columns)
-    return _problem([everything.take(rows) for rows in parts], like_target, m, size, kernel, rng)
+    return split([everything.take(rows) for rows in parts], like_target, m, size, kernel, rng)
 
 
 def adult_workplaces(folder: Path, seed: int, m: int, size: int) -> Problem:
@@ -232,11 +143,11 @@ def adult_ages(folder: Path, seed: int, m: int, size: int) -> Problem:
     """People under 60 at random among 6 owners; target: those of 60 and more."""
     rng = np.random.default_rng(seed)
     everything, n_columns = _adult_points(folder, without="")
-    old = _adult(folder)["age"].astype(int) >= 60
+    old = read_adult(folder)["age"].astype(int) >= 60
     young = rng.permutation(np.flatnonzero(~old))[:20_000]
     owners = [everything.take(rows) for rows in np.array_split(young, 6)]
     like_target = everything.take(np.flatnonzero(old))
-    return _problem(owners, like_target, m, size, RBF.for_unit_box(n_columns), rng)
+    return split(owners, like_target, m, size, RBF.for_unit_box(n_columns), rng)
 
 
 _HEART = "age sex cp trestbps chol fbs restecg thalach exang oldpeak slope ca thal num".split()
@@ -274,7 +185,7 @@ def heart(folder: Path, seed: int, m: int, size: int, parts: int = 1) -> Problem
         for hospital in hospitals[:3]
         for rows in np.array_split(rng.permutation(len(hospital.labels)), parts)
     ]
-    return _problem(owners, hospitals[3], m, size, RBF.for_unit_box(8), rng)
+    return split(owners, hospitals[3], m, size, RBF.for_unit_box(8), rng)
 
 
 def digits(folder: Path, seed: int, m: int, size: int) -> Problem:
@@ -290,7 +201,7 @@ def digits(folder: Path, seed: int, m: int, size: int) -> Problem:
     n_like = 2 * like.sum() // 3
     owners = _skewed(everything.take(np.concatenate([rows[like][n_like:], rows[~like]])), 8, rng)
     like_target = everything.take(rows[like][:n_like])
-    return _problem(owners, like_target, m, size, RBF.for_unit_box(64), rng)
+    return split(owners, like_target, m, size, RBF.for_unit_box(64), rng)
 
 
 def synthetic(
@@ -320,7 +231,7 @@ def synthetic(
     wanted = np.concatenate([rng.dirichlet([2.0] * 3), np.zeros(9)])
     like_target = draw(wanted, m + size + 3000)
     # The clusters' width is public: 1 in each of 10 dimensions, so points lie at about 2 * 10.
-    return _problem(parts, like_target, m, size, RBF(1 / 40), rng)
+    return split(parts, like_target, m, size, RBF(1 / 40), rng)
 
 
 SOURCES: dict[str, Callable[..., Problem]] = {
@@ -334,6 +245,10 @@ SOURCES: dict[str, Callable[..., Problem]] = {
         heart,
         digits,
         synthetic,
+        tables.adult_by,
+        tables.adult_countries,
+        tables.adult_old,
+        tables.heart_hospitals,
     )
 }
 BUILT_IN = ("digits", "synthetic")  # need no folder

@@ -20,7 +20,7 @@ COLOURS = {
     "Auction, 10 rounds": "C2",
     "Auction, as published": "C3",
     "uniform": "C4",
-    "Offers, 4, herded only": "C9",
+    "Offers, 4, picked only": "C9",
 }
 RATIO = "MMD² / greedy's"
 
@@ -51,7 +51,7 @@ def _increase(made: Ratios, main: Sequence[Scenario], path: Path) -> None:
     """Draw the paper's figure 1: percent increase of MMD^2 over the greedy's, with intervals."""
     import matplotlib.pyplot as plt
 
-    methods = [m for m in COLOURS if "herded" not in m]
+    methods = [m for m in COLOURS if "picked" not in m]
     figure, axes = plt.subplots(figsize=(9, 0.42 * len(main) + 1.2), layout="constrained")
     for j, method in enumerate(methods):
         here = [(i, made[s.name, method]) for i, s in enumerate(main) if (s.name, method) in made]
@@ -156,7 +156,7 @@ def _growth(made: Ratios, present: Sequence[Scenario], path: Path) -> None:
     figure, panels = plt.subplots(2, 3, figsize=(11, 6), sharey="row", layout="constrained")
     for panel, (group, (title, label, of)) in zip(panels.flat, grid.items(), strict=True):
         members = sorted((s for s in present if group in s.groups), key=of)
-        for method in ("Offers, 4", "Offers, 4, herded only", "pool, 4", "Auction, 10 rounds"):
+        for method in ("Offers, 4", "Offers, 4, picked only", "pool, 4", "Auction, 10 rounds"):
             found = [made.get((s.name, method)) for s in members]
             style = {"label": method, "color": COLOURS[method]}
             _line(panel, [of(s) for s in members], found, **style)

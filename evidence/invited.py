@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 import dpsumm
 from dpsumm.kernels import kernel_means, objective
-from evidence.data import Problem
+from evidence.problem import Problem
 
 Choice = Callable[[Problem, int, int], NDArray[np.int64]]  # problem, size, seed -> owners
 

@@ -11,46 +11,77 @@ from numpy.typing import NDArray
 
 import dpsumm
 from dpsumm.kernels import mmd2
-from evidence.data import Labelled, Problem
+from evidence.baselines import importance
 from evidence.methods import ORACLE, Method
+from evidence.problem import Labelled, Problem
+
+Weights = NDArray[np.float64]
+
+MODELS = ("logistic", "svm", "trees")
+# Accuracy, and the area under the ROC curve; with equal weights, and with weights.
+MEASURES = tuple(
+    f"{model}{what}{w}" for model in MODELS for what in ("", "_auc") for w in ("", "_weighted")
+)
 
 
 def measured(
-    name: str, method: Method, problem: Problem, size: int, seed: int, classify: bool
+    name: str,
+    method: Method,
+    problem: Problem,
+    size: int,
+    seed: int,
+    classify: bool,
+    weigh: bool,
 ) -> dict[str, Any]:
     """Run a method and return its measures: columns of the table of results.
 
-    MMD^2 is to the fresh points as they are, `fresh_noise` what their own sampling adds to it.
+    MMD^2 is to the fresh points as they are, `fresh_noise` what their own sampling adds to it;
+    baselines, of many times more points, have none. `means` is the mean distance between
+    coordinates' means. Tables by a schema, whose labels are
+    two, get all models and weights; images the svm and the trees.
     """
     started = time.perf_counter()
-    kernel, fresh = problem.kernel, problem.fresh
+    kernel = problem.kernel
+    fresh = Labelled(problem.seen(problem.fresh.points), problem.fresh.labels)
     weights = None
     if name == ORACLE:
         made, accesses = problem.oracle, len(problem.oracle.labels)
+        made = Labelled(problem.seen(made.points), made.labels)
+    elif method.baseline is not None:
+        made, accesses = method.baseline(problem, method.epsilon, seed), 0
+        weights = importance(made.points, problem.seen(problem.target))
     else:
-        made, weights, accesses = _summarized(method, problem, size, seed)
+        made, summary = _summarized(method, problem, size, seed)
+        accesses, weights = summary.accesses, summary.weights if weigh else None
     row: dict[str, Any] = {"seconds": time.perf_counter() - started}
     row |= {"points": len(made.labels), "accesses": accesses}
-    row["mmd2"] = mmd2(made.points, fresh.points, kernel.gamma)
     row["fresh_noise"] = problem.fresh_noise
+    row["means"] = _distance_of_means(made.points, None, fresh.points)
+    judges = fresh.points.astype(made.points.dtype)
+    if method.baseline is None:
+        row["mmd2"] = mmd2(made.points, judges, kernel.gamma)
     if weights is not None:
-        row["mmd2_weighted"] = mmd2(made.points, fresh.points, kernel.gamma, weights)
+        row["means_weighted"] = _distance_of_means(made.points, weights, fresh.points)
+        if method.baseline is None:
+            row["mmd2_weighted"] = mmd2(made.points, judges, kernel.gamma, weights)
     if classify:
-        for model in ("svm", "trees"):
-            row[model] = accuracy(model, made.points, made.labels, None, fresh.points, fresh.labels)
-        if weights is not None:
-            kept = np.flatnonzero(weights > 0)
-            some, sample_weight = made.take(kept), weights[kept] * len(weights)
-            row["svm_weighted"] = accuracy(
-                "svm", some.points, some.labels, sample_weight, fresh.points, fresh.labels
-            )
+        table = problem.schema is not None
+        for model in MODELS if table else ("svm", "trees"):
+            row |= judged(model, made, None, fresh)
+            if table and weights is not None:
+                row |= judged(model, made, weights, fresh)
     return row
+
+
+def _distance_of_means(points: NDArray[Any], weights: Weights | None, fresh: NDArray[Any]) -> float:
+    means = np.average(points, axis=0, weights=weights)
+    return float(np.abs(means - fresh.mean(axis=0)).mean())
 
 
 def _summarized(
     method: Method, problem: Problem, size: int, seed: int
-) -> tuple[Labelled, NDArray[np.float64], int]:
-    """Return the summary with its labels, its weights and the points accessed."""
+) -> tuple[Labelled, dpsumm.Summary]:
+    """Return the summary's points as the kernel sees them, with their labels, and itself."""
     owners = problem.owners
     if method.owners is not None:
         owners = tuple(owners[i] for i in method.owners(problem, size, seed))
@@ -58,6 +89,7 @@ def _summarized(
         [owner.points for owner in owners],
         problem.target,
         size=size,
+        schema=problem.schema,
         kernel=problem.kernel,
         protocol=method.protocol(size),  # type: ignore[misc, arg-type]
         epsilon=method.epsilon,
@@ -65,36 +97,44 @@ def _summarized(
         seed=seed,
     )
     labels = [owners[i].labels[j] for i, j in zip(summary.owner, summary.index, strict=True)]
-    points = np.asarray(summary.points, np.float32)
-    return Labelled(points, np.array(labels)), summary.weights, summary.accesses
+    points = summary.scaled if problem.schema else np.asarray(summary.points, np.float32)
+    return Labelled(points, np.array(labels)), summary
 
 
-def accuracy(
-    model: str,
-    points: NDArray[Any],
-    labels: NDArray[Any],
-    weights: NDArray[np.float64] | None,
-    fresh: NDArray[Any],
-    fresh_labels: NDArray[Any],
-) -> float:
-    """Return the accuracy on fresh points of a model trained on the summary.
+def judged(
+    model: str, made: Labelled, weights: Weights | None, fresh: Labelled
+) -> dict[str, float]:
+    """Return accuracy and, if there are two labels, AUC on fresh points of a model trained on some.
 
-    `model`: "svm", a linear support vector machine as in the paper, or "trees", gradient-boosted.
-    With one class only in the summary both predict it.
+    `model`: "logistic" regression; "svm", a linear support vector machine as in the paper; "trees",
+    gradient-boosted. With one label only in the summary all predict it, and rank nothing.
     """
-    if len(np.unique(labels)) == 1:
-        return float((fresh_labels == labels[0]).mean())
+    suffix = "" if weights is None else "_weighted"
+    names = (f"{model}{suffix}", f"{model}_auc{suffix}")
+    two = len(np.unique(fresh.labels)) == 2
+    if len(np.unique(made.labels)) == 1:
+        accuracy = float((fresh.labels == made.labels[0]).mean())
+        return dict(zip(names, (accuracy, 0.5)[: 1 + two], strict=False))
     from sklearn.ensemble import HistGradientBoostingClassifier
     from sklearn.exceptions import ConvergenceWarning
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.metrics import roc_auc_score
     from sklearn.svm import LinearSVC
 
-    if model == "svm":
-        made = LinearSVC(random_state=0)
-    else:
-        made = HistGradientBoostingClassifier(
+    trained: Any = {
+        "logistic": LogisticRegression(max_iter=300),
+        "svm": LinearSVC(random_state=0),
+        "trees": HistGradientBoostingClassifier(
             max_iter=20, min_samples_leaf=5, max_features=0.3, random_state=0
-        )
+        ),
+    }[model]
+    kept = slice(None) if weights is None else weights > 0
+    sample = None if weights is None else weights[kept] * len(weights)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        made.fit(points, labels, sample_weight=weights)
-    return float((made.predict(fresh) == fresh_labels).mean())
+        trained.fit(made.points[kept], made.labels[kept], sample_weight=sample)
+    accuracy = float((trained.predict(fresh.points) == fresh.labels).mean())
+    if not two or len(trained.classes_) != 2:
+        return {names[0]: accuracy}
+    scores = trained.decision_function(fresh.points)
+    return {names[0]: accuracy, names[1]: float(roc_auc_score(fresh.labels, scores))}

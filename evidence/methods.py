@@ -6,13 +6,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import dpsumm
+from evidence.baselines import Baseline, dp_merf, everything
 from evidence.invited import Choice, best_offers, most_used
 
 MADE_UP = ("m", "K", "p")  # groups of scenarios, see scenarios.toml
 SWEPT = ("mnist-K", "mnist-p", "invited")
-EVERY = ("main", "share", *MADE_UP)
+TABLES = ("tables", "few")
+EVERY = ("main", "share", *MADE_UP, *TABLES)
 ORACLE = "draws from the target's own distribution"
 GREEDY = "greedy on all data"
+ALL, SYNTHETIC = "all owners' data", "DP-MERF"
 
 
 @dataclass(frozen=True)
@@ -29,12 +32,18 @@ class Method:
         Groups of scenarios that it is run in.
     owners
         Chooses the owners that take part, with all data at hand: not private.
+    baseline
+        Makes other training data than a summary; there is no protocol then.
+    weighted
+        Whether its weights are measured, too.
     """
 
     protocol: Callable[[int], object] | None
     epsilon: float = 1.0
     groups: tuple[str, ...] = ("main",)
     owners: Choice | None = None
+    baseline: Baseline | None = None
+    weighted: bool = False
 
 
 def _offers(**parameters: float) -> Callable[[int], object]:
@@ -42,24 +51,31 @@ def _offers(**parameters: float) -> Callable[[int], object]:
 
 
 METHODS: dict[str, Method] = {
-    GREEDY: Method(lambda _: dpsumm.Greedy(), groups=(*EVERY, *SWEPT)),
-    ORACLE: Method(None),
+    GREEDY: Method(lambda _: dpsumm.Greedy(), groups=(*EVERY, *SWEPT), weighted=True),
+    ORACLE: Method(None, groups=("main", "tables")),
     "uniform": Method(lambda _: dpsumm.Uniform(), groups=EVERY),
-    "pool, 2": Method(lambda _: dpsumm.Pool(parsimony=2)),
-    "pool, 4": Method(lambda _: dpsumm.Pool(parsimony=4), groups=(*EVERY, *SWEPT)),
-    "pool, 8": Method(lambda _: dpsumm.Pool(parsimony=8), groups=EVERY),
-    "Offers, 2": Method(_offers(parsimony=2), groups=EVERY),
-    "Offers, 4": Method(_offers(parsimony=4), groups=(*EVERY, *SWEPT)),
-    "Offers, 8": Method(_offers(parsimony=8), groups=EVERY),
-    "Offers, 4, herded only": Method(_offers(parsimony=4, spread=0), groups=EVERY),
+    "pool, 2": Method(lambda _: dpsumm.Pool(parsimony=2), groups=("main", *TABLES), weighted=True),
+    "pool, 4": Method(lambda _: dpsumm.Pool(parsimony=4), groups=(*EVERY, *SWEPT), weighted=True),
+    "pool, 8": Method(lambda _: dpsumm.Pool(parsimony=8), groups=EVERY, weighted=True),
+    "Offers, 2": Method(_offers(parsimony=2), groups=EVERY, weighted=True),
+    "Offers, 4": Method(_offers(parsimony=4), groups=(*EVERY, *SWEPT), weighted=True),
+    "Offers, 8": Method(_offers(parsimony=8), groups=EVERY, weighted=True),
+    "Offers, 4, picked only": Method(_offers(parsimony=4, spread=0)),
     "Offers, 4, drawn only": Method(_offers(parsimony=4, spread=1)),
-    "Offers, 4, herded only, 512 features": Method(_offers(parsimony=4, spread=0, n_features=512)),
-    "Auction, 10 rounds": Method(lambda _: dpsumm.Auction(), groups=(*EVERY, *SWEPT)),
+    "Auction, 10 rounds": Method(lambda _: dpsumm.Auction(), groups=("main", *MADE_UP)),
     "Auction, as published": Method(dpsumm.Auction.published),
+    ALL: Method(None, groups=("tables",), baseline=everything),
+    SYNTHETIC: Method(None, groups=("tables",), baseline=dp_merf),
 }
+# Beside epsilon 1.
 EPSILONS = (0.1, 0.3, 3.0, 10.0)
 METHODS |= {
-    f"Offers, 4, epsilon {epsilon:g}": Method(_offers(parsimony=4), epsilon, ("m", "epsilon"))
+    f"Offers, 4, epsilon {epsilon:g}": Method(
+        _offers(parsimony=4),
+        epsilon,
+        ("m", "epsilon", "tables") if epsilon in (0.3, 3.0) else ("m", "epsilon"),
+        weighted=epsilon in (0.3, 3.0),
+    )
     for epsilon in EPSILONS
 }
 # Upper bounds: the choice is exact, so nothing of it is private.

@@ -11,17 +11,30 @@ import polars as pl
 
 import dpsumm
 from evidence.figures import draw
+from evidence.markdown import cell, markdown, number
 from evidence.methods import GREEDY, INVITED, METHODS, ORACLE
-from evidence.ratios import Ratio, Ratios, overall, ratios
+from evidence.page_tables import (
+    OFFERS,
+    POOLS,
+    distance_table,
+    few_table,
+    mean_ratio,
+    models_table,
+    plan_table,
+    pool_table,
+    weights_table,
+    worth_table,
+)
+from evidence.ratios import Ratio, Ratios, ratios
 from evidence.runner import Scenario
+from evidence.sources import digest
 
-POOLS, OFFERS = [[f"{name}, {rho}" for rho in (2, 4, 8)] for name in ("pool", "Offers")]
 AUCTIONS = ["Auction, 10 rounds", "Auction, as published"]
-VARIANTS = [name for name in METHODS if "only" in name or "features" in name]
-VARIANTS = [name for name in VARIANTS if "main" in METHODS[name].groups]
+VARIANTS = [name for name in METHODS if name.endswith((" picked only", " drawn only"))]
 MAIN = [ORACLE, "uniform", *POOLS, *OFFERS, *AUCTIONS]
+BUDGETS = ["Offers, 4, epsilon 0.3", "Offers, 4, epsilon 3"]
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = ("docs/results.md", "README.md")
+PAGES = ("docs/results.md", "README.md", "docs/index.md")
 
 
 def write(
@@ -32,7 +45,7 @@ def write(
     `machine`: what the results were made with, from `evidence.runner.made_with`.
     """
     made, weighted = ratios(table), ratios(table, "mmd2_weighted")
-    main = of_group(known, table, "main")
+    main, tables = of_group(known, table, "main"), of_group(known, table, "tables")
     makers: dict[str, Callable[[], str]] = {
         "runs": lambda: _runs(table, machine),
         "ratios": lambda: _main_table(made, main, MAIN),
@@ -43,7 +56,15 @@ def write(
         "invited": lambda: _invited_table(table, made, of_group(known, table, "invited")),
         "accuracy": lambda: _accuracy_table(table, main),
         "privacy": _privacy_table,
+        "beside-pool": lambda: pool_table(made, [*main, *tables]),
         "worst": lambda: _worst_table(made),
+        "tables": lambda: distance_table(made, tables, ["uniform", *POOLS, *OFFERS, *BUDGETS]),
+        "tables-weighted": lambda: distance_table(weighted, tables, [GREEDY, *POOLS, *OFFERS]),
+        "models": lambda: models_table(table, tables),
+        "worth": lambda: worth_table(table, made, tables),
+        "training": lambda: weights_table(table, tables),
+        "few": lambda: few_table(made, table, of_group(known, table, "few")),
+        "plan": lambda: plan_table(table, list(known.values())),
         "readme": lambda: _readme_table(made, weighted, main),
     }
     for name in PAGES:
@@ -57,6 +78,8 @@ def write(
 
 
 def _filled(text: str, block: str, content: str) -> str:
+    if content.startswith("|") and content.count("\n") < 2:  # a table's head alone
+        content = "*No results of this code yet.*"
     whole = f"<!-- {block} -->\n{content}\n<!-- end -->"
     return re.sub(rf"<!-- {block} -->.*?<!-- end -->", lambda _: whole, text, flags=re.DOTALL)
 
@@ -67,56 +90,34 @@ def of_group(known: Mapping[str, Scenario], table: pl.DataFrame, group: str) -> 
     return [s for s in known.values() if group in s.groups and s.name in present]
 
 
-def mean(made: Ratios, among: Sequence[Scenario], method: str) -> Ratio | None:
-    """Return a method's geometric mean over scenarios, if there is a ratio above 0 in each."""
-    found = [made.get((s.name, method)) for s in among]
-    return None if None in found else overall([r for r in found if r is not None])
-
-
-def _number(value: float) -> str:
-    return f"{value:.3g}" if value < 10 else f"{value:.0f}"
-
-
-def _cell(found: Ratio | None) -> str:
-    if found is None:
-        return ""
-    if np.isnan(found.low):
-        return _number(found.value)
-    if np.isinf(found.high):
-        return f"{_number(found.value)} (not determined)"
-    return f"{_number(found.value)} ({_number(found.low)} to {_number(found.high)})"
-
-
-def _markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
-
-
 def _mean_rows(
     made: Ratios, main: Sequence[Scenario], methods: Sequence[str]
 ) -> list[tuple[str, list[str]]]:
     """Return the means over all main scenarios, and over those that no choice was made on."""
     held = [s for s in main if not s.tuned]
     return [
-        ("**geometric mean**", [_cell(mean(made, main, m)) for m in methods]),
-        ("**of those that no choice was made on**", [_cell(mean(made, held, m)) for m in methods]),
+        ("**geometric mean**", [cell(mean_ratio(made, main, m)) for m in methods]),
+        (
+            "**no choice was made on these**",
+            [cell(mean_ratio(made, held, m)) for m in methods],
+        ),
     ]
 
 
 def _main_table(made: Ratios, main: Sequence[Scenario], methods: Sequence[str]) -> str:
     methods = [m for m in methods if any((s.name, m) in made for s in main)]
     rows = [
-        [f"{s.title} (m {s.m}, p {s.size})", *(_cell(made.get((s.name, m))) for m in methods)]
+        [f"{s.title} (m {s.m}, p {s.size})", *(cell(made.get((s.name, m))) for m in methods)]
         for s in main
     ]
     rows += [[name, *cells] for name, cells in _mean_rows(made, main, methods)]
-    return _markdown(["scenario", *methods], rows)
+    return markdown(["scenario", *methods], rows)
 
 
 def _variants(made: Ratios, main: Sequence[Scenario]) -> str:
-    head = ["Offers, 4", *VARIANTS]
-    rows = [[name, *cells] for name, cells in _mean_rows(made, main, head)]
-    return _markdown(["MMD² / greedy's", *head], rows)
+    head = ["Offers, 4", *(name for name in VARIANTS if mean_ratio(made, main, name))]
+    rows = [[name, *cells] for name, cells in _mean_rows(made, main, head) if len(head) > 1]
+    return markdown(["MMD² / greedy's", *head], rows)
 
 
 def _weighted_table(table: pl.DataFrame, made: Ratios, main: Sequence[Scenario]) -> str:
@@ -127,21 +128,21 @@ def _weighted_table(table: pl.DataFrame, made: Ratios, main: Sequence[Scenario])
     rows = []
     for s in main:
         cells = [made.get((s.name, m)) for m in methods] + [over.get((s.name, m)) for m in last]
-        rows.append([s.title, *map(_cell, cells)])
+        rows.append([s.title, *map(cell, cells)])
     for (name, left), (_, right) in zip(
         _mean_rows(made, main, methods), _mean_rows(over, main, last), strict=True
     ):
         rows.append([name, *left, *right])
-    return _markdown(["scenario", *methods, *(f"{m}, over the greedy's" for m in last)], rows)
+    return markdown(["scenario", *methods, *(f"{m}, over the greedy's" for m in last)], rows)
 
 
 def _share_table(made: Ratios, among: Sequence[Scenario]) -> str:
     methods = ["uniform", "pool, 4", "pool, 8", *OFFERS]
     rows = [
-        [f"{100 * s.options['share']:g} %", *(_cell(made.get((s.name, m))) for m in methods)]
+        [f"{100 * s.options['share']:g} %", *(cell(made.get((s.name, m))) for m in methods)]
         for s in among
     ]
-    return _markdown(["share of the target's digits", *methods], rows)
+    return markdown(["share of the target's digits", *methods], rows)
 
 
 def _invited_table(table: pl.DataFrame, made: Ratios, among: Sequence[Scenario]) -> str:
@@ -152,10 +153,10 @@ def _invited_table(table: pl.DataFrame, made: Ratios, among: Sequence[Scenario])
         cells = []
         for m in methods:
             mine = table.filter((pl.col("scenario") == s.name) & (pl.col("method") == m))
-            read = f"; {_number(_read(mine).mean())} read" if len(mine) else ""
-            cells.append(_cell(made.get((s.name, m))) + read)
+            read = f"; {number(_read(mine).mean())} read" if len(mine) else ""
+            cells.append(cell(made.get((s.name, m))) + read)
         rows.append([s.title if s.data == "mnist" else f"Synthetic, {s.title}", *cells])
-    return _markdown(["scenario", "all owners", *INVITED], rows)
+    return markdown(["scenario", "all owners", *INVITED], rows)
 
 
 def _read(rows: pl.DataFrame) -> np.ndarray:
@@ -177,11 +178,11 @@ def _spending_table(table: pl.DataFrame, main: Sequence[Scenario]) -> str:
         rows.append(
             [
                 method,
-                f"{_number(read.mean())} ({_number(read.min())} to {_number(read.max())})",
-                f"{_number(float(np.median(each['seconds'])))} ({_number(seconds.max())})",
+                f"{number(read.mean())} ({number(read.min())} to {number(read.max())})",
+                f"{number(float(np.median(each['seconds'])))} ({number(seconds.max())})",
             ]
         )
-    return _markdown(["method", "points read for each (range)", "seconds, median (most)"], rows)
+    return markdown(["method", "points read for each (range)", "seconds, median (most)"], rows)
 
 
 def _worst_table(made: Ratios, count: int = 3) -> str:
@@ -190,29 +191,29 @@ def _worst_table(made: Ratios, count: int = 3) -> str:
     for method in (name for name in MAIN if name != ORACLE):
         mine = [(found, name) for (name, m), found in made.items() if m == method]
         mine.sort(key=lambda each: (-each[0].value, each[1]))
-        worst = "; ".join(f"{_number(found.value)} {name}" for found, name in mine[:count])
+        worst = "; ".join(f"{number(found.value)} {name}" for found, name in mine[:count])
         # An interval of one split has no ends, and a comparison with them is false.
         better = sorted(name for found, name in mine if found.high < 1)
         rows.append([method, worst, ", ".join(better)])
     head = ["method", f"its {count} worst scenarios", "better than the greedy (interval below 1)"]
-    return _markdown(head, rows)
+    return markdown(head, rows)
 
 
 def _accuracy_table(table: pl.DataFrame, main: Sequence[Scenario]) -> str:
     shown = [GREEDY, ORACLE, "uniform", "pool, 4", "pool, 8", "Offers, 4", "Offers, 8"]
     shown += ["Auction, 10 rounds"]
-    rows = []
+    rows, table = [], table.filter(pl.col("scenario").is_in([s.name for s in main]))
     for s in main:
         for model in ("svm", "trees"):
             part = table.filter(pl.col("scenario") == s.name).drop_nulls(model)
             if len(part):
                 each = (part.filter(pl.col("method") == m)[model].to_numpy() for m in shown)
                 rows.append([s.title if model == "svm" else "", model, *map(_percent, each)])
-    for model in ("svm", "svm_weighted", "trees"):
+    for model in ("svm", "trees") if rows else ():
         each = (table.filter(pl.col("method") == m)[model].drop_nulls().to_numpy() for m in shown)
         cells = [f"{100 * shares.mean():.1f}" if len(shares) else "" for shares in each]
-        rows.append(["**mean**" if model == "svm" else "", model.replace("_", ", "), *cells])
-    return _markdown(["accuracy in %", "model", *shown], rows)
+        rows.append(["**mean**" if model == "svm" else "", model, *cells])
+    return markdown(["accuracy in %", "model", *shown], rows)
 
 
 def _percent(shares: np.ndarray) -> str:
@@ -246,20 +247,25 @@ def _privacy_table() -> str:
             protocol=protocol,  # type: ignore[arg-type]
         )
         owner = summary.privacy.epsilon(1e-5, protected="owners")
-        figures = getattr(protocol, "published_figures", lambda _: ())(400)
         between = "no guarantee" if np.isinf(owner) else f"{owner:.3g}"
-        rows.append([name, f"{summary.privacy.epsilon(1e-5):.3g}", between, " ".join(figures)])
-    return _markdown(["method", "epsilon, target", "epsilon, other owners", "published"], rows)
+        target, published = summary.privacy.epsilon(1e-5), " ".join(summary.privacy.published)
+        rows.append([name, f"{target:.3g}", between, published])
+    return markdown(["method", "epsilon, target", "epsilon, other owners", "published"], rows)
 
 
 def _runs(table: pl.DataFrame, machine: Mapping[str, str]) -> str:
-    count = table.select("scenario", "seed").n_unique()
+    each = table.group_by("scenario").agg(pl.col("seed").n_unique())["seed"].to_list()
     return (
         f"{len(table):,} runs: {table['scenario'].n_unique()} scenarios, "
-        f"{table['method'].n_unique()} methods, {count} splits, "
+        f"{table['method'].n_unique()} methods, {min(each)} to {max(each)} splits of each, "
         f"{table['seconds'].sum() / 60:.0f} minutes of summarising in all. Made with "
         + ", ".join(f"{name} {value}" for name, value in machine.items())
         + "."
+        + (
+            f" The code of this page is {digest()}: what that would give has not been measured."
+            if machine["code"].split()[0] != digest()
+            else ""
+        )
     )
 
 
@@ -278,15 +284,14 @@ def _readme_table(made: Ratios, weighted: Ratios, main: Sequence[Scenario]) -> s
         "with weights": (weighted, "Offers, 4"),
         "random pool, 4": (made, "pool, 4"),
         "uniform": (made, "uniform"),
-        "Auction as published": (made, "Auction, as published"),
     }
     rows = [
         [title, *(_plain(among.get((name, m))) for among, m in columns.values())]
         for name, title in README_ROWS.items()
     ]
-    means = [_plain(mean(among, main, m)) for among, m in columns.values()]
-    return _markdown(["data", *columns], [*rows, [f"all {len(main)}", *means]])
+    means = [_plain(mean_ratio(among, main, m)) for among, m in columns.values()]
+    return markdown(["data", *columns], [*rows, [f"all {len(main)}", *means]])
 
 
 def _plain(found: Ratio | None) -> str:
-    return "" if found is None else _number(found.value)
+    return "" if found is None else number(found.value)

@@ -17,9 +17,10 @@ from typing import Any
 
 import polars as pl
 
-from evidence.data import BUILT_IN, SOURCES, Problem
-from evidence.measures import measured
+from evidence.data import BUILT_IN, SOURCES
+from evidence.measures import MEASURES, measured
 from evidence.methods import METHODS
+from evidence.problem import Problem
 from evidence.sources import digest
 
 # Where the Parquet file says what it was made with.
@@ -30,8 +31,12 @@ THREADS = {
     name: "1"
     for name in ("RAYON_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 }
-# Seeds of a scenario that classifiers are trained for: they take longer than all the rest.
-CLASSIFIED = 10
+# Seeds of a scenario of points that classifiers are trained for: images take longer than the rest.
+CLASSIFIED = 3
+# Groups of scenarios whose tables show weights.
+WEIGHED = {"main", "tables"}
+# Choices are made on seeds below.
+FIRST_SEED = 100
 SCHEMA = {
     "scenario": pl.String,
     "seed": pl.Int64,
@@ -42,9 +47,9 @@ SCHEMA = {
     "mmd2": pl.Float64,
     "fresh_noise": pl.Float64,
     "mmd2_weighted": pl.Float64,
-    "svm": pl.Float64,
-    "trees": pl.Float64,
-    "svm_weighted": pl.Float64,
+    "means": pl.Float64,
+    "means_weighted": pl.Float64,
+    **dict.fromkeys(MEASURES, pl.Float64),
     "seconds": pl.Float64,
 }
 
@@ -93,7 +98,7 @@ def scenarios(path: Path = SCENARIOS) -> dict[str, Scenario]:
     for name, entry in entries.items():
         whole = {"classify": False, "tuned": False, **defaults, **entry}
         options = {key: value for key, value in whole.items() if key not in known}
-        seeds = tuple(range(100, 100 + whole.pop("splits")))
+        seeds = tuple(range(FIRST_SEED, FIRST_SEED + whole.pop("splits")))
         whole |= {"groups": tuple(whole["groups"])}
         fields = {key: whole[key] for key in known if key in whole}
         made[name] = Scenario(name, options=options, seeds=seeds, **fields)
@@ -143,11 +148,13 @@ def run(
     return table
 
 
-def current(table: pl.DataFrame, known: Mapping[str, Scenario]) -> pl.DataFrame:
+def current(
+    table: pl.DataFrame, known: Mapping[str, Scenario], earlier: bool = False
+) -> pl.DataFrame:
     """Return the rows that today's scenarios, methods and code would give.
 
     The others stay in the file until they are measured anew; a page that showed them would mix two
-    things.
+    things. `earlier`: show those of earlier code or definitions all the same.
     """
     today = pl.DataFrame(
         [
@@ -159,7 +166,8 @@ def current(table: pl.DataFrame, known: Mapping[str, Scenario]) -> pl.DataFrame:
         schema={"scenario": pl.String, "method": pl.String, "key": pl.String},
         orient="row",
     )
-    return table.join(today, on=["scenario", "method", "key"], how="semi", maintain_order="left")
+    same = ["scenario", "method"] if earlier else ["scenario", "method", "key"]
+    return table.join(today, on=same, how="semi", maintain_order="left")
 
 
 def write(table: pl.DataFrame, results: Path, notes: Mapping[str, str] | None = None) -> None:
@@ -213,6 +221,8 @@ def measured_split(
 def row(scenario: Scenario, seed: int, name: str, problem: Problem) -> dict[str, Any]:
     """Return a row of the table of results."""
     named = {"scenario": scenario.name, "seed": seed, "method": name, "key": scenario.key(name)}
-    classify = scenario.classify and seed in scenario.seeds[:CLASSIFIED]
-    found = measured(name, METHODS[name], problem, scenario.size, seed, classify)
+    images = problem.schema is None
+    classify = scenario.classify and (not images or seed < FIRST_SEED + CLASSIFIED)
+    weigh = METHODS[name].weighted and bool(WEIGHED & set(scenario.groups))
+    found = measured(name, METHODS[name], problem, scenario.size, seed, classify, weigh)
     return dict.fromkeys(SCHEMA) | named | found

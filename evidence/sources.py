@@ -12,22 +12,27 @@ import dpsumm
 PACKAGE, HERE = Path(dpsumm.__file__).parent, Path(__file__).parent
 # What a run on arrays with a public bandwidth goes through.
 MODULES = (
-    "data/table exchange/driver kernels/bids kernels/features kernels/inputs kernels/mechanisms "
-    "kernels/mmd kernels/noise kernels/selection privacy/accounting summary/kernel "
-    "summary/mechanisms summary/release summary/result summary/summarize "
-    "summary/protocols/curator summary/protocols/draws summary/protocols/messages "
-    "summary/protocols/offers summary/protocols/owner summary/protocols/auction/auction "
-    "summary/protocols/auction/curator summary/protocols/auction/plan "
-    "summary/protocols/auction/ranks summary/protocols/auction/received "
-    "summary/protocols/auction/releases summary/protocols/auction/requests"
+    "data/coordinates data/schema data/table data/uniform exchange/driver kernels/bids "
+    "kernels/features "
+    "kernels/inputs kernels/landmarks kernels/mechanisms kernels/mmd kernels/noise "
+    "kernels/selection kernels/tilt privacy/accounting summary/kernel summary/mechanisms "
+    "summary/release summary/result summary/summarize summary/protocols/curator "
+    "summary/protocols/draws summary/protocols/features summary/protocols/messages "
+    "summary/protocols/offers summary/protocols/owner summary/protocols/protocol "
+    "summary/protocols/auction/auction summary/protocols/auction/curator "
+    "summary/protocols/auction/plan summary/protocols/auction/ranks "
+    "summary/protocols/auction/received summary/protocols/auction/releases "
+    "summary/protocols/auction/requests summary/protocols/auction/asking"
 ).split()
+# What data and measures come from.
+OURS = ("data.py", "problem.py", "tables.py", "baselines.py", "measures.py", "invited.py")
 
 
 def files() -> list[Path]:
     """Return the files of the digest: the package's, the core's Rust, data and measures."""
     found = [PACKAGE / f"{name}.py" for name in MODULES]
     found += sorted((HERE.parent / "rust").glob("*/src/**/*.rs"))
-    return [*found, *(HERE / name for name in ("data.py", "measures.py", "invited.py"))]
+    return [*found, *(HERE / name for name in OURS)]
 
 
 @cache

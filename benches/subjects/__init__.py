@@ -28,6 +28,7 @@ def subjects() -> dict[str, Callable[[Scale], Iterator[Case]]]:
     """All subjects by name, in the order of the tables."""
     from benches.subjects import (
         bids,
+        columns,
         features,
         mmd,
         mwem,
@@ -46,4 +47,5 @@ def subjects() -> dict[str, Callable[[Scale], Iterator[Case]]]:
         "mmd": mmd.cases,
         "noise": noise.cases,
         "protocols": protocols.cases,
+        "columns": columns.cases,
     }

@@ -18,8 +18,9 @@ import dpsumm
 from benches import data
 from benches.subjects import Scale
 from benches.subjects.features import SINES
-from benches.timing import OURS, Case, Isolated, Missing
+from benches.timing import OURS, Case, Contender, Isolated, Missing
 from dpsumm import kernels
+from dpsumm.data import FileFormat
 
 M = 1000
 BLOCK = 100_000
@@ -38,15 +39,16 @@ def _case(n: int, p: int, d: int, grows: str = "") -> Iterator[Case]:
     c = data.COLUMNS
     with tempfile.TemporaryDirectory(prefix="dpsumm-bench-") as folder:
         array, table = write(n, Path(folder))
-        contenders = {
-            f"{OURS}, streamed array": Isolated(offers, (array, p, d), imports),
-            f"{OURS}, streamed Parquet": (
-                Isolated(offers, (table, p, d), imports)
-                if table
-                else Missing("pyarrow is not installed")
-            ),
-            "products and sines alone": Isolated(scores, (array, d), imports),
-        }
+        contenders: dict[str, Contender] = {}
+        for features in ("random", "landmarks"):
+            more = "" if features == "random" else ", landmarks"
+            for kind, path in (("array", array), ("Parquet", table)):
+                contenders[f"{OURS}, streamed {kind}{more}"] = (
+                    Isolated(offers, (path, p, d, features), imports)
+                    if path
+                    else Missing("pyarrow is not installed")
+                )
+        contenders["products and sines alone"] = Isolated(scores, (array, d), imports)
         yield Case(
             {"n": n, "c": c, "m": M, "d": d, "p": p},
             contenders,
@@ -78,22 +80,25 @@ def write(n: int, folder: Path) -> tuple[Path, Path | None]:
     return array, table
 
 
-def offers(owner: Path, p: int, d: int) -> int:
-    """Summarize from one owner, streamed, who offers up to p points."""
-    return _summarize(dpsumm.Stream(owner), p, d)
+def offers(owner: Path, p: int, d: int, features: str) -> int:
+    """Summarize from one owner, streamed, who offers up to p points; landmarks of a sample."""
+    return _summarize(dpsumm.Stream(owner), p, d, features)
 
 
-def _summarize(owner: Any, p: int, d: int) -> int:
+def _summarize(owner: Any, p: int, d: int, features: str) -> int:
+    form = FileFormat(single=True)  # as the array's type says for the .npy file
     target = data.normals(M, shift=0.5, seed=1).astype(np.float32)
-    protocol = dpsumm.Offers(parsimony=1, n_features=d)
+    sample = data.normals(d, seed=2) if features == "landmarks" else None
+    protocol = dpsumm.Offers(parsimony=1, n_features=d, sample=sample)
     kernel = dpsumm.RBF(data.gamma())
-    return len(dpsumm.summarize([owner], target, size=p, kernel=kernel, protocol=protocol).points)
+    more = {"kernel": kernel, "protocol": protocol, "file_format": form}
+    return len(dpsumm.summarize([owner], target, size=p, **more).points)
 
 
 def imports() -> None:
     """Load what a first call loads, so that it is not measured: a small summary."""
     importlib.import_module("pyarrow.parquet")
-    _summarize(data.normals(100).astype(np.float32), 10, 16)
+    _summarize(data.normals(100).astype(np.float32), 10, 16, "random")
 
 
 def scores(owner: Path, d: int) -> float:

@@ -1,0 +1,97 @@
+"""The figures of docs/ensemble.md, filled in from the table of results."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import polars as pl
+
+from evidence.markdown import markdown
+from evidence.page import _filled
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = "docs/ensemble.md"
+METHODS = {
+    "noisy votes, Spectral": "noisy votes, default student",
+    "noisy votes, by 200 labels": "noisy votes, student by 200 labels",
+    "PATE's GNMax": "PATE's GNMax *",
+    "averaged parameters": "averaged noisy parameters *",
+    "Hamm, Cao & Belkin, soft votes": "soft votes as published *",
+}
+OPEN = {
+    "one party alone, mean": "one party alone",
+    "ensemble's majority": "the parties' majority",
+    "the same student, without noise": "default student, votes without noise",
+}
+NAMES = {"shift, target's points": "the target's people", "shift, other points": "other people"}
+Table = pl.DataFrame
+
+
+def write(table: Table, machine: Mapping[str, str], folder: Path) -> str:
+    """Fill the page's block, into `folder`, and return what stands in it."""
+    parts = []
+    for data in ("Adult", "MNIST", "digits"):
+        if data in set(table["scenario"]):
+            parts.append(_accuracies(table.filter(pl.col("scenario") == data), data))
+    shifted = table.filter(pl.col("scenario").is_in(list(NAMES)))
+    if not shifted.is_empty():
+        parts.append(_shift(shifted))
+    times = table.filter(pl.col("method").str.starts_with("seconds"))
+    rows = [
+        [row["method"].removeprefix("seconds: "), f"{row['mean']:.2f}"]
+        for row in times.iter_rows(named=True)
+    ]
+    if rows:
+        head = ["1000 parties, 10,000 points, 10 classes", "CPU seconds, one core"]
+        parts.append(markdown(head, rows))
+    known = ("code", "Python", "numpy", "scikit-learn", "processor")
+    codes = " and ".join(sorted(set(table["code"])))
+    made = ", ".join(f"{name} {machine[name]}" for name in known if name in machine)
+    content = "\n\n".join([*parts, f"Made with {made}; learning's own code {codes}."])
+    text = _filled((ROOT / PAGE).read_text(), "measured", content)
+    (folder / PAGE).parent.mkdir(parents=True, exist_ok=True)
+    (folder / PAGE).write_text(text)
+    return content
+
+
+def _cell(table: Table, **wanted: object) -> str:
+    for name, value in wanted.items():
+        table = table.filter(pl.col(name) == value)
+    if table.is_empty():
+        return ""
+    row = table.row(0, named=True)
+    mean, spread = 100 * row["mean"], 100 * (row["spread"] or 0.0)
+    return f"{mean:.1f} ± {spread:.1f}" if spread else f"{mean:.1f}"
+
+
+def _accuracies(table: Table, data: str) -> str:
+    cells = sorted(set(table.filter(pl.col("epsilon").is_finite())["parties"]))
+    budgets = sorted(set(table.filter(pl.col("epsilon").is_finite())["epsilon"]))
+    columns = [(m, e) for m in cells for e in budgets]
+    rows: list[Sequence[str]] = [
+        [shown, *(_cell(table, method=method, parties=m, epsilon=e) for m, e in columns)]
+        for method, shown in METHODS.items()
+    ]
+    head = [f"{data}: parties, epsilon", *(f"{m}, {e:g}" for m, e in columns)]
+    without = [
+        [shown, *(_cell(table, method=method, parties=m) for m in cells)]
+        for method, shown in OPEN.items()
+    ]
+    public = markdown([f"{data}, without privacy: parties", *(f"{m}" for m in cells)], without)
+    return f"{markdown(head, rows)}\n\n{public}"
+
+
+def _shift(table: Table) -> str:
+    columns = [(m, e) for m in sorted(set(table["parties"])) for e in (1.0, 3.0)]
+    rows = [
+        [
+            shown,
+            *(
+                _cell(table, scenario=name, method="noisy votes, Spectral", parties=m, epsilon=e)
+                for m, e in columns
+            ),
+        ]
+        for name, shown in NAMES.items()
+    ]
+    return markdown(["shift: auxiliary points", *(f"{m}, {e:g}" for m, e in columns)], rows)

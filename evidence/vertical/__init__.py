@@ -1,0 +1,1 @@
+"""Experiments with synthetic rows: `make evidence-vertical DATA=folder`."""

@@ -1,0 +1,98 @@
+"""The methods: from a task, epsilon and a seed to as many rows of levels as there are records."""
+
+from __future__ import annotations
+
+import subprocess
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from dpsumm import Tables, synthesize
+from dpsumm.vertical.dpvi import Dpvi
+from evidence.vertical.data import Codes, Task
+
+DELTA = 1e-5
+# Of the environment that `make evidence-vertical` makes for dpmm.
+PEERS = Path(".venv-rows/bin/python")
+# Seconds after which a peer is stopped.
+PATIENCE = 7200.0
+
+
+def tables(task: Task, epsilon: float, seed: int, protocol: Tables) -> Codes:
+    """Run the call; its noise is the operating system's, the draw of rows is the seed's."""
+    synthetic = synthesize(
+        task.owners,
+        schema=task.schemas,
+        label=task.label,
+        epsilon=epsilon,
+        delta=DELTA,
+        protocol=protocol,
+    )
+    return synthetic.model.draw(len(task.train), seed=seed).astype(np.int64)
+
+
+def mixture(task: Task, epsilon: float, seed: int) -> Codes:
+    """`Tables()`."""
+    return tables(task, epsilon, seed, Tables(bins=task.bins))
+
+
+def graphical(task: Task, epsilon: float, seed: int) -> Codes:
+    """`Tables(model="graphical")`."""
+    return tables(task, epsilon, seed, Tables(bins=task.bins, model="graphical"))
+
+
+def dpvi(task: Task, epsilon: float, seed: int) -> Codes:
+    """The paper's method, corrected, with the guarantee towards analyst and owners."""
+    return _inferred(task, Dpvi.for_budget(epsilon, DELTA), seed)
+
+
+def dpvi_published(task: Task, epsilon: float, seed: int) -> Codes:
+    """The paper's section 6, with sound products: what it calls epsilon 1, towards the analyst."""
+    return _inferred(task, Dpvi.published(), seed)
+
+
+def _inferred(task: Task, method: Dpvi, seed: int) -> Codes:
+    found = method.fit(task.owners, schema=task.schemas, bins=task.bins)
+    return found.model.draw(len(task.train), seed=seed).astype(np.int64)
+
+
+def _peer(method: str) -> Callable[[Task, float, int], Codes]:
+    def run(task: Task, epsilon: float, seed: int) -> Codes:
+        with tempfile.TemporaryDirectory(prefix="dpsumm-rows-") as folder:
+            given, made = Path(folder, "task.npz"), Path(folder, "rows.npy")
+            np.savez(given, train=task.train, sizes=task.sizes)
+            script = Path(__file__).with_name("peers.py")
+            words = [method, repr(epsilon), repr(DELTA), str(seed)]
+            subprocess.run(
+                [PEERS, script, given, made, *words], check=True, timeout=PATIENCE, cwd=Path.cwd()
+            )
+            rows: Codes = np.load(made)
+            return rows
+
+    return run
+
+
+def real(task: Task, epsilon: float, seed: int) -> Codes:
+    """The real rows."""
+    return task.train
+
+
+def majority(task: Task, epsilon: float, seed: int) -> Codes:
+    """The real rows with the most frequent label."""
+    rows = task.train.copy()
+    rows[:, task.target] = np.bincount(rows[:, task.target]).argmax()
+    return rows
+
+
+METHODS: dict[str, Callable[[Task, float, int], Codes]] = {
+    "mixture": mixture,
+    "graphical": graphical,
+    "dpvi": dpvi,
+    "dpvi-published": dpvi_published,
+    "MST": _peer("MST"),
+    "AIM": _peer("AIM"),
+    "real": real,
+    "majority": majority,
+}

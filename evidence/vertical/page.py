@@ -1,0 +1,78 @@
+"""The tables of docs/vertical.md from the results."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from evidence.markdown import markdown
+
+Lines = Sequence[Mapping[str, object]]
+NAMES = {
+    "adult": "Adult, two owners",
+    "adult-3": "Adult, three owners",
+    "clinic": "Clinic, two owners",
+}
+METHODS = {
+    "mixture": "`Tables()`",
+    "graphical": '`Tables(model="graphical")`',
+    "MST": "MST, a trusted curator",
+    "AIM": "AIM, a trusted curator",
+    "dpvi": "`Dpvi`, the paper's method corrected",
+    "dpvi-published": "`Dpvi.published()`, towards the analyst alone",
+}
+
+
+def written(page: str, results: Lines) -> str:
+    """Return the page with the tables between its marks replaced."""
+    for name, text in (("accuracy", accuracy(results)), ("distance", distance(results))):
+        mark = re.compile(rf"(<!-- {name} -->\n).*?(<!-- end -->)", re.DOTALL)
+        page, found = mark.subn(lambda m, text=text: f"{m[1]}{text}\n{m[2]}", page)
+        if found != 1:
+            raise ValueError(f"the page needs one mark {name}")
+    return page
+
+
+def accuracy(results: Lines) -> str:
+    """Return accuracies, linear / trees."""
+    return _table(
+        results, "linear", "trees", {"real": "the real rows", "majority": "most frequent"}
+    )
+
+
+def distance(results: Lines) -> str:
+    """Return total variations, within / across owners."""
+    return _table(results, "within", "across", {"real": "the real rows"})
+
+
+def _table(results: Lines, one: str, other: str, fixed: Mapping[str, str]) -> str:
+    epsilons = sorted({line["epsilon"] for line in results if line["epsilon"]})
+    rows = []
+    for task, name in NAMES.items():
+        for method, words in METHODS.items():
+            mine = [r for r in results if (r["task"], r["method"]) == (task, method)]
+            if mine:
+                cells = [
+                    _cell([r for r in mine if r["epsilon"] == e], one, other) for e in epsilons
+                ]
+                rows.append([name, words, *cells])
+        for line in results:
+            if line["task"] == task and line["method"] in fixed:
+                cell = f"{_short(line[one])} / {_short(line[other])}"
+                rows.append([name, fixed[line["method"]], cell, *[""] * (len(epsilons) - 1)])
+    return markdown(["table", "method", *(f"epsilon {e:g}" for e in epsilons)], rows)
+
+
+def _cell(lines: Lines, one: str, other: str) -> str:
+    done = [line for line in lines if one in line]
+    if not done:
+        return "stopped" if lines else ""
+    means = [_short(np.mean([line[key] for line in done])) for key in (one, other)]
+    few = "" if len(done) == 5 else f" ({len(done)})"
+    return " / ".join(means) + few
+
+
+def _short(value: object) -> str:
+    return f"{value:.3f}".lstrip("0")
