@@ -1,9 +1,18 @@
 """What `import dpsumm` loads: nothing that is slow or may not be installed."""
 
+import ast
+import importlib
 import subprocess
 import sys
+from pathlib import Path
+
+import pytest
+
+import dpsumm
+from dpsumm.cli.app import COMMANDS
 
 LATER = (
+    "numpy",
     "dp_accounting",
     "mpmath",
     "narwhals",
@@ -24,7 +33,8 @@ def loaded_by(statement):
 
 
 def test_import_loads_neither_the_accountant_nor_extras():
-    assert loaded_by("import dpsumm") == []
+    assert loaded_by("import dpsumm; dir(dpsumm)") == []
+    assert loaded_by("import dpsumm; dpsumm.summarize, dpsumm.learn") == ["numpy"]
 
 
 def test_what_is_loaded_is_seen():
@@ -37,3 +47,44 @@ def test_the_list_of_commands_needs_no_more_than_the_command_line():
     shown = "from typer.testing import CliRunner; from dpsumm.cli.app import app; "
     shown += "assert 'schema' in CliRunner().invoke(app, ['--help']).output"
     assert loaded_by(shown) == ["typer", "rich"]
+
+
+def test_every_name_is_found_where_type_checkers_are_told_it_is():
+    tree = ast.parse(Path(dpsumm.__file__).read_text())
+    told = {
+        alias.name: node.module
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and node.module != "typing"
+        for alias in node.names
+    }
+    assert told.keys() - {"TYPE_CHECKING", "Any"} == set(dpsumm.__all__)
+    for name, module in told.items():
+        found = importlib.import_module(module)
+        assert getattr(dpsumm, name) is getattr(found, name)
+        assert name in dir(dpsumm)
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        dpsumm.nothing  # noqa: B018
+
+
+def modules_of_ours(statement):
+    """Names of this package's modules that a fresh interpreter has loaded after a statement."""
+    shown = f"import sys; {statement}; print(*(n for n in sys.modules if n.startswith('dpsumm.')))"
+    done = subprocess.run([sys.executable, "-c", shown], capture_output=True, check=True, text=True)
+    return set(done.stdout.split())
+
+
+def test_the_package_alone_loads_none_of_its_modules():
+    assert modules_of_ours("import dpsumm") == set()
+
+
+def test_the_list_of_commands_loads_no_command():
+    shown = "from dpsumm.cli.app import app; from typer.testing import CliRunner; "
+    shown += "CliRunner().invoke(app, ['--help'])"
+    loaded = modules_of_ours(shown)
+    assert {name for name in loaded if not name.startswith("dpsumm.cli")} == {"dpsumm.errors"}
+    assert loaded.isdisjoint(f"dpsumm.cli.{word}" for word in COMMANDS)
+
+
+def test_kernels_are_found_when_asked_for():
+    loaded = {name.split(".")[1] for name in modules_of_ours("import dpsumm; dpsumm.kernels")}
+    assert loaded == {"checks", "errors", "kernels"}

@@ -7,8 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dpsumm.audit import bound, lower_bound, show, suite
+from dpsumm import kernels
+from dpsumm.audit import bound, lower_bound, measure, show
+from dpsumm.audit.audit import Found, Outcome
 from dpsumm.audit.samples import target_release
+from dpsumm.audit.suite import audits
 from dpsumm.audit.witness import Search
 from dpsumm.cli import main
 from dpsumm.errors import InvalidParameterError
@@ -78,7 +81,7 @@ def test_full_audits_see_more_than_quick_ones():
 
 
 def test_a_twin_is_charged_as_the_honest_one():
-    for audit in suite.audits():
+    for audit in audits():
         if not isinstance(audit.subject, Search):
             for twin in audit.twins:
                 assert twin.subject.claimed(audit.delta) == audit.subject.claimed(audit.delta)
@@ -89,13 +92,13 @@ def test_every_audit_can_fail(quick):
     """In every mode: the most it can measure is beyond its claim, and each has a twin of its kind
     with no more trials than the claim has.
     """
-    for audit in suite.audits():
-        claimed, most = suite.limits_of(audit, quick=quick)
+    for audit in audits():
+        claimed, most = measure.limits_of(audit, quick=quick)
         assert audit.twins
         for twin in audit.twins:
             assert type(twin.subject) is type(audit.subject)
             assert twin.subject != audit.subject
-            assert (twin.trials or 0) <= suite.trials_of(audit, quick=quick)
+            assert (twin.trials or 0) <= measure.trials_of(audit, quick=quick)
         if not isinstance(audit.subject, Search):
             assert most >= 1.5 * claimed
             assert claimed > 0
@@ -111,17 +114,35 @@ def test_every_audit_can_fail(quick):
     ],
 )
 def test_an_audit_that_cannot_fail_is_refused_before_anything_runs(changes, message, monkeypatch):
-    honest = suite.audits()[0]
-    monkeypatch.setattr(suite, "audits", lambda: [honest, replace(honest, **changes)])
-    monkeypatch.setattr(suite, "_find", lambda *_: pytest.fail("it ran"))
+    honest = next(audit for audit in audits() if not any(t.trials for t in audit.twins))
+    monkeypatch.setattr(measure, "audits", lambda: [honest, replace(honest, **changes)])
+    monkeypatch.setattr(measure, "_find", lambda *_: pytest.fail("it ran"))
     with pytest.raises(InvalidParameterError, match=message):
-        suite.run_audits(quick=True)
+        measure.run_audits(quick=True)
+
+
+@pytest.fixture
+def one_thread():
+    kernels.set_threads(1)
+    yield
+    kernels.set_threads(0)
 
 
 @pytest.mark.timeout(600)
-def test_the_quick_audit_passes_and_writes_its_page(
+@pytest.mark.parametrize("audit", audits(), ids=lambda audit: audit.name)
+@pytest.mark.usefixtures("one_thread")
+def test_a_claim_holds_and_its_twins_are_caught(audit, monkeypatch):
+    """One by one what `dpsumm audit --quick` does."""
+    monkeypatch.setattr(measure, "audits", lambda: [audit])
+    (found,) = measure.run_audits(quick=True)
+    assert found.passed, (show.rows([found]), show.twin_rows([found]))
+
+
+def test_the_quick_audit_shows_and_writes_what_it_found(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    sampled, *_, searched = (a for a in audits() if "bits" in a.name or "silence" in a.name)
+    monkeypatch.setattr(measure, "audits", lambda: [sampled, searched])
     monkeypatch.setenv("COLUMNS", "200")
     page = tmp_path / "audit.md"
     assert run("audit", "--quick", "--out", str(page)) == 0
@@ -130,18 +151,18 @@ def test_the_quick_audit_passes_and_writes_its_page(
     for shown in (out, text):
         assert "FAILS" not in shown
         assert "NOT CAUGHT" not in shown
-        for audit in suite.audits():
+        for audit in (sampled, searched):
             assert audit.name in shown
             for twin in audit.twins:
                 assert twin.name in shown
-    assert text.count("| holds |") == len(suite.audits())
-    assert text.count("| caught |") == sum(len(audit.twins) for audit in suite.audits())
+    assert text.count("| holds |") == 2
+    assert text.count("| caught |") == len(sampled.twins) + len(searched.twins)
 
 
 def outcome(*, refuted, caught):
-    audit = suite.audits()[0]
-    found = [suite.Found(0.5, None, 10, wrong) for wrong in (refuted, caught, caught)]
-    return suite.Outcome(audit, 1.0, 5.0, found[0], tuple(found[1:]))
+    audit = audits()[0]
+    found = [Found(0.5, None, 10, wrong) for wrong in (refuted, caught, caught)]
+    return Outcome(audit, 1.0, 5.0, found[0], tuple(found[1:]))
 
 
 @pytest.mark.parametrize(
@@ -161,7 +182,7 @@ def test_a_claim_that_fails_or_a_twin_that_escapes_is_exit_code_one(
 
 def test_no_protocol_knows_the_twins():
     """They live in the audit package, and nothing outside it imports them."""
-    package = Path(suite.__file__).parents[1]
+    package = Path(measure.__file__).parents[1]
     for path in package.rglob("*.py"):
         if path.parent.name != "audit":
             code = path.read_text(encoding="utf-8")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import subprocess
@@ -15,8 +16,10 @@ import pytest
 
 from dpsumm import __version__
 from dpsumm.cli import main
+from dpsumm.cli.app import COMMANDS, load
 from dpsumm.cli.arguments import parse_columns, parse_owners
 from dpsumm.errors import InvalidParameterError
+from dpsumm.privacy.ledger import Ledger
 from dpsumm.summary.protocols import Auction, Offers, Pool, Requests
 from dpsumm.summary.protocols.choose import Name, choose_protocol
 
@@ -55,8 +58,8 @@ def test_run_writes_summary_and_report_and_says_what_it_cost(
         "40",
         "--epsilon",
         "2",
-        "--weight",
-        "0.5",
+        "--parsimony",
+        "2",
         "--label",
         "y",
         "--report",
@@ -164,14 +167,23 @@ ERRORS: dict[str, tuple[tuple[str, ...], str]] = {
     "epsilon": ((*BOX, "--epsilon", "0"), "epsilon"),
     "delta": ((*BOX, "--delta", "1"), "delta"),
     "gamma": ((*BOX, "--gamma", "-1"), "gamma"),
-    "weight": ((*BOX, "--weight", "0"), "weight"),
-    "features": ((*BOX, "--features", "7"), "even"),
+    "parsimony": ((*BOX, "--parsimony", "0.5"), "parsimony"),
+    "features": ((*BOX, "--features", "both"), "features must be 'auto', 'landmarks', 'random'"),
+    "number of features": ((*BOX, "--features", "random", "--n-features", "7"), "even"),
+    "idle features": (
+        (*BOX, "--features", "random", "--protocol", "auction"),
+        "--features means nothing",
+    ),
+    "sample": ((*BOX, "--sample", "no.npy"), "--sample: cannot read no.npy"),
     "spread": ((*BOX, "--spread", "1.5"), "spread"),
     "idle spread": (
         (*BOX, "--spread", "0.5", "--protocol", "pool"),
         "--spread means nothing",
     ),
-    "idle option": ((*BOX, "--weight", "2", "--protocol", "pool"), "--weight means nothing"),
+    "idle option": (
+        (*BOX, "--parsimony", "2", "--protocol", "uniform"),
+        "--parsimony means nothing",
+    ),
     "suffix": ((*BOX, "--out", "s.txt"), "--out must end in"),
     "directory": ((*BOX, "--out", "none/s.csv"), "--out: .*directory"),
     "report": ((*BOX, "--report", "none/r.html"), "--report: .*directory"),
@@ -251,9 +263,7 @@ def test_arguments_are_parsed() -> None:
     assert parse_owners(["a=x=y.csv", "b=z.csv"]) == {"a": Path("x=y.csv"), "b": Path("z.csv")}
     assert parse_columns(["a", "b=-1:2.5"]) == (["a", "b"], {"b": (-1.0, 2.5)})
     assert choose_protocol(Name.OFFERS, 10) == Offers()
-    assert choose_protocol(Name.OFFERS, 10, weight=1.5, features=64) == Offers(
-        weight=1.5, n_features=64
-    )
+    assert choose_protocol(Name.OFFERS, 10, n_features=64) == Offers(n_features=64)
     assert choose_protocol(Name.OFFERS, 10, spread=0.0) == Offers(spread=0.0)
     assert choose_protocol(Name.AUCTION, 10, batch=5) == Auction(batch=5)
     published = choose_protocol(Name.AUCTION, 10, requests=Requests.PUBLISHED)
@@ -285,3 +295,56 @@ def test_demo_compares_protocols_and_writes_both_files(
     assert greedy[0] < uniform[0]
     assert offers[0] < uniform[0]
     assert pool[0] < uniform[0]
+
+
+def test_a_budget_that_promises_nothing_needs_accept(
+    data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = (*TWO, *BOX, "--size", "20", "--epsilon", "11")
+    assert run(*options) == 2
+    refused = " ".join(capsys.readouterr().err.split())
+    assert "promises next to nothing" in refused
+    assert "--accept" in refused
+    assert run(*options, "--accept") == 0
+    warned = " ".join(capsys.readouterr().err.split())
+    assert "Warning: Epsilon 11 promises next to nothing" in warned
+    # Nothing is spent by this protocol, whatever is given.
+    assert run(*TWO, *BOX, "--size", "20", "--protocol", "pool", "--epsilon", "3") == 0
+    told = capsys.readouterr()
+    assert "--epsilon 3 was not needed" in told.err
+    assert "verdict" in told.out
+
+
+def test_bounds_of_another_unit_are_refused(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(*TWO, "--column", "a=1000:2000", "--column", "b=0:10", "--size", "20") == 2
+    assert "every value of column 'a' is outside its bounds" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("book", [(), ("--ledger", "books", "--run", "monday")])
+def test_a_full_disk_says_what_is_spent_and_how_to_resume(
+    data: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    book: tuple[str, ...],
+) -> None:
+    Ledger.create("books").close()
+
+    def full(path: Path, text: str) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    options = (*TWO, *BOX, "--size", "20", *book, "--report", "report.html")
+    with monkeypatch.context() as patch:
+        patch.setattr("dpsumm.summary.result.write_text", full)
+        assert run(*options) != 0
+    said = " ".join(capsys.readouterr().err.split())
+    assert "report.html cannot be written (No space left on device)" in said
+    assert "summary.parquet was written. Epsilon 1 of the target is spent." in said
+    assert ("--run monday: nothing is charged twice" in said) == bool(book)
+    assert run(*options) == 0
+    with Ledger("books") as books:
+        assert books.spent("target")[0] == pytest.approx(1.0 if book else 0.0, abs=1e-3)
+
+
+@pytest.mark.parametrize("word", COMMANDS)
+def test_the_list_says_of_a_command_what_its_own_help_says_first(word):
+    assert (load(word).help or "").partition("\n\n")[0].replace("\n", " ") == COMMANDS[word]

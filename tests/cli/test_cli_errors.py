@@ -37,7 +37,7 @@ CASES = [
     ((*RUN, "--out", "file"), "--out must end in"),
     ((*RUN, "--epsilon", "inf"), "epsilon must be"),
     ((*RUN, "--gamma", "nan"), "gamma must be"),
-    ((*RUN, "--weight", "inf"), "weight must be"),
+    ((*RUN, "--spread", "nan"), "spread must be"),
     ((*RUN, "--seed", str(2**63)), "seed must be"),
     (("run", "--owner", "a=a.csv", "--target", "t.csv", "--size", "3"), "RBF|--gamma"),
 ]

@@ -39,6 +39,7 @@ def directory(tmp_path, monkeypatch):
         (("schema", "init", "a.csv", "--out", "draft.txt"), r"must end in \.toml"),
         (("schema", "init", "a.csv", "--out", "s.toml"), "not exist yet"),
         (("schema", "init", "a.csv", "--label", "z"), "no column 'z'"),
+        (("schema", "init", "a.csv", "--ignore", "z"), "--ignore: the sample has no column 'z'"),
         (("schema", "init", "none.csv"), "no such file"),
     ],
 )

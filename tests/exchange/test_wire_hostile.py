@@ -118,9 +118,20 @@ def with_field(name, path, value, body=None):
         with_field("offer", ["feature_map", "n_columns"], 2**40),
         with_field("offer", ["feature_map", "n_features"], 6),
         with_field("offer", ["feature_map", "seed"], 2**64),
-        with_field("offer", ["mass"], True),
-        with_field("offer", ["mass"], -0.5),
-        with_field("offer", ["at_least"], 1.0),
+        with_field("landmarks", ["feature_map", "gamma"], 0),
+        with_field("landmarks", ["feature_map", "n_columns"], 0),
+        with_field("landmarks", ["feature_map", "n_features"], 5),
+        with_field("landmarks", ["feature_map", "n_features"], 2**14),
+        with_field("landmarks", ["feature_map", "seed"], -1),
+        with_field("landmarks", ["feature_map", "schema"], "0123456789AB"),
+        with_field("landmarks", ["feature_map", "schema"], None),
+        with_field("landmarks", ["feature_map", "sample"], 3),
+        with_field("sample", ["feature_map", "n_columns"], 3),
+        with_field("sample", ["feature_map", "sample"], {"array": "<f4", "shape": [4, 2]}),
+        with_field("sample", ["feature_map", "sample"], {"array": "<f8", "shape": [8]}),
+        with_field("offer", ["noise"], True),
+        with_field("offer", ["noise"], -0.5),
+        with_field("offer", ["count"], 1.0),
         with_field("offer", ["target", "count"], 0),
         with_field("offer", ["target", "count"], 2**40),
         with_field("offer", ["target", "state"], [0.1] * 4),
@@ -173,8 +184,8 @@ def test_another_spelling_of_a_good_header_is_refused(header):
 def test_numbers_that_json_takes_and_we_do_not(literal):
     header, body = parts(ENCODED["offer"])
     text = json.dumps(header, separators=(",", ":"), sort_keys=True)
-    assert '"mass":0.25' in text
-    data = raw(text.replace('"mass":0.25', f'"mass":{literal}').encode(), body)
+    assert '"noise":0.25' in text
+    data = raw(text.replace('"noise":0.25', f'"mass":{literal}').encode(), body)
     assert literal not in refused(data)
 
 
@@ -315,18 +326,31 @@ def test_no_refusal_repeats_a_value(name, data):
 # --- an owner that is sent a hostile message --------------------------------------------------
 
 
+FAR = replace(EXAMPLES["sample"].feature_map, sample=np.array([[1e300, np.nan]] * 4))
+OWNED = read_table(np.linspace(-1, 1, 40).reshape(20, 2), name="a")
+
+
+def fitting(made):
+    if isinstance(made, FeatureMap):
+        return FeatureMap(made.gamma, 2, made.n_features, 1)
+    sample = None if made.sample is None else np.resize(made.sample, (made.n_features, 2))
+    return replace(made, n_columns=2, schema=OWNED.schema.fingerprint, sample=sample)
+
+
 @given(messages(), st.integers(2, 20))
-@example(replace(EXAMPLES["offer"], at_least=9, at_most=2), 4)
-@example(replace(EXAMPLES["offer"], mass=5e-324), 4)
+@example(EXAMPLES["landmarks"], 4)  # of a schema without bounds
+@example(EXAMPLES["sample"], 4)
+@example(replace(EXAMPLES["sample"], feature_map=FAR), 4)
+@example(replace(EXAMPLES["offer"], count=2**50), 4)
+@example(replace(EXAMPLES["offer"], noise=5e-324), 4)
 @example(replace(EXAMPLES["offer"], target=Release(np.full(4, 2**63 - 1), 2**40 - 1)), 4)
 @example(replace(EXAMPLES["bid"], count=2**62 - 1), 4)
 @example(replace(EXAMPLES["bid"], target_factor=2**62 - 1, summary_factor=2**62 - 1), 4)
 @example(replace(EXAMPLES["bid"], target=np.full(4, -(2**63))), 4)
 def test_an_owner_answers_a_decoded_message_or_refuses_it(message, n_features):
     if hasattr(message, "feature_map"):  # otherwise hardly any would fit the owner's data
-        fit = FeatureMap(message.feature_map.gamma, 2, message.feature_map.n_features, 1)
-        message = replace(message, feature_map=fit)
-    owner = Owner(read_table(np.linspace(-1, 1, 40).reshape(20, 2), name="a"), seed=0)
+        message = replace(message, feature_map=fitting(message.feature_map))
+    owner = Owner(OWNED, seed=0)
     try:
         answer = owner.answer(decode(encode(message)))
     except DpsummError:

@@ -31,7 +31,7 @@ def main(folder: Path) -> None:
     paths = [folder / f"{i}.npy" for i in range(4)]
     for path, part in zip(paths, np.split(values, 4), strict=True):
         np.save(path, part)
-    expected = sift(dpsumm.Stream(values, n_candidates=60), lambda points: points[:, 0].copy())
+    expected = sift(dpsumm.Stream(values, n_candidates=60), lambda points: points[:, :2].copy())
 
     def sharded(case):
         busy = folder / case
@@ -43,7 +43,7 @@ def main(folder: Path) -> None:
             if ray.get_runtime_context().get_node_id() == node:
                 busy.touch()
                 time.sleep(120)  # ended with the node
-            return points[:, 0].copy()
+            return points[:, :2].copy()
 
         try:
             found = sift(dpsumm.Shards({case: paths}, n_candidates=60, n_workers=2), score)
@@ -71,7 +71,7 @@ def main(folder: Path) -> None:
 def sift(source, score):
     """Return the candidates of a source."""
     [table] = read_owners([source])
-    return table.sift(score, np.random.default_rng(1))[0]
+    return table.sift(score, np.random.default_rng(1), 1)[0]
 
 
 if __name__ == "__main__":

@@ -1,11 +1,11 @@
 """The cached bidder equals the slow one after any sequence of messages."""
 
 import numpy as np
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from dpsumm import kernels
+from helpers.effort import examples
 from reference import bids
 
 LARGEST = 32767
@@ -72,7 +72,7 @@ class Messages(RuleBasedStateMachine):
                 assert self.fast.best(*factors, count) == self.slow.best(*factors, count)
 
 
-Messages.TestCase.settings = settings(max_examples=60, stateful_step_count=20, deadline=None)
+Messages.TestCase.settings = examples(30, stateful_step_count=20)
 test_bidder_equals_the_slow_one = Messages.TestCase
 
 

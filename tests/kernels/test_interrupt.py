@@ -30,7 +30,6 @@ except KeyboardInterrupt:
         (800_000, "_core.kernel_means(points, points, 0.1)"),
         (200_000, "_core.greedy(points, np.zeros(len(points)), 0.1, 150_000)"),
         (200_000, "_core.greedy_towards(points, some, 0.1, 150_000)"),
-        (200_000, "_core.herd(points, np.ones(len(points)), 0.1, 1e-6, 150_000, 150_000)"),
         (400_000, "_core.objective(points, np.zeros(len(points)), 0.1)"),
     ],
 )

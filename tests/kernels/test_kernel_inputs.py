@@ -22,7 +22,9 @@ def mwem(**changes):
 
 GOOD, ONES = table(5), np.ones(5)
 BIDS = np.ones((2, 3), np.int16)
+PAD, WORDS = kernels.Pad(2), np.ones((2, 3), np.uint32)
 FEATURES = kernels.RandomFeatures(3, 8, gamma=0.5, seed=1)
+LANDMARKS = kernels.LandmarkFeatures(GOOD, gamma=0.5)
 
 
 @pytest.mark.parametrize(
@@ -71,9 +73,6 @@ FEATURES = kernels.RandomFeatures(3, 8, gamma=0.5, seed=1)
         (lambda f: kernels.greedy_towards(GOOD, GOOD, 1.0, 6), InvalidParameterError, "size"),
         (lambda f: kernels.greedy_towards(GOOD, GOOD, 0.0, 1), InvalidParameterError, "gamma"),
         (lambda f: kernels.objective(GOOD, ONES[:1], 1.0), InvalidParameterError, "attraction"),
-        (lambda f: kernels.herd(GOOD, ONES, 1.0, 0.0, 0, 1), InvalidParameterError, "mass"),
-        (lambda f: kernels.herd(GOOD, ONES, 1.0, np.inf, 0, 1), InvalidParameterError, "mass"),
-        (lambda f: kernels.herd(GOOD, ONES, 1.0, 0.1, 3, 2), InvalidParameterError, "at_most"),
         (lambda f: f.transform(GOOD[:, :2]), InvalidParameterError, "points: has 2 columns"),
         (
             lambda f: f.transform(np.ma.masked_greater(GOOD, GOOD.mean())),
@@ -201,7 +200,6 @@ def test_values_that_are_not_finite_are_refused_without_telling_any(features, ba
         lambda: kernels.mmd2(points, fine, 1.0),
         lambda: kernels.mean_kernel_self(points, 1.0),
         lambda: kernels.greedy(points, attraction, 1.0, 2),
-        lambda: kernels.herd(points, attraction, 1.0, 0.1, 0, 2),
         lambda: kernels.objective(points, attraction, 1.0),
     ):
         with pytest.raises(InvalidDataError, match="NaN or infinite") as caught:
@@ -217,6 +215,12 @@ CALLS = {
     FEATURES.sum_on_grid: {"points": GOOD, "levels": 8},
     FEATURES.quantized_sum: {"points": GOOD, "steps": 8, "seed": 1},
     FEATURES.on_grid: {"points": GOOD},
+    kernels.LandmarkFeatures: {"landmarks": GOOD, "gamma": 0.5},
+    LANDMARKS.sum_on_grid: {"points": GOOD, "levels": 4},
+    LANDMARKS.transform: {"points": GOOD},
+    LANDMARKS.scores: {"points": GOOD, "direction": ONES},
+    LANDMARKS.grid_norm: {"levels": 4},
+    FEATURES.grid_norm: {"levels": 4},
     kernels.RandomFeatures.from_parts: {"kind": "paired", "omega": GOOD, "phase": []},
     kernels.kernel_means: {"points": GOOD, "others": GOOD, "gamma": 1.0},
     kernels.mean_kernel_self: {"points": GOOD, "gamma": 1.0},
@@ -225,21 +229,22 @@ CALLS = {
     kernels.is_diagonally_dominant: {"points": GOOD, "gamma": 1.0},
     kernels.greedy: {"points": GOOD, "attraction": ONES, "gamma": 1.0, "size": 1},
     kernels.greedy_towards: {"points": GOOD, "target": GOOD, "gamma": 1.0, "size": 1},
-    kernels.herd: {
-        "points": GOOD,
-        "attraction": ONES,
-        "gamma": 1.0,
-        "mass": 0.1,
-        "at_least": 0,
-        "at_most": 2,
-    },
     kernels.objective: {"points": GOOD, "attraction": ONES, "gamma": 1.0},
+    kernels.tilt: {
+        "features": FEATURES,
+        "sample": GOOD,
+        "goal": np.ones(8),
+        "noise": 0.1,
+        "least": 0.1,
+    },
+    kernels.arrivals: {"log_rates": ONES, "uniform": ONES / 5},
     kernels.weights: {
         "points": GOOD,
         "attraction": ONES,
         "gamma": 1.0,
         "ridge": 0.1,
         "tolerance": 1e-6,
+        "effective_size": 1.0,
     },
     kernels.rounded_normal: {"noise_std": 1.0, "size": 3, "seed": 1},
     kernels.discrete_laplace: {"scale": 1.0, "size": 3, "seed": 1},
@@ -261,6 +266,26 @@ CALLS = {
     kernels.Bidder(BIDS).remove: {"row": 0},
     kernels.Bidder(BIDS).best: {"target_factor": 1, "summary_factor": 1, "count": 1},
     kernels.set_threads: {"n_threads": 0},
+    kernels.Pad: {"width": 2, "ring": 32},
+    PAD.mask: {"codes": [[0], [1]], "first_row": 0},
+    PAD.product: {"masked": WORDS, "first_row": 0},
+    PAD.share: {"other_width": 3},
+    kernels.one_hot_product: {"codes": [[0], [1]], "width": 2, "masked": WORDS},
+    kernels.pair_counts: {"codes": [[0, 1]], "width": 2},
+    kernels.fit_mixture: {
+        "sizes": [1, 1],
+        "pairs": np.ones((2, 2)),
+        "pair_weights": np.ones((2, 2)),
+        "singles": ONES[:2],
+        "single_weights": ONES[:2],
+        "components": 1,
+        "step": 0.1,
+        "init": 0.1,
+        "stop": 1.0,
+        "max_steps": 1,
+        "seed": 1,
+    },
+    kernels.sample_mixture: {"pi": [1.0], "theta": [[1.0, 1.0]], "sizes": [1, 1], "n": 1},
 }
 NUMBERS = ["1", None, 10**400, [1.0], np.nan, np.inf, -np.inf, True, 1j]
 WHOLE = ["1", None, 0.5, 1.0, True, -(2**63) - 1, 2**64, 2**200]
@@ -292,7 +317,7 @@ def test_whatever_is_wrong_is_refused_by_its_name(call):
 def test_every_kernel_is_called_wrongly():
     names = {getattr(call, "__self__", call).__class__.__name__ for call in CALLS}
     names |= {call.__name__ for call in CALLS}
-    assert set(kernels.__all__) - names == {"INSTRUCTIONS", "MwemRun", "Picks"}
+    assert set(kernels.__all__) - names == {"INSTRUCTIONS", "MixtureFit", "MwemRun", "Picks"}
 
 
 @pytest.mark.parametrize("dtype", [int, np.float16, np.uint8, bool, ">f4", ">f8", np.longdouble])

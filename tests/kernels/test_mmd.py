@@ -70,9 +70,6 @@ def test_constant_data(value):
     picks = kernels.greedy(points, np.ones(70), 2.0, 70)
     np.testing.assert_array_equal(picks.rows, np.arange(70))  # all ties: the first row first
     np.testing.assert_allclose(picks.objective, 1.0, rtol=1e-14)
-    np.testing.assert_array_equal(
-        kernels.herd(points, np.ones(70), 2.0, 0.25, 0, 70).rows, range(4)
-    )
 
 
 def test_far_points_have_kernel_zero():

@@ -45,7 +45,7 @@ def test_every_name_has_an_example_and_says_what_it_takes(name):
     kernel = getattr(kernels, name)
     text = inspect.getdoc(kernel)
     assert doctest.DocTestParser().get_examples(text), name
-    section = "Attributes" if name in ("MwemRun", "Picks") else "Parameters"
+    section = "Attributes" if name in ("MixtureFit", "MwemRun", "Picks") else "Parameters"
     assert f"\n{section}\n---" in text, name
 
 

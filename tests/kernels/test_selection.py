@@ -1,4 +1,4 @@
-"""Greedy and herding against brute force: every pick is best, ties go to the first row."""
+"""The greedy against brute force: every pick is best, ties go to the first row."""
 
 import numpy as np
 import pytest
@@ -62,66 +62,6 @@ def test_greedy_equals_the_twin_where_no_two_candidates_are_equal(world):
         first = next(t for t in range(size) if rows[t] != twin[t])
         ours, theirs = (dense.objective(wide[r[: first + 1]], goal, gamma) for r in (rows, twin))
         assert abs(ours - theirs) < TIE
-
-
-@given(
-    worlds(),
-    st.floats(0.01, 2),
-    st.integers(0, 8),
-    st.integers(1, 40),
-)
-def test_herding_takes_the_best_and_stops_at_half_the_mass(world, mass, at_least, at_most):
-    points, target, gamma = world
-    at_most = max(at_most, at_least)
-    attraction = kernels.kernel_means(points, target, gamma)
-    rows = kernels.herd(points, attraction, gamma, mass, at_least, at_most).rows.tolist()
-    n = len(points)
-    assert len(set(rows)) == len(rows)
-    assert min(at_least, n) <= len(rows) <= min(at_most, n)
-    gram = dense.kernel(points.astype(np.float64), points.astype(np.float64), gamma)
-    for t in range(len(rows) + 1):
-        score = attraction - mass * gram[:, rows[:t]].sum(axis=1)
-        score[rows[:t]] = -np.inf
-        if t == len(rows):
-            if t < min(at_most, n):  # stopped although there was room
-                assert score.max() <= mass / 2 + TIE
-            continue
-        assert score[rows[t]] >= score.max() - TIE * (1 + mass * t)
-        if t >= at_least:
-            assert score[rows[t]] > mass / 2 - TIE * (1 + mass * t)
-        twins = [i for i in range(n) if score[i] > -np.inf and (points[i] == points[rows[t]]).all()]
-        assert rows[t] == min(twins)
-
-
-@given(worlds(), st.floats(0.01, 2))
-def test_herding_equals_the_twin(world, mass):
-    points, target, gamma = world
-    attraction = kernels.kernel_means(points, target, gamma)
-    rows = kernels.herd(points, attraction, gamma, mass, 2, 9).rows.tolist()
-    twin = dense.herd(points.astype(np.float64), attraction, gamma, mass, 2, 9)
-    gram = dense.kernel(points.astype(np.float64), points.astype(np.float64), gamma)
-    for t, (a, b) in enumerate(zip(rows, twin, strict=False)):
-        if a != b:
-            score = attraction - mass * gram[:, rows[:t]].sum(axis=1)
-            assert abs(score[a] - score[b]) < TIE * (1 + mass * t)
-            return
-    if len(rows) != len(twin):  # the stop itself was a tie
-        t = min(len(rows), len(twin))
-        score = attraction - mass * gram[:, rows[:t]].sum(axis=1)
-        score[rows[:t]] = -np.inf
-        assert abs(score.max() - mass / 2) < TIE * (1 + mass * t)
-
-
-def test_herding_stops_when_the_best_is_at_half_the_mass():
-    points = np.array([[0.0], [100.0], [200.0]])  # strangers: scores do not fall
-    attraction = np.array([0.5, 0.2500001, 0.25])
-    herd = lambda **k: kernels.herd(points, attraction, 1.0, 0.5, **k).rows.tolist()  # noqa: E731
-    assert herd(at_least=0, at_most=3) == [0, 1]  # 0.25 is half the mass, and no more
-    assert herd(at_least=3, at_most=3) == [0, 1, 2]
-    assert herd(at_least=0, at_most=1) == [0]
-    assert kernels.herd(points, np.full(3, -1.0), 1.0, 0.5, 0, 3).rows.tolist() == []
-    # A picked point's own mass counts: 0.5 - 0.5 k(x, x) = 0 for its twin.
-    assert kernels.herd(np.zeros((2, 1)), np.full(2, 0.5), 1.0, 0.5, 0, 2).rows.tolist() == [0]
 
 
 @given(tables(1), GAMMAS)

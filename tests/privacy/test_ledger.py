@@ -328,7 +328,7 @@ def test_a_resumed_run_sends_the_identical_broadcast(tmp_path, rng):
     for run in ("died", "died", "another"):
         with Ledger(tmp_path / "books", run=run) as book:
             request = Offers(n_features=32).curator(setting_of(target, sizes, book)).send()["a"]
-            sent.append((request.target.to_bytes(), request.feature_map, request.mass))
+            sent.append((request.target.to_bytes(), request.feature_map, request.noise))
     assert sent[0] == sent[1]
     assert sent[0][0] != sent[2][0]
     with Ledger(tmp_path / "books") as book:

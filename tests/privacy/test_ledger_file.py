@@ -85,7 +85,7 @@ def test_what_exists_is_not_made_anew(path, tmp_path):
     ],
 )
 def test_a_cap_that_is_none_makes_no_file(cap, tmp_path):
-    with pytest.raises(InvalidParameterError):
+    with pytest.raises(InvalidParameterError, match=r"^caps"):
         Ledger.create(tmp_path / "books.db", caps=cap)
     assert list(tmp_path.iterdir()) == []
 
@@ -142,7 +142,8 @@ def test_a_copy_that_was_put_back_is_refused_until_it_is_accepted(path):
                 change()
         assert book.cap("target") == (1.0, 1e-4)
         assert len(book.charges()) == 1
-        book.accept()
+        assert book.accept()
+        assert not book.accept()  # once is enough, and a ledger that lacks nothing stays as it is
         book.release("b", [charge(0.5)], lambda: b"new")
         assert len(book.accepted()) == 1
     with Ledger(path) as book:
@@ -190,11 +191,11 @@ def test_a_link_leads_to_the_same_mark(path, tmp_path):
 def test_a_mark_that_cannot_be_written_stops_the_release_and_a_resumed_run_sends_it(path):
     (path.parent / "books.db.seen").chmod(0o600)
     with Ledger(path, run="r") as book:
-        real = book._seen.write
-        book._seen.write = lambda mark: (_ for _ in ()).throw(OSError(28, "No space left"))
+        real = book._book.seen.write
+        book._book.seen.write = lambda mark: (_ for _ in ()).throw(OSError(28, "No space left"))
         with pytest.raises(InvalidDataError, match=r"books\.db.*charged and not sent.*run='r'"):
             book.release("b", [charge()], lambda: b"first")
-        book._seen.write = real
+        book._book.seen.write = real
         assert book.release("b", [charge()], must_not_draw) == b"first"
         book.release("c", [charge()], lambda: b"x")
         assert len(book.charges()) == 3
@@ -225,7 +226,7 @@ def test_no_mark_is_written_over_a_newer_one_of_another_process(path):
             book.release("b", [charge(0.5)], lambda: b"left")
 
     with Ledger(path, run="slow") as book:
-        book._db = Slow(book._db, other_process)
+        book._book.db = Slow(book._book.db, other_process)
         book.release("a", [charge()], lambda: b"x")
     shutil.copy(path.with_name("copy"), path)
     with (

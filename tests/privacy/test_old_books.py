@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from dpsumm.errors import InvalidParameterError
 from dpsumm.privacy import Charge, Ledger, PrivacyReport, Protected, Seeded
 from helpers import old_runs
 
@@ -51,11 +52,16 @@ def test_an_old_seeded_release_is_read_as_seeded(old):
         assert PrivacyReport(book.charges(), 1e-5, "").seeded
 
 
-@pytest.mark.parametrize("run", ["offers", "auction"])
-def test_an_old_run_is_resumed_without_a_charge(old, run):
+def test_an_old_run_whose_requests_would_be_others_is_not_resumed_and_not_charged(old):
+    with pytest.raises(InvalidParameterError, match="a version of dpsumm that asks otherwise"):
+        old_runs.resume(old / "old_silos.db", "offers")
+    assert_says(old / "old_silos.db", SAYS["old_silos.db"])
+
+
+def test_an_old_run_is_resumed_without_a_charge(old):
     path = old / "old_silos.db"
-    summary, asked = old_runs.resume(path, run)
-    known = SAYS["resumed"][run]
+    summary, asked = old_runs.resume(path, "auction")
+    known = SAYS["resumed"]["auction"]
     assert summary.owner.tolist() == known["owner"]
     assert summary.index.tolist() == known["index"]
     # What was collected is not asked for again.

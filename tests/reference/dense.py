@@ -38,20 +38,6 @@ def greedy(points, target, gamma, size):
     return chosen
 
 
-def herd(points, attraction, gamma, mass, at_least, at_most):
-    """Mass-limited herding: stop when the best residual score is at most mass / 2."""
-    gram = kernel(points, points, gamma)
-    chosen = []
-    while len(chosen) < min(at_most, len(points)):
-        score = attraction - mass * gram[:, chosen].sum(axis=1)
-        score[chosen] = -np.inf
-        best = int(np.argmax(score))
-        if score[best] <= mass / 2 and len(chosen) >= at_least:
-            break
-        chosen.append(best)
-    return chosen
-
-
 def marginal_gain(summary, candidate, target, gamma):
     """J(S + y) - J(S) from means alone: the corrected form of Algorithm 3's step 6.
 

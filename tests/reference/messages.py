@@ -14,6 +14,7 @@ from dpsumm.summary.protocols.messages import (
     Bids,
     DrawRequest,
     FeatureMap,
+    LandmarkMap,
     OfferRequest,
     Points,
     SendRequest,
@@ -41,6 +42,19 @@ def maps(n_features):
     )
 
 
+@st.composite
+def landmark_maps(draw, n_features):
+    n_columns = draw(st.integers(1, 5))
+    return LandmarkMap(
+        draw(POSITIVE),
+        n_columns,
+        n_features,
+        draw(st.integers(0, 2**64 - 1)),
+        draw(st.from_regex("[0-9a-f]{12}", fullmatch=True)),
+        draw(st.none() | hnp.arrays(np.float64, (n_features, n_columns))),
+    )
+
+
 def steps(n_features):
     return hnp.arrays(np.int64, n_features)
 
@@ -50,9 +64,9 @@ def offer_requests(draw):
     n = draw(st.integers(2, 20))
     state = draw(st.none() | hnp.arrays(np.float64, n))
     release = Release(draw(steps(n)), draw(st.integers(1, 2**40 - 1)), state)
-    spread = draw(st.floats(0, 1))
-    masses = draw(POSITIVE), draw(POSITIVE)
-    return OfferRequest(draw(maps(n)), release, *masses, spread, draw(WHOLE), draw(WHOLE))
+    noise = draw(st.just(0.0) | POSITIVE)
+    made = draw(st.one_of(maps(n), landmark_maps(n)))
+    return OfferRequest(made, release, noise, draw(WHOLE), draw(st.floats(0, 1)))
 
 
 @st.composite
@@ -99,7 +113,17 @@ def messages():
 
 MAP = FeatureMap(gamma=0.3, n_columns=2, n_features=4, seed=7)
 EXAMPLES = {
-    "offer": OfferRequest(MAP, Release(np.arange(4), 50), 0.25, 0.125, 0.5, 1, 5),
+    "offer": OfferRequest(MAP, Release(np.arange(4), 50), 0.25, 5, 0.5),
+    "landmarks": OfferRequest(
+        LandmarkMap(0.3, 2, 4, 7, "0123456789ab"), Release(np.arange(4), 50), 0.25, 5, 0.5
+    ),
+    "sample": OfferRequest(
+        LandmarkMap(0.3, 2, 4, 7, "0123456789ab", np.arange(8.0).reshape(4, 2)),
+        Release(np.arange(4), 50),
+        0.25,
+        5,
+        0.5,
+    ),
     "describe": Describe(),
     "description": Description(9, "0123456789ab"),
     "draw": DrawRequest(3),

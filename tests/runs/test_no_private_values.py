@@ -198,10 +198,12 @@ def mixed(n):
 
 def test_a_run_by_a_schema_shows_nothing_private(caplog, capfd):
     owners = {name: mixed(8) for name in ("alpha", "beta")}
+    # Not all outside the bounds: that would be refused.
+    target = pl.concat([mixed(8), mixed(1).with_columns(x=pl.lit(0.5))])
     with caplog.at_level(logging.DEBUG):
-        summary = dpsumm.summarize(owners, mixed(9), size=4, schema=SCHEMA)
+        summary = dpsumm.summarize(owners, target, size=4, schema=SCHEMA)
     assert LABEL in summary.to_frame("polars")["note"].to_list()  # power
-    tables, goal = read_inputs(owners, mixed(9), schema=SCHEMA)
+    tables, goal = read_inputs(owners, target, schema=SCHEMA)
     points = points_of(tables[0], np.arange(3))
     shown = [summary, summary.schema, *summary.warnings, *tables, goal, points]
     for text in (*map(repr, shown), *map(str, shown), caplog.text, "".join(capfd.readouterr())):
@@ -366,7 +368,7 @@ def test_the_command_line_shows_no_value(world, tmp_path):
     fine = ["--target", files["target"], "--gamma", "0.1", "--out", tmp_path / "s.parquet"]
     texts = [
         run_cli(*common, *fine, "--report", tmp_path / "r.html"),
-        run_cli(*common, *fine, "--protocol", "auction", "--features", 8),
+        run_cli(*common, *fine, "--protocol", "auction", "--n-features", 8),
         run_cli(*common, "--target", broken, "--gamma", "0.1", "--out", tmp_path / "s2.parquet"),
         run_cli(*common, "--target", files["target"], "--out", tmp_path / "s3.parquet"),
         run_cli("ledger", "show", tmp_path / "books"),

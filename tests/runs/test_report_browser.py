@@ -32,7 +32,7 @@ SCALE = 0.5  # of the picture that is taken; Chromium has no smaller one
 # same with any font, a part may grow or shrink by some lines, and pictures of bars, tiles and
 # figures have 1 less their correlation below 0.35 with five other fonts, above 0.65 when broken.
 ACROSS, LINES, HIGHER, UNLIKE, DARKER = 2, 60, 0.5, 0.5, 10
-DRAWN = ("tiles", "bars", "IMG")
+DRAWN = ("tiles", "bars", "panels", "IMG")
 # Pages side by side in frames, since a window is at least 500 pixels wide and a browser slow to
 # start; and what was found in each.
 FRAMES = """<!doctype html><meta charset="utf-8"><body style="margin: 0; display: flex">
@@ -50,7 +50,9 @@ onload = () => {{
       blank: [...page.images].filter(i => !i.complete || i.naturalWidth === 0).length,
       outside: all("*").flatMap(e => [e.src, e.href, e.data]).filter(
         url => url && !url.startsWith("data:")),
-      parts: all("h1, .tiles, .note, h2, .bars, table, img, figcaption, footer").map(e => {{
+      parts: all(
+        "h1, .tiles, .note, h2, .bars, .panels, table, img, figcaption, footer"
+      ).map(e => {{
         const {{left, top, width, height}} = box(e);
         const name = e.tagName === "H2" ? e.textContent : e.className || e.tagName;
         return [name, ...[left, top, width, height].map(Math.round)];
@@ -136,12 +138,12 @@ def in_another_font(page):
 
 
 def without_a_section(page):
-    start, end = page.index("<h2>Where the points"), page.index("<h2>How the summary")
+    start, end = page.index("<h2>Where the points"), page.index("<h2>What is")
     return page[:start] + page[end:]
 
 
 def two_sections_swapped(page):
-    cuts = [page.index(f"<h2>{words}") for words in ("How the", "Value by", "Distance to")]
+    cuts = [page.index(f"<h2>{words}") for words in ("How the", "Distance to", "The run")]
     first, second = page[cuts[0] : cuts[1]], page[cuts[1] : cuts[2]]
     return page[: cuts[0]] + second + first + page[cuts[2] :]
 

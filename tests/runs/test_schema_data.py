@@ -1,10 +1,7 @@
 """Schemas on real tables, Heart and Adult, through files and the command line."""
 
 import gzip
-import os
 import re
-import subprocess
-import sys
 
 import numpy as np
 import pandas as pd
@@ -16,6 +13,9 @@ import dpsumm
 from dpsumm import Column, Schema
 from dpsumm.data import FileFormat
 from dpsumm.data.inputs import read_table
+from dpsumm.errors import InvalidParameterError
+from dpsumm.privacy import Observer
+from helpers.command_line import dpsumm as command
 from reference import dense
 
 # From medicine and the codebook, not from the files. Zero cholesterol means that it was not taken.
@@ -37,16 +37,9 @@ HEART = Schema(
 NUMBERS = ("age", "trestbps", "chol", "thalach", "oldpeak")
 
 
-def run(*words, cwd):
-    return subprocess.run(
-        [sys.executable, "-m", "dpsumm", *words],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-        cwd=cwd,
-        env={**os.environ, "COLUMNS": "120"},
-    )
+@pytest.fixture(autouse=True)
+def wide(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "120")
 
 
 def points(table):
@@ -78,10 +71,10 @@ def test_four_hospitals_with_all_their_missing_values(tmp_path):
     for name in HOSPITALS:
         words += ["--owner", f"{name}={DATA / 'heart' / f'processed.{name}.data'}"]
     words += ["--target", str(DATA / "heart" / "processed.va.data"), "--out", "summary.csv"]
-    done = run(*words, "--report", "report.html", cwd=tmp_path)
+    done = command(*words, "--report", "report.html", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     said = " ".join(done.stderr.split())
-    assert "switzerland: 2 values of trestbps, 123 of chol, 1 of restecg" in said
+    assert "at 2 of 3 owners: 1 to 2 of trestbps, 23 to 123 of chol, 1 of restecg" in said
     assert re.search("target: 57 values of trestbps, 56 of chol, .* 56 of oldpeak were miss", said)
 
     frame = pl.read_csv(tmp_path / "summary.csv")
@@ -113,7 +106,7 @@ def test_a_hospital_checks_itself_before_a_run(tmp_path):
     HEART.save(tmp_path / "schema.toml")
     names = ("--names", ",".join(NAMES))
     file = str(DATA / "heart" / "processed.switzerland.data")
-    done = run("schema", "check", file, *names, cwd=tmp_path)
+    done = command("schema", "check", file, *names, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "123 rows. These counts are private" in done.stdout
     assert re.search(r"chol +number +123 +encode missing", done.stdout)
@@ -121,7 +114,7 @@ def test_a_hospital_checks_itself_before_a_run(tmp_path):
     assert re.search(r"ca +ignore +118 +accept", done.stdout)
     strict = Schema([Column("age", bounds=(40, 60)), Column("slope", categories=(1, 2))])
     strict.save(tmp_path / "strict.toml")
-    done = run("schema", "check", file, *names, "--schema", "strict.toml", cwd=tmp_path)
+    done = command("schema", "check", file, *names, "--schema", "strict.toml", cwd=tmp_path)
     assert done.returncode == 1
     assert re.search(r"slope +category +17 +[0-9]+ +refuse: in no category, missing", done.stdout)
     table = hospital("switzerland")
@@ -133,7 +126,7 @@ def test_a_hospital_checks_itself_before_a_run(tmp_path):
 def test_a_draft_from_one_hospital_s_public_file(tmp_path):
     file = str(DATA / "heart" / "processed.cleveland.data")
     words = ("schema", "init", file, "--names", ",".join(NAMES), "--label", "num")
-    done = run(*words, cwd=tmp_path)
+    done = command(*words, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "must be PUBLIC" in done.stderr
     assert "would leak records" in " ".join(done.stderr.replace("│", " ").split())
@@ -146,10 +139,10 @@ def test_a_draft_from_one_hospital_s_public_file(tmp_path):
     assert (ca.categories, ca.when_missing) == ((0, 1, 2, 3), "encode")
     table = read_table(file, name="c", schema=schema, file_format=FileFormat(names=NAMES))
     assert sum(table.n_clipped) == sum(table.n_unknown) == 0
-    again = run(*words, cwd=tmp_path)
+    again = command(*words, cwd=tmp_path)
     assert again.returncode == 2
     assert "not exist yet" in again.stderr
-    assert run(*words[:-1], "none", "--out", "b.toml", cwd=tmp_path).returncode == 2
+    assert command(*words[:-1], "none", "--out", "b.toml", cwd=tmp_path).returncode == 2
 
 
 # --- adult: text categories, ' ?' ---------------------------------------------------------------
@@ -248,3 +241,36 @@ def test_adult_from_text_to_a_summary_in_its_own_columns(adult, tmp_path):
     assert summary.mmd2 < uniform.mmd2 / 2
     summary.save(tmp_path / "summary.parquet")
     assert len(read_table(tmp_path / "summary.parquet", name="s", schema=ADULT)) == len(summary)
+
+
+@needs_data
+def test_adult_a_model_that_may_be_shown_and_a_summary_that_cannot_give_one(adult):
+    target = adult[adult["education"] == " Bachelors"].iloc[:1000]
+    rest = adult.drop(target.index)
+    owners = {f"office {i}": rest.iloc[i::4] for i in range(4)}
+    classes = ["<=50K", ">50K"]
+    given = {"size": 4000, "schema": ADULT, "delta": 1e-5}
+    auction = dpsumm.Auction(reselect=False, batch=4000)
+    summary = dpsumm.summarize(owners, target, protocol=auction, **given)
+    model = summary.private_model(classes, epsilon=1.0)
+    assert summary.privacy.epsilon(1e-5, protected="owners") <= 1
+    assert model.privacy.epsilon(1e-5, protected="owners") > 0.999
+    text = " ".join(summary.privacy.statements())
+    assert "Each owner's records towards everyone: (1, 1e-05)-differential privacy" in text
+    assert "May be shown to everyone: weights of a model of 2 classes, 4000 points" in text
+    # With little noise the rich get higher scores than the others.
+    clear = summary.private_model(classes, epsilon=100.0, key="clear")
+    scores = clear.predict_proba(rest.iloc[:3000])[:, 1]
+    ranks, rich = scores.argsort().argsort(), rest["income"].iloc[:3000] == " >50K"
+    assert ranks[rich].mean() - ranks[~rich].mean() > 0.1 * len(ranks)
+    offers = dpsumm.summarize(owners, target, protocol=dpsumm.Offers(), **given | {"size": 100})
+    with pytest.raises(InvalidParameterError) as refused:
+        offers.private_model(classes)
+    assert str(refused.value) == (
+        "a model trained on this summary cannot be private: under Offers an owner's points are "
+        "chosen together, and the curator chooses among all offers, so one record may change every "
+        "point of the summary. Ways out: Auction(reselect=False), where one record changes at most "
+        "two points, or Uniform() or Pool(parsimony=1), where it changes one; or dpsumm.learn, "
+        "whose votes protect whole owners"
+    )
+    assert not [c for c in offers.privacy.charges if c.observer is Observer.PUBLIC]

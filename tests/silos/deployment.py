@@ -10,9 +10,11 @@ import socket
 import subprocess
 import sys
 import time
+import tomllib
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import psutil
 
 import dpsumm
@@ -53,23 +55,43 @@ def make_data(folder, names, rows=60, seed=0):
     return owners, target
 
 
+def make_columns(folder, schemas, names, n=400):
+    """Files and schemas of owners of columns: the same people in as many orders."""
+    rng = np.random.default_rng(0)
+    people, smokes = np.arange(n), rng.integers(0, 2, n)
+    parts = {
+        "east": ({"smokes": smokes}, dpsumm.Column("smokes", categories=(0, 1))),
+        "north": (
+            {"income": 40 * smokes + 60 * rng.random(n)},
+            dpsumm.Column("income", bounds=(0, 100)),
+        ),
+        "west": ({"owns": rng.integers(0, 2, n)}, dpsumm.Column("owns", categories=(0, 1))),
+    }
+    for path in (folder, schemas):
+        path.mkdir()
+    for i, name in enumerate(names):
+        values, column = parts[name]
+        frame = pl.DataFrame({"person": people, **values})
+        frame.sample(fraction=1.0, shuffle=True, seed=i).write_csv(folder / f"{name}.csv")
+        dpsumm.Schema([dpsumm.Column("person", "ignore"), column]).save(schemas / f"{name}.toml")
+
+
 class Deployment:
     """Processes of one machine; all of them end with the `with` block."""
 
-    def __init__(self, folder, names, **run):
-        self.folder, self.names = folder, tuple(names)
+    def __init__(self, folder, names, task="summarize", schema=None, **run):
+        self.folder = folder
         self.port = free_port()
-        self.run_config = {"size": 12, "timeout": 60.0, **run}
+        usual = {"size": 12} if task == "summarize" else {}
+        self.run_config = {**usual, "timeout": 60.0, **run}
         self._processes = []
         self.submit = []
-        SCHEMA.save(folder / "schema.toml")
-        make_trial(
-            folder,
-            self.names,
-            port=self.port,
-            data=folder / "data",
-            schema=folder / "schema.toml",
-        )
+        if schema is None:
+            schema = folder / "schema.toml"
+            SCHEMA.save(schema)
+        make_trial(folder, names, port=self.port, data=folder / "data", schema=schema, task=task)
+        curator = tomllib.loads((folder / "curator" / "curator.toml").read_text())
+        self.names = tuple(curator["owners"])
         self.project = folder / "app"
         # The same owner, under watch: see there.
         watched = Path(__file__).parent / "watched_owner.py"

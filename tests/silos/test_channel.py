@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 
+import httpx
 import pytest
 from flwr.app import ArrayRecord, ConfigRecord, Error, RecordDict
 from flwr.supercore.inflatable.inflatable_object import get_all_nested_objects
@@ -9,7 +10,7 @@ from flwr.supercore.task_identity import TaskIdentity
 
 from dpsumm.errors import ProtocolError
 from dpsumm.flower.channel import FlowerChannel, find_nodes
-from dpsumm.flower.records import pack, unpack
+from dpsumm.flower.packing import pack, unpack
 
 
 @pytest.fixture(autouse=True)
@@ -145,6 +146,34 @@ def test_a_reply_that_flower_cannot_read_is_that_owners_failure():
     channel = FlowerChannel(Unreadable({2: [content()]}), NODES, 0.3)
     answers = dict(channel.ask({name: [b"x"] for name in "ab"}))
     assert answers == {"a": "sent what Flower cannot read (ValueError)", "b": b"answer"}
+
+
+@pytest.mark.parametrize("kind", ["ours", "status", "transport"])
+def test_a_message_that_is_not_taken_keeps_none_from_the_others(kind):
+    request = httpx.Request("POST", "http://superlink")
+    error = {
+        "ours": ValueError("private bytes"),
+        "status": httpx.HTTPStatusError("no", request=request, response=httpx.Response(500)),
+        "transport": httpx.ConnectError("no", request=request),
+    }[kind]
+
+    class Refusing(Grid):
+        def push_messages(self, messages):
+            if messages[0].metadata.dst_node_id == 1:
+                raise error
+            return super().push_messages(messages)
+
+    grid = Refusing({2: [content()]})
+    answers = FlowerChannel(grid, NODES, 0.3).ask({name: [b"x"] for name in "ab"})
+    if kind == "transport":  # the SuperLink's failure: the run stops and can be resumed
+        with pytest.raises(httpx.ConnectError):
+            list(answers)
+    else:
+        name = type(error).__name__
+        assert next(answers) == ("a", f"could not be sent a message ({name})")
+    assert [node for _, node, _ in grid.sent] == [2]
+    if kind != "transport":
+        assert list(answers) == [("b", b"answer")]
 
 
 def test_records_keep_bytes():

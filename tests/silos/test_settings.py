@@ -7,7 +7,9 @@ import pytest
 
 from dpsumm import Auction, Offers, Schema
 from dpsumm.errors import InvalidParameterError
-from dpsumm.flower.settings import CuratorFile, OwnerConfig, Public
+from dpsumm.flower.settings import CuratorFile, NodeConfig, Public
+from dpsumm.flower.tasks import NAMES, task_of
+from dpsumm.flower.tasks.summarize import Summarize
 from dpsumm.flower.trial import make_trial, write_project
 from dpsumm.summary import Requests
 
@@ -15,10 +17,35 @@ PROJECT = Path(__file__).parents[2] / "deploy" / "flower" / "pyproject.toml"
 DEFAULTS = tomllib.loads(PROJECT.read_text())["tool"]["flwr"]["app"]["config"]
 
 
-def test_the_ready_project_has_every_parameter():
-    public = Public.read(DEFAULTS)
-    assert public.protocol == Offers()
-    assert (public.size, public.seed, public.kernel) == (100, None, None)
+@pytest.fixture
+def curator(monkeypatch, tmp_path):
+    """Read a curator's file of that text, beside files that it may name."""
+
+    def read(text):
+        path = tmp_path / "curator.toml"
+        path.write_text(text)
+        for name in ("t.csv", "s.toml"):
+            (tmp_path / name).touch()
+        monkeypatch.setenv("DPSUMM_CURATOR", str(path))
+        return CuratorFile.read()
+
+    return read
+
+
+def settled(config, own):
+    """The run, as the curator's app makes it."""
+    public = Public.read(config)
+    task = task_of(public.task).read(public, own)
+    public.more.refuse_others()
+    own.more.refuse_others()
+    return task
+
+
+def test_the_ready_project_has_every_parameter(curator):
+    run = settled(DEFAULTS, curator(GIVEN))
+    assert isinstance(run, Summarize)
+    assert run.protocol == Offers()
+    assert (run.size, run.public.seed, run.kernel) == (100, None, None)
 
 
 def test_the_ready_project_is_the_one_that_a_trial_gets(tmp_path):
@@ -29,11 +56,11 @@ def test_the_ready_project_is_the_one_that_a_trial_gets(tmp_path):
     assert len(made) == 4
 
 
-def test_the_auction_and_its_parameters():
+def test_the_auction_and_its_parameters(curator):
     given = {"protocol": "auction", "batch": 5, "requests": "private", "spare-rounds": 2, "seed": 3}
-    public = Public.read({**DEFAULTS, **given})
-    assert public.protocol == Auction(batch=5, requests=Requests.PRIVATE, spare_rounds=2)
-    assert public.seed == 3
+    run = settled({**DEFAULTS, **given}, curator(GIVEN))
+    assert run.protocol == Auction(batch=5, requests=Requests.PRIVATE, spare_rounds=2)
+    assert run.public.seed == 3
 
 
 @pytest.mark.parametrize(
@@ -49,16 +76,20 @@ def test_the_auction_and_its_parameters():
         {"max-answer-mb": 0},
         {"unknown": 1},
         {"batch": 3},
+        {"task": "telepathy"},
     ],
 )
-def test_a_wrong_parameter_is_refused(wrong):
+def test_a_wrong_parameter_is_refused(wrong, curator):
+    own = curator(GIVEN)
     with pytest.raises(InvalidParameterError):
-        Public.read({**DEFAULTS, **wrong})
+        settled({**DEFAULTS, **wrong}, own)
 
 
-def test_a_missing_parameter_is_named():
-    with pytest.raises(InvalidParameterError, match="epsilon is missing"):
-        Public.read({k: v for k, v in DEFAULTS.items() if k != "epsilon"})
+def test_a_missing_parameter_is_named(curator):
+    own = curator(GIVEN)
+    for key in ("epsilon", "size"):
+        with pytest.raises(InvalidParameterError, match=f"{key} is missing"):
+            settled({k: v for k, v in DEFAULTS.items() if k != key}, own)
 
 
 NODE = {
@@ -70,41 +101,44 @@ NODE = {
 
 
 def test_an_owners_data_are_named_by_its_node_alone():
-    config = OwnerConfig.read({**NODE, "partition-id": 1, "num-partitions": 2})
-    assert config.data == Path("/data/north.csv")
-    assert (config.schema, config.max_points) == (Path("/data/schema.toml"), 9)
+    config = NodeConfig.read({**NODE, "partition-id": 1, "num-partitions": 2})
+    assert (config.name, config.max_points) == ("north", 9)
+    assert config.more("data", str) == "/data/north.csv"
     for key in ("data", "schema", "max-points"):
+        lacking = NodeConfig.read({k: v for k, v in NODE.items() if k != key})
         with pytest.raises(InvalidParameterError, match=f"{key} is missing"):
-            OwnerConfig.read({k: v for k, v in NODE.items() if k != key})
+            Summarize.party(lacking)
+    more = NodeConfig.read({**NODE, "maxpoints": 3}).more
+    for key in ("data", "schema"):
+        more(key, str)
     with pytest.raises(InvalidParameterError, match="unknown key"):
-        OwnerConfig.read({**NODE, "maxpoints": 3})
+        more.refuse_others()
+
+
+@pytest.mark.parametrize("task", NAMES)
+def test_a_node_answers_runs_of_its_own_task_alone(task):
+    assert NodeConfig.read({**NODE, "task": task}, task).task == task
+    with pytest.raises(InvalidParameterError, match="takes part in"):
+        NodeConfig.read({**NODE, "task": task}, "another")
 
 
 def test_a_simulated_owner_has_the_file_of_its_number(monkeypatch, tmp_path):
     for name in ("b.csv", "a.csv", "schema.toml"):
         (tmp_path / name).touch()
     monkeypatch.setenv("DPSUMM_SIMULATION", str(tmp_path))
-    config = OwnerConfig.read({"partition-id": 1})
-    assert (config.name, config.data) == ("b", tmp_path / "b.csv")
+    config = NodeConfig.read({"partition-id": 1})
+    assert (config.name, config.more("data", str)) == ("b", str(tmp_path / "b.csv"))
 
 
 GIVEN = 'target = "t.csv"\nschema = "s.toml"\nout = "s.csv"\nowners = ["a"]\n'
 
 
-def read_curator(monkeypatch, path, text):
-    path.write_text(text)
-    for name in ("t.csv", "s.toml"):
-        (path.parent / name).touch()
-    monkeypatch.setenv("DPSUMM_CURATOR", str(path))
-    return CuratorFile.read()
-
-
-def test_the_curators_file(monkeypatch, tmp_path):
-    path = tmp_path / "curator.toml"
-    own = read_curator(monkeypatch, path, GIVEN + 'ledger = "l"\nrun = "r"\n')
-    assert (own.target, own.ledger, own.run) == (tmp_path / "t.csv", tmp_path / "l", "r")
-    assert own.owners == ("a",)
-    assert not own.claimed_names
+def test_the_curators_file(curator, monkeypatch, tmp_path):
+    run = settled(DEFAULTS, curator(GIVEN + 'ledger = "l"\nrun = "r"\n'))
+    assert run.target == tmp_path / "t.csv"
+    assert (run.own.ledger, run.own.run) == (tmp_path / "l", "r")
+    assert run.parties == ("a",)
+    assert not run.own.claimed_names
     for wrong in (
         "not toml",
         GIVEN + 'ledger = "l"\n',
@@ -117,7 +151,7 @@ def test_the_curators_file(monkeypatch, tmp_path):
         GIVEN.replace('target = "t.csv"\n', ""),
     ):
         with pytest.raises(InvalidParameterError):
-            read_curator(monkeypatch, path, wrong)
+            settled(DEFAULTS, curator(wrong))
     monkeypatch.delenv("DPSUMM_CURATOR")
     with pytest.raises(InvalidParameterError, match="DPSUMM_CURATOR"):
         CuratorFile.read()
@@ -142,7 +176,7 @@ def test_secrets_of_a_trial_are_for_their_user_alone(tmp_path):
     assert "--enable-supernode-auth" in start
     assert "--disable-runtime-dependency-installation" in start
     node = tomllib.loads((folder / "north" / "node.toml").read_text())
-    assert OwnerConfig.read(node).data == tmp_path / "north.csv"
+    assert NodeConfig.read(node).more("data", str) == str(tmp_path / "north.csv")
     with pytest.raises(InvalidParameterError, match="exists already"):
         make_trial(folder, ["north"], data=tmp_path, schema=schema)
     for names in (["../x"], ["curator"], ["a", "a"], []):

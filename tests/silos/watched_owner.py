@@ -10,7 +10,7 @@ from flwr.app import Message
 from flwr.clientapp import ClientApp
 
 from dpsumm.flower import client_app
-from dpsumm.flower.records import pack
+from dpsumm.flower.packing import pack
 from dpsumm.summary.protocols.messages import Points
 from dpsumm.summary.protocols.wire import encode
 

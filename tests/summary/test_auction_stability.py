@@ -1,5 +1,7 @@
 """The Auction's two lemmas, by brute force through the real roles, and what breaks them."""
 
+from collections import Counter
+
 import numpy as np
 import pytest
 
@@ -8,7 +10,9 @@ from dpsumm.audit.auction_twins import (
     FloatBids,
     ForgetsOnDrop,
     NextBestInHand,
+    OnceTooLate,
     OwnPointsRanked,
+    SecondPlaceCounted,
     UnsentPointsRanked,
 )
 from dpsumm.audit.auction_worlds import Script, SteeredCurator, World, compare
@@ -107,6 +111,51 @@ def test_broken_curators_are_caught(curator, kind, what, rng):
     pytest.fail("not caught")
 
 
+# --- step 14 of the paper ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("tau", [1, 2, 3])
+def test_step_14_asks_for_the_same_points_in_both_worlds_and_leaves_the_lemmas_as_they_are(
+    tau, rng
+):
+    for kind, bound in BOUND.items():
+        for _ in range(6):
+            seen = moved(rng, kind, tau=tau, size=8)
+            assert seen.points <= bound
+            assert (seen.ranks <= 1, seen.due, seen.overdue) == (True, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("curator", "what"), [(SecondPlaceCounted, "due"), (OnceTooLate, "overdue")]
+)
+def test_curators_with_a_wrong_step_14_are_caught(curator, what, rng):
+    for _ in range(ENOUGH):
+        if getattr(moved(rng, "replace", curator, tau=2), what):
+            return
+    pytest.fail("not caught")
+
+
+@pytest.mark.parametrize("tau", [None, 1, 2, 3])
+def test_a_point_is_asked_for_when_it_was_its_owners_best_tau_times(tau, rng):
+    """Ranks below the first are never asked for here, so the counts alone decide."""
+    forced = 0
+    for _ in range(10):
+        owners, _, script, _ = draw_worlds(rng, "replace", asked=0.0, tau=tau, size=9)
+        world, times = World(owners, script), Counter()
+        while (ranks := world.collect_bids()) is not None:
+            bids = world.curator._round.bids
+            best = {name: (name, bid.rows[0]) for name, bid in bids.items() if bid.rows}
+            times.update(best.values())
+            world.finish_round()
+            for k, name in enumerate(owners):
+                if name in best:
+                    by_count = times[best[name]] == tau
+                    forced += by_count and ranks[k, 0] > 1
+                    sent = best[name][1] in world.curator._received[name].rows
+                    assert sent == (by_count or ranks[k, 0] == 1)
+    assert (forced > 0) == (tau is not None)
+
+
 def test_a_curator_that_forgets_points_on_a_drop_is_caught(rng):
     for _ in range(4 * ENOUGH):
         drop = (int(rng.integers(3)), f"o{rng.integers(1, 5)}")
@@ -163,7 +212,6 @@ def test_the_summary_is_the_best_of_everything_whatever_the_coins(case, rng):
         assert picks == slow_summary(owners, script, world.curator._releases.features)
         selection = world.curator.result()
         assert [*zip(selection.owner, selection.records.rows, strict=True)] == picks
-        world.close()
 
 
 def test_ranks_count_the_others_points_above_a_bid_sent_or_not(rng):
@@ -203,4 +251,3 @@ def test_ranks_count_the_others_points_above_a_bid_sent_or_not(rng):
             world.finish_round()
             for i, name in enumerate(owners):
                 sent[i] = set(curator._received[name].rows)
-        world.close()

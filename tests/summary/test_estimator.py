@@ -97,8 +97,25 @@ def test_unknown_parameters_are_refused_and_nothing_is_set() -> None:
     with pytest.raises(InvalidParameterError, match="no parameter 'sizes'; it has size, epsilon"):
         estimator.set_params(epsilon=3, sizes=4)
     assert estimator.epsilon == 1
-    with pytest.raises(ValueError, match="kernel__gamma"):  # what scikit-learn's code expects
+    with pytest.raises(ValueError, match="kernel__gamma; set it as a whole first"):
         estimator.set_params(kernel__gamma=4)
+    with pytest.raises(ValueError, match="protocol__size; it has parsimony"):
+        Summarizer(protocol=Pool()).set_params(protocol__size=4)
+    with pytest.raises(dpsumm.errors.NotFittedError, match="call fit first"):
+        _ = estimator.weights_
+
+
+def test_parameters_of_parameters_by_name(parties: Any) -> None:
+    estimator = Summarizer(5, kernel=RBF(0.5), protocol=Pool(), label="y", seed=2)
+    assert estimator.get_params()["kernel__gamma"] == 0.5
+    assert "kernel__gamma" not in estimator.get_params(deep=False)
+    copy = clone(estimator).set_params(kernel__gamma=2.0, protocol__parsimony=6, size=4)
+    assert (copy.kernel, copy.protocol, estimator.kernel) == (RBF(2.0), Pool(6), RBF(0.5))
+    assert clone(estimator).set_params(kernel=RBF(9.0), kernel__gamma=1.0).kernel == RBF(1.0)
+    X, y, sample_weight = copy.fit_resample(*parties)
+    np.testing.assert_array_equal(X, copy.points_)
+    np.testing.assert_array_equal(y, copy.labels_)
+    np.testing.assert_allclose(sample_weight, 4 * copy.weights_)
 
 
 def test_a_refused_fit_leaves_the_former_result(parties: Any) -> None:

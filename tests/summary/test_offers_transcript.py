@@ -15,8 +15,8 @@ from helpers import transcripts
 
 PROTOCOLS = [
     Offers(n_features=64),
-    Offers(n_features=64, weight=0.2, at_least=0),
-    Offers(n_features=64, weight=5.0, at_least=1),
+    Offers(n_features=64, parsimony=1, spread=0),
+    Offers(n_features=64, parsimony=9, spread=1),
     Offers(n_features=32, release=Mwem(20, 0.1, 0.1)),
     Offers(n_features=32, exact_selection=False),
     Pool(parsimony=2),
@@ -90,9 +90,9 @@ def test_the_curator_is_silent_after_the_broadcast(rng):
 
 
 def test_too_few_offers_bring_no_second_request(rng):
-    target, (_, far, _) = worlds(rng)
-    protocol = Offers(n_features=64, spread=0, weight=50.0, at_least=1)
-    received, selection = transcripts.run(protocol, {**far, "me": far["me"] - 90}, target)
+    target, (owners, *_) = worlds(rng)
+    owners = {name: points[:2] for name, points in owners.items()} | {"big": owners["other"]}
+    received, selection = transcripts.run(Offers(n_features=64, parsimony=1), owners, target)
     assert len(selection.records) < 10
     assert all(len(messages) == 1 for messages in received.values())
 
@@ -135,7 +135,7 @@ class AsksAgain(OffersCurator):
             return {}
         request = self._sent["me"]
         self._received = {}
-        return dict.fromkeys(self.names, dataclasses.replace(request, mass=request.mass / 2))
+        return dict.fromkeys(self.names, dataclasses.replace(request, noise=2 * request.noise))
 
 
 def test_a_second_request_would_be_noticed(rng, seed):

@@ -1,33 +1,24 @@
 """Plans: from public numbers, monotone, and not far from what runs give."""
 
-import math
-from collections import defaultdict
-from itertools import product
-
 import numpy as np
 import polars as pl
 import pytest
 from evidence.__main__ import RESULTS
 from evidence.data import synthetic
-from evidence.ratios import ratios
+from evidence.page_tables import WITHIN, predictions
 from evidence.runner import scenarios
 from typer.testing import CliRunner
 
 import dpsumm
+from dpsumm import RBF, Column, Schema
 from dpsumm.cli.app import app
 from dpsumm.errors import InvalidParameterError
 from dpsumm.kernels import mmd2
-from dpsumm.summary.plan import (
-    BAD,
-    GOOD,
-    NOISE,
-    NOISE_FACTOR,
-    PARSIMONY,
-    PARSIMONY_FACTOR,
-    SPREAD,
-    WEIGHTED_FACTOR,
-)
-from evidence import page
+from dpsumm.privacy.events import Unit
+from dpsumm.summary.mechanisms import Gaussian
+from dpsumm.summary.plan import BAD, GOOD
+from dpsumm.summary.protocols.features import MapChoice, features_of
+from dpsumm.summary.release import target_sensitivity
 
 
 def test_noise_is_that_of_the_release():
@@ -36,6 +27,62 @@ def test_noise_is_that_of_the_release():
     assert made.noise_multiplier == pytest.approx(3.7306, abs=1e-3)
     assert made.score_noise == pytest.approx(2 * 3.7306 / 1000, rel=1e-3)
     assert (made.reads, made.broadcast_bytes) == (1600, 16384)
+
+
+TABLE = Schema(
+    [
+        Column("a", bounds=(0, 1)),
+        Column("b", bounds=(0, 1)),
+        Column("c", categories=(0.0, 1.0, 2.0, 3.0)),
+    ]
+)
+
+
+def test_landmarks_have_the_noise_of_their_release():
+    made, without = dpsumm.plan(300, 50, schema=TABLE), dpsumm.plan(300, 50)
+    gamma = RBF.for_schema(TABLE).gamma
+    recipe = MapChoice().recipe(TABLE, gamma, len(TABLE.cells), 7, Gaussian())
+    release = Gaussian().calibrated(1.0, 1e-5)
+    noise = release.noise(features_of(recipe, TABLE), target_sensitivity(Unit.REPLACE_RECORD), 300)
+    assert made.landmarks
+    assert (made.n_features, made.broadcast_bytes) == (1024, 8192)
+    assert made.score_noise == pytest.approx(noise, rel=1e-6)
+    assert 0.4 < made.score_noise / without.score_noise < 0.72
+    assert made.ratio < without.ratio
+    assert made.least_epsilon < without.least_epsilon
+    assert made.least_target_size < without.least_target_size
+    assert "1024 landmark features" in str(made)
+    # Random features by hand, or for columns without bounds.
+    free = Schema([Column("a"), Column("b", bounds=(0, 1))])
+    for other in (
+        dpsumm.plan(300, 50, schema=TABLE, features="random"),
+        dpsumm.plan(300, 50, schema=free),
+    ):
+        assert other == without
+    with pytest.raises(InvalidParameterError, match="features"):
+        dpsumm.plan(300, 50, schema=free, features="landmarks")
+
+
+def test_the_expected_ratio_with_landmarks_is_near_a_measured_one(rng):
+    kernel, m, sums = RBF.for_schema(TABLE), 150, np.zeros(2)
+
+    def part(n, low, odds):
+        numbers = low + (1 - low) * rng.random((n, 2))
+        return np.column_stack([numbers, rng.choice(4, n, p=odds)])
+
+    owners = [part(3000, 0, odds) for odds in ([0.7, 0.1, 0.1, 0.1], [0.1, 0.7, 0.1, 0.1])]
+    fresh = part(3000, 0.5, [0.1, 0.1, 0.1, 0.7])
+    judges = TABLE.encode(fresh)[0]
+    noise = (1 - dpsumm.kernels.mean_kernel_self(judges, kernel.gamma)) / (len(judges) - 1)
+    for seed in range(4):
+        target = part(m, 0.5, [0.1, 0.1, 0.1, 0.7])
+        for i, protocol in enumerate((dpsumm.Offers(), dpsumm.Greedy())):
+            made = dpsumm.summarize(
+                owners, target, size=100, schema=TABLE, protocol=protocol, seed=seed
+            )
+            sums[i] += mmd2(made.scaled, judges, kernel.gamma) - noise
+    plan = dpsumm.plan(m, 100, schema=TABLE)
+    assert 1 / plan.spread < sums[0] / sums[1] / plan.ratio < plan.spread
 
 
 def test_more_data_and_more_epsilon_are_never_worse():
@@ -86,33 +133,19 @@ def test_the_expected_ratio_is_near_a_measured_one(tmp_path, m, epsilon):
         ]
         measured = [mmd2(points, problem.fresh.points, problem.kernel.gamma) for points in found]
         sums += np.array(measured) - problem.fresh_noise
-    expected = dpsumm.plan(m, 200, epsilon=epsilon).ratio
-    assert 1 / SPREAD < sums[0] / sums[1] / expected < SPREAD
+    plan = dpsumm.plan(m, 200, epsilon=epsilon)
+    assert 1 / plan.spread < sums[0] / sums[1] / plan.ratio < plan.spread
 
 
-def test_the_constants_are_those_of_the_experiments():
+def test_plans_are_near_what_was_measured_on_other_seeds():
     table = pl.read_parquet(RESULTS)
-    known = scenarios()
-    main = page.of_group(known, table, "main")
-    for column, factors in (("mmd2", PARSIMONY_FACTOR), ("mmd2_weighted", WEIGHTED_FACTOR)):
-        made = ratios(table, column)
-        means = [page.mean(made, main, f"Offers, {rho:g}") for rho in PARSIMONY]
-        assert [mean.value for mean in means] == pytest.approx(factors, abs=0.006)
-        for scenario, (rho, factor) in product(main, zip(PARSIMONY, factors, strict=True)):
-            noise = dpsumm.plan(scenario.m, scenario.size).noise_factor
-            measured = made[scenario.name, f"Offers, {rho:g}"].value
-            assert 1 / SPREAD < measured / (factor * noise) < SPREAD
-    made, near = ratios(table), defaultdict(list)
-    for scenario in known.values():
-        for epsilon in (0.1, 0.3, 1.0):
-            least = made.get((scenario.name, "Offers, 4, epsilon 3"))
-            if least is not None:
-                noise = dpsumm.plan(scenario.m, 400, epsilon=epsilon).noise_to_sampling
-                nearest = min(NOISE, key=lambda x, noise=noise: abs(math.log(x / noise)))
-                name = "Offers, 4" if epsilon == 1 else f"Offers, 4, epsilon {epsilon:g}"
-                near[nearest].append(made[scenario.name, name].value / least.value)
-    means = [np.exp(np.mean(np.log(near[noise]))) for noise in NOISE]
-    assert means == pytest.approx(NOISE_FACTOR, abs=0.006)
+    found = predictions(table, list(scenarios().values()))
+    for epsilon in (1.0, 3.0):
+        near = [1 / WITHIN < quotient < WITHIN for quotient, _ in found[epsilon]]
+        assert np.mean(near) >= 0.8
+    assert len(found[1.0]) >= 6
+    stated = [1 / spread < quotient < spread for quotient, spread in found[0.3]]
+    assert np.mean(stated) >= 0.9
 
 
 @pytest.mark.parametrize(
@@ -141,7 +174,7 @@ def test_what_is_out_of_range_is_named(given, named):
 def test_what_no_experiment_covers_is_said(given):
     made = dpsumm.plan(100, 50, **given)
     assert not made.measured
-    assert "no experiment covers this" in str(made)
+    assert "no experiment covers this" in " ".join(str(made).split())
     assert dpsumm.plan(100, 50).measured
 
 
@@ -158,3 +191,6 @@ def test_the_command_prints_the_plan_and_draws_it(tmp_path):
     assert result.exit_code == 0, result.output
     assert str(dpsumm.plan(100, 50)) in result.output
     assert picture.read_text().startswith("<?xml")
+    refused = CliRunner().invoke(app, [*arguments[:-1], str(tmp_path / "plan.txt")])
+    assert refused.exit_code != 0
+    assert refused.stdout == ""

@@ -8,14 +8,18 @@ import hashlib
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 
 import dpsumm
 from dpsumm.data.column import Column
+from dpsumm.data.files import FileFormat
 from dpsumm.data.inputs import read_owners, read_table
 from dpsumm.data.schema import Schema
 from dpsumm.exchange.driver import run_in_process
+from dpsumm.kernels import RandomFeatures
 from dpsumm.privacy.ledger import Ledger
 from dpsumm.summary.protocols.auction.curator import AuctionCurator
 from dpsumm.summary.protocols.owner import Owner
@@ -81,10 +85,8 @@ def test_the_auctions_target_is_the_same_whatever_precision_others_have(monkeypa
 @pytest.mark.parametrize("kinds", [(SINGLE, DOUBLE), (DOUBLE, SINGLE), (SINGLE, SINGLE)])
 def test_owners_of_different_precision_end_their_run(protocol, bounds, kinds):
     data = [numbers(90, 0, 1) / SINGLE(3), numbers(80, 1, 2) / SINGLE(7)]
-    owners = {
-        name: pl.DataFrame(dict(zip(NAMES, values.astype(kind).T, strict=True)))
-        for name, values, kind in zip("ab", data, kinds, strict=True)
-    }
+    parts = zip("ab", data, kinds, strict=True)
+    owners = {name: values.astype(kind) for name, values, kind in parts}
     target = pl.DataFrame(dict(zip(NAMES, numbers(300, 0.5, 3).T, strict=True)))
     kernel = None if bounds else dpsumm.RBF(0.1)
     summary = dpsumm.summarize(
@@ -96,13 +98,40 @@ def test_owners_of_different_precision_end_their_run(protocol, bounds, kinds):
         np.testing.assert_array_equal(point, data[owner][row])
 
 
+def rest_of(frame, schema):
+    """Return the bits of every row but the first, and of its features."""
+    table = read_table(frame, name="a", schema=schema)
+    features = RandomFeatures(table.width, 16, gamma=0.3, seed=1)
+    return tuple(
+        (point.tobytes(), features.sum_on_grid(point[None], 2**20).tobytes())
+        for point in table.scaled[1:]
+    )
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_no_record_sets_the_precision_of_the_others(library):
+    """A mark of a missing value, or an empty text, makes a library hold a column as text."""
+    columns = (Column(n, bounds=BOUNDS[n], missing=("?",), when_missing="encode") for n in NAMES)
+    schema, values = Schema(columns), numbers(20, 0, 1)
+    found = set()
+    for odd in (None, "?", ""):
+        frame = {"x0": values[:, 0], "x1": values[:, 1], "x2": values[:, 2]}
+        if odd is not None:
+            texts = [odd, *map(repr, values[1:, 2].astype(DOUBLE).tolist())]
+            frame["x2"] = np.array(texts, dtype=object)
+        make = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.table}[library]
+        found.add(rest_of(make(frame), schema))
+    assert len(found) == 1
+
+
 def test_values_are_cast_before_they_are_encoded(tmp_path):
     """As across silos, where all owners compute in float64 whatever their file has."""
     schema = Schema([Column(name, bounds=BOUNDS[name]) for name in NAMES])
     pl.DataFrame(dict(zip(NAMES, numbers(90, 0, 1).T, strict=True))).write_parquet(
         tmp_path / "a.parquet"
     )
-    (table,) = read_owners({"a": tmp_path / "a.parquet"}, schema=schema)
+    single = FileFormat(single=True)
+    (table,) = read_owners({"a": tmp_path / "a.parquet"}, schema=schema, file_format=single)
     assert table.dtype == SINGLE
     table = table.astype(np.dtype(DOUBLE))
     np.testing.assert_array_equal(table.scaled, schema.encode(table.values)[0])

@@ -24,8 +24,8 @@ class FirstRows(Protocol):
     def curator(self, setting):
         return DrawCurator(setting, dict.fromkeys(setting.names, 3))
 
-    def published_figures(self, size):
-        return (f"The paper says {size}.",)
+    def published_figures(self, setting):
+        return (f"The paper says {setting.size}.",)
 
 
 class Silos(FirstRows):

@@ -17,6 +17,7 @@ from dpsumm.summary.protocols.auction.published import published_epsilon
 from dpsumm.summary.protocols.features import features_of
 from dpsumm.summary.protocols.messages import FeatureMap
 from dpsumm.summary.release import LEVELS, SUMMARY, TARGET
+from helpers.transcripts import setting_of
 
 SIZE = 6
 
@@ -46,10 +47,16 @@ def test_parameters_of_section_4():
     assert auction.summary_release == Mwem(5, small, small)
     assert auction.seed_release == Mwem(1656, 0.05, 0.05)
     assert (auction.n_features, auction.feature_kind) == (140, "phase")
-    assert (auction.batch, auction.requests) == (1, Requests.PUBLISHED)
+    assert (auction.batch, auction.requests) == (1, Requests.published(1.0, tau=None))
+    assert auction == Auction.published(400, epsilon_auction=1.0)
     assert auction.seed_points is None
     with pytest.raises(InvalidParameterError, match="size"):
         Auction.published(0)
+
+
+def of_size(size):
+    """A run's setting, as far as the published figures depend on it."""
+    return setting_of(np.zeros((2, 2)), {"a": size}, None, size=size)
 
 
 def figures_in(sentence):
@@ -60,7 +67,7 @@ def figures_in(sentence):
 
 def test_both_figures_stand_side_by_side():
     auction = Auction.published(400)
-    target, summary = auction.published_figures(400)
+    target, summary = auction.published_figures(of_size(400))
     sound_target = accounting.compose(auction.target_release.cost(TARGET), 1e-2)
     cost = [(event, 400 * n) for event, n in auction.summary_release.cost(SUMMARY)]
     sound_summary = accounting.compose(cost, 1e-4)
@@ -74,10 +81,10 @@ def test_both_figures_stand_side_by_side():
 
 
 def test_only_the_papers_mechanisms_have_published_figures():
-    assert Auction().published_figures(100) == ()
-    assert Auction.exact().published_figures(100) == ()
+    assert Auction().published_figures(of_size(100)) == ()
+    assert Auction.exact().published_figures(of_size(100)) == ()
     other = Auction(target_release=Mwem(10, 0.1, 0.2), summary_release=Gaussian(3.0))
-    assert other.published_figures(100) == ()
+    assert other.published_figures(of_size(100)) == ()
 
 
 @pytest.fixture(scope="module")
@@ -100,7 +107,7 @@ def test_published_protocol_runs_and_says_what_it_is_worth(digits):
     about_target, about_owners, _, *figures = summary.privacy.statements()
     assert figures_in(figures[0])[0] == 1.4014
     assert figures_in(figures[1])[0] == 0.0430
-    assert figures == list(Auction.published(SIZE).published_figures(SIZE))
+    assert figures == list(Auction.published(SIZE).published_figures(of_size(SIZE)))
     forced = 1 - math.exp(-1)
     assert f"forces delta >= {forced:.3g} in a single round" in about_owners
     assert "epsilon is infinite" in about_owners
@@ -112,7 +119,7 @@ def test_published_protocol_runs_and_says_what_it_is_worth(digits):
 
 def test_forced_delta_follows_the_papers_parameter(digits):
     owners, target = digits
-    protocol = Auction(requests=Requests.PUBLISHED, epsilon_auction=0.05, n_features=16, batch=1)
+    protocol = Auction(requests=Requests.published(0.05), n_features=16)
     summary = dpsumm.summarize(owners, target, size=2, kernel=RBF(0.1), protocol=protocol)
     forced = 1 - math.exp(-0.05)
     assert f"{forced:.3g} in a single round" in summary.privacy.statements()[1]

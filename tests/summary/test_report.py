@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 import base64
+import io
+import itertools
 import math
 import re
 from dataclasses import replace
+from datetime import date
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
+import matplotlib.image
 import numpy as np
 import pytest
 
-from dpsumm.data.schema import Schema
+from dpsumm.data.schema import Column, Schema
 from dpsumm.errors import InvalidParameterError, MissingExtraError
 from dpsumm.privacy.events import Charge, Gaussian, NonPrivate, Protected, Seeded
 from dpsumm.privacy.guarantees import PrivacyReport
-from dpsumm.report import figures, parts
+from dpsumm.report import figures, panels, parts, pixels
+from dpsumm.report.notes import Note, Severity
 from dpsumm.report.numbers import round_up
-from dpsumm.summary.page import render, write_report
+from dpsumm.summary.by_column import marginals
+from dpsumm.summary.page import render
 from dpsumm.summary.result import Summary
 
 RELEASE = Charge(Protected.TARGET, "target release", Gaussian(3.8))
@@ -35,7 +41,7 @@ def make(
     rng = np.random.default_rng(1)
     target = rng.normal(size=(200, n_columns)) * np.arange(n_columns, 0, -1)
     pool = rng.normal(size=(3 * size, n_columns)) * 4
-    points = target[:size] + 0.1
+    points = np.resize(target, (size, n_columns)) + 0.1
     summary = Summary(
         points=points,
         labels=None,
@@ -96,14 +102,14 @@ class Page(HTMLParser):
 
 def test_page_is_whole_well_formed_and_needs_no_network(tmp_path: Path) -> None:
     path = tmp_path / "report.html"
-    assert write_report(make(), path) == path
+    assert make().report(path).html == path.read_text("utf-8")
     source = path.read_text("utf-8")
     page = Page(source)
     assert page.open == []
-    assert len(page.references) == 3
+    assert len(page.references) == 2
     assert all(reference.startswith("data:image/") for reference in page.references)
     assert all(len(alt) > 20 for alt in page.alts)
-    assert len(page.alts) == 3
+    assert len(page.alts) == 2
     assert "script" not in page.elements
     assert "link" not in page.elements
     assert not re.search(r"url\(|@import|https?://", source)
@@ -117,7 +123,7 @@ def test_page_says_what_was_asked_what_came_out_and_what_it_cost() -> None:
     text = Page(render(summary)).text
     assert "100 points were asked for; 60 came out" in text
     assert "out of 6,000 records of 3 owners, to match 200 target records" in text
-    assert f"ε = {round_up(summary.privacy.epsilon())}" in text
+    assert f"{round_up(summary.privacy.epsilon())} epsilon of the target" in text
     assert "0 epsilon between owners" in text
     assert "target release" in text
     assert "Gaussian noise, 3.8 times the sensitivity" in text
@@ -135,13 +141,15 @@ def test_names_cannot_inject_markup() -> None:
     page = Page(render(summary))
     assert "script" not in page.elements
     assert page.open == []
-    # owner, warning, two captions, details: as text, unexpanded
+    # owner, warning, panel, caption, details: as text, unexpanded
     assert page.text.count(evil) == 5
-    assert len(page.references) == 3
+    assert len(page.references) == 2
 
 
 def test_every_part_escapes_what_it_is_given() -> None:
     evil = "<b onclick='x'>\"&$title"
+    bins = panels.Bins(np.full((3, 4), 0.25), (evil, evil, evil))
+    categories = panels.Categories(np.full((3, 1), 1.0), (evil,))
     made = parts.page(
         evil,
         parts.opening(evil, evil, parts.safe(evil)),
@@ -153,12 +161,13 @@ def test_every_part_escapes_what_it_is_given() -> None:
         parts.table([evil], [[evil]]),
         parts.facts([(evil, evil)]),
         parts.bars([parts.Bar(evil, 1.0, evil, evil)], 1.0),
+        panels.panels([panels.Panel(evil, evil, drawn) for drawn in (bins, categories)]),
     )
     assert evil not in made
     page = Page(made)
     assert page.open == []
-    # title, opening 3, tile 2, note 1, alarm 2, section 3, caption, table 2, facts 2, bar 3
-    assert page.text.count(evil) == 20
+    # title, opening 3, tile 2, note 1, alarm 2, section 3, caption, table 2, facts 2, bar 3, 8
+    assert page.text.count(evil) == 28
     assert (page.references, page.alts) == ([evil], [evil])
 
 
@@ -186,7 +195,7 @@ def test_infinite_epsilon_and_seed_are_shown_as_such() -> None:
 
 def test_page_says_when_fewer_points_are_closer() -> None:
     rising = np.r_[0.5 / np.arange(1, 31), np.full(30, 0.05)]
-    assert "The first 30 points are closer (0.0167) than all 60" in render(make(curve=rising))
+    assert "the first 30 points are closer (0.0167) than all 60" in render(make(curve=rising))
     assert "are closer" not in render(make())
 
 
@@ -218,8 +227,7 @@ def test_owners_without_a_point_are_told_in_one_line() -> None:
     assert re.search(r"\d other owner", text) is None
 
 
-@pytest.mark.parametrize("n_columns", [1, 2, 3])
-@pytest.mark.parametrize("size", [1, 30])
+@pytest.mark.parametrize(("n_columns", "size"), [(1, 1), (1, 30), (2, 1), (3, 30)])
 def test_small_and_flat_cases_are_drawn(n_columns: int, size: int) -> None:
     summary = make(size=size, n_columns=n_columns)
     flat = replace(summary, target=np.ones((2, n_columns)), curve=np.zeros(size), labels=None)
@@ -254,28 +262,114 @@ def test_figures_are_pictures_and_large_pools_are_thinned() -> None:
     kept = figures.thinned(points)
     assert len(kept) == figures.MOST_SHOWN
     np.testing.assert_array_equal(kept[[0, -1]], points[[0, -1]])
-    kind, data = figures.growth(np.array([0.1, 0.01, -1e-17])).split(",")
+    kind, data = figures.growth(np.array([0.1, 0.01, -1e-17]), 0.2).split(",")
     assert kind == "data:image/svg+xml;base64"
     assert b"<svg" in base64.b64decode(data)
 
 
 def test_report_is_whole_or_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(InvalidParameterError, match="does not exist"):
-        write_report(make(), tmp_path / "none" / "report.html")
+        make().report(tmp_path / "none" / "report.html")
     monkeypatch.setitem(__import__("sys").modules, "matplotlib.figure", None)
     with pytest.raises(MissingExtraError, match=r"dpsumm\[report\]"):
-        write_report(make(), tmp_path / "report.html")
+        make().report(tmp_path / "report.html")
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_panels_are_of_the_values_that_differ_most():
+# --- column by column ---------------------------------------------------------------------------
+
+MIXED = Schema(
+    [
+        Column("age", bounds=(20, 90), when_missing="encode"),
+        Column("visit", bounds=(date(2020, 1, 1), date(2024, 1, 1))),
+        Column("sex", categories=("f", "m"), other="else"),
+        Column("pain", categories=("none", "some", "strong"), ordered=True, when_missing="encode"),
+        Column("smokes", weight=2.0),
+        Column("wide"),
+    ]
+)
+
+
+def mixed() -> Summary:
     rng = np.random.default_rng(0)
-    pool = np.zeros((300, 15))
-    target = np.zeros((200, 15))
-    # Nearly constant: a difference in units of its spread would be huge.
-    pool[:2, :13] = rng.uniform(0, 1, (2, 13))
-    pool[:, 14], target[:, 14] = rng.normal(0, 1, 300), rng.normal(1, 1, 200)
-    pool[:, 13], target[:, 13] = rng.normal(0, 1, 300), rng.normal(0.5, 1, 200)
-    shown = figures.columns(target, target[:20], pool)[1]
-    assert shown[:2] == [14, 13]
-    assert len(shown) == figures.MOST_PANELS
+
+    def rows(n: int, age: float, f: float) -> Any:
+        first = date(2020, 1, 1).toordinal() - date(1970, 1, 1).toordinal()
+        ages = rng.uniform(age, age + 10, n)
+        ages[: n // 10] = np.nan
+        sexes = np.where(rng.random(n) < f, 0, rng.integers(1, 3, n))
+        pains = rng.integers(0, 3, n).astype(float)
+        pains[: n // 4] = np.nan
+        values = [ages, first + rng.integers(0, 1400, n), sexes, pains, rng.integers(0, 2, n)]
+        return MIXED.encode(np.column_stack([*values, rng.normal(0, 40, n)]))[0]
+
+    points = rows(50, 60, 0.5)
+    return make(
+        size=50, schema=MIXED, scaled=points, pool=rows(200, 30, 0.9), target=rows(100, 60, 0.9)
+    )
+
+
+def test_columns_are_in_their_own_units_categories_as_bars_and_worst_first() -> None:
+    found = {one.name: one for one in marginals(mixed())}
+    assert list(found) == list(MIXED.names)
+    age, visit = found["age"], found["visit"]
+    assert age.absent == pytest.approx((0.1, 0.1, 0.1))
+    assert all(20 <= values.min() <= values.max() <= 90 for values in age.values)
+    assert age.values[1].min() == pytest.approx(60, abs=1)
+    assert (age.gap(0), age.gap(2)) == (pytest.approx(1, abs=0.1), pytest.approx(0, abs=0.4))
+    assert all(re.fullmatch(r"202\d-\d\d-\d\d", tick) for tick in visit.drawn().ticks)
+    assert found["sex"].drawn().names == ("f", "m", "else")
+    assert found["sex"].gap(2) == pytest.approx(0.4, abs=0.2)
+    assert found["pain"].drawn().names == ("none", "some", "strong", "no value")
+    assert found["pain"].shares()[:, 3] == pytest.approx([0.25] * 3, abs=0.02)
+    assert found["smokes"].drawn().names == ("0", "1")  # a number of two values is no curve
+    assert found["wide"].drawn().shares.sum(axis=1) == pytest.approx([1, 1, 1])
+    text = Page(render(mixed())).text
+    assert "No value: target 10%, summary 10%" in text
+    places = [text.index(f"{name} gap") for name in ("sex", "smokes")]
+    assert places == sorted(places)
+
+
+def test_rare_categories_are_together_and_hidden_columns_are_told_of() -> None:
+    names = tuple(f"c{i}" for i in range(30))
+    schema = Schema([Column("country", categories=names), *(Column(f"x{j}") for j in range(13))])
+    rng = np.random.default_rng(1)
+
+    def rows(n: int) -> Any:
+        codes = np.minimum(rng.geometric(0.3, n), 29)
+        return schema.encode(np.column_stack([codes, rng.normal(size=(n, 13))]))[0]
+
+    summary = make(size=40, schema=schema, scaled=rows(40), pool=rows(90), target=rows(80))
+    country = next(marginals(summary)).drawn()
+    assert country.names[-1] == "23 others"
+    assert country.shares.sum(axis=1) == pytest.approx([1, 1, 1])
+    text = Page(render(summary)).text
+    assert re.search(r"The 12 of 14 columns .* those of the others are [\d.]+% at most", text)
+
+
+def test_points_are_shown_as_images_beside_the_nearest_target() -> None:
+    page = Page(render(make(n_columns=6), (2, 3)))
+    assert len(page.references) == 20 + 2
+    assert page.text.count("framed orange") == 1
+    assert "Column by column" not in page.text
+    with pytest.raises(InvalidParameterError, match="3 x 3 pixels are not the 6 columns"):
+        render(make(n_columns=6), (3, 3))
+    grey = np.arange(6, dtype=np.uint8).reshape(2, 3) * 50
+    data = base64.b64decode(pixels.png(grey).partition(",")[2])
+    np.testing.assert_allclose(matplotlib.image.imread(io.BytesIO(data)) * 255, grey, atol=0.01)
+
+
+def test_what_matters_comes_first_and_what_is_good_to_know_last() -> None:
+    notes = (Note("Bad.", Severity.ALARM), Note("Fine.", Severity.INFO))
+    text = Page(render(make(warnings=notes))).text
+    assert text.index("Read the warnings first") < text.index("Bad.") < text.index("MMD² to the")
+    assert text.index("The run") > text.index("Fine.") > text.index("Column by column")
+    assert "Close to the target: 60 points" in Page(render(make())).text
+
+
+def test_thousands_of_columns_are_looked_at_in_bounded_parts() -> None:
+    rng = np.random.default_rng(2)
+    points = rng.normal(size=(900, 5000)).astype(np.float32)
+    summary = make(size=60, n_columns=5000, target=points, pool=points, scaled=points[:60])
+    assert all(len(v) <= 800 for one in itertools.islice(marginals(summary), 3) for v in one.values)
+    assert figures.directions(points)[1].shape == (2, 5000)

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import re
 
 import numpy as np
 import pytest
@@ -14,7 +15,6 @@ from dpsumm.privacy.accounting import compose, gaussian_noise_multiplier
 from dpsumm.summary import Requests
 from dpsumm.summary.protocols.auction.requests import (
     Profile,
-    forced_delta,
     gaussian_threshold,
     one_round_profile,
     profile_delta,
@@ -100,7 +100,7 @@ def test_profile_delta_sees_every_pair_outcome_and_direction():
 @pytest.mark.parametrize("epsilon_auction", [0.01, 0.5, 1.0, 3.0])
 def test_the_published_rule_forces_its_delta_at_any_epsilon(epsilon_auction):
     profile = published_profile(epsilon_auction, 50)
-    forced = forced_delta(epsilon_auction)
+    forced = Requests.published(epsilon_auction).forced_delta
     assert forced == pytest.approx(1 - math.exp(-epsilon_auction))
     for epsilon in (0.1, 1.0, 10.0, 100.0):
         assert profile_delta(profile, epsilon) >= forced - 1e-15
@@ -108,6 +108,13 @@ def test_the_published_rule_forces_its_delta_at_any_epsilon(epsilon_auction):
     # Further down, ranks 2 and 3 are not asked in the ratio 1 + exp(-epsilon_auction).
     not_asked = 1 - profile.probability
     assert not_asked[2] / not_asked[1] == pytest.approx(1 + math.exp(-epsilon_auction))
+
+
+@pytest.mark.parametrize("tau", [None, 2, 9])
+def test_tau_above_one_forces_no_less_and_a_tau_of_one_nothing(tau):
+    """What is forced is forced in the first round, in which no point was best before."""
+    assert Requests.published(0.5, tau).forced_delta == pytest.approx(1 - math.exp(-0.5))
+    assert Requests.published(0.5, tau=1).forced_delta == 0
 
 
 def test_asking_the_winner_only_is_not_private():
@@ -268,10 +275,22 @@ def test_rules_without_a_guarantee_are_charged_as_infinite():
     for auction, word in (
         (Auction(requests=Requests.WINNER), "winner"),
         (Auction.published(10), "0.632"),
+        (Auction.published(10, epsilon_auction=0.5, tau=3), "0.393.*that tau is 3 changes nothing"),
     ):
         (charge,) = plan_of(auction, 5, 10).request_charges
         assert isinstance(charge.event, NonPrivate)
-        assert word in charge.event.reason
+        assert re.search(word, charge.event.reason)
+
+
+def test_a_tau_of_one_asks_everybody_and_is_charged_nothing():
+    plan, everybody = (
+        plan_of(Auction(requests=rule, batch=1), 50, 10)
+        for rule in (Requests.published(2.0, tau=1), Requests.ALL)
+    )
+    assert plan.request_charges == () == everybody.request_charges
+    assert (plan.profile.probability == 1).all()
+    assert plan.summary == everybody.summary
+    assert plan.virtual_bids
 
 
 def test_wrong_parameters_are_refused():
@@ -283,3 +302,8 @@ def test_wrong_parameters_are_refused():
         Auction(requests=Requests.PUBLISHED, batch=2)
     with pytest.raises(InvalidParameterError, match="request_share"):
         Auction(request_share=1.0)
+    for tau in (0, -1, 1.5, True, "2"):
+        with pytest.raises(InvalidParameterError, match="tau must be a whole number"):
+            Requests.published(1.0, tau)
+    with pytest.raises(InvalidParameterError, match="epsilon_auction must be"):
+        Requests.published(math.inf)

@@ -15,6 +15,7 @@ from dpsumm import kernels
 from dpsumm.errors import InvalidDataError, InvalidParameterError
 from dpsumm.privacy import Charge, Ledger, Protected, Pure, Seeded, Unit
 from dpsumm.privacy import Gaussian as GaussianEvent
+from dpsumm.privacy.seeds import derived_seed
 from dpsumm.summary.kernel import RBF
 from dpsumm.summary.mechanisms import Exact, Gaussian, Mwem
 from dpsumm.summary.release import (
@@ -23,7 +24,6 @@ from dpsumm.summary.release import (
     TARGET,
     Mechanism,
     Release,
-    derived_seed,
     release,
 )
 from reference import laws

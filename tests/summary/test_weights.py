@@ -3,10 +3,11 @@
 import numpy as np
 import polars as pl
 import pytest
+from scipy.optimize import minimize
 
 import dpsumm
 from dpsumm.errors import InvalidParameterError
-from dpsumm.kernels import mmd2
+from dpsumm.kernels import kernel_means, mmd2, weights
 
 KERNEL = dpsumm.RBF(0.1)
 
@@ -44,6 +45,72 @@ def test_weights_bring_the_summary_closer(summary, rng):
     assert mmd2(summary.scaled, summary.target, KERNEL.gamma, summary.weights) < 0.8 * summary.mmd2
 
 
+def test_the_effective_size_is_shown_once_there_are_weights(summary, tmp_path):
+    assert "weights" not in repr(summary)
+    assert not summary.has_weights
+    summary.report(tmp_path / "without.html")
+    assert summary.effective_size == pytest.approx(1 / (summary.weights @ summary.weights))
+    assert summary.effective_size >= 20 * (1 - 1e-9)
+    shown = f"worth {summary.effective_size:.0f}"
+    assert f"weights {shown} points" in repr(summary)
+    summary.report(tmp_path / "with.html")
+    assert shown in (tmp_path / "with.html").read_text()
+    assert shown not in (tmp_path / "without.html").read_text()
+
+
+def slow_weights(gram, attraction, floor):
+    """Sequential quadratic programming, with the conditions as they are written."""
+    n = len(attraction)
+    conditions = (
+        {"type": "eq", "fun": lambda w: w.sum() - 1},
+        {"type": "ineq", "fun": lambda w: 1 / floor - w @ w},
+    )
+    found = minimize(
+        lambda w: w @ gram @ w - 2 * w @ attraction,
+        np.full(n, 1 / n),
+        bounds=[(0, 1)] * n,
+        constraints=conditions,
+        method="SLSQP",
+        options={"ftol": 1e-14, "maxiter": 1000},
+    )
+    assert found.success
+    return found.x
+
+
+@pytest.mark.parametrize("floor", [6.0, 9.5])
+def test_weights_under_a_floor_equal_the_slow_twin(rng, floor):
+    points, target = rng.normal(0, 2, (10, 2)), rng.normal(1, 1, (50, 2))
+    attraction = kernel_means(points, target, KERNEL.gamma)
+    gram = np.array([kernel_means(points, points[i : i + 1], KERNEL.gamma) for i in range(10)])
+    slow = slow_weights(gram, attraction, floor)
+    fast = weights(points, attraction, KERNEL.gamma, effective_size=floor)
+    assert 1 / (fast @ fast) >= floor * (1 - 1e-9)
+
+    def loss(w):
+        return w @ gram @ w - 2 * w @ attraction
+
+    assert loss(fast) <= loss(slow) + 1e-9
+    np.testing.assert_allclose(fast, slow, atol=5e-3)
+
+
+@pytest.mark.parametrize("floor", [0.5, 10.5, -1.0, float("nan")])
+def test_a_floor_that_no_weights_have_is_refused(rng, floor):
+    points = rng.normal(0, 1, (10, 2))
+    with pytest.raises(InvalidParameterError, match="effective_size"):
+        weights(points, np.full(10, 0.5), 1.0, effective_size=floor)
+
+
+def test_equal_points_and_a_floor_of_all_points_have_equal_weights(rng):
+    same, apart = np.ones((6, 2)), rng.normal(0, 1, (6, 2))
+    attraction = rng.random(6)
+    for points in (apart, same):
+        found = weights(points, attraction, 1.0, effective_size=6.0)
+        np.testing.assert_allclose(found, 1 / 6, rtol=1e-12)
+    found = weights(same, np.full(6, 0.3), 1.0, effective_size=3.0)
+    np.testing.assert_allclose(found, 1 / 6, rtol=1e-12)
+    assert weights(apart[:1], [0.5], 1.0, effective_size=1.0).tolist() == [1.0]
+
+
 def test_no_other_weights_are_better(summary, rng):
     ridge = (1 - summary.target_self) / 400
 
@@ -55,7 +122,8 @@ def test_no_other_weights_are_better(summary, rng):
     for size in (1e-3, 1e-2, 1e-1):
         for _ in range(50):
             other = np.maximum(summary.weights + size * rng.normal(0, 1, 40) / 40, 0)
-            assert loss(other / other.sum()) > best - 1e-7
+            other /= other.sum()
+            assert 1 / (other @ other) < 20 or loss(other) > best - 1e-7
 
 
 def test_one_point_has_all_the_weight(rng):

@@ -1,0 +1,200 @@
+"""``dpsumm learn``: files in, predictions, model and report out; plans, resumption, refusals."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from dpsumm import Column, Schema
+from dpsumm.cli import learn as learn_module
+from dpsumm.cli import main
+from dpsumm.ensemble import load_model
+from dpsumm.privacy import Ledger
+from helpers.command_line import dpsumm
+
+USUAL = (
+    "learn", "--owner", "parties", "--auxiliary", "auxiliary.csv", "--schema", "schema.toml",
+    "--classes", "no,yes", "--learner", "bayes", "--epsilon", "4",
+)  # fmt: skip
+
+
+def people(rng, n):
+    x = rng.normal(size=(n, 2)).clip(-3, 3)
+    return pl.DataFrame({"a": x[:, 0], "b": x[:, 1], "sick": np.where(x[:, 0] > 0, "yes", "no")})
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Sixty parties' files in a directory, points, labels and a schema; nothing is written here."""
+    rng, made = np.random.default_rng(0), tmp_path_factory.mktemp("learn")
+    (made / "parties").mkdir()
+    for i in range(60):
+        people(rng, 20).write_csv(made / "parties" / f"clinic-{i:02d}.csv")
+    people(rng, 1200).drop("sick").write_csv(made / "auxiliary.csv")
+    people(rng, 300).write_csv(made / "mine.csv")
+    bounds = {"bounds": (-3, 3)}
+    columns = [Column("a", **bounds), Column("b", **bounds)]
+    Schema([*columns, Column("sick", "label")]).save(made / "schema.toml")
+    listed = Column("sick", "label", categories=("no", "yes"))
+    Schema([*columns, listed]).save(made / "listed.toml")
+    return made
+
+
+@pytest.fixture(autouse=True)
+def here(folder, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "160")
+    for file in folder.iterdir():
+        (tmp_path / file.name).symlink_to(file)
+
+
+def run(*arguments):
+    """Return the exit code of the command in this process."""
+    with pytest.raises(SystemExit) as caught:
+        main(arguments)
+    return int(caught.value.code or 0)
+
+
+def test_predictions_model_and_report_are_written_and_paid_once(capsys):
+    Ledger.create("books", caps={"owners": (4, 1e-4)}).close()
+    given = (*USUAL, "--validation", "mine.csv", "--ledger", "books", "--run", "first")
+    assert run(*given, "--model", "m", "--report", "r.html", "--out", "p.csv") == 0
+    out = capsys.readouterr().out
+    frame, points = pl.read_csv("p.csv"), pl.read_csv("auxiliary.csv")
+    assert frame.columns == ["prediction", "p_no", "p_yes"]
+    assert ((frame["prediction"] == "yes") == (points["a"] > 0)).mean() > 0.85
+    model = load_model("m")
+    assert (model.predict(Path("auxiliary.csv")) == frame["prediction"].to_numpy()).mean() > 0.99
+    assert re.search(r"run +first *\n", out)
+    assert re.search(r"votes +of 60 parties on 1,200 points, with noise", out)
+    assert re.search(r"verdict +right for (9\d|100)% of your 300 labelled points; always", out)
+    assert re.search(r"epsilon, parties +(4|3\.\d+) at delta 1e-05, unit: one whole owner", out)
+    for name in ("p.csv", "m", "r.html"):
+        assert f"wrote {name}" in out
+    page = Path("r.html").read_text("utf-8")
+    assert "2 classes from 60 parties: right for" in page
+    assert "clinic-" not in page
+    # Again: the same votes and no charge; another budget is beyond the cap.
+    assert run(*given, "--out", "again.csv") == 0
+    assert pl.read_csv("again.csv").equals(frame)
+    assert "was resumed" in capsys.readouterr().err
+    with Ledger("books") as book:
+        assert len(book.charges()) == 1
+    assert run(*USUAL, "--ledger", "books", "--run", "second") == 2
+    assert "above the cap" in capsys.readouterr().err
+    assert not Path("predictions.parquet").exists()
+
+
+def test_a_plan_reads_and_writes_nothing(capsys):
+    assert run("learn", "--plan", "--points", "1200", "--owner", "parties", "--classes", "a,b") == 0
+    assert "Noisy votes of 60 parties on 1200 points, 2 classes" in capsys.readouterr().out
+    given = ("--parties", "10", "--classes", "0,1,2", "--auxiliary", "none.csv")
+    assert run("learn", "--plan", "--points", "5000", *given) == 0
+    out = capsys.readouterr().out
+    assert "The noise is above the signal" in out
+    assert "protect single records: unit='replace one record' with shards" in out
+    single = ("--unit", "replace one record", "--shards", "100")
+    assert run("learn", "--plan", "--points", "5000", *given, *single) == 0
+    assert "The noise costs little" in capsys.readouterr().out
+    assert not Path("predictions.parquet").exists()
+
+
+def test_a_run_that_means_nothing_does_not_look_good(capsys):
+    few = [f"--owner=c{i}=parties/clinic-{i:02d}.csv" for i in range(3)]
+    given = [*few, *USUAL[3:-1], "0.1", "--report", "r.html", "--seed", "7"]
+    assert run("learn", *given) == 0
+    told = capsys.readouterr()
+    # Before anything was spent, once; and after.
+    assert told.err.count("above 1: expect chance") == 1
+    assert told.err.index("expect chance") < told.err.index("Do not use this model")
+    assert re.search("verdict +(nothing but noise|it says)", told.out)
+    assert "Look at this first." in Path("r.html").read_text("utf-8")
+
+
+def test_points_that_parties_do_not_see(capsys):
+    hidden = (*USUAL, "--auxiliary-is", "consumer")
+    assert run(*hidden, "--model", "m") == 2
+    assert "--model: a model of points that parties must not see" in capsys.readouterr().err
+    assert run(*hidden, "--student", "softmax") == 0
+    assert "softmax on features" in capsys.readouterr().out
+    assert pl.read_parquet("predictions.parquet").height == 1200
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (["--owner", "empty"], "empty matches no file"),
+        (["--owner", "clinic-00=parties/clinic-01.csv"], "given twice"),
+        (["--classes", "no"], "at least two labels"),
+        (["--classes", "no,,yes"], "with commas between"),
+        (["--classes", "0,1", "--schema", "listed.toml"], "0 is not among the schema's categories"),
+        (["--epsilon", "20"], "promises next to nothing.*--accept"),
+        (["--points", "20"], "for --plan"),
+        (["--student", "spectral", "--student", "softmax"], "list needs validation"),
+        (["--auxiliary", "none.csv"], r"'auxiliary' \(none.csv\): no such file"),
+        (["--schema", "none.toml"], "there is no file none.toml"),
+        (["--validation", "auxiliary.csv"], "sick"),
+        (["--out", "auxiliary.csv"], "would be written over"),
+        (["--report", "auxiliary.csv"], "would be written over"),
+        (["--model", "no/model"], "directory does not exist"),
+        (["--learner", "tree", "--shards", "256"], "shards"),
+        (["--seed", "1", "--ledger", "books"], "a seeded run is not private"),
+    ],
+)
+def test_what_is_refused_is_refused_before_anything_is_spent(change, message, capsys):
+    Path("empty").mkdir()
+    Ledger.create("books").close()
+    given = change if "--seed" in change else [*change, "--ledger", "books"]
+    assert run(*USUAL, *given) == 2
+    assert re.search(message, capsys.readouterr().err.replace("\n", " "))
+    with Ledger("books") as book:
+        assert book.charges() == ()
+    assert not Path("predictions.parquet").exists()
+
+
+def test_parties_points_and_classes_are_needed(capsys):
+    assert run("learn", "--classes", "a,b") == 2
+    assert "only --plan does without" in capsys.readouterr().err.replace("\n", " ")
+    without = [part for part in USUAL if part not in ("--classes", "no,yes")]
+    assert run(*without) == 2
+    assert "--classes: list all labels" in capsys.readouterr().err
+    plan = ("--plan", "--points", "1200", "--parties", "60")
+    assert run("learn", *plan, "--schema", "listed.toml") == 0
+    assert "2 classes" in capsys.readouterr().out
+    assert run("learn", "--plan", "--points", "300", "--classes", "a,b") == 2
+    assert "--plan: give --parties, how many there are, or their --owner" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("after", [False, True])
+def test_an_interrupted_run_says_what_was_spent_and_goes_on(monkeypatch, after):
+    Ledger.create("books").close()
+    real = learn_module.make_model
+
+    def stopped(*parties, **given):
+        if after:
+            real(*parties, **given)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(learn_module, "make_model", stopped)
+        done = dpsumm(*USUAL, "--ledger", "books", cwd=Path.cwd())
+        unkept = dpsumm(*USUAL, cwd=Path.cwd())
+    assert done.returncode == unkept.returncode == 130
+    assert unkept.stderr.endswith("is spent: no --ledger kept it\n")
+    with Ledger("books") as book:
+        runs = book.runs()
+    if not after:
+        assert runs == ()
+        assert done.stderr == "dpsumm: interrupted; nothing was spent\n"
+        return
+    told = re.fullmatch(
+        r"dpsumm: interrupted; epsilon (4|3\.\d+) of the owners is spent; run again with "
+        r"(--ledger books --run (\w+)): nothing is charged twice\n",
+        done.stderr,
+    )
+    assert runs == (told[3],)
+    assert dpsumm(*USUAL, *told[2].split(), cwd=Path.cwd()).returncode == 0
+    with Ledger("books") as book:
+        assert len(book.charges()) == 1

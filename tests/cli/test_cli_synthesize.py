@@ -1,0 +1,232 @@
+"""``dpsumm synthesize``: files in, rows and report out, costs, plans, resumption, refusals."""
+
+import json
+import re
+from datetime import date
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from dpsumm import Column, Schema
+from dpsumm.cli import main
+from dpsumm.errors import InvalidParameterError
+from dpsumm.privacy import Ledger
+from dpsumm.vertical.levels import bins_of
+from dpsumm.vertical.messages import ColumnCounts
+from dpsumm.vertical.owner import Owner
+from helpers.command_line import dpsumm
+
+TWO = (
+    "synthesize", "--owner", "bank=bank.csv", "--owner", "clinic=clinic.parquet",
+    "--schema", "bank=bank.toml", "--schema", "clinic=clinic.toml", "--ids", "person",
+)  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def data(tmp_path, monkeypatch):
+    """Two owners of 400 people, in two orders, in the current folder."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "120")
+    rng = np.random.default_rng(0)
+    people = np.arange(400)
+    smokes = rng.integers(0, 2, 400)
+    income = np.clip(rng.normal(50 + 40 * smokes, 10), 0, 150)
+    bank = pl.DataFrame({"person": people, "income": income})
+    bank.sample(fraction=1.0, shuffle=True, seed=1).write_csv("bank.csv")
+    pl.DataFrame({"person": people, "smokes": smokes}).write_parquet("clinic.parquet")
+    person = Column("person", "ignore")
+    Schema([person, Column("income", bounds=(0, 150))]).save("bank.toml")
+    Schema([person, Column("smokes", categories=(0, 1))]).save("clinic.toml")
+    return tmp_path
+
+
+def run(*arguments):
+    """Return the exit code of the command in this process."""
+    with pytest.raises(SystemExit) as caught:
+        main(arguments)
+    return int(caught.value.code or 0)
+
+
+def test_rows_and_report_are_written_and_their_cost_is_told(capsys):
+    options = ("--epsilon", "4", "--bins", "income=0,40,70,150", "--label", "smokes")
+    assert run(*TWO, *options, "--rows", "1000", "--report", "r.html", "--out", "s.csv") == 0
+    rows = pl.read_csv("s.csv")
+    assert rows.columns == ["income", "smokes"]
+    assert len(rows) == 1000
+    means = dict(rows.group_by("smokes").agg(pl.col("income").mean()).iter_rows())
+    assert means[1] - means[0] > 20
+    about = json.loads(Path("s.csv.json").read_text())
+    assert about["synthetic"] is True
+    assert "1 of 1 pairs of columns" in Path("r.html").read_text("utf-8")
+    out = capsys.readouterr().out
+    assert re.search(rf"run +{about['run']}, 20", out)
+    assert re.search(r"rows +1,000, drawn; no row is a record", out)
+    assert re.search(r"verdict +1 of 1 pairs of columns across owners stand out", out)
+    assert re.search(r"epsilon, everybody +(4|3\.\d+) at delta 1e-05", out)
+    assert re.search(r"epsilon, bank +(4|3\.\d+), of the others' columns", out)
+    assert re.search(r"condition +the helper keeps the keys", out)
+    for name in ("s.csv", "s.csv.json", "r.html"):
+        assert f"wrote {name}" in out
+
+
+def test_a_run_goes_on_under_its_name_and_is_charged_once(capsys):
+    for name in ("bank", "clinic"):
+        Ledger.create(f"{name}.db").close()
+    books = ("--ledger", "bank=bank.db", "--ledger", "clinic=clinic.db", "--run", "r")
+    assert run(*TWO, *books) == 0
+    assert run(*TWO, *books, "--out", "again.parquet") == 0
+    assert re.search(r"run +r, 20", capsys.readouterr().out)
+    with Ledger("bank.db") as book:
+        assert len(book.charges()) == 2
+    assert run("ledger", "show", "bank.db") == 0
+    assert re.search(r"records +1 +1e-05", capsys.readouterr().out)
+    assert run("ledger", "cap", "bank.db", "--protected", "records", "--epsilon", "1.2",
+               "--delta", "1e-4") == 0  # fmt: skip
+    assert run(*TWO, *books[:-1], "second", "--out", "new.parquet") == 2
+    assert "cap" in capsys.readouterr().err
+    assert not Path("new.parquet").exists()
+
+
+@pytest.mark.parametrize("kept", [("bank", "clinic"), ("bank",), ()])
+def test_an_interrupted_run_says_what_each_owner_spent_and_goes_on(monkeypatch, kept):
+    for name in kept:
+        Ledger.create(f"{name}.db").close()
+    books = tuple(word for name in kept for word in ("--ledger", f"{name}={name}.db"))
+    answer = Owner.answer
+
+    def stopped(self, request):
+        given = answer(self, request)
+        if self.name == "clinic" and isinstance(given, ColumnCounts):
+            raise KeyboardInterrupt
+        return given
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Owner, "answer", stopped)
+        done = dpsumm(*TWO, *books, cwd=Path.cwd())
+    assert done.returncode == 130
+    assert done.stderr.startswith("dpsumm: interrupted; ")
+    spent = re.findall(r"epsilon (0\.\d+) of the records is spent in (\w+)=\2.db;", done.stderr)
+    assert [name for _, name in spent] == list(kept)
+    if not kept:
+        assert done.stderr.endswith("is spent: no --ledger kept it\n")
+    elif len(kept) == 1:
+        assert "what 'clinic' released, if anything, is spent: no --ledger" in done.stderr
+        assert "run again" not in done.stderr
+    else:
+        told = re.search("run again with (.*): nothing is charged twice\n", done.stderr)
+        assert dpsumm(*TWO, *told[1].split(), cwd=Path.cwd()).returncode == 0
+        for name in kept:
+            with Ledger(f"{name}.db") as book:
+                assert len(book.charges()) == 2
+
+
+def test_other_data_or_settings_under_a_run_s_name_are_called_so():
+    Ledger.create("bank.db").close()
+    Ledger.create("clinic.db").close()
+    books = ("--ledger", "bank=bank.db", "--ledger", "clinic=clinic.db", "--run", "r")
+    assert dpsumm(*TWO, *books, cwd=Path.cwd()).returncode == 0
+    told = "dpsumm: run: the data or settings differ from those of run 'r' in the ledger of 'bank'"
+    settings = dpsumm(*TWO, *books, "--bins", "8", cwd=Path.cwd())
+    assert settings.returncode == 2
+    assert settings.stderr.startswith(told)
+    pl.read_csv("bank.csv").with_columns((150 - pl.col("income")).alias("income")).write_csv(
+        "bank.csv"
+    )
+    data = dpsumm(*TWO, *books, cwd=Path.cwd())
+    assert data.returncode == 2
+    assert data.stderr.startswith(told)
+
+
+def test_a_cap_reached_after_the_first_tables_says_whose_and_what_was_sent():
+    Ledger.create("bank.db", caps={"records": (0.7, 1e-4)}).close()
+    given = (*TWO, "--ledger", "bank=bank.db", "--run")
+    second = dpsumm(*given, "a", cwd=Path.cwd())
+    assert second.returncode == 2
+    assert second.stderr.startswith("dpsumm: ledger of 'bank': two-way tables")
+    assert "nothing of it was sent; what earlier messages cost stays charged" in second.stderr
+    # The run that is refused at its first message has sent nothing, whatever others cost before.
+    run("ledger", "cap", "bank.db", "--protected", "records", "--epsilon", "0.1", "--delta", "1e-4")
+    first = dpsumm(*given, "b", cwd=Path.cwd())
+    assert first.stderr.startswith("dpsumm: ledger of 'bank': one-way tables")
+    assert "; nothing was sent. " in first.stderr
+
+
+def test_what_to_do_about_missing_values_is_not_refused_afterwards():
+    income = pl.when(pl.col("person") > 3).then("income").alias("income")
+    pl.read_csv("bank.csv").with_columns(income).write_csv("bank.csv")
+    done = dpsumm(*TWO, cwd=Path.cwd())
+    assert done.returncode == 2
+    assert "say when_missing = 'encode' in the schema" in done.stderr
+    assert "'drop'" not in done.stderr
+    person, encoded = Column("person", "ignore"), {"when_missing": "encode"}
+    Schema([person, Column("income", bounds=(0, 150), **encoded)]).save("bank.toml")
+    assert dpsumm(*TWO, cwd=Path.cwd()).returncode == 0
+
+
+def test_a_plan_reads_no_data(capsys):
+    Path("bank.csv").unlink()
+    schemas = TWO[TWO.index("--schema") :]
+    assert run("synthesize", *schemas, "--plan", "--records", "400") == 0
+    out = capsys.readouterr().out
+    assert "income x smokes: 32 cells" in out
+    assert out.startswith("Synthetic rows of 400 records, epsilon 1")
+    assert not Path("synthetic.parquet").exists()
+    assert run(*TWO, "--plan") == 2
+    assert "--plan and --records go together" in capsys.readouterr().err
+
+
+def test_rows_that_mean_nothing_are_called_so(capsys):
+    assert run(*TWO, "--epsilon", "0.05", "--seed", "1") == 0
+    captured = capsys.readouterr()
+    assert "the rows mean nothing" in captured.out
+    assert captured.err.startswith("Warning: The noise hides")
+    assert "Seeded run" in captured.err
+
+
+ERRORS = {
+    "owner form": (("--owner", "x"), "--owner: write NAME=FILE"),
+    "schema twice": (("--schema", "bank=bank.toml"), "--schema: 'bank' is given twice"),
+    "owner without schema": (("--owner", "x=bank.csv"), "--schema x=FILE is missing"),
+    "schema without owner": (("--schema", "x=bank.toml"), "--owner: --owner x=FILE is missing"),
+    "ledger of nobody": (("--ledger", "x=books.db"), "ledger must be a dict"),
+    "no ledger": (("--ledger", "bank=books.db"), "ledger.*no file|books.db"),
+    "bins": (("--bins", "income=1,x"), "bins: write N"),
+    "suffix": (("--out", "rows.txt"), "--out must end in"),
+    "over an input": (("--out", "bank.csv"), "bank.csv would be written over"),
+    "epsilon": (("--epsilon", "12"), "--accept"),
+    "label": (("--label", "x"), "label: there is no column 'x'"),
+    "seed and ledger": (("--seed", "1", "--ledger", "bank=books.db"), "seed"),
+}
+
+
+@pytest.mark.parametrize("case", ERRORS)
+def test_errors_are_one_line_and_nothing_is_written(case, data, capsys):
+    options, message = ERRORS[case]
+    before = sorted(data.iterdir())
+    assert run(*TWO, *options) == 2
+    captured = capsys.readouterr()
+    assert re.fullmatch(rf"dpsumm: .*({message}).*\n", captured.err)
+    assert captured.out == ""
+    assert sorted(data.iterdir()) == before
+
+
+@pytest.mark.parametrize(
+    ("given", "bins"),
+    [
+        (["12"], 12),
+        (["a=3", "b=0,1.5,2"], {"a": 3, "b": [0.0, 1.5, 2.0]}),
+        (["d=2020-01-01,2021-06-30"], {"d": [date(2020, 1, 1), date(2021, 6, 30)]}),
+        (["a=b=4"], {"a=b": 4}),
+        (["n=-5,-1,2"], {"n": [-5.0, -1.0, 2.0]}),
+    ],
+)
+def test_bins_are_read(given, bins):
+    assert bins_of(given) == bins
+
+
+@pytest.mark.parametrize("given", [["x"], ["a=1", "3"], ["=3"], ["a="], ["a=1", "a=2"], ["a=2,"]])
+def test_other_bins_are_refused(given):
+    with pytest.raises(InvalidParameterError, match="bins:"):
+        bins_of(given)

@@ -1,0 +1,93 @@
+"""The data of several parties: the same columns in the same order, or a refusal."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from dpsumm.data.inputs import Table, read_inputs, read_owners, read_table
+from dpsumm.errors import InvalidDataError, InvalidParameterError
+
+SECRET = "31.4159"  # a data value; must never be in a message
+
+
+def read(source: Any, **options: Any) -> Table:
+    return read_table(source, name="north", **options)
+
+
+def write(path: Path, text: str) -> Path:
+    path.write_bytes(text.encode())
+    return path
+
+
+def test_owners_are_named_by_key_file_or_position(tmp_path: Path) -> None:
+    path = write(tmp_path / "clinic.csv", "x0\n1\n")
+    array = np.ones((1, 1))
+    assert [t.name for t in read_owners({"b": array, "a": array})] == ["b", "a"]
+    assert [t.name for t in read_owners([path, array])] == ["clinic", "owner-1"]
+    assert [t.name for t in read_owners(path)] == ["clinic"]
+    for owners in ([], {}, [path, path], {"": array}, {1: array, "1": array}, array):
+        with pytest.raises(InvalidParameterError, match="owners"):
+            read_owners(owners)
+
+
+def test_owners_share_columns_by_name_and_keep_their_precision() -> None:
+    one = np.array([[1, 2]], np.float32)
+    two = pd.DataFrame({"a": [10.0], "b": [20.0]})
+    tables = read_owners([one, two, np.array([[100, 200]])], bounds={"b": (0, 200)})
+    assert tables[1].columns == ("a", "b")
+    assert [table.dtype for table in tables] == [np.float32, np.float64, np.float64]
+    values = np.concatenate([table.values for table in tables])
+    np.testing.assert_array_equal(values, [[1, 2], [10, 20], [100, 200]])
+    scaled = np.concatenate([table.scaled for table in tables])
+    np.testing.assert_allclose(scaled, [[1, 0.01], [10, 0.1], [100, 1]], rtol=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("two", "message"),
+    [
+        (pl.DataFrame({"a": [1]}), "'two': lacks column 'b', which 'one' has"),
+        (pl.DataFrame({"a": [1], "b": [1], "c": [1]}), "'one': lacks column 'c', which 'two' has"),
+        (np.ones((1, 3)), "'two': has 3 columns and 'one' has 2"),
+    ],
+)
+def test_owners_with_other_columns_are_refused(two: Any, message: str) -> None:
+    with pytest.raises(InvalidDataError, match=message):
+        read_owners({"one": pl.DataFrame({"a": [1], "b": [2]}), "two": two})
+
+
+def test_labels_are_needed_from_all_owners_or_none() -> None:
+    values = np.ones((2, 1))
+    with pytest.raises(InvalidDataError, match="'plain': has no labels although 'full' has"):
+        read_owners({"plain": values, "full": (values, np.ones(2))})
+    frames = {"one": pl.DataFrame({"a": [1], "y": [1]}), "two": pl.DataFrame({"a": [1]})}
+    with pytest.raises(InvalidDataError, match=r"'two'.*no label column 'y'"):
+        read_owners(frames, label="y")
+
+
+def test_target_takes_the_columns_of_the_owners() -> None:
+    owner = pl.DataFrame({"a": [1.0], "b": [2.0], "y": [0]})
+    target = pd.DataFrame({"y": [9], "id": ["k"], "b": [4.0], "a": [3.0]})
+    _tables, goal = read_inputs([owner], target, label="y", bounds={"a": (0, 6)})
+    assert goal.name == "target"
+    assert goal.labels is None
+    np.testing.assert_array_equal(goal.values, [[3, 4]])
+    np.testing.assert_array_equal(goal.scaled, [[0.5, 4]])
+    _, goal = read_inputs([owner], np.array([[3, 4]], np.float32), label="y", bounds={"a": (0, 6)})
+    np.testing.assert_array_equal(goal.scaled, [[0.5, 4]])
+    assert goal.values.dtype == np.float64
+
+
+def test_target_that_does_not_fit_is_refused() -> None:
+    owner = pl.DataFrame({"a": [1.0], "b": [2.0]})
+    with pytest.raises(InvalidDataError, match="'target': has no column 'b'"):
+        read_inputs([owner], pl.DataFrame({"a": [1]}))
+    with pytest.raises(InvalidDataError, match="'target': has 3 columns and 'owner-0' has 2"):
+        read_inputs([owner], np.ones((1, 3)))
+    with pytest.raises(InvalidParameterError, match="target: labels are not used"):
+        read_inputs([owner], (np.ones((1, 2)), np.ones(1)))

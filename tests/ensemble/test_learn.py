@@ -1,0 +1,476 @@
+"""The whole call: parties of every kind, what is refused, what is told, what leaks nothing."""
+
+import warnings
+
+import numpy as np
+import polars as pl
+import pytest
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.tree import DecisionTreeClassifier
+
+import dpsumm
+from dpsumm.ensemble import Model, NoisyVotes, Softmax, Spectral
+from dpsumm.ensemble.ballots import ballot_of, train
+from dpsumm.ensemble.terms import Terms
+from dpsumm.errors import (
+    BudgetExceededError,
+    InvalidDataError,
+    InvalidParameterError,
+    MissingExtraError,
+    ProtocolError,
+)
+from helpers.votes import one_hot
+
+M, N = 60, 1200
+
+
+def people(rng, n, text=False):
+    x = rng.normal(size=(n, 2))
+    y = (x[:, 0] + x[:, 1] > 0).astype(int)
+    return x, np.array(["no", "yes"])[y] if text else y
+
+
+@pytest.fixture
+def parties(rng):
+    return {f"p{i}": people(rng, 25) for i in range(M)}
+
+
+@pytest.fixture
+def auxiliary(rng):
+    return rng.normal(size=(N, 2))
+
+
+FAST = Spectral(("linear",))
+
+
+def learn(parties, auxiliary, **given):
+    """The call, with what is quick and whose noise is small by default."""
+    usual = {"classes": [0, 1], "epsilon": 4, "learner": GaussianNB(), "student": FAST}
+    return dpsumm.learn(parties, auxiliary, **(usual | given))
+
+
+def test_it_learns_what_the_parties_know(parties, auxiliary, rng):
+    told = []
+    model = dpsumm.learn(
+        parties,
+        auxiliary,
+        classes=[1, 0],
+        epsilon=4,
+        progress=lambda *what: told.append(what),
+    )
+    x, y = people(rng, 1000)
+    assert (model.predict(x) == y).mean() > 0.85
+    chances = model.predict_proba(x)
+    assert chances.shape == (1000, 2)
+    np.testing.assert_allclose(chances.sum(1), 1)
+    assert model.classes_.tolist() == [0, 1]
+    assert model.votes.counts.shape == (N, 1)
+    assert 3.99 < model.privacy.epsilon() <= 4
+    assert model.privacy.epsilon(protected="target") == 0
+    assert model.privacy.epsilon(unit="replace one record") == model.privacy.epsilon()
+    assert model.warnings == ()
+    assert "Model(2 classes from 60 parties' noisy votes on 1200 points: student='" in repr(model)
+    assert told[-1] == ("release", 1, 1)
+    assert ("votes", M, M) in told
+    # Other students on the same release, and no other charge.
+    again = model.refit(Softmax(0.1, random_features=False), validation=(x[:100], y[:100]))
+    assert again.votes is model.votes
+    assert again.candidates[0].accuracy > 0.8
+    assert (again.predict(x) == y).mean() > 0.85
+    assert again.refit([FAST, Softmax(1.0)]).student  # the validation set is kept
+    sentences = "\n".join(model.privacy.statements())
+    assert "differential privacy for all records of a party" in sentences
+    assert "Not protected: anything of the parties towards the curator" in sentences
+
+
+def test_parties_of_every_kind(rng, auxiliary):
+    frames = {
+        f"f{i}": pl.DataFrame(people(rng, 30)[0], schema=["a", "b"]).with_columns(
+            y=pl.when(pl.col("a") + pl.col("b") > 0).then(pl.lit("yes")).otherwise(pl.lit("no"))
+        )
+        for i in range(20)
+    }
+    fitted = {
+        f"c{i}": kind.fit(*people(rng, 30, text=True))
+        for i, kind in enumerate([LogisticRegression(), GaussianNB(), DecisionTreeClassifier()] * 7)
+    }
+    votes = {f"v{i}": one_hot((auxiliary.sum(1) > 0).astype(int), 2) for i in range(20)}
+    model = learn(
+        frames | fitted | votes,
+        pl.DataFrame(auxiliary, schema=["a", "b"]),
+        classes=["no", "yes"],
+        label="y",
+        epsilon=20,
+        accept=True,
+    )
+    x, y = people(rng, 500, text=True)
+    frame = pl.DataFrame(x, schema=["a", "b"])
+    assert (model.predict(frame.select("b", "a")) == y).mean() > 0.8
+    assert model.predict(frame).dtype.kind == "U"
+
+
+def test_files_and_a_schema(rng, auxiliary, tmp_path):
+    schema = dpsumm.Schema(
+        [
+            dpsumm.Column("a", bounds=(-4, 4)),
+            dpsumm.Column("b", bounds=(-4, 4)),
+            dpsumm.Column("y", "label"),
+        ]
+    )
+    schema.save(tmp_path / "schema.toml")
+    paths = {}
+    for i in range(50):
+        x, y = people(rng, 30)
+        paths[f"p{i}"] = tmp_path / f"p{i}.csv"
+        pl.DataFrame(x, schema=["a", "b"]).with_columns(y=y).write_csv(paths[f"p{i}"])
+    pl.DataFrame(auxiliary, schema=["a", "b"]).write_parquet(tmp_path / "aux.parquet")
+    dpsumm.Ledger.create(tmp_path / "books", caps={"owners": (8, 1e-4)}).close()
+    given = {
+        "parties": paths,
+        "auxiliary": tmp_path / "aux.parquet",
+        "schema": tmp_path / "schema.toml",
+        "ledger": tmp_path / "books",
+    }
+    first = learn(**given, run="r")
+    again = learn(**given, run="r")
+    assert (first.votes.counts == again.votes.counts).all()
+    assert "was resumed" in again.warnings[0]
+    learn(**given, run="s", epsilon=3.9)
+    with pytest.raises(BudgetExceededError, match="spent on the owners"):
+        learn(**given, run="t")
+    x, y = people(rng, 300)
+    x = np.clip(x, -4, 4)
+    assert (first.predict(pl.DataFrame(x, schema=["a", "b"])) == y).mean() > 0.8
+
+
+def test_one_record_changes_one_shards_classifier(rng):
+    """Every record alone, from the party's data to votes: whatever the replaced record is."""
+    classes, shards = (0, 1), 5
+    points = rng.normal(size=(40, 2))
+    terms = Terms.of(points, classes, 2, shards=shards)
+    x, y = people(rng, 60)
+    x, y = np.round(x, 1), y.astype(float)
+    replacements = [(np.array([9.0, 9.0]), 0.0), (x[0], 7.0), (x[1], np.nan), (x[2], 1.0)]
+
+    def votes(x, y):
+        trained = train(
+            x,
+            y,
+            np.arange(60),
+            learner=DecisionTreeClassifier(max_features=1),  # with coins
+            classes=classes,
+            shards=shards,
+            name="p",
+            seed=4,
+        )
+        return [ballot_of(one)(points, terms) for one in trained]
+
+    base = votes(x, y)
+    for row in (0, 7, 23, 59):
+        for value, label in replacements:
+            other_x, other_y = x.copy(), y.copy()
+            other_x[row], other_y[row] = value, label
+            moved = [
+                shard
+                for shard, (a, b) in enumerate(zip(base, votes(other_x, other_y), strict=True))
+                if (a != b).any()
+            ]
+            assert set(moved) <= {row % shards}
+
+
+def test_shards_protect_records_with_less_noise(parties, auxiliary):
+    model = learn(parties, auxiliary, shards=3, unit="replace one record")
+    record, owner = (
+        model.privacy.epsilon(unit=u) for u in ("replace one record", "one whole owner")
+    )
+    assert 3.99 < record <= 4
+    multiplier = model.votes.noise_multiplier
+    assert owner == pytest.approx(
+        dpsumm.privacy.accounting.compose([(dpsumm.privacy.Gaussian(multiplier / 3), 1)], 1e-5),
+        rel=1e-6,
+    )
+    assert model.privacy.epsilon(unit="add or remove one record") == float("inf")
+    whole = learn(parties, auxiliary, shards=3)
+    assert whole.votes.noise_std == pytest.approx(3 * model.votes.noise_std)
+    assert model.privacy.statements()[0].count("differential privacy for") == 2
+
+
+def test_labels_that_are_not_listed_are_left_out(rng, auxiliary):
+    """A party whose labels are all unknown abstains, one with a single class votes for it."""
+    parties = {
+        "unknown": (rng.normal(size=(9, 2)), np.full(9, 5)),
+        "single": (rng.normal(size=(9, 2)), np.full(9, 1)),
+    }
+    with pytest.warns(UserWarning, match="2 parties are few"):
+        model = learn(parties, auxiliary, classes=[0, 1, 2], epsilon=1e5, seed=0)
+    wanted = one_hot(np.ones(N, int), 3)
+    assert abs(model.votes.counts - wanted).max() <= 6 * model.votes.noise_std + 1
+
+
+def test_probabilities_on_a_grid(parties, auxiliary, rng):
+    model = learn(parties, auxiliary, grid=100, epsilon=3)
+    assert model.votes.terms.total == 100
+    x, y = people(rng, 500)
+    assert (model.predict(x) == y).mean() > 0.85
+    with pytest.raises(InvalidParameterError, match="predict_proba"):
+        learn(
+            parties,
+            auxiliary,
+            classes=[0, 1],
+            grid=2,
+            learner=type("L", (GaussianNB,), {"predict_proba": property()})(),
+        )
+
+
+def test_a_seed_repeats_and_guarantees_nothing(parties, auxiliary):
+    given = {"seed": 3, "learner": DecisionTreeClassifier()}
+    first, again = (learn(parties, auxiliary, **given) for _ in range(2))
+    assert (first.votes.counts == again.votes.counts).all()
+    assert first.privacy.epsilon() == first.privacy.epsilon(unit="replace one record") == np.inf
+    assert "nothing is guaranteed" in first.privacy.statements()[0]
+    unseeded = learn(parties, auxiliary, **{**given, "seed": None})
+    assert (unseeded.votes.counts != first.votes.counts).any()
+
+
+class Talkative(LogisticRegression):
+    def fit(self, x, y):
+        if len(y) > 20:
+            warnings.warn(f"secret {x[0, 0]}", ConvergenceWarning, stacklevel=2)
+        np.random.seed(0)  # noqa: NPY002  disturbs others' coins if they share them
+        return super().fit(x, y)
+
+
+def test_no_party_speaks_through_warnings(parties, auxiliary):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        learn(parties, auxiliary, learner=Talkative())
+
+
+class Failing(BaseEstimator, ClassifierMixin):
+    def fit(self, x, y):
+        raise ValueError(f"cannot fit {x[0, 0]}")
+
+    def predict(self, x):
+        return np.zeros(len(x))
+
+
+class Broken(Failing):
+    def predict(self, x):
+        raise KeyError(f"secret {x[0, 0]}")
+
+
+class Short(Failing):
+    def predict(self, x):
+        return [0]
+
+
+class Picky(LogisticRegression):
+    """Fails where a party has a certain record, as some learners do."""
+
+    def fit(self, x, y):
+        if (np.asarray(x) == 7).any():
+            raise ValueError(f"secret {x[0, 0]}")
+        return super().fit(x, y)
+
+
+@pytest.mark.parametrize("classifier", [Broken(), Short()])
+def test_a_classifier_that_fails_abstains(parties, auxiliary, classifier):
+    """To stop would tell everybody what may hang on one record; a zero row is within the bound."""
+    terms = Terms.of(auxiliary, [0, 1], 2)
+    assert not ballot_of(classifier)(auxiliary, terms).any()
+    model = learn({**parties, "p0": classifier}, auxiliary)
+    assert model.votes.counts.shape == (len(auxiliary), 1)
+
+
+@pytest.mark.parametrize(
+    ("learner", "kept"),
+    [(Picky(), True), (KNeighborsClassifier(9), False)],
+    ids=["fit fails", "predict fails"],
+)
+def test_a_record_that_fails_a_learner_moves_its_shard_s_votes_alone(learner, kept, rng):
+    """No error, which all parties and the consumer would see: its classifier abstains."""
+    points = rng.normal(size=(40, 2))
+    terms = Terms.of(points, (0, 1), 2, shards=3)
+    x, y = people(rng, 27)  # nine records a shard: as many neighbours as the learner wants
+    votes = []
+    for odd in (False, True):
+        other_x, other_y = x.copy(), y.copy()
+        if odd and kept:
+            other_x[1] = 7
+        elif odd:
+            other_y[1] = 5  # not listed
+        trained = train(
+            other_x,
+            other_y,
+            np.arange(27),
+            learner=learner,
+            classes=(0, 1),
+            shards=3,
+            name="p",
+        )
+        votes.append([ballot_of(one)(points, terms) for one in trained])
+    for shard in (0, 2):
+        np.testing.assert_array_equal(votes[0][shard], votes[1][shard])
+    assert (votes[0][1].sum(1) == 1).all()
+    assert not votes[1][1].any()
+
+
+REFUSED = [
+    ({"epsilon": 0}, InvalidParameterError, "epsilon"),
+    ({"delta": 1}, InvalidParameterError, "delta"),
+    ({"unit": "add or remove one record"}, InvalidParameterError, "unit must be 'one whole owner'"),
+    ({"seed": -1}, InvalidParameterError, "seed must be a whole number"),
+    ({"seed": 1, "ledger": "books"}, InvalidParameterError, "leave out one of the two"),
+    ({"classes": [0, 0]}, InvalidParameterError, "listed twice"),
+    ({"classes": ["a", "b"]}, InvalidDataError, "'p0': labels are numbers, the classes text"),
+    ({"parties": {"a": (np.zeros((3, 2)), [0, 1, 1])}}, InvalidParameterError, "at least 2"),
+    ({"parties": 3}, InvalidParameterError, "parties must be a dict"),
+    ({"learner": Failing()}, InvalidParameterError, "learner: it failed with ValueError"),
+    ({"learner": Short()}, InvalidParameterError, "learner"),
+    (
+        {"learner": LogisticRegression(solver="liblinear"), "classes": [0, 1, 2]},
+        InvalidParameterError,
+        "failed with ValueError on made-up points .* 3 classes",
+    ),
+    ({"learner": Failing}, InvalidParameterError, "learner must be a scikit-learn classifier"),
+    ({"learner": "oracle"}, InvalidParameterError, "learner must be logistic or tree"),
+    ({"student": "tree"}, InvalidParameterError, "student must be"),
+    ({"student": [FAST, Softmax()]}, InvalidParameterError, "list needs validation"),
+    ({"validation": np.zeros((3, 2))}, InvalidParameterError, "validation must be a pair"),
+    (
+        {"validation": (np.zeros((3, 2)), [0, 1])},
+        InvalidParameterError,
+        "3 points need as many labels",
+    ),
+    ({"validation": (np.zeros((3, 5)), [0, 1, 1])}, InvalidDataError, "validation"),
+    ({"auxiliary": np.full((N, 2), np.nan)}, InvalidDataError, "'auxiliary'"),
+]
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "match"), REFUSED, ids=[f"{next(iter(c))} {m[:20]}" for c, _, m in REFUSED]
+)
+def test_what_is_refused_is_refused_before_anything_is_spent(
+    parties, auxiliary, change, error, match, monkeypatch
+):
+    def never(*given, **named):
+        raise AssertionError("released")
+
+    monkeypatch.setattr("dpsumm.ensemble.release.kernels.rounded_normal", never)
+    given = {"parties": parties, "auxiliary": auxiliary, **change}
+    with pytest.raises(error, match=match) as caught:
+        learn(**given)
+    assert "cannot fit" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("party", "more", "match"),
+    [
+        (np.full((N, 2), 0.5), {}, "labels are missing.* votes must be an array of integers"),
+        (np.zeros((N, 3), int), {}, "votes must be an array of integers of shape"),
+        (one_hot(np.zeros(N, int), 2, 2), {}, "add up to 1 for each of 1 shards"),
+        (one_hot(np.zeros(N, int), 2) * [[-1, 2]], {}, "whole numbers from 0 up"),
+        (LogisticRegression().fit([[0.0, 0], [1, 1]], [0, 1]), {"shards": 2}, "1 classifiers"),
+        (Failing(), {"grid": 3}, "needs classifiers with predict_proba"),
+        ((np.zeros((5, 2)), np.zeros(4)), {}, "one label per row"),
+        (np.zeros((5, 2)).tolist(), {}, "p0"),
+        (pl.DataFrame({"x0": [1.0], "x1": [1.0]}), {}, "label"),
+    ],
+)
+def test_a_party_that_cannot_vote_is_refused_before_anything_is_spent(
+    parties, auxiliary, party, more, match
+):
+    with pytest.raises((InvalidDataError, InvalidParameterError), match=match):
+        learn({**parties, "p0": party}, auxiliary, **more)
+
+
+def test_a_classifier_with_another_class_abstains_there(parties, auxiliary):
+    odd = LogisticRegression().fit([[-9.0, 0], [0, 0], [9, 0]], [0, 1, 7])
+    learn({**parties, "p0": odd}, auxiliary)
+    learn({**parties, "p0": odd}, auxiliary, grid=9)
+
+
+WARNED = [
+    ({"parties": 10}, "10 parties are few to protect all records of one .*shards"),
+    ({"epsilon": 0.05}, "noise over signal is .*, above 1: expect chance.*larger epsilon"),
+    ({"auxiliary": 100}, "100 auxiliary points are few .*give more"),
+    ({"delta": 0.01}, "delta 0.01 is not far below 1 / 60 parties: use at most 2e-03"),
+]
+
+
+@pytest.mark.parametrize(("change", "match"), WARNED, ids=[m[:20] for _, m in WARNED])
+def test_warnings_come_before_anything_is_spent(parties, auxiliary, change, match, monkeypatch):
+    """From public numbers: the same words whatever the records are."""
+    if "parties" in change:
+        change, parties = {"epsilon": 10}, dict(list(parties.items())[:10])
+    if "auxiliary" in change:
+        change, auxiliary = {}, auxiliary[:100]
+    spoken = []
+    for held in (parties, {name: (-x, 1 - y) for name, (x, y) in parties.items()}):
+        with pytest.warns(UserWarning, match=match) as caught:
+            model = learn(held, auxiliary, **change)
+        spoken.append([str(one.message) for one in caught])
+        assert [f"learn: {note}" for note in model.warnings] == spoken[-1]
+    assert spoken[0] == spoken[1]
+
+    def refuse(*given, **named):
+        raise RuntimeError("drawn")
+
+    monkeypatch.setattr("dpsumm.ensemble.release.kernels.rounded_normal", refuse)
+    with pytest.warns(UserWarning, match=match), pytest.raises(RuntimeError, match="drawn"):
+        learn(parties, auxiliary, **change)
+
+
+def test_what_is_logged_is_the_same_whatever_the_records_are(parties, auxiliary, caplog):
+    def spoken(held, run):
+        caplog.clear()
+        with caplog.at_level("DEBUG", "dpsumm"):
+            learn(held, auxiliary, run=run)
+        return [record.getMessage() for record in caplog.records]
+
+    first = spoken(parties, "r")
+    assert first == spoken({name: (-x, 1 - y) for name, (x, y) in parties.items()}, "r")
+    assert any("noisy votes of 60 parties" in line for line in first)
+
+
+def test_without_scikit_learn_votes_and_classifiers_still_work(auxiliary, parties, monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(MissingExtraError, match=r"dpsumm\[learn\]"):
+        learn(parties, auxiliary)
+    votes = [one_hot((auxiliary.sum(1) > 0).astype(int), 2)] * M
+    model = learn(votes, auxiliary)
+    assert isinstance(model, Model)
+    with pytest.raises(MissingExtraError, match=r"dpsumm\[learn\]"):
+        model.refit(LogisticRegression())
+
+
+def test_noisy_votes_travel_and_predictions_need_no_curator(parties, auxiliary, rng):
+    model = learn(parties, auxiliary)
+    read = NoisyVotes.from_bytes(model.votes.to_bytes())
+    assert (read.counts == model.votes.counts).all()
+    with pytest.raises(ProtocolError):
+        NoisyVotes.from_bytes(model.votes.to_bytes()[:-1])
+    x = rng.normal(size=(50, 2))
+    assert (model.predict(x) == model.refit(FAST).predict(x)).all()
+
+
+def test_the_plan_is_the_warning(auxiliary):
+    plan = dpsumm.plan_learning(10, 10_000, 10)
+    assert plan.ratio > 1
+    assert "shards" in plan.warnings[0]
+    assert "above the signal" in str(plan)
+    good = dpsumm.plan_learning(10, 10_000, 10, shards=100, unit="replace one record")
+    assert good.warnings == ()
+    assert good.vote_noise == pytest.approx(dpsumm.plan_learning(1000, 10_000, 10).vote_noise)
+    for change in ({"n_parties": 1}, {"n_points": 10}, {"n_classes": 1}, {"shards": 0}):
+        given = {"n_parties": 10, "n_points": 1000, "n_classes": 2, **change}
+        with pytest.raises(InvalidParameterError, match=next(iter(change))):
+            dpsumm.plan_learning(**given)
+    with pytest.raises(InvalidParameterError, match="times"):
+        dpsumm.plan_learning(10, 10**6, 100)
+    with pytest.raises(InvalidParameterError, match="unit"):
+        dpsumm.plan_learning(10, 1000, 2, unit="a whim")

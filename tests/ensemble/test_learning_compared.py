@@ -1,0 +1,154 @@
+"""What noisy votes are compared with: each baseline against a slow twin, and the one call."""
+
+import math
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+from dpsumm.ensemble import Argmax, baselines, compare
+from dpsumm.ensemble.baselines import Held
+from dpsumm.ensemble.paper import inside
+from dpsumm.ensemble.students.spectral import Spectral
+from dpsumm.ensemble.terms import Terms
+from dpsumm.errors import InvalidDataError, InvalidParameterError
+from dpsumm.privacy.accounting import gaussian_noise_multiplier
+from helpers.votes import one_hot
+
+
+def held(rng, n_classes=3, n=60, n_parties=50):
+    """Points on a line, of which every party knows the class."""
+    points = np.sort(rng.uniform(-1, 1, (n, 1)), axis=0)
+    places = np.minimum(((points[:, 0] + 1) * n_classes / 2).astype(int), n_classes - 1)
+    votes = one_hot(places, n_classes) * n_parties
+    terms = Terms.of(points, range(n_classes), n_parties)
+    counts = votes[:, 1:] - votes[:, :1] if n_classes == 2 else votes
+    return Held(terms, points, counts, points, places, votes, 1.0)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_answers_of_pate_have_the_noise_of_a_release_of_so_many_points(n_classes, rng):
+    given = held(rng, n_classes)
+    for n in (20, 50):
+        votes = given.release(1.0, 1e-5, rng.permutation(60)[:n])
+        unit = 2 if n_classes == 2 else math.sqrt(2)
+        multiplier = gaussian_noise_multiplier(1.0, 1e-5)
+        assert votes.noise_std == pytest.approx(multiplier * unit * math.sqrt(n))
+        assert votes.counts.shape == (n, 1 if n_classes == 2 else n_classes)
+    assert given.release(1.0, 1e-5).terms.n_points == 60
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_pate_learns_from_its_answers_and_only_from_them(n_classes, rng):
+    given = held(rng, n_classes)
+    bases = Spectral(("linear", "features")).made(given.points)
+    at = [basis.at(given.test) for basis in bases]
+    found = baselines.pate(given, bases, at, 1000.0, 1e-5, rng)
+    assert {int(name.split()[0]) for name in found} == {20, 50}
+    assert max(found.values()) > 0.9
+    noise = baselines.pate(given, bases, at, 1e-3, 1e-5, rng)
+    assert np.mean(list(noise.values())) < 0.75
+
+
+def test_averaged_parameters_are_the_parties_mean_no_longer_than_allowed(rng):
+    given = held(rng, 2)
+    fitted = rng.normal(0, 2, (50, 2, 1))
+    found = baselines.averaged(given, fitted, 1e4, 1e-5)
+    x = inside(given.test, given.radius)
+    for length in (1.0, 3.0, 10.0):
+        norms = np.linalg.norm(fitted, axis=(1, 2), keepdims=True)
+        mean = (fitted * np.minimum(1, length / norms)).mean(0)
+        right = ((x @ mean)[:, 0] > 0) == given.places
+        assert found[f"length {length:g}"] == pytest.approx(right.mean(), abs=0.04)
+
+
+def test_noise_on_averaged_parameters_covers_a_party_that_turns_round(rng, monkeypatch):
+    drawn = []
+
+    def nothing(std, size):
+        drawn.append(std)
+        return np.zeros(size, dtype=np.int64)
+
+    sums = []
+    monkeypatch.setattr(baselines.kernels, "rounded_normal", nothing)
+    monkeypatch.setattr(Held, "accuracy", lambda self, scores: sums.append(scores) or 0.0)
+    given = held(rng, 3)
+    given = Held(given.terms, np.eye(2), given.counts, np.eye(2), given.places, given.counts, 1.0)
+    fitted = rng.normal(size=(50, 3, 3))
+    for sign in (1, -1):
+        fitted[0] = 100 * sign
+        baselines.averaged(given, fitted, 1.0, 1e-5)
+    multiplier = gaussian_noise_multiplier(1.0, 1e-5)
+    # Of unit rows the scores' distance is the parameters', but for the constant's row.
+    steps = 2**20
+    for i, length in enumerate((1.0, 3.0, 10.0)):
+        moved = np.linalg.norm(sums[i] - sums[i + 3]) * 50 / length
+        assert moved <= 2.4
+        assert drawn[i] == pytest.approx(2 * steps * multiplier)
+
+
+def test_the_published_method_is_the_papers_at_its_own_noise(rng):
+    given = held(rng, 3)
+    fitted = baselines.minimisers(given, [0.1])
+    assert baselines.published(given, fitted, 1e6, rng)["lam 0.1"] > 0.6
+    noisy = [baselines.published(given, fitted, 0.01, rng)["lam 0.1"] for _ in range(20)]
+    assert np.mean(noisy) < 0.55
+
+
+def test_one_call_compares_everything(rng):
+    x = rng.normal(size=(60, 20, 2))
+    parties = [(points, (points[:, 0] > 0).astype(int)) for points in x]
+    test = rng.normal(size=(200, 2))
+    labels = (test[:, 0] > 0).astype(int)
+    told = []
+    found = compare(
+        parties,
+        rng.normal(size=(200, 2)),
+        (test, labels),
+        classes=[0, 1],
+        epsilon=2.0,
+        runs=2,
+        progress=lambda *words: told.append(words),
+    )
+    rows = {row.method: row for row in found.rows}
+    assert list(rows) == [
+        "noisy votes, Spectral",
+        "PATE's GNMax",
+        "averaged parameters",
+        "Hamm, Cao & Belkin, soft votes",
+        "the same student, without noise",
+        "ensemble's majority",
+        "one party alone, mean",
+    ]
+    # Both by hand: what each party would have said.
+    votes = []
+    for points, own in parties:
+        made = LogisticRegression(C=10.0, max_iter=200)
+        votes.append(made.fit(points, own).predict(test) if own.any() else np.zeros(200))
+    majority = (np.mean(votes, axis=0) > 0.5).astype(int)
+    assert rows["ensemble's majority"].accuracy == pytest.approx((majority == labels).mean())
+    alone = np.mean([(one == labels).mean() for one in votes])
+    assert rows["one party alone, mean"].accuracy == pytest.approx(alone)
+    assert rows["noisy votes, Spectral"].accuracy > 0.8
+    assert rows["noisy votes, Spectral"].epsilon == 2.0
+    assert math.isinf(rows["ensemble's majority"].epsilon)
+    assert told[-1] == ("methods", 4, 4)
+    text = str(found)
+    assert text.startswith("60 parties, 200 points, 2 classes, epsilon 2\nmethod")
+    assert "answers" in rows["PATE's GNMax"].best
+
+
+def test_classifiers_may_be_compared_and_votes_may_not(rng):
+    x = rng.normal(size=(40, 2))
+    made = LogisticRegression().fit(x, x[:, 0] > 0)
+    test = (x, x[:, 0] > 0)
+    student = Argmax(LogisticRegression())
+    found = compare([made] * 30, x, test, classes=[False, True], runs=1, student=student)
+    assert "averaged parameters" not in {row.method for row in found.rows}
+    assert found.rows[0].method == "noisy votes, Argmax"
+    with pytest.raises(InvalidParameterError, match="a rehearsal needs records or classifiers"):
+        compare([np.zeros((40, 2), int)] * 3, x, test, classes=[0, 1])
+    with pytest.raises(InvalidParameterError, match="test must be a pair"):
+        compare([made] * 3, x, x, classes=[False, True])
+    with pytest.raises(InvalidDataError):
+        compare([made] * 3, x, (x * np.nan, x[:, 0] > 0), classes=[False, True])

@@ -1,0 +1,86 @@
+"""A model's file: the same predictions, and nothing else than numbers is read."""
+
+import numpy as np
+import polars as pl
+import pytest
+from sklearn.naive_bayes import GaussianNB
+from sklearn.tree import DecisionTreeClassifier
+
+import dpsumm
+from dpsumm.ensemble import Softmax, Spectral, load_model
+from dpsumm.errors import InvalidDataError, InvalidParameterError
+
+
+def made(rng, classes, **more):
+    k = len(classes)
+    votes = rng.integers(0, k, (30, 400))
+    centres = rng.normal(0, 3, (k, 3))
+    points = np.concatenate([c + rng.normal(size=(400 // k, 3)) for c in centres])
+    ballots = [np.eye(k, dtype=int)[v[: len(points)]] for v in votes]
+    frame = pl.DataFrame(points, schema=["a", "b", "c"])
+    with pytest.warns(UserWarning, match="few"):
+        model = dpsumm.learn(
+            ballots, frame, classes=classes, epsilon=8, bounds={"a": (-9, 9)}, **more
+        )
+    return model, frame
+
+
+@pytest.mark.parametrize("classes", [["no", "yes"], [0, 1, 2, 3]], ids=str)
+@pytest.mark.parametrize(
+    "student",
+    [Spectral(("linear",)), Spectral(("features",)), Spectral(("graph",)), Softmax(0.1)],
+    ids=repr,
+)
+def test_the_file_predicts_the_same(classes, student, rng, tmp_path):
+    model, frame = made(rng, classes, student=student)
+    model.save(tmp_path / "model")
+    again = load_model(tmp_path / "model")
+    np.testing.assert_allclose(
+        again.predict_proba(frame), model.predict_proba(frame), rtol=1e-6, atol=1e-7
+    )
+    assert again.classes_.tolist() == model.classes_.tolist() == classes
+    assert again.columns == ("a", "b", "c")
+    assert (again.predict(frame) == model.predict(frame)).mean() > 0.99
+    assert again.statements == tuple(model.privacy.statements())
+    assert (again.run, again.student) == (model.votes.run, model.student)
+
+
+def test_what_may_not_leave_and_what_would_be_code_is_not_written(rng, tmp_path):
+    model, frame = made(rng, [0, 1], student=DecisionTreeClassifier(max_depth=2))
+    with pytest.raises(InvalidParameterError, match="saved as code"):
+        model.save(tmp_path / "model")
+    model.refit(Spectral(("linear",))).save(tmp_path / "model")
+    with pytest.warns(UserWarning, match="few"):
+        hidden = dpsumm.learn(
+            [GaussianNB().fit(frame.to_numpy(), np.arange(400) % 2) for _ in range(20)],
+            frame.to_numpy(),
+            classes=[0, 1],
+            epsilon=8,
+            auxiliary_is="consumer",
+            student=Spectral(("linear",)),
+        )
+    with pytest.raises(InvalidParameterError, match="without any guarantee"):
+        hidden.save(tmp_path / "hidden")
+    assert not (tmp_path / "hidden").exists()
+
+
+def test_a_damaged_file_is_refused(rng, tmp_path):
+    model, _ = made(rng, [0, 1], student=Spectral(("graph",)))
+    path = tmp_path / "model"
+    model.save(path)
+    good = path.read_bytes()
+    for bad in (
+        b"",
+        good[:-1],
+        good + b"x",
+        good.replace(b'"Plain"', b'"Plaim"'),
+        good.replace(b"[columns.c]", b"[columns.d]\n[columns.c]"),
+        good.replace(b"columns.c", b"columns.b"),
+        b"\x80\x04pickle",
+        model.votes.to_bytes(),
+    ):
+        path.write_bytes(bad)
+        with pytest.raises(InvalidDataError, match="not a model of this version"):
+            load_model(path)
+    with pytest.raises(InvalidParameterError, match="cannot be read"):
+        load_model(tmp_path / "none")

@@ -1,0 +1,112 @@
+"""What is said of a model: strength of the votes, the verdict, the report page."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import dpsumm
+from conftest import FALSE_ALARM
+from dpsumm.ensemble import Spectral
+from dpsumm.ensemble.page import render
+from dpsumm.ensemble.strength import Strength, strength_of
+from dpsumm.ensemble.students.choose import Validation
+from dpsumm.ensemble.verdict import verdict_of
+from dpsumm.report.notes import Severity
+from helpers.votes import noisy
+
+CLASSES = np.array(["no", "yes"])
+SEEN = Strength(np.array([30.0, 10.0]), 1.0, 2.0)
+MIXED = np.array([0, 1, 1])
+
+
+def test_strength_is_the_signal_and_chance_is_not_seen(rng):
+    """Pure noise is called signal once in hundreds; a signal is estimated without bias."""
+    points = rng.normal(size=(600, 2))
+    flat = np.full((600, 2), 0.5)
+    nothing = [strength_of(points, noisy(flat, 100, 40.0, rng)) for _ in range(40)]
+    assert sum(one.seen for one in nothing) <= 1
+    assert np.mean([one.signal / one.error for one in nothing]) == pytest.approx(0, abs=0.7)
+    second = 0.5 + 0.3 * np.sign(points[:, 0])
+    shares = np.column_stack([1 - second, second])
+    exact = strength_of(points, noisy(shares, 100, 1e-6, rng)).signal
+    found = [strength_of(points, noisy(shares, 100, 40.0, rng)) for _ in range(20)]
+    assert all(one.seen for one in found)
+    assert np.mean([one.signal for one in found]) == pytest.approx(exact, rel=0.15)
+    assert found[0].ratio == pytest.approx(10 * found[0].noise / found[0].signal)
+    assert nothing[0].ratio == np.inf or nothing[0].seen
+
+
+@pytest.mark.parametrize(
+    ("strength", "predicted", "met", "severity", "text"),
+    [
+        (Strength(np.array([1.0, 4.0]), 1.0, 2.0), MIXED, 90, Severity.ALARM, "nothing but noise"),
+        (SEEN, np.zeros(3, int), 90, Severity.ALARM, "it says no for every auxiliary point"),
+        (SEEN, MIXED, None, Severity.INFO, "which is 0.053 of the signal; only labels"),
+        (SEEN, MIXED, 70, Severity.ALARM, "no better than one label for all: right for 70%"),
+        (SEEN, MIXED, 72, Severity.WARNING, "perhaps better than one label for all"),
+        (SEEN, MIXED, 95, Severity.INFO, "right for 95% of your 100 labelled points; always"),
+    ],
+)
+def test_the_verdict(strength, predicted, met, severity, text):
+    validation, right = None, None
+    if met is not None:
+        places = np.array([0] * 70 + [1] * 30)
+        validation = Validation(np.zeros((100, 1)), places)
+        # Of the 70 some are missed, of the 30 more are found.
+        right = np.arange(100) >= 10
+        right[90:] = False
+        right[: 100 - met - 10] = False
+        right = np.where(met >= 90, np.arange(100) >= 100 - met, right) if met != 70 else places < 1
+    verdict = verdict_of(strength, predicted, CLASSES, validation, right)
+    assert text in verdict.text
+    assert verdict.severity is severity
+    assert verdict.good == (severity is not Severity.ALARM)
+
+
+@pytest.fixture(scope="module")
+def model():
+    rng = np.random.default_rng(4)
+    points = rng.normal(size=(1000, 2))
+    ballots = {f"site-{i}": np.eye(2, dtype=int)[(points[:, 0] > 0).astype(int)] for i in range(60)}
+    labels = np.array(["<a>", "b&c"])
+    return dpsumm.learn(
+        ballots,
+        points,
+        classes=labels,
+        student=Spectral(("linear",)),
+        validation=(points[:200], labels[(points[:200, 0] > 0).astype(int)]),
+        epsilon=12,
+        accept=True,
+    )
+
+
+def test_the_page_says_what_was_reached_and_names_no_party(model):
+    page = render(model)
+    assert "2 classes from 60 parties: right for" in page
+    assert "&lt;a&gt;" in page
+    assert "<a>" not in page.replace("</a>", "")
+    assert "site-" not in page
+    assert "(in use)" in page
+    assert "always &lt;a&gt;" in page or "always b&amp;c" in page
+    assert "epsilon 12 promises next to nothing" in page.lower()
+    assert "Look at this first." in page
+    # Nothing outside is asked for.
+    assert 'src="http' not in page
+    assert 'href="http' not in page
+
+
+def test_the_page_without_labels_of_ones_own(model):
+    judged = tuple(replace(one, accuracy=None) for one in model.candidates)
+    page = render(replace(model, candidates=judged, _validation=None))
+    assert "only labels of your own can say" in page
+    assert "Stein&#x27;s estimate chose" in page
+
+
+def test_pure_noise_is_seen_in_one_run_of_a_thousand(rng):
+    energies = rng.chisquare(1, (6_000, 10))
+    seen = [Strength(one, 1.0, math.sqrt(20)).seen for one in energies]
+    low, high = stats.binom.ppf((FALSE_ALARM / 2, 1 - FALSE_ALARM / 2), 6_000, 1e-3)
+    assert low <= sum(seen) <= high

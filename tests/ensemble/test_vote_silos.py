@@ -1,0 +1,253 @@
+"""Parties elsewhere: faults are zero rows, resumed runs release once, nothing tells who came."""
+
+import logging
+
+import numpy as np
+import polars as pl
+import pytest
+
+import dpsumm
+from dpsumm import Column, Schema
+from dpsumm.data.inputs import read_owners
+from dpsumm.ensemble import Spectral
+from dpsumm.ensemble.messages import CODEC, Votes, VoteTask
+from dpsumm.ensemble.silos import learn_silos
+from dpsumm.ensemble.trainer import Trainer
+from dpsumm.errors import InvalidDataError, InvalidParameterError
+from dpsumm.exchange.across import Channel, answer_all, reason
+from dpsumm.privacy import Ledger
+
+SCHEMA = Schema([Column("a", bounds=(-4, 4)), Column("b", bounds=(-4, 4)), Column("sick", "label")])
+NAMES = tuple(f"clinic-{i:02d}" for i in range(50))
+FAST = Spectral(("linear",))
+
+
+def people(rng, n):
+    x = rng.normal(size=(n, 2)).clip(-4, 4)
+    sick = np.array(["no", "yes"])[(x[:, 0] + x[:, 1] > 0).astype(int)]
+    return pl.DataFrame({"a": x[:, 0], "b": x[:, 1], "sick": sick})
+
+
+@pytest.fixture(scope="module")
+def frames():
+    """The parties' tables, read once, and the auxiliary points."""
+    rng = np.random.default_rng(3)
+    parties = {name: people(rng, 30) for name in NAMES}
+    tables = {one.name: one for one in read_owners(parties, schema=SCHEMA)}
+    return tables, people(rng, 1000).drop("sick")
+
+
+@pytest.fixture(scope="module")
+def whole(frames):
+    """What is learnt when all come."""
+    parties, points = frames
+    return learn(Loopback(parties), points, seed=5)
+
+
+class Loopback(Channel):
+    """Parties made anew for every exchange; `faults` by name: answers in place of the right one."""
+
+    def __init__(self, tables, **faults):
+        self.tables = tables
+        self.faults = {name.replace("_", "-"): fault for name, fault in faults.items()}
+        self.asked = []
+
+    def ask(self, messages):
+        self.asked.append({name: list(items) for name, items in messages.items()})
+        for name, items in messages.items():
+            task = b"Task" in items[-1][:2000]
+            try:
+                answer = self.answer(name, items)
+            except Exception as error:
+                answer = reason(error)
+            fault = self.faults.get(name)
+            if fault is None or not task:
+                yield name, answer
+            else:
+                yield from ((name, item) for item in fault(answer))
+
+    def answer(self, name, items):
+        role = Trainer(self.tables[name], "bayes", seed=1)
+        return answer_all(role, items, max_bytes=2**24, max_records=0)
+
+
+def learn(channel, points, names=NAMES, **given):
+    usual = {"schema": SCHEMA, "classes": ["no", "yes"], "epsilon": 4, "student": FAST}
+    return learn_silos(channel, names, points, **(usual | given))
+
+
+def test_as_in_one_process(frames, whole):
+    parties, points = frames
+    raw = np.random.default_rng(3)
+    here = dpsumm.learn(
+        {name: people(raw, 30) for name in NAMES},
+        points,
+        schema=SCHEMA,
+        classes=["no", "yes"],
+        epsilon=4,
+        student=FAST,
+        learner="bayes",
+        seed=5,
+    )
+    np.testing.assert_array_equal(whole.votes.counts, here.votes.counts)
+    assert whole.verdict.good
+    hidden = learn(Loopback(parties), points, seed=5, auxiliary_is="consumer")
+    np.testing.assert_array_equal(hidden.votes.counts, here.votes.counts)
+
+
+def other(answer, **change):
+    votes = CODEC.decode(answer)
+    given = {"run": votes.run, "digest": votes.digest, "votes": votes.votes} | change
+    return CODEC.encode(Votes(**given))
+
+
+FAULTS = {
+    "silent": lambda answer: [],
+    "gave up": lambda answer: ["its process died"],
+    "garbage": lambda answer: [b"garbage"],
+    "cut short": lambda answer: [answer[:-1]],
+    "another run": lambda answer: [other(answer, run="x")],
+    "other points": lambda answer: [other(answer, digest="0" * 64)],
+    "too many votes": lambda answer: [other(answer, votes=CODEC.decode(answer).votes * 2)],
+    "fewer points": lambda answer: [other(answer, votes=CODEC.decode(answer).votes[:-1])],
+    "another class list": lambda answer: [
+        other(answer, votes=np.pad(CODEC.decode(answer).votes, ((0, 0), (0, 1))))
+    ],
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_party_that_fails_is_a_row_of_zeros_and_nobody_is_told(frames, whole, fault, caplog):
+    parties, points = frames
+    with caplog.at_level(logging.WARNING, logger="dpsumm"):
+        model = learn(Loopback(parties, clinic_03=FAULTS[fault]), points, seed=5)
+    # The noise is that of the seed: what is left is the party's own votes, each 1 or -1.
+    missing = whole.votes.counts - model.votes.counts
+    assert set(np.unique(missing)) == {-1, 1}
+    # For the curator alone.
+    assert "'clinic-03' counts as absent" in caplog.text
+    said = "\n".join([*model.notes, *model.privacy.statements(), repr(model), model.verdict.text])
+    assert "clinic-03" not in said
+    assert model.warnings == whole.warnings
+    assert model.votes.terms == whole.votes.terms
+
+
+def test_a_second_answer_does_not_count(frames, whole):
+    parties, points = frames
+    twice = Loopback(parties, clinic_03=lambda answer: [answer, answer])
+    np.testing.assert_array_equal(learn(twice, points, seed=5).votes.counts, whole.votes.counts)
+
+
+def test_nobody_came_and_the_run_ends_all_the_same(frames):
+    parties, points = frames
+    faults = {name.replace("-", "_"): FAULTS["silent"] for name in NAMES}
+    model = learn(Loopback(parties, **faults), points)
+    assert not model.verdict.good
+    assert "Do not use this model: nothing but noise is seen" in model.notes[0]
+    assert model.privacy.epsilon() > 3.9
+
+
+def test_another_schema_is_an_absence_and_labels_of_another_type_a_silent_one(
+    frames, whole, caplog
+):
+    """A library's type may hang on one record, so it must not refuse: no label is listed."""
+    parties, points = frames
+    wider = Schema([*SCHEMA.columns[:1], Column("b", bounds=(-5, 5)), SCHEMA.columns[2]])
+    changed = people(np.random.default_rng(1), 30)
+    numbers = changed.with_columns(sick=pl.Series(np.arange(30) % 2))
+    (one,) = read_owners({"clinic-00": changed}, schema=wider)
+    (two,) = read_owners({"clinic-01": numbers}, schema=SCHEMA)
+    with caplog.at_level(logging.WARNING, logger="dpsumm"):
+        model = learn(Loopback({**parties, one.name: one, two.name: two}), points, seed=5)
+    assert "'clinic-00' counts as absent: failed: its schema has fingerprint" in caplog.text
+    assert "clinic-01" not in caplog.text
+    assert 1 <= np.abs(whole.votes.counts - model.votes.counts).max() <= 2
+
+
+def test_parties_receive_the_same_whatever_the_others_do(frames):
+    """And nothing of the points where these are the consumer's."""
+    parties, points = frames
+    channels = [
+        Loopback(parties),
+        Loopback(parties, clinic_04=FAULTS["silent"], clinic_05=FAULTS["garbage"]),
+    ]
+    for channel in channels:
+        learn(channel, points, run="r")
+    first, second = channels
+    assert first.asked == second.asked
+    moved = Loopback(parties)
+    learn(moved, points.with_columns(pl.col("a") / 2), run="r", auxiliary_is="consumer")
+    hidden = Loopback(parties)
+    learn(hidden, points, run="r", auxiliary_is="consumer")
+    assert hidden.asked == moved.asked
+
+
+@pytest.mark.filterwarnings("ignore:learn")  # 49 parties are few
+def test_a_run_that_died_goes_on_and_pays_once(frames, tmp_path):
+    parties, points = frames
+    books = tmp_path / "books.db"
+    Ledger.create(books, caps={"owners": (4, 1e-5)}).close()
+
+    class Dies(Loopback):
+        def ask(self, messages):
+            for count, one in enumerate(super().ask(messages)):
+                if len(self.asked) == 2 and count == 20:
+                    raise KeyboardInterrupt
+                yield one
+
+    with pytest.raises(KeyboardInterrupt):
+        learn(Dies(parties), points, ledger=books, run="r")
+    with Ledger(books) as book:
+        assert book.charges() == ()
+    again = Loopback(parties)
+    model = learn(again, points, ledger=books, run="r")
+    # Those that had answered are not asked again.
+    assert [len(asked) for asked in again.asked] == [30]
+    # Released: nobody is asked, the same votes, no second charge; the answers are gone.
+    idle = Loopback({})
+    third = learn(idle, points, ledger=books, run="r")
+    assert idle.asked == []
+    np.testing.assert_array_equal(third.votes.counts, model.votes.counts)
+    assert "was resumed" in third.warnings[-1]
+    with Ledger(books) as book:
+        assert len(book.charges()) == 1
+    assert b"Votes" not in (tmp_path / "books.db.answers").read_bytes()
+    # Other points, or other parties, in the same run.
+    for change in ({"points": points.reverse()}, {"names": NAMES[:-1]}):
+        with pytest.raises(InvalidParameterError, match="other parameters"):
+            learn(idle, **({"points": points} | change), ledger=books, run="r")
+
+
+def test_a_second_task_in_a_run_is_refused(frames):
+    parties, points = frames
+    table = parties["clinic-00"]
+    asked = Loopback(parties)
+    learn(asked, points, run="r")
+    (task,) = asked.asked[1]["clinic-00"]
+    learn(asked, points.reverse(), run="r")
+    (second,) = asked.asked[3]["clinic-00"]
+    with pytest.raises(Exception, match="votes once"):
+        answer_all(Trainer(table), [task, second], max_bytes=2**24, max_records=0)
+    assert isinstance(CODEC.decode(task), VoteTask)
+
+
+@pytest.mark.parametrize(
+    ("change", "match"),
+    [
+        ({"names": ["a", "a"]}, "distinct names"),
+        ({"names": ["a"]}, "at least two"),
+        ({"schema": SCHEMA.for_target()}, "kind 'label'"),
+        ({"epsilon": 11}, "next to nothing"),
+        ({"validation": pl.DataFrame({"a": [1.0], "b": [1.0], "sick": [1]})}, "none of its labels"),
+        ({"points": [[np.nan, 1.0]] * 30}, "missing|infinite"),
+    ],
+)
+def test_refused_before_anybody_is_asked(frames, change, match):
+    parties, points = frames
+    channel = Loopback(parties)
+    given = {"points": points} | change
+    if isinstance(given["points"], list):
+        given["points"] = pl.DataFrame(given["points"], schema=["a", "b"], orient="row")
+    with pytest.raises((InvalidParameterError, InvalidDataError), match=match):
+        learn(channel, **given)
+    assert channel.asked == []

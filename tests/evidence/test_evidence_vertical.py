@@ -1,0 +1,42 @@
+"""Evidence of synthetic rows: measures of known rows, and the page's tables from results."""
+
+import numpy as np
+import pytest
+from evidence.vertical.data import clinic
+from evidence.vertical.page import written
+from evidence.vertical.score import distances, judged
+
+PAGE = "a\n<!-- accuracy -->\nold\n<!-- end -->\nb\n<!-- distance -->\n<!-- end -->\nc\n"
+
+
+def line(method, epsilon, seed, linear):
+    about = {"task": "adult", "method": method, "epsilon": epsilon, "seed": seed}
+    return about | {"linear": linear, "trees": 0.5, "within": 0.1, "across": 0.25}
+
+
+def test_the_page_has_means_of_what_is_there():
+    results = [line("mixture", 1.0, seed, 0.8 + seed / 50) for seed in range(2)]
+    results += [line("real", 0.0, 0, 0.9), line("majority", 0.0, 0, 0.6)]
+    page = written(written(PAGE, []), results)
+    assert "old" not in page
+    assert "| Adult, two owners | `Tables()` | .810 / .500 (2) |" in page
+    assert "| Adult, two owners | `Tables()` | .100 / .250 (2) |" in page
+    assert page.count("the real rows") == 2
+    assert page.count("most frequent | .600") == 1
+    assert page.startswith("a\n<!-- accuracy -->")
+    assert page.endswith("<!-- end -->\nc\n")
+    with pytest.raises(ValueError, match="mark distance"):
+        written("<!-- accuracy -->\n<!-- end -->", results)
+
+
+def test_rows_are_judged_by_other_rows():
+    task = clinic(0)
+    assert set(distances(task, task.test).values()) == {0.0}
+    real = judged(task, task.train)
+    assert 0 < real["within"] < 0.05
+    assert real["linear"] > 0.75
+    rng = np.random.default_rng(0)
+    apart = np.stack([rng.permutation(column) for column in task.train.T], axis=1)
+    drawn = judged(task, apart)
+    assert drawn["across"] > 2 * real["across"]
+    assert drawn["linear"] < real["linear"] - 0.1

@@ -1,0 +1,91 @@
+"""Owners of random columns, and everything that was sent in a run."""
+
+import numpy as np
+
+from dpsumm.exchange.driver import run_in_process
+from dpsumm.privacy import Ledger
+from dpsumm.vertical.coordinator import TablesCoordinator
+from dpsumm.vertical.helper import Helper
+from dpsumm.vertical.layout import HELPER, Budget, Layout
+from dpsumm.vertical.owner import Owner
+from dpsumm.vertical.wire import CODEC
+from reference.vertical import one_hot
+
+RUN = "r"
+SCHEMAS = ("aaaaaaaaaaaa", "bbbbbbbbbbbb", "cccccccccccc")
+NAMES = ("bank", "clinic", "registry")
+SECRETS = {name: bytes([i + 1]) * 32 for i, name in enumerate(NAMES)}
+
+
+class World:
+    """Owners with random codes, and everything that was sent.
+
+    `owner_kind` is what its owners are: a broken twin goes there.
+    """
+
+    owner_kind = Owner
+
+    def __init__(self, rng, sizes, records=200, *, rows=64, keep=-40.0, ledgers=None, seed=None):
+        self.sizes, self.records = sizes, records
+        flat = tuple(size for owner in sizes for size in owner)
+        names = NAMES[: len(sizes)]
+        self.layout = Layout(
+            owners=names,
+            schemas=SCHEMAS[: len(sizes)],
+            columns=tuple(f"x{j}" for j in range(len(flat))),
+            sizes=flat,
+            owner_of=tuple(p for p, owner in enumerate(sizes) for _ in owner),
+            label=None,
+        )
+        self.budget = Budget(2.0, 0.1, 2.0, keep, rows)
+        self.codes = [
+            np.stack([rng.integers(size, size=records) for size in owner], axis=1).astype(np.uint32)
+            for owner in sizes
+        ]
+        ledgers = ledgers or {}
+        self.books = {name: ledgers.get(name) or Ledger(run=RUN) for name in names}
+        self.seed, self.sent = seed, []
+        self.secrets = dict(SECRETS)
+        self.order = dict.fromkeys(names, "")
+
+    def owner(self, name):
+        p = self.layout.owners.index(name)
+        return self.owner_kind(
+            name,
+            self.codes[p],
+            tuple(self.sizes[p]),
+            schema=SCHEMAS[p],
+            order=self.order[name],
+            ledger=self.books[name],
+            secret=self.secrets[name],
+            seed=None if self.seed is None else self.seed + p,
+        )
+
+    def coordinator(self):
+        return TablesCoordinator(self.layout, self.budget, RUN)
+
+    def run(self):
+        """Run to the end, every message as bytes."""
+        parties = {name: self.owner(name) for name in self.layout.owners}
+        parties[HELPER] = Helper(SECRETS)
+        world = self
+
+        class Wired:
+            def __init__(self, name):
+                self.name = name
+
+            def answer(self, request):
+                request = CODEC.decode(CODEC.encode(request))
+                raw = CODEC.encode(parties[self.name].answer(request))
+                world.sent.append((self.name, request, raw))
+                return CODEC.decode(raw)
+
+        return run_in_process(self.coordinator(), {name: Wired(name) for name in parties})
+
+    def exact(self, i, j, released):
+        """Return the exact table of two columns after the merge."""
+        both = np.hstack(self.codes)
+        codes = [released.codes[c][both[:, c]] for c in (i, j)]
+        shape = [int(released.codes[c].max()) + 1 for c in (i, j)]
+        tables = [one_hot(c[:, None], n) for c, n in zip(codes, shape, strict=True)]
+        return tables[0].T @ tables[1]

@@ -1,0 +1,60 @@
+"""Votes over a real SuperLink on loopback: as in one process, and with parties that fail."""
+
+import numpy as np
+import polars as pl
+import pytest
+from deployment import Deployment
+
+import dpsumm
+from dpsumm.privacy import Ledger
+
+NAMES = ("east", "north", "west")
+BOUNDS = {"bounds": (-3, 3)}
+COLUMNS = [dpsumm.Column("a", **BOUNDS), dpsumm.Column("b", **BOUNDS)]
+SCHEMA = dpsumm.Schema([*COLUMNS, dpsumm.Column("sick", "label")])
+pytestmark = [pytest.mark.timeout(450), pytest.mark.filterwarnings("ignore:learn")]
+
+
+@pytest.fixture(scope="module")
+def deployment(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("votes")
+    (folder / "data").mkdir()
+    rng = np.random.default_rng(2)
+    for name in (*NAMES, "auxiliary"):
+        x = rng.normal(size=(300, 2)).clip(-3, 3)
+        frame = pl.DataFrame({"a": x[:, 0], "b": x[:, 1], "sick": np.where(x[:, 0] > 0, "y", "n")})
+        frame.write_csv(folder / "data" / f"{name}.csv")
+    schema = folder / "schema.toml"
+    SCHEMA.save(schema)
+    with Deployment(folder, NAMES, task="learn", schema=schema, classes="n,y") as started:
+        yield started
+
+
+def test_as_in_one_process_and_then_with_parties_that_fail(deployment):
+    curator, data = deployment.folder / "curator", deployment.folder / "data"
+    own = (curator / "curator.toml").read_text()
+    # A seed is for books of nobody.
+    plain = [line for line in own.splitlines() if not line.startswith(("ledger", "run"))]
+    (curator / "curator.toml").write_text("\n".join(plain))
+    assert deployment.finish(deployment.begin(seed=3), 200) == "finished:completed"
+    here = dpsumm.learn(
+        {name: data / f"{name}.csv" for name in NAMES},
+        data / "auxiliary.csv",
+        classes=["n", "y"],
+        schema=SCHEMA,
+        seed=3,
+    )
+    frame = pl.read_parquet(curator / "predictions.parquet")
+    np.testing.assert_allclose(frame["p_y"], here.to_frame()["p_y"], atol=1e-9)
+    # With books: one answers garbage, one is told to raise; the run ends, and pays once.
+    (curator / "curator.toml").write_text(own)
+    deployment.restart_node("north", "garbage")
+    deployment.restart_node("west", "raise")
+    run = deployment.begin(timeout=150.0)
+    assert deployment.finish(run, 200) == "finished:completed"
+    said = deployment.logs(run)
+    assert said.count("counts as absent") == 2
+    page = (curator / "report.html").read_text()
+    assert not any(name in page for name in NAMES)
+    with Ledger(curator / "books.db") as book:
+        assert len(book.charges()) == 1

@@ -1,0 +1,182 @@
+"""Every task through both apps, in one process: settings, faults, what is saved."""
+
+import tomllib
+
+import numpy as np
+import polars as pl
+import pytest
+from deployment import SCHEMA, make_columns, make_data
+from in_process import run
+
+import dpsumm
+from dpsumm.ensemble import load_model
+from dpsumm.errors import InvalidParameterError, ProtocolError
+from dpsumm.flower.trial import make_trial
+from dpsumm.privacy import Ledger
+
+NAMES = ("east", "north", "west")
+# A few clinics are few.
+pytestmark = pytest.mark.filterwarnings("ignore:learn")
+
+
+@pytest.fixture
+def trial(tmp_path, monkeypatch):
+    """Make a trial of a task; return its public settings and its nodes' configurations."""
+
+    def make(task, data, schema, names=NAMES, **public):
+        folder = make_trial(tmp_path / "trial", names, data=data, schema=schema, task=task)
+        monkeypatch.setenv("DPSUMM_CURATOR", str(folder / "curator" / "curator.toml"))
+        project = tomllib.loads((folder / "app" / "pyproject.toml").read_text())
+        own = tomllib.loads((folder / "curator" / "curator.toml").read_text())
+        nodes = [tomllib.loads((folder / n / "node.toml").read_text()) for n in own["owners"]]
+        return {**project["tool"]["flwr"]["app"]["config"], "timeout": 60.0, **public}, nodes
+
+    return make
+
+
+def test_summarize(trial, tmp_path):
+    make_data(tmp_path / "data", NAMES)
+    SCHEMA.save(tmp_path / "schema.toml")
+    config, nodes = trial("summarize", tmp_path / "data", tmp_path / "schema.toml", size=12)
+    # Another task's node says so, and is left out.
+    nodes[2]["task"] = "learn"
+    grid = run(nodes, config)
+    assert any("takes part in 'learn', the run is for 'summarize'" in text for text in grid.told)
+    assert not any(str(tmp_path) in text for text in grid.told)
+    frame = pl.read_parquet(tmp_path / "trial" / "curator" / "summary.parquet")
+    assert len(frame) == 12
+    assert set(frame["owner"]) <= {"east", "north"}
+    assert (tmp_path / "trial" / "curator" / "report.html").exists()
+
+
+CLINICS = tuple(f"clinic-{i}" for i in range(24))
+
+
+def labelled(folder):
+    """Files of clinics and of auxiliary points, and their schema."""
+    rng = np.random.default_rng(2)
+    schema = dpsumm.Schema(
+        [dpsumm.Column("a", bounds=(-3, 3)), dpsumm.Column("b", bounds=(-3, 3)),
+         dpsumm.Column("sick", "label")]
+    )  # fmt: skip
+    folder.mkdir()
+    for name in (*CLINICS, "auxiliary"):
+        x = rng.normal(size=(60 if name != "auxiliary" else 1000, 2))
+        sick = np.where(x[:, 0] > 0, "yes", "no")
+        pl.DataFrame({"a": x[:, 0], "b": x[:, 1], "sick": sick}).write_csv(folder / f"{name}.csv")
+    schema.save(folder / "schema.toml")
+    return folder, folder / "schema.toml"
+
+
+PUBLIC = {"classes": "no,yes", "epsilon": 8.0}
+
+
+def test_learn(trial, tmp_path, caplog):
+    data, schema = labelled(tmp_path / "data")
+    config, nodes = trial("learn", data, schema, CLINICS, **PUBLIC)
+    # A party of its own learner, one that takes part in summaries alone, and one whose file went.
+    nodes[0]["learner"] = "tree"
+    nodes[1]["task"] = "summarize"
+    (data / "clinic-2.csv").unlink()
+    grid = run(nodes, config)
+    assert len(grid.told) == 2
+    assert not any(str(tmp_path) in text for text in grid.told)
+    # In Flower's log, which the curator reads; once.
+    assert caplog.text.count("counts as absent") == 2
+    curator = tmp_path / "trial" / "curator"
+    frame = pl.read_parquet(curator / "predictions.parquet")
+    assert frame.columns == ["prediction", "p_no", "p_yes"]
+    x = pl.read_csv(data / "auxiliary.csv")
+    assert (frame["prediction"] == x["sick"]).mean() > 0.8
+    model = load_model(curator / "model.dpsumm")
+    assert (model.predict(x.drop("sick")) == frame["prediction"].to_numpy()).mean() > 0.99
+    page = (curator / "report.html").read_text()
+    assert "2 classes from 24 parties" in page
+    assert not any(name in page for name in CLINICS)
+    with dpsumm.Ledger(curator / "books.db") as book:
+        assert len(book.charges()) == 1
+    # Again, with the file back: what was released is used, nobody is asked.
+    labelled(tmp_path / "more")
+    again = run(nodes, config)
+    assert again.asked == {}
+
+
+def test_learn_on_points_that_parties_do_not_see(trial, tmp_path):
+    data, schema = labelled(tmp_path / "data")
+    config, nodes = trial("learn", data, schema, CLINICS, **PUBLIC, **{"auxiliary-is": "consumer"})
+    with pytest.raises(InvalidParameterError, match="leave model out"):
+        run(nodes, config)
+    own = tmp_path / "trial" / "curator" / "curator.toml"
+    own.write_text("\n".join(x for x in own.read_text().splitlines() if not x.startswith("model")))
+    grid = run(nodes, config)
+    assert grid.told == []
+    frame = pl.read_parquet(tmp_path / "trial" / "curator" / "predictions.parquet")
+    assert (frame["prediction"] == pl.read_csv(data / "auxiliary.csv")["sick"]).mean() > 0.8
+    assert all(len(messages) <= 1 for asked in grid.asked.values() for messages in asked)
+
+
+def test_a_party_that_is_late_is_absent(trial, tmp_path):
+    data, schema = labelled(tmp_path / "data")
+    config, nodes = trial("learn", data, schema, CLINICS, **PUBLIC, seed=1, timeout=8.0)
+    own = tmp_path / "trial" / "curator" / "curator.toml"
+    kept = [x for x in own.read_text().splitlines() if not x.startswith(("ledger", "run"))]
+    own.write_text("\n".join(kept))
+    grid = run(nodes, config, faults={"clinic-3": "late"})
+    # Late when it described its data: it is not asked to vote, and all others are.
+    assert [len(grid.asked[name]) for name in CLINICS] == [2, 2, 2, 1] + 20 * [2]
+    assert (tmp_path / "trial" / "curator" / "predictions.parquet").exists()
+
+
+def test_synthesize(trial, tmp_path):
+    make_columns(tmp_path / "data", tmp_path / "schemas", NAMES)
+    more = {"ids": "person", "epsilon": 3.0, "bins": "income=0,40,70,100", "label": "smokes"}
+    config, nodes = trial("synthesize", tmp_path / "data", tmp_path / "schemas", **more)
+    assert [node["name"] for node in nodes] == [*NAMES, "helper"]
+    helper = nodes[-1]
+    assert set(helper) == {"name", "task", "secrets"}
+    kept = [path for path in (tmp_path / "trial").rglob("*") if path.suffix == ".key"]
+    kept.append(tmp_path / "trial" / "helper" / "secrets.toml")
+    assert all(path.stat().st_mode & 0o077 == 0 for path in kept)
+    # A helper that is not there stops the run; it goes on under its name, charged once.
+    with pytest.raises(ProtocolError, match=r"'helper' failed; the run needs every owner and the"):
+        run(nodes, config, faults={"helper": "late"})
+    grid = run(nodes, config)
+    out = tmp_path / "trial" / "curator"
+    rows = pl.read_parquet(out / "synthetic.parquet")
+    assert rows.columns == ["smokes", "income", "owns"]
+    assert len(rows) == 400
+    means = dict(rows.group_by("smokes").agg(pl.col("income").mean()).iter_rows())
+    assert means[1] > means[0]
+    assert "the helper keeps the keys" in (out / "report.html").read_text()
+    # The three exchanges before were kept: what is left is the last one.
+    assert {name: len(asked) for name, asked in grid.asked.items()} == {
+        **dict.fromkeys(NAMES, 1),
+        "helper": 1,
+    }
+    for name in NAMES:
+        with Ledger(tmp_path / "trial" / name / "books.db") as book:
+            assert len(book.charges()) == 2
+            assert 0 < book.spent("records")[0] < 3.5
+
+
+def test_synthesize_refuses_what_it_cannot_do(trial, tmp_path):
+    make_columns(tmp_path / "data", tmp_path / "schemas", NAMES, 20)
+    config, nodes = trial("synthesize", tmp_path / "data", tmp_path / "schemas", ids="person")
+    for changes, message in (
+        ({"seed": 1}, "seed: owners elsewhere"),
+        ({"bins": "income=a,b"}, "bins: write"),
+        ({"model": "other"}, "model must be"),
+        ({"label": "x"}, "no column 'x'"),
+    ):
+        with pytest.raises(InvalidParameterError, match=message):
+            run(nodes, {**config, **changes})
+    key = tmp_path / "trial" / "east" / "helper.key"
+    key.write_text("nonsense")
+    with pytest.raises(ProtocolError, match=r"'east' failed.*not a key") as caught:
+        run(nodes, config)
+    assert str(tmp_path) not in str(caught.value)
+    with pytest.raises(InvalidParameterError, match="'helper' is the helper's"):
+        make_trial(
+            tmp_path / "other", ["helper"], data=tmp_path / "data",
+            schema=tmp_path / "schemas", task="synthesize",
+        )  # fmt: skip

@@ -1,0 +1,214 @@
+"""What would make a summary mean nothing is refused, or said first and in red."""
+
+import pickle
+
+import numpy as np
+import polars as pl
+import pytest
+
+import dpsumm
+from dpsumm.errors import InvalidDataError, InvalidParameterError, ProtocolError
+from dpsumm.privacy.weak import weak_budget
+from dpsumm.report.notes import Note, Severity, sorted_notes
+
+ALARM, WARNING, INFO = Severity
+GREEDY = dpsumm.Greedy()
+
+
+def frame(rng, n=60, low=18.0, high=95.0):
+    return pl.DataFrame({"age": rng.uniform(low, high, n), "bmi": rng.uniform(15, 40, n)})
+
+
+def run(owners, target, **more):
+    given = {"size": 10, "bounds": {"age": (18, 95), "bmi": (15, 40)}, "protocol": GREEDY} | more
+    return dpsumm.summarize(owners, target, **given)
+
+
+def found(summary, text):
+    """Return the severity of the note that has this text, None if there is none."""
+    notes = [note for note in summary.warnings if text in note]
+    assert len(notes) <= 1, notes
+    return notes[0].severity if notes else None
+
+
+def test_notes_have_the_worst_first_and_survive_a_copy():
+    notes = sorted_notes([Note("c", INFO), "b", Note("a", ALARM)])
+    assert notes == ("a", "b", "c")
+    assert [note.severity for note in notes] == [ALARM, WARNING, INFO]
+    assert [note.severity for note in pickle.loads(pickle.dumps(notes))] == [ALARM, WARNING, INFO]
+
+
+# --- bounds -----------------------------------------------------------------------------------
+
+
+def test_a_target_outside_its_bounds_is_refused_before_anything_is_charged(rng, tmp_path):
+    path = tmp_path / "books"
+    dpsumm.Ledger.create(path).close()
+    message = r"'target': every value of column 'age' is outside its bounds \(0\.0, 1\.0\)"
+    with pytest.raises(InvalidDataError, match=message):
+        run([frame(rng)], frame(rng), bounds={"age": (0, 1), "bmi": (15, 40)}, protocol=None,
+            ledger=path)  # fmt: skip
+    with dpsumm.Ledger(path) as book:
+        assert book.charges() == ()
+    same = pl.DataFrame({"age": [30.0] * 5, "bmi": [20.0] * 5})
+    with pytest.raises(InvalidDataError, match="the same point for the kernel"):
+        run([frame(rng)], same)
+
+
+@pytest.mark.parametrize(("outside", "severity"), [(2, INFO), (8, ALARM), (59, ALARM)])
+def test_a_tenth_of_the_target_outside_its_bounds_is_an_alarm(rng, outside, severity):
+    inside, far = frame(rng, 60 - outside), frame(rng, outside, 96, 120)
+    summary = run([frame(rng)], pl.concat([inside, far]))
+    assert found(summary, "of age were clipped to the public bounds") is severity
+    assert found(summary, "check that the public bounds") is (None if severity is INFO else ALARM)
+
+
+@pytest.mark.parametrize(
+    ("first", "others", "severity"), [(1, 1, INFO), (50, 0, WARNING), (50, 50, ALARM)]
+)
+def test_owners_outside_the_bounds_are_told_of_together(rng, first, others, severity):
+    owners = [
+        pl.concat([frame(rng, 60 - n), frame(rng, n, 96, 120)])
+        for n in (first, others, others, others)
+    ]
+    summary = run(owners, frame(rng))
+    assert found(summary, "of age") is severity
+    if others:
+        assert found(summary, f"at 4 of 4 owners: {first} of age") is severity
+
+
+def test_dropped_rows_of_many_owners_are_one_note(rng):
+    def short(n):
+        return frame(rng).with_columns(age=pl.when(pl.int_range(60) < n).then(None).otherwise(30))
+
+    form = dpsumm.data.FileFormat(drop_missing=True)
+    summary = run([short(3), short(41), frame(rng), short(7)], frame(rng), file_format=form)
+    note = "Rows with missing values were left out at 3 of 4 owners: 3 to 41 each."
+    assert found(summary, note) is INFO
+
+
+# --- copies -----------------------------------------------------------------------------------
+
+
+def test_a_target_that_is_also_an_owner_is_an_alarm(rng):
+    target = frame(rng)
+    summary = run({"a": target, "b": frame(rng)}, target)
+    assert found(summary, "60 of 120 points read equal a target record in every column") is ALARM
+    assert found(summary, "held by two owners") is None
+    clean = run([frame(rng), frame(rng)], target)
+    assert found(clean, "equal") is None
+
+
+def test_one_file_as_two_owners_is_an_alarm(rng):
+    twice = frame(rng)
+    summary = run({"a": twice, "b": twice, "c": frame(rng)}, frame(rng))
+    assert found(summary, "120 of 180 points read are held by two owners or more") is ALARM
+
+
+def test_records_of_few_categories_are_equal_by_chance(rng):
+    def coarse():
+        return pl.DataFrame({"a": rng.integers(0, 2, 60) * 1.0, "b": rng.integers(0, 3, 60) * 1.0})
+
+    summary = run([coarse(), coarse()], coarse(), bounds={"a": (0, 2), "b": (0, 3)})
+    assert found(summary, "equal") is None
+
+
+# --- budgets ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "said"),
+    [(1.0, 1e-5, ()), (12.0, 1e-5, ("1.6e+05 times",)), (1.0, 0.02, ("1 / 60",)),
+     (800.0, 0.5, ("any number of times", "1 / 60"))],
+)  # fmt: skip
+def test_a_budget_that_promises_nothing_says_its_odds(epsilon, delta, said):
+    weak = weak_budget(epsilon, delta, 60)
+    assert len(weak) == len(said)
+    assert all(text in sentence for text, sentence in zip(said, weak, strict=True))
+
+
+def test_such_a_budget_is_an_alarm_or_refused(rng):
+    given = {"epsilon": 12.0, "delta": 0.02, "protocol": None}
+    owners, target = [frame(rng), frame(rng)], frame(rng)
+    summary = run(owners, target, **given)
+    assert found(summary, "Epsilon 12 promises next to nothing") is ALARM
+    assert found(summary, "Delta 0.02 is not below 1 / 60") is ALARM
+    with pytest.raises(InvalidParameterError, match=r"--accept"):
+        run(owners, target, accept=False, **given)
+    # What is not spent is not told of.
+    assert found(run(owners, target, epsilon=12.0), "Epsilon") is None
+
+
+# --- labels -----------------------------------------------------------------------------------
+
+
+def test_labels_of_one_class_or_other_shares_are_said(rng):
+    def labelled(shift, label, n=60):
+        return rng.normal(shift, 0.1, (n, 1)), np.full(n, label)
+
+    kernel = {"bounds": None, "kernel": dpsumm.RBF(1.0)}
+    target = rng.normal(0, 0.1, (60, 1))
+    far = {"a": labelled(0, "x"), "b": labelled(9, "y")}
+    assert found(run(far, target, **kernel), "have the same label, one of 2") is WARNING
+    alone = run({"a": labelled(0, "x")}, target, **kernel)
+    assert found(alone, "All points read have the same label") is WARNING
+    mixed = np.concatenate([target, rng.normal(9, 0.1, (6, 1))])
+    shifted = found(run(far, mixed, **kernel), "the class that differs most is 50% of the points")
+    assert shifted is INFO
+
+
+# --- copies left out ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "protocol",
+    [dpsumm.Offers(n_features=64), dpsumm.Auction(batch=5, n_features=16), dpsumm.Pool(), GREEDY],
+    ids=lambda protocol: protocol.name,
+)
+def test_copies_of_the_target_are_left_out_at_no_cost(rng, protocol):
+    target = frame(rng)
+    owners = {"a": target, "b": frame(rng)}
+    given = {"protocol": protocol, "size": 20, "seed": 1}
+    plain = run(owners, target, **given)
+    summary = run(owners, target, drop_target_copies=True, **given)
+    theirs = set(map(tuple, target.rows()))
+    assert any(tuple(point) in theirs for point in plain.points.tolist())
+    assert not any(tuple(point) in theirs for point in summary.points.tolist())
+    assert found(summary, "were left out") is INFO
+    assert found(summary, "holds the target's own data") is None
+    # What owners see is the same: the same points were read, at the same charges.
+    assert summary.privacy.charges == plain.privacy.charges
+    np.testing.assert_array_equal(summary.pool, plain.pool)
+    with pytest.raises(InvalidParameterError, match="drop_target_copies"):
+        summary.private_model([0, 1])
+
+
+def test_copies_cannot_be_left_out_while_messages_follow_or_if_nothing_is_left(rng):
+    target = frame(rng)
+    first = dpsumm.Auction(batch=5, n_features=16, reselect=False)
+    with pytest.raises(InvalidParameterError, match="reselect=True"):
+        run([target], target, protocol=first, drop_target_copies=True)
+    with pytest.raises(ProtocolError, match="leave out the owner"):
+        run([target], target, drop_target_copies=True)
+
+
+# --- owners that lie outside the bounds altogether ----------------------------------------------
+
+
+def test_owners_in_other_units_are_an_alarm_after_everything_was_sent(rng):
+    months = frame(rng).with_columns(age=pl.col("age") * 12)
+    owners = {"north": months, "south": frame(rng), "west": months}
+    summary = run(owners, frame(rng), protocol=None)
+    said = "Every point read of 'north', 'west' lies outside the bounds of age"
+    assert found(summary, said) is ALARM
+    assert summary.warnings[0].severity is ALARM
+    everybody = run({"north": months}, frame(rng))
+    assert (
+        found(everybody, "Every point read of all owners lies outside the bounds of age") is ALARM
+    )
+
+
+def test_a_pool_of_one_point_is_an_alarm(rng):
+    same = pl.DataFrame({"age": [30.0] * 20, "bmi": [20.0] * 20})
+    assert found(run([same], frame(rng)), "All points read are one point") is ALARM
+    assert found(run([frame(rng)], frame(rng)), "All points read") is None

@@ -1,0 +1,116 @@
+"""What a plan says before any data: the run's own noise, and a verdict that moves the right way."""
+
+import math
+
+import numpy as np
+import pytest
+
+from dpsumm import Column, Schema, Tables, plan_synthesis, synthesize
+from dpsumm.errors import InvalidParameterError
+
+SCHEMA = {
+    "registry": Schema(
+        [Column("age", bounds=(18, 90), whole=True), Column("sex", categories=tuple("mf"))]
+    ),
+    "bank": Schema([Column("income", bounds=(0, 200)), Column("kind", categories=("one",))]),
+}
+
+
+def test_the_noise_is_the_runs_own():
+    """With all levels kept, a run plans what the plan says."""
+    protocol = Tables(bins=4, keep=0.0)
+    made = plan_synthesis(SCHEMA, 2000, epsilon=3.0, label="sex", protocol=protocol)
+    rng = np.random.default_rng(0)
+    data = {
+        "registry": np.stack([rng.integers(18, 91, 2000), rng.integers(0, 2, 2000)], axis=1),
+        "bank": np.stack([rng.random(2000) * 200, np.zeros(2000)], axis=1),
+    }
+    schema = SCHEMA | {
+        "registry": Schema([SCHEMA["registry"].columns[0], Column("sex", categories=(0, 1))]),
+        "bank": Schema([SCHEMA["bank"].columns[0], Column("kind", categories=(0,))]),
+    }
+    ran = synthesize(data, schema=schema, epsilon=3.0, label="sex", protocol=protocol)
+    planned = {table.columns: table for table in made.tables}
+    plan = ran.tables.plan
+    assert len(planned) == len(plan.pairs) == 3
+    for index, (i, j) in enumerate(plan.pairs):
+        table = planned[ran.columns[i], ran.columns[j]]
+        assert table.cells == ran.tables.pairs[i, j].size
+        # The run's second plan uses what its first one left by rounding.
+        assert table.noise_std == pytest.approx(math.sqrt(plan.variance(index)), rel=1e-4)
+    assert made.single_std == plan.single_std
+    for who, epsilon in made.observers.items():
+        assert epsilon <= 3
+        assert epsilon == pytest.approx(ran.privacy.epsilon(observer=who), rel=1e-4)
+
+
+def test_figures_follow_from_the_noise():
+    made = plan_synthesis(SCHEMA, 1000, epsilon=0.5)
+    for table in made.tables:
+        assert table.visible == min(table.cells, int(1000 / (3 * table.noise_std)))
+        least = 3 * table.noise_std * math.sqrt(table.cells) / 1000
+        assert table.least_correlation == pytest.approx(least)
+    shown = [table.least_correlation for table in made.tables]
+    assert shown == sorted(shown, reverse=True)
+    assert made.least_correlation == shown[1]
+    assert made.sent_bytes == {"registry": 4 * 18 * 1000, "bank": 4 * 16 * 1000}
+    lines = str(made).splitlines()
+    assert "16.0" not in lines[0]
+    assert any("age x income: 256 cells" in line for line in lines)
+
+
+def test_the_correlation_that_is_said_to_be_seen_is_seen():
+    """Of halves of two binary columns: its estimate has a third of that as standard deviation."""
+    made = plan_synthesis(
+        {name: Schema([Column(name, categories=(0, 1))]) for name in "ab"}, 1000, epsilon=1.0
+    )
+    (table,) = made.tables
+    rng = np.random.default_rng(1)
+    noise = rng.normal(0, table.noise_std, (4000, 4)) @ [1, -1, -1, 1] / 1000
+    assert noise.std() == pytest.approx(table.least_correlation / 3, rel=0.05)
+
+
+@pytest.mark.parametrize(
+    ("records", "epsilon", "said"),
+    [(100, 1.0, "above the signal"), (1000, 0.05, "above the signal"),
+     (1500, 1.0, "Strong dependences"), (10**6, 1.0, "costs little")],
+)  # fmt: skip
+def test_the_verdict_moves_with_the_noise_and_the_way_out_is_enough(records, epsilon, said):
+    made = plan_synthesis(SCHEMA, records, epsilon=epsilon)
+    assert said in made.verdict
+    assert f"{made.verdict}." in str(made).splitlines()
+    if said != "costs little":
+        assert f"{made.least_records:,} records" in made.warnings[0]
+        better = plan_synthesis(SCHEMA, max(made.least_records, 200), epsilon=epsilon)
+        assert better.verdict == "The noise costs little"
+        if records >= 200:
+            better = plan_synthesis(SCHEMA, records, epsilon=made.least_epsilon * (1 + 1e-6))
+            assert better.verdict == "The noise costs little"
+
+
+def test_nothing_to_join_is_said():
+    constant = {name: Schema([Column(name, categories=(0,))]) for name in "ab"}
+    varied = constant | {"a": Schema([Column("a", categories=(0, 1))])}
+    assert "nothing to join" in plan_synthesis(varied, 1000).verdict
+    assert "nothing to join" in str(plan_synthesis(varied, 1000))
+    with pytest.raises(InvalidParameterError, match="one level only"):
+        plan_synthesis(constant, 1000)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"records": 0}, "records must"),
+        ({"epsilon": -1}, "epsilon"),
+        ({"delta": 0}, "delta"),
+        ({"label": "size"}, "no column 'size'"),
+        ({"protocol": "tables"}, r"protocol must be Tables\(\)"),
+        ({"schema": [1]}, "schema must be a dict"),
+        ({"schema": {"bank": SCHEMA["bank"]}}, "two owners or more"),
+        ({"ids": "person"}, "no column 'person'"),
+    ],
+)
+def test_bad_plans_are_refused(changes, message):
+    given = {"schema": SCHEMA, "records": 1000} | changes
+    with pytest.raises(InvalidParameterError, match=message):
+        plan_synthesis(given.pop("schema"), given.pop("records"), **given)

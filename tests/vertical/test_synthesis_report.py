@@ -1,0 +1,127 @@
+"""The report: figures that follow from released tables, a title that does not flatter, the page."""
+
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from dpsumm import Column, Schema, Tables, synthesize
+from dpsumm.vertical.fidelity import fidelity_of
+from dpsumm.vertical.page import render
+
+SCHEMAS = {
+    "bank": Schema([Column("<income>", bounds=(0, 1)), Column("owns", categories=(0, 1))]),
+    "clinic": Schema([Column("smokes", categories=(0, 1, 2))]),
+}
+
+
+def made(n=4000, epsilon=4.0, *, apart=False, **given):
+    rng = np.random.default_rng(0)
+    income = rng.random(n)
+    owns = (rng.random(n) < income).astype(float)
+    smokes = np.digitize(rng.random(n) if apart else income, [0.3, 0.6]).astype(float)
+    data = {"bank": np.stack([income, owns], axis=1), "clinic": smokes[:, None]}
+    return synthesize(data, schema=SCHEMAS, epsilon=epsilon, protocol=Tables(bins=6), **given)
+
+
+@pytest.fixture(scope="module")
+def synthetic():
+    return made()
+
+
+def test_distances_are_those_of_the_rows_to_the_tables(synthetic):
+    """By a second way: from decoded rows."""
+    found = fidelity_of(synthetic.tables, synthetic.model)
+    rows = synthetic.model.draw(100_000, seed=5)
+    tables, n = synthetic.tables, synthetic.n_records
+    assert [one.column for one in found.columns] == [0, 1, 2]
+    assert [one.pair for one in found.pairs] == [(0, 1), (0, 2), (1, 2)]
+    for one in found.columns:
+        share = np.bincount(rows[:, one.column], minlength=len(tables.singles[one.column])) / 1e5
+        wanted = abs(share - tables.singles[one.column] / n).sum() / 2
+        assert one.distance == pytest.approx(wanted, abs=0.01)
+    for one in found.pairs:
+        i, j = one.pair
+        share = np.zeros(tables.pairs[i, j].shape)
+        np.add.at(share, (tables.codes[i][rows[:, i]], tables.codes[j][rows[:, j]]), 1e-5)
+        assert one.distance == pytest.approx(
+            abs(share - tables.pairs[i, j] / n).sum() / 2, abs=0.01
+        )
+        # Rows that reach the tables have their dependences.
+        assert one.seen
+        assert one.rows == pytest.approx(one.released, abs=0.02)
+        assert one.distance < 2 * one.noise + 0.02
+
+
+def test_rows_of_independent_columns_are_far_where_columns_depend(synthetic):
+    """A model that knows nothing of dependence is noticed."""
+    model = synthetic.model
+    mean = (model.pi[:, None] * model.theta).sum(axis=0, keepdims=True)
+    alone = replace(model, pi=np.ones(1), theta=mean)
+    found = fidelity_of(synthetic.tables, alone)
+    for one in found.pairs:
+        assert one.rows < 0.01 < one.released
+        assert one.distance > 3 * one.noise
+
+
+def test_what_noise_alone_makes_is_what_it_makes(synthetic):
+    plan, n = synthetic.tables.plan, synthetic.n_records
+    found = fidelity_of(synthetic.tables, synthetic.model)
+    rng = np.random.default_rng(2)
+    for index, one in enumerate(found.pairs):
+        noise = rng.normal(
+            0, plan.variance(index) ** 0.5, (2000, synthetic.tables.pairs[one.pair].size)
+        )
+        assert one.noise == pytest.approx(abs(noise).sum(axis=1).mean() / (2 * n), rel=0.02)
+
+
+@pytest.mark.parametrize(
+    ("changes", "verdict", "alarm"),
+    [
+        ({}, "2 of 2 pairs of columns across owners stand out of the noise", False),
+        (
+            {"apart": True, "epsilon": 0.2, "seed": 1},
+            "the noise hides how columns of different owners",
+            True,
+        ),
+        ({"n": 150}, "too few records, and the rows mean next to nothing", True),
+        ({"n": 250, "epsilon": 0.05, "seed": 1}, "the rows mean nothing", True),
+        ({"protocol": Tables(bins=6, max_steps=1)}, "the model does not fit the tables", False),
+    ],
+)
+def test_the_title_says_what_the_rows_are_worth(changes, verdict, alarm):
+    if "protocol" in changes:
+        result = synthesize(
+            {"bank": np.stack([np.arange(4000) / 4000, np.arange(4000) >= 2000], axis=1) * 1.0,
+             "clinic": np.arange(4000)[:, None] // 1334 * 1.0},
+            schema=SCHEMAS, epsilon=4.0, **changes,
+        )  # fmt: skip
+    else:
+        result = made(**changes)
+    text = render(result)
+    (title,) = re.findall("<h1>(.*?)</h1>", text, re.DOTALL)
+    assert verdict in result.verdict
+    assert result.verdict in title
+    assert ("Look at this first." in text) == alarm
+
+
+def test_the_page_has_every_guarantee_and_condition_and_escapes_names(synthetic, tmp_path):
+    synthetic.report(tmp_path / "report.html")
+    text = (tmp_path / "report.html").read_text("utf-8")
+    for sentence in synthetic.privacy.statements():
+        assert sentence.replace("'", "&#x27;") in text
+    for part in (
+        "the helper keeps the keys",
+        "Not protected: which records",
+        "No row is a record.",
+    ):
+        assert part in text
+    assert "<income>" not in text
+    assert "&lt;income&gt;" in text
+    assert "hidden by noise" not in text
+    assert not re.search(r'(src|href)="(?!data:)', text)
+
+
+def test_a_seeded_run_is_called_so():
+    assert "Seeded run: nothing is guaranteed." in render(made(500, seed=1))

@@ -1,0 +1,324 @@
+"""Owners and a helper elsewhere, fresh for every exchange; faults at messages and statements."""
+
+import sqlite3
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from dpsumm import Column, Schema, Tables, synthesize
+from dpsumm.errors import (
+    DpsummError,
+    InvalidDataError,
+    InvalidParameterError,
+    ProtocolError,
+)
+from dpsumm.exchange.across import Channel, answer_all
+from dpsumm.privacy import Ledger
+from dpsumm.vertical.helper import Helper
+from dpsumm.vertical.messages import CountColumns, Join
+from dpsumm.vertical.silos import SiloOwner, read_key, synthesize_silos
+from dpsumm.vertical.wire import CODEC
+
+PERSON = Column("person", "ignore")
+SCHEMAS = {
+    "bank": Schema([PERSON, Column("income", bounds=(0, 100)), Column("owns", categories=(0, 1))]),
+    "clinic": Schema([PERSON, Column("smokes", categories=(0, 1))]),
+}
+KEYS = {"bank": b"b" * 32, "clinic": b"c" * 32}
+PARTIES = (*SCHEMAS, "helper")
+# The fit is nothing here.
+PROTOCOL = Tables(bins=4, keep=0.0, rows=200, components=2, max_steps=5)
+REAL = sqlite3.connect
+
+
+def frames(n=300):
+    rng = np.random.default_rng(0)
+    smokes = rng.integers(0, 2, n)
+    income, owns = rng.integers(0, 60, n) + 40 * smokes, rng.integers(0, 2, n)
+    people = np.arange(n)
+    return {
+        "bank": pl.DataFrame({"person": people, "income": income, "owns": owns})[::-1],
+        "clinic": pl.DataFrame({"person": people, "smokes": smokes}),
+    }
+
+
+class Loopback(Channel):
+    """Every party fresh for every exchange, its books in a folder; a transcript."""
+
+    def __init__(self, folder, data=None, fails=None):
+        self.folder, self.data, self.fails = Path(folder), data or frames(), fails
+        self.schemas, self.alignment = SCHEMAS, dict.fromkeys(SCHEMAS, b"a" * 32)
+        self.asked, self.sent = [], []
+        for name in SCHEMAS:
+            path = self.folder / f"{name}.db"
+            if not path.exists():
+                Ledger.create(path).close()
+
+    def party(self, name):
+        if name == "helper":
+            return Helper(KEYS)
+        return SiloOwner(
+            name,
+            self.data[name],
+            self.schemas[name],
+            ledger=self.folder / f"{name}.db",
+            secret=KEYS[name],
+            alignment=self.alignment[name],
+        )
+
+    def ask(self, messages):
+        for name, given in messages.items():
+            self.asked.append((name, CODEC.decode(given[-1])))
+            try:
+                answer = answer_all(self.party(name), given, max_bytes=2**24, max_records=0)
+            except DpsummError as error:
+                yield name, str(error)
+                continue
+            self.sent.append((name, len(given), answer))
+            if self.fails == len(self.sent) - 1:
+                # It was computed, kept and charged, and nobody got it.
+                yield name, "gave up"
+                continue
+            yield name, answer
+
+    def charges(self):
+        found = {}
+        for name in SCHEMAS:
+            with Ledger(self.folder / f"{name}.db") as book:
+                found[name] = book.charges()
+        return found
+
+
+def go(channel, **more):
+    given = {"ids": "person", "protocol": PROTOCOL, "run": "r", "epsilon": 2.0}
+    journal = channel.folder / "answers"
+    return synthesize_silos(channel, SCHEMAS, **given | {"journal": journal} | more)
+
+
+def exact(released, data):
+    """Exact counts of income's bins by whether they smoke."""
+    bank = data["bank"].sort("person")
+    bins = np.clip(bank["income"].to_numpy() // 25, 0, 3)
+    smokes = data["clinic"]["smokes"].to_numpy()
+    return np.array([[((bins == i) & (smokes == j)).sum() for j in (0, 1)] for i in range(4)])
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """A run without a fault, and all that was sent in it."""
+    channel = Loopback(tmp_path_factory.mktemp("whole"))
+    return channel, go(channel, out=channel.folder / "rows.csv", rows=50)
+
+
+def test_rows_come_from_afar(whole):
+    channel, synthetic = whole
+    rows = pl.read_csv(channel.folder / "rows.csv")
+    assert rows.columns == ["income", "owns", "smokes"]
+    assert len(rows) == 50
+    noise = synthetic.tables.pairs[0, 2] - exact(synthetic.tables, channel.data)
+    assert abs(noise).max() < 6 * synthetic.tables.plan.pair_std[1] * 2**0.5
+    assert noise.any()
+    assert synthetic.privacy.largest <= 2
+    charges = channel.charges()
+    assert [len(found) for found in charges.values()] == [2, 2]
+    here = synthesize(channel.data, schema=SCHEMAS, ids="person", protocol=PROTOCOL, epsilon=2.0)
+    assert here.tables.plan == synthetic.tables.plan
+    # Requests to each: join, count, start, next rows, finish; the helper once.
+    assert [sum(name == party for name, _ in channel.asked) for party in PARTIES] == [5, 5, 1]
+
+
+def test_no_key_and_no_identifier_goes_through_the_coordinator(whole):
+    channel, _ = whole
+    everything = b"".join(answer for _, _, answer in channel.sent)
+    for key in (*KEYS.values(), b"a" * 32):
+        assert key not in everything
+        assert key.hex().encode() not in everything
+
+
+def test_an_answer_that_is_lost_is_sent_again_byte_for_byte(tmp_path, whole):
+    """At each message in turn: the run stops, goes on under its name, and is charged once."""
+    messages = len(whole[0].sent)
+    assert messages == 11
+    for point in range(messages):
+        folder = tmp_path / str(point)
+        folder.mkdir()
+        first = Loopback(folder, fails=point)
+        with pytest.raises(ProtocolError, match=r"failed; the run needs .*same name.*gave up"):
+            go(first)
+        second = Loopback(folder)
+        synthetic = go(second)
+        charges = second.charges()
+        assert [len(found) for found in charges.values()] == [2, 2], point
+        assert charges == whole[0].charges()
+        lost = first.sent[point]
+        assert lost in second.sent
+        # The journal has the others: they are not asked again.
+        kept = [sent for sent in first.sent if sent != lost]
+        assert not set(kept) & set(second.sent)
+        noise = synthetic.tables.pairs[0, 2] - exact(synthetic.tables, first.data)
+        assert abs(noise).max() < 6 * synthetic.tables.plan.pair_std[1] * 2**0.5
+
+
+def test_without_the_journal_everything_is_sent_again_byte_for_byte(tmp_path):
+    first, second = Loopback(tmp_path), Loopback(tmp_path)
+    one, other = go(first), go(second, journal=None)
+    assert first.sent == second.sent
+    for pair, table in one.tables.pairs.items():
+        np.testing.assert_array_equal(table, other.tables.pairs[pair])
+    assert [len(found) for found in second.charges().values()] == [2, 2]
+
+
+def test_a_statement_that_fails_stops_the_run_which_then_goes_on(tmp_path, monkeypatch, whole):
+    """Of an owner's ledger or of the journal, each kind the first and the last time."""
+    log, fails_at = [], [None]
+
+    class Connection(sqlite3.Connection):
+        def execute(self, statement, *values):
+            log.append(statement)
+            if fails_at[0] == len(log) - 1:
+                raise sqlite3.OperationalError("disk I/O error")
+            return super().execute(statement.replace("=FULL", "=OFF"), *values)
+
+    monkeypatch.setattr(
+        sqlite3, "connect", lambda *a, **k: REAL(*a, **{**k, "factory": Connection})
+    )
+
+    def fresh(name):
+        folder = tmp_path / name
+        folder.mkdir()
+        channel = Loopback(folder)
+        log.clear()
+        return channel
+
+    wanted = whole[0].charges()
+    go(fresh("count"))
+    statements = list(log)
+    last = {text: point for point, text in enumerate(statements)}
+    for point in sorted({*map(statements.index, last), *last.values()}):
+        channel = fresh(str(point))
+        fails_at[0] = point
+        with pytest.raises(DpsummError):
+            go(channel)
+        fails_at[0] = None
+        for name, found in channel.charges().items():
+            assert found == wanted[name][: len(found)]
+        first = list(channel.sent)
+        synthetic = go(channel)
+        assert channel.charges() == wanted, statements[point]
+        # Whatever left twice was the same.
+        left = {}
+        for name, number, answer in [*first, *channel.sent]:
+            assert left.setdefault((name, number), answer) == answer
+        noise = synthetic.tables.pairs[0, 2] - exact(synthetic.tables, channel.data)
+        assert abs(noise).max() < 6 * synthetic.tables.plan.pair_std[1] * 2**0.5
+
+
+def test_the_cap_reached_at_the_second_release_stops_there(tmp_path):
+    Ledger.create(tmp_path / "bank.db", caps={"records": (1.0, 1e-5)}).close()
+    channel = Loopback(tmp_path)
+    with pytest.raises(
+        ProtocolError, match=r"'bank' failed: ledger of 'bank': two-way tables.*cap.*earlier"
+    ):
+        go(channel)
+    charges = channel.charges()
+    assert [charge.message for charge in charges["bank"]] == ["one-way tables (2)"]
+    # The other one's share alone is uniform; it is charged all the same.
+    assert len(charges["clinic"]) == 2
+    kinds = [
+        type(CODEC.decode(answer)).__name__ for name, _, answer in channel.sent if name == "bank"
+    ]
+    assert "TwoWay" not in kinds
+    with Ledger(tmp_path / "bank.db") as book:
+        book.set_cap("records", 3.0, 1e-4)
+    go(channel)
+    assert [len(found) for found in channel.charges().values()] == [2, 2]
+
+
+def other_schema(channel):
+    channel.schemas = {**SCHEMAS, "clinic": Schema([PERSON, Column("drinks", categories=(0, 1))])}
+
+
+def other_records(channel):
+    channel.data = {**channel.data, "clinic": channel.data["clinic"][1:]}
+
+
+def other_people(channel):
+    moved = channel.data["clinic"].with_columns(pl.col("person") + 1)
+    channel.data = {**channel.data, "clinic": moved}
+
+
+def twice(channel):
+    same = channel.data["clinic"].with_columns(pl.lit(1).alias("person"))
+    channel.data = {**channel.data, "clinic": same}
+
+
+def other_alignment(channel):
+    channel.alignment = {**channel.alignment, "clinic": b"x" * 32}
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (other_schema, "'clinic' failed: the run is for columns smokes, and this owner's schema"),
+        (other_records, "'clinic' has 299 records and 'bank' has 300"),
+        (other_people, "ids: those of 'clinic' are not those of 'bank'"),
+        (other_alignment, "ids: those of 'clinic' are not those of 'bank'"),
+        (twice, "'clinic' failed: .*has an identifier twice"),
+    ],
+)
+def test_owners_that_do_not_fit_are_put_right_under_the_same_name(tmp_path, change, message):
+    channel = Loopback(tmp_path)
+    right = channel.data, channel.schemas, channel.alignment
+    change(channel)
+    with pytest.raises((InvalidDataError, ProtocolError), match=message):
+        go(channel)
+    assert not any(channel.charges().values())
+    channel.data, channel.schemas, channel.alignment = right
+    if change is not other_schema and change is not twice:
+        # What a run began with stays what it is made of: other data need another name.
+        go(channel, run="second")
+    else:
+        go(channel)
+    assert [len(found) for found in channel.charges().values()] == [2, 2]
+
+
+def test_a_helper_with_another_key_is_noticed(tmp_path, monkeypatch):
+    monkeypatch.setitem(KEYS, "clinic", b"d" * 32)
+    channel = Loopback(tmp_path)
+    channel.party = lambda name, make=channel.party: (
+        Helper({**KEYS, "clinic": b"e" * 32}) if name == "helper" else make(name)
+    )
+    with pytest.raises(ProtocolError, match="out of all bounds"):
+        go(channel)
+
+
+def test_owners_refuse_what_they_did_not_agree_to(tmp_path):
+    channel = Loopback(tmp_path)
+    owner = channel.party("clinic")
+    with pytest.raises(ProtocolError, match="before a run begins"):
+        owner.answer(CountColumns(1.0))
+    for changes, message in (
+        ({"columns": ("drinks",)}, "the run is for columns drinks"),
+        ({"ids": "smokes"}, "no column 'smokes' of kind 'ignore'"),
+    ):
+        given = {"columns": ("smokes",), "edges": (np.zeros(0),)} | changes
+        with pytest.raises(ProtocolError, match=message):
+            owner.answer(Join("r", "0" * 32, **given))
+    with pytest.raises(InvalidParameterError, match="secret: it is the owners' common key"):
+        SiloOwner(
+            "x", channel.data["bank"], SCHEMAS["bank"],
+            ledger=tmp_path / "bank.db", secret=b"k" * 32, alignment=b"k" * 32,
+        )  # fmt: skip
+
+
+def test_keys_are_read_from_files(tmp_path):
+    (tmp_path / "good").write_text("ab" * 32 + "\n")
+    assert read_key(tmp_path / "good") == b"\xab" * 32
+    for name, text in (("short", "ab"), ("words", "secret"), ("none", None)):
+        if text is not None:
+            (tmp_path / name).write_text(text)
+        with pytest.raises(InvalidParameterError, match=f"{name}: not a key.*openssl") as caught:
+            read_key(tmp_path / name)
+        assert "secret" not in str(caught.value)

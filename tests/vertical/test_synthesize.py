@@ -1,0 +1,484 @@
+"""The one call: types that come back, dependence across owners, and everything that is refused."""
+
+import json
+import math
+from datetime import date
+
+import numpy as np
+import polars as pl
+import pyarrow.parquet as pq
+import pytest
+
+import dpsumm
+from dpsumm import Column, Schema, Tables, synthesize
+from dpsumm.errors import BudgetExceededError, InvalidDataError, InvalidParameterError
+from dpsumm.privacy import Ledger
+from dpsumm.report.notes import Severity
+from dpsumm.vertical.model import hidden_pairs
+from dpsumm.vertical.owner import Owner
+from dpsumm.vertical.wire import CODEC
+
+REGISTRY = Schema([
+    Column("person", "ignore"),
+    Column("age", bounds=(18, 90), whole=True),
+    Column("moved", bounds=(date(2020, 1, 1), date(2023, 12, 31)), when_missing="encode"),
+])  # fmt: skip
+BANK = Schema([
+    Column("person", "ignore"),
+    Column("income", bounds=(0, 200)),
+    Column("status", categories=("single", "married"), other="else", when_missing="encode"),
+    Column("kind", categories=("person",)),
+])  # fmt: skip
+SCHEMAS = {"registry": REGISTRY, "bank": BANK}
+
+
+def frames(n=4000, seed=0):
+    rng = np.random.default_rng(seed)
+    age = rng.integers(18, 91, n)
+    status = np.where(rng.random(n) < (age - 18) / 72, "married", "single").astype(object)
+    status[rng.random(n) < 0.1] = None
+    days = rng.integers(0, 1461, n)
+    first = date(2020, 1, 1).toordinal()
+    moved = [date.fromordinal(first + d) if d % 5 else None for d in days.tolist()]
+    person = [f"p{i}" for i in range(n)]
+    registry = pl.DataFrame({"person": person, "age": age, "moved": moved})
+    income = age + rng.normal(0, 10, n)
+    bank = pl.DataFrame(
+        {"person": person, "income": income, "status": list(status), "kind": ["person"] * n}
+    )
+    return {"registry": registry, "bank": bank}
+
+
+@pytest.fixture(scope="module")
+def synthetic():
+    return synthesize(frames(), schema=SCHEMAS, ids="person", label="status", epsilon=2.0)
+
+
+def test_rows_have_the_columns_and_types_of_the_owners(synthetic):
+    rows = synthetic.to_frame()
+    assert isinstance(rows, pl.DataFrame)
+    assert rows.schema == {
+        "age": pl.Int64,
+        "moved": pl.Date,
+        "income": pl.Float64,
+        "status": pl.String,
+        "kind": pl.String,
+    }
+    assert len(rows) == synthetic.n_records == 4000
+    assert rows["age"].is_between(18, 90).all()
+    assert rows["moved"].drop_nulls().is_between(date(2020, 1, 1), date(2023, 12, 31)).all()
+    assert rows["income"].is_between(0, 200).all()
+    assert set(rows["status"].drop_nulls()) <= {"single", "married", "else"}
+    assert set(rows["kind"]) == {"person"}
+    assert 0.1 < rows["moved"].null_count() / 4000 < 0.3
+    assert 0.05 < rows["status"].null_count() / 4000 < 0.15
+
+
+@pytest.mark.parametrize("backend", ["pandas", "pyarrow"])
+def test_rows_come_in_other_libraries(synthetic, backend):
+    rows = synthetic.sample(7, backend=backend)
+    assert type(rows).__module__.split(".")[0] == backend
+    assert len(rows) == 7
+
+
+def test_columns_of_two_owners_depend_on_each_other(synthetic):
+    rows = synthetic.sample(20_000, seed=1)
+    assert rows.select(pl.corr("age", "income")).item() > 0.4
+    ages = dict(rows.group_by("status").agg(pl.col("age").mean()).iter_rows())
+    assert ages["married"] - ages["single"] > 10
+
+
+# Whether someone moved depends on nothing, which noise hides.
+@pytest.mark.filterwarnings("ignore:given")
+def test_rows_given_a_value_have_it_and_are_drawn_given_it(synthetic):
+    married = synthetic.sample(5000, given={"status": "married"}, seed=1)
+    single = synthetic.sample(5000, given={"status": "single", "kind": "person"}, seed=1)
+    assert set(married["status"]) == {"married"}
+    assert married["age"].mean() - single["age"].mean() > 10
+    old = synthetic.sample(500, given={"age": 88}, seed=1)
+    assert old["age"].min() > 80
+    assert synthetic.sample(5, given={"moved": None})["moved"].null_count() == 5
+
+
+def test_what_noise_hides_of_given_columns_is_warned_of():
+    rng = np.random.default_rng(0)
+    a = rng.random((3000, 1))
+    data = {"a": a, "b": np.hstack([a, rng.random((3000, 1))])}
+    schemas = {
+        "a": Schema([Column("a", bounds=(0, 1))]),
+        "b": Schema([Column("b", bounds=(0, 1)), Column("c", bounds=(0, 1))]),
+    }
+    # Of a seed whose noise hides what there is not.
+    synthetic = synthesize(data, schema=schemas, seed=1)
+    assert hidden_pairs(synthetic.tables) == [(0, 2), (1, 2)]
+    for given, named in (({"a": 0.5}, "c depend on a"), ({"c": 0.5}, "a, b depend on c"),
+                         ({"a": 0.5, "b": 0.5}, "c depend on a, b")):  # fmt: skip
+        with pytest.warns(UserWarning, match=f"given: the noise hides whether {named};"):
+            synthetic.sample(1, given=given)
+    synthetic.sample(1, given={"a": 0.5, "c": 0.5, "b": 0.5})
+    synthetic.sample(1)
+
+
+def test_nothing_is_warned_of_what_is_seen():
+    rng = np.random.default_rng(0)
+    a = rng.random((4000, 1))
+    schemas = {name: Schema([Column(name, bounds=(0, 1))]) for name in "ab"}
+    rows = synthesize({"a": a, "b": a}, schema=schemas).sample(500, given={"a": 0.5})
+    assert rows["a"].is_between(0.4, 0.6).all()
+    assert rows["b"].std() < 0.25
+
+
+def test_a_draw_can_be_repeated(synthetic):
+    assert synthetic.sample(50, seed=3).equals(synthetic.sample(50, seed=3))
+    assert not synthetic.sample(50).equals(synthetic.sample(50))
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda s: s.sample(-1), "n must"),
+        (lambda s: s.sample(1, given={"size": 1}), "given .*there is no 'size'"),
+        (lambda s: s.sample(1, given={"age": 17}), "given: column 'age'"),
+        (lambda s: s.sample(1, given=["age"]), "given must map"),
+        (lambda s: s.sample(1, backend="numpy"), "backend must be"),
+        (lambda s: s.save("rows.txt"), r"\.parquet or \.csv"),
+        (lambda s: s.privacy.epsilon(observer="helper"), "observer must be one of 'analyst'"),
+    ],
+)
+def test_what_a_result_cannot_do_is_refused(synthetic, call, message):
+    with pytest.raises(InvalidParameterError, match=message):
+        call(synthetic)
+
+
+def test_files_say_that_their_rows_are_synthetic(synthetic, tmp_path):
+    synthetic.save(tmp_path / "rows.parquet", 100)
+    synthetic.save(tmp_path / "rows.csv", 100)
+    assert len(pl.read_parquet(tmp_path / "rows.parquet")) == 100
+    assert pl.read_csv(tmp_path / "rows.csv").columns == list(synthetic.columns)
+    beside = json.loads((tmp_path / "rows.csv.json").read_text())
+    inside = json.loads(pq.read_schema(tmp_path / "rows.parquet").metadata[b"dpsumm"])
+    assert beside == inside
+    assert beside["synthetic"] is True
+    assert beside["privacy"] == synthetic.privacy.statements()
+
+
+def test_privacy_is_at_most_what_was_asked_for_and_said_for_each_observer(synthetic):
+    privacy = synthetic.privacy
+    found = [privacy.epsilon(1e-5, observer=who) for who in ("analyst", "registry", "bank")]
+    assert max(found) <= 2.0
+    assert max(found) > 1.999
+    text = " ".join(privacy.statements())
+    for part in ("the analyst", "'registry'", "'bank'", "the helper", "which records take part"):
+        assert part in text
+    assert "was trusted" not in text
+    assert repr(synthetic).startswith("Synthetic(5 columns of 2 owners, 4000 records: epsilon=2")
+
+
+def test_owners_in_any_order_of_their_identifiers_are_joined():
+    """Only the tables' noise may differ: both runs draw the same."""
+    data = frames(600)
+    shuffled = dict(data, bank=data["bank"].sample(fraction=1.0, shuffle=True, seed=4))
+    one, other = (synthesize(d, schema=SCHEMAS, ids="person", seed=5) for d in (data, shuffled))
+    for pair, table in one.tables.pairs.items():
+        np.testing.assert_array_equal(table, other.tables.pairs[pair])
+
+
+def test_whole_numbers_and_texts_are_the_same_identifiers():
+    data = frames(300)
+    numbers = pl.Series("person", range(300))
+    data["registry"] = data["registry"].with_columns(numbers)
+    data["bank"] = data["bank"].with_columns(numbers.cast(pl.String).str.pad_start(4, " "))
+    assert synthesize(data, schema=SCHEMAS, ids="person", seed=1).n_records == 300
+
+
+def test_three_owners_arrays_and_files(tmp_path):
+    rng = np.random.default_rng(1)
+    a = rng.integers(0, 2, 3000)
+    two = pl.DataFrame({"b": np.where(rng.random(3000) < 0.9, a, 1 - a)})
+    two.write_csv(tmp_path / "two.csv")
+    path = tmp_path / "two.toml"
+    Schema([Column("b", categories=(0, 1))]).save(path)
+    data = {
+        "one": a[:, None].astype(float),
+        "two": tmp_path / "two.csv",
+        "three": rng.random((3000, 1)),
+    }
+    schemas = {
+        "one": Schema([Column("a", categories=(0, 1))]),
+        "two": path,
+        "three": Schema([Column("c", bounds=(0, 1))]),
+    }
+    synthetic = synthesize(data, schema=schemas, epsilon=4.0)
+    rows = synthetic.sample(4000, backend="pandas")
+    assert (rows["a"] == rows["b"]).mean() > 0.8
+    assert "was trusted" in synthetic.privacy.statements()[-1]
+    assert all(synthetic.privacy.epsilon(observer=name) <= 4 for name in data)
+
+
+def test_ledgers_are_the_owners_own_and_kept(tmp_path):
+    books = {name: tmp_path / name for name in SCHEMAS}
+    for path in books.values():
+        Ledger.create(path).close()
+    data = frames(3000)
+    first = synthesize(data, schema=SCHEMAS, ledger=books, run="one", ids="person")
+    again = synthesize(data, schema=SCHEMAS, ledger=books, run="one", ids="person")
+    for pair, table in first.tables.pairs.items():
+        np.testing.assert_array_equal(table, again.tables.pairs[pair])
+    np.testing.assert_array_equal(first.model.theta, again.model.theta)
+    for path in books.values():
+        with Ledger(path) as book:
+            epsilon, delta = book.spent("records")
+            assert len(book.charges()) == 2
+            # What another owner learns of this one's columns, at most what was asked for.
+            assert 0.5 < epsilon <= 1.0
+            assert delta == 1e-5
+            book.set_cap("records", 1.2, 1e-4)
+    with pytest.raises(BudgetExceededError):
+        synthesize(data, schema=SCHEMAS, ledger=books, run="two", ids="person")
+
+
+def test_a_run_that_dies_at_any_message_goes_on_and_is_charged_once(tmp_path, monkeypatch):
+    data, protocol = frames(300), Tables(bins=3, keep=0.0, rows=200, components=2, max_steps=5)
+    answer, left, stops = Owner.answer, [], [None]
+
+    def watched(self, request):
+        given = CODEC.encode(answer(self, request))
+        left.append((self.name, type(request).__name__, given))
+        if stops[0] == len(left) - 1:
+            raise KeyboardInterrupt
+        return CODEC.decode(given)
+
+    monkeypatch.setattr(Owner, "answer", watched)
+    for point in range(10):
+        books = {name: tmp_path / f"{name}{point}" for name in SCHEMAS}
+        for path in books.values():
+            Ledger.create(path).close()
+        given = {"schema": SCHEMAS, "ids": "person", "ledger": books, "run": "r"}
+        left.clear()
+        stops[0] = point
+        with pytest.raises(KeyboardInterrupt):
+            synthesize(data, protocol=protocol, **given)
+        first = {(name, kind): raw for name, kind, raw in left if kind != "Join"}
+        left.clear()
+        stops[0] = None
+        again = synthesize(data, protocol=protocol, **given)
+        assert len(left) == 10
+        assert first.items() <= {(name, kind): raw for name, kind, raw in left}.items()
+        counts = again.tables.singles[0]
+        assert abs(counts.sum() - 300) < 6 * len(counts) ** 0.5 * again.tables.plan.single_std
+        for path in books.values():
+            with Ledger(path) as book:
+                assert len(book.charges()) == 2
+
+
+def test_a_run_of_which_one_owner_lost_the_books_needs_a_new_name(tmp_path):
+    books = {name: tmp_path / name for name in SCHEMAS}
+    for path in books.values():
+        Ledger.create(path).close()
+    with Ledger(books["bank"], run="one") as book:
+        book.release("two-way", (), lambda: b"")
+    with pytest.raises(InvalidParameterError, match=r"ledger of 'registry' does not.* new name"):
+        synthesize(frames(100), schema=SCHEMAS, ledger=books, run="one", ids="person")
+
+
+def test_a_seeded_run_is_not_private_and_says_so():
+    one, other = (synthesize(frames(300), schema=SCHEMAS, ids="person", seed=5) for _ in range(2))
+    assert one.privacy.epsilon() == math.inf
+    assert one.privacy.statements() == [
+        "Nothing is guaranteed: the noise came from a seed, and can be drawn again."
+    ]
+    np.testing.assert_array_equal(one.model.theta, other.model.theta)
+
+
+def test_few_records_are_warned_of():
+    synthetic = synthesize(frames(150), schema=SCHEMAS, ids="person", epsilon=0.5)
+    assert synthetic.warnings[0].startswith("There are 150 records")
+
+
+@pytest.mark.parametrize(("together", "said"), [(0.0, True), (1.0, False)])
+def test_a_pair_is_named_where_noise_hides_whether_it_depends(together, said):
+    rng = np.random.default_rng(2)
+    a, b = rng.random((2, 3000, 1))
+    schemas = {name: Schema([Column(name, bounds=(0, 1))]) for name in "ab"}
+    data = {"a": a, "b": together * a + (1 - together) * b}
+    # Of columns that do not depend on each other one run in six says nothing; ten in a row never.
+    warnings = [synthesize(data, schema=schemas).warnings for _ in range(10)]
+    text = "In 1 of 1 pairs of columns nothing but noise is seen beyond independence (a and b)"
+    found = [note for notes in warnings for note in notes if note.startswith(text)]
+    assert bool(found) == said
+    assert all(note.severity is Severity.ALARM for note in found)
+
+
+def test_rows_that_mean_nothing_are_an_alarm():
+    """All levels share one code at every owner: nothing is left to join."""
+    schemas = {name: Schema([Column(name, bounds=(0, 1))]) for name in "ab"}
+    data = dict(zip("ab", np.random.default_rng(3).random((2, 300, 1)), strict=True))
+    synthetic = synthesize(data, schema=schemas, epsilon=0.1)
+    assert not synthetic.tables.pairs
+    assert synthetic.warnings[0].severity is Severity.ALARM
+    assert "the rows mean nothing" in synthetic.warnings[0]
+
+
+def test_a_budget_that_promises_nothing_is_an_alarm_or_refused():
+    given = {"schema": SCHEMAS, "ids": "person", "epsilon": 12.0}
+    synthetic = synthesize(frames(300), **given)
+    assert any(
+        note.startswith("Epsilon 12 promises next to nothing") for note in synthetic.warnings
+    )
+    with pytest.raises(InvalidParameterError, match=r"what an observer sees .*--accept"):
+        synthesize(frames(300), **given, accept=False)
+    with pytest.raises(InvalidParameterError, match="not below 1 / 300"):
+        synthesize(frames(300), schema=SCHEMAS, ids="person", delta=0.01, accept=False)
+
+
+def changed(**columns):
+    data = frames(50)
+    return {**data, "bank": data["bank"].with_columns(**columns)}
+
+
+def call(**changes):
+    given = {"owners": frames(50), "schema": SCHEMAS, "ids": "person"} | changes
+    return synthesize(given.pop("owners"), **given)
+
+
+BINS = Schema([Column("person", "ignore"), Column("size", categories=tuple(range(600)))])
+
+
+@pytest.mark.parametrize(
+    ("changes", "error", "message"),
+    [
+        (
+            lambda: {"owners": changed(person=pl.Series([f"q{i}" for i in range(50)]))},
+            InvalidDataError,
+            r"ids: those of 'bank' are not those of 'registry'.*openmined-psi",
+        ),
+        (
+            lambda: {"owners": {**frames(50), "bank": frames(40)["bank"]}},
+            InvalidDataError,
+            "'bank' has 40 records and 'registry' has 50",
+        ),
+        (
+            lambda: {"owners": changed(person=pl.lit("same"))},
+            InvalidDataError,
+            "'bank': column 'person' has an identifier twice",
+        ),
+        (
+            lambda: {"owners": changed(person=pl.lit(None, pl.String))},
+            InvalidDataError,
+            "missing identifiers",
+        ),
+        (
+            lambda: {"owners": changed(person=pl.lit(2.0**60))},
+            InvalidDataError,
+            "numbers that a float may have rounded",
+        ),
+        (
+            lambda: {"schema": {**SCHEMAS, "bank": Schema([*BANK.columns, Column("x")])}},
+            InvalidParameterError,
+            "column 'x' needs public bounds",
+        ),
+        (
+            lambda: {"owners": changed(kind=pl.lit("firm"))},
+            InvalidDataError,
+            "'bank'.*none of the schema's categories.*other",
+        ),
+        (
+            lambda: {"owners": changed(kind=pl.lit(None, pl.String))},
+            InvalidDataError,
+            "missing values.*'encode'",
+        ),
+        (
+            lambda: {"owners": {"bank": frames(50)["bank"]}, "schema": {"bank": BANK}},
+            InvalidParameterError,
+            "owners: columns of two owners or more",
+        ),
+        (
+            lambda: {"schema": {**SCHEMAS, "bank": Schema([*BANK.columns, REGISTRY.columns[1]])}},
+            InvalidParameterError,
+            "column 'age' is held by 'registry' and 'bank'; leave it out",
+        ),
+        (
+            lambda: {"schema": {"registry": REGISTRY, "bank": BINS}, "protocol": Tables(bins=1024)},
+            InvalidParameterError,
+            "bins: columns .* make a table of",
+        ),
+        (
+            lambda: {
+                "schema": {
+                    "registry": Schema([
+                        Column("person", "ignore"),
+                        *(Column(f"x{i}", categories=tuple(range(350))) for i in range(7)),
+                    ]),
+                    "bank": BANK,
+                }
+            },
+            InvalidParameterError,
+            "together, at most 2048",
+        ),
+        (
+            lambda: {
+                "schema": {
+                    "registry": Schema([*REGISTRY.columns, Column("status", categories=(0, 1))]),
+                    "bank": BANK,
+                },
+                "label": "status",
+            },
+            InvalidParameterError,
+            "column 'status' is held by 'registry' and 'bank'; leave it out of one",
+        ),
+        (
+            lambda: {"owners": {**frames(50), "bank": frames(50)["bank"][:0]}},
+            InvalidDataError,
+            "bank",
+        ),
+        (lambda: {"label": "profit"}, InvalidParameterError, "label: there is no column 'profit'"),
+        (lambda: {"ids": None}, InvalidParameterError, "'person' has kind 'ignore'.*ids="),
+        (lambda: {"ids": "age"}, InvalidParameterError, "'person' has kind 'ignore'"),
+        (
+            lambda: {"schema": {**SCHEMAS, "bank": Schema([*BANK.columns, Column("y", "label")])}},
+            InvalidParameterError,
+            "kind 'label'.*categories",
+        ),
+        (lambda: {"schema": {"bank": BANK}}, InvalidParameterError, "schema must be a dict"),
+        (lambda: {"owners": [1, 2]}, InvalidParameterError, "owners must be a dict"),
+        (lambda: {"epsilon": 0}, InvalidParameterError, "epsilon"),
+        (lambda: {"delta": 1}, InvalidParameterError, "delta"),
+        (lambda: {"protocol": "tables"}, InvalidParameterError, r"protocol must be Tables\(\)"),
+        (lambda: {"protocol": Tables(bins={"a": 3})}, InvalidParameterError, "no column 'a'"),
+        (lambda: {"ledger": {"x": "y"}}, InvalidParameterError, "ledger must be a dict"),
+        (
+            lambda: {"ledger": {"bank": "y"}, "seed": 1},
+            InvalidParameterError,
+            "seed: a seeded run is not private",
+        ),
+        (
+            lambda: {"owners": {**frames(50), "bank": dpsumm.Stream(np.ones((5, 3)))}},
+            InvalidParameterError,
+            "'bank': a Stream cannot be joined",
+        ),
+    ],
+)  # fmt: skip
+def test_bad_input_is_refused_with_the_way_out(changes, error, message):
+    with pytest.raises(error, match=message):
+        call(**changes())
+
+
+@pytest.mark.parametrize("name", ["helper", "analyst", " "])
+def test_names_of_the_other_roles_are_taken(name):
+    data = frames(50)
+    with pytest.raises(InvalidParameterError, match="no owner can be called"):
+        synthesize(
+            {name: data["registry"], "bank": data["bank"]},
+            schema={name: REGISTRY, "bank": BANK},
+            ids="person",
+        )
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"first": 0}, {"first": 0.9}, {"label_weight": "2"}, {"keep": -1}, {"components": 0},
+     {"stop": math.nan}, {"rows": 0}, {"max_steps": 0.5}],
+)  # fmt: skip
+def test_parameters_of_the_tables_have_ranges(wrong):
+    with pytest.raises(InvalidParameterError, match=next(iter(wrong))):
+        Tables(**wrong)

@@ -1,0 +1,334 @@
+"""The roles: what is opened, what is charged, what a resend is, and what nobody may send."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+import dpsumm.vertical.owner as owner_module
+from conftest import FALSE_ALARM
+from dpsumm.errors import (
+    BudgetExceededError,
+    InvalidDataError,
+    InvalidParameterError,
+    ProtocolError,
+)
+from dpsumm.privacy import Ledger
+from dpsumm.vertical.helper import Helper
+from dpsumm.vertical.messages import (
+    ColumnCounts,
+    CountColumns,
+    Deal,
+    Finish,
+    Join,
+    Joined,
+    MaskedRows,
+    NextRows,
+    Start,
+    TwoWay,
+)
+from dpsumm.vertical.wire import CODEC
+from helpers.columns import NAMES, RUN, SCHEMAS, SECRETS, World
+
+
+@pytest.fixture
+def silent(monkeypatch):
+    """Owners without noise: what is opened is then the exact tables."""
+    monkeypatch.setattr(
+        owner_module, "rounded_normal", lambda std, size, seed=None: np.zeros(size, np.int64)
+    )
+
+
+@pytest.mark.parametrize(
+    ("sizes", "records", "rows"),
+    [
+        ([[3, 4], [2, 5]], 200, 64),
+        ([[3], [4]], 1, 64),
+        ([[3, 1, 2], [1, 4], [2, 2]], 130, 65),
+        ([[2], [1], [3]], 64, 64),
+        ([[2, 3], [1]], 50, 7),
+    ],
+    ids=str,
+)
+def test_what_is_opened_is_the_table(rng, silent, sizes, records, rows):
+    world = World(rng, sizes, records, rows=rows)
+    released = world.run()
+    assert released.n_records == records
+    wanted = [j for j, size in enumerate(world.layout.sizes) if size > 1]
+    assert set(released.pairs) == {(i, j) for i in wanted for j in wanted if i < j}
+    both = np.hstack(world.codes)
+    for j in wanted:
+        counts = np.bincount(both[:, j], minlength=world.layout.sizes[j])
+        np.testing.assert_array_equal(released.singles[j], counts)
+    for (i, j), table in released.pairs.items():
+        np.testing.assert_array_equal(table, world.exact(i, j, released))
+
+
+def test_rare_levels_share_a_code(rng, silent):
+    world = World(rng, [[5, 3], [4]], 400, keep=3.0)
+    world.codes[0][:, 0] = np.where(
+        np.arange(400) < 397, world.codes[0][:, 0] % 3, [3, 4, 3, 4] * 100
+    )
+    released = world.run()
+    assert released.codes[0].tolist() == [0, 1, 2, 3, 3]
+    assert released.plan.sizes == (4, 3, 4)
+    np.testing.assert_array_equal(released.pairs[0, 2], world.exact(0, 2, released))
+
+
+@given(st.integers(0, 2**32))
+def test_the_noise_is_what_was_planned_and_both_owners(seed):
+    world = World(np.random.default_rng(seed), [[9, 8], [7]], 50)
+    released = world.run()
+    for index, ((i, j), table) in enumerate(released.pairs.items()):
+        noise = table - world.exact(i, j, released)
+        square = (noise.astype(float) ** 2).sum() / (released.plan.variance(index) + 1 / 6)
+        assert FALSE_ALARM / 100 < stats.chi2.cdf(square, noise.size) < 1 - FALSE_ALARM / 100
+
+
+def test_masked_rows_and_single_shares_are_uniform_whatever_the_records(rng, silent):
+    world = World(rng, [[4], [6]], 3000, rows=1000)
+    for codes in world.codes:
+        codes[:] = 0
+    seen = {}
+    for _ in range(40):
+        for book in world.books.values():
+            book.close()
+        world.books = {name: Ledger(run=RUN) for name in world.books}
+        world.run()
+    for name, _, raw in world.sent:
+        answer = CODEC.decode(raw)
+        kind = type(answer).__name__
+        for words in getattr(answer, "masked", getattr(answer, "shares", ())):
+            seen.setdefault((name, kind), []).append(words.ravel())
+        for words in getattr(answer, "corrections", ()):
+            seen.setdefault((name, kind), []).append(words.ravel())
+    assert len(seen) == 5
+    for words in seen.values():
+        top = np.concatenate(words) >> 24
+        counts = np.bincount(top >> (0 if len(top) > 3000 else 4))
+        assert stats.chisquare(counts).pvalue > FALSE_ALARM / len(seen)
+
+
+def test_a_resumed_run_sends_the_same_bytes_and_is_charged_once(rng, tmp_path):
+    paths = {name: tmp_path / name for name in NAMES[:2]}
+    for path in paths.values():
+        Ledger.create(path).close()
+    lives = []
+    for _ in range(2):
+        books = {name: Ledger(path, run=RUN) for name, path in paths.items()}
+        if not lives:
+            world = World(rng, [[5, 3], [4, 2]], ledgers=books)
+        world.books, world.sent = books, []
+        world.run()
+        lives.append([(name, raw) for name, _, raw in world.sent])
+        spent = {name: book.spent("records") for name, book in books.items()}
+        for book in books.values():
+            assert len(book.charges()) == 2
+            book.close()
+    assert lives[0] == lives[1]
+    assert all(0 < epsilon < 5 for epsilon, _ in spent.values())
+
+
+def test_what_an_owner_is_charged_covers_the_plan(rng):
+    """For two owners its books are exactly what the other one learns of its columns."""
+    world = World(rng, [[5, 3], [4, 2]])
+    released = world.run()
+    plan = released.plan
+    for p, name in enumerate(world.layout.owners):
+        charged = sum(1 / c.event.noise_multiplier**2 for c in world.books[name].charges())
+        singles = 2 * sum(plan.owner_of[j] == p for j in plan.counted) / plan.single_std**2
+        pairs = sum(
+            2 / std**2
+            for (i, j), std in zip(plan.pairs, plan.pair_std, strict=True)
+            if p in (plan.owner_of[i], plan.owner_of[j])
+        )
+        assert charged == pytest.approx(singles + pairs, rel=1e-9)
+        assert charged >= singles + pairs
+
+
+def test_other_data_in_a_resumed_run_are_refused_and_would_be_hidden_by_other_pads(rng):
+    world = World(rng, [[5, 3], [4, 2]])
+    world.run()
+    join = next(r for name, r, _ in world.sent if name == "bank" and isinstance(r, Join))
+    first = world.owner("bank").answer(join)
+    assert first == world.owner("bank").answer(join)
+    world.codes[0] = world.codes[0][::-1].copy()
+    with pytest.raises(InvalidParameterError, match=r"data or settings differ .* run 'r' .*'bank'"):
+        world.owner("bank").answer(join)
+    world.books["bank"] = Ledger(run=RUN)
+    assert world.owner("bank").answer(join).nonce != first.nonce
+
+
+def test_another_merge_under_the_same_run_is_refused(rng):
+    world = World(rng, [[5, 3], [4, 2]])
+    world.run()
+    start = next(r for name, r, _ in world.sent if isinstance(r, Start))
+    name = next(name for name, r, _ in world.sent if isinstance(r, Start))
+    owner = world.owner(name)
+    owner.answer(next(r for who, r, _ in world.sent if isinstance(r, Join) and who == name))
+    other = start.codes.copy()
+    other[:2] = other[1::-1]
+    with pytest.raises(
+        InvalidParameterError, match="data or settings differ from those of run 'r'"
+    ):
+        owner.answer(replace(start, codes=other))
+
+
+def test_a_cap_that_the_second_release_would_pass_stops_there(rng, tmp_path):
+    path = tmp_path / "books"
+    Ledger.create(path, caps={"records": (1.0, 1e-5)}).close()
+    with Ledger(path, run=RUN) as book:
+        world = World(rng, [[5, 3], [4, 2]], ledgers={NAMES[0]: book})
+        with pytest.raises(BudgetExceededError, match=rf"ledger of '{NAMES[0]}': two-way.*earlier"):
+            world.run()
+        assert [charge.message for charge in book.charges()] == ["one-way tables (2)"]
+        assert book.has("one-way")
+        assert not book.has("two-way")
+    kinds = [type(CODEC.decode(raw)) for name, _, raw in world.sent if name == NAMES[0]]
+    assert TwoWay not in kinds
+
+
+def test_owners_of_other_records_are_refused_before_anything_is_released(rng):
+    world = World(rng, [[5], [4]])
+    world.codes[1] = world.codes[1][:-1]
+    with pytest.raises(InvalidDataError, match="'clinic' has 199 records and 'bank' has 200"):
+        world.run()
+    world = World(rng, [[5], [4]])
+    world.order = {"bank": "0" * 32, "clinic": "1" * 32}
+    with pytest.raises(InvalidDataError, match="ids: those of 'clinic' are not those of 'bank'"):
+        world.run()
+    assert not any(book.charges() for book in world.books.values())
+
+
+def test_an_owner_with_another_secret_than_the_helper_has_is_noticed(rng):
+    world = World(rng, [[5], [4]])
+    world.secrets["clinic"] = bytes(range(32))
+    with pytest.raises(ProtocolError, match="out of all bounds"):
+        world.run()
+
+
+def test_the_run_needs_everybody(rng):
+    world = World(rng, [[5], [4]])
+    coordinator = world.coordinator()
+    coordinator.send()
+    with pytest.raises(ProtocolError, match=r"'clinic' failed.*same name"):
+        coordinator.drop("clinic")
+
+
+def test_a_helper_knows_whom_it_deals_to():
+    with pytest.raises(InvalidParameterError, match="the same"):
+        Helper({"a": bytes(32), "b": bytes(32)})
+    with pytest.raises(InvalidParameterError, match="32 bytes"):
+        Helper({"a": b"short"})
+    deal = Deal("r", 3, 32, ("bank",), ("x",), (2,), (2,), ("0" * 32,), ("1" * 32,))
+    with pytest.raises(ProtocolError, match="no secret of 'x'"):
+        Helper(SECRETS).answer(deal)
+    with pytest.raises(ProtocolError, match="no answer"):
+        Helper(SECRETS).answer(Join("r", "0" * 32))
+
+
+def test_owners_answer_in_order_only(rng):
+    world = World(rng, [[5], [4]])
+    world.run()
+    asked = [request for name, request, _ in world.sent if name == "bank"]
+    assert [type(r) for r in asked] == [
+        Join,
+        CountColumns,
+        Start,
+        NextRows,
+        NextRows,
+        NextRows,
+        Finish,
+    ]
+    for request in asked[1:]:
+        with pytest.raises(ProtocolError):
+            world.owner("bank").answer(request)
+    owner = world.owner("bank")
+    for request in asked[:4]:
+        owner.answer(request)
+    with pytest.raises(ProtocolError, match="out of order"):
+        owner.answer(asked[3])
+    with pytest.raises(ProtocolError, match="rows are missing"):
+        owner.answer(replace(asked[6], first_row=64, received=asked[4].received))
+    with pytest.raises(ProtocolError, match="another run"):
+        owner.answer(Join("other", "0" * 32))
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        (lambda s: {"within": s.within * 0 + 1}, "its noise, once"),
+        (lambda s: {"within": s.within[:1, :1]}, "does not fit the columns"),
+        (lambda s: {"noise": (s.noise[0] * 0,)}, "its noise, once"),
+        (lambda s: {"noise": (s.noise[0] * 1e9,)}, "use ring 64"),
+        (lambda s: {"codes": s.codes[:-1]}, "do not fit"),
+    ],
+)
+def test_an_owner_refuses_work_that_its_claim_is_not_for(rng, changes, message):
+    world = World(rng, [[5, 3], [4]])
+    world.run()
+    asked = {type(r): r for name, r, _ in world.sent if name == "bank"}
+    world.books["bank"] = Ledger(run=RUN)
+    owner = world.owner("bank")
+    owner.answer(asked[Join])
+    start = asked[Start]
+    with pytest.raises(ProtocolError, match=message):
+        owner.answer(replace(start, **changes(start)))
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        ColumnCounts(np.zeros(4, np.int64)),
+        Joined(200, SCHEMAS[0], "", "0" * 32),
+        TwoWay(np.zeros((5, 5), np.int64), ()),
+    ],
+    ids=lambda answer: type(answer).__name__,
+)
+def test_a_coordinator_takes_no_answer_of_another_kind_or_size(rng, answer):
+    world = World(rng, [[5], [4]])
+    coordinator = world.coordinator()
+    for name, request in coordinator.send().items():
+        coordinator.receive(name, world.owner(name).answer(request))
+    coordinator.send()
+    with pytest.raises(ProtocolError):
+        coordinator.receive("bank", answer)
+    with pytest.raises(ProtocolError, match="nothing was asked"):
+        coordinator.receive("registry", answer)
+
+
+def test_a_large_table_is_counted_in_words_of_64_bits(rng):
+    world = World(rng, [[3], [2]])
+    world.budget = replace(world.budget, noise_multiplier=2.0**25)
+    released = world.run()
+    start = next(r for _, r, _ in world.sent if isinstance(r, Start))
+    assert start.ring == 64
+    noise = released.pairs[0, 1] / np.sqrt(released.plan.variance(0))
+    assert (abs(noise) < 7).all()
+    assert abs(released.pairs[0, 1]).max() > 2**20
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        Join("", "0" * 32),
+        Join("r", "xyz"),
+        Joined(-1, SCHEMAS[0], "", "0" * 32),
+        Joined(1, SCHEMAS[0], "12", "0" * 32),
+        CountColumns(float("nan")),
+        ColumnCounts(np.zeros(3)),
+        MaskedRows(0, (np.zeros((2, 2), np.int32),)),
+        NextRows(-1, ()),
+        Deal("r", 3, 16, (), (), (), (), (), ()),
+        Deal("r", 3, 32, ("a",), (), (), (), (), ()),
+        Start(np.zeros(1, np.int64), np.full((1, 1), np.nan), (), (), (), (), (), 1, 32),
+        Start(np.zeros(1, np.int64), np.zeros((1, 1)), ("a",), (), (), (), (), 1, 32),
+    ],
+    ids=lambda message: type(message).__name__,
+)
+def test_malformed_messages_are_refused(message):
+    with pytest.raises(ProtocolError, match="malformed"):
+        CODEC.encode(message)
