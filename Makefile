@@ -4,8 +4,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo test test-slow rust-test python-test lint audit package-check evidence evidence-short bench \
-	bench-short bench-core bench-core-short ray-test ray-test-short ray-bench silos silos-bench \
+.PHONY: help demo test test-slow rust-test python-test lint audit package-check evidence evidence-short evidence-ensemble evidence-vertical engines bench \
+	bench-short bench-core bench-core-short ray-test ray-test-short ray-bench silos silos-bench sgd-test \
 	fuzz docs wheels footprint report-layout golden clean
 
 help:  ## Show this list
@@ -40,10 +40,12 @@ test: rust-test python-test  ## Rust tests, Python tests, examples of the README
 rust-test:
 	cargo test --quiet --locked
 
+# Two processes, each with one thread for data frames: most of the time goes by in Python.
 python-test: $(VENV)/.built
-	$(BIN)/python -m pytest -q
+	POLARS_MAX_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 --dist worksteal -m "not slow"
 
-test-slow: $(VENV)/.built .venv-ray/.ready  ## What `make test` leaves out: a Ray cluster loses a node
+test-slow: $(VENV)/.built .venv-ray/.ready  ## What `make test` leaves out: long searches, a Ray cluster loses a node
+	DPSUMM_HYPOTHESIS=long $(BIN)/python -m pytest -q -n 2 --timeout 3600 $(shell grep -rl "import hypothesis\|from hypothesis" tests --include="test_*.py")
 	$(RAY) -m pytest -q -m slow tests/runs/test_ray.py
 
 lint: $(VENV)/.built  ## Format, lints and types of both languages; which room may import which
@@ -65,11 +67,26 @@ audit: $(VENV)/.built  ## Attack every claim, and broken twins of them; writes d
 package-check:  ## Build sdist and wheel, install them into an empty environment, use them
 	bash tests/package_check.sh $(PYTHON)
 
-evidence: $(VENV)/.built  ## Experiments of docs/results.md: make evidence DATA=folder; goes on where it was
+evidence: $(VENV)/.built  ## Experiments of docs/results.md and results-paper.md: make evidence DATA=folder; goes on where it was
 	PYTHONPATH=. $(BIN)/python -m evidence $(if $(DATA),--data $(DATA))
+	$(if $(DATA),PYTHONPATH=. $(BIN)/python -m evidence.paper --data $(DATA))
 
 evidence-short: $(VENV)/.built  ## One seed of two small scenarios; keeps nothing
 	PYTHONPATH=. $(BIN)/python -m evidence --short
+
+evidence-ensemble: $(VENV)/.built  ## Figures of docs/ensemble.md: make evidence-ensemble DATA=folder
+	PYTHONPATH=. $(BIN)/python -m evidence.ensemble --data $(DATA)
+
+# MPyC, and mbi with JAX, pin nothing that tests or users run with; nor does dpmm (NumPy 1).
+ENGINES := PYTHONPATH=$(CURDIR):$(CURDIR)/python .venv-engines/bin/python
+$(eval $(call environment,.venv-engines,test,graphical$(comma)learn$(comma)mpyc))
+$(eval $(call environment,.venv-rows,rows))
+
+engines: $(VENV)/.built .venv-engines/.ready  ## MPyC in real processes, graphical models by mbi
+	$(ENGINES) -m pytest -q tests/engines
+
+evidence-vertical: $(VENV)/.built .venv-engines/.ready .venv-rows/.ready  ## Figures of docs/vertical.md: make evidence-vertical DATA=folder; goes on where it was
+	$(ENGINES) -m evidence.vertical --data $(DATA)
 
 SECONDS ?= 60
 $(eval $(call environment,.venv-fuzz,fuzz,files))
@@ -104,7 +121,7 @@ ray-bench: $(VENV)/.built .venv-ray/.ready  ## Time and memory of sharded owners
 
 # So has Flower, whose simulation pins a Ray of its own.
 SILOS := PYTHONPATH=$(CURDIR)/python .venv-silos/bin/python
-$(eval $(call environment,.venv-silos,silos,flower$(comma)cli))
+$(eval $(call environment,.venv-silos,silos,flower$(comma)cli$(comma)learn))
 
 # Flower and what it needs use what their own dependencies call deprecated.
 silos: $(VENV)/.built .venv-silos/.ready  ## Across silos: a deployment on loopback, faults, kills
@@ -112,6 +129,12 @@ silos: $(VENV)/.built .venv-silos/.ready  ## Across silos: a deployment on loopb
 
 silos-bench: $(VENV)/.built .venv-silos/.ready  ## What an exchange across silos costs: the table of docs/deploy.md
 	$(SILOS) -m benches.silos
+
+# So has DP-SGD: JAX alone is 350 MB. Its libraries use what their own dependencies call deprecated.
+$(eval $(call environment,.venv-sgd,test,sgd))
+
+sgd-test: $(VENV)/.built .venv-sgd/.ready  ## Tests of models trained by DP-SGD
+	PYTHONPATH=$(CURDIR)/python .venv-sgd/bin/python -m pytest -q -W ignore::DeprecationWarning tests/summary/test_model_sgd.py
 
 bench-core:  ## Benches of the core (criterion)
 	cargo bench --locked -p dpsumm-core
