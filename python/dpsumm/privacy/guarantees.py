@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from dpsumm.notebook import facts
 from dpsumm.privacy import accounting
 from dpsumm.privacy.events import Charge, NonPrivate, Observer, Protected, Seeded, Unit
+from dpsumm.privacy.facts import facts
 
 
 @dataclass(frozen=True)

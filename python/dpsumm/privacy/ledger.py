@@ -19,12 +19,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dpsumm.errors import InvalidParameterError
-from dpsumm.notebook import facts
 from dpsumm.privacy import accounting, book_format
 from dpsumm.privacy.book import Book
 from dpsumm.privacy.book_format import CHARGE, charge_from_row, number, party, text
 from dpsumm.privacy.caps import CapChange, Limits, limit_of, limits_of, refuse_beyond
 from dpsumm.privacy.events import Charge, Protected, same_charges
+from dpsumm.privacy.facts import facts
 
 _log = logging.getLogger(__name__)
 

@@ -12,9 +12,9 @@ import numpy as np
 from dpsumm.checks import check_number, check_whole
 from dpsumm.data.schema import Schema
 from dpsumm.errors import InvalidParameterError, MissingExtraError
-from dpsumm.notebook import facts
 from dpsumm.privacy import accounting
 from dpsumm.privacy.events import Gaussian
+from dpsumm.privacy.facts import facts
 from dpsumm.summary.kernel import RBF
 from dpsumm.summary.mechanisms import Gaussian as GaussianRelease
 from dpsumm.summary.protocols.features import FeatureChoice, MapChoice, features_of

@@ -23,11 +23,12 @@ from dpsumm.data.schema import Schema
 from dpsumm.data.values import as_series, to_originals
 from dpsumm.data.written import write_rows
 from dpsumm.errors import InvalidParameterError, MissingExtraError
-from dpsumm.notebook import Page, facts
+from dpsumm.privacy.facts import facts
 from dpsumm.privacy.guarantees import PrivacyReport
 from dpsumm.privacy.ledger import Ledger
 from dpsumm.report import figures
 from dpsumm.report.numbers import round_up
+from dpsumm.report.page import Page
 from dpsumm.summary.kernel import FloatArray
 from dpsumm.summary.models.model import PrivateModel, Training
 from dpsumm.summary.models.sgd import DpSgd

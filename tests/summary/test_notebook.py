@@ -8,7 +8,7 @@ import pytest
 from matplotlib.figure import Figure
 
 import dpsumm
-from dpsumm.notebook import facts
+from dpsumm.privacy.facts import facts
 
 
 class Shown(HTMLParser):

@@ -1,0 +1,28 @@
+"""A whole report that a notebook shows in a frame."""
+
+from __future__ import annotations
+
+from html import escape
+
+
+class Page:
+    """A self-contained HTML page, which a notebook shows in a frame.
+
+    Attributes
+    ----------
+    html
+        The page as text.
+    """
+
+    def __init__(self, html: str) -> None:
+        self.html = html
+
+    def __repr__(self) -> str:
+        return f"Page({len(self.html):,} characters of HTML)"
+
+    def _repr_html_(self) -> str:
+        # Nothing of the page may run or reach the notebook around it.
+        return (
+            f'<iframe srcdoc="{escape(self.html)}" sandbox="" title="report" '
+            'style="width:100%;height:44rem;border:1px solid #dfe3e8"></iframe>'
+        )
