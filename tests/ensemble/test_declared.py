@@ -25,7 +25,7 @@ import dpsumm
 from dpsumm.ensemble import Spectral
 from dpsumm.ensemble.ballots import ballot_of
 from dpsumm.ensemble.curator import ClassifierCurator
-from dpsumm.ensemble.declared import Forest, declare
+from dpsumm.ensemble.declared import MOST_STEPS, Forest, declare
 from dpsumm.ensemble.messages import CODEC, Classifiers, ClassifierTask
 from dpsumm.ensemble.party import Declarer
 from dpsumm.ensemble.terms import Terms
@@ -157,12 +157,19 @@ def test_damaged_numbers_are_neither_written_nor_read(rng):
     beyond[0] = n
     column = tree.feature.copy()
     column[0] = 3
+    shared = tree.left.copy()
+    shared[0] = tree.right[0]
+    twice = {name: np.repeat(getattr(tree, name), 2) for name in ("roots", "tree_shard")}
     for numbers, change in (
         (tree, {"left": circle}),
         (tree, {"right": beyond}),
         (tree, {"feature": column}),
         (tree, {"feature": column.astype(np.int64)}),
+        (tree, {"left": shared}),
         (tree, {"roots": np.array([n], np.int32)}),
+        (tree, twice),
+        # A second tree in the midst of the first one.
+        (tree, {"roots": np.array([0, 2], np.int32), "tree_shard": twice["tree_shard"]}),
         (tree, {"tree_shard": np.array([1], np.int32)}),
         (tree, {"values": -tree.values}),
         (tree, {"threshold": tree.threshold * np.nan}),
@@ -180,6 +187,29 @@ def test_damaged_numbers_are_neither_written_nor_read(rng):
     with pytest.raises(ProtocolError, match="Classifiers is malformed"):
         CODEC.encode(Classifiers("r", 3, LogisticRegression()))
     assert len(CODEC.encode(Classifiers("r", 3, tree))) < 10_000
+
+
+def a_chain(levels):
+    """A forest of one tree with a leaf at every level."""
+    n = 2 * levels - 1
+    left, right = np.full((2, n), -1, np.int32)
+    inner = np.arange(0, n - 2, 2)
+    left[inner], right[inner] = inner + 1, inner + 2
+    one = np.zeros(1, np.int32)
+    values = np.ones((n, 2))
+    return Forest(
+        np.ones((1, 2), bool), one, one, left, right, np.zeros(n, np.int32), values[:, 0], values
+    )
+
+
+def test_a_forest_that_takes_too_long_is_not_read():
+    for levels, deep in ((5, False), (MOST_STEPS, False), (MOST_STEPS + 1, True)):
+        message = Classifiers("r", 1, a_chain(levels))
+        if deep:
+            with pytest.raises(ProtocolError, match="Classifiers is malformed"):
+                CODEC.encode(message)
+        else:
+            assert CODEC.decode(CODEC.encode(message)).n_columns == 1
 
 
 def test_numbers_that_overflow_still_vote_within_the_grid(rng):

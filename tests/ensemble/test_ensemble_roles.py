@@ -245,6 +245,12 @@ def test_messages_survive_the_wire_and_damaged_ones_do_not(points, rng):
     ):
         with pytest.raises(ProtocolError, match="VoteTask is malformed"):
             CODEC.encode(dataclasses.replace(task, **change))
-    for change in ({"noise_std": 0.0}, {"unit": "a whim"}, {"counts": noisy.counts[1:]}):
+    for change in (
+        {"noise_std": 0.0},
+        {"noise_std": 1e-200},
+        {"noise_std": 1e154},
+        {"unit": "a whim"},
+        {"counts": noisy.counts[1:]},
+    ):
         with pytest.raises(ProtocolError, match="NoisyVotes is malformed"):
             CODEC.encode(dataclasses.replace(noisy, **change))

@@ -176,6 +176,7 @@ def test_release_of_the_largest_size_counts_right(rng):
 
 REFUSED = [
     ({"classes": "a"}, "at least two labels"),
+    ({"classes": range(1001)}, "at most 1000"),
     ({"classes": ["a", "b", "a"]}, "listed twice"),
     ({"classes": ["a", 1]}, "all text, or all numbers"),
     ({"classes": [0.0, math.nan]}, "finite"),

@@ -73,6 +73,7 @@ def test_the_auction_and_its_parameters(curator):
         {"size": "9"},
         {"size": True},
         {"timeout": 0.0},
+        {"timeout": float("inf")},
         {"max-answer-mb": 0},
         {"unknown": 1},
         {"batch": 3},

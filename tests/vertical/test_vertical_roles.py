@@ -16,6 +16,8 @@ from dpsumm.errors import (
     InvalidParameterError,
     ProtocolError,
 )
+from dpsumm.kernels import rounded_normal
+from dpsumm.kernels.noise import LEAST_NOISE, MOST_NOISE
 from dpsumm.privacy import Ledger
 from dpsumm.vertical.helper import Helper
 from dpsumm.vertical.messages import (
@@ -262,7 +264,7 @@ def test_owners_answer_in_order_only(rng):
     [
         (lambda s: {"within": s.within * 0 + 1}, "its noise, once"),
         (lambda s: {"within": s.within[:1, :1]}, "does not fit the columns"),
-        (lambda s: {"noise": (s.noise[0] * 0,)}, "its noise, once"),
+        (lambda s: {"noise": (s.noise[0] * 0,)}, "malformed"),
         (lambda s: {"noise": (s.noise[0] * 1e9,)}, "use ring 64"),
         (lambda s: {"codes": s.codes[:-1]}, "do not fit"),
     ],
@@ -311,6 +313,35 @@ def test_a_large_table_is_counted_in_words_of_64_bits(rng):
     assert abs(released.pairs[0, 1]).max() > 2**20
 
 
+# Right but for its noise within.
+START = Start(
+    np.zeros(1, np.int64),
+    np.full((1, 1), 2.0**41),
+    ("a",),
+    (np.array([2]),),
+    (True,),
+    ("0" * 32,),
+    (np.ones((1, 1)),),
+    1,
+    32,
+)
+
+
+def test_noise_at_either_end_of_its_range_is_drawn_and_charged(rng):
+    CODEC.encode(replace(START, within=np.zeros((1, 1))))
+    for std in (LEAST_NOISE, MOST_NOISE):
+        world = World(rng, [[5], [4]])
+        owner = world.owner("bank")
+        owner.answer(Join(RUN, "0" * 32))
+        counts = owner.answer(CODEC.decode(CODEC.encode(CountColumns(std)))).counts
+        assert (abs(counts) > 10**6).any() == (std == MOST_NOISE)
+        (charge,) = world.books["bank"].charges()
+        assert charge.event.noise_multiplier == pytest.approx(std / 2**0.5)
+        for beyond in (np.nextafter(LEAST_NOISE, 0), np.nextafter(MOST_NOISE, np.inf)):
+            with pytest.raises(InvalidParameterError, match="outside"):
+                rounded_normal(beyond, 1)
+
+
 @pytest.mark.parametrize(
     "message",
     [
@@ -319,6 +350,11 @@ def test_a_large_table_is_counted_in_words_of_64_bits(rng):
         Joined(-1, SCHEMAS[0], "", "0" * 32),
         Joined(1, SCHEMAS[0], "12", "0" * 32),
         CountColumns(float("nan")),
+        CountColumns(0),
+        CountColumns(1e-200),
+        CountColumns(2.0**-21),
+        CountColumns(2**41),
+        CountColumns(1e308),
         ColumnCounts(np.zeros(3)),
         MaskedRows(0, (np.zeros((2, 2), np.int32),)),
         NextRows(-1, ()),
@@ -326,6 +362,14 @@ def test_a_large_table_is_counted_in_words_of_64_bits(rng):
         Deal("r", 3, 32, ("a",), (), (), (), (), ()),
         Start(np.zeros(1, np.int64), np.full((1, 1), np.nan), (), (), (), (), (), 1, 32),
         Start(np.zeros(1, np.int64), np.zeros((1, 1)), ("a",), (), (), (), (), 1, 32),
+        Start(np.zeros(1, np.int64), np.full((1, 1), 1e-200), (), (), (), (), (), 1, 32),
+        START,
+        replace(START, within=np.zeros((1, 1)), noise=(np.full((1, 1), 1e-200),)),
+        replace(START, within=np.zeros((1, 1)), noise=(np.full((1, 1), 2.0**41),)),
+        replace(START, within=np.zeros((1, 1)), widths=(np.array([2**40]),)),
+        replace(START, within=np.zeros((1, 1)), widths=(np.array([2000, 2000]),)),
+        Deal("r", 3, 32, ("a",), ("b",), (2049,), (2,), ("0" * 32,), ("1" * 32,)),
+        Deal("r", 3, 64, *[(x,) * 32 for x in ("a", "b", 2048, 2048, "0" * 32, "1" * 32)]),
     ],
     ids=lambda message: type(message).__name__,
 )

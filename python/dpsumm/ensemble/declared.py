@@ -22,6 +22,8 @@ from dpsumm.exchange.fields import is_array
 
 Array = NDArray[np.float64]
 MOST_BYTES = 2**24
+# Levels of all trees of one classifier: the steps that it takes to vote on a point.
+MOST_STEPS = 2**14
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,16 +208,37 @@ class Forest(Declared):
         return (
             all(is_array(x, 1, "i4") and len(x) == n for x in (self.left, self.right, self.feature))
             and all(is_array(x, 1, "i4") and len(x) == t for x in (self.tree_shard, self.roots))
+            and bool((np.diff(self.tree_shard) >= 0).all() and (np.diff(self.roots) > 0).all())
             and _is_finite(self.threshold, (n,))
             and _is_finite(self.values, (n, self.known.shape[1]))
             and bool((self.values >= 0).all())
-            # Children come later: every way down ends.
-            and bool(((self.left > own) & (self.left < n) | leaf).all())
-            and bool(((self.right > own) & (self.right < n) | leaf).all())
-            and bool(((self.feature >= 0) & (self.feature < n_columns) | leaf).all())
             and bool(((self.roots >= 0) & (self.roots < n)).all())
+            # Children come later, and before the next tree: every way down ends.
+            and bool(((self.left > own) & (self.left < self._ends(n)) | leaf).all())
+            and bool(((self.right > own) & (self.right < self._ends(n)) | leaf).all())
+            and bool(((self.feature >= 0) & (self.feature < n_columns) | leaf).all())
+            and self._are_shallow()
             and bool(((self.tree_shard >= 0) & (self.tree_shard < self.shards)).all())
         )
+
+    def _ends(self, n: int) -> NDArray[np.int64]:
+        """Return for each of n nodes where the next tree begins, (n,)."""
+        after = np.searchsorted(self.roots, np.arange(n), side="right")
+        return np.append(self.roots, n).astype(np.int64)[after]
+
+    def _are_shallow(self) -> bool:
+        """Return whether these are trees, no node a child twice, of few levels in all."""
+        level, steps = self.roots, 0
+        children = np.concatenate([side[side >= 0] for side in (self.left, self.right)])
+        if len(np.unique(children)) < len(children):
+            return False
+        while len(level):
+            steps += len(np.unique(np.searchsorted(self.roots, level, side="right")))
+            if steps > MOST_STEPS * self.shards:
+                return False
+            inside = level[self.left[level] >= 0]
+            level = np.concatenate([self.left[inside], self.right[inside]])
+        return True
 
 
 def is_declared(value: Any, n_columns: int) -> bool:
@@ -257,7 +280,7 @@ def declare(
     -------
     Declared
         A classifier with infinite numbers, and a forest of more than 16 MiB over the number of
-        shards, abstains: either may hang on a single record.
+        shards or of more than 16,384 levels in all, abstains: each may hang on a single record.
 
     Raises
     ------

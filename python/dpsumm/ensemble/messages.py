@@ -28,7 +28,7 @@ from dpsumm.ensemble.terms import (
     is_digest,
 )
 from dpsumm.exchange.codec import Codec, Kind
-from dpsumm.exchange.fields import is_array, is_number, is_whole
+from dpsumm.exchange.fields import is_array, is_noise, is_number, is_whole
 from dpsumm.exchange.messages import Answer, Request
 from dpsumm.privacy.events import Unit
 
@@ -245,7 +245,7 @@ def _are_noisy(message: NoisyVotes) -> bool:
         and message.unit in (Unit.WHOLE_OWNER.value, Unit.REPLACE_RECORD.value)
         and type(message.unit) is str
         and is_number(message.noise_multiplier)
-        and is_number(message.noise_std)
+        and is_noise(message.noise_std)
         and is_array(message.counts, 2, "i8")
         and message.counts.shape == (message.terms.n_points, message.terms.columns)
     )

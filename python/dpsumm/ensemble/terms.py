@@ -20,6 +20,7 @@ from dpsumm.exchange.fields import is_whole
 Label = bool | int | float | str
 
 MOST_CELLS = 10**7
+MOST_CLASSES = 1000
 FEWEST_POINTS = 20
 MOST_GRID = 255
 MOST_SHARDS = 255
@@ -70,8 +71,9 @@ class Terms:
         Raises
         ------
         InvalidParameterError
-            Fewer than 2 classes or parties, classes that are not distinct or of two types, fewer
-            than 20 points or more than 10**7 of points times classes, `grid` or `shards` not in
+            Fewer than 2 classes or parties, more than 1000 classes, classes that are not distinct
+            or of two types, fewer than 20 points or more than 10**7 of points times classes, `grid`
+            or `shards` not in
             1..255.
         InvalidDataError
             A coordinate is NaN or infinite.
@@ -203,6 +205,10 @@ def _classes(classes: Any) -> tuple[Label, ...]:
         raise InvalidParameterError(
             "classes: at least two labels are needed, in a list, public and the same for all "
             "parties"
+        )
+    if len(array) > MOST_CLASSES:
+        raise InvalidParameterError(
+            f"classes: {len(array)} labels, at most {MOST_CLASSES} are voted on; group them"
         )
     if array.dtype.kind not in "biufU" or (
         array.dtype.kind == "U" and not all(isinstance(x, str) for x in classes)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from dpsumm import checks
+from dpsumm.kernels.noise import LEAST_NOISE, MOST_NOISE
 
 _FINGERPRINT = re.compile(r"[0-9a-f]{12}")
 
@@ -21,6 +22,14 @@ def is_whole(value: Any, below: int = 2**62) -> bool:
 def is_number(value: Any) -> bool:
     """Return whether a value is a finite number above 0."""
     return checks.is_number(value) and 0 < value <= sys.float_info.max
+
+
+def is_noise(value: Any) -> bool:
+    """Return whether a value is a standard deviation that exact noise can have.
+
+    Beyond this range the noise is not drawn, and a square of it is 0 or infinite.
+    """
+    return checks.is_number(value) and LEAST_NOISE <= value <= MOST_NOISE
 
 
 def is_share(value: Any) -> bool:

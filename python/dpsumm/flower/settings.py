@@ -8,6 +8,7 @@ is left over (`more`) is for the subsystem (`dpsumm.flower.tasks`).
 
 from __future__ import annotations
 
+import math
 import os
 import tomllib
 from collections.abc import Mapping
@@ -151,9 +152,9 @@ class Public:
             get("timeout", float),
             get("max-answer-mb", int),
         )
-        if not (timeout > 0 and megabytes > 0):
+        if not (0 < timeout < math.inf and megabytes > 0):
             raise InvalidParameterError(
-                "run configuration: timeout (seconds) and max-answer-mb must be above 0"
+                "run configuration: timeout (seconds) and max-answer-mb must be above 0, and finite"
             )
         return cls(
             task=get("task", str, USUAL_TASK),

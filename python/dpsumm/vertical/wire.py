@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from typing import Any
 
-import numpy as np
-
-from dpsumm.exchange.codec import Codec, Kind
-from dpsumm.exchange.fields import is_array, is_number, is_whole
+from dpsumm.exchange.codec import MAX_BYTES, Codec, Kind
+from dpsumm.exchange.fields import is_array, is_noise, is_number, is_whole
+from dpsumm.kernels.noise import LEAST_NOISE, MOST_NOISE
+from dpsumm.vertical.agreed import MOST_LEVELS
 from dpsumm.vertical.messages import (
     ColumnCounts,
     CountColumns,
@@ -44,8 +44,21 @@ def _is_words(value: Any) -> bool:
     return is_array(value, 2, "u4", "u8")
 
 
-def _is_noise(value: Any) -> bool:
-    return is_array(value, 2, "f8") and bool((np.isfinite(value) & (value >= 0)).all())
+def _are_noises(value: Any, *, none: bool = False) -> bool:
+    """Return whether a value is noise of tables, each as of `is_noise`; 0 for none, if allowed."""
+    if not is_array(value, 2, "f8"):
+        return False
+    known = (value >= LEAST_NOISE) & (value <= MOST_NOISE)
+    return bool((known | (value == 0) if none else known).all())
+
+
+def _are_widths(value: Any) -> bool:
+    """Return whether a value is the codes of an owner's columns; all owners' have a limit."""
+    return (
+        is_array(value, 1, "i8")
+        and bool(((value >= 1) & (value <= MOST_LEVELS)).all())
+        and int(value.sum()) <= MOST_LEVELS
+    )
 
 
 def _is_joined(value: Joined) -> bool:
@@ -81,12 +94,12 @@ def _is_start(value: Start) -> bool:
         lengths == {len(value.peers)}
         and is_array(value.codes, 1, "i8")
         and bool((value.codes >= 0).all())
-        and _is_noise(value.within)
+        and _are_noises(value.within, none=True)
         and _all(value.peers, _is_text)
-        and _all(value.widths, lambda x: is_array(x, 1, "i8") and bool((x >= 1).all()))
+        and _all(value.widths, _are_widths)
         and _all(value.sides, lambda x: type(x) is bool)
         and _all(value.nonces, lambda x: _is_hex(x, DIGITS))
-        and _all(value.noise, _is_noise)
+        and _all(value.noise, _are_noises)
         and is_whole(value.rows)
         and value.rows >= 1
         and value.ring in (32, 64)
@@ -100,10 +113,12 @@ def _is_deal(value: Deal) -> bool:
         len({len(part) for part in (*sides, *widths)}) == 1
         and all(_all(names, _is_text) for names in sides[:2])
         and all(_all(nonces, lambda x: _is_hex(x, DIGITS)) for nonces in sides[2:])
-        and all(_all(w, lambda x: is_whole(x, 2**16 + 1) and x >= 1) for w in widths)
+        and all(_all(w, lambda x: is_whole(x, MOST_LEVELS + 1) and x >= 1) for w in widths)
         and _is_text(value.run)
         and is_whole(value.rows, 2**40)
         and value.ring in (32, 64)
+        # What is dealt must fit in an answer: the helper makes all of it first.
+        and sum(a * b for a, b in zip(*widths, strict=True)) * value.ring // 8 < MAX_BYTES
     )
 
 
@@ -111,7 +126,7 @@ CODEC = Codec(
     [
         Kind("Join", Join, _is_join),
         Kind("Joined", Joined, _is_joined),
-        Kind("CountColumns", CountColumns, lambda m: is_number(m.noise_std)),
+        Kind("CountColumns", CountColumns, lambda m: is_noise(m.noise_std)),
         Kind("ColumnCounts", ColumnCounts, lambda m: is_array(m.counts, 1, "i8")),
         Kind("Start", Start, _is_start),
         Kind(
