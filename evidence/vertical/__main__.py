@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
-import subprocess
+import resource
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -67,25 +67,23 @@ def run(name: str, task: Task, method: str, epsilon: float, seed: int) -> None:
     about = {"task": name, "method": method, "epsilon": epsilon, "seed": seed}
     if any(about.items() <= line.items() for line in known()):
         return
-    started = time.process_time(), sum(children())
+    started = used()
     try:
         rows = METHODS[method](task, epsilon, seed)
-    except subprocess.TimeoutExpired:
-        line = about | {"stopped": True}
-    else:
-        seconds = time.process_time() - started[0] + sum(children()) - started[1]
-        line = about | {"cpu": round(seconds, 2)} | judged(task, rows)
+        seconds = used()
+        found = judged(task, rows)
+    except TimeoutError:
+        seconds, found = used(), {"stopped": True}
+    line = about | {"cpu": round(seconds - started, 2)} | found
     print(json.dumps(line), flush=True)
     with RESULTS.open("a") as file:
         file.write(json.dumps(line) + "\n")
 
 
-def children() -> tuple[float, float]:
-    """Return the processor time of ended children."""
-    import resource
-
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime, used.ru_stime
+def used() -> float:
+    """Return the seconds of processor time of this process and its ended children."""
+    ended = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.process_time() + ended.ru_utime + ended.ru_stime
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import tempfile
 from collections.abc import Callable
@@ -16,8 +17,8 @@ from evidence.vertical.data import Codes, Task
 DELTA = 1e-5
 # Of the environment that `make evidence-vertical` makes for dpmm.
 PEERS = Path(".venv-rows/bin/python")
-# Seconds after which a peer is stopped.
-PATIENCE = 7200.0
+# Seconds of processor time after which a peer is stopped.
+PATIENCE = 900
 
 
 def tables(task: Task, epsilon: float, seed: int, protocol: Tables) -> Codes:
@@ -64,10 +65,11 @@ def _peer(method: str) -> Callable[[Task, float, int], Codes]:
             given, made = Path(folder, "task.npz"), Path(folder, "rows.npy")
             np.savez(given, train=task.train, sizes=task.sizes)
             script = Path(__file__).with_name("peers.py")
-            words = [method, repr(epsilon), repr(DELTA), str(seed)]
-            subprocess.run(
-                [PEERS, script, given, made, *words], check=True, timeout=PATIENCE, cwd=Path.cwd()
-            )
+            words = [method, repr(epsilon), repr(DELTA), str(seed), str(PATIENCE)]
+            ended = subprocess.run([PEERS, script, given, made, *words], check=False)
+            if ended.returncode == -signal.SIGXCPU:
+                raise TimeoutError
+            ended.check_returncode()
             rows: Codes = np.load(made)
             return rows
 

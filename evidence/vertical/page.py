@@ -68,7 +68,7 @@ def _table(results: Lines, one: str, other: str, fixed: Mapping[str, str]) -> st
 def _cell(lines: Lines, one: str, other: str) -> str:
     done = [line for line in lines if one in line]
     if not done:
-        return "stopped" if lines else ""
+        return f"stopped after {max(line['cpu'] for line in lines):.0f} s" if lines else ""
     means = [_short(np.mean([line[key] for line in done])) for key in (one, other)]
     few = "" if len(done) == 5 else f" ({len(done)})"
     return " / ".join(means) + few

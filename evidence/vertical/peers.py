@@ -1,7 +1,7 @@
 """MST and AIM of the package dpmm, with a trusted curator who holds the whole table.
 
 Run by an environment of its own (`.venv-rows`), which has no dpsumm:
-python peers.py task.npz rows.npy METHOD EPSILON DELTA SEED
+python peers.py task.npz rows.npy METHOD EPSILON DELTA SEED SECONDS
 
 Equal accounting. Both spend a rho of zero-concentrated differential privacy for one record added or
 removed. One record replaced moves two cells of a table, so a Gaussian release costs twice the rho;
@@ -11,6 +11,7 @@ of one, which costs four times. MST gives a third to choosing, AIM a tenth of ea
 
 from __future__ import annotations
 
+import resource
 import sys
 
 import numpy as np
@@ -23,8 +24,9 @@ DEARER = {"MST": 2 * 2 / 3 + 4 / 3, "AIM": 2 * 0.9 + 4 * 0.1}
 
 
 def main() -> None:
-    """Fit, sample as many rows as there are, write their codes."""
-    task, out, method, epsilon, delta, seed = sys.argv[1:]
+    """Fit, sample as many rows as there are, write their codes; die after SECONDS at work."""
+    task, out, method, epsilon, delta, seed, seconds = sys.argv[1:]
+    resource.setrlimit(resource.RLIMIT_CPU, (int(seconds), int(seconds) + 10))
     known = np.load(task)
     names = [f"c{j}" for j in range(len(known["sizes"]))]
     domain = dict(zip(names, map(int, known["sizes"]), strict=True))

@@ -139,18 +139,37 @@ def test_other_data_or_settings_under_a_run_s_name_are_called_so():
     assert data.stderr.startswith(told)
 
 
-def test_a_cap_reached_after_the_first_tables_says_whose_and_what_was_sent():
-    Ledger.create("bank.db", caps={"records": (0.7, 1e-4)}).close()
-    given = (*TWO, "--ledger", "bank=bank.db", "--run")
-    second = dpsumm(*given, "a", cwd=Path.cwd())
-    assert second.returncode == 2
-    assert second.stderr.startswith("dpsumm: ledger of 'bank': two-way tables")
-    assert "nothing of it was sent; what earlier messages cost stays charged" in second.stderr
-    # The run that is refused at its first message has sent nothing, whatever others cost before.
-    run("ledger", "cap", "bank.db", "--protected", "records", "--epsilon", "0.1", "--delta", "1e-4")
-    first = dpsumm(*given, "b", cwd=Path.cwd())
-    assert first.stderr.startswith("dpsumm: ledger of 'bank': one-way tables")
-    assert "; nothing was sent. " in first.stderr
+def test_a_cap_without_room_for_the_run_says_whose_and_nobody_has_spent():
+    """Of the owner who is asked last, although its first tables had room."""
+    Ledger.create("bank.db").close()
+    Ledger.create("clinic.db", caps={"records": (0.9, 1e-4)}).close()
+    given = (*TWO, "--ledger", "bank=bank.db", "--ledger", "clinic=clinic.db")
+    done = dpsumm(*given, cwd=Path.cwd())
+    assert done.returncode == 2
+    assert done.stderr.startswith("dpsumm: ledger of 'clinic': the whole run would bring")
+    assert "; nothing was sent. " in done.stderr
+    for name in ("bank", "clinic"):
+        with Ledger(f"{name}.db") as book:
+            assert not book.charges()
+    assert dpsumm(*given, "--epsilon", "0.9", cwd=Path.cwd()).returncode == 0
+
+
+def test_a_cap_reached_after_the_first_tables_says_whose_and_what_was_sent(monkeypatch, capsys):
+    """It was lowered by somebody else while the run went on."""
+    Ledger.create("bank.db").close()
+    count = Owner._count
+
+    def lowering(self, request):
+        counted = count(self, request)
+        if self.name == "bank":
+            self._ledger.set_cap("records", 2.0, 1e-4)
+        return counted
+
+    monkeypatch.setattr(Owner, "_count", lowering)
+    assert run(*TWO, "--epsilon", "4", "--ledger", "bank=bank.db") == 2
+    told = capsys.readouterr().err
+    assert told.startswith("dpsumm: ledger of 'bank': two-way tables")
+    assert "nothing of it was sent; what earlier messages cost stays charged" in told
 
 
 def test_what_to_do_about_missing_values_is_not_refused_afterwards():

@@ -17,10 +17,13 @@ def line(method, epsilon, seed, linear):
 def test_the_page_has_means_of_what_is_there():
     results = [line("mixture", 1.0, seed, 0.8 + seed / 50) for seed in range(2)]
     results += [line("real", 0.0, 0, 0.9), line("majority", 0.0, 0, 0.6)]
+    about = {"task": "adult", "method": "AIM", "epsilon": 1.0, "seed": 0}
+    results += [about | {"cpu": 899.7, "stopped": True}]
     page = written(written(PAGE, []), results)
     assert "old" not in page
     assert "| Adult, two owners | `Tables()` | .810 / .500 (2) |" in page
     assert "| Adult, two owners | `Tables()` | .100 / .250 (2) |" in page
+    assert page.count("| AIM, a trusted curator | stopped after 900 s |") == 2
     assert page.count("the real rows") == 2
     assert page.count("most frequent | .600") == 1
     assert page.startswith("a\n<!-- accuracy -->")

@@ -172,6 +172,26 @@ def test_the_cap_refuses_before_drawing_and_records_nothing(tmp_path):
         book.release("c", [charge(0.04)], lambda: b"x")
 
 
+def test_room_is_looked_at_and_nothing_is_charged(tmp_path):
+    """Before the run's first release and after it, and by a reader of the file as it was."""
+    path = tmp_path / "books"
+    with Ledger.create(path, caps={"target": (0.25, 1e-4)}, run="first") as book:
+        book.release("a", [charge()], lambda: b"x")
+    before = path.read_bytes()
+    with Ledger(path, run="r") as book:
+        book.check_room([charge(0.14)])
+        for whole in ([charge(0.16)], [charge(), charge()]):
+            with pytest.raises(BudgetExceededError, match=r"nothing was sent"):
+                book.check_room(whole)
+        assert book.spent("target", run="r") == (0, 0)
+        assert path.read_bytes() == before
+        book.release("a", [charge()], lambda: b"x")
+        book.check_room([charge(0.04)])
+        with pytest.raises(BudgetExceededError, match=r"nothing of it was sent"):
+            book.check_room([charge(0.06)])
+        assert len(book.charges()) == 2
+
+
 def test_deltas_of_runs_add_up_too(tmp_path):
     path = tmp_path / "books"
     Ledger.create(path).close()

@@ -215,9 +215,35 @@ def test_a_statement_that_fails_stops_the_run_which_then_goes_on(tmp_path, monke
         assert abs(noise).max() < 6 * synthetic.tables.plan.pair_std[1] * 2**0.5
 
 
-def test_the_cap_reached_at_the_second_release_stops_there(tmp_path):
-    Ledger.create(tmp_path / "bank.db", caps={"records": (1.0, 1e-5)}).close()
+def test_a_cap_without_room_for_the_run_is_found_before_anybody_spends(tmp_path):
+    """At the owner who is asked last, whose cap has room for the first tables."""
+    Ledger.create(tmp_path / "clinic.db", caps={"records": (1.9, 1e-5)}).close()
     channel = Loopback(tmp_path)
+    with pytest.raises(
+        ProtocolError, match=r"'clinic' failed: ledger of 'clinic': the whole run.*nothing was sent"
+    ):
+        go(channel)
+    assert not any(channel.charges().values())
+    assert {type(request) for _, request in channel.asked} == {Join}
+    with Ledger(tmp_path / "clinic.db") as book:
+        book.set_cap("records", 2.0, 1e-5)
+    go(channel)
+    assert [len(found) for found in channel.charges().values()] == [2, 2]
+
+
+class Lowered(Loopback):
+    """The bank's cap is lowered after its first tables."""
+
+    def ask(self, messages):
+        for name, answer in super().ask(messages):
+            if (name, type(self.asked[-1][1])) == ("bank", CountColumns):
+                with Ledger(self.folder / "bank.db") as book:
+                    book.set_cap("records", 1.0, 1e-5)
+            yield name, answer
+
+
+def test_the_cap_reached_at_the_second_release_stops_there(tmp_path):
+    channel = Lowered(tmp_path)
     with pytest.raises(
         ProtocolError, match=r"'bank' failed: ledger of 'bank': two-way tables.*cap.*earlier"
     ):
@@ -305,7 +331,7 @@ def test_owners_refuse_what_they_did_not_agree_to(tmp_path):
     ):
         given = {"columns": ("smokes",), "edges": (np.zeros(0),)} | changes
         with pytest.raises(ProtocolError, match=message):
-            owner.answer(Join("r", "0" * 32, **given))
+            owner.answer(Join("r", "0" * 32, 1.0, **given))
     with pytest.raises(InvalidParameterError, match="secret: it is the owners' common key"):
         SiloOwner(
             "x", channel.data["bank"], SCHEMAS["bank"],

@@ -238,6 +238,23 @@ class Ledger(AbstractContextManager["Ledger"]):
         self._tell(charges, again)
         return released
 
+    def check_room(self, charges: Sequence[Charge]) -> None:
+        """Refuse what `release` would refuse of these new charges of the run; charge nothing.
+
+        For charges that come later in parts: whoever needs several data holders finds out that one
+        lacks room before any of them spends.
+
+        Raises
+        ------
+        BudgetExceededError, InvalidParameterError
+            As `release`.
+        """
+        for charge in charges:
+            if (cap := self.cap(charge.protected)) is not None:
+                spent = self.spent(charge.protected, new=charges)
+                begun = bool(self.charges(run=self.run))
+                refuse_beyond(cap, charge, (*self.charges(), *charges), spent, begun=begun)
+
     def _tell(self, charges: Sequence[Charge], again: bool) -> None:
         # Not the message's own words, which may hold a size that is private under some units.
         if again:
@@ -275,11 +292,7 @@ class Ledger(AbstractContextManager["Ledger"]):
         # Only now: a ledger that is opened to be read stays as it was.
         db.execute("INSERT OR IGNORE INTO runs VALUES (?, ?)", (self.run, self.delta))
         self._check_delta(self._deltas())
-        for charge in charges:
-            if (cap := self.cap(charge.protected)) is not None:
-                spent = self.spent(charge.protected, new=charges)
-                begun = bool(self.charges(run=self.run))
-                refuse_beyond(cap, charge, (*self.charges(), *charges), spent, begun=begun)
+        self.check_room(charges)
         released = draw()
         db.executemany(
             f"INSERT INTO charges (run, key, {CHARGE}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
@@ -365,6 +378,7 @@ class Ledger(AbstractContextManager["Ledger"]):
         deltas = self._deltas()
         if not deltas.keys() >= set(self.runs()):
             raise self._book.unusable("a charge is of a run that was never begun")
+        deltas.setdefault(self.run, self.delta)  # of `new`, before the run's first release
         for name, delta in deltas.items():
             if run not in (None, name):
                 continue

@@ -14,6 +14,7 @@ from dpsumm.errors import InvalidDataError, ProtocolError
 from dpsumm.exchange.codec import Codec
 from dpsumm.exchange.messages import Answer, Request
 from dpsumm.exchange.roles import Coordinator
+from dpsumm.vertical.charges import most_at_once
 from dpsumm.vertical.layout import HELPER, Budget, Layout, Released
 from dpsumm.vertical.messages import (
     ColumnCounts,
@@ -91,6 +92,7 @@ class TablesCoordinator(Coordinator[Released]):
         return Join(
             self._run,
             self._parameters(),
+            most_at_once(self._budget.noise_multiplier, len(layout.owners)),
             self._budget.delta,
             layout.ids,
             tuple(layout.columns[j] for j in mine),

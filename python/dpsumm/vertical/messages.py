@@ -34,6 +34,8 @@ class Join(Request):
         Its name.
     parameters
         Digest of all public parameters and schemas: an owner's run is bound to it.
+    noise_multiplier
+        Of one Gaussian release that costs as much as all that the owner may be asked for.
     delta
         At which its ledger accounts for the run.
     ids
@@ -46,6 +48,7 @@ class Join(Request):
 
     run: str
     parameters: str
+    noise_multiplier: float
     delta: float = 1e-5
     ids: str = ""
     columns: tuple[str, ...] = ()

@@ -20,7 +20,7 @@ from dpsumm.kernels import one_hot_product, pair_counts, rounded_normal
 from dpsumm.kernels.inputs import Words
 from dpsumm.privacy.events import Charge
 from dpsumm.privacy.ledger import Ledger, OtherReleaseError
-from dpsumm.vertical.charges import table_charges
+from dpsumm.vertical.charges import run_charges, table_charges
 from dpsumm.vertical.helper import check_secret, pad_of
 from dpsumm.vertical.messages import (
     ColumnCounts,
@@ -110,6 +110,7 @@ class Owner(Party):
     def _join(self, request: Join) -> Joined:
         if request.run != self._ledger.run:
             raise ProtocolError("the ledger was opened for another run")
+        self._check_room(request)
         fresh = self._recorded(
             "nonce", (), lambda: secrets.token_bytes(DIGITS // 2), request.parameters
         )
@@ -120,6 +121,16 @@ class Owner(Party):
         self._recorded("data", (), lambda: b"", data)
         self._nonce = data[:DIGITS]
         return Joined(len(self._codes), self._schema, self._order, self._nonce)
+
+    def _check_room(self, request: Join) -> None:
+        """Refuse a run for which the cap has no room, before any owner is charged for it."""
+        if self._ledger.has("one-way"):
+            return  # Resumed: what is kept is sent again, the rest is checked when it is charged.
+        charges = run_charges(request.noise_multiplier, seeded=self._seed is not None)
+        try:
+            self._ledger.check_room(charges)
+        except BudgetExceededError as error:
+            raise BudgetExceededError(f"ledger of {self.name!r}: {error}") from None
 
     def _count(self, request: CountColumns) -> ColumnCounts:
         counted = [j for j, size in enumerate(self._sizes) if size > 1]
