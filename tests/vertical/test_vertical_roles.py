@@ -379,7 +379,7 @@ def test_noise_at_either_end_of_its_range_is_drawn_and_charged(rng):
     for std in (LEAST_NOISE, MOST_NOISE):
         world = World(rng, [[5], [4]])
         owner = world.owner("bank")
-        owner.answer(Join(RUN, "0" * 32))
+        owner.answer(Join(RUN, "0" * 32, 1.0))
         counts = owner.answer(CODEC.decode(CODEC.encode(CountColumns(std)))).counts
         assert (abs(counts) > 10**6).any() == (std == MOST_NOISE)
         (charge,) = world.books["bank"].charges()
@@ -394,7 +394,7 @@ def test_noise_at_either_end_of_its_range_is_drawn_and_charged(rng):
     [
         Join("", "0" * 32, 1.0),
         Join("r", "xyz", 1.0),
-        Join("r", "0" * 32, 0.0),
+        Join("r", "0" * 32, 1e300),
         Joined(-1, SCHEMAS[0], "", "0" * 32),
         Joined(1, SCHEMAS[0], "12", "0" * 32),
         CountColumns(float("nan")),

@@ -75,8 +75,7 @@ def _is_join(value: Join) -> bool:
     return (
         _is_text(value.run)
         and _is_hex(value.parameters, DIGITS)
-        and is_number(value.noise_multiplier)
-        and value.noise_multiplier > 0
+        and is_noise(value.noise_multiplier)
         and is_number(value.delta)
         and 0 < value.delta < 1
         and (value.ids == "" or _is_text(value.ids))
