@@ -147,6 +147,57 @@ def test_files_and_a_schema(rng, auxiliary, tmp_path):
     assert (first.predict(pl.DataFrame(x, schema=["a", "b"])) == y).mean() > 0.8
 
 
+def test_a_reused_run_of_other_public_settings_is_refused_and_of_other_data_says_so(
+    parties, auxiliary, tmp_path, rng
+):
+    books = tmp_path / "books"
+    dpsumm.Ledger.create(books).close()
+
+    def again(held=parties, **given):
+        return learn(held, auxiliary, **({"ledger": books, "run": "r"} | given))
+
+    first = again(learner=LogisticRegression(C=2.0))
+    for other in (
+        {"learner": LogisticRegression(C=3.0)},
+        {"learner": "tree"},
+        {"auxiliary_is": "consumer"},
+    ):
+        with pytest.raises(
+            InvalidParameterError, match="'learner, schema or auxiliary_is' of run 'r' .* other"
+        ):
+            again(**({"learner": LogisticRegression(C=2.0)} | other))
+    for other in (
+        {"classes": [0, 2]},
+        {"epsilon": 3.0},
+        {"held": dict(list(parties.items())[:-1])},
+    ):
+        with pytest.raises(InvalidParameterError, match="of run 'r' was made with other param"):
+            again(**({"learner": LogisticRegression(C=2.0)} | other))
+    # Whether records are those of then, nobody learns: the same votes, and the same warnings.
+    equal = again(learner=LogisticRegression(C=2.0))
+    others = again({name: people(rng, 5) for name in parties}, learner=LogisticRegression(C=2.0))
+    assert first.votes.to_bytes() == equal.votes.to_bytes() == others.votes.to_bytes()
+    assert equal.warnings == others.warnings
+    assert "If parties' data are not those of its first part" in others.warnings[-1]
+    assert others.notes == equal.notes
+    with dpsumm.Ledger(books) as book:
+        assert len(book.charges()) == 1
+        assert book.spent("owners") == (first.privacy.epsilon(), 1e-5)
+
+
+def test_a_run_that_died_before_its_release_does_not_say_that_it_was_resumed(
+    parties, auxiliary, tmp_path, monkeypatch
+):
+    books = tmp_path / "books"
+    dpsumm.Ledger.create(books, caps={"owners": (1, 1e-4)}).close()
+    given = {"ledger": books, "run": "r"}
+    with pytest.raises(BudgetExceededError):
+        learn(parties, auxiliary, **given, epsilon=4)
+    # Nothing was released, so nothing binds it.
+    model = learn(parties, auxiliary, **given, epsilon=1, learner="tree")
+    assert not any("resumed" in note for note in model.warnings)
+
+
 def test_one_record_changes_one_shards_classifier(rng):
     """Every record alone, from the party's data to votes: whatever the replaced record is."""
     classes, shards = (0, 1), 5

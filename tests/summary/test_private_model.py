@@ -135,6 +135,18 @@ def test_a_model_is_charged_for_everyone_and_reported(rng):
     assert (again.layers[0] != model.layers[0]).any()
 
 
+def test_once_a_model_may_be_shown_the_total_is_no_longer_called_between_owners(rng):
+    summary = summary_of(rng, Uniform())
+    between, everyone = "epsilon between owners", "epsilon of the owners, towards everyone"
+    for page in (summary.report().html, summary._repr_html_()):
+        assert between in page
+        assert everyone not in page
+    summary.private_model([0, 1], epsilon=0.7)
+    for page in (summary.report().html, summary._repr_html_()):
+        assert everyone in page
+        assert between not in page
+
+
 def test_the_books_have_the_model_and_give_it_again(tmp_path, rng):
     path = tmp_path / "books.db"
     Ledger.create(path, caps={"owners": (2.0, 1e-4)}).close()

@@ -93,7 +93,7 @@ def show_run(summary: Summary) -> None:
         ("MMD² to the target", f"{summary.mmd2:.4g}"),
         ("verdict", summary.scale.verdict(summary.mmd2)),
         ("epsilon, target", f"{round_up(privacy.epsilon())} at delta {privacy.delta:g}"),
-        ("epsilon, between owners", round_up(privacy.epsilon(protected="owners"))),
+        (f"epsilon, {privacy.owners_towards}", round_up(privacy.epsilon(protected="owners"))),
     ]
     if summary.has_weights:
         worth = f"{summary.effective_size:.0f} points of equal weight"

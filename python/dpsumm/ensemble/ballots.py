@@ -208,6 +208,23 @@ def learner_of(learner: Any, grid: int) -> Any:
     return learner
 
 
+def facts_of(learner: Any, grid: int) -> str:
+    """Return a text that is the same for equal learners, in any process: kind and parameters.
+
+    Raises
+    ------
+    InvalidParameterError, MissingExtraError
+        As `learner_of`.
+    """
+    made = learner_of(learner, grid)
+    given = {
+        # Of what has no plain value the kind: its repr may hold an address.
+        key: value if isinstance(value, (bool, int, float, str, type(None))) else type(value)
+        for key, value in sorted(made.get_params(deep=True).items())
+    }
+    return repr((type(made), given))
+
+
 def _give_coins(learner: Any, seed: int | None, use: str) -> None:
     """Set every random state that is None: a shared generator would tie parties together."""
     for key, value in learner.get_params(deep=True).items():

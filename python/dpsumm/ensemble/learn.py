@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from dpsumm.data.files import FileFormat
 from dpsumm.data.inputs import Source
 from dpsumm.data.schema import Bounds, Schema
+from dpsumm.ensemble.ballots import facts_of
 from dpsumm.ensemble.inputs import read_parties
 from dpsumm.ensemble.model import Model
 from dpsumm.ensemble.vote import Asked, run_vote
@@ -95,6 +96,8 @@ def learn(
     ledger, run
         SQLite file with the parties' books, kept across runs, in memory by default; name of the run
         in it. The name of a run that died resumes it: the same noisy votes, not charged again.
+        Other points, parties, classes, budget, learner or schema are refused; whether parties'
+        records are those of then is not compared, since the answer would tell of them.
     seed
         For tests and experiments: repeatable, and **not private** (epsilon is then infinite).
     accept
@@ -176,4 +179,5 @@ def learn(
         given.points,
         given.names,
         lambda curator, book: run_in_process(curator, roles, progress),
+        learner=facts_of(learner, asked.grid) if given.tables else "",
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import logging
 import os
 import warnings
@@ -34,6 +36,9 @@ if TYPE_CHECKING:
     from typing import Self
 
 _log = logging.getLogger(__name__)
+
+# Its name in the ledger, where it costs nothing: what errors about it should say.
+SETTINGS = "learner, schema or auxiliary_is"
 
 # From the curator and the open ledger to the noisy votes: who carries the messages.
 Exchange = Callable[[VoteCurator, Ledger], NoisyVotes]
@@ -131,6 +136,8 @@ def run_vote(
     points: NDArray[np.float64],
     names: Sequence[str],
     exchange: Exchange,
+    *,
+    learner: str = "",
 ) -> Model:
     """Return the model of a vote; what it warns of, it says before anything is spent.
 
@@ -144,6 +151,15 @@ def run_vote(
         All registered parties.
     exchange
         Asks them.
+    learner
+        What parties train, if that is known: a public fact, as `facts_of` tells it.
+
+    Raises
+    ------
+    InvalidParameterError
+        The ledger has noisy votes of this run that were made with other public settings. Whether
+        parties' records are those of then is not compared: a refusal would tell, uncharged, that
+        somebody's records have changed.
     """
     _check_listed(terms, space)
     judged_by = (
@@ -171,8 +187,13 @@ def run_vote(
             seed=asked.seed,
         )
         # Released before: nobody is asked, or trains, again.
-        votes = curator.again() or exchange(curator, book)
-        notes = [*plan.warnings, *_resumed(book)]
+        before = curator.again()
+        votes = before or exchange(curator, book)
+        schema = "" if space.labelled is None else space.labelled.fingerprint
+        settings = json.dumps([asked.hidden, schema, learner])
+        bound = hashlib.sha256(settings.encode()).hexdigest()
+        book.release(SETTINGS, (), lambda: b"", binding=bound)
+        notes = [*plan.warnings, *([] if before is None else [_resumed(book)])]
         privacy = LearningPrivacy(
             charges=book.charges(run=book.run),
             delta=asked.delta,
@@ -212,10 +233,9 @@ def _check_listed(terms: Terms, space: Space) -> None:
         )
 
 
-def _resumed(book: Ledger) -> list[str]:
-    if not book.resumed:
-        return []
-    return [
+def _resumed(book: Ledger) -> str:
+    return (
         f"Run {book.run!r} was resumed: the noisy votes it had released were used again, not "
-        "released anew. If parties' data are not those of its first part, the model is not of them."
-    ]
+        "released anew. If parties' data are not those of its first part, the model is not of "
+        "them: a new run needs another name."
+    )

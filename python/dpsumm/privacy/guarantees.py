@@ -58,7 +58,7 @@ class PrivacyReport:
             In (0, 1); the run's own by default.
         protected
             ``"target"``: the target's records towards owners. ``"owners"``: an owner's records
-            towards the other owners.
+            towards the other owners, or towards everyone if a model may be `shown`.
         unit
             What may change; the run's own unit by default.
 
@@ -84,6 +84,11 @@ class PrivacyReport:
     def shown(self) -> tuple[str, ...]:
         """What was charged as seen by everyone, in words."""
         return tuple(c.message for c in self.charges if c.observer is Observer.PUBLIC)
+
+    @property
+    def owners_towards(self) -> str:
+        """Of whom the owners' total tells, and towards whom: a label for it."""
+        return "of the owners, towards everyone" if self.shown else "between owners"
 
     def statements(self) -> list[str]:
         """Return sentences for a privacy officer: who is protected from whom, and who is not."""

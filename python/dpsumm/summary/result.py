@@ -383,7 +383,10 @@ class Summary:
             ),
             ("points read", f"{self.accesses:,}, {self.parsimony:.3g} per point kept"),
             ("epsilon of the target", f"{round_up(privacy.epsilon())} at delta {privacy.delta:g}"),
-            ("epsilon between owners", round_up(privacy.epsilon(protected="owners"))),
+            (
+                f"epsilon {privacy.owners_towards}",
+                round_up(privacy.epsilon(protected="owners")),
+            ),
             ("protocol", self.protocol),
         ]
         title = f"Summary of {counted(len(self), 'point', 'points')} of {used}"
