@@ -163,7 +163,7 @@ def test_a_reused_run_of_other_public_settings_is_refused_and_of_other_data_says
         {"auxiliary_is": "consumer"},
     ):
         with pytest.raises(
-            InvalidParameterError, match="'learner, schema or auxiliary_is' of run 'r' .* other"
+            InvalidParameterError, match=r"'learner, schema or auxiliary_is' of run 'r' .* other"
         ):
             again(**({"learner": LogisticRegression(C=2.0)} | other))
     for other in (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,8 +19,8 @@ from dpsumm.privacy.accounting import compose
 from dpsumm.privacy.events import Gaussian
 
 _POINTS = 20
-# Two points at a right angle, and what the parties say there: the other class, as loud as can be.
-_PLACES, _COUNTS = np.array([[1.0, 0.0], [0.0, 1.0]]), (10**9, -(10**9))
+# Two points at a right angle, and how many say there what they say: as loud as can be.
+_PLACES, _LOUD = np.array([[1.0, 0.0], [0.0, 1.0]]), 10**9
 
 
 @dataclass(frozen=True)
@@ -30,20 +31,26 @@ class ExportRun:
     ----------
     noise_factor
         Noise used over noise charged; 1 is right.
+    sums
+        The real sums, or a broken twin's.
+    sums_alone
+        Compare the sums without the products, of two points of one class.
     """
 
     noise_factor: float = 1.0
+    sums: Callable[..., NDArray[np.int64]] = noisy_sums
+    sums_alone: bool = False
 
     def scores(self, world: int, trials: int) -> Scores:
         """Return the logarithm of the likelihood ratio, but for a constant."""
         points, counts = np.zeros((_POINTS, 2)), np.zeros((_POINTS, 1), dtype=np.int64)
-        points[0], counts[0] = _PLACES[world], _COUNTS[world]
+        points[0], counts[0] = _PLACES[world], (_LOUD, _LOUD if self.sums_alone else -_LOUD)[world]
         terms = Terms(("no", "yes"), _POINTS, 10, 1, 1, "0" * 64)
         votes = NoisyVotes("audit", terms, "one whole owner", 1.0, 100.0, counts)
         multiplier = multiplier_of(EPSILON, DELTA) * self.noise_factor
-        direction, made = _apart(), []
+        direction, made = _apart(self.sums_alone), []
         for _ in range(trials):
-            sums = noisy_sums(points, votes, 1.0, multiplier) / GRID**2
+            sums = self.sums(points, votes, 1.0, multiplier) / GRID**2
             made.append(float(sums @ direction))
         return np.array(made)
 
@@ -52,10 +59,10 @@ class ExportRun:
         return compose([(Gaussian(multiplier_of(EPSILON, DELTA)), 2)], delta)
 
 
-def _apart() -> NDArray[np.float64]:
+def _apart(sums_alone: bool) -> NDArray[np.float64]:
     """Return what the worlds differ by, each number in units of its noise's variance."""
     x = inside(_PLACES, 1.0)
-    sums = -x[1] - x[0]
+    sums = x[1] * (1 if sums_alone else -1) - x[0]
     above = np.triu_indices(x.shape[1])
     products = (np.outer(x[1], x[1]) - np.outer(x[0], x[0]))[above]
-    return np.concatenate([sums / 4.0, products / math.sqrt(2) ** 2])
+    return np.concatenate([sums / 4.0, products * (0 if sums_alone else 1 / math.sqrt(2) ** 2)])

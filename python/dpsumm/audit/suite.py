@@ -32,6 +32,7 @@ from dpsumm.audit.samples import (
 )
 from dpsumm.audit.settings import DELTA, EPSILON
 from dpsumm.audit.tables import TablesRun
+from dpsumm.audit.vote_worlds import AfterRelease, OneParty
 from dpsumm.audit.votes import PublishedRun, VoteRun, VoteSilence, VotesOnce
 from dpsumm.audit.witness import Lemmas, OffersSilence
 from dpsumm.privacy.accounting import gaussian_noise_multiplier
@@ -263,7 +264,14 @@ def audits() -> list[Audit]:
         Audit(
             "exported model: sums over the auxiliary points",
             ExportRun(),
-            (Twin("noise for a record taken out", ExportRun(noise_factor=0.5)),),
+            (
+                Twin("noise for a record taken out", ExportRun(noise_factor=0.5)),
+                Twin(
+                    "noise of the points' own shape",
+                    ExportRun(sums=vote_twins.sums_with_shaped_noise, sums_alone=True),
+                    1_000,
+                ),
+            ),
             *(20_000, 5_000),
         ),
         Audit(
@@ -280,6 +288,34 @@ def audits() -> list[Audit]:
             VotesOnce(),
             (Twin("votes on a second set of points", VotesOnce(vote_twins.VotesAnew)),),
             *(500, 20),
+        ),
+        Audit(
+            "noisy votes: what one party moves",
+            OneParty(),
+            (
+                Twin(
+                    "closed when a class has enough votes", OneParty(curator=vote_twins.ClosesEarly)
+                ),
+                Twin(
+                    "a party that has seen the noisy votes",
+                    OneParty(curator=vote_twins.TakesLateVotes),
+                ),
+                Twin("a scaler of all parties' records", OneParty(vote_twins.pooled_scaling)),
+                Twin("a summary as points", OneParty(vote_twins.summary_as_points)),
+            ),
+            *(500, 40),
+        ),
+        Audit(
+            "noisy votes: what is learnt from them",
+            AfterRelease(),
+            (
+                Twin(
+                    "Stein's estimate of noise-free votes",
+                    AfterRelease(vote_twins.chooses_without_noise),
+                ),
+                Twin("agreement in a warning", AfterRelease(vote_twins.tells_agreement)),
+            ),
+            *(100, 10),
         ),
     ]
 

@@ -5,15 +5,27 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpsumm import kernels
+from dpsumm.audit.settings import Unbooked
+from dpsumm.audit.vote_worlds import Records, read
 from dpsumm.ensemble.curator import VoteCurator
+from dpsumm.ensemble.export import GRID, noisy_sums, whole
+from dpsumm.ensemble.inputs import Given, read_parties
 from dpsumm.ensemble.messages import NoisyVotes, Votes, VoteTask
+from dpsumm.ensemble.model import Model
+from dpsumm.ensemble.paper import inside
 from dpsumm.ensemble.party import Voter
+from dpsumm.ensemble.vote import run_vote
 from dpsumm.exchange.messages import Answer, Request
+from dpsumm.privacy.ledger import Ledger
+from dpsumm.summary.kernel import RBF
+from dpsumm.summary.protocols import Uniform
+from dpsumm.summary.summarize import summarize
 
 
 class _Twin(VoteCurator):
@@ -141,6 +153,87 @@ class TellsTurnout(VoteCurator):
         assert isinstance(task, VoteTask)
         self._run = f"{self._run}, thanks to {self.came}"
         return dict.fromkeys(self.names, replace(task, run=self._run))
+
+
+class ClosesEarly(VoteCurator):
+    """BROKEN: closes as soon as a class has enough votes on some point."""
+
+    def receive(self, name: str, answer: Answer) -> None:
+        """Take no more votes once a majority of the registered parties agrees."""
+        super().receive(name, answer)
+        if (2 * abs(self._counts) > self.terms.n_parties).any():
+            self.drop(*self.names)
+
+
+class TakesLateVotes(VoteCurator):
+    """BROKEN: adds votes that come when the noisy ones are out, and releases under one charge."""
+
+    def receive(self, name: str, answer: Answer) -> None:
+        """Open a closed vote for whoever comes."""
+        if not self._waiting:
+            self._waiting, self._ledger = {name}, Unbooked(self._run)
+        super().receive(name, answer)
+
+
+def pooled_scaling(parties: Records, auxiliary: NDArray[np.float64]) -> Given:
+    """BROKEN: scales every party's records by the bounds of all of them together."""
+    pool = np.concatenate([points for points, _ in parties.values()])
+    bounds = {f"x{i}": (column.min(), column.max()) for i, column in enumerate(pool.T)}
+    return read_parties(
+        parties, auxiliary, columns=None, label=None, bounds=bounds, schema=None, file_format=None
+    )
+
+
+def summary_as_points(parties: Records, auxiliary: NDArray[np.float64]) -> Given:
+    """BROKEN: has parties vote on a summary of their own records."""
+    owners = {name: points for name, (points, _) in parties.items()}
+    made = summarize(
+        owners, auxiliary, size=len(auxiliary), protocol=Uniform(), kernel=RBF(0.5), seed=0
+    )
+    return read(parties, np.asarray(made.points, dtype=np.float64))
+
+
+def tells_agreement(*given: Any) -> Model:
+    """BROKEN: warns of parties that do not agree, or do not come."""
+    model, counts = _with_counts(*given)
+    told = f"{abs(counts).mean() / model.votes.terms.n_parties:.0%} of the parties agree"
+    return replace(model, warnings=(*model.warnings, told))
+
+
+def chooses_without_noise(*given: Any) -> Model:
+    """BROKEN: computes Stein's estimates from the votes without their noise."""
+    model, counts = _with_counts(*given)
+    exact = replace(model.votes, counts=counts, noise_std=1e-9)
+    asked, points = given[0], given[3]
+    found = asked.students[0].candidates(points, exact)
+    return replace(model, student=max(found, key=lambda one: one.sure).name)
+
+
+def _with_counts(*given: Any) -> tuple[Model, NDArray[np.int64]]:
+    """Return the honest model, and what the curator alone may know."""
+    asked, terms, space, points, names, exchange = given
+    curators: list[VoteCurator] = []
+
+    def keeping(curator: VoteCurator, book: Ledger) -> NoisyVotes:
+        curators.append(curator)
+        votes: NoisyVotes = exchange(curator, book)
+        return votes
+
+    model = run_vote(asked, terms, space, points, names, keeping)
+    return model, curators[0]._counts
+
+
+def sums_with_shaped_noise(
+    points: NDArray[np.float64], votes: NoisyVotes, norm: float, multiplier: float
+) -> NDArray[np.int64]:
+    """BROKEN: gives the sums noise of the points' own shape, as noise in each vote would."""
+    honest = noisy_sums(points, votes, norm, multiplier)
+    x = whole(inside(points, norm))
+    # No noise to speak of: the sums themselves.
+    exact = noisy_sums(points, votes, norm, 1e-12)[: x.shape[1]]
+    noise = kernels.rounded_normal(2.0 * multiplier * GRID, len(x)) / math.sqrt(len(x))
+    honest[: x.shape[1]] = exact + np.rint(x.T @ noise).astype(np.int64)
+    return honest
 
 
 class VotesAnew(Voter):
