@@ -1,5 +1,9 @@
 """What people expect of a command line: options in a file, owners by a pattern, Ctrl-C."""
 
+import signal
+import subprocess
+import sys
+
 import numpy as np
 import polars as pl
 import pytest
@@ -131,3 +135,18 @@ def test_an_interruption_while_the_command_loads_is_one_line_too(monkeypatch, ca
     monkeypatch.setattr("dpsumm.cli.app.import_module", stopped)
     assert run("plan", "--size", 3) == 130
     assert capsys.readouterr().err == "dpsumm: interrupted\n"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="on_exit is the C library's of Linux")
+@pytest.mark.parametrize(("call", "code"), [("main()", 0), ("main(sys.argv[1:])", -signal.SIGINT)])
+def test_an_interruption_as_the_process_ends_comes_too_late(call, code):
+    """When no Python is left to catch it. The twin is called by a program that goes on."""
+    program = (
+        "import ctypes, sys; libc = ctypes.CDLL(None); libc.on_exit(libc.kill, 2); "  # kill(0, 2)
+        f"sys.argv = ['dpsumm', '--version']; from dpsumm.cli import main; {call}"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, start_new_session=True
+    )
+    assert (ended.returncode, ended.stderr) == (code, "")
+    assert ended.stdout == f"dpsumm {dpsumm.__version__}\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections.abc import Sequence
 
@@ -11,7 +12,8 @@ from dpsumm.errors import DpsummError
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit: 0 if all went well, 2 for an error of use or data,
-    130 if it was interrupted.
+    130 if it was interrupted. Called without arguments, which ends the process, it ignores an
+    interruption that comes after that.
 
     Parameters
     ----------
@@ -19,7 +21,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
         Without the program's name; those of the process if None.
     """
     try:
-        _run(arguments)
+        try:
+            _run(arguments)
+        finally:
+            if arguments is None:
+                # The process ends, and what it did is done or told of: from here on Ctrl-C comes
+                # too late. As the interpreter goes down it would end the process without a word.
+                signal.signal(signal.SIGINT, signal.SIG_IGN)
     except (KeyboardInterrupt, Interrupted) as error:
         # 128 + SIGINT, as shells have it.
         _leave(f"interrupted; {error}" if str(error) else "interrupted", 130)
