@@ -137,16 +137,32 @@ def test_an_interruption_while_the_command_loads_is_one_line_too(monkeypatch, ca
     assert capsys.readouterr().err == "dpsumm: interrupted\n"
 
 
+LATE = "import ctypes; libc = ctypes.CDLL(None); libc.on_exit(libc.kill, 2)"  # kill(0, 2)
+IN_TEXT = """
+from dpsumm.cli import app
+app.import_module = lambda name: exec("raise KeyboardInterrupt")
+"""
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="on_exit is the C library's of Linux")
-@pytest.mark.parametrize(("call", "code"), [("main()", 0), ("main(sys.argv[1:])", -signal.SIGINT)])
-def test_an_interruption_as_the_process_ends_comes_too_late(call, code):
-    """When no Python is left to catch it. The twin is called by a program that goes on."""
-    program = (
-        "import ctypes, sys; libc = ctypes.CDLL(None); libc.on_exit(libc.kill, 2); "  # kill(0, 2)
-        f"sys.argv = ['dpsumm', '--version']; from dpsumm.cli import main; {call}"
-    )
+@pytest.mark.parametrize(
+    ("when", "word", "code", "said"),
+    [(LATE, "--version", 0, ""), (IN_TEXT, "plan", 130, "dpsumm: interrupted\n")],
+    ids=["as the process ends", "while text is executed"],
+)
+@pytest.mark.parametrize("call", ["main()", "main(sys.argv[1:])"])
+def test_no_interruption_ends_the_process_by_its_signal(tmp_path, when, word, code, said, call):
+    """Neither when no Python is left to catch it, where it comes too late, nor where the
+    interpreter takes it for unhandled. The twin is called by a program that goes on."""
+    program = f"{when}\nimport sys\nfrom dpsumm.cli import main\n{call}\n"
+    (tmp_path / "program.py").write_text(program)
     ended = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, start_new_session=True
+        [sys.executable, "-m", "program", word],
+        cwd=tmp_path,
+        check=False,
+        capture_output=True,
+        text=True,
+        start_new_session=True,
     )
-    assert (ended.returncode, ended.stderr) == (code, "")
-    assert ended.stdout == f"dpsumm {dpsumm.__version__}\n"
+    assert ended.stderr == said
+    assert ended.returncode == (code if call == "main()" else -signal.SIGINT)

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
+from typing import NoReturn
 
 from dpsumm.cli.stopped import Interrupted
 from dpsumm.errors import DpsummError
+
+# 128 + SIGINT, as shells have it.
+INTERRUPTED = 130
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -29,8 +35,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 # too late. As the interpreter goes down it would end the process without a word.
                 signal.signal(signal.SIGINT, signal.SIG_IGN)
     except (KeyboardInterrupt, Interrupted) as error:
-        # 128 + SIGINT, as shells have it.
-        _leave(f"interrupted; {error}" if str(error) else "interrupted", 130)
+        said = f"interrupted; {error}" if str(error) else "interrupted"
+        if arguments is None:
+            _end(said)
+        _leave(said, INTERRUPTED)
 
 
 def _run(arguments: Sequence[str] | None) -> None:
@@ -54,6 +62,18 @@ def _run(arguments: Sequence[str] | None) -> None:
 
 def _fail(message: str) -> None:
     _leave(message, 2)
+
+
+def _end(message: str) -> NoReturn:
+    """End the process that was interrupted, in one line and with its exit code.
+
+    Not by an exception: if the interruption came while text was executed, as when a dataclass is
+    made, the interpreter may take it for unhandled, and end by the signal whatever its code.
+    """
+    with suppress(OSError):
+        sys.stdout.flush()
+        print(f"dpsumm: {message}", file=sys.stderr, flush=True)
+    os._exit(INTERRUPTED)
 
 
 def _leave(message: str, code: int) -> None:
