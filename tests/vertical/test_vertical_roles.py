@@ -21,6 +21,7 @@ from dpsumm.kernels.noise import LEAST_NOISE, MOST_NOISE
 from dpsumm.privacy import Ledger, accounting
 from dpsumm.privacy.events import Gaussian
 from dpsumm.vertical.helper import Helper
+from dpsumm.vertical.layout import HELPER
 from dpsumm.vertical.messages import (
     ColumnCounts,
     CountColumns,
@@ -36,6 +37,7 @@ from dpsumm.vertical.messages import (
 from dpsumm.vertical.owner import Owner
 from dpsumm.vertical.wire import CODEC
 from helpers.columns import NAMES, RUN, SCHEMAS, SECRETS, World
+from helpers.effort import examples
 
 
 @pytest.fixture
@@ -250,6 +252,37 @@ def test_owners_of_other_records_are_refused_before_anything_is_released(rng):
     with pytest.raises(InvalidDataError, match="ids: those of 'clinic' are not those of 'bank'"):
         world.run()
     assert not any(book.charges() for book in world.books.values())
+
+
+def test_an_owner_that_reads_by_another_schema_is_refused_before_anything_is_released(rng):
+    """Of the same columns, levels and records."""
+    world = World(rng, [[5], [4]])
+    honest = world.layout
+    world.layout = replace(honest, schemas=(honest.schemas[0], "0" * 12))
+    with pytest.raises(InvalidDataError, match="schema: 'clinic' reads its data by another schema"):
+        world.run()
+    assert not any(book.charges() for book in world.books.values())
+
+
+@given(st.integers(0, 2**32))
+@examples(15)
+def test_neither_the_records_order_nor_that_of_answers_matters(seed):
+    """But for what is drawn, which is seeded here."""
+    rng = np.random.default_rng(seed)
+    world = World(rng, [[5, 3], [4], [2, 2]], 70, seed=7)
+    first, order = world.run(), rng.permutation(70)
+    world.codes = [codes[order] for codes in world.codes]
+    world.books = {name: Ledger(run=RUN) for name in world.books}
+    parties = {name: world.owner(name) for name in world.layout.owners} | {HELPER: Helper(SECRETS)}
+    coordinator = world.coordinator()
+    while asked := coordinator.send():
+        for name in rng.permutation(list(asked)).tolist():
+            coordinator.receive(name, parties[name].answer(asked[name]))
+    again = coordinator.result()
+    for one, other in zip(first.singles, again.singles, strict=True):
+        np.testing.assert_array_equal(one, other)
+    for pair, table in first.pairs.items():
+        np.testing.assert_array_equal(table, again.pairs[pair])
 
 
 def test_an_owner_with_another_secret_than_the_helper_has_is_noticed(rng):
