@@ -17,6 +17,10 @@ class BudgetExceededError(DpsummError):
     """A release would spend more than the ledger's cap; nothing of it was sent."""
 
 
+class RefusedError(DpsummError):
+    """A request breaks an owner's policy; nothing of its data was sent, and nothing was charged."""
+
+
 class ProtocolError(DpsummError):
     """A message does not fit the protocol's state, or is malformed."""
 

@@ -33,7 +33,12 @@ MODULES = [
     if not module.name.endswith("__main__")
     # What these stand on has environments of its own, see make silos and make sgd-test.
     and not module.name.startswith(
-        ("dpsumm.flower", "dpsumm.exchange.certificates", "dpsumm.summary.models.network")
+        (
+            "dpsumm.flower",
+            "dpsumm.exchange.certificates",
+            "dpsumm.exchange.signatures",
+            "dpsumm.summary.models.network",
+        )
     )
 ]
 

@@ -83,7 +83,7 @@ class Deployment:
         self.folder = folder
         self.port = free_port()
         usual = {"size": 12} if task == "summarize" else {}
-        self.run_config = {**usual, "timeout": 60.0, **run}
+        self.run_config = {**usual, "timeout": 60.0, "purpose": "trial", **run}
         self._processes = []
         self.submit = []
         if schema is None:
@@ -93,9 +93,14 @@ class Deployment:
         curator = tomllib.loads((folder / "curator" / "curator.toml").read_text())
         self.names = tuple(curator["owners"])
         self.project = folder / "app"
-        # The same owner, under watch: see there.
+        # The same owner, under watch, see there: an app that a node with a policy would not take.
         watched = Path(__file__).parent / "watched_owner.py"
         shutil.copy(watched, self.project / "dpsumm_silos" / "owner.py")
+        for name in self.names:
+            script = folder / name / "supernode.sh"
+            own = f"{sys.executable} -m dpsumm.flower.supernode"
+            assert own in script.read_text()
+            script.write_text(script.read_text().replace(own, "flower-supernode"))
         self.environment = {
             **os.environ,
             "PATH": f"{BIN}:{os.environ['PATH']}",

@@ -4,7 +4,7 @@ import shutil
 
 from deployment import SCHEMA, Deployment
 
-from dpsumm.flower.trial import write_project
+from dpsumm.flower.project import write_project
 
 
 class Simulation(Deployment):
@@ -12,6 +12,7 @@ class Simulation(Deployment):
 
     def __init__(self, folder, names, **run):
         super().__init__(folder, names, **run)
+        del self.run_config["purpose"]  # no key signs it
         listed = ", ".join(f'"{name}"' for name in names)
         owners = folder / "owners"
         owners.mkdir()

@@ -178,7 +178,8 @@ def test_a_message_that_is_not_taken_keeps_none_from_the_others(kind):
 
 def test_records_keep_bytes():
     for messages in ([], [b""], [b"a", b"\x00" * 1000]):
-        assert unpack(pack(messages, "é")) == (messages, "é")
+        assert unpack(pack(messages, "é")) == (messages, "é", b"", b"")
+        assert unpack(pack(messages, "", b"c", b"s")) == (messages, "", b"c", b"s")
 
 
 def test_no_object_can_be_named_by_who_knows_its_message():

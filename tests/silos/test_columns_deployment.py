@@ -14,7 +14,7 @@ def test_rows_come_from_two_owners_and_a_helper(tmp_path):
     make_columns(tmp_path / "data", tmp_path / "schemas", NAMES)
     started = Deployment(
         tmp_path, NAMES, "synthesize", tmp_path / "schemas",
-        ids="person", epsilon=3.0, bins="income=0,40,70,100", timeout=120.0,
+        ids="person", epsilon=2.5, bins="income=0,40,70,100", timeout=120.0,
     )  # fmt: skip
     with started as deployment:
         assert deployment.names == (*NAMES, "helper")

@@ -3,13 +3,22 @@
 import contextlib
 import re
 import sqlite3
+import sys
 
 import httpx
 import numpy as np
 import polars as pl
 import pytest
 from cryptography.hazmat.primitives.serialization import load_ssh_private_key
-from deployment import BOUNDS, SCHEMA, Deployment, kill, make_data, wait_for, write_csv
+from deployment import (
+    BOUNDS,
+    SCHEMA,
+    Deployment,
+    kill,
+    make_data,
+    wait_for,
+    write_csv,
+)
 from flwr.proto.node_pb2 import Node
 from flwr.proto.run_pb2 import GetRunRequest
 from flwr.supercore.interceptors import RuntimeVersionHttpInterceptor
@@ -18,6 +27,8 @@ from flwr.supernode.node_auth_http_interceptor import NodeAuthHttpInterceptor
 
 import dpsumm
 from dpsumm.flower.certificates import make_key_pair
+from dpsumm.flower.gate import open_receipts, read_policy
+from dpsumm.flower.project import write_project
 from dpsumm.privacy import Ledger
 
 NAMES = ("east", "north", "west")
@@ -38,6 +49,7 @@ def curator_file(deployment, **values):
     values = {
         "target": str(deployment.folder / "data" / "target.csv"),
         "schema": "schema.toml",
+        "key": "consumer.key",
         **values,
     }
     text = "\n".join(f'{key} = "{value}"' for key, value in values.items())
@@ -210,6 +222,39 @@ def test_an_owner_is_not_told_how_much_the_others_sent(deployment):
         wait_for(lambda: ask() or len(received(deployment, "west")) == 2, 90, "the exchanges")
     assert told == {(0, 0, 0.0)}
     assert deployment.finish(run) == "finished:completed"
+
+
+def test_a_node_with_a_policy_runs_no_other_app(deployment):
+    """The watched app is another one: west, started as owners start it, refuses it unrun."""
+    folder = curator_file(deployment, out="app.parquet", ledger="app.db", run="r")
+    script = deployment.folder / "west" / "supernode.sh"
+    watched = script.read_text()
+    own = f"{sys.executable} -m dpsumm.flower.supernode"
+    script.write_text(watched.replace("do flower-supernode", f"do {own}"))
+    deployment.restart_node("west")
+    transcript(deployment, "west")
+    wait_for(lambda: "trial may ask, for summarize" in deployment.log("west"), what="the policy")
+    run = deployment.begin(timeout=120.0)
+    assert deployment.finish(run, 150) == "finished:completed"
+    assert "The FAB could not be verified" in deployment.logs(run)
+    assert "refused an app that is not dpsumm's own" in deployment.log("west")
+    assert transcript(deployment, "west") == []
+    assert set(pl.read_parquet(folder / "app.parquet")["owner"]) <= {"east", "north"}
+    # The app as it is: answered under the policy, and in the log.
+    curator_file(deployment, out="app.parquet", ledger="app.db", run="own")
+    project, deployment.project = deployment.project, deployment.folder / "own"
+    write_project(deployment.project)
+    run = deployment.begin(timeout=120.0)
+    assert deployment.finish(run, 150) == "finished:completed"
+    assert "failed" not in deployment.logs(run)
+    deployment.project = project
+    script.write_text(watched)
+    deployment.restart_node("west")
+    with open_receipts(read_policy(script.parent / "policy.toml")) as receipts:
+        assert receipts.fault() is None
+        line = receipts.lines()[-1][0]
+    assert (line.outcome, line.consumer, line.run) == ("answered", "trial", "own")
+    assert line.counted > 0
 
 
 @pytest.mark.parametrize(

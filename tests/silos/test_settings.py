@@ -7,10 +7,11 @@ import pytest
 
 from dpsumm import Auction, Offers, Schema
 from dpsumm.errors import InvalidParameterError
+from dpsumm.flower.project import write_project
 from dpsumm.flower.settings import CuratorFile, NodeConfig, Public
 from dpsumm.flower.tasks import NAMES, task_of
 from dpsumm.flower.tasks.summarize import Summarize
-from dpsumm.flower.trial import make_trial, write_project
+from dpsumm.flower.trial import make_trial
 from dpsumm.summary import Requests
 
 PROJECT = Path(__file__).parents[2] / "deploy" / "flower" / "pyproject.toml"
@@ -105,10 +106,12 @@ def test_an_owners_data_are_named_by_its_node_alone():
     config = NodeConfig.read({**NODE, "partition-id": 1, "num-partitions": 2})
     assert (config.name, config.max_points) == ("north", 9)
     assert config.more("data", str) == "/data/north.csv"
-    for key in ("data", "schema", "max-points"):
+    for key, named in (("data", "data"), ("schema", "schema"), ("max-points", "policy")):
         lacking = NodeConfig.read({k: v for k, v in NODE.items() if k != key})
-        with pytest.raises(InvalidParameterError, match=f"{key} is missing"):
+        with pytest.raises(InvalidParameterError, match=f"{named} is missing"):
             Summarize.party(lacking)
+    with pytest.raises(InvalidParameterError, match="max-points is for nodes without a policy"):
+        NodeConfig.read({**NODE, "policy": "policy.toml"})
     more = NodeConfig.read({**NODE, "maxpoints": 3}).more
     for key in ("data", "schema"):
         more(key, str)
@@ -166,7 +169,14 @@ def test_secrets_of_a_trial_are_for_their_user_alone(tmp_path):
     for name in ("north.csv", "target.csv"):
         (tmp_path / name).touch()
     folder = make_trial(tmp_path / "trial", ["north"], data=tmp_path, schema=schema)
-    for secret in ("curator/ca.key", "curator/server.key", "north/key"):
+    for secret in (
+        "curator/ca.key",
+        "curator/server.key",
+        "curator/consumer.key",
+        "north/key",
+        "north/receipts.key",
+        "north/receipts.db",
+    ):
         assert (folder / secret).stat().st_mode & 0o077 == 0
     for script in folder.glob("*/*.sh"):
         text = script.read_text()

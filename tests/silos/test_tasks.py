@@ -1,6 +1,8 @@
 """Every task through both apps, in one process: settings, faults, what is saved."""
 
+import re
 import tomllib
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -29,9 +31,20 @@ def trial(tmp_path, monkeypatch):
         project = tomllib.loads((folder / "app" / "pyproject.toml").read_text())
         own = tomllib.loads((folder / "curator" / "curator.toml").read_text())
         nodes = [tomllib.loads((folder / n / "node.toml").read_text()) for n in own["owners"]]
-        return {**project["tool"]["flwr"]["app"]["config"], "timeout": 60.0, **public}, nodes
+        return {
+            **project["tool"]["flwr"]["app"]["config"],
+            "timeout": 60.0,
+            "purpose": "trial",
+            **public,
+        }, nodes
 
     return make
+
+
+def allow(node, purpose):
+    """Let the policy of a node allow this purpose alone."""
+    path = Path(node["policy"])
+    path.write_text(re.sub("purposes = .*", f'purposes = ["{purpose}"]', path.read_text()))
 
 
 def test_summarize(trial, tmp_path):
@@ -78,11 +91,14 @@ def test_learn(trial, tmp_path, caplog):
     nodes[0]["learner"] = "tree"
     nodes[1]["task"] = "summarize"
     (data / "clinic-2.csv").unlink()
+    # And one whose policy knows no such purpose.
+    allow(nodes[3], "care")
     grid = run(nodes, config)
-    assert len(grid.told) == 2
+    assert len(grid.told) == 3
+    assert sum("refused by the owner's policy" in text for text in grid.told) == 1
     assert not any(str(tmp_path) in text for text in grid.told)
     # In Flower's log, which the curator reads; once.
-    assert caplog.text.count("counts as absent") == 2
+    assert caplog.text.count("counts as absent") == 3
     curator = tmp_path / "trial" / "curator"
     frame = pl.read_parquet(curator / "predictions.parquet")
     assert frame.columns == ["prediction", "p_no", "p_yes"]
@@ -129,14 +145,21 @@ def test_a_party_that_is_late_is_absent(trial, tmp_path):
 
 def test_synthesize(trial, tmp_path):
     make_columns(tmp_path / "data", tmp_path / "schemas", NAMES)
-    more = {"ids": "person", "epsilon": 3.0, "bins": "income=0,40,70,100", "label": "smokes"}
+    more = {"ids": "person", "epsilon": 2.5, "bins": "income=0,40,70,100", "label": "smokes"}
     config, nodes = trial("synthesize", tmp_path / "data", tmp_path / "schemas", **more)
     assert [node["name"] for node in nodes] == [*NAMES, "helper"]
     helper = nodes[-1]
-    assert set(helper) == {"name", "task", "secrets"}
+    assert set(helper) == {"name", "task", "policy", "secrets"}
     kept = [path for path in (tmp_path / "trial").rglob("*") if path.suffix == ".key"]
     kept.append(tmp_path / "trial" / "helper" / "secrets.toml")
     assert all(path.stat().st_mode & 0o077 == 0 for path in kept)
+    # So does an owner that refuses, whose books are as they were.
+    allow(nodes[1], "care")
+    with pytest.raises(ProtocolError, match=r"'north' failed.*refused by the owner's policy"):
+        run(nodes, config)
+    with Ledger(tmp_path / "trial" / "north" / "books.db") as book:
+        assert len(book.charges()) == 0
+    allow(nodes[1], "trial")
     # A helper that is not there stops the run; it goes on under its name, charged once.
     with pytest.raises(ProtocolError, match=r"'helper' failed; the run needs every owner and the"):
         run(nodes, config, faults={"helper": "late"})

@@ -21,7 +21,7 @@ def init(
     schema: Annotated[Path, typer.Option(exists=True)],
     task: str = "summarize",
     port: int = 8000,
-    max_points: int = 10_000,
+    records_per_run: int = 10_000,
 ) -> None:
     """Write certificates, keys, configuration and start scripts of a trial on this machine.
 
@@ -39,7 +39,7 @@ def init(
         What is run across silos: summarize, learn or synthesize.
     port
         Of the SuperLink; those of the SuperNodes follow it.
-    max_points
+    records_per_run
         Records that an owner sends in a run, at most.
     """
     from dpsumm.flower.settings import read_toml
@@ -47,7 +47,13 @@ def init(
     from dpsumm.flower.trial import make_trial
 
     made = make_trial(
-        folder, owner, data=data, schema=schema, task=task, port=port, max_points=max_points
+        folder,
+        owner,
+        data=data,
+        schema=schema,
+        task=task,
+        port=port,
+        records_per_run=records_per_run,
     )
     curator = read_toml(made / "curator" / "curator.toml")
     supernodes = "".join(f"  sh {made}/{name}/supernode.sh\n" for name in curator["owners"])

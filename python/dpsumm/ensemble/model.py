@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsumm.checks import check_installed
 from dpsumm.data.inputs import Source
 from dpsumm.data.written import write_rows
 from dpsumm.ensemble.consumer import Consumer
@@ -20,7 +21,7 @@ from dpsumm.ensemble.inputs import Space
 from dpsumm.ensemble.messages import NoisyVotes
 from dpsumm.ensemble.page import write_report
 from dpsumm.ensemble.plan import LearningPlan, way_out
-from dpsumm.ensemble.saved import SavedModel, predictions, saved_model
+from dpsumm.ensemble.saved import SavedModel, saved_model
 from dpsumm.ensemble.strength import Strength, strength_of
 from dpsumm.ensemble.students.choose import Judged, Validation, students_of
 from dpsumm.ensemble.students.student import Candidate, Student, chances_of
@@ -128,9 +129,14 @@ class Model:
         Columns ``prediction`` and, for every class, ``p_<label>``: its probability; rows in the
         order of the points. Predictions tell of the points they are for.
         """
-        return predictions(
-            self.classes_, chances_of(self._used.fitted.shares(self._consumer.points))
-        )
+        check_installed("polars", "predictions as a frame need", "files")
+        import polars as pl
+
+        shares = self._used.fitted.shares(self._consumer.points)
+        chances = chances_of(shares)
+        columns = {"prediction": self.classes_[self.places]}
+        columns |= {f"p_{label}": chances[:, k] for k, label in enumerate(self.classes_)}
+        return pl.DataFrame(columns)
 
     def save_predictions(self, path: str | os.PathLike[str]) -> None:
         """Write `to_frame` to a Parquet or CSV file, by suffix. Whole or not at all."""
@@ -253,7 +259,7 @@ class Model:
         Raises
         ------
         InvalidDataError, InvalidParameterError
-            The points do not fit these columns, or a value is missing.
+            The points do not fit these columns.
         """
         chosen: NDArray[Any] = self.classes_[self.predict_proba(points).argmax(1)]
         return chosen
@@ -264,7 +270,7 @@ class Model:
         Smoothed shares of the votes, projected on the probability simplex: how the parties vote,
         not how often they are right.
         """
-        return chances_of(self._used.fitted.shares(self._space.to_predict(points)))
+        return chances_of(self._used.fitted.shares(self._space.points(points, "points")))
 
     def refit(
         self,

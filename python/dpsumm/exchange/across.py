@@ -15,10 +15,9 @@ import os
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 
-from dpsumm.errors import DpsummError, InvalidDataError, ProtocolError
+from dpsumm.errors import DpsummError, ProtocolError
 from dpsumm.exchange.codec import MAX_BYTES, Codec
 from dpsumm.exchange.driver import Progress
 from dpsumm.exchange.journal import Journal
@@ -45,7 +44,12 @@ class Channel(ABC):
 
 
 def answer_all(
-    party: Party, messages: Sequence[bytes], *, max_bytes: int, max_records: int
+    party: Party,
+    messages: Sequence[bytes],
+    *,
+    max_bytes: int,
+    max_records: int | None,
+    before: Callable[[bytes, int], None] | None = None,
 ) -> bytes:
     """Return a party's answer to the last of its messages of a run, as bytes.
 
@@ -58,7 +62,11 @@ def answer_all(
     max_bytes
         Of all messages together.
     max_records
-        Records that the party is willing to send in a run (`Answer.n_sent`).
+        Records that the party is willing to send in a run (`Answer.n_sent`); None if `before`
+        counts them.
+    before
+        Called with the answer and how many records it carries, before it is returned; what it
+        raises keeps the answer here.
 
     Raises
     ------
@@ -68,12 +76,17 @@ def answer_all(
     if not messages or sum(map(len, messages)) > max_bytes:
         raise ProtocolError(f"there must be messages, of at most {max_bytes} bytes in all")
     try:
-        return _last_answer(party, messages, max_records)
+        answer, records = _last_answer(party, messages, max_records)
     finally:
         party.close()
+    if before is not None:
+        before(answer, records)
+    return answer
 
 
-def _last_answer(party: Party, messages: Sequence[bytes], max_records: int) -> bytes:
+def _last_answer(
+    party: Party, messages: Sequence[bytes], max_records: int | None
+) -> tuple[bytes, int]:
     sent = 0
     for message in messages:
         request = party.codec.decode(message)
@@ -81,12 +94,12 @@ def _last_answer(party: Party, messages: Sequence[bytes], max_records: int) -> b
             raise ProtocolError("an answer was sent instead of a request")
         answer = party.answer(request)
         sent += answer.n_sent
-        if sent > max_records:
+        if max_records is not None and sent > max_records:
             raise ProtocolError(
                 "more records are asked for than this party sends in a run; agree on fewer, or "
                 "raise its limit (max-points)"
             )
-    return party.codec.encode(answer)
+    return party.codec.encode(answer), answer.n_sent
 
 
 def reason(error: Exception, private: Iterable[str | os.PathLike[str]] = ()) -> str:
@@ -210,25 +223,6 @@ def run_across(
     result = coordinator.result()
     tell(ending, 1, 1)
     return result, failed
-
-
-@contextmanager
-def saving(path: str | os.PathLike[str], run: str) -> Iterator[None]:
-    """Around what saves a run's result: says what remains if the disk fails.
-
-    Raises
-    ------
-    InvalidDataError
-        The file cannot be written.
-    """
-    try:
-        yield
-    except OSError as error:
-        raise InvalidDataError(
-            f"out: {path} cannot be written ({error.strerror or error}). What was released and "
-            "collected is kept: put the cause right, such as a full disk, and run again with "
-            f"run={run!r}; nothing is charged twice and nobody is asked again"
-        ) from None
 
 
 def _drop(coordinator: Coordinator[Result_co], failed: Mapping[str, str]) -> None:

@@ -143,15 +143,10 @@ class Codec:
         """
         if len(data) > max_bytes:
             raise ProtocolError(f"a message of {len(data)} bytes, at most {max_bytes} are taken")
-        start = len(_MAGIC) + 4
-        if data[: len(_MAGIC)] != _MAGIC or len(data) < start:
-            raise ProtocolError("not a dpsumm message of this version")
-        (length,) = struct.unpack("<I", data[len(_MAGIC) : start])
-        if length > min(_MAX_HEADER, len(data) - start):
-            raise ProtocolError("a message is cut short, or its header is too long")
+        raw, arrays = _split(data)
         try:
-            header = _parse(data[start : start + length])
-            reader = _Arrays(memoryview(data)[start + length :])
+            header = _parse(raw)
+            reader = _Arrays(arrays)
             message = self._unpack(header, reader)
             reader.finish()
             self._validate(message)
@@ -218,6 +213,35 @@ class Codec:
 def _header(value: Any) -> bytes:
     text = json.dumps(value, separators=(",", ":"), sort_keys=True, allow_nan=False)
     return text.encode("ascii")
+
+
+def kind_of(data: bytes) -> str:
+    """Return the kind of a message, as `Kind.wire` has it; the rest of it is not looked at.
+
+    Raises
+    ------
+    ProtocolError
+        It is no message of any codec.
+    """
+    raw, _ = _split(data)
+    try:
+        kind = _parse(raw)["kind"]
+    except _MALFORMED:
+        raise ProtocolError("a message is malformed") from None
+    if not isinstance(kind, str):
+        raise ProtocolError("a message is malformed")
+    return kind
+
+
+def _split(data: bytes) -> tuple[bytes, memoryview]:
+    """Return a message's header and its arrays."""
+    start = len(_MAGIC) + 4
+    if data[: len(_MAGIC)] != _MAGIC or len(data) < start:
+        raise ProtocolError("not a dpsumm message of this version")
+    (length,) = struct.unpack("<I", data[len(_MAGIC) : start])
+    if length > min(_MAX_HEADER, len(data) - start):
+        raise ProtocolError("a message is cut short, or its header is too long")
+    return data[start : start + length], memoryview(data)[start + length :]
 
 
 def _parse(raw: bytes) -> Any:

@@ -14,7 +14,9 @@ from flwr.serverapp import Grid, ServerApp
 from dpsumm.errors import DpsummError
 from dpsumm.exchange.across import answer_all, reason
 from dpsumm.flower.channel import FlowerChannel, find_nodes
+from dpsumm.flower.gate import admitted
 from dpsumm.flower.packing import pack, unpack
+from dpsumm.flower.requests import signs
 from dpsumm.flower.settings import (
     USUAL_TASK,
     CuratorFile,
@@ -31,8 +33,9 @@ def _serve(grid: Grid, context: Context) -> None:
     task = task_of(public.task).read(public, own)
     public.more.refuse_others()
     own.more.refuse_others()
+    sign = signs(public, own)
     nodes = find_nodes(grid, task.parties, claimed=own.claimed_names, timeout=public.timeout)
-    *notes, done = task.run(FlowerChannel(grid, nodes, public.timeout))
+    *notes, done = task.run(FlowerChannel(grid, nodes, public.timeout, sign))
     for note in notes:
         log(WARNING, "dpsumm: %s", note)
     log(INFO, "dpsumm: %s", done)
@@ -42,15 +45,17 @@ def _answer(message: Message, context: Context) -> Message:
     """Answer the curator as the party that the node's own configuration makes it."""
 
     def answer() -> bytes:
-        config = _config(context)
-        party = task_of(config.task).party(config)
-        config.more.refuse_others()
-        return answer_all(
-            party,
-            unpack(message.content)[0],
-            max_bytes=config.max_bytes,
-            max_records=config.max_points or 0,
-        )
+        config, packed = _config(context), unpack(message.content)
+        with admitted(config, packed) as release:
+            party = task_of(config.task).party(config)
+            config.more.refuse_others()
+            return answer_all(
+                party,
+                packed.messages,
+                max_bytes=config.max_bytes,
+                max_records=(config.max_points or 0) if release is None else None,
+                before=release,
+            )
 
     return Message(pack([_guarded(answer, context)]), reply_to=message)
 

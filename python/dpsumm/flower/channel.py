@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from logging import INFO
 
 import httpx
-from flwr.app import Message, RecordDict
+from flwr.app import Message
 from flwr.common.logger import log
 from flwr.serverapp import Grid
 
 from dpsumm.errors import ProtocolError
 from dpsumm.exchange.across import Channel
-from dpsumm.exchange.post import POLL, Clock, Post, PostError, Reply, collect
 from dpsumm.flower.packing import pack, unpack
 
+# Seconds between two looks for answers.
+_POLL = 0.25
 # Flower reads a query as: whatever `ClientApp.query` answers.
 ASK, NAME = "query", "query.name"
+# Called with a party's name and its messages: the claim about them, and its signature.
+Sign = Callable[[str, Sequence[bytes]], tuple[bytes, bytes]]
 
 
 class FlowerChannel(Channel):
@@ -31,10 +34,15 @@ class FlowerChannel(Channel):
         Owner's name to id of its node; an owner without a node never answers.
     timeout
         Seconds that one exchange may take. Flower delivers nothing later either.
+    sign
+        Signs what every owner is asked; None: nothing is signed.
     """
 
-    def __init__(self, grid: Grid, nodes: Mapping[str, int], timeout: float) -> None:
+    def __init__(
+        self, grid: Grid, nodes: Mapping[str, int], timeout: float, sign: Sign | None = None
+    ) -> None:
         self._grid, self._nodes, self._timeout = grid, nodes, timeout
+        self._sign: Sign = sign or (lambda name, messages: (b"", b""))
 
     def ask(self, messages: Mapping[str, Sequence[bytes]]) -> Iterator[tuple[str, bytes | str]]:
         """Send and collect; see `Channel.ask`."""
@@ -42,10 +50,12 @@ class FlowerChannel(Channel):
         for name in messages:
             if name not in self._nodes:
                 yield name, "is not connected"
-        contents = {node: pack(messages[name]) for node, name in by_node.items()}
+        contents = {
+            node: pack(messages[name], "", *self._sign(name, messages[name]))
+            for node, name in by_node.items()
+        }
         started, received, answers = time.monotonic(), 0, 0
-        post = GridPost(self._grid, ASK, self._timeout)
-        for node, reply in collect(post, contents, self._timeout, Clock()):
+        for node, reply in send(self._grid, contents, ASK, self._timeout):
             answer = _answer(reply)
             if isinstance(answer, bytes):
                 received, answers = received + len(answer), answers + 1
@@ -62,51 +72,53 @@ class FlowerChannel(Channel):
         )
 
 
-class GridPost(Post[RecordDict, Message]):
-    """Single messages of one kind over a grid.
+def send(
+    grid: Grid, contents: Mapping[int, object], kind: str, timeout: float
+) -> Iterator[tuple[int, Message | str]]:
+    """Send each node its record and yield (node, reply) as they come, until the time is up.
 
-    Parameters
-    ----------
-    grid
-        Of the run.
-    kind
-        `ASK` or `NAME`.
-    timeout
-        Seconds after which Flower forgets a message and its reply.
+    In place of a reply that Flower cannot read, or of a message that it does not take, comes a text
+    that says so. All nodes are sent theirs first: whether a node gets one must not depend on what
+    became of another's.
+    A reply to anything else, from another node, or after the first one is not yielded.
     """
-
-    def __init__(self, grid: Grid, kind: str, timeout: float) -> None:
-        self._grid, self._kind, self._timeout = grid, kind, timeout
-
-    def send(self, address: int, letter: RecordDict) -> str:
-        """Push a message; see `Post.send`."""
+    end = time.monotonic() + timeout
+    waiting: dict[str, int] = {}
+    refused: dict[int, Exception] = {}
+    for node, content in contents.items():
+        # One by one: Flower tells by its place in the list which one it could not take.
         try:
-            # One by one: Flower tells by its place in the list which one it could not take.
-            message = Message(letter, address, self._kind, ttl=self._timeout)
-            names = list(self._grid.push_messages([message]))
-        except httpx.TransportError:
-            raise  # the SuperLink cannot be reached: no owner's failure
+            sent = list(grid.push_messages([Message(content, node, kind, ttl=timeout)]))
         except Exception as error:
-            raise PostError(f"could not be sent a message ({type(error).__name__})") from None
-        return names[0] or "" if names else ""
-
-    def replies(self, name: str) -> list[Reply[Message]]:
-        """Pull the reply to a message; see `Post.replies`."""
-        try:
-            # One by one: Flower raises if it cannot read a reply, and loses those beside it.
-            found = list(self._grid.pull_messages([name]))
-        except httpx.HTTPError:
-            raise  # the SuperLink's, not the owner's
-        except Exception as error:
-            raise PostError(f"sent what Flower cannot read ({type(error).__name__})") from None
-        return [
-            Reply(
-                reply.metadata.reply_to_message_id,
-                None if reply.has_error() else reply.metadata.src_node_id,
-                reply,
-            )
-            for reply in found
-        ]
+            refused[node] = error
+            continue
+        if sent and sent[0]:
+            waiting[sent[0]] = node
+    for why in refused.values():
+        if isinstance(why, httpx.TransportError):
+            raise why  # the SuperLink cannot be reached: no owner's failure
+    for node, why in refused.items():
+        yield node, f"could not be sent a message ({type(why).__name__})"
+    while waiting and time.monotonic() < end:
+        # One by one: Flower raises if it cannot read a reply, and loses those that came with it.
+        for asked, node in list(waiting.items()):
+            try:
+                replies = list(grid.pull_messages([asked]))
+            except httpx.HTTPError:
+                raise  # the SuperLink's, not the owner's
+            except Exception as error:
+                del waiting[asked]
+                yield node, f"sent what Flower cannot read ({type(error).__name__})"
+                continue
+            for reply in replies:
+                metadata = reply.metadata
+                if asked not in waiting or metadata.reply_to_message_id != asked:
+                    continue
+                del waiting[asked]
+                if reply.has_error() or metadata.src_node_id == node:
+                    yield node, reply
+        if waiting:
+            time.sleep(min(_POLL, max(0.0, end - time.monotonic())))
 
 
 def _answer(reply: Message | str) -> bytes | str:
@@ -116,7 +128,7 @@ def _answer(reply: Message | str) -> bytes | str:
     if reply.has_error():
         return f"gave up (Flower error {reply.error.code}: {reply.error.reason})"
     try:
-        (data,), _ = unpack(reply.content)
+        (data,) = unpack(reply.content).messages
     except (ProtocolError, ValueError):
         return "sent something that is not an answer"
     return data
@@ -153,12 +165,12 @@ def find_nodes(
             absent = sorted(set(names) - {info.name for info in infos})
             log(INFO, "dpsumm: waiting %g s for %s", timeout, ", ".join(absent))
             told = True
-        time.sleep(POLL)
+        time.sleep(_POLL)
     if claimed:
         contents = {node: pack([]) for node, _ in found}
-        replies = collect(GridPost(grid, NAME, timeout), contents, timeout, Clock())
+        replies = send(grid, contents, NAME, timeout)
         found = [
-            (node, unpack(reply.content)[1])
+            (node, unpack(reply.content).name)
             for node, reply in replies
             if not isinstance(reply, str) and reply.has_content()
         ]

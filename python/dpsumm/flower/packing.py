@@ -1,4 +1,4 @@
-"""Messages as Flower records: bytes in a ConfigRecord, with a salt.
+"""Messages as Flower records: bytes in a ConfigRecord, with a salt, and a signed claim if any.
 
 The salt is for Flower's object store: it serves any object of a run to any registered node that can
 name it, and an object's name is the hash of its contents. Without a salt an owner could confirm a
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from flwr.app import ConfigRecord, RecordDict
 
@@ -18,16 +19,43 @@ _KEY = "dpsumm"
 _SALT_BYTES = 32
 
 
-def pack(messages: Sequence[bytes], name: str = "") -> RecordDict:
-    """Return messages, and the name of who sends them if it is told, as a record."""
+class Packed(NamedTuple):
+    """What a record carries.
+
+    Attributes
+    ----------
+    messages
+        To a party: all of its run so far. From it: its answer.
+    name
+        Of who sends them, if it is told.
+    claim, signature
+        Of a request (`dpsumm.exchange.claims`); empty if it is not signed.
+    """
+
+    messages: list[bytes]
+    name: str = ""
+    claim: bytes = b""
+    signature: bytes = b""
+
+
+def pack(
+    messages: Sequence[bytes], name: str = "", claim: bytes = b"", signature: bytes = b""
+) -> RecordDict:
+    """Return messages, and what is told with them (`Packed`), as a record."""
     record = ConfigRecord(
-        {"salt": secrets.token_bytes(_SALT_BYTES), "messages": list(messages), "name": name}
+        {
+            "salt": secrets.token_bytes(_SALT_BYTES),
+            "messages": list(messages),
+            "name": name,
+            "claim": claim,
+            "signature": signature,
+        }
     )
     return RecordDict({_KEY: record})
 
 
-def unpack(content: RecordDict) -> tuple[list[bytes], str]:
-    """Return the messages and the name of a record that :func:`pack` made.
+def unpack(content: RecordDict) -> Packed:
+    """Return what a record carries that :func:`pack` made.
 
     Raises
     ------
@@ -38,10 +66,13 @@ def unpack(content: RecordDict) -> tuple[list[bytes], str]:
     if not isinstance(record, ConfigRecord) or len(content) != 1:
         raise ProtocolError("not a record of dpsumm")
     messages, name = record.get("messages"), record.get("name")
+    claim, signature = record.get("claim", b""), record.get("signature", b"")
     if (
         not isinstance(messages, list)
         or not all(isinstance(message, bytes) for message in messages)
         or not isinstance(name, str)
+        or not isinstance(claim, bytes)
+        or not isinstance(signature, bytes)
     ):
         raise ProtocolError("not a record of dpsumm")
-    return messages, name
+    return Packed(messages, name, claim, signature)

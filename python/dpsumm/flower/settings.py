@@ -53,6 +53,10 @@ class Reader:
             raise InvalidParameterError(f"{self.where}: {key} {state}")
         return value
 
+    def has(self, key: str) -> bool:
+        """Return whether there is a value that was not taken yet."""
+        return key in self._left
+
     def names(self, key: str) -> tuple[str, ...]:
         """Return a list of texts."""
         value = self(key, list)
@@ -117,6 +121,8 @@ class Public:
     ----------
     task
         The subsystem, see `dpsumm.flower.tasks`.
+    purpose
+        What the result is for, as signed requests claim it; empty where none are signed.
     epsilon, delta
         Of the run.
     timeout
@@ -130,6 +136,7 @@ class Public:
     """
 
     task: str
+    purpose: str
     epsilon: float
     delta: float
     timeout: float
@@ -158,6 +165,7 @@ class Public:
             )
         return cls(
             task=get("task", str, USUAL_TASK),
+            purpose=get("purpose", str, ""),
             epsilon=get("epsilon", float),
             delta=get("delta", float),
             timeout=timeout,
@@ -177,6 +185,9 @@ class CuratorFile:
         Names of all parties of the run, fixed before it.
     ledger, run
         The curator's books and this run's name in them; both or none.
+    key
+        File of the private key that signs requests, for owners whose policies name who may ask;
+        None: they are not signed.
     claimed_names
         Whether the names that nodes give themselves are believed: in simulations.
     more
@@ -186,6 +197,7 @@ class CuratorFile:
     parties: tuple[str, ...]
     ledger: Path | None
     run: str | None
+    key: Path | None
     claimed_names: bool
     more: Reader
 
@@ -209,7 +221,14 @@ class CuratorFile:
             raise InvalidParameterError(
                 f"{path}: give ledger and run together; a run is resumed by its name"
             )
-        return cls(get.names("owners"), ledger, run or None, get("claimed-names", bool, False), get)
+        return cls(
+            parties=get.names("owners"),
+            ledger=ledger,
+            run=run or None,
+            key=get.input("key") if get.has("key") else None,
+            claimed_names=get("claimed-names", bool, False),
+            more=get,
+        )
 
 
 @dataclass(frozen=True)
@@ -222,8 +241,11 @@ class NodeConfig:
         The subsystem that it takes part in; it answers no run of another one.
     name
         The party's name; believed in simulations only.
+    policy
+        File of its owner's rules (`dpsumm.privacy.policy`); None: it has none.
     max_points
-        Records that it sends in a run, at most; None if it says nothing.
+        Without a policy, records that it sends in an exchange, with all before it in the run, at
+        most; None if it says nothing.
     max_bytes
         Of all requests together.
     more
@@ -232,6 +254,7 @@ class NodeConfig:
 
     task: str
     name: str
+    policy: Path | None
     max_points: int | None
     max_bytes: int
     more: Reader
@@ -255,10 +278,16 @@ class NodeConfig:
             raise InvalidParameterError(
                 f"node configuration: this node takes part in {own!r}, the run is for {task!r}"
             )
-        most = get("max-points", int, -1)
+        most, policy = get("max-points", int, -1), get.optional_path("policy")
+        if policy is not None and most >= 0:
+            raise InvalidParameterError(
+                "node configuration: max-points is for nodes without a policy; remove it, and say "
+                "records-per-run in the policy"
+            )
         return cls(
             task=own,
             name=get("name", str, "owner"),
+            policy=policy,
             max_points=None if most < 0 else most,
             max_bytes=get("max-request-mb", int, 64) * 2**20,
             more=get,

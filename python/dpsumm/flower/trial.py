@@ -16,7 +16,10 @@ from pathlib import Path
 
 from dpsumm.atomic import write_new
 from dpsumm.errors import InvalidParameterError
+from dpsumm.exchange.signatures import SigningKey
 from dpsumm.flower.certificates import make_certificates, make_key_pair
+from dpsumm.flower.policy_file import make_policy
+from dpsumm.flower.project import write_project
 from dpsumm.flower.settings import USUAL_TASK
 from dpsumm.flower.tasks import task_of
 from dpsumm.flower.tasks.task import Books, Own, Trial, Value
@@ -25,6 +28,8 @@ from dpsumm.privacy.ledger import Ledger
 # Nothing is sent to Flower's makers.
 _QUIET = "export FLWR_TELEMETRY_ENABLED=0 FLWR_DISABLE_UPDATE_CHECK=1"
 _TAKEN = ("curator", "target", "app")
+# What the curator of a trial says that the result is for.
+PURPOSE = "trial"
 
 
 def make_trial(
@@ -35,14 +40,15 @@ def make_trial(
     schema: str | os.PathLike[str],
     task: str = USUAL_TASK,
     port: int = 8000,
-    max_points: int = 10_000,
+    records_per_run: int = 10_000,
 ) -> Path:
     """Write what a trial on this machine needs; return the folder.
 
     ``app/`` is the Flower project. ``curator/`` gets a certificate authority, the SuperLink's
     certificate, the curator's settings, ``superlink.sh``, ``register.sh`` and ``run.sh``; each
-    owner's directory its key pair, the authority's certificate, its node configuration and
-    ``supernode.sh``. Private keys are readable by their user alone.
+    owner's directory its key pair, the authority's certificate, its node configuration, its policy
+    with the log that it counts in, and ``supernode.sh``. Private keys are readable by their user
+    alone.
 
     Parameters
     ----------
@@ -60,8 +66,9 @@ def make_trial(
         What is run, see `dpsumm.flower.tasks`.
     port
         Of the SuperLink on 127.0.0.1; the SuperNodes' own ports follow it.
-    max_points
-        Records that an owner sends in a run, at most.
+    records_per_run
+        Records that an owner sends in a run, at most (``records-per-run`` of its policy; in all
+        runs ten times as many).
 
     Raises
     ------
@@ -76,9 +83,9 @@ def make_trial(
             )
     if len(set(owners)) < len(owners) or not owners:
         raise InvalidParameterError("owners must be distinct names, at least one")
-    if max_points < 1:
-        raise InvalidParameterError(f"max_points must be at least 1, got {max_points}")
-    trial = task_of(task).trial(owners, data, Path(schema), max_points)
+    if records_per_run < 1:
+        raise InvalidParameterError(f"records_per_run must be at least 1, got {records_per_run}")
+    trial = task_of(task).trial(owners, data, Path(schema))
     if not 1 <= port <= 65_535 - len(trial.nodes):
         raise InvalidParameterError(f"port must be between 1 and {65_535 - len(trial.nodes)}")
     for settings in (*trial.nodes.values(), trial.curator):
@@ -89,28 +96,41 @@ def make_trial(
         if (folder / name).exists():
             raise InvalidParameterError(f"{folder / name} exists already; give another folder")
     write_project(folder / "app", task)
-    _make_curator(folder / "curator", trial, port)
+    consumer = _make_curator(folder / "curator", trial, port)
     authority = (folder / "curator" / "ca.pem").read_text()
     for i, (name, settings) in enumerate(trial.nodes.items(), 1):
         own = folder / name
         own.mkdir()
         make_key_pair(own)
         write_new(own / "ca.pem", authority)
-        write_new(own / "node.toml", _toml(own, {"name": name, "task": task, **settings}))
+        policy = make_policy(
+            own,
+            task,
+            consumers={"trial": consumer},
+            purposes=[PURPOSE],
+            records=10 * records_per_run,
+            per_run=records_per_run,
+        )
+        write_new(
+            own / "node.toml",
+            _toml(own, {"name": name, "task": task, "policy": policy, **settings}),
+        )
         _script(
             own / "supernode.sh",
             # Again whenever it ends: a killed node is refused until its last sign of life is a
             # minute old, and one whose SuperLink was started again ends as if all were well.
             f"export FLWR_HOME={shlex.quote(str(own / 'flwr'))}",
             "trap exit INT TERM",
-            f"while :; do flower-supernode --superlink 127.0.0.1:{port} --root-certificates ca.pem "
+            f"while :; do {shlex.quote(sys.executable)} -m dpsumm.flower.supernode "
+            f"--superlink 127.0.0.1:{port} --root-certificates ca.pem "
             f"--auth-supernode-private-key key --node-config node.toml "
             f"--host 127.0.0.1 --port {port + i} || true; sleep 5; done",
         )
     return folder
 
 
-def _make_curator(folder: Path, trial: Trial, port: int) -> None:
+def _make_curator(folder: Path, trial: Trial, port: int) -> str:
+    """Write the curator's directory; return the public key that its requests are signed with."""
     (folder / "flwr").mkdir(parents=True)
     make_certificates(folder)
     write_new(
@@ -118,10 +138,12 @@ def _make_curator(folder: Path, trial: Trial, port: int) -> None:
         f'[superlink]\ndefault = "trial"\n\n[superlink.trial]\naddress = "127.0.0.1:{port}"\n'
         f"root-certificates = {json.dumps(str(folder / 'ca.pem'))}\n",
     )
+    consumer = SigningKey.make(folder / "consumer.key")
     common: dict[str, Value | list[str]] = {
         "owners": list(trial.nodes),
         "ledger": "books.db",
         "run": "trial-1",
+        "key": "consumer.key",
     }
     write_new(folder / "curator.toml", _toml(folder, {**trial.curator, **common}))
     Ledger.create(folder / "books.db").close()
@@ -140,37 +162,7 @@ def _make_curator(folder: Path, trial: Trial, port: int) -> None:
     ]
     _script(folder / "register.sh", home, *register)
     _script(folder / "run.sh", home, 'exec flwr run ../app trial --stream "$@"')
-
-
-def write_project(folder: str | os.PathLike[str], task: str = USUAL_TASK) -> None:
-    """Write the Flower project of a task; that of summaries is in ``deploy/flower``.
-
-    Raises
-    ------
-    InvalidParameterError
-        The folder exists.
-    """
-    folder = Path(folder)
-    if folder.exists():
-        raise InvalidParameterError(f"{folder} exists already; give another folder")
-    apps = folder / "dpsumm_silos"
-    apps.mkdir(parents=True)
-    here = Path(__file__).parent
-    settings = [here / "project.toml", here / "tasks" / f"{task}.toml"]
-    text = "\n".join(path.read_text(encoding="utf-8") for path in settings)
-    write_new(folder / "pyproject.toml", text)
-    write_new(
-        apps / "__init__.py",
-        '"""The Flower app of curator and owners; all of it is in `dpsumm.flower`."""\n',
-    )
-    for name, app, role in (
-        ("curator", "server_app", "The curator."),
-        ("owner", "client_app", "An owner."),
-    ):
-        write_new(
-            apps / f"{name}.py",
-            f'"""{role}"""\n\nfrom dpsumm.flower import {app} as app\n\n__all__ = ["app"]\n',
-        )
+    return consumer.public
 
 
 def _toml(folder: Path, settings: Mapping[str, Value | list[str]]) -> str:

@@ -55,7 +55,7 @@ class Book:
                 f"with Ledger.create (dpsumm ledger create {path})"
             )
         with self._failures():
-            self.db = _connect(path)
+            self.db = connect(path)
         try:
             with self._failures():
                 if path is None:
@@ -93,7 +93,7 @@ class Book:
                 "directory that exists and may be written to"
             ) from None
         try:
-            with closing(_connect(path)) as db:
+            with closing(connect(path)) as db:
                 db.execute("BEGIN IMMEDIATE")
                 book_format.create(db)
                 db.executemany(book_format.SET_CAP, caps)
@@ -222,7 +222,7 @@ class Book:
             raise self.unusable(fault)
 
 
-def _connect(path: Path | None) -> sqlite3.Connection:
+def connect(path: Path | None) -> sqlite3.Connection:
     """Open a file that exists, or memory. Writers wait for each other, up to a minute."""
     where = ":memory:" if path is None else f"{path.resolve().as_uri()}?mode=rw"
     db = sqlite3.connect(

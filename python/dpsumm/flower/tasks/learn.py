@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 class Learn(Task):
     """A run of noisy votes; the curator is also the consumer's machine."""
 
-    example = 'classes="no,yes" epsilon=1.0'
+    example = 'classes="no,yes" epsilon=1.0 purpose="trial"'
 
     public: Public
     own: CuratorFile
@@ -126,7 +126,7 @@ class Learn(Task):
         return Trainer(table.in_memory, learner, seed=seed)
 
     @classmethod
-    def trial(cls, owners: Sequence[str], data: Path, schema: Path, max_points: int) -> Trial:
+    def trial(cls, owners: Sequence[str], data: Path, schema: Path) -> Trial:
         """Every party has ``<name>.csv``, the curator ``auxiliary.csv``; all have the schema."""
         if len(owners) < 2:
             raise InvalidParameterError("owners: at least two parties vote (usual: from 50)")

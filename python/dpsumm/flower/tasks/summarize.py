@@ -98,8 +98,12 @@ class Summarize(Task):
     def party(cls, node: NodeConfig) -> Party:
         """Return the owner of the node's data file."""
         get = node.more
-        if node.max_points is None:
-            raise InvalidParameterError(f"{get.where}: max-points is missing")
+        if node.policy is None and node.max_points is None:
+            raise InvalidParameterError(
+                f"{get.where}: policy is missing: the file of what may leave this machine, see "
+                "dpsumm node --help. Without one, max-points bounds what leaves in a run, and "
+                "nothing what leaves in all of them"
+            )
         data = Path(get("data", str)).expanduser()
         schema = Path(get("schema", str)).expanduser()
         stream, file_format = get("stream", bool, False), get.file_format()
@@ -111,7 +115,7 @@ class Summarize(Task):
         return Owner(table.astype(PRECISION))
 
     @classmethod
-    def trial(cls, owners: Sequence[str], data: Path, schema: Path, max_points: int) -> Trial:
+    def trial(cls, owners: Sequence[str], data: Path, schema: Path) -> Trial:
         """Every owner has ``<name>.csv``, the curator ``target.csv``; all have the schema."""
         Schema.read(schema)
         columns = Own("schema.toml", schema.read_text(encoding="utf-8"))
@@ -122,14 +126,7 @@ class Summarize(Task):
                 "out": "summary.parquet",
                 "report": "report.html",
             },
-            {
-                name: {
-                    "data": data / f"{name}.csv",
-                    "schema": columns,
-                    "max-points": max_points,
-                }
-                for name in owners
-            },
+            {name: {"data": data / f"{name}.csv", "schema": columns} for name in owners},
         )
 
 

@@ -112,9 +112,8 @@ class Synthesize(Task):
         )
 
     @classmethod
-    def trial(cls, owners: Sequence[str], data: Path, schema: Path, max_points: int) -> Trial:
+    def trial(cls, owners: Sequence[str], data: Path, schema: Path) -> Trial:
         """Every owner has ``<name>.csv`` and, in a directory of schemas, ``<name>.toml``."""
-        del max_points  # no record leaves
         if HELPER in owners:
             raise InvalidParameterError(
                 f"owner: the name {HELPER!r} is the helper's, who is added; rename the owner"

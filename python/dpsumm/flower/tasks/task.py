@@ -126,7 +126,7 @@ class Task(ABC):
 
     @classmethod
     @abstractmethod
-    def trial(cls, owners: Sequence[str], data: Path, schema: Path, max_points: int) -> Trial:
+    def trial(cls, owners: Sequence[str], data: Path, schema: Path) -> Trial:
         """Return what a trial of such a run needs.
 
         Parameters
@@ -137,6 +137,4 @@ class Task(ABC):
             Directory with the parties' files.
         schema
             The public schema, or a directory of them.
-        max_points
-            Records that a party sends in a run, at most.
         """

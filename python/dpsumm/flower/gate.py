@@ -1,0 +1,197 @@
+"""The owner's rules at work: every request to a node passes here, whatever the task.
+
+The policy is the owner's (`dpsumm.privacy.policy`), and so is the log of what was answered and
+refused (`dpsumm.privacy.receipts`). Flower tells a node nothing about who started a run that could
+be checked there; so the rules name keys, and a request is who signed it
+(`dpsumm.exchange.claims`). What the curator is told of a refusal depends on its request and on the
+policy, never on records.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from logging import WARNING
+from pathlib import Path
+
+from flwr.common.logger import log
+
+from dpsumm import __version__
+from dpsumm.errors import (
+    DpsummError,
+    InvalidDataError,
+    InvalidParameterError,
+    ProtocolError,
+    RefusedError,
+)
+from dpsumm.exchange.claims import SIGNED, Claim, digest_of
+from dpsumm.exchange.codec import kind_of
+from dpsumm.exchange.signatures import SigningKey, is_signed
+from dpsumm.flower.packing import Packed
+from dpsumm.flower.settings import NodeConfig
+from dpsumm.flower.tasks.protocols import PROTOCOLS, of_task
+from dpsumm.privacy.package import package_digest
+from dpsumm.privacy.policy import Policy
+from dpsumm.privacy.receipts import FAILED, REFUSED, Asked, Receipts
+
+# Called with an answer, and how many records it carries, before it leaves.
+Release = Callable[[bytes, int], None]
+_REFUSED = "refused by the owner's policy"
+_UNUSABLE = (
+    "this node cannot use its policy or its log and answers nothing until its owner has put them "
+    "right; the owner's own log says what is wrong"
+)
+_TOO_MANY = (
+    "more records were asked for than this node's policy lets leave; agree with its owner on fewer"
+)
+
+
+class _NotAllowedError(Exception):
+    """A rule that a request breaks: in words for the curator, and the owner's log."""
+
+
+def read_policy(path: Path) -> Policy:
+    """Return a node's policy; its errors name the key."""
+    return Policy.read(path, PROTOCOLS)
+
+
+def open_receipts(policy: Policy) -> Receipts:
+    """Open a policy's log with the key that seals it."""
+    key = SigningKey(policy.key)
+    return Receipts(policy.receipts, key, lambda data, seal: is_signed(data, seal, key.public))
+
+
+def differs(policy: Policy) -> str | None:
+    """Return how the dpsumm that is installed differs from the policy's; None if it does not."""
+    if policy.version != __version__:
+        return f"version is {policy.version!r}, installed is {__version__!r}"
+    if policy.package != (found := package_digest()):
+        return f"package is {policy.package[:12]}..., the installed files have {found[:12]}..."
+    return None
+
+
+@contextmanager
+def admitted(config: NodeConfig, packed: Packed) -> Iterator[Release | None]:
+    """Let a request in or refuse it; give what every answer to it must pass.
+
+    None where the node has no policy.
+
+    Raises
+    ------
+    RefusedError
+        A rule forbids the request or the answer: said to the curator, and in the log.
+    """
+    if config.policy is None:
+        yield None
+        return
+    try:
+        policy = read_policy(config.policy)
+        receipts = open_receipts(policy)
+    except (InvalidParameterError, InvalidDataError) as error:
+        raise _closed(error) from None
+    with receipts:
+        claim = _parsed(packed.claim)
+        asked = _asked(policy, packed, claim)
+        try:
+            _check(policy, config, packed, claim, asked.consumer)
+            yield lambda answer, records: _send(receipts, policy, asked, answer, records)
+        except _NotAllowedError as error:
+            _note(receipts, asked, str(error))
+            raise RefusedError(f"{_REFUSED}: {error}") from None
+        except RefusedError:
+            raise  # is in the log
+        except Exception as error:
+            _note(receipts, asked, type(error).__name__, FAILED)
+            raise
+
+
+def _parsed(text: bytes) -> Claim | None:
+    try:
+        return Claim.parse(text)
+    except ProtocolError:
+        return None
+
+
+def _asked(policy: Policy, packed: Packed, claim: Claim | None) -> Asked:
+    """Return who asks, as far as a key of the policy vouches for it, and what is claimed."""
+    if claim is None:
+        return Asked()
+    consumer = policy.consumer(claim.key)
+    signed = is_signed(SIGNED + packed.claim, packed.signature, claim.key)
+    return Asked(
+        consumer=consumer.name if consumer is not None and signed else "",
+        run=claim.run,
+        purpose=claim.purpose,
+        claim=packed.claim.decode(),
+        signature=packed.signature[:64].hex(),
+    )
+
+
+def _check(
+    policy: Policy, config: NodeConfig, packed: Packed, claim: Claim | None, asking: str
+) -> None:
+    """Refuse what the rules forbid, before any record is read; `asking` is the consumer's name."""
+    if difference := differs(policy):
+        log(WARNING, "dpsumm: policy: %s", difference)
+        raise _NotAllowedError(
+            "the dpsumm on this node is not the one that its policy names; its owner has to look "
+            "at it"
+        )
+    if claim is None:
+        raise _NotAllowedError(
+            "this node answers signed requests alone; name a key in the curator's file and send "
+            "its public half to this node's owner"
+        )
+    if not asking:
+        raise _NotAllowedError(
+            "no consumer that this node's policy names has signed the request; send your public "
+            "key to its owner"
+        )
+    if claim.asked != digest_of(packed.messages):
+        raise _NotAllowedError("the signature is for other messages than those that came with it")
+    if (claim.party, claim.task) != (config.name, config.task):
+        raise _NotAllowedError(
+            f"the request was signed for {claim.party!r} to {claim.task}, and this node is "
+            f"{config.name!r} to {config.task}; register its key under its own name"
+        )
+    if claim.version != policy.version:
+        raise _NotAllowedError(
+            f"the request is of dpsumm {claim.version}, this node's policy allows {policy.version}"
+        )
+    kinds = {kind_of(message) for message in packed.messages}
+    allowed = sorted(policy.protocols & set(of_task(config.task)))
+    if not any(kinds <= PROTOCOLS[name] for name in allowed):
+        raise _NotAllowedError(
+            "this node's policy does not allow this run's protocol; it allows "
+            f"{', '.join(allowed) or 'none of this task'}"
+        )
+    if claim.purpose not in policy.purposes(asking):
+        raise _NotAllowedError(
+            f"the purpose {claim.purpose!r} is not one that this node's policy allows you; agree "
+            "with its owner on its words"
+        )
+
+
+def _send(receipts: Receipts, policy: Policy, asked: Asked, answer: bytes, records: int) -> None:
+    try:
+        why = receipts.send(
+            asked, answer, records, lambda sent: policy.too_many(asked.consumer, sent)
+        )
+    except InvalidDataError as error:
+        raise _closed(error) from None
+    if why is not None:
+        log(WARNING, "dpsumm: refused by the policy: %s", why)
+        raise RefusedError(f"{_REFUSED}: {_TOO_MANY}")
+
+
+def _note(receipts: Receipts, asked: Asked, why: str, outcome: str = REFUSED) -> None:
+    """Write to the log; if that fails the request is refused for it."""
+    try:
+        receipts.refused(asked, why, outcome)
+    except InvalidDataError as error:
+        raise _closed(error) from None
+
+
+def _closed(error: DpsummError) -> RefusedError:
+    log(WARNING, "dpsumm: %s", error)
+    return RefusedError(_UNUSABLE)

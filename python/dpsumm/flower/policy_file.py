@@ -1,0 +1,77 @@
+"""A first policy for a node, its key and its log: the owner goes on from there with an editor."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from dpsumm import __version__
+from dpsumm.atomic import write_new
+from dpsumm.errors import InvalidParameterError
+from dpsumm.exchange.signatures import SigningKey, is_signed
+from dpsumm.flower.gate import read_policy
+from dpsumm.flower.tasks.protocols import of_task
+from dpsumm.privacy.package import package_digest
+from dpsumm.privacy.receipts import Receipts
+
+_FILES = ("policy.toml", "receipts.key", "receipts.key.pub", "receipts.db")
+
+
+def make_policy(
+    folder: Path,
+    task: str,
+    *,
+    consumers: Mapping[str, str],
+    purposes: Sequence[str],
+    records: int,
+    per_run: int | None = None,
+) -> Path:
+    """Write ``policy.toml``, ``receipts.key`` and ``receipts.db`` into a folder; return the first.
+
+    Parameters
+    ----------
+    folder
+        Exists, and holds none of them.
+    task
+        All of whose protocols are answered.
+    consumers
+        The owner's name for each who may ask, to its public key (``ssh-ed25519 AAAA...``).
+    purposes
+        That each of them may name.
+    records, per_run
+        That may leave ever, and in one run.
+
+    Raises
+    ------
+    InvalidParameterError
+        A file is there, or a value is none that a policy may have. Then nothing is left behind.
+    """
+    policy, secret, public, log = (folder / name for name in _FILES)
+    for path in (policy, secret, public, log):
+        if path.exists():
+            raise InvalidParameterError(
+                f"{path} exists already: edit the policy with an editor, and keep its log, which "
+                "counts what has left; or give another folder"
+            )
+    lines = [
+        "# What may leave this machine, to whom, and for what: docs/deploy.md has the keys.",
+        f"version = {json.dumps(__version__)}  # of dpsumm, here and at who asks",
+        f"package = {json.dumps(package_digest())}  # of its files here",
+        f"protocols = {json.dumps(of_task(task))}",
+        f"records = {records}  # that may ever leave, to all, in all runs",
+    ]
+    lines += [] if per_run is None else [f"records-per-run = {per_run}"]
+    lines += [f"receipts = {json.dumps(log.name)}", f"key = {json.dumps(secret.name)}"]
+    for name, key in consumers.items():
+        lines += ["", f"[consumers.{json.dumps(name)}]", f"key = {json.dumps(key.strip())}"]
+        lines += [f"purposes = {json.dumps(list(purposes))}"]
+    write_new(policy, "\n".join([*lines, ""]))
+    try:
+        read_policy(policy)
+    except InvalidParameterError:
+        policy.unlink()
+        raise
+    made = SigningKey.make(secret)
+    Receipts.create(log, made, lambda data, seal: is_signed(data, seal, made.public)).close()
+    return policy

@@ -1,0 +1,23 @@
+"""What an owner's policy allows by name: the kinds of requests that a protocol is made of.
+
+A protocol's version is that of its latest kind (`Kind.version` of `dpsumm.exchange.codec`): one
+whose messages change gets the next one here, and is refused until owners allow it. `DrawRequest` is
+in none: protocols across silos do not use it.
+"""
+
+from collections.abc import Mapping
+
+PROTOCOLS: Mapping[str, frozenset[str]] = {
+    "summarize/offers/2": frozenset({"Describe", "OfferRequest.2"}),
+    "summarize/auction/1": frozenset({"Describe", "BidRequest", "SendRequest"}),
+    "learn/votes/1": frozenset({"Describe", "VoteTask"}),
+    "learn/classifiers/1": frozenset({"Describe", "ClassifierTask"}),
+    "synthesize/tables/1": frozenset(
+        {"Join", "CountColumns", "Start", "NextRows", "Finish", "Deal"}
+    ),
+}
+
+
+def of_task(task: str) -> list[str]:
+    """Return the protocols of a task."""
+    return [name for name in PROTOCOLS if name.startswith(f"{task}/")]

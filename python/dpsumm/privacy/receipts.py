@@ -1,0 +1,437 @@
+"""What left an owner's machine and what was refused: a log that can only grow.
+
+Every line has the digest of the line before it and a seal, the owner's signature. So a line that is
+changed, removed, added or moved is noticed by whoever has the public key. What the owner's rules
+count is counted from these lines: with a file that is missing, or does not hold together, nothing
+is answered. Beside it lies ``<file>.seen``, by which lost last lines are noticed
+(`dpsumm.privacy.seen`).
+
+A line is on the disk before the answer that it is about exists for anybody else.
+"""
+
+from __future__ import annotations
+
+import csv
+import datetime
+import hashlib
+import io
+import json
+import os
+import secrets
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Protocol
+
+from dpsumm.errors import InvalidDataError, InvalidParameterError
+from dpsumm.privacy.book import connect
+from dpsumm.privacy.seen import Seen
+
+# The view is what `Seen` reads.
+_TABLES = (
+    "CREATE TABLE receipts (number INTEGER PRIMARY KEY, body TEXT NOT NULL, digest TEXT NOT NULL, "
+    "seal BLOB NOT NULL, salt BLOB NOT NULL)",
+    "CREATE VIEW marks AS SELECT number AS rowid, digest AS mark FROM receipts",
+)
+_SEALED = b"dpsumm receipt 1\n"
+_SALT_BYTES = 16
+MADE, ANSWERED, AGAIN, REFUSED, FAILED = "made", "answered", "again", "refused", "failed"
+
+
+class Signer(Protocol):
+    """Signs with the key that stays with the owner."""
+
+    def sign(self, data: bytes) -> bytes:
+        """Return the signature."""
+
+
+# (data, signature): whether the owner signed.
+IsSigned = Callable[[bytes, bytes], bool]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A request, as the log names it.
+
+    Attributes
+    ----------
+    consumer
+        Who asked, by the owner's own name for the key that signed; empty if none signed.
+    run, purpose
+        As claimed.
+    claim, signature
+        What was signed, and the consumer's signature in hexadecimal digits; both may be empty.
+    """
+
+    consumer: str = ""
+    run: str = ""
+    purpose: str = ""
+    claim: str = ""
+    signature: str = ""
+
+
+@dataclass(frozen=True)
+class Receipt(Asked):
+    """A line of the log.
+
+    Attributes
+    ----------
+    number
+        From 1, without gaps.
+    at
+        When, UTC, by the owner's clock.
+    outcome
+        ``made`` (the log), ``answered``, ``again`` (the same answer as before in this run),
+        ``refused`` (by the owner's rules), ``failed`` (the data or the messages could not be used).
+    why
+        Of a refusal.
+    records
+        That the answer carried.
+    counted
+        Of these, those that the rules count: 0 for an answer that was sent before.
+    answer
+        Salted digest of the answer; the salt stays in the owner's file, since a guess at the
+        records could be confirmed with it.
+    before
+        Digest of the line before.
+    """
+
+    number: int = 0
+    at: str = ""
+    outcome: str = ""
+    why: str = ""
+    records: int = 0
+    counted: int = 0
+    answer: str = ""
+    before: str = ""
+
+    @property
+    def body(self) -> bytes:
+        """What is digested and sealed."""
+        return json.dumps(asdict(self), sort_keys=True).encode()
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the body, hexadecimal digits."""
+        return hashlib.sha256(self.body).hexdigest()
+
+    @classmethod
+    def parse(cls, body: str) -> Receipt:
+        """Return the line of a body; ValueError if it is none."""
+        values = json.loads(body)
+        kinds = {field.name: int if field.type == "int" else str for field in fields(cls)}
+        if not isinstance(values, dict) or {k: type(v) for k, v in values.items()} != kinds:
+            raise ValueError
+        return cls(**values)
+
+    @property
+    def left(self) -> bool:
+        """Whether an answer left the machine, or was about to when the process died."""
+        return self.outcome in (ANSWERED, AGAIN)
+
+
+Sealed = tuple[Receipt, bytes]
+
+
+@dataclass(frozen=True)
+class Sent:
+    """Records that have been counted: of all runs, of a consumer's runs, and of one run."""
+
+    ever: int
+    consumer: int
+    run: int
+
+
+def fault(lines: Iterable[Sealed], is_signed: IsSigned, *, last_only: bool = False) -> str | None:
+    """Return what is wrong with a log, the first thing; None if it holds together.
+
+    Parameters
+    ----------
+    lines
+        All, oldest first, each with its seal.
+    is_signed
+        Whether the owner's key signed.
+    last_only
+        Look at the last seal alone. It covers what is before it, through the digests.
+    """
+    before, number = "", 0
+    last: Sealed | None = None
+    for number, (line, seal) in enumerate(lines, 1):
+        if line.number != number or line.before != before:
+            return f"line {number} does not follow the one before it: lines were removed or moved"
+        if not last_only and not is_signed(_SEALED + line.body, seal):
+            return f"line {number} was changed, or sealed with another key"
+        before, last = line.digest, (line, seal)
+    if last is None:
+        return "it has no line, not even the first"
+    if last_only and not is_signed(_SEALED + last[0].body, last[1]):
+        return f"line {number} was changed, or sealed with another key"
+    return None
+
+
+def to_csv(lines: Iterable[Sealed]) -> str:
+    """Return a log as CSV, with every seal: whoever has the public key can check it."""
+    text = io.StringIO()
+    names = [field.name for field in fields(Receipt)]
+    writer = csv.writer(text)
+    writer.writerow([*names, "seal"])
+    for line, seal in lines:
+        writer.writerow([*(getattr(line, name) for name in names), seal.hex()])
+    return text.getvalue()
+
+
+def from_csv(text: str) -> list[Sealed]:
+    """Return the log that `to_csv` wrote.
+
+    Raises
+    ------
+    InvalidDataError
+        It is none.
+    """
+    whole = {field.name for field in fields(Receipt) if field.type == "int"}
+    try:
+        lines = []
+        for row in csv.DictReader(io.StringIO(text, newline=""), strict=True):
+            seal = bytes.fromhex(row.pop("seal"))
+            values = {name: int(value) if name in whole else value for name, value in row.items()}
+            lines.append((Receipt.parse(json.dumps(values)), seal))
+    except (csv.Error, KeyError, ValueError, TypeError, AttributeError):
+        raise InvalidDataError(
+            "receipts: not a log as dpsumm node log --out writes it, or a line of it cannot be read"
+        ) from None
+    return lines
+
+
+class Receipts(AbstractContextManager["Receipts"]):
+    """An owner's log.
+
+    Parameters
+    ----------
+    path
+        SQLite file that `create` made.
+    signer, is_signed
+        Of the owner's key. No signer: the log is only read.
+
+    Raises
+    ------
+    InvalidParameterError
+        There is no file.
+    InvalidDataError
+        It cannot be read. Whether it holds together is looked at before every line that is added,
+        and by `fault`.
+    """
+
+    def __init__(
+        self, path: str | os.PathLike[str], signer: Signer | None, is_signed: IsSigned
+    ) -> None:
+        self.path = Path(path)
+        self._signer, self._is_signed = signer, is_signed
+        self._seen = Seen(self.path)
+        if not self.path.is_file():
+            raise InvalidParameterError(
+                f"receipts: there is no file {self.path}; correct the path, or make it once with "
+                "dpsumm node create"
+            )
+        with self._failures():
+            self._db = connect(self.path)
+
+    @classmethod
+    def create(cls, path: str | os.PathLike[str], signer: Signer, is_signed: IsSigned) -> Receipts:
+        """Make the file of a new log, readable by its user alone, and open it.
+
+        Raises
+        ------
+        InvalidParameterError
+            Something is at `path`, or a log was there before, or nothing can be written there.
+        """
+        path = Path(path)
+        if Seen(path).path.exists():
+            raise InvalidParameterError(
+                f"receipts: {Seen(path).path} is left of a log that was at {path}, and what it "
+                "counted would be forgotten; put that back, or give another path"
+            )
+        try:
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+        except OSError as error:
+            raise InvalidParameterError(
+                f"receipts: {path} cannot be made ({error.strerror}); give a path where nothing "
+                "is yet, in a directory that may be written to"
+            ) from None
+        with closing(connect(path)) as db:
+            for statement in _TABLES:
+                db.execute(statement)
+        made = cls(path, signer, is_signed)
+        with made._writing() as write:
+            write([], Asked(), MADE)
+        return made
+
+    def close(self) -> None:
+        """Close the file."""
+        self._db.close()
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def lines(self) -> list[Sealed]:
+        """Return all lines with their seals, oldest first.
+
+        Raises
+        ------
+        InvalidDataError
+            The file cannot be read.
+        """
+        return [(line, seal) for line, seal, _ in self._lines()]
+
+    def fault(self) -> str | None:
+        """Return what is wrong with the log, looking at every seal; None if it holds together."""
+        return fault(self.lines(), self._is_signed) or self._lost()
+
+    def refused(self, asked: Asked, why: str, outcome: str = REFUSED) -> None:
+        """Add a request that was refused, or that failed.
+
+        Raises
+        ------
+        InvalidDataError
+            The log cannot be written, or does not hold together.
+        """
+        with self._writing() as write:
+            write(self._checked(), asked, outcome, why=why)
+
+    def send(
+        self, asked: Asked, answer: bytes, records: int, refusal: Callable[[Sent], str | None]
+    ) -> str | None:
+        """Add an answer before it is sent; or its refusal, if it carries too many records.
+
+        An answer that was sent before in a run, byte by byte, to the same consumer for the same
+        purpose, is not counted again: nothing new leaves. Any other is, whatever the run's name.
+
+        Parameters
+        ----------
+        asked
+            The request.
+        answer, records
+            Its bytes, and how many records it carries.
+        refusal
+            Told what would be counted with it; returns why that is too much, or None.
+
+        Returns
+        -------
+        Why it must not be sent, or None.
+
+        Raises
+        ------
+        InvalidDataError
+            The log cannot be written, or does not hold together: nothing may be sent.
+        """
+        with self._writing() as write:
+            lines = self._checked()
+            again = any(
+                line.left
+                and (line.consumer, line.run, line.purpose)
+                == (asked.consumer, asked.run, asked.purpose)
+                and line.answer == _digest(salt, answer)
+                for line, _, salt in lines
+            )
+            counted = 0 if again else records
+            if counted and (why := refusal(_sent(lines, asked, counted))):
+                write(lines, asked, REFUSED, why=why)
+                return why
+            write(lines, asked, AGAIN if again else ANSWERED, answer, records, counted)
+        return None
+
+    def _lines(self) -> list[tuple[Receipt, bytes, bytes]]:
+        with self._failures():
+            rows = self._db.execute(
+                "SELECT body, seal, salt FROM receipts ORDER BY number"
+            ).fetchall()
+            try:
+                return [
+                    (Receipt.parse(body), bytes(seal), bytes(salt)) for body, seal, salt in rows
+                ]
+            except (ValueError, TypeError):
+                raise self._unusable("a line cannot be read") from None
+
+    def _checked(self) -> list[tuple[Receipt, bytes, bytes]]:
+        lines = self._lines()
+        pairs = ((line, seal) for line, seal, _ in lines)
+        if wrong := fault(pairs, self._is_signed, last_only=True) or self._lost():
+            raise self._unusable(wrong)
+        return lines
+
+    def _lost(self) -> str | None:
+        with self._failures():
+            return self._seen.missing_from(self._db)
+
+    @contextmanager
+    def _writing(self) -> Iterator[Callable[..., None]]:
+        """Give a function that adds a line; all of it is on the disk afterwards, or nothing."""
+        with self._failures():
+            self._db.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._add
+                self._db.execute("COMMIT")
+            except BaseException:
+                with suppress(sqlite3.Error):
+                    self._db.execute("ROLLBACK")
+                raise
+            self._seen.catch_up(self._db)
+
+    def _add(
+        self,
+        lines: list[tuple[Receipt, bytes, bytes]],
+        asked: Asked,
+        outcome: str,
+        answer: bytes | None = None,
+        records: int = 0,
+        counted: int = 0,
+        *,
+        why: str = "",
+    ) -> None:
+        if self._signer is None:
+            raise InvalidParameterError("receipts: opened without a key, for reading alone")
+        salt = secrets.token_bytes(_SALT_BYTES)
+        line = Receipt(
+            **{field.name: getattr(asked, field.name) for field in fields(Asked)},
+            number=len(lines) + 1,
+            at=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+            outcome=outcome,
+            why=why,
+            records=records,
+            counted=counted,
+            answer="" if answer is None else _digest(salt, answer),
+            before=lines[-1][0].digest if lines else "",
+        )
+        seal = self._signer.sign(_SEALED + line.body)
+        self._db.execute(
+            "INSERT INTO receipts VALUES (?, ?, ?, ?, ?)",
+            (line.number, line.body.decode(), line.digest, seal, salt),
+        )
+
+    @contextmanager
+    def _failures(self) -> Iterator[None]:
+        try:
+            yield
+        except (sqlite3.Error, OSError, UnicodeDecodeError) as error:
+            raise self._unusable(str(error)) from None
+
+    def _unusable(self, why: str) -> InvalidDataError:
+        return InvalidDataError(
+            f"receipts: {self.path} cannot be used ({why}); nothing was sent. Put back the latest "
+            "file and the .seen beside it; dpsumm node log shows what it holds"
+        )
+
+
+def _digest(salt: bytes, answer: bytes) -> str:
+    return hashlib.sha256(salt + answer).hexdigest()
+
+
+def _sent(lines: Iterable[tuple[Receipt, bytes, bytes]], asked: Asked, more: int) -> Sent:
+    ever = consumer = run = more
+    for line, _, _ in lines:
+        ever += line.counted
+        if line.consumer == asked.consumer:
+            consumer += line.counted
+            run += line.counted if line.run == asked.run else 0
+    return Sent(ever, consumer, run)
