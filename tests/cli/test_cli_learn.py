@@ -37,6 +37,7 @@ def folder(tmp_path_factory):
     bounds = {"bounds": (-3, 3)}
     columns = [Column("a", **bounds), Column("b", **bounds)]
     Schema([*columns, Column("sick", "label")]).save(made / "schema.toml")
+    Schema(columns).save(made / "bare.toml")
     listed = Column("sick", "label", categories=("no", "yes"))
     Schema([*columns, listed]).save(made / "listed.toml")
     return made
@@ -94,7 +95,7 @@ def test_a_plan_reads_and_writes_nothing(capsys):
     assert run("learn", "--plan", "--points", "5000", *given) == 0
     out = capsys.readouterr().out
     assert "The noise is above the signal" in out
-    assert "protect single records: unit='replace one record' with shards" in out
+    assert "unit='replace one record' with shards (--unit, --shards)" in out
     single = ("--unit", "replace one record", "--shards", "100")
     assert run("learn", "--plan", "--points", "5000", *given, *single) == 0
     assert "The noise costs little" in capsys.readouterr().out
@@ -132,7 +133,11 @@ def test_points_that_parties_do_not_see(capsys):
         (["--classes", "0,1", "--schema", "listed.toml"], "0 is not among the schema's categories"),
         (["--epsilon", "20"], "promises next to nothing.*--accept"),
         (["--points", "20"], "for --plan"),
-        (["--student", "spectral", "--student", "softmax"], "list needs validation"),
+        (
+            ["--student", "spectral", "--student", "softmax"],
+            r"list needs validation=.* \(--validation\)",
+        ),
+        (["--schema", "bare.toml"], r"has no labels; .* \(--schema\)"),
         (["--auxiliary", "none.csv"], r"'auxiliary' \(none.csv\): no such file"),
         (["--schema", "none.toml"], "there is no file none.toml"),
         (["--validation", "auxiliary.csv"], "sick"),

@@ -209,7 +209,11 @@ ERRORS = {
     "schema twice": (("--schema", "bank=bank.toml"), "--schema: 'bank' is given twice"),
     "owner without schema": (("--owner", "x=bank.csv"), "--schema x=FILE is missing"),
     "schema without owner": (("--schema", "x=bank.toml"), "--owner: --owner x=FILE is missing"),
-    "ledger of nobody": (("--ledger", "x=books.db"), "ledger must be a dict"),
+    "ledger of nobody": (
+        ("--ledger", "x=books.db"),
+        r"ledger .* \(--ledger NAME=FILE, once per owner\)",
+    ),
+    "no identifiers": (("--ids", "nothing"), r"'person' has kind 'ignore', .* name it by ids= \\(--ids\\)"),
     "no ledger": (("--ledger", "bank=books.db"), "ledger.*no file|books.db"),
     "bins": (("--bins", "income=1,x"), "bins: write N"),
     "suffix": (("--out", "rows.txt"), "--out must end in"),

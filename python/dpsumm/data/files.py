@@ -98,7 +98,7 @@ class FileFormat:
         if self.decimal not in (".", ",") or self.decimal == self.separator:
             raise InvalidParameterError(
                 f"decimal must be '.' or ',' and not the separator, got {self.decimal!r}; a file "
-                "with decimal commas usually has separator=';'"
+                "with decimal commas usually has separator=';' (--separator)"
             )
         if name_of(self.encoding) is None:
             raise InvalidParameterError(

@@ -32,7 +32,7 @@ Source: TypeAlias = Any
 # What to do about missing values when there is no schema.
 DROP = (
     "impute them with public values, drop such rows with FileFormat(drop_missing=True){option}, "
-    "or say when_missing in a Schema"
+    "or say when_missing in a Schema{schema}"
 )
 # What to do about values that a schema refuses, by what they are.
 WAY_OUT = {
@@ -235,8 +235,10 @@ def usable(
     if extract.backend is None and wanted.drop_missing:
         extract = replace(extract, schema=extract.schema.with_rule(WhenMissing.DROP))
     # The command line has files only.
-    option = " (--drop-missing)" if isinstance(source, (str, os.PathLike)) else ""
-    remedy = DROP.format(option=option)
+    is_path = isinstance(source, (str, os.PathLike))
+    remedy = DROP.format(
+        option=" (--drop-missing)" if is_path else "", schema=" (--schema)" if is_path else ""
+    )
     return _checked(extract, where, remedy, drop_unlabelled=wanted.drop_missing)
 
 

@@ -65,7 +65,8 @@ class Space:
             points, labels = _float64(table), table.labels
         else:
             raise InvalidParameterError(
-                "validation must be a pair (points, labels); one table needs a schema with a label"
+                "validation must be a pair (points, labels); one table needs a schema with a label "
+                "(--schema)"
             )
         if labels.shape != (len(points),):
             raise InvalidParameterError(
@@ -193,7 +194,7 @@ def read_parties(
             if table.labels is None:
                 raise InvalidParameterError(
                     f"{table.name!r}: has no labels; give a pair (points, labels), or say label= "
-                    "or a schema with a label"
+                    "or a schema with a label (--schema)"
                 )
             tables[table.name] = table.in_memory
     else:

@@ -109,7 +109,10 @@ def way_out(plan: LearningPlan) -> str:
     """Return what to do where the noise is too much, as a sentence without its end."""
     out = "Take a larger epsilon or more parties"
     if plan.unit is Unit.WHOLE_OWNER:
-        return f"{out}, or protect single records: unit='replace one record' with shards"
+        return (
+            f"{out}, or protect single records: unit='replace one record' with shards (--unit, "
+            "--shards)"
+        )
     return f"{out}, or more shards"
 
 

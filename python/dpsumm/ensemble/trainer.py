@@ -75,7 +75,7 @@ class Trainer(Party):
         if self._table.labels is None:
             raise InvalidDataError(
                 f"{name!r}: has no labels; give a pair (points, labels), or say label= or a schema "
-                "with a label"
+                "with a label (--schema)"
             )
         if not self._checked:
             check_learner(self._learner, terms, columns, declared=declared)

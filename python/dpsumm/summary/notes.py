@@ -68,8 +68,8 @@ def quality_notes(selection: Selection, m: int, privacy: PrivacyReport) -> list[
     if relative > BAD:
         notes.append(
             f"The noise of the release is {relative:.1f} times the target's sampling error: the "
-            f"offers follow it more than the target. Use a larger target or epsilon, or Pool(); "
-            f"`dpsumm plan` tells from where on it pays."
+            f"offers follow it more than the target. Use a larger target or epsilon, or Pool() "
+            f"(--protocol pool); `dpsumm plan` tells from where on it pays."
         )
     left = selection.curve[-1] / selection.target_self
     if left > LITTLE_OVERLAP:

@@ -94,12 +94,12 @@ def public_levels(
             if column.kind is Kind.LABEL:
                 raise InvalidParameterError(
                     f"schema: column {column.name!r} has kind 'label', which has no public values; "
-                    "give it categories, and name it by label="
+                    "give it categories, and name it by label= (--label)"
                 )
             if column.kind is Kind.IGNORE and column.name != ids:
                 raise InvalidParameterError(
                     f"schema: column {column.name!r} has kind 'ignore', so it cannot be in "
-                    "synthetic rows; leave it out, or name it by ids="
+                    "synthetic rows; leave it out, or name it by ids= (--ids)"
                 )
             if column.in_kernel and held_by.setdefault(column.name, name) != name:
                 raise InvalidParameterError(

@@ -91,7 +91,8 @@ class Meeting:
             process.kill()
             process.communicate()
             raise ProtocolError(
-                f"MPyC did not end in {self._patience:g} seconds; give Mpyc more, or use Dealer()"
+                f"MPyC did not end in {self._patience:g} seconds; give Mpyc more, or use Dealer() "
+                "(--product dealer)"
             ) from None
         if process.returncode:
             # The kind of error alone: its text may hold a value.
@@ -208,5 +209,6 @@ def check_mpyc() -> None:
 
     if not all(importlib.util.find_spec(name) for name in ("mpyc", "cryptography")):
         raise MissingExtraError(
-            "product: Mpyc() needs mpyc; pip install 'dpsumm[mpyc]', or use Dealer()"
+            "product: Mpyc() needs mpyc; pip install 'dpsumm[mpyc]', or use Dealer() "
+            "(--product dealer)"
         )

@@ -270,7 +270,8 @@ def _check(
         raise InvalidParameterError(f"protocol must be Tables(), got {type(protocol).__name__}")
     if ledger is not None and not (isinstance(ledger, Mapping) and set(ledger) <= set(owners)):
         raise InvalidParameterError(
-            "ledger must be a dict of owners' names to the files of their own books"
+            "ledger must be a dict of owners' names to the files of their own books (--ledger "
+            "NAME=FILE, once per owner)"
         )
     if seed is not None:
         check_whole(seed, "seed", 0, 2**63 - 1)
