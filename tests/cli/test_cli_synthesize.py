@@ -213,7 +213,10 @@ ERRORS = {
         ("--ledger", "x=books.db"),
         r"ledger .* \(--ledger NAME=FILE, once per owner\)",
     ),
-    "no identifiers": (("--ids", "nothing"), r"'person' has kind 'ignore', .* name it by ids= \\(--ids\\)"),
+    "no identifiers": (
+        ("--ids", "nothing"),
+        r"'person' has kind 'ignore', .* name it by ids= \(--ids\)",
+    ),
     "no ledger": (("--ledger", "bank=books.db"), "ledger.*no file|books.db"),
     "bins": (("--bins", "income=1,x"), "bins: write N"),
     "suffix": (("--out", "rows.txt"), "--out must end in"),
