@@ -107,6 +107,15 @@ def check_installed(module: str, what_needs: str, extra: str) -> None:
         raise MissingExtraError(f"{what_needs} {module}: pip install 'dpsumm[{extra}]'")
 
 
+def scikit_learn_base() -> type:
+    """Return scikit-learn's BaseEstimator where it is installed, else `object`."""
+    try:
+        from sklearn.base import BaseEstimator
+    except ImportError:
+        return object
+    return BaseEstimator  # type: ignore[no-any-return]
+
+
 class Parameters:
     """An object whose parameters can be had and set by name, as scikit-learn's code expects.
 

@@ -324,7 +324,8 @@ def test_counts_of_a_schema_in_somebody_s_data(tmp_path: Path) -> None:
 def test_a_draft_of_a_public_sample_takes_it(tmp_path: Path) -> None:
     sample = polars_frame()
     sample = pl.concat([sample] * 3)
-    made = draft(sample, label="outcome")
+    made, reasons = draft(sample, label="outcome")
+    assert reasons == {}
     kinds = {column.name: str(getattr(column.kind, "value", "")) for column in made.columns}
     assert kinds == {
         **dict.fromkeys(("note", "sex", "pain", "smoker", "unused"), "category"),
@@ -338,9 +339,33 @@ def test_a_draft_of_a_public_sample_takes_it(tmp_path: Path) -> None:
     made.save(tmp_path / "schema.toml")
     assert Schema.read(tmp_path / "schema.toml") == made
     (tmp_path / "sample.csv").write_text("zip,age\n" + "02139,20\n10001,80\n" * 9)
-    codes = draft(tmp_path / "sample.csv")
+    codes, _ = draft(tmp_path / "sample.csv")
     assert codes.columns[0].categories == ("02139", "10001")  # not 2139: zeros are part of a code
     texts = pl.DataFrame({"t": [f"free text {i}" for i in range(9)], "x": np.arange(9) + 21.5})
-    free = draft(texts)
+    free, reasons = draft(texts)
     assert free.carried[0].name == "t"
+    assert reasons == {"t": "it has 9 different texts"}
     assert free.kernel[0].bounds == (21, 30)
+
+
+@pytest.mark.parametrize(
+    ("values", "reason"),
+    [
+        ({"patient_id": [*range(40, 20, -1)]}, "no value comes twice, as in an identifier"),
+        ({"case": [*range(100, 120)]}, "no value comes twice, as in an identifier"),
+        ({"case": [*range(100, 119)]}, None),  # so few may rise by chance
+        ({"case": [*range(40, 20, -1)]}, None),  # neither a name nor an order says so
+        ({"patient_id": [*range(19), 5]}, None),  # a value comes twice
+        ({"age": [*map(str, range(99)), "12o"]}, "1 of 100 cells is not a number: '12o'"),
+        (
+            {"age": [*map(str, range(50)), *(f"{i}o" for i in range(50))]},
+            "it has 100 different texts",
+        ),
+        ({"gone": [None, None]}, "it is empty"),
+        ({"list": [[1], [2]]}, "it is of type List(Int64)"),
+    ],
+)
+def test_a_draft_says_why_it_leaves_out(values: dict[str, Any], reason: str | None) -> None:
+    made, reasons = draft(pl.DataFrame(values).with_columns(weight=pl.lit(70.5)))
+    assert reasons == ({} if reason is None else dict.fromkeys(values, reason))
+    assert [column.name for column in made.carried] == list(reasons)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import pickle
 import subprocess
 import sys
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import ParameterGrid
 from sklearn.utils import estimator_checks as checks
@@ -157,7 +158,14 @@ def test_no_check_passes_whatever_it_is_given() -> None:
         checks.check_parameters_default_constructible("Broken", Broken())
 
 
-def test_scikit_learn_is_not_imported() -> None:
+def test_scikit_learn_and_a_notebook_know_it() -> None:
+    assert isinstance(Summarizer(), BaseEstimator)
+    assert "size" in Summarizer(7)._repr_html_()
+    copy = pickle.loads(pickle.dumps(Summarizer(7)))
+    assert copy.get_params() == Summarizer(7).get_params()
+
+
+def test_scikit_learn_need_not_be_there() -> None:
     program = (
         "import sys; sys.modules['sklearn'] = None; import dpsumm, numpy as np; "
         "e = dpsumm.Summarizer(2, kernel=dpsumm.RBF(1), protocol=dpsumm.Pool());"

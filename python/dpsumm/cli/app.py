@@ -23,6 +23,7 @@ COMMANDS = {
     "demo": "Compare protocols on handwritten digits, in less than a minute.",
     "run": "Select points of owners that match a target.",
     "learn": "Learn a classifier from parties' classifiers, by noisy votes on unlabelled points.",
+    "predict": "Predict classes of rows by a model that `dpsumm learn --model` wrote.",
     "synthesize": "Make synthetic rows of a table whose columns several owners hold.",
     "ledger": "Books of what was spent: make, show and export them, or set a cap.",
     "schema": "The public schema: draft one from a public sample, or try one on your own data.",

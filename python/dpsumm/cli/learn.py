@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import uuid
 import warnings
 from collections.abc import Callable, Iterator
@@ -13,6 +14,7 @@ from typing import Annotated, Any
 
 import typer
 
+from dpsumm.checks import check_installed
 from dpsumm.cli import console
 from dpsumm.cli.arguments import file_format_of, parse_owners
 from dpsumm.cli.options import Seed, described
@@ -238,7 +240,7 @@ def learn(data: Data, method: Method, privacy: Privacy, output: Output) -> None:
     name_of_run = privacy.run or (uuid.uuid4().hex if books else None)
     kept = {str(path): path for path in books}
     with told_when_stopped(Protected.OWNERS, kept, name_of_run):
-        with console.progress() as progress, _warnings_told(told):
+        with console.progress() as progress, _warnings_told(told), _one_thread():
             model = make_model(
                 parties,
                 auxiliary,
@@ -280,6 +282,26 @@ def _planned(data: Data, method: Method, privacy: Privacy, output: Output) -> ob
         shards=method.shards,
         unit=privacy.unit.value,
     )
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Have matrix libraries use one thread, unless the environment says how many.
+
+    Their matrices are small here: more threads take three times the processor time, and on a busy
+    machine wait for each other.
+    """
+    if any(name in os.environ for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS")):
+        yield
+        return
+    # Comes with scikit-learn, and limits what is loaded by then.
+    check_installed("sklearn", "learn needs", "learn")
+    import scipy.linalg
+    from threadpoolctl import threadpool_limits
+
+    assert scipy.linalg
+    with threadpool_limits(1):
+        yield
 
 
 @contextmanager

@@ -65,7 +65,7 @@ def init(
         )
     ignored = ignore or []
     file_format = file_format_of(names, separator)
-    schema = draft(file, label=label, ignore=ignored, file_format=file_format)
+    schema, reasons = draft(file, label=label, ignore=ignored, file_format=file_format)
     if label is not None and schema.label is None:
         raise InvalidParameterError(f"--label: the sample has no column {label!r}")
     if unknown := set(ignored) - {column.name for column in schema.columns}:
@@ -76,6 +76,8 @@ def init(
     kinds = Counter(Kind(column.kind).value for column in schema.columns)
     counts = ", ".join(f"{count} {kind}" for kind, count in kinds.items())
     console.say(f"wrote {escape(str(out))}: {counts}", soft_wrap=True)
+    for name, reason in reasons.items():
+        console.say(f"{escape(name)} is left out: {escape(reason)}", style="dim", soft_wrap=True)
 
 
 @app.command("check")

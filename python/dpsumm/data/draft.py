@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from datetime import date
+from itertools import pairwise
 from typing import Any
 
 import narwhals as nw
@@ -37,6 +39,14 @@ HEADER = (
 )
 # A whole-number column with at most so many values, or a text column, is taken for categories.
 MOST_NUMBERS, MOST_TEXTS = 6, 60
+# Whole numbers that never repeat are taken for identifiers if the column's name says so, or if they
+# only rise: so many rows are no chance.
+FEWEST_ROWS = 20
+IDENTIFIER = re.compile(
+    r"(^|[_\W])(id|ident|identifier|key|nr|no|number|uuid|row|index)$", re.IGNORECASE
+)
+# A text column with this part of numbers is one of numbers with typing errors.
+MOSTLY = 0.9
 
 
 def draft(
@@ -45,13 +55,14 @@ def draft(
     label: str | None = None,
     ignore: Sequence[str] = (),
     file_format: FileFormat | None = None,
-) -> Schema:
-    """Return a first schema for data like a *public* sample, to be corrected by people.
+) -> tuple[Schema, dict[str, str]]:
+    """Return a first schema for data like a *public* sample, and why it leaves columns out.
 
-    Numbers get bounds that are rounded outwards; whole numbers with at most 6 values, truth values,
-    and texts with at most 60 values, each twice as a rule, become categories; dates get whole
-    years. Other columns are ignored by the kernel and travel along. Where the sample has missing
-    values, they are encoded.
+    Both are for people to correct. Numbers get bounds that are rounded outwards; whole numbers with
+    at most 6 values, truth values, and texts with at most 60 values, each twice as a rule, become
+    categories; dates get whole years. Other columns are ignored by the kernel and travel along, and
+    so do whole numbers that look like identifiers. Where the sample has missing values, they are
+    encoded.
 
     Parameters
     ----------
@@ -62,6 +73,10 @@ def draft(
     ignore
         Columns that travel along and are not used, such as identifiers.
 
+    Returns
+    -------
+    Schema, and a reason for each column that it ignores though `ignore` does not name it.
+
     Raises
     ------
     InvalidDataError, InvalidParameterError, MissingExtraError
@@ -69,20 +84,26 @@ def draft(
 
     Privacy
     -------
-    None: what is in the sample is in the schema. A sample of private data leaks.
+    None: what is in the sample is in the schema, and its cells are in the reasons. A sample of
+    private data leaks.
     """
     frame = as_frame(opened(sample, "sample", None, file_format, typed=True), "'sample'")
     if isinstance(frame, nw.LazyFrame):
         frame = frame.collect()
-    return Schema(
-        Column(name, Kind.IGNORE)
+    found: dict[str, Column | str] = {
+        name: Column(name, Kind.IGNORE)
         if name in ignore
         else _column(frame[name], is_label=name == label)
         for name in frame.columns
-    )
+    }
+    reasons = {name: one for name, one in found.items() if isinstance(one, str)}
+    return Schema(
+        Column(name, Kind.IGNORE) if isinstance(one, str) else one for name, one in found.items()
+    ), reasons
 
 
-def _column(series: nw.Series[Any], *, is_label: bool) -> Column:
+def _column(series: nw.Series[Any], *, is_label: bool) -> Column | str:
+    """Return the column, or why it is left out."""
     name, dtype = series.name, series.dtype
     null = np.asarray(series.is_null().to_numpy(), bool)
     items = [
@@ -95,28 +116,50 @@ def _column(series: nw.Series[Any], *, is_label: bool) -> Column:
         return Column(name, Kind.LABEL, when_missing="drop" if short else "refuse")
     rule = WhenMissing.ENCODE if short else WhenMissing.REFUSE
     if not items:
-        return Column(name, Kind.IGNORE)
+        return "it is empty"
     if dtype == nw.Boolean:
         return Column(name, categories=(False, True), when_missing=rule)
     if dtype.is_numeric():
         whole = dtype.is_integer()
+        if whole and _identifies(name, items):
+            return "no value comes twice, as in an identifier"
         return _number(name, [float(item) for item in items], rule, whole)
     if dtype in (nw.Date, nw.Datetime):
         return _date(name, items, rule)
     if dtype not in (nw.String, nw.Categorical, nw.Enum):
-        return Column(name, Kind.IGNORE)
-    texts = [str(item).strip() for item in items]
+        return f"it is of type {dtype}"
+    return _texts(name, [str(item).strip() for item in items], rule)
+
+
+def _identifies(name: str, items: Sequence[int]) -> bool:
+    rises = all(a < b for a, b in pairwise(items))
+    distinct = len(set(items)) == len(items) >= FEWEST_ROWS
+    return distinct and (rises or IDENTIFIER.search(name) is not None)
+
+
+def _texts(name: str, texts: Sequence[str], rule: WhenMissing) -> Column | str:
     dates = [iso_date(text) for text in texts]
     known = [day for day in dates if day is not None]
     if len(known) == len(dates):
         return _date(name, known, rule)
     values = sorted(set(texts))
     if len(values) > min(MOST_TEXTS, len(texts) / 2):
-        return Column(name, Kind.IGNORE)
+        odd = [text for text in texts if not _is_number(text)]
+        if len(odd) <= (1 - MOSTLY) * len(texts):
+            verb = "is" if len(odd) == 1 else "are"
+            return f"{len(odd):,} of {len(texts):,} cells {verb} not a number: {odd[0]!r}"
+        return f"it has {len(values):,} different texts"
     other = "other"
     while other in values:
         other += "_"
     return Column(name, categories=tuple(values), other=other, when_missing=rule)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False
 
 
 def _number(name: str, values: list[float], rule: WhenMissing, whole: bool) -> Column:

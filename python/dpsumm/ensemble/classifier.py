@@ -1,4 +1,4 @@
-"""`learn` in the manner of scikit-learn, which need not be installed for it."""
+"""`learn` as an estimator of scikit-learn, which need not be installed for it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpsumm.checks import Parameters
+from dpsumm.checks import Parameters, scikit_learn_base
 from dpsumm.data.files import FileFormat
 from dpsumm.data.inputs import Source
 from dpsumm.data.schema import Bounds, Schema
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(eq=False, repr=False)
-class PrivateEnsembleClassifier(Parameters):
+class PrivateEnsembleClassifier(Parameters, scikit_learn_base()):  # type: ignore[misc]
     """A classifier whose :meth:`fit` is :func:`dpsumm.learn`.
 
     For code that keeps parameters apart from data: `get_params`, `set_params`, `predict`, `score`

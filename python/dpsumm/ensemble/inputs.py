@@ -45,6 +45,23 @@ class Space:
         table = read_table(source, name=name, schema=self.schema, file_format=self.file_format)
         return _float64(table)
 
+    def to_predict(self, source: Source) -> NDArray[np.float64]:
+        """Return (n, d) float64 points, one for each row of a source.
+
+        Raises
+        ------
+        InvalidDataError
+            A row lacks a value, and the schema says to drop such rows.
+        """
+        table = read_table(source, name="points", schema=self.schema, file_format=self.file_format)
+        if table.n_dropped:
+            raise InvalidDataError(
+                "points: values are missing in columns whose rows the schema drops then, and a row "
+                "that is dropped has no prediction; fill the values in, or leave such rows out "
+                "beforehand"
+            )
+        return _float64(table)
+
     def validation(self, given: Any, classes: Sequence[Label]) -> Validation:
         """Return the consumer's labelled points: a pair, or one table of a schema with a label.
 

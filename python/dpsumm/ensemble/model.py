@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsumm.checks import check_installed
 from dpsumm.data.inputs import Source
 from dpsumm.data.written import write_rows
 from dpsumm.ensemble.consumer import Consumer
@@ -21,7 +20,7 @@ from dpsumm.ensemble.inputs import Space
 from dpsumm.ensemble.messages import NoisyVotes
 from dpsumm.ensemble.page import write_report
 from dpsumm.ensemble.plan import LearningPlan, way_out
-from dpsumm.ensemble.saved import SavedModel, saved_model
+from dpsumm.ensemble.saved import SavedModel, predictions, saved_model
 from dpsumm.ensemble.strength import Strength, strength_of
 from dpsumm.ensemble.students.choose import Judged, Validation, students_of
 from dpsumm.ensemble.students.student import Candidate, Student, chances_of
@@ -129,14 +128,9 @@ class Model:
         Columns ``prediction`` and, for every class, ``p_<label>``: its probability; rows in the
         order of the points. Predictions tell of the points they are for.
         """
-        check_installed("polars", "predictions as a frame need", "files")
-        import polars as pl
-
-        shares = self._used.fitted.shares(self._consumer.points)
-        chances = chances_of(shares)
-        columns = {"prediction": self.classes_[self.places]}
-        columns |= {f"p_{label}": chances[:, k] for k, label in enumerate(self.classes_)}
-        return pl.DataFrame(columns)
+        return predictions(
+            self.classes_, chances_of(self._used.fitted.shares(self._consumer.points))
+        )
 
     def save_predictions(self, path: str | os.PathLike[str]) -> None:
         """Write `to_frame` to a Parquet or CSV file, by suffix. Whole or not at all."""
@@ -259,7 +253,7 @@ class Model:
         Raises
         ------
         InvalidDataError, InvalidParameterError
-            The points do not fit these columns.
+            The points do not fit these columns, or a value is missing.
         """
         chosen: NDArray[Any] = self.classes_[self.predict_proba(points).argmax(1)]
         return chosen
@@ -270,7 +264,7 @@ class Model:
         Smoothed shares of the votes, projected on the probability simplex: how the parties vote,
         not how often they are right.
         """
-        return chances_of(self._used.fitted.shares(self._space.points(points, "points")))
+        return chances_of(self._used.fitted.shares(self._space.to_predict(points)))
 
     def refit(
         self,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,10 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsumm.atomic import write_atomically
+from dpsumm.checks import check_installed
 from dpsumm.data.files import FileFormat
 from dpsumm.data.inputs import Source
 from dpsumm.data.schema import Schema
 from dpsumm.data.schema_toml import to_toml
+from dpsumm.data.written import write_rows
 from dpsumm.ensemble.inputs import Space
 from dpsumm.ensemble.students.bases import Linear, Neighbours, Random
 from dpsumm.ensemble.students.plain import Plain
@@ -82,7 +85,28 @@ class SavedModel(Answer):
         self, points: Source, *, file_format: FileFormat | None = None
     ) -> NDArray[np.float64]:
         """Return probabilities of the classes, (n, K); see `Model.predict_proba`."""
-        return chances_of(self.learnt.shares(self._space(file_format).points(points, "points")))
+        return chances_of(self.learnt.shares(self._space(file_format).to_predict(points)))
+
+    def save_predictions(
+        self,
+        points: Source,
+        path: str | os.PathLike[str],
+        *,
+        file_format: FileFormat | None = None,
+    ) -> int:
+        """Write classes and probabilities to a Parquet or CSV file, and return how many.
+
+        Columns are those of `Model.to_frame`, rows in the order of the points. Whole or not at all.
+
+        Raises
+        ------
+        InvalidDataError, InvalidParameterError, MissingExtraError
+            As of `predict`; another suffix, or the file cannot be written.
+        """
+        rows = predictions(self.classes_, self.predict_proba(points, file_format=file_format))
+        about = {"run": self.run, "student": self.student, "privacy": self.statements}
+        write_rows(path, rows, json.dumps(about))
+        return len(rows)
 
     def _space(self, file_format: FileFormat | None = None) -> Space:
         return Space(Schema.from_toml(self.schema, "the model's schema"), file_format)
@@ -91,6 +115,16 @@ class SavedModel(Answer):
         """Write the file, whole or not at all."""
         data = _CODEC.encode(self)
         write_atomically(path, lambda temporary: temporary.write_bytes(data))
+
+
+def predictions(classes: NDArray[Any], chances: NDArray[np.float64]) -> Any:
+    """Return the most probable of K classes and (n, K) probabilities as a polars data frame."""
+    check_installed("polars", "predictions as a frame need", "files")
+    import polars as pl
+
+    columns = {"prediction": classes[chances.argmax(1)]}
+    columns |= {f"p_{label}": chances[:, k] for k, label in enumerate(classes)}
+    return pl.DataFrame(columns)
 
 
 def saved_model(

@@ -7,16 +7,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from logging import INFO
 
 import httpx
-from flwr.app import Message
+from flwr.app import Message, RecordDict
 from flwr.common.logger import log
 from flwr.serverapp import Grid
 
 from dpsumm.errors import ProtocolError
 from dpsumm.exchange.across import Channel
+from dpsumm.exchange.post import POLL, Clock, Post, PostError, Reply, collect
 from dpsumm.flower.packing import pack, unpack
 
-# Seconds between two looks for answers.
-_POLL = 0.25
 # Flower reads a query as: whatever `ClientApp.query` answers.
 ASK, NAME = "query", "query.name"
 # Called with a party's name and its messages: the claim about them, and its signature.
@@ -55,7 +54,8 @@ class FlowerChannel(Channel):
             for node, name in by_node.items()
         }
         started, received, answers = time.monotonic(), 0, 0
-        for node, reply in send(self._grid, contents, ASK, self._timeout):
+        post = GridPost(self._grid, ASK, self._timeout)
+        for node, reply in collect(post, contents, self._timeout, Clock()):
             answer = _answer(reply)
             if isinstance(answer, bytes):
                 received, answers = received + len(answer), answers + 1
@@ -72,53 +72,51 @@ class FlowerChannel(Channel):
         )
 
 
-def send(
-    grid: Grid, contents: Mapping[int, object], kind: str, timeout: float
-) -> Iterator[tuple[int, Message | str]]:
-    """Send each node its record and yield (node, reply) as they come, until the time is up.
+class GridPost(Post[RecordDict, Message]):
+    """Single messages of one kind over a grid.
 
-    In place of a reply that Flower cannot read, or of a message that it does not take, comes a text
-    that says so. All nodes are sent theirs first: whether a node gets one must not depend on what
-    became of another's.
-    A reply to anything else, from another node, or after the first one is not yielded.
+    Parameters
+    ----------
+    grid
+        Of the run.
+    kind
+        `ASK` or `NAME`.
+    timeout
+        Seconds after which Flower forgets a message and its reply.
     """
-    end = time.monotonic() + timeout
-    waiting: dict[str, int] = {}
-    refused: dict[int, Exception] = {}
-    for node, content in contents.items():
-        # One by one: Flower tells by its place in the list which one it could not take.
+
+    def __init__(self, grid: Grid, kind: str, timeout: float) -> None:
+        self._grid, self._kind, self._timeout = grid, kind, timeout
+
+    def send(self, address: int, letter: RecordDict) -> str:
+        """Push a message; see `Post.send`."""
         try:
-            sent = list(grid.push_messages([Message(content, node, kind, ttl=timeout)]))
+            # One by one: Flower tells by its place in the list which one it could not take.
+            message = Message(letter, address, self._kind, ttl=self._timeout)
+            names = list(self._grid.push_messages([message]))
+        except httpx.TransportError:
+            raise  # the SuperLink cannot be reached: no owner's failure
         except Exception as error:
-            refused[node] = error
-            continue
-        if sent and sent[0]:
-            waiting[sent[0]] = node
-    for why in refused.values():
-        if isinstance(why, httpx.TransportError):
-            raise why  # the SuperLink cannot be reached: no owner's failure
-    for node, why in refused.items():
-        yield node, f"could not be sent a message ({type(why).__name__})"
-    while waiting and time.monotonic() < end:
-        # One by one: Flower raises if it cannot read a reply, and loses those that came with it.
-        for asked, node in list(waiting.items()):
-            try:
-                replies = list(grid.pull_messages([asked]))
-            except httpx.HTTPError:
-                raise  # the SuperLink's, not the owner's
-            except Exception as error:
-                del waiting[asked]
-                yield node, f"sent what Flower cannot read ({type(error).__name__})"
-                continue
-            for reply in replies:
-                metadata = reply.metadata
-                if asked not in waiting or metadata.reply_to_message_id != asked:
-                    continue
-                del waiting[asked]
-                if reply.has_error() or metadata.src_node_id == node:
-                    yield node, reply
-        if waiting:
-            time.sleep(min(_POLL, max(0.0, end - time.monotonic())))
+            raise PostError(f"could not be sent a message ({type(error).__name__})") from None
+        return names[0] or "" if names else ""
+
+    def replies(self, name: str) -> list[Reply[Message]]:
+        """Pull the reply to a message; see `Post.replies`."""
+        try:
+            # One by one: Flower raises if it cannot read a reply, and loses those beside it.
+            found = list(self._grid.pull_messages([name]))
+        except httpx.HTTPError:
+            raise  # the SuperLink's, not the owner's
+        except Exception as error:
+            raise PostError(f"sent what Flower cannot read ({type(error).__name__})") from None
+        return [
+            Reply(
+                reply.metadata.reply_to_message_id,
+                None if reply.has_error() else reply.metadata.src_node_id,
+                reply,
+            )
+            for reply in found
+        ]
 
 
 def _answer(reply: Message | str) -> bytes | str:
@@ -165,10 +163,10 @@ def find_nodes(
             absent = sorted(set(names) - {info.name for info in infos})
             log(INFO, "dpsumm: waiting %g s for %s", timeout, ", ".join(absent))
             told = True
-        time.sleep(_POLL)
+        time.sleep(POLL)
     if claimed:
         contents = {node: pack([]) for node, _ in found}
-        replies = send(grid, contents, NAME, timeout)
+        replies = collect(GridPost(grid, NAME, timeout), contents, timeout, Clock())
         found = [
             (node, unpack(reply.content).name)
             for node, reply in replies

@@ -23,5 +23,8 @@ def percent(share: float) -> str:
 
 
 def small(figure: float) -> str:
-    """Return a small number, such as a delta, without the zero in its exponent: 1e-5."""
-    return f"{figure:g}".replace("e-0", "e-")
+    """Return a small number, such as a delta, for a page: 1e-5, without the zero of 1e-05.
+
+    With a hyphen at which no line is broken.
+    """
+    return f"{figure:g}".replace("e-0", "e-").replace("-", "\u2011")

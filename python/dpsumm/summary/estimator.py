@@ -1,4 +1,4 @@
-"""`summarize` in the manner of scikit-learn, which need not be installed."""
+"""`summarize` as an estimator of scikit-learn, which need not be installed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsumm.checks import Parameters
+from dpsumm.checks import Parameters, scikit_learn_base
 from dpsumm.data.files import FileFormat
 from dpsumm.data.inputs import Owners, Source
 from dpsumm.data.schema import Bounds, Schema
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(eq=False, repr=False)
-class Summarizer(Parameters):
+class Summarizer(Parameters, scikit_learn_base()):  # type: ignore[misc]
     """An estimator whose :meth:`fit` is :func:`dpsumm.summarize`.
 
     For code that keeps parameters apart from data: `get_params`, `set_params` and

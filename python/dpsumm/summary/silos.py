@@ -12,7 +12,7 @@ import numpy as np
 from dpsumm.data.inputs import FileFormat, Source, read_table
 from dpsumm.data.schema import Schema
 from dpsumm.errors import InvalidParameterError, ProtocolError
-from dpsumm.exchange.across import Channel, describe, run_across
+from dpsumm.exchange.across import Channel, describe, run_across, saving
 from dpsumm.exchange.driver import Progress
 from dpsumm.exchange.journal import Journal
 from dpsumm.privacy.ledger import Ledger
@@ -75,6 +75,8 @@ def summarize_silos(
     ------
     InvalidParameterError, InvalidDataError, BudgetExceededError
         As `summarize`, before anything is released.
+    InvalidDataError
+        `out` cannot be written; what was collected is kept.
     ProtocolError
         Too few owners, or under the Auction an owner failed that cannot be spared.
 
@@ -152,7 +154,8 @@ def summarize_silos(
             ],
         )
         if out is not None:
-            summary.save(out)
+            with saving(out, book.run):
+                summary.save(out)
             journal.forget()
     return summary
 

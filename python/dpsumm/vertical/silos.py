@@ -13,7 +13,7 @@ from dpsumm.data.files import FileFormat
 from dpsumm.data.schema import Schema
 from dpsumm.data.table import Source
 from dpsumm.errors import InvalidDataError, InvalidParameterError, ProtocolError
-from dpsumm.exchange.across import Channel, run_across
+from dpsumm.exchange.across import Channel, run_across, saving
 from dpsumm.exchange.codec import Codec
 from dpsumm.exchange.driver import Progress
 from dpsumm.exchange.journal import Journal
@@ -233,6 +233,7 @@ def synthesize_silos(
             backend=None,
         )
         if out is not None:
-            synthetic.save(out, rows)
+            with saving(out, run):
+                synthetic.save(out, rows)
             kept.forget()
     return synthetic

@@ -1,0 +1,51 @@
+"""The command ``dpsumm predict``. Needs the extra ``cli``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dpsumm.cli import console
+from dpsumm.cli.arguments import file_format_of
+from dpsumm.cli.options import described
+from dpsumm.cli.output import check_distinct, check_outputs
+from dpsumm.ensemble.saved import load_model
+
+
+@described
+def predict(
+    model: Annotated[Path, typer.Argument()],
+    rows: Annotated[Path, typer.Argument()],
+    out: Path = Path("predictions.parquet"),
+    names: str | None = None,
+    separator: str = ",",
+) -> None:
+    """Predict classes of rows by a model that `dpsumm learn --model` wrote.
+
+    It costs the parties nothing more, and the rows stay here.
+
+    Parameters
+    ----------
+    model : MODEL
+        The model's file: plain numbers, no pickle; reading it runs no code.
+    rows : ROWS
+        CSV or Parquet with the columns of the auxiliary points; others are left aside. A value that
+        is missing is refused, unless the model's schema encodes it.
+    out : FILE
+        The class of each row and the probability of every class, in the rows' order, .parquet or
+        .csv by suffix.
+    names : A,B,C
+        Column names, for CSV files without a header row.
+    separator
+        Character between CSV fields.
+    """
+    check_outputs({"--out": out})
+    check_distinct([model, rows], [out])
+    learnt = load_model(model)
+    count = learnt.save_predictions(rows, out, file_format=file_format_of(names, separator))
+    console.show_facts(
+        [("run", learnt.run), ("student", learnt.student), ("rows", f"{count:,} predicted")]
+    )
+    console.show_files([out])
