@@ -1,18 +1,9 @@
-"""What parties, curator and consumer say to each other, and how it is written.
-
-| message | from, to | depends on |
-|---|---|---|
-| `VoteTask` | curator, party | public facts only: charge 0 |
-| `Votes` | party, curator | the party's records; the curator is trusted |
-| `ClassifierTask` | curator, party | public facts only, not even the points' digest: charge 0 |
-| `Classifiers` | party, curator | the party's records; the curator is trusted |
-| `NoisyVotes` | curator, consumer | all records, charged before it exists (`release.py`) |
-"""
+"""What parties, curator and consumer say to each other, and how it is written."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +19,7 @@ from dpsumm.ensemble.terms import (
     is_digest,
 )
 from dpsumm.exchange.codec import Codec, Kind
+from dpsumm.exchange.disclosure import Disclosure
 from dpsumm.exchange.fields import is_array, is_noise, is_number, is_whole
 from dpsumm.exchange.messages import Answer, Request
 from dpsumm.privacy.events import Unit
@@ -53,6 +45,16 @@ class VoteTask(Request):
     points : (N, d) float64
     """
 
+    disclosure: ClassVar[Disclosure | None] = Disclosure(
+        "curator",
+        "every party, the same bytes to all, once",
+        "the auxiliary points, the classes and the terms of the vote",
+        "nobody's protected records: the points are public",
+        "A party learns nothing of other parties: (0, 0).",
+        "privacy/votes.md#model",
+        protocols=("Noisy votes",),
+    )
+
     run: str
     terms: Terms
     points: NDArray[np.float64]
@@ -70,6 +72,16 @@ class Votes(Answer):
         In a row: `grid` votes of each shard's classifier. One that abstains, having no record of a
         listed class, gives none.
     """
+
+    disclosure: ClassVar[Disclosure | None] = Disclosure(
+        "a party",
+        "curator, nobody else",
+        "the votes of its classifiers on every point",
+        "the party's own records and coins, and the task",
+        "No claim towards the curator, who is trusted with the votes.",
+        "privacy/votes.md#model",
+        protocols=("Noisy votes",),
+    )
 
     run: str
     digest: str
@@ -98,6 +110,16 @@ class ClassifierTask(Request):
         Of the points, d.
     """
 
+    disclosure: ClassVar[Disclosure | None] = Disclosure(
+        "curator",
+        "every party, the same bytes to all, once",
+        "the classes, the number of columns and the terms of the vote; not the points",
+        "public facts alone",
+        "A party learns nothing of the consumer's points and nothing of other parties: (0, 0).",
+        "privacy/votes.md#model",
+        protocols=("Noisy votes on points of the consumer",),
+    )
+
     run: str
     classes: tuple[Label, ...]
     grid: int
@@ -118,6 +140,17 @@ class Classifiers(Answer):
     classifiers
         For all shards.
     """
+
+    disclosure: ClassVar[Disclosure | None] = Disclosure(
+        "a party",
+        "curator, nobody else",
+        "its classifiers as plain numbers",
+        "the party's own records and coins",
+        "No claim towards the curator, who is trusted with the classifiers; they may well "
+        "remember records.",
+        "privacy/votes.md#model",
+        protocols=("Noisy votes on points of the consumer",),
+    )
 
     run: str
     n_columns: int
@@ -149,6 +182,17 @@ class NoisyVotes(Answer):
     counts : (N, K) int64, or (N, 1) for two classes
         Votes for each class; for two classes, votes for the second less votes for the first.
     """
+
+    disclosure: ClassVar[Disclosure | None] = Disclosure(
+        "curator",
+        "consumer, and whoever the consumer shows the votes, a model or its predictions",
+        "the sum of all parties' votes on every point, with noise, once",
+        "all parties' records, through the released sum alone",
+        "Whoever sees it learns of a party's records what the charge allows, whatever the points "
+        "are; all that is computed from it costs nothing more.",
+        "privacy/votes.md#theorem",
+        releases=("noisy votes",),
+    )
 
     run: str
     terms: Terms

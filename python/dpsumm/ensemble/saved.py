@@ -6,7 +6,7 @@ import json
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,7 @@ from dpsumm.ensemble.students.student import Fitted, chances_of
 from dpsumm.ensemble.terms import Label, are_classes
 from dpsumm.errors import InvalidDataError, InvalidParameterError, ProtocolError
 from dpsumm.exchange.codec import Codec, Kind
+from dpsumm.exchange.disclosure import Disclosure
 from dpsumm.exchange.fields import is_array, is_number, is_whole
 from dpsumm.exchange.messages import Answer
 
@@ -51,6 +52,18 @@ class SavedModel(Answer):
     statements
         What the run guarantees to whom.
     """
+
+    disclosure: ClassVar[Disclosure | None] = Disclosure(
+        "consumer",
+        "whoever the consumer gives the model",
+        "the classifier as plain numbers, the columns' schema, the statements of privacy",
+        "all parties' records, through the noisy votes alone; points that are not public, through "
+        "what their export released",
+        "Post-processing of the noisy votes, at no further cost; a model of points that are not "
+        "public costs these points what its export was charged.",
+        "privacy/votes.md#a-model-that-may-leave",
+        releases=("noisy votes", "sums and products of"),
+    )
 
     run: str
     classes: tuple[Label, ...]

@@ -101,6 +101,8 @@ class Codec:
         self._types: dict[str, type[Any]] = dict(pairs)
         self._names = {known: name for name, known in pairs}
         self._valid: dict[type[Any], Callable[[Any], bool]] = {k.type: k.valid for k in kinds}
+        #: Of all messages, in the order in which they were given.
+        self.kinds = kinds
         if not len(pairs) == len(self._types) == len(self._names):
             raise InvalidParameterError("kinds: every message needs a type and a name of its own")
         for known in self._names:

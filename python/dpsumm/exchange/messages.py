@@ -4,14 +4,33 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import ClassVar
+
+from dpsumm.exchange.disclosure import Disclosure
 
 
 class Request:
-    """Coordinator to one party. A kind of request is a frozen dataclass below this class."""
+    """Coordinator to one party. A kind of request is a frozen dataclass below this class.
+
+    Attributes
+    ----------
+    disclosure
+        Its entry in the register of messages, which dossiers show.
+    """
+
+    disclosure: ClassVar[Disclosure | None] = None
 
 
 class Answer(ABC):
-    """Party to coordinator. A kind of answer is a frozen dataclass below this class."""
+    """Party to coordinator. A kind of answer is a frozen dataclass below this class.
+
+    Attributes
+    ----------
+    disclosure
+        Its entry in the register of messages, which dossiers show.
+    """
+
+    disclosure: ClassVar[Disclosure | None] = None
 
     @property
     @abstractmethod
@@ -22,6 +41,16 @@ class Answer(ABC):
 @dataclass(frozen=True)
 class Describe(Request):
     """To every party, before anything is released: report what your data are like."""
+
+    disclosure: ClassVar[Disclosure | None] = Disclosure(
+        "coordinator",
+        "every party",
+        "the question alone",
+        "nobody's records",
+        "The receiver learns nothing: the message is the same in every run.",
+        "privacy/threat-model.md#public-facts",
+        across=True,
+    )
 
 
 @dataclass(frozen=True)
@@ -35,6 +64,16 @@ class Description(Answer):
     schema
         Fingerprint of the schema that its data were read with: 12 hexadecimal digits.
     """
+
+    disclosure: ClassVar[Disclosure | None] = Disclosure(
+        "a party",
+        "coordinator",
+        "the number of records and the fingerprint of the schema they were read with",
+        "the size of the party's data, which is a public fact",
+        "No claim: both are public facts of the run.",
+        "privacy/threat-model.md#public-facts",
+        across=True,
+    )
 
     n_records: int
     schema: str

@@ -7,10 +7,12 @@ shares with the helper; the coordinator has none of them.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsumm.exchange.disclosure import Disclosure
 from dpsumm.exchange.messages import Answer, Request
 from dpsumm.kernels.inputs import Words
 
@@ -46,6 +48,16 @@ class Join(Request):
         Of the bins of each column; empty for one of categories.
     """
 
+    disclosure: ClassVar[Disclosure | None] = Disclosure(
+        "coordinator",
+        "every owner",
+        "the name of the run, a digest of all public parameters, the owner's columns and "
+        "their bins",
+        "public facts alone",
+        "The owner learns nothing of other owners' records.",
+        "vertical.md#claims",
+    )
+
     run: str
     parameters: str
     noise_multiplier: float
@@ -71,6 +83,18 @@ class Joined(Recordless):
         Fresh for this run and these data: keys are made with it.
     """
 
+    disclosure: ClassVar[Disclosure | None] = Disclosure(
+        "an owner",
+        "coordinator",
+        "the number of records, the schema's fingerprint, a keyed digest of the identifiers "
+        "in their order, a fresh nonce",
+        "the owner's identifiers, through a digest under a key that the coordinator lacks; "
+        "the number of records, which is public",
+        "The coordinator learns whether the owners' records and their order are equal, and "
+        "nothing else of them.",
+        "vertical.md#who-sees-what",
+    )
+
     n_records: int
     schema: str
     order: str
@@ -81,12 +105,31 @@ class Joined(Recordless):
 class CountColumns(Request):
     """To an owner: release the one-way tables of your columns with noise of this size."""
 
+    disclosure: ClassVar[Disclosure | None] = Disclosure(
+        "coordinator",
+        "every owner",
+        "how much noise to add to the one-way tables",
+        "public numbers alone",
+        "The owner learns nothing of other owners' records.",
+        "vertical.md#claims",
+    )
+
     noise_std: float
 
 
 @dataclass(frozen=True)
 class ColumnCounts(Recordless):
     """From an owner: its noisy one-way tables one after another. Charged before it leaves."""
+
+    disclosure: ClassVar[Disclosure | None] = Disclosure(
+        "an owner",
+        "coordinator, who may publish it",
+        "noisy counts of each of the owner's columns",
+        "the owner's records, through the released counts alone",
+        "Whoever sees the counts learns of a record what the owner's charge allows.",
+        "vertical.md#claims",
+        releases=("one-way tables",),
+    )
 
     counts: NDArray[np.int64]
 
@@ -114,6 +157,18 @@ class Start(Request):
         Bits of a word.
     """
 
+    disclosure: ClassVar[Disclosure | None] = Disclosure(
+        "coordinator",
+        "every owner",
+        "which rare levels share a code, how much noise each two-way table gets, the sizes "
+        "and nonces of the other owners",
+        "all owners' one-way tables, through the released counts alone",
+        "The owner learns of other owners' records what their charges for the one-way tables "
+        "allow.",
+        "vertical.md#claims",
+        releases=("one-way tables",),
+    )
+
     codes: NDArray[np.int64]
     within: NDArray[np.float64]
     peers: tuple[str, ...]
@@ -129,6 +184,17 @@ class Start(Request):
 class MaskedRows(Recordless):
     """From an owner: rows for each of its peers. Claim: uniform for all but owner and helper."""
 
+    disclosure: ClassVar[Disclosure | None] = Disclosure(
+        "an owner",
+        "coordinator, who passes it to the other owners",
+        "the owner's records hidden by pads that only the owner and the helper can compute "
+        "(by MPyC: nothing)",
+        "the owner's records, under the pads",
+        "Uniform words for everybody but the owner and the helper. With the helper's key they "
+        "are the records.",
+        "vertical.md#claims",
+    )
+
     first_row: int
     masked: tuple[Words, ...]
 
@@ -137,6 +203,16 @@ class MaskedRows(Recordless):
 class NextRows(Request):
     """To an owner: what its peers sent of the same rows; it answers with its next rows."""
 
+    disclosure: ClassVar[Disclosure | None] = Disclosure(
+        "coordinator",
+        "every owner",
+        "what the other owners sent of the same rows, hidden by their pads",
+        "the other owners' records, under the pads",
+        "Uniform words for the receiver, who lacks the other owner's key with the helper.",
+        "vertical.md#claims",
+        protocols=("Tables by pads",),
+    )
+
     first_row: int
     received: tuple[Words, ...]
 
@@ -144,6 +220,15 @@ class NextRows(Request):
 @dataclass(frozen=True)
 class Finish(Request):
     """To an owner: its peers' last rows, and what the helper dealt (empty on a left side)."""
+
+    disclosure: ClassVar[Disclosure | None] = Disclosure(
+        "coordinator",
+        "every owner",
+        "the other owners' last hidden rows, and what the helper dealt (by MPyC: nothing)",
+        "the other owners' records, under the pads",
+        "Uniform words for the receiver, who lacks the other owner's key with the helper.",
+        "vertical.md#claims",
+    )
 
     first_row: int
     received: tuple[Words, ...]
@@ -163,6 +248,19 @@ class TwoWay(Recordless):
         with the peer's share it is the table and both noises.
     """
 
+    disclosure: ClassVar[Disclosure | None] = Disclosure(
+        "an owner",
+        "coordinator, who may publish what the shares add up to",
+        "noisy tables of pairs of the owner's columns; a share of each table with another "
+        "owner, with the owner's noise in it (by MPyC: that table with both noises, at one of "
+        "the two)",
+        "the owner's and its peer's records, through the released tables alone",
+        "A share alone is uniform; two shares are a table with both owners' noise. Another "
+        "owner, who knows its own noise, learns what the charge allows.",
+        "vertical.md#claims",
+        releases=("two-way tables",),
+    )
+
     within: NDArray[np.int64]
     shares: tuple[Words, ...]
 
@@ -170,6 +268,16 @@ class TwoWay(Recordless):
 @dataclass(frozen=True)
 class Deal(Request):
     """To the helper: what it needs to know of each pair of owners."""
+
+    disclosure: ClassVar[Disclosure | None] = Disclosure(
+        "coordinator",
+        "helper",
+        "names, sizes and nonces of the owners",
+        "public facts, and the number of codes after the merge, through the released counts",
+        "The helper learns nothing of records beyond what was released.",
+        "vertical.md#who-sees-what",
+        releases=("one-way tables",),
+    )
 
     run: str
     rows: int
@@ -185,5 +293,14 @@ class Deal(Request):
 @dataclass(frozen=True)
 class Dealt(Recordless):
     """From the helper: for each pair what its right owner needs, hidden from all others."""
+
+    disclosure: ClassVar[Disclosure | None] = Disclosure(
+        "helper",
+        "coordinator, who passes it to one owner of each pair",
+        "random words from which the secret product is made (by MPyC: nothing)",
+        "nobody's records",
+        "Uniform words for everybody but one owner of the pair, and no function of data.",
+        "vertical.md#claims",
+    )
 
     corrections: tuple[Words, ...]

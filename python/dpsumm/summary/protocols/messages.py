@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +12,7 @@ from dpsumm.checks import all_usable
 from dpsumm.data.records import Records
 from dpsumm.data.schema import Schema
 from dpsumm.errors import ProtocolError
+from dpsumm.exchange.disclosure import Disclosure
 from dpsumm.exchange.messages import Answer, Request
 from dpsumm.kernels.features import FeatureKind
 from dpsumm.summary.release import Release
@@ -69,6 +71,20 @@ class OfferRequest(Request):
         Share of the offers that are drawn, in [0, 1].
     """
 
+    disclosure: ClassVar[Disclosure | None] = Disclosure(
+        "curator",
+        "every owner, the same bytes to all, once",
+        "a noisy mean embedding of the target; the recipe of the features with the bandwidth; how "
+        "many records to offer",
+        "the target's records, through the released values alone. Of owners: their number of "
+        "records at most, which is public",
+        "An owner, or any number of them together, learns of a record of the target what the "
+        "charge allows, and of other owners' records nothing: (0, 0).",
+        "privacy/offers.md#claim",
+        releases=("target's noisy mean embedding", "bandwidth (private median)"),
+        protocols=("Offers",),
+    )
+
     feature_map: FeatureMap | LandmarkMap
     target: Release
     noise: float
@@ -79,6 +95,16 @@ class OfferRequest(Request):
 @dataclass(frozen=True)
 class DrawRequest(Request):
     """Curator to one owner: send `count` random records. Depends on public numbers only."""
+
+    disclosure: ClassVar[Disclosure | None] = Disclosure(
+        "curator",
+        "every owner, once",
+        "how many records to send, drawn at random (under Greedy all of them)",
+        "public numbers alone",
+        "An owner learns nothing of the target and nothing of other owners: (0, 0).",
+        "privacy/offers.md#claim",
+        protocols=("Pool", "Uniform", "Greedy"),
+    )
 
     count: int
 
@@ -100,6 +126,24 @@ class BidRequest(Request):
         Bids wanted, the batch size.
     """
 
+    disclosure: ClassVar[Disclosure | None] = Disclosure(
+        "curator",
+        "every owner, the same bytes to all, in each round",
+        "noisy mean embeddings of the target and of the summary so far; the recipe of the "
+        "features with the bandwidth; how many bids are wanted",
+        "the target's records and, from the second round on, the owners' records in the summary, "
+        "both through the released values alone",
+        "An owner learns of a record of the target, and of one of another owner, what the charges "
+        "of the whole run allow.",
+        "privacy/auction.md#claim",
+        releases=(
+            "target's noisy mean embedding",
+            "bandwidth (private median)",
+            "noisy mean embedding of the summary so far",
+        ),
+        protocols=("Auction",),
+    )
+
     feature_map: FeatureMap
     target: NDArray[np.int64]
     summary: NDArray[np.int64]
@@ -111,6 +155,17 @@ class BidRequest(Request):
 @dataclass(frozen=True)
 class Bids(Answer):
     """Owner to curator: scores and rows of its best unsent points, best first."""
+
+    disclosure: ClassVar[Disclosure | None] = Disclosure(
+        "an owner",
+        "curator, no other owner",
+        "exact scores and row numbers of its best records not yet sent",
+        "the owner's records, and the round's noisy embeddings",
+        "No claim towards the curator, who is trusted. Other owners learn of bids through the "
+        "releases and requests alone.",
+        "privacy/threat-model.md#not-protected",
+        protocols=("Auction",),
+    )
 
     scores: tuple[int, ...] = field(repr=False)
     rows: tuple[int, ...] = field(repr=False)
@@ -129,6 +184,18 @@ class SendRequest(Request):
     Its law is the request rule's (:mod:`dpsumm.summary.protocols.auction.requests`).
     """
 
+    disclosure: ClassVar[Disclosure | None] = Disclosure(
+        "curator",
+        "each owner, about its own bids, in each round",
+        "one bit for each bid: send this record or do not",
+        "all owners' bids, through the rank of a bid and fresh coins",
+        "An owner learns of a record of another owner what the charge for the bits of the whole "
+        "run allows; the rule that asks for all bids tells nothing and costs nothing.",
+        "privacy/auction.md#claim",
+        releases=("request bits of the whole run",),
+        protocols=("Auction",),
+    )
+
     wanted: tuple[bool, ...]
 
 
@@ -137,6 +204,16 @@ class Points(Records, Answer):
     """Owner to curator: records as they are, rows ascending. Seen by curator and consumer, by no
     other owner.
     """
+
+    disclosure: ClassVar[Disclosure | None] = Disclosure(
+        "an owner",
+        "curator and consumer, no other owner",
+        "records as they are: values, labels, columns that travel along, row numbers (under an "
+        "embedding features in place of the values)",
+        "the owner's own records, and what the owner was asked",
+        "No claim: these records are not protected from the curator and the consumer.",
+        "privacy/threat-model.md#not-protected",
+    )
 
     @property
     def n_sent(self) -> int:

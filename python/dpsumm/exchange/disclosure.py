@@ -1,0 +1,40 @@
+"""What a message tells whom: the register of messages, an entry beside each of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Disclosure:
+    """What a reader must know of one kind of message. Every message of the package has one.
+
+    Attributes
+    ----------
+    sender, receiver
+        Roles.
+    holds
+        What is in it.
+    depends
+        On whose records it depends, and through which messages or released values.
+    claim
+        What the receiver can learn of whose records, and from what that follows.
+    page
+        Where it is proved: a page below ``docs``, with its heading.
+    releases
+        How the texts of the charges begin that pay for it (`Charge.message`); none: it is free.
+    protocols
+        That send it; all of the codec's if empty.
+    across
+        Sent only where the parties have machines of their own.
+    """
+
+    sender: str
+    receiver: str
+    holds: str
+    depends: str
+    claim: str
+    page: str
+    releases: tuple[str, ...] = ()
+    protocols: tuple[str, ...] = ()
+    across: bool = False
