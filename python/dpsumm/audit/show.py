@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import json
 import math
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,6 +14,8 @@ from dpsumm.audit.audit import Found, Outcome
 from dpsumm.audit.bound import FALSE_ALARM
 from dpsumm.audit.measure import LEAST_CEILING
 from dpsumm.audit.witness import Search
+from dpsumm.privacy.record import code_digest
+from dpsumm.report.audits import AuditResults, Result
 
 HEADS = ("audit", "claim", "ceiling", "measured", "at δ", "trials", "twins caught", "verdict")
 TWIN_HEADS = ("broken twin", "of the audit", "claim", "measured", "trials", "verdict")
@@ -62,6 +65,28 @@ def _finding(found: Found) -> str:
     if found.epsilon is not None:
         return f"ε ≥ {found.epsilon:.3f}"
     return found.witness or "no witness"
+
+
+def write_results(outcomes: Sequence[Outcome], path: Path, *, quick: bool, seed: int) -> None:
+    """Write the results: JSON for dossiers if the suffix says so, else a Markdown page."""
+    if path.suffix == ".json":
+        write_text(path, json.dumps(results_of(outcomes, quick=quick).to_json(), indent=1) + "\n")
+    else:
+        write_page(outcomes, path, quick=quick, seed=seed)
+
+
+def results_of(outcomes: Sequence[Outcome], *, quick: bool) -> AuditResults:
+    """Return the results as a dossier shows them, bound to the package's files."""
+    return AuditResults(
+        version=__version__,
+        code=code_digest(),
+        written=datetime.datetime.now(datetime.UTC).isoformat(timespec="minutes"),
+        quick=quick,
+        results=tuple(
+            Result(outcome.passed, *row[:-1])
+            for row, outcome in zip(rows(outcomes), outcomes, strict=True)
+        ),
+    )
 
 
 def write_page(outcomes: Sequence[Outcome], path: Path, *, quick: bool, seed: int) -> None:

@@ -25,10 +25,11 @@ def audit(quick: bool = False, seed: Seed = None, out: Path | None = None) -> No
     seed
         Of the made-up data; noise and coins are always fresh.
     out : FILE
-        Write the results as a Markdown page.
+        Write the results: as JSON for [bold]dpsumm dossier[/] if it ends in .json, else as a
+        Markdown page.
     """
     from dpsumm.audit import run_audits
-    from dpsumm.audit.show import HEADS, TWIN_HEADS, rows, twin_rows, write_page
+    from dpsumm.audit.show import HEADS, TWIN_HEADS, rows, twin_rows, write_results
 
     seed = secrets.randbits(32) if seed is None else seed
     kernels.set_threads(1)  # inputs are tiny: handing them to threads costs more than the work
@@ -44,7 +45,7 @@ def audit(quick: bool = False, seed: Seed = None, out: Path | None = None) -> No
         bad = {i: "bold red" for i, good in enumerate(holds) if not good}
         console.show_table(heads, texts, styles=bad)
     if out is not None:
-        write_page(outcomes, out, quick=quick, seed=seed)
+        write_results(outcomes, out, quick=quick, seed=seed)
         console.show_files([out])
     if not all(outcome.passed for outcome in outcomes):
         raise typer.Exit(1)

@@ -18,7 +18,7 @@ from dpsumm.checks import check_installed
 from dpsumm.cli import console
 from dpsumm.cli.arguments import file_format_of, parse_owners
 from dpsumm.cli.options import Seed, described
-from dpsumm.cli.output import check_distinct, check_outputs, write_all
+from dpsumm.cli.output import check_distinct, check_outputs, rows_in, write_all
 from dpsumm.cli.spent import told_when_stopped
 from dpsumm.data.schema import Schema
 from dpsumm.ensemble.learn import learn as make_model
@@ -188,7 +188,8 @@ class Output:
     Parameters
     ----------
     out : FILE
-        Predictions for the auxiliary points, .parquet or .csv by suffix.
+        Predictions for the auxiliary points, .parquet or .csv by suffix; what they are and cost
+        stands in the Parquet file's metadata, or beside a CSV file in FILE.json.
     model : FILE
         The model as plain numbers, no pickle; `dpsumm.ensemble.load_model` reads it.
     report : FILE
@@ -210,8 +211,8 @@ class Output:
     @property
     def files(self) -> dict[str, Path]:
         """All that is written, by option."""
-        given = {"--out": self.out, "--model": self.model, "--report": self.report}
-        return {option: path for option, path in given.items() if path is not None}
+        given = {"--model": self.model, "--report": self.report}
+        return rows_in(self.out) | {option: path for option, path in given.items() if path}
 
 
 @described

@@ -7,7 +7,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from dpsumm.checks import check_installed
+from dpsumm.data.written import beside
 from dpsumm.errors import InvalidDataError, InvalidParameterError
+
+
+def rows_in(out: Path) -> dict[str, Path]:
+    """Return what rows in ``--out`` are written to: a CSV file has what it is beside it."""
+    return {"--out": out} | ({"--out (what it is)": beside(out)} if out.suffix == ".csv" else {})
 
 
 def check_outputs(files: Mapping[str, Path]) -> None:

@@ -16,7 +16,7 @@ from dpsumm.cli import console
 from dpsumm.cli.arguments import file_format_of, parse_columns, parse_owners
 from dpsumm.cli.config import use_config
 from dpsumm.cli.options import Seed, described
-from dpsumm.cli.output import check_distinct, check_outputs, write_all
+from dpsumm.cli.output import check_distinct, check_outputs, rows_in, write_all
 from dpsumm.cli.spent import told_when_stopped
 from dpsumm.data.inputs import Source, read_owners
 from dpsumm.data.large.stream import Stream
@@ -239,7 +239,8 @@ class Output:
     Parameters
     ----------
     out : FILE
-        The summary, .parquet or .csv by suffix.
+        The summary, .parquet or .csv by suffix; what it is and cost stands in the Parquet file's
+        metadata, or beside a CSV file in FILE.json.
     weights
         Add a column 'weight' of mean 1 that brings averages over the summary closer to the
         target's.
@@ -254,7 +255,7 @@ class Output:
     @property
     def files(self) -> dict[str, Path]:
         """All that is written, by option."""
-        return {"--out": self.out} | ({"--report": self.report} if self.report else {})
+        return rows_in(self.out) | ({"--report": self.report} if self.report else {})
 
 
 @described

@@ -14,7 +14,7 @@ import typer
 from dpsumm.cli import console
 from dpsumm.cli.arguments import file_format_of, parse_files
 from dpsumm.cli.options import Seed, described
-from dpsumm.cli.output import check_distinct, check_outputs, write_all
+from dpsumm.cli.output import check_distinct, check_outputs, rows_in, write_all
 from dpsumm.cli.spent import told_when_stopped
 from dpsumm.data.files import FileFormat
 from dpsumm.errors import InvalidParameterError
@@ -198,12 +198,7 @@ class Output:
     @property
     def files(self) -> dict[str, Path]:
         """All that is written, by option."""
-        beside = (
-            {"--out (what it is)": self.out.with_name(f"{self.out.name}.json")}
-            if self.out.suffix == ".csv"
-            else {}
-        )
-        return {"--out": self.out} | beside | ({"--report": self.report} if self.report else {})
+        return rows_in(self.out) | ({"--report": self.report} if self.report else {})
 
 
 @described

@@ -26,6 +26,7 @@ from dpsumm.ensemble.students.choose import Judged, Validation, students_of
 from dpsumm.ensemble.students.student import Candidate, Student, chances_of
 from dpsumm.ensemble.verdict import Verdict, verdict_of
 from dpsumm.errors import InvalidParameterError
+from dpsumm.privacy.record import RunRecord
 from dpsumm.report.notes import Note, Severity, budget_alarms, sorted_notes
 
 
@@ -50,6 +51,8 @@ class Model:
         Labels, ascending.
     warnings
         What the consumer should know; from public numbers alone.
+    record
+        The run's public facts, which saved predictions keep for its dossier.
     """
 
     votes: NoisyVotes
@@ -59,6 +62,7 @@ class Model:
     candidates: tuple[Judged, ...] = field(repr=False)
     classes_: NDArray[Any] = field(repr=False)
     warnings: tuple[str, ...]
+    record: RunRecord = field(repr=False)
     _used: Candidate = field(repr=False)
     _consumer: Consumer = field(repr=False)
     _space: Space = field(repr=False)
@@ -133,13 +137,18 @@ class Model:
         )
 
     def save_predictions(self, path: str | os.PathLike[str]) -> None:
-        """Write `to_frame` to a Parquet or CSV file, by suffix. Whole or not at all."""
+        """Write `to_frame` to a Parquet or CSV file, by suffix. Whole or not at all.
+
+        A Parquet file's metadata (key ``dpsumm``, JSON) name the run, its verdict and what it cost;
+        beside a CSV file ``<path>.json`` does.
+        """
         about = {
             "run": self.votes.run,
             "student": self.student,
             "verdict": self.verdict.text,
             "privacy": self.privacy.statements(),
             "warnings": list(self.notes),
+            "record": self.record.to_json(),
         }
         write_rows(path, self.to_frame(), json.dumps(about))
 

@@ -126,7 +126,7 @@ class SavedModel(Answer):
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the file, whole or not at all."""
-        data = _CODEC.encode(self)
+        data = CODEC.encode(self)
         write_atomically(path, lambda temporary: temporary.write_bytes(data))
 
 
@@ -175,7 +175,7 @@ def load_model(path: str | os.PathLike[str]) -> SavedModel:
     except OSError as error:
         raise InvalidParameterError(f"model: {path} cannot be read ({error.strerror})") from None
     try:
-        model = _CODEC.decode(data, max_bytes=max(len(data), 1))
+        model = CODEC.decode(data, max_bytes=max(len(data), 1))
         if isinstance(model, SavedModel):
             # Names of columns and rules about values; nothing else is in a schema.
             width = len(Schema.from_toml(model.schema, "its schema").cells)
@@ -241,7 +241,7 @@ def _is_finite(value: object) -> bool:
     return is_array(value, 2, "f8") and len(value) > 0 and bool(np.isfinite(value).all())  # type: ignore[arg-type,call-overload]
 
 
-_CODEC = Codec(
+CODEC = Codec(
     [Kind("Model", SavedModel, _is_saved)],
     parts={"Plain": Plain, "Linear": Linear, "Random": Random, "Neighbours": Neighbours},
 )

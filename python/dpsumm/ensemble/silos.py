@@ -134,5 +134,11 @@ def learn_silos(
         return votes
 
     return run_vote(
-        asked, asked.terms(points, len(parties)), space, points, tuple(parties), exchange
+        asked,
+        asked.terms(points, len(parties)),
+        space,
+        points,
+        tuple(parties),
+        exchange,
+        across=True,
     )

@@ -9,12 +9,14 @@ import os
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpsumm.checks import check_whole
+from dpsumm.ensemble.about import HIDDEN, VOTES
 from dpsumm.ensemble.consumer import Consumer
 from dpsumm.ensemble.curator import ClassifierCurator, VoteCurator
 from dpsumm.ensemble.guarantees import ARGUMENT, LearningPrivacy
@@ -27,8 +29,9 @@ from dpsumm.ensemble.students.student import Student
 from dpsumm.ensemble.terms import Terms
 from dpsumm.errors import InvalidParameterError
 from dpsumm.privacy import accounting
-from dpsumm.privacy.events import Unit
+from dpsumm.privacy.events import Protected, Unit
 from dpsumm.privacy.ledger import Ledger
+from dpsumm.privacy.record import Books, RunRecord
 from dpsumm.privacy.weak import check_budget
 from dpsumm.report.notes import Note
 
@@ -138,6 +141,7 @@ def run_vote(
     exchange: Exchange,
     *,
     learner: str = "",
+    across: bool = False,
 ) -> Model:
     """Return the model of a vote; what it warns of, it says before anything is spent.
 
@@ -153,6 +157,8 @@ def run_vote(
         Asks them.
     learner
         What parties train, if that is known: a public fact, as `facts_of` tells it.
+    across
+        Whether they have machines of their own.
 
     Raises
     ------
@@ -201,6 +207,7 @@ def run_vote(
             terms=terms,
             auxiliary_is="consumer" if asked.hidden else "public",
         )
+        record = _record(asked, terms, space, names, book, privacy, across)
     consumer = Consumer(points, terms)
     consumer.receive(votes)
     used, judged = consumer.fit(asked.students, judged_by)
@@ -213,10 +220,50 @@ def run_vote(
         candidates=judged,
         classes_=terms.labels,
         warnings=tuple(notes),
+        record=record,
         _used=used,
         _consumer=consumer,
         _space=space,
         _validation=judged_by,
+    )
+
+
+def _record(
+    asked: Asked,
+    terms: Terms,
+    space: Space,
+    names: Sequence[str],
+    book: Ledger,
+    privacy: LearningPrivacy,
+    across: bool,
+) -> RunRecord:
+    """Return what may stand in a dossier: public facts alone."""
+    whole = asked.unit is Unit.WHOLE_OWNER
+    return RunRecord(
+        command="learn",
+        protocol=HIDDEN if asked.hidden else VOTES,
+        run=book.run,
+        finished=datetime.now(UTC).isoformat(timespec="seconds"),
+        delta=asked.delta,
+        seeded=asked.seed is not None,
+        parties=tuple(names),
+        units={Protected.OWNERS.value: terms.n_parties} if whole else {},
+        schemas={"all parties": (space.labelled or space.schema).fingerprint},
+        settings={
+            "Classes": ", ".join(map(str, terms.classes)),
+            "Budget of the parties": f"epsilon {asked.epsilon:g} at delta {asked.delta:g}",
+            "Unit": asked.unit.value,
+            "Registered parties": f"{terms.n_parties:,}",
+            "Auxiliary points": f"{terms.n_points:,}, "
+            + ("the consumer's own" if asked.hidden else "public"),
+            "Votes of a classifier on a point": f"{terms.grid}",
+            "Classifiers of each party": f"{terms.shards}",
+        }
+        # Of points that are the consumer's own, the digest would let anybody test a guess.
+        | ({} if asked.hidden else {"Digest of the terms and points": terms.digest}),
+        statements=tuple(privacy.statements()),
+        books={"": Books(None if book.path is None else book.path.name, privacy.charges)},
+        across=across,
     )
 
 

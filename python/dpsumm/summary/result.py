@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
@@ -26,6 +26,7 @@ from dpsumm.errors import InvalidParameterError, MissingExtraError
 from dpsumm.privacy.facts import facts
 from dpsumm.privacy.guarantees import PrivacyReport
 from dpsumm.privacy.ledger import Ledger
+from dpsumm.privacy.record import Books, RunRecord
 from dpsumm.report import figures
 from dpsumm.report.numbers import round_up
 from dpsumm.report.page import Page
@@ -104,6 +105,8 @@ class Summary:
         Name of the run, and the ledger's file; None if the books were in memory.
     finished
         When the summary was made, in UTC.
+    record
+        The run's public facts, which a saved summary keeps for its dossier.
     """
 
     points: FloatArray
@@ -133,6 +136,7 @@ class Summary:
     run: str | None = None
     ledger: Path | None = None
     finished: datetime | None = None
+    record: RunRecord | None = field(default=None, repr=False)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -289,7 +293,7 @@ class Summary:
         """Write `to_frame` to a Parquet or CSV file, by suffix. Whole or not at all.
 
         A Parquet file's metadata (key ``dpsumm``, JSON) name the run, its date, what it reached and
-        what it cost; a CSV file has no place for them.
+        what it cost; beside a CSV file ``<path>.json`` does.
         """
         rows = self.to_frame("polars", weights=weights)
         write_rows(path, rows, json.dumps(self._about()))
@@ -303,7 +307,17 @@ class Summary:
             "mmd2": self.mmd2,
             "privacy": self.privacy.statements(),
             "warnings": list(self.warnings),
+            "record": None if self.record is None else self._recorded(self.record).to_json(),
         }
+
+    def _recorded(self, record: RunRecord) -> RunRecord:
+        """Return the record with what was charged since, such as a model."""
+        file = None if self.ledger is None else self.ledger.name
+        # How much was read may depend on bids.
+        said = replace(self.privacy, accesses_everything=False).statements()
+        return replace(
+            record, books={"": Books(file, self.privacy.charges)}, statements=tuple(said)
+        )
 
     def report(
         self, path: str | os.PathLike[str] | None = None, *, image: tuple[int, int] | None = None

@@ -148,6 +148,7 @@ def summarize_silos(
             started=started,
             schema=schema,
             backend=goal.backend,
+            across=True,
             notes=[
                 *(f"{n!r} was left out: {why}." for n, why in failed.items()),
                 *data_notes([goal]),

@@ -6,6 +6,7 @@ import logging
 import os
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from dpsumm.checks import check_whole
@@ -16,9 +17,10 @@ from dpsumm.data.schema import Bounds, Schema
 from dpsumm.errors import InvalidParameterError
 from dpsumm.exchange.driver import Progress, run_in_process
 from dpsumm.privacy import accounting
-from dpsumm.privacy.events import Unit
+from dpsumm.privacy.events import Protected, Unit
 from dpsumm.privacy.guarantees import PrivacyReport
 from dpsumm.privacy.ledger import Ledger
+from dpsumm.privacy.record import Books, RunRecord
 from dpsumm.privacy.weak import check_budget
 from dpsumm.report.notes import sorted_notes
 from dpsumm.summary.embedding import Embedding, embed
@@ -250,6 +252,7 @@ def summary_of(
     schema: Schema,
     backend: Backend | None,
     embedded: bool = False,
+    across: bool = False,
     notes: Sequence[str] = (),
 ) -> Summary:
     """Return what a curator selected as the result of a run, whose ledger must still be open.
@@ -262,6 +265,8 @@ def summary_of(
         Of the summary's columns and data frame.
     embedded
         Whether records were sent under a secret map.
+    across
+        Whether owners had machines of their own.
     notes
         What the consumer should know of the data, besides what the curator knows.
     """
@@ -276,6 +281,7 @@ def summary_of(
         coalition=protocol.coalition,
         published=protocol.published_figures(setting),
     )
+    finished = datetime.now(UTC)
     return Summary(
         points=records.values,
         # Owners may have sent one label as a number and as text.
@@ -314,7 +320,56 @@ def summary_of(
         stability=COPIES_DROPPED if setting.drop_target_copies else protocol.stability(setting),
         run=book.run,
         ledger=book.path,
-        finished=datetime.now(UTC),
+        finished=finished,
+        record=_record(setting, protocol, privacy, schema, finished, embedded, across),
+    )
+
+
+def _record(
+    setting: Setting,
+    protocol: Protocol,
+    privacy: PrivacyReport,
+    schema: Schema,
+    finished: datetime,
+    embedded: bool,
+    across: bool,
+) -> RunRecord:
+    """Return what may stand in a dossier: public facts alone."""
+    book, sized = setting.ledger, setting.unit is Unit.REPLACE_RECORD
+    settings = {
+        "Points asked for": f"{setting.size:,}",
+        "Budget of the target": f"epsilon {setting.epsilon:g} at delta {setting.delta:g}",
+        "Unit": setting.unit.value,
+        "Protocol and parameters": repr(protocol),
+        "Kernel": repr(setting.kernel),
+        "Records of the target": f"{len(setting.target):,}"
+        if sized
+        else f"private; owners are told {setting.nominal_target:,}",
+        "Labels": "travelled along" if setting.labelled else "none",
+        "Copies of the target": "left out" if setting.drop_target_copies else "not looked for",
+        "Embedding": "a secret map, which the curator lacks" if embedded else "none",
+    }
+    units = {Protected.TARGET.value: len(setting.target)} if sized else {}
+    # Whether an owner elsewhere could describe its data may depend on them.
+    if sized and not across:
+        counts = setting.n_records
+        settings["Records of the owners"] = ", ".join(f"{n}: {c:,}" for n, c in counts.items())
+        units[Protected.OWNERS.value] = min(counts.values())
+    return RunRecord(
+        command="run",
+        protocol=protocol.name,
+        run=book.run,
+        finished=finished.isoformat(timespec="seconds"),
+        delta=setting.delta,
+        seeded=setting.seed is not None,
+        parties=setting.names,
+        units=units,
+        schemas={"all parties": schema.fingerprint},
+        settings=settings,
+        # How much was read may depend on bids.
+        statements=tuple(replace(privacy, accesses_everything=False).statements()),
+        books={"": Books(None if book.path is None else book.path.name, privacy.charges)},
+        across=across,
     )
 
 

@@ -8,17 +8,16 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from dpsumm.atomic import write_text
 from dpsumm.checks import check_whole
 from dpsumm.data.extract import Backend
 from dpsumm.data.values import as_series, to_originals
 from dpsumm.data.written import write_rows
 from dpsumm.errors import InvalidParameterError, MissingExtraError
+from dpsumm.privacy.record import RunRecord
 from dpsumm.report.notes import Note
 from dpsumm.vertical.graphical import Graphical
 from dpsumm.vertical.layout import Released
@@ -56,6 +55,8 @@ class Synthetic:
         Whether the model reached the tables within their noise.
     run, finished
         Name of the run, as the ledgers have it, and when it ended (UTC).
+    record
+        The run's public facts, which saved rows keep for its dossier.
     """
 
     model: Mixture | Graphical
@@ -69,6 +70,7 @@ class Synthetic:
     run: str | None = None
     finished: datetime | None = None
     backend: Backend | None = field(default=None, repr=False)
+    record: RunRecord | None = field(default=None, repr=False)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -201,11 +203,8 @@ class Synthetic:
         InvalidParameterError
             Another suffix.
         """
-        target = Path(path)
         about = json.dumps(self._about(), indent=1)
-        if target.suffix == ".csv":
-            write_text(target.with_name(f"{target.name}.json"), about + "\n")
-        write_rows(target, self.sample(n, seed=seed, backend="polars"), about)
+        write_rows(path, self.sample(n, seed=seed, backend="polars"), about)
 
     def _about(self) -> dict[str, Any]:
         return {
@@ -217,4 +216,5 @@ class Synthetic:
             "owners": list(self.privacy.owners),
             "privacy": self.privacy.statements(),
             "warnings": list(self.warnings),
+            "record": None if self.record is None else self.record.to_json(),
         }

@@ -20,8 +20,11 @@ from dpsumm.errors import InvalidParameterError
 from dpsumm.exchange.driver import Progress, run_in_process
 from dpsumm.exchange.roles import Party
 from dpsumm.privacy import accounting
+from dpsumm.privacy.events import Protected
 from dpsumm.privacy.ledger import Ledger
+from dpsumm.privacy.record import Books, RunRecord
 from dpsumm.privacy.weak import check_budget
+from dpsumm.vertical.about import MPYC, PADS
 from dpsumm.vertical.agreed import Agreed
 from dpsumm.vertical.coordinator import TablesCoordinator
 from dpsumm.vertical.helper import SECRET_BYTES, Helper
@@ -30,7 +33,7 @@ from dpsumm.vertical.layout import HELPER, Released
 from dpsumm.vertical.mpyc import Meeting, MpycHelper, MpycOwner, check_mpyc
 from dpsumm.vertical.notes import notes_of
 from dpsumm.vertical.owner import Owner
-from dpsumm.vertical.privacy import SynthesisPrivacy
+from dpsumm.vertical.privacy import ANALYST, SynthesisPrivacy
 from dpsumm.vertical.products import Dealer, Mpyc, check_product
 from dpsumm.vertical.result import Synthetic
 from dpsumm.vertical.tables import Tables
@@ -191,6 +194,10 @@ def synthesize(
         budget = replace(protocol.budget(epsilon, delta), by_mpyc=by_mpyc)
         coordinator = TablesCoordinator(agreed.layout, budget, run)
         released = run_in_process(coordinator, roles, progress)
+        held_by = {
+            name: Books(None if book.path is None else book.path.name, book.charges(run=run))
+            for name, book in opened.items()
+        }
     return synthetic_of(
         released,
         agreed,
@@ -198,6 +205,7 @@ def synthesize(
         delta,
         seeded=seed is not None,
         by_mpyc=by_mpyc,
+        books=held_by,
         run=run,
         started=started,
         backend=next((one.backend for one in held.values() if one.backend), None),
@@ -212,15 +220,20 @@ def synthetic_of(
     *,
     seeded: bool,
     by_mpyc: bool = False,
+    books: Mapping[str, Books] | None = None,
     run: str,
     started: float,
     backend: Backend | None,
 ) -> Synthetic:
-    """Return the result of a run's noisy tables: a model fitted to them. Post-processing."""
+    """Return the result of a run's noisy tables: a model fitted to them. Post-processing.
+
+    `books` are the owners', None if these are elsewhere.
+    """
     model = protocol.fit(released)
     privacy = SynthesisPrivacy(
         agreed.layout.owners, released.plan, delta, seeded, agreed.ids is not None, by_mpyc
     )
+    finished = datetime.now(UTC)
     return Synthetic(
         model=model,
         tables=released,
@@ -231,8 +244,52 @@ def synthetic_of(
         warnings=notes_of(released, model, agreed.layout, protocol, privacy),
         fits=model.chi2 <= protocol.stop,
         run=run,
-        finished=datetime.now(UTC),
+        finished=finished,
         backend=backend,
+        record=_record(agreed, protocol, privacy, released.n_records, books, run, finished),
+    )
+
+
+def _record(
+    agreed: Agreed,
+    protocol: Tables,
+    privacy: SynthesisPrivacy,
+    n_records: int,
+    books: Mapping[str, Books] | None,
+    run: str,
+    finished: datetime,
+) -> RunRecord:
+    """Return what may stand in a dossier: public facts, and the noise, alone."""
+    layout = agreed.layout
+    return RunRecord(
+        command="synthesize",
+        protocol=MPYC if privacy.by_mpyc else PADS,
+        run=run,
+        finished=finished.isoformat(timespec="seconds"),
+        delta=privacy.delta,
+        seeded=privacy.seeded,
+        parties=(*layout.owners, HELPER),
+        units={Protected.RECORDS.value: n_records},
+        schemas=dict(zip(layout.owners, layout.schemas, strict=True)),
+        settings={
+            "Records": f"{n_records:,}",
+            "Parameters": repr(protocol),
+            "Columns": "; ".join(
+                f"{name}: {', '.join(layout.columns[j] for j in layout.of_owner(place))}"
+                for place, name in enumerate(layout.owners)
+            ),
+            "Label": "none" if layout.label is None else layout.columns[layout.label],
+            "Identifiers": agreed.ids or "none: equal order was trusted",
+            "Noise of one-way tables": f"standard deviation {privacy.plan.single_std:.6g}",
+            "Two-way tables": f"{len(privacy.plan.pairs)}",
+        },
+        statements=tuple(privacy.statements()),
+        books=books or {},
+        across=books is None,
+        observers={
+            "everybody (analyst)" if who == ANALYST else who: privacy.epsilon(observer=who)
+            for who in (ANALYST, *layout.owners)
+        },
     )
 
 

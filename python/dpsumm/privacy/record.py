@@ -1,0 +1,146 @@
+"""What a finished run leaves for a dossier: public facts and charges, beside its result.
+
+Nothing that depends on records is in it but what was released and charged: no number of points
+that were read, no distance, no warning.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import dpsumm
+from dpsumm.privacy import book_format
+from dpsumm.privacy.events import Charge
+
+if TYPE_CHECKING:
+    from typing import Self
+
+VERSION = 1
+
+
+@cache
+def code_digest() -> str:
+    """Return the SHA-256 of all files of the installed package, the compiled core included.
+
+    64 hexadecimal digits; of names below the package's folder and contents, in their order.
+    """
+    folder = Path(dpsumm.__file__).parent
+    whole = hashlib.sha256()
+    for path in sorted(folder.rglob("*")):
+        name = path.relative_to(folder)
+        # Python writes its caches while it runs; files that begin with a dot are an editor's.
+        hidden = any(part == "__pycache__" or part.startswith(".") for part in name.parts)
+        if path.is_file() and not hidden:
+            data = path.read_bytes()
+            whole.update(f"{name.as_posix()}\0{len(data)}\0".encode())
+            whole.update(data)
+    return whole.hexdigest()
+
+
+@dataclass(frozen=True)
+class Books:
+    """What one ledger of a run held at its end.
+
+    Attributes
+    ----------
+    file
+        Name of its file, without folders; None: in memory, and so gone.
+    charges
+        Of this run.
+    """
+
+    file: str | None
+    charges: tuple[Charge, ...]
+
+
+@dataclass(frozen=True)
+class RunRecord:
+    """The public facts of a finished run.
+
+    Attributes
+    ----------
+    command
+        Of the command line that makes such a run: ``"run"``, ``"learn"`` or ``"synthesize"``.
+    protocol
+        Whose messages were sent, as the register of messages calls it.
+    run, finished
+        Its name, and when it ended: ISO 8601, UTC.
+    delta
+        At which it is accounted for.
+    seeded
+        Whether a seed was given, so that noise can be drawn again.
+    parties
+        Names of all whose records took part, registered before the run.
+    units
+        Whose records (`Protected`) to how many units of protection there are, a public number. One
+        over it is what delta is compared with; absent where sizes are private.
+    schemas
+        Party, or "all parties", to the fingerprint of the schema that its data were read with.
+    settings
+        Name to value, as text: public parameters.
+    statements
+        Sentences on who is protected from whom.
+    books
+        Whose ledger (empty for the only one) to what it held.
+    across
+        Whether the parties had machines of their own.
+    observers
+        Who to epsilon, where what an observer learns is not the sum of one ledger.
+    version, code
+        Of the package that ran: its number, and `code_digest`.
+    """
+
+    command: str
+    protocol: str
+    run: str
+    finished: str
+    delta: float
+    seeded: bool
+    parties: tuple[str, ...]
+    units: Mapping[str, int]
+    schemas: Mapping[str, str]
+    settings: Mapping[str, str]
+    statements: tuple[str, ...]
+    books: Mapping[str, Books]
+    across: bool = False
+    observers: Mapping[str, float] = field(default_factory=dict)
+    version: str = dpsumm.__version__
+    code: str = field(default_factory=code_digest)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain JSON, which `from_json` reads."""
+        books = {
+            whose: [one.file, [book_format.charge_to_row(charge) for charge in one.charges]]
+            for whose, one in self.books.items()
+        }
+        observers = {who: repr(epsilon) for who, epsilon in self.observers.items()}
+        return {"format": VERSION} | vars(self) | {"books": books, "observers": observers}
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Self:
+        """Return what `to_json` wrote.
+
+        Raises
+        ------
+        ValueError
+            It is of another form, or damaged.
+        """
+        values = dict(value)
+        if values.pop("format", None) != VERSION:
+            raise ValueError("a record of another format")
+        try:
+            values["books"] = {
+                whose: Books(file, tuple(book_format.charge_from_row(*row) for row in rows))
+                for whose, (file, rows) in values["books"].items()
+            }
+            values["observers"] = {who: float(x) for who, x in values["observers"].items()}
+            for name in ("parties", "statements"):
+                values[name] = tuple(values[name])
+            return cls(**values)
+        except (TypeError, AttributeError, KeyError):
+            raise ValueError("a record that lacks something") from None

@@ -1,0 +1,68 @@
+"""What a subsystem says of itself in every dossier: its messages, its claims, its conditions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from dpsumm.exchange.codec import Codec
+from dpsumm.exchange.disclosure import Disclosure
+from dpsumm.privacy.claims import Claim
+from dpsumm.privacy.events import Protected
+
+
+@dataclass(frozen=True)
+class About:
+    """A subsystem.
+
+    Attributes
+    ----------
+    name
+        What it makes.
+    codecs
+        Of its messages, each with its entry in the register.
+    protocols
+        Names of the protocols that the register knows, to what only their users must keep.
+    protects
+        Whose records its ledgers are charged on.
+    claims
+        What its charges pay for.
+    audits
+        Names of audits that attack a protocol's claims beside those of its charges.
+    conditions
+        What people must keep, or the claims are void.
+    trust
+        Who is trusted with what.
+    exposure
+        Who holds or sees records as they are.
+    access
+        Which files and keys must be guarded.
+    afterwards
+        What may be done with the result, and what else is released beside it.
+    beside
+        Messages that another package sends, by protocol.
+    """
+
+    name: str
+    codecs: tuple[Codec, ...]
+    protocols: Mapping[str, tuple[str, ...]]
+    protects: tuple[Protected, ...]
+    claims: tuple[Claim, ...]
+    audits: Mapping[str, tuple[str, ...]]
+    conditions: tuple[str, ...]
+    trust: str
+    exposure: str
+    access: str
+    afterwards: str
+    beside: Mapping[str, tuple[tuple[str, Disclosure], ...]]
+
+    def messages(self, protocol: str) -> list[tuple[str, Disclosure]]:
+        """Return the messages of a protocol by name, in the order of the codecs."""
+        kinds = {kind.type: kind.name for codec in self.codecs for kind in codec.kinds}
+        known = [(name, kind.disclosure) for kind, name in kinds.items()]
+        sent = [
+            (name, entry)
+            for name, entry in known
+            if entry is not None and (not entry.protocols or protocol in entry.protocols)
+        ]
+        return [*sent, *self.beside.get(protocol, ())]

@@ -1,0 +1,220 @@
+"""What a dossier of a finished run is made from, and what must stand in red at its top.
+
+These are public facts, charges and registered claims alone: whatever depends on records without a
+charge, such as a distance or a number of points read, is not in it (`RunRecord`), so that it cannot
+be on the page.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from dpsumm.checks import counted
+from dpsumm.privacy.claims import Claim, claim_of
+from dpsumm.privacy.events import Charge, NonPrivate, Protected, Seeded
+from dpsumm.privacy.ledger import Ledger, Line
+from dpsumm.privacy.record import RunRecord
+from dpsumm.privacy.weak import weak_budget
+from dpsumm.report.about import About
+from dpsumm.report.audits import AuditResults
+from dpsumm.report.notes import Note, Severity, sorted_notes
+
+WHOSE = {"target": "the target's records", "owners": "the owners' records", "records": "records"}
+REMAKE = (
+    "Run `dpsumm audit --out audit.json` where the run's package is installed, and make this page "
+    "again with --audit audit.json."
+)
+
+
+@dataclass(frozen=True)
+class Dossier:
+    """What a page is made from.
+
+    Attributes
+    ----------
+    record, about
+        Of the run, and of the subsystem that made it.
+    books
+        Open ledgers, by whose they are (empty for the only one).
+    given
+        Which of them are ledgers' files; the others repeat what the record kept.
+    audits
+        Results of the audits, if they are at hand.
+    """
+
+    record: RunRecord
+    about: About
+    books: Mapping[str, Ledger]
+    given: frozenset[str]
+    audits: AuditResults | None
+
+    @property
+    def lines(self) -> list[tuple[str, Line]]:
+        """All charges of the run, each with whose ledger it stands in."""
+        return [
+            (whose, line)
+            for whose, book in self.books.items()
+            for line in book.lines()
+            if line.run == self.record.run
+        ]
+
+    @property
+    def charges(self) -> list[Charge]:
+        """Of all ledgers."""
+        return [line.charge for _, line in self.lines]
+
+    @property
+    def totals(self) -> list[tuple[str, Protected, float, float]]:
+        """Whose ledger, whose records, and what the run spent on them (epsilon, delta)."""
+        return [
+            (whose, protected, *book.spent(protected, run=self.record.run))
+            for whose, book in self.books.items()
+            for protected in self.about.protects
+        ]
+
+    @property
+    def figures(self) -> list[tuple[str, float]]:
+        """What is told first: whose records or who learns, and epsilon."""
+        if self.record.observers:
+            return [(f"towards {who}", found) for who, found in self.record.observers.items()]
+        return [(f"for {WHOSE[whose]}", epsilon) for _, whose, epsilon, _ in self.totals]
+
+    @property
+    def claims(self) -> list[Claim]:
+        """What was charged, as it is registered."""
+        found = [claim_of(charge, self.about.claims) for charge in self.charges]
+        return [one for one in dict.fromkeys(found) if one is not None]
+
+    @property
+    def audited(self) -> list[str]:
+        """Names of the audits that attack what this run claims."""
+        names = [name for one in self.claims for name in one.audits]
+        names += self.about.audits.get(self.record.protocol, ())
+        return list(dict.fromkeys(names))
+
+
+def alarms(dossier: Dossier) -> list[Note]:
+    """Return why the page must not look good, if anything, the worst first."""
+    return list(sorted_notes([*_void(dossier), *_weak(dossier), *_unsure(dossier)]))
+
+
+def _void(dossier: Dossier) -> Iterator[Note]:
+    """Tell of what guarantees nothing."""
+    if dossier.record.seeded:
+        yield Note(
+            "A seed was given: noise and draws can be computed again from it, so nothing is "
+            "guaranteed. Such a run is for tests and experiments only.",
+            Severity.ALARM,
+        )
+    told = dict.fromkeys(
+        (charge.protected.value, charge.event.reason)
+        for charge in dossier.charges
+        if isinstance(charge.event, NonPrivate) and not isinstance(charge.event, Seeded)
+    )
+    for whose, reason in told:
+        yield Note(
+            f"Nothing is guaranteed for {WHOSE[whose]}: epsilon is infinite ({reason}).",
+            Severity.ALARM,
+        )
+    if not (told or dossier.record.seeded):
+        for what, epsilon in dossier.figures:
+            if math.isinf(epsilon):
+                yield Note(f"Nothing is guaranteed {what}: epsilon is infinite.", Severity.ALARM)
+
+
+def _weak(dossier: Dossier) -> Iterator[Note]:
+    """Tell of budgets that promise next to nothing."""
+    record = dossier.record
+    said: dict[str, None] = {}
+    for _, whose, epsilon, _ in dossier.totals:
+        if 0 < epsilon < math.inf:
+            weak = weak_budget(epsilon, record.delta, record.units.get(whose, 1))
+            said |= dict.fromkeys(weak)
+    for epsilon in record.observers.values():
+        if epsilon < math.inf:
+            said |= dict.fromkeys(weak_budget(epsilon, 0.0, 1))
+    for text in said:
+        yield Note(f"{text[0].upper()}{text[1:]}.", Severity.ALARM)
+
+
+def _unsure(dossier: Dossier) -> Iterator[Note]:
+    """Tell of what this page cannot vouch for."""
+    record, audits = dossier.record, dossier.audits
+    if record.protocol not in dossier.about.protocols:
+        yield Note(
+            f"The protocol {record.protocol!r} is not dpsumm's own: nobody has registered its "
+            "messages, so the list below may lack some, and its claims are its author's.",
+            Severity.ALARM,
+        )
+    unknown = {c.message for c in dossier.charges if claim_of(c, dossier.about.claims) is None}
+    for message in sorted(unknown):
+        yield Note(f"No claim is registered for the charge {message!r}.", Severity.ALARM)
+    for whose, book in dossier.books.items():
+        kept = book.charges(run=record.run)
+        lost = (
+            [c for c in record.books[whose].charges if c not in kept]
+            if (whose in record.books)
+            else []
+        )
+        if lost:
+            yield Note(
+                f"The ledger{of_whom(whose)} lacks {counted(len(lost), 'charge', 'charges')} that it "
+                "held when the run ended: somebody put back or changed the file.",
+                Severity.ALARM,
+            )
+        if book.accepted():
+            yield Note(
+                f"The ledger{of_whom(whose)} was accepted although entries may be missing: what was "
+                "lost is not counted below.",
+                Severity.ALARM,
+            )
+    if audits is None:
+        yield Note(
+            "No results of audits were given, so this page does not show that the code does what "
+            f"it claims. {REMAKE}",
+            Severity.ALARM,
+        )
+    else:
+        if audits.code != record.code:
+            yield Note(
+                f"The audits are of other code (dpsumm {audits.version}, {audits.code[:12]}) than "
+                f"the run (dpsumm {record.version}, {record.code[:12]}): they say nothing of it. "
+                f"{REMAKE}",
+                Severity.ALARM,
+            )
+        for one in audits.results:
+            if not one.passed:
+                yield Note(f"An audit failed: {one.name}.", Severity.ALARM)
+        known = {one.name for one in audits.results}
+        for name in dossier.audited:
+            if name not in known:
+                yield Note(f"The results lack an audit of this run's claims: {name}.")
+        if audits.quick:
+            yield Note("The audits were quick ones, with few trials; leave out --quick.")
+    if any(one.file is None for one in record.books.values()):
+        yield Note(
+            "No ledger was kept in a file: what other runs spend on the same records is not "
+            "counted, and no cap refuses them."
+        )
+    missing = [
+        whose for whose, one in record.books.items() if one.file and whose not in dossier.given
+    ]
+    for whose in missing:
+        yield Note(
+            f"The ledger{of_whom(whose)} was not given (--ledger): its rows below are those that the "
+            "run kept at its end, without dates, later charges and other runs."
+        )
+    if record.across and record.command == "synthesize":
+        elsewhere = [name for name in record.schemas if name not in dossier.given]
+        if elsewhere:
+            yield Note(
+                f"The owners' ledgers are with the owners ({', '.join(elsewhere)}): each can check "
+                "its own (dpsumm ledger show), or give it (--ledger NAME=FILE)."
+            )
+
+
+def of_whom(whose: str) -> str:
+    """Return whose ledger, as it follows the word."""
+    return f" of {whose!r}" if whose else ""

@@ -1,0 +1,105 @@
+"""A dossier by the topics of NIST SP 800-226, *Guidelines for Evaluating Differential Privacy
+Guarantees* (March 2025).
+
+The topics are those of its privacy pyramid, from the top (what epsilon promises) to the base (what
+was exposed before any noise). The questions are worded here, not quoted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from dpsumm.checks import counted
+from dpsumm.privacy.events import Unit
+from dpsumm.report import parts
+from dpsumm.report.numbers import round_up, small
+from dpsumm.report.parts import Html
+from dpsumm.report.spent import mechanism
+
+if TYPE_CHECKING:
+    from dpsumm.report.dossier import Dossier
+
+_UNITS = {
+    Unit.REPLACE_RECORD: "one record replaced (bounded; sizes public)",
+    Unit.ADD_REMOVE_RECORD: "one record added or removed (unbounded; sizes private)",
+    Unit.WHOLE_OWNER: "all data of one party",
+}
+
+
+def answers(dossier: Dossier) -> tuple[Html, Html]:
+    """Return the table of topics, each with what this run answers."""
+    return (
+        parts.intro(
+            "The topics follow the pyramid of NIST SP 800-226 (March 2025) from its top to its "
+            "base: each layer is worth no more than those below it. The questions are in this "
+            "package's words."
+        ),
+        parts.tag(
+            "div", parts.table(("Topic", "Question", "Answer"), _rows(dossier)), class_="long"
+        ),
+    )
+
+
+def _rows(dossier: Dossier) -> Iterator[tuple[str, str, str]]:
+    record, about, charges = dossier.record, dossier.about, dossier.charges
+    said = "; ".join(f"epsilon {round_up(epsilon)} {what}" for what, epsilon in dossier.figures)
+    units = ", ".join(f"{count:,} ({whose})" for whose, count in record.units.items())
+    yield (
+        "Privacy parameters",
+        "How large are epsilon and delta?",
+        f"{said}; delta {small(record.delta)}. Protected units: {units or 'not public'}; delta "
+        "must lie well below one over their number.",
+    )
+    of = dict.fromkeys(_UNITS[charge.unit] for charge in charges)
+    yield (
+        "Unit of privacy",
+        "Whose change of data is hidden?",
+        f"{'; '.join(of) or 'nothing was charged'}. A record is not a person.",
+    )
+    yield (
+        "Query model and budget",
+        "What may be asked how often, and who counts?",
+        f"One run by a fixed plan with {counted(len(charges), 'charge', 'charges')}, each made "
+        "before its message left; nobody asks freely. Runs add up in the ledger, whose cap refuses "
+        "more: see the totals.",
+    )
+    how = dict.fromkeys(mechanism(charge).partition(",")[0] for charge in charges)
+    yield (
+        "Algorithms",
+        "Which mechanisms are used, and where are they proved?",
+        f"{'; '.join(how) or 'none'}. Each charge's claim and page: see what each charge claims.",
+    )
+    drawn = dict.fromkeys(one.numerics for one in dossier.claims)
+    yield (
+        "Correct implementation",
+        "Do noise and arithmetic do what the proof says, floating point included?",
+        f"{'; '.join(drawn) or 'no noise was drawn'}. Audits: "
+        + (
+            "none at hand."
+            if dossier.audits is None
+            else "see above; of this code."
+            if dossier.audits.code == record.code
+            else "of other code, see above."
+        ),
+    )
+    yield ("Trust model", "Who must be trusted with what?", about.trust)
+    yield (
+        "Side channels",
+        "What leaks beside the messages?",
+        "Not covered: timing, sizes and number of messages, logs, crashes, and the machines' own "
+        "memory, swap and backups.",
+    )
+    yield (
+        "Utility and bias",
+        "Is the result good, and good for all groups?",
+        "Not on this page, on purpose: quality depends on records and is for whoever may see the "
+        "result (its report). Noise hides small groups before large ones.",
+    )
+    yield ("Other releases", "What else is known of the same records?", about.afterwards)
+    yield ("Security and access", "Who can reach what must stay secret?", about.access)
+    yield (
+        "Exposure at collection",
+        "Who sees records before any noise?",
+        about.exposure,
+    )

@@ -1,0 +1,80 @@
+"""Rows, as every dossier says: what is charged, what people must keep."""
+
+from __future__ import annotations
+
+from dpsumm.exchange.disclosure import Disclosure
+from dpsumm.privacy.claims import Claim
+from dpsumm.privacy.events import Protected
+from dpsumm.report.about import About
+from dpsumm.vertical.privacy import BY_MPYC, BY_PADS
+from dpsumm.vertical.wire import CODEC
+
+PADS, MPYC = "Tables by pads", "Tables by MPyC"
+_EXACT = "integers; noise drawn exactly, from the operating system's randomness"
+_AUDITS = ("synthesize: a column towards the other owner",)
+
+CLAIMS = (
+    Claim(
+        "one-way tables",
+        "the coordinator and everybody else",
+        "Another owner learns of a record's columns at this owner what the charge allows; who "
+        "sees the rows alone learns no more.",
+        _EXACT,
+        "vertical.md#claims",
+        _AUDITS,
+    ),
+    Claim(
+        "two-way tables",
+        "the coordinator and everybody else",
+        "Another owner, who knows its own noise in a table with this owner, learns of a record's "
+        "columns at this owner what the charge allows.",
+        _EXACT,
+        "vertical.md#claims",
+        _AUDITS,
+    ),
+)
+
+ABOUT = About(
+    name="Rows: synthetic rows of a table whose columns several owners hold",
+    codecs=(CODEC,),
+    protocols={PADS: (BY_PADS,), MPYC: (BY_MPYC,)},
+    protects=(Protected.RECORDS,),
+    claims=CLAIMS,
+    audits={},
+    conditions=(
+        "Owners do not hand their noise or their columns to each other: those who do learn as one "
+        "owner of all their columns.",
+        "All owners hold the same records in the same order, and follow the protocol.",
+        "Schemas, bins, label and all other parameters are public: nobody chose them by looking "
+        "at records.",
+        "The number of records, and which records take part, is known to all owners.",
+    ),
+    trust="Distributed: no party sees another's records. Each owner adds its own noise; a helper "
+    "without data makes the secret product possible, and is trusted to keep its keys.",
+    exposure="Records stay with their owners. Coordinator, helper and other owners see noisy "
+    "tables and words that are uniform without the keys.",
+    access="The key that an owner shares with the helper: these two alone. The owners' common "
+    "key, which orders identifiers: never the coordinator. Each owner's ledger, with the keys of "
+    "runs in one process and its mark: that owner; a copy of both that is put back forgets what "
+    "was spent.",
+    afterwards="Rows, model and noisy tables may be shown to everyone, at no further cost. "
+    "Another run on the same records adds up in every owner's ledger.",
+    beside={
+        MPYC: (
+            (
+                "Shares of MPyC",
+                Disclosure(
+                    "each of the two owners of a table, and the helper",
+                    "the other two",
+                    "Shamir's shares of the owners' records and noise, sent by the package mpyc "
+                    "over TLS",
+                    "both owners' records, under secret sharing with threshold 1",
+                    "One party alone sees uniform shares; any two together read the third's "
+                    "records. The left owner learns the table with both noises.",
+                    "vertical.md#two-engines",
+                    releases=("two-way tables",),
+                ),
+            ),
+        )
+    },
+)
