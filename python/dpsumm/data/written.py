@@ -79,7 +79,9 @@ def read_about(path: str | os.PathLike[str]) -> dict[str, Any]:
         about = None
     if not isinstance(about, dict):
         where = beside(target) if target.suffix == ".csv" else target
-        raise InvalidDataError(f"{where} does not say of which run it is")
+        raise InvalidDataError(
+            f"{where} does not say of which run it is; give rows as a run of dpsumm wrote them"
+        )
     return about
 
 

@@ -23,7 +23,7 @@ from dpsumm.report.notes import Note, Severity, sorted_notes
 
 WHOSE = {"target": "the target's records", "owners": "the owners' records", "records": "records"}
 REMAKE = (
-    "Run `dpsumm audit --out audit.json` where the run's package is installed, and make this page "
+    "Run dpsumm audit --out audit.json where the run's package is installed, and make this page "
     "again with --audit audit.json."
 )
 
@@ -160,14 +160,14 @@ def _unsure(dossier: Dossier) -> Iterator[Note]:
         )
         if lost:
             yield Note(
-                f"The ledger{of_whom(whose)} lacks {counted(len(lost), 'charge', 'charges')} that it "
-                "held when the run ended: somebody put back or changed the file.",
+                f"The ledger{of_whom(whose)} lacks {counted(len(lost), 'charge', 'charges')} that "
+                "it held when the run ended: somebody put back or changed the file.",
                 Severity.ALARM,
             )
         if book.accepted():
             yield Note(
-                f"The ledger{of_whom(whose)} was accepted although entries may be missing: what was "
-                "lost is not counted below.",
+                f"The ledger{of_whom(whose)} was accepted although entries may be missing: what "
+                "was lost is not counted below.",
                 Severity.ALARM,
             )
     if audits is None:
@@ -192,7 +192,7 @@ def _unsure(dossier: Dossier) -> Iterator[Note]:
             if name not in known:
                 yield Note(f"The results lack an audit of this run's claims: {name}.")
         if audits.quick:
-            yield Note("The audits were quick ones, with few trials; leave out --quick.")
+            yield Note("The audits had few trials; dpsumm audit without --quick has more.")
     if any(one.file is None for one in record.books.values()):
         yield Note(
             "No ledger was kept in a file: what other runs spend on the same records is not "
@@ -203,8 +203,8 @@ def _unsure(dossier: Dossier) -> Iterator[Note]:
     ]
     for whose in missing:
         yield Note(
-            f"The ledger{of_whom(whose)} was not given (--ledger): its rows below are those that the "
-            "run kept at its end, without dates, later charges and other runs."
+            f"The ledger{of_whom(whose)} was not given (--ledger): its rows below are those that "
+            "the run kept at its end, without dates, later charges and other runs."
         )
     if record.across and record.command == "synthesize":
         elsewhere = [name for name in record.schemas if name not in dossier.given]

@@ -8,6 +8,7 @@ from itertools import groupby
 
 from dpsumm import __version__
 from dpsumm.checks import counted
+from dpsumm.exchange.disclosure import Disclosure
 from dpsumm.privacy.ledger import Line
 from dpsumm.privacy.record import code_digest
 from dpsumm.report import nist, parts
@@ -35,7 +36,8 @@ def _content(dossier: Dossier) -> Iterator[Html]:
         _headline(dossier, loud),
         parts.safe(
             f"{about.name}, by {record.protocol}: "
-            f"{counted(len(record.parties), 'party', 'parties')}{' on machines of their own' if record.across else ', all in one process'}. Run",
+            f"{counted(len(record.parties), 'party', 'parties')}"
+            f"{' on machines of their own' if record.across else ', all in one process'}. Run",
             tag("strong", record.run),
             f"ended on {record.finished[:16].replace('T', ' ')} UTC.",
         ),
@@ -58,7 +60,9 @@ def _content(dossier: Dossier) -> Iterator[Html]:
     yield parts.section("What was charged", *_charged(dossier))
     yield parts.section("What each charge claims", *_claimed(dossier))
     yield parts.section("Audits of this code", *_audited(dossier))
-    yield parts.section("Versions, hashes, public settings", parts.facts(_facts(dossier)))
+    yield parts.section(
+        "Versions, hashes, public settings", tag("div", parts.facts(_facts(dossier)), class_="long")
+    )
     yield parts.section("The questions of NIST SP 800-226", *nist.answers(dossier))
 
 
@@ -85,13 +89,12 @@ def _messages(dossier: Dossier) -> Iterator[Html]:
         "the message is free of records, or goes to a party that is trusted with them."
     )
     yield _long(
-        ("Message", "From and to", "Holds", "Depends on", "What the receiver learns"),
+        ("Message", "Holds", "Depends on", "What the receiver learns"),
         (
             (
-                name,
-                f"{one.sender} → {one.receiver}",
+                parts.safe(tag("strong", name), tag("div", f"{one.sender} → {one.receiver}")),
                 one.holds,
-                _dependence(one.depends, one.releases),
+                _dependence(one, dossier),
                 parts.safe(one.claim, _page(one.page)),
             )
             for name, one in dossier.about.messages(record.protocol)
@@ -100,14 +103,22 @@ def _messages(dossier: Dossier) -> Iterator[Html]:
     )
 
 
-def _dependence(depends: str, releases: tuple[str, ...]) -> str:
-    return f"{depends}. Charged: {', '.join(releases)}" if releases else depends
+def _dependence(one: Disclosure, dossier: Dossier) -> str:
+    if not one.releases:
+        return one.depends
+    # Where the ledgers are elsewhere, the register says what they were charged.
+    paid = [
+        text
+        for text in one.releases
+        if not dossier.books or any(c.message.startswith(text) for c in dossier.charges)
+    ]
+    return f"{one.depends}. Charged: {', '.join(paid) or 'nothing in this run'}"
 
 
 def _charged(dossier: Dossier) -> Iterator[Html]:
     record = dossier.record
     yield parts.intro(
-        "The rows of the ledger, and what they add up to: the numbers of `dpsumm ledger show`. "
+        "The rows of the ledger, and what they add up to: the numbers of dpsumm ledger show. "
         "Epsilon of a row is of that row alone, in nats. Rows of a run are composed, which gives "
         "less than their sum; runs are added up."
     )
@@ -163,9 +174,9 @@ def _rows(lines: list[Line], *, dated: bool) -> Iterator[tuple[str, ...]]:
         first, last = same[0], same[-1]
         charge = first.charge
         times = len(same) * charge.count
-        days = dict.fromkeys(f"{x.at[:16].replace('T', ' ')}" for x in (first, last))
+        days = dict.fromkeys(x.at[:16].replace("T", " ") for x in (first, last))
         yield (
-            " to ".join(days) if dated else "at the run's end",
+            tag("span", " to ".join(days), class_="whole") if dated else "at the run's end",
             charge.message if times == 1 else f"{last.charge.message}, {times} times",
             WHOSE[charge.protected],
             charge.observer.value,
@@ -222,7 +233,8 @@ def _audited(dossier: Dossier) -> Iterator[Html]:
         ("Audit", "Claim", "Measured", "At δ", "Trials", "Twins caught", "Verdict"),
         (
             (
-                *(one.name, one.claim, one.measured, one.delta, one.trials, one.twins),
+                *(one.name, one.claim, one.measured, tag("span", one.delta, class_="whole")),
+                *(one.trials, one.twins),
                 "holds" if one.passed else tag("strong", "FAILS", class_="bad"),
             )
             for one in shown

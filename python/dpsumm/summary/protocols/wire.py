@@ -131,9 +131,9 @@ CODEC = Codec(
         Kind("OfferRequest", OfferRequest, _is_offer_request, version=2),
         Kind("DrawRequest", DrawRequest, _is_draw_request),
         Kind("BidRequest", BidRequest, _is_bid_request),
+        Kind("Bids", Bids, _is_bids),
         Kind("SendRequest", SendRequest, _is_send_request),
         Kind("Points", Points, _is_points),
-        Kind("Bids", Bids, _is_bids),
     ],
     parts={"FeatureMap": FeatureMap, "LandmarkMap": LandmarkMap, "Release": Release},
 )
