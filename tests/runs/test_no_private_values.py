@@ -386,3 +386,55 @@ def test_the_check_sees_a_planted_value():
     for text in (f"row {PLANTED[0]}", f"{PLANTED[1]:.9f}", f"{PLANTED[2]:.6e}", LABEL):
         with pytest.raises(AssertionError, match="planted"):
             assert_clean(text)
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_a_dossier_shows_nothing_private(protocol, world, tmp_path):
+    owners, target = world
+    Ledger.create(tmp_path / "books").close()
+    summary = dpsumm.summarize(
+        owners, target, size=4, protocol=protocol, kernel=RBF(0.1), ledger=tmp_path / "books"
+    )
+    summary.save(tmp_path / "s.parquet")
+    assert PLANTED[0] in pl.read_parquet(tmp_path / "s.parquet").to_numpy()  # power
+    page = tmp_path / "d.html"
+    run_cli("dossier", tmp_path / "s.parquet", "--ledger", tmp_path / "books", "--out", page)
+    assert_clean(page.read_text("utf-8"))
+    assert_clean(repr(summary.record))
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_the_record_of_a_run_is_the_same_whatever_the_records_are(protocol, world):
+    """Distance, points read and warnings differ with the records; what a dossier has does not."""
+
+    def told(owners, target):
+        made = dpsumm.summarize(owners, target, size=4, protocol=protocol, kernel=RBF(0.1), run="r")
+        about = made._about()
+        record = dict(about.pop("record"), finished="")
+        return record, about
+
+    owners, target = world
+    rng = np.random.default_rng(5)
+    others = {name: (rng.uniform(3, 4, p.shape), labels) for name, (p, labels) in owners.items()}
+    record, about = told(owners, target)
+    same, other = told(others, rng.normal(size=target.shape))
+    assert record == same
+    assert about["mmd2"] != other["mmd2"]  # power: it could not stand in a record
+
+
+def test_dossiers_of_votes_and_rows_show_nothing_private(tmp_path):
+    x = np.random.default_rng(0).normal(size=(60, 2))
+    x[0] = PLANTED[:2]
+    votes = {f"p{i}": (x + i, np.array(["no", "yes"] * 30)) for i in range(40)}
+    with pytest.warns(UserWarning, match="learn: "):
+        model = dpsumm.learn(
+            votes, x, classes=["no", "yes"], delta=1e-3, auxiliary_is="consumer", learner="bayes"
+        )
+    model.save_predictions(tmp_path / "v.parquet")
+    schema = {name: Schema([Column(name, bounds=(0, 1e9))]) for name in ("a", "b")}
+    held = {name: pl.DataFrame({name: PLANTED * 100}) for name in schema}
+    dpsumm.synthesize(held, schema=schema).save(tmp_path / "rows.parquet")
+    for result in ("v.parquet", "rows.parquet"):
+        run_cli("dossier", tmp_path / result, "--out", tmp_path / "d.html")
+        assert_clean((tmp_path / "d.html").read_text("utf-8"))
+        (tmp_path / "d.html").unlink()

@@ -18,6 +18,7 @@ import pytest
 from PIL import Image, ImageStat
 
 import dpsumm
+from helpers.command_line import dpsumm as dpsumm_command
 
 BROWSER = next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
@@ -280,7 +281,37 @@ def test_a_broken_layout_is_noticed(looks, stored, change):
 
 
 def test_it_prints_to_a_few_pages(report, tmp_path):
-    printed = tmp_path / "report.pdf"
-    chromium(f"--print-to-pdf={printed}", report.as_uri())
-    pages = len(re.findall(rb"/Type\s*/Page[^s]", printed.read_bytes()))
-    assert 1 <= pages <= 6
+    assert 1 <= printed_pages(report, tmp_path) <= 6
+
+
+def printed_pages(page, folder):
+    printed = folder / "page.pdf"
+    chromium(f"--print-to-pdf={printed}", page.as_uri())
+    return len(re.findall(rb"/Type\s*/Page[^s]", printed.read_bytes()))
+
+
+@pytest.fixture(scope="module")
+def dossier(tmp_path_factory):
+    """The dossier of a run with the longest list of messages, and with words in red."""
+    folder = tmp_path_factory.mktemp("dossier")
+    rng = np.random.default_rng(0)
+    dpsumm.synthesize(
+        {name: rng.integers(0, 3, (900, 1)) for name in ("registry-of-a-long-name" * 3, "bank")},
+        schema={
+            name: dpsumm.Schema([dpsumm.Column(f"{name[:8]}", categories=(0, 1, 2))])
+            for name in ("registry-of-a-long-name" * 3, "bank")
+        },
+        seed=1,
+    ).save(folder / "rows.parquet")
+    done = dpsumm_command("dossier", "rows.parquet", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    return folder / "dossier.html"
+
+
+def test_a_dossier_fits_every_window_and_a_few_pages(dossier, tmp_path):
+    for width in (PHONE, 700, DESK):
+        (here,) = look([dossier.read_text("utf-8")], width, tmp_path)
+        assert not here.found["wide"]
+        assert here.found["out"] == []
+        assert here.found["outside"] == []
+    assert 1 <= printed_pages(dossier, tmp_path) <= 8

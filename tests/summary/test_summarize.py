@@ -262,7 +262,7 @@ def test_save_keeps_values_and_is_whole_or_not_at_all(tmp_path, dtype, monkeypat
         read = pl.read_parquet(path) if name.endswith("parquet") else pl.read_csv(path)
         np.testing.assert_array_equal(read["x0"].to_numpy().astype(dtype), summary.points[:, 0])
         assert read["owner"].to_list() == [summary.names[i] for i in summary.owner]
-    assert sorted(os.listdir(tmp_path)) == ["s.csv", "s.parquet"]
+    assert sorted(os.listdir(tmp_path)) == ["s.csv", "s.csv.json", "s.parquet"]
     assert pl.read_parquet(tmp_path / "s.parquet")["x0"].to_numpy().dtype == dtype
     for bad in ("s.txt", "s", "none/s.csv"):
         with pytest.raises(dpsumm.errors.InvalidParameterError):

@@ -25,7 +25,7 @@ COMMANDS = {
     "learn": "Learn a classifier from parties' classifiers, by noisy votes on unlabelled points.",
     "predict": "Predict classes of rows by a model that `dpsumm learn --model` wrote.",
     "synthesize": "Make synthetic rows of a table whose columns several owners hold.",
-    "dossier": "One page for a data-protection officer: who received what, and what it cost.",
+    "dossier": "Write one page for a data-protection officer: who received what, and what it cost.",
     "ledger": "Books of what was spent: make, show and export them, or set a cap.",
     "schema": "The public schema: draft one from a public sample, or try one on your own data.",
     "deploy": "Across silos: files for a trial with Flower.",

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import dpsumm
-from dpsumm.privacy import book_format
+from dpsumm.errors import InvalidParameterError
+from dpsumm.privacy import accounting, book_format
 from dpsumm.privacy.events import Charge
 
 if TYPE_CHECKING:
@@ -141,6 +142,23 @@ class RunRecord:
             values["observers"] = {who: float(x) for who, x in values["observers"].items()}
             for name in ("parties", "statements"):
                 values[name] = tuple(values[name])
-            return cls(**values)
-        except (TypeError, AttributeError, KeyError):
-            raise ValueError("a record that lacks something") from None
+            made = cls(**values)
+            accounting.check_delta(made.delta)
+            if made._well_typed():
+                return made
+        except (TypeError, AttributeError, KeyError, InvalidParameterError):
+            pass
+        raise ValueError("a record that lacks something")
+
+    def _well_typed(self) -> bool:
+        """Return whether all that a page shows is of its type."""
+        texts = [self.command, self.protocol, self.run, self.finished, self.version, self.code]
+        texts += [*self.parties, *self.statements, *self.books, *self.observers, *self.units]
+        for pairs in (self.schemas, self.settings):
+            texts += [*pairs.keys(), *pairs.values()]
+        texts += [one.file for one in self.books.values() if one.file is not None]
+        return (
+            all(type(text) is str for text in texts)
+            and all(type(flag) is bool for flag in (self.seeded, self.across))
+            and all(type(count) is int for count in self.units.values())
+        )

@@ -1,0 +1,275 @@
+"""``dpsumm dossier``: one page of a finished run, with the ledger's numbers and what is wrong."""
+
+import html
+import json
+import re
+import shutil
+
+import numpy as np
+import pytest
+
+import dpsumm
+from dpsumm import Column, Ledger, Schema
+from dpsumm.audit.suite import audits
+from dpsumm.privacy.events import Charge, Protected, Pure
+from dpsumm.privacy.record import code_digest
+from dpsumm.report.audits import AuditResults, Result
+from dpsumm.summary.kernel import RBF
+from dpsumm.summary.protocols import Auction, Requests
+from helpers.command_line import dpsumm as command
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    """A run of each subsystem, saved, with its ledgers."""
+    folder = tmp_path_factory.mktemp("runs")
+    rng = np.random.default_rng(0)
+    owners = {name: rng.normal(size=(40, 2)) for name in ("north", "south")}
+    target = rng.normal(size=(50, 2))
+    given = {"size": 4, "kernel": RBF(0.3), "ledger": folder / "b.db"}
+    Ledger.create(folder / "b.db", caps={"target": (5, 1e-3)}).close()
+    summary = dpsumm.summarize(owners, target, run="offers <1>", **given)
+    summary.save(folder / "offers.csv")
+    summary.save(folder / "offers.parquet")
+    dpsumm.summarize(owners, target, run="auction", protocol=Auction(n_features=8), **given).save(
+        folder / "auction.parquet"
+    )
+    points = rng.normal(size=(60, 2))
+    votes = {f"p{i}": rng.multinomial(1, [0.5, 0.5], size=60) for i in range(40)}
+    with pytest.warns(UserWarning, match="learn: "):
+        model = dpsumm.learn(votes, points, classes=["no", "yes"], delta=1e-3)
+    model.save_predictions(folder / "votes.parquet")
+    for name in ("registry", "bank"):
+        Ledger.create(folder / f"{name}.db").close()
+    dpsumm.synthesize(
+        {"registry": rng.integers(0, 2, (900, 1)), "bank": rng.integers(0, 3, (900, 1))},
+        schema={
+            "registry": Schema([Column("smoker", categories=(0, 1))]),
+            "bank": Schema([Column("rating", categories=(0, 1, 2))]),
+        },
+        ledger={name: folder / f"{name}.db" for name in ("registry", "bank")},
+        run="rows",
+    ).save(folder / "rows.parquet")
+    write_audits(folder / "audit.json")
+    return folder
+
+
+def write_audits(path, *, failing=None, **other):
+    """Write results as `dpsumm audit` does, of this package unless others are given."""
+    results = tuple(
+        Result(audit.name != failing, audit.name, "ε ≤ 1", "9", "ε ≥ 0.5", "0.2", "100", "1 of 1")
+        for audit in audits()
+    )
+    values = {"version": dpsumm.__version__, "code": code_digest(), "written": "2026-11-22T10:00"}
+    made = AuditResults(**values | other, quick=False, results=results)
+    path.write_text(json.dumps(made.to_json()))
+
+
+BOOKS = ["--ledger", "registry=registry.db", "--ledger", "bank=bank.db"]
+GOOD = {
+    "offers.csv": ["--ledger", "b.db"],
+    "offers.parquet": ["--ledger", "b.db"],
+    "auction.parquet": ["--ledger", "b.db"],
+    "rows.parquet": BOOKS,
+}
+
+
+def made(folder, result, *more, audit="audit.json"):
+    """Return the page as text without markup, and the command's last words."""
+    given = [] if audit is None else ["--audit", audit]
+    done = command("dossier", result, *more, *given, "--out", "d.html", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    page = (folder / "d.html").read_text("utf-8")
+    return text_of(page), done
+
+
+def text_of(page):
+    body = page.partition("<main>")[2]
+    return " ".join(html.unescape(re.sub(r"<[^>]*>", " ", body)).split())
+
+
+def red(folder):
+    """What stands in red at the top of the last page."""
+    page = (folder / "d.html").read_text("utf-8")
+    return [text_of(f"<main>{part}") for part in re.findall(r'note alarm">(.*?)</div>', page, re.S)]
+
+
+@pytest.mark.parametrize("result", GOOD)
+def test_a_sound_run_has_nothing_in_red(runs, result):
+    text, done = made(runs, result, *GOOD[result])
+    assert red(runs) == []
+    assert "Warning" not in done.stderr
+    for heading in (
+        *("What is guaranteed", "Conditions that people", "Who received which", "What was charged"),
+        *("What each charge claims", "Audits of this code", "Versions, hashes", "NIST SP 800-226"),
+    ):
+        assert heading in text
+    for words in (dpsumm.__version__, code_digest(), "Exposure at collection", "holds"):
+        assert words in text
+
+
+def test_the_page_needs_nothing_from_outside_and_escapes_names(runs):
+    made(runs, "offers.parquet", "--ledger", "b.db")
+    page = (runs / "d.html").read_text("utf-8")
+    assert not re.search(r"""(?:src|href)=|url\(|@import|<script|<1>""", page)
+    assert "offers &lt;1&gt;" in page
+
+
+@pytest.mark.parametrize("result", ["offers.parquet", "auction.parquet", "rows.parquet"])
+def test_numbers_are_those_of_the_ledger(runs, result, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "250")
+    text, _ = made(runs, result, *GOOD[result])
+    charged = text.partition("What was charged")[2].partition("What each charge claims")[0]
+    for given in GOOD[result][1::2]:
+        shown = command("ledger", "show", given.rpartition("=")[2], cwd=runs).stdout
+        book = shown.partition("all runs")[2].splitlines()[1:]
+        totals = {line.split()[0]: line.split()[1:3] for line in book if line.strip()}
+        for whose in ("records",) if "=" in given else ("target", "owners"):
+            epsilon, delta = totals[whose]
+            delta = delta.replace("e-0", "e-")
+            assert re.search(rf"all runs \(\d runs?\) {re.escape(epsilon)} {delta} ", charged)
+    for line in shown.splitlines():
+        if "Gaussian" in line and result == "rows.parquet":
+            assert line.split()[-2] in charged
+
+
+def test_messages_are_those_of_the_protocol(runs):
+    sent = {
+        "offers.parquet": ({"OfferRequest", "Points"}, {"BidRequest", "DrawRequest", "Describe"}),
+        "auction.parquet": ({"BidRequest", "Bids", "SendRequest", "Points"}, {"OfferRequest"}),
+        "votes.parquet": ({"VoteTask", "Votes", "NoisyVotes"}, {"Classifiers", "Describe"}),
+        "rows.parquet": ({"MaskedRows", "TwoWay", "Deal"}, {"Shares", "Describe"}),
+    }
+    for result, (there, absent) in sent.items():
+        text, _ = made(runs, result, *GOOD.get(result, []))
+        table = text.partition("Who received which")[2].partition("What was charged")[0]
+        words = set(re.findall(r"\b[A-Z]\w+", table))
+        assert there <= words
+        assert not absent & words
+
+
+def test_what_was_charged_since_is_on_the_page(runs, tmp_path):
+    for name in ("offers.parquet", "b.db", "b.db.seen", "audit.json"):
+        shutil.copy(runs / name, tmp_path / name)
+    with Ledger(tmp_path / "b.db", run="offers <1>") as book:
+        book.release("x", [Charge(Protected.OWNERS, "noisy attribution", Pure(0.25))], lambda: b"")
+        book.release("y", [Charge(Protected.OWNERS, "a surprise", Pure(0.25))], lambda: b"")
+    text, _ = made(tmp_path, "offers.parquet", "--ledger", "b.db")
+    assert "What an owner's points were worth" in text
+    assert red(tmp_path) == [
+        "Look at this first. No claim is registered for the charge 'a surprise'."
+    ]
+
+
+def save_run(path, **more):
+    rng = np.random.default_rng(1)
+    owners = {name: rng.normal(size=(40, 2)) for name in ("north", "south")}
+    dpsumm.summarize(owners, rng.normal(size=(50, 2)), size=4, kernel=RBF(0.3), **more).save(path)
+
+
+@pytest.mark.parametrize(
+    ("more", "title", "words"),
+    [
+        ({"seed": 1}, "This run guarantees nothing", "a seed was given"),
+        (
+            {"protocol": Auction(n_features=8, requests=Requests.WINNER)},
+            "No guarantee for the owners' records",
+            "only the winner sent its point",
+        ),
+        ({"epsilon": 30.0}, "Read the red notes first", "promises next to nothing"),
+        ({"delta": 0.1}, "Read the red notes first", "delta 0.1 is not below 1 / 50"),
+    ],
+)
+def test_a_run_that_means_nothing_does_not_look_good(runs, tmp_path, more, title, words):
+    save_run(tmp_path / "s.parquet", **more)
+    shutil.copy(runs / "audit.json", tmp_path)
+    text, done = made(tmp_path, "s.parquet")
+    assert title in text[:300]
+    assert any(words in note.lower() or words in note for note in red(tmp_path))
+    assert "Warning" in done.stderr
+    # Before the first figure.
+    page = (tmp_path / "d.html").read_text("utf-8")
+    assert page.index('class="note alarm"') < page.index('class="tiles"')
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"code": "0" * 64, "version": "0.0.9"}, "The audits are of other code (dpsumm 0.0.9"),
+        ({"failing": "target release, Gaussian"}, "An audit failed: target release, Gaussian"),
+        (None, "No results of audits were given"),
+    ],
+)
+def test_audits_that_vouch_for_nothing_are_told_in_red(runs, change, words):
+    if change is not None:
+        write_audits(runs / "other.json", **change)
+    audit = None if change is None else "other.json"
+    text, _ = made(runs, "offers.parquet", "--ledger", "b.db", audit=audit)
+    assert any(words in note for note in red(runs))
+    assert (change is None or "failing" in change) or "dpsumm audit --out audit.json" in text
+
+
+def test_a_ledger_that_lost_charges_or_was_accepted_is_told_in_red(runs, tmp_path):
+    for name in ("auction.parquet", "audit.json"):
+        shutil.copy(runs / name, tmp_path / name)
+    Ledger.create(tmp_path / "b.db", run="auction").close()
+    with Ledger(tmp_path / "b.db", run="auction") as book:
+        book.release("x", [Charge(Protected.OWNERS, "noisy attribution", Pure(0.25))], lambda: b"")
+    shutil.move(tmp_path / "b.db.seen", tmp_path / "lost")
+    with Ledger(tmp_path / "b.db") as book:
+        assert book.accept()
+    made(tmp_path, "auction.parquet", "--ledger", "b.db")
+    assert any("lacks 2 charges" in note or "lacks" in note for note in red(tmp_path))
+    assert any("accepted although entries may be missing" in note for note in red(tmp_path))
+
+
+def test_a_protocol_of_the_users_own_is_told_in_red(tmp_path):
+    class Mine(dpsumm.Pool):
+        name = "Mine"
+
+    save_run(tmp_path / "s.parquet", protocol=Mine())
+    made(tmp_path, "s.parquet", audit=None)
+    assert any("'Mine' is not dpsumm's own" in note for note in red(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["gone.parquet"], "there is no file gone.parquet"),
+        (["b.db"], "must end in .parquet or .csv"),
+        (["plain.csv"], "does not say of which run it is"),
+        (["old.csv"], "has no record of its run"),
+        (["offers.parquet", "--ledger", "bank.db"], "has no charge of run 'offers <1>'"),
+        (["offers.parquet", "--ledger", "gone.db"], "there is no ledger"),
+        (["offers.parquet", "--ledger", "b.db", "--ledger", "b.db"], "give one FILE"),
+        (["rows.parquet", "--ledger", "b.db"], "write NAME=FILE"),
+        (["rows.parquet", "--ledger", "shop=b.db"], "'shop' is no owner of the run"),
+        (["offers.parquet", "--audit", "gone.json"], "cannot be read"),
+        (["offers.parquet", "--audit", "old.csv.json"], "does not hold results of this format"),
+        (["offers.parquet", "--out", "d.pdf"], "--out must end in .html"),
+        (["offers.parquet", "--out", "gone/d.html"], "does not exist"),
+    ],
+)
+def test_errors_say_the_way_out(runs, words, says):
+    (runs / "plain.csv").write_text("a\n1\n")
+    (runs / "old.csv").write_text("a\n1\n")
+    (runs / "old.csv.json").write_text('{"run": "x", "record": {"format": 0}}')
+    done = command("dossier", *words, cwd=runs)
+    assert done.returncode == 2
+    assert says in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_record_that_is_damaged_is_refused(runs, tmp_path):
+    about = json.loads((runs / "offers.csv.json").read_text())
+    (tmp_path / "s.csv").write_text("a\n1\n")
+    for change in (
+        *({"delta": None}, {"delta": 2}, {"books": {"": [None, [["nobody"]]]}}, {"extra": 1}),
+        *({"settings": {"a": 1}}, {"parties": [1]}, {"run": None}, {"units": {"target": "x"}}),
+        *({"observers": {"a": "x"}}, {"statements": None}, {"command": "audit"}, {"seeded": 0}),
+    ):
+        (tmp_path / "s.csv.json").write_text(
+            json.dumps(about | {"record": about["record"] | change})
+        )
+        done = command("dossier", "s.csv", cwd=tmp_path)
+        assert "has no record" in done.stderr, change
