@@ -85,7 +85,8 @@ def made(folder, result, *more, audit="audit.json"):
 
 def text_of(page):
     body = page.partition("<main>")[2]
-    return " ".join(html.unescape(re.sub(r"<[^>]*>", " ", body)).split())
+    text = html.unescape(re.sub(r"<[^>]*>", " ", body)).replace("\u2011", "-")
+    return " ".join(text.split())
 
 
 def red(folder):
