@@ -10,7 +10,7 @@ import typer
 from dpsumm.cli import console
 from dpsumm.cli.arguments import file_format_of
 from dpsumm.cli.options import described
-from dpsumm.cli.output import check_distinct, check_outputs
+from dpsumm.cli.output import check_distinct, check_outputs, rows_in
 from dpsumm.ensemble.saved import load_model
 
 
@@ -41,11 +41,12 @@ def predict(
     separator
         Character between CSV fields.
     """
-    check_outputs({"--out": out})
-    check_distinct([model, rows], [out])
+    written = rows_in(out)
+    check_outputs(written)
+    check_distinct([model, rows], written.values())
     learnt = load_model(model)
     count = learnt.save_predictions(rows, out, file_format=file_format_of(names, separator))
     console.show_facts(
         [("run", learnt.run), ("student", learnt.student), ("rows", f"{count:,} predicted")]
     )
-    console.show_files([out])
+    console.show_files(written.values())
