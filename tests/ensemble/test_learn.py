@@ -445,6 +445,17 @@ def test_a_classifier_with_another_class_abstains_there(parties, auxiliary):
     learn({**parties, "p0": odd}, auxiliary, grid=9)
 
 
+@pytest.mark.parametrize("grid", [1, 9])
+def test_a_class_that_a_party_does_not_know_gets_no_vote(rng, grid):
+    points = rng.normal(size=(40, 2))
+    terms = Terms.of(points, [0, 1, 2], 2, grid=grid)
+    votes = ballot_of(GaussianNB().fit(*people(rng, 30)))(points, terms)
+    assert (votes[:, 2] == 0).all()
+    assert (votes.sum(1) == grid).all()
+    stranger = GaussianNB().fit(points, np.arange(40) % 2 + 7)
+    assert (ballot_of(stranger)(points, terms) == 0).all()
+
+
 WARNED = [
     ({"parties": 10}, "10 parties are few to protect all records of one .*shards"),
     ({"epsilon": 0.05}, "noise over signal is .*, above 1: expect chance.*larger epsilon"),

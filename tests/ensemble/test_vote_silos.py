@@ -1,7 +1,9 @@
 """Parties elsewhere: faults are zero rows, resumed runs release once, nothing tells who came."""
 
 import logging
+from dataclasses import replace
 
+import matplotlib as mpl
 import numpy as np
 import polars as pl
 import pytest
@@ -11,6 +13,7 @@ from dpsumm import Column, Schema
 from dpsumm.data.inputs import read_owners
 from dpsumm.ensemble import Spectral
 from dpsumm.ensemble.messages import CODEC, Votes, VoteTask
+from dpsumm.ensemble.release import release_votes
 from dpsumm.ensemble.silos import learn_silos
 from dpsumm.ensemble.trainer import Trainer
 from dpsumm.errors import InvalidDataError, InvalidParameterError
@@ -180,6 +183,70 @@ def test_parties_receive_the_same_whatever_the_others_do(frames):
     hidden = Loopback(parties)
     learn(hidden, points, run="r", auxiliary_is="consumer")
     assert hidden.asked == moved.asked
+
+
+def leaving(model, folder, caplog):
+    """All that a consumer gets of a run, or gives away, as bytes and texts."""
+    folder.mkdir()
+    model.report(folder / "page.html")
+    model.save(folder / "model")
+    for file in ("rows.parquet", "rows.csv"):
+        model.save_predictions(folder / file)
+    written = {file.name: file.read_bytes() for file in folder.iterdir()}
+    with Ledger(folder.parent / f"{folder.name}.db") as book:
+        spent = [(line.run, line.charge) for line in book.lines()]
+    return {
+        **written,
+        "spent": spent,
+        "log": [one.getMessage() for one in caplog.records if "counts as absent" not in one.msg],
+        "notes": [*model.notes, *model.warnings, *model.privacy.statements()],
+        "shown": [repr(model), repr(model.votes), repr(model.candidates), model.verdict.text],
+        "strength": model.strength.ratio,
+    }
+
+
+def test_nothing_that_leaves_tells_of_agreement_attendance_or_accuracy(
+    frames, tmp_path, monkeypatch, caplog
+):
+    """Noise that happens to make the same noisy votes of other ones: all the rest is the same."""
+    parties, points = frames
+    swapped = {
+        name: replace(one, labels=np.where(one.labels == "yes", "no", "yes"))
+        for name, one in parties.items()
+    }
+    absent = {name.replace("-", "_"): FAULTS["silent"] for name in NAMES[5:18]}
+    absent["clinic_30"] = FAULTS["garbage"]
+    counts = np.random.default_rng(0).integers(-90, 90, (1000, 1))
+    real, held = release_votes, [True]
+    # Else names inside pictures are random.
+    monkeypatch.setitem(mpl.rcParams, "svg.hashsalt", "the same")
+
+    def same(*given, **named):
+        made = real(*given, **named)
+        return replace(made, counts=counts) if held[0] else made
+
+    monkeypatch.setattr("dpsumm.ensemble.curator.release_votes", same)
+    labelled = people(np.random.default_rng(1), 100)
+    seen = []
+    for world, faults in ((parties, {}), (swapped, absent), (parties, {})):
+        held[0] = len(seen) < 2
+        caplog.clear()
+        with caplog.at_level(logging.DEBUG, logger="dpsumm"):
+            Ledger.create(tmp_path / f"w{len(seen)}.db").close()
+            model = learn(
+                Loopback(world, **faults),
+                points,
+                run="r",
+                ledger=tmp_path / f"w{len(seen)}.db",
+                validation=labelled,
+                progress=None,
+            )
+        seen.append(leaving(model, tmp_path / f"w{len(seen)}", caplog))
+    for what, found in seen[0].items():
+        assert found == seen[1][what], what
+    # It has power: other noisy votes are told of, in every file and by the verdict.
+    for what in ("page.html", "model", "rows.csv", "strength"):
+        assert seen[2][what] != seen[0][what], what
 
 
 @pytest.mark.filterwarnings("ignore:learn")  # 49 parties are few
