@@ -2,8 +2,9 @@
 
 Any change of the files in `evidence.sources` makes all results old. Most changes change few: where
 today's first split of a scenario equals the earlier one of a method in every column that both have,
-the earlier other splits are taken over. Equal to the last bit; what comes from weights, which are
-found to a tolerance only, to two per cent.
+to the last bit, the earlier other splits are taken over. Columns that come from weights, which are
+found to a tolerance only, are taken over if all of them are within two per cent. A column that was
+not measured earlier, or is not taken over, stays empty there: its means are of fewer splits.
 """
 
 from __future__ import annotations
@@ -52,15 +53,14 @@ def adopt(wanted: Sequence[Scenario], earlier: Path, results: Path) -> int:
 
 
 def _equal(old: pl.DataFrame, new: pl.DataFrame) -> list[str] | None:
-    """Return the columns of a split that both have, if they are equal and none is lacking."""
+    """Return the columns of a split that both have and that are equal; None if one is not."""
     if len(old) != 1 or len(new) != 1:
         return None
-    shown = [name for name in SCHEMA if name not in UNCOMPARED and new[name][0] is not None]
-    # Means of coordinates were not measured from the start, and only weights are judged by them.
-    columns = [name for name in shown if name != "means" or name in old.columns]
-    if any(name not in old.columns or old[name][0] is None for name in columns):
+    known = [name for name in SCHEMA if name not in UNCOMPARED and name in old.columns]
+    both = [name for name in known if not (old[name][0] is None or new[name][0] is None)]
+    exact = [name for name in both if not name.endswith("_weighted")]
+    if not exact or not old.select(exact).equals(new.select(exact)):
         return None
-    exact = [name for name in columns if not name.endswith("_weighted")]
-    pairs = ((old[name][0], new[name][0]) for name in columns if name.endswith("_weighted"))
-    near = all(abs(a - b) <= NEAR * abs(b) for a, b in pairs)
-    return columns if near and old.select(exact).equals(new.select(exact)) else None
+    weighted = [name for name in both if name.endswith("_weighted")]
+    near = all(abs(old[name][0] - new[name][0]) <= NEAR * abs(new[name][0]) for name in weighted)
+    return both if near else exact
