@@ -9,6 +9,9 @@ import sqlite3
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.helpers.effort import examples
 
 from dpsumm.errors import InvalidDataError, InvalidParameterError
 from dpsumm.privacy import receipts as module
@@ -96,6 +99,31 @@ def test_the_limit_holds_over_runs_and_a_refusal_costs_nothing(path):
         ("made", 0), ("answered", 6), ("refused", 0), ("answered", 4), ("answered", 0),
         ("again", 0), ("refused", 0),
     ]  # fmt: skip
+
+
+SENDING = st.tuples(
+    st.sampled_from("ab"), st.sampled_from("12"), st.sampled_from("pq"), st.integers(0, 3)
+)
+
+
+@examples(15)
+@given(limit=st.integers(0, 12), sendings=st.lists(SENDING, max_size=8))
+def test_any_sequence_is_counted_as_by_a_plain_set(tmp_path_factory, limit, sendings):
+    """Its twin keeps the set of what has left; an answer carries as many records as its number."""
+    folder = tmp_path_factory.mktemp("log")
+    Receipts.create(folder / "log", Key(), is_signed).close()
+    left = set()
+    for consumer, run, purpose, number in sendings:
+        one = (consumer, run, purpose, number)
+        total = sum(records for *_, records in left | {one})
+        with opened(folder / "log") as log:
+            asked = Asked(consumer, run, purpose)
+            refused = log.send(asked, bytes([number]), number, at_most(limit))
+        assert (refused is not None) == (number > 0 and one not in left and total > limit)
+        if refused is None:
+            left.add(one)
+    counted = sum(counted for _, _, counted in outcomes(folder / "log"))
+    assert counted == sum(records for *_, records in left) <= limit
 
 
 def test_a_cap_counted_for_each_run_alone_would_be_noticed(path, monkeypatch):

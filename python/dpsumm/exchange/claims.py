@@ -31,6 +31,13 @@ class Claim:
         Of dpsumm, at who asks.
     asked
         Digest of the messages, see `digest_of`.
+
+    Examples
+    --------
+    >>> asked = digest_of([b"describe"])
+    >>> claim = Claim("ssh-ed25519 AAAA", "north", "summarize", "run-1", "care", "0.1.0", asked)
+    >>> Claim.parse(claim.to_bytes()) == claim
+    True
     """
 
     key: str
@@ -72,7 +79,11 @@ class Claim:
 
 
 def digest_of(messages: Sequence[bytes]) -> str:
-    """Return SHA-256 over messages and their lengths, in hexadecimal digits."""
+    """Return SHA-256 over messages and their lengths, in hexadecimal digits.
+
+    >>> digest_of([b"a", b"bc"]) == digest_of([b"ab", b"c"])
+    False
+    """
     whole = hashlib.sha256()
     for message in messages:
         whole.update(len(message).to_bytes(8, "little"))

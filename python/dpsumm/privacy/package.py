@@ -14,6 +14,9 @@ def package_digest(folder: Path = _PACKAGE) -> str:
     The compiled core is one of them, so that builds for two systems differ; what Python compiles
     itself (``__pycache__``) is left out. It says that these files are as they were, not that the
     libraries below them are, and not what the process that computes it has loaded.
+
+    >>> package_digest() == package_digest()
+    True
     """
     whole = hashlib.sha256()
     files = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*")}
