@@ -14,6 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from dpsumm import kernels
+from evidence.vertical import parts
 from evidence.vertical.data import Task, adult, clinic
 from evidence.vertical.methods import METHODS
 from evidence.vertical.page import written
@@ -48,7 +49,9 @@ def main() -> None:
                 for method in given.methods:
                     for epsilon in given.epsilons:
                         run(name, TASKS[name](given.data), method, epsilon, seed)
-    PAGE.write_text(written(PAGE.read_text(), known()))
+        if "mixture" in given.methods and "adult" in given.tasks:
+            parts.run(TASKS["adult"](given.data), FIRST_SEED)
+    PAGE.write_text(written(PAGE.read_text(), known(), parts.table(parts.known())))
 
 
 def known() -> list[dict[str, object]]:

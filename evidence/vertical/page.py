@@ -21,13 +21,14 @@ METHODS = {
     "MST": "MST, a trusted curator",
     "AIM": "AIM, a trusted curator",
     "dpvi": "`Dpvi`, the paper's method corrected",
-    "dpvi-published": "`Dpvi.published()`, towards the analyst alone",
+    "dpvi-published": "`Dpvi.published()`, what the paper calls 1",
 }
 
 
-def written(page: str, results: Lines) -> str:
+def written(page: str, results: Lines, of_parts: str = "") -> str:
     """Return the page with the tables between its marks replaced."""
-    for name, text in (("accuracy", accuracy(results)), ("distance", distance(results))):
+    tables = {"accuracy": accuracy(results), "distance": distance(results), "parts": of_parts}
+    for name, text in tables.items():
         mark = re.compile(rf"(<!-- {name} -->\n).*?(<!-- end -->)", re.DOTALL)
         page, found = mark.subn(lambda m, text=text: f"{m[1]}{text}\n{m[2]}", page)
         if found != 1:

@@ -6,7 +6,7 @@ from evidence.vertical.data import clinic
 from evidence.vertical.page import written
 from evidence.vertical.score import distances, judged
 
-PAGE = "a\n<!-- accuracy -->\nold\n<!-- end -->\nb\n<!-- distance -->\n<!-- end -->\nc\n"
+PAGE = "a\n<!-- accuracy -->\nold\n<!-- end -->\nb\n<!-- distance -->\n<!-- end -->\nc\n<!-- parts -->\n<!-- end -->\n"
 
 
 def line(method, epsilon, seed, linear):
@@ -27,7 +27,7 @@ def test_the_page_has_means_of_what_is_there():
     assert page.count("the real rows") == 2
     assert page.count("most frequent | .600") == 1
     assert page.startswith("a\n<!-- accuracy -->")
-    assert page.endswith("<!-- end -->\nc\n")
+    assert page.endswith("<!-- end -->\nc\n<!-- parts -->\n\n<!-- end -->\n")
     with pytest.raises(ValueError, match="mark distance"):
         written("<!-- accuracy -->\n<!-- end -->", results)
 
