@@ -6,7 +6,10 @@ from evidence.vertical.data import clinic
 from evidence.vertical.page import written
 from evidence.vertical.score import distances, judged
 
-PAGE = "a\n<!-- accuracy -->\nold\n<!-- end -->\nb\n<!-- distance -->\n<!-- end -->\nc\n<!-- parts -->\n<!-- end -->\n"
+PAGE = (
+    "a\n<!-- accuracy -->\nold\n<!-- end -->\nb\n<!-- distance -->\n<!-- end -->\nc\n"
+    "<!-- parts -->\n<!-- end -->\n"
+)
 
 
 def line(method, epsilon, seed, linear):

@@ -144,6 +144,8 @@ def test_what_an_owner_is_charged_covers_the_plan(rng):
     released = world.run()
     plan = released.plan
     for p, name in enumerate(world.layout.owners):
+        asked = next(r for who, r, _ in world.sent if who == name and isinstance(r, Join))
+        assert asked.noise_multiplier <= (1 + 1e-9) / plan.mu_charged(p)
         charged = sum(1 / c.event.noise_multiplier**2 for c in world.books[name].charges())
         singles = 2 * sum(plan.owner_of[j] == p for j in plan.counted) / plan.single_std**2
         pairs = sum(
@@ -218,27 +220,29 @@ def test_a_run_has_room_under_a_cap_of_its_own_epsilon(rng, tmp_path):
         assert len(book.charges()) == 2
 
 
-def test_a_cap_that_the_second_release_would_pass_stops_there(rng, tmp_path):
-    """Lowered, or used up by another run, since the owner joined."""
+@pytest.mark.parametrize(("after", "others"), [(CountColumns, 1), (Start, 2)])
+def test_a_cap_that_the_second_release_would_pass_stops_there(rng, tmp_path, after, others):
+    """Lowered, or used up by another run, since the owner joined: found before anybody makes its
+    two-way tables, or else when it is charged."""
     path = tmp_path / "books"
     Ledger.create(path).close()
     with Ledger(path, run=RUN) as book:
 
         class Lowering(Owner):
-            def _count(self, request):
-                counted = super()._count(request)
-                if self.name == NAMES[0]:
+            def answer(self, request):
+                given = super().answer(request)
+                if self.name == NAMES[1] and isinstance(request, after):
                     book.set_cap("records", 1.0, 1e-5)
-                return counted
+                return given
 
-        world = World(rng, [[5, 3], [4, 2]], ledgers={NAMES[0]: book})
+        world = World(rng, [[5, 3], [4, 2]], ledgers={NAMES[1]: book})
         world.owner_kind = Lowering
-        with pytest.raises(BudgetExceededError, match=rf"ledger of '{NAMES[0]}': two-way.*earlier"):
+        with pytest.raises(BudgetExceededError, match=rf"ledger of '{NAMES[1]}': two-way.*earlier"):
             world.run()
         assert [charge.message for charge in book.charges()] == ["one-way tables (2)"]
-        assert book.has("one-way")
+        assert len(world.books[NAMES[0]].charges()) == others
         assert not book.has("two-way")
-    kinds = [type(CODEC.decode(raw)) for name, _, raw in world.sent if name == NAMES[0]]
+    kinds = [type(CODEC.decode(raw)) for name, _, raw in world.sent if name == NAMES[1]]
     assert TwoWay not in kinds
 
 

@@ -8,30 +8,8 @@ from collections.abc import Sequence
 from dpsumm.privacy.events import Charge, Event, Gaussian, Observer, Protected, Seeded, Unit
 
 
-def most_at_once(noise_multiplier: float, owners: int) -> float:
-    """Return the noise multiplier of one Gaussian release that covers an owner's whole run.
-
-    Public, and known before the first release: whatever is merged, `table_charges` of the one-way
-    and the two-way tables together cost no more.
-
-    An owner is charged ``A + X``, squared mus: A of its own columns and their pairs, X of its pairs
-    with others. Nobody learns more than the budget B. The owner itself learns X of the others, so
-    ``X <= B``. The other owner with the largest part of X learns A, that part, which is at least
-    ``X / (owners - 1)``, and half of the rest, so ``A + X owners / (2 (owners - 1)) <= B``. Hence
-    ``A + X <= B (3 owners - 4) / (2 (owners - 1))``: B for two owners, less than 1.5 B for any.
-
-    Parameters
-    ----------
-    noise_multiplier
-        Of one Gaussian release at the run's budget.
-    owners
-        How many, two or more.
-    """
-    return noise_multiplier / math.sqrt((3 * owners - 4) / (2 * (owners - 1)))
-
-
 def run_charges(noise_multiplier: float, *, seeded: bool) -> list[Charge]:
-    """Return all that a run may cost an owner, as one charge; see `most_at_once`."""
+    """Return what a run may cost an owner, as one Gaussian release of that noise multiplier."""
     return [_records("the whole run", noise_multiplier, seeded)]
 
 

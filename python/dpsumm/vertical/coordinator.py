@@ -14,7 +14,6 @@ from dpsumm.errors import InvalidDataError, ProtocolError
 from dpsumm.exchange.codec import Codec
 from dpsumm.exchange.messages import Answer, Request
 from dpsumm.exchange.roles import Coordinator
-from dpsumm.vertical.charges import most_at_once
 from dpsumm.vertical.layout import HELPER, Budget, Layout, Released
 from dpsumm.vertical.messages import (
     ColumnCounts,
@@ -92,7 +91,9 @@ class TablesCoordinator(Coordinator[Released]):
         return Join(
             self._run,
             self._parameters(),
-            most_at_once(self._budget.noise_multiplier, len(layout.owners)),
+            # The budget bounds what is charged between two owners, whatever is merged. Of more
+            # owners one may be charged more, by this plan or, rarely, by the one after the merge.
+            1 / max(1 / self._budget.noise_multiplier, self._first.mu_charged(owner)),
             self._budget.delta,
             layout.ids,
             tuple(layout.columns[j] for j in mine),

@@ -37,7 +37,7 @@ class Join(Request):
     parameters
         Digest of all public parameters and schemas: an owner's run is bound to it.
     noise_multiplier
-        Of one Gaussian release that costs as much as all that the owner may be asked for.
+        Of one Gaussian release that costs as much as the run may cost the owner.
     delta
         At which its ledger accounts for the run.
     ids

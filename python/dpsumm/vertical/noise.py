@@ -70,6 +70,16 @@ class NoisePlan:
         squares = [2 * f / sd**2 for f, sd in zip(seen, self.pair_std, strict=True)]
         return math.sqrt(math.fsum((*singles, *squares)))
 
+    def mu_charged(self, owner: int) -> float:
+        """Return the mu that an owner's books are charged: its own noise in each of its tables."""
+        singles = [2 / self.single_std**2 for j in self.counted if self.owner_of[j] == owner]
+        pairs = [
+            2 / sd**2
+            for (i, j), sd in zip(self.pairs, self.pair_std, strict=True)
+            if owner in (self.owner_of[i], self.owner_of[j])
+        ]
+        return math.sqrt(math.fsum((*singles, *pairs)))
+
     @property
     def joined(self) -> bool:
         """Whether both noises of a cross table count for who knows neither."""

@@ -124,9 +124,12 @@ class Owner(Party):
 
     def _check_room(self, request: Join) -> None:
         """Refuse a run for which the cap has no room, before any owner is charged for it."""
-        if self._ledger.has("one-way"):
-            return  # Resumed: what is kept is sent again, the rest is checked when it is charged.
-        charges = run_charges(request.noise_multiplier, seeded=self._seed is not None)
+        if not self._ledger.has("one-way"):  # or what is kept is sent again
+            seeded = self._seed is not None
+            self._look(run_charges(request.noise_multiplier, seeded=seeded))
+
+    def _look(self, charges: Sequence[Charge]) -> None:
+        """Refuse charges for which the cap has no room."""
         try:
             self._ledger.check_room(charges)
         except BudgetExceededError as error:
@@ -167,6 +170,9 @@ class Owner(Party):
             nonce=self._nonce,
             secret=self._secret,
         )
+        # Now the charge is known, and no owner has made its two-way tables yet.
+        if not self._ledger.has("two-way"):
+            self._look(self._two_way_charges(self._product))
         return self._product
 
     def _finish(self, request: Finish) -> TwoWay:
