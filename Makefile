@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 
 .PHONY: help demo test test-slow rust-test python-test lint audit package-check evidence evidence-short evidence-ensemble evidence-vertical engines bench \
 	bench-short bench-core bench-core-short ray-test ray-test-short ray-bench silos silos-bench sgd-test \
-	fuzz docs wheels footprint report-layout golden clean
+	faults fuzz docs wheels footprint report-layout golden clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -47,6 +47,10 @@ python-test: $(VENV)/.built
 test-slow: $(VENV)/.built .venv-ray/.ready  ## What `make test` leaves out: long searches, a Ray cluster loses a node
 	DPSUMM_HYPOTHESIS=long $(BIN)/python -m pytest -q -n 2 --timeout 3600 $(shell grep -rl "import hypothesis\|from hypothesis" tests --include="test_*.py")
 	$(RAY) -m pytest -q -m slow tests/runs/test_ray.py
+
+faults: $(VENV)/.built  ## Every act of a run fails, of every subsystem; the table of docs/faults.md
+	POLARS_MAX_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 --dist worksteal tests/faults
+	PYTHONPATH=.:tests $(BIN)/python tests/faults/show.py
 
 lint: $(VENV)/.built  ## Format, lints and types of both languages; which room may import which
 	cargo fmt --all --check

@@ -2,7 +2,6 @@
 
 import multiprocessing
 import os
-import time
 from pathlib import Path
 
 import numpy as np
@@ -271,44 +270,6 @@ def forks(monkeypatch):
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["helpers.silo_curator"])
     return context
-
-
-@pytest.mark.parametrize("protocol", [Offers(), AUCTION], ids=["offers", "auction"])
-def test_a_killed_curator_is_resumed(tmp_path, rng, forks, protocol):
-    """Kill -9 of a real process at any moment; then everything is asked and charged once."""
-    Ledger.create(tmp_path / "whole").close()
-    kind = type(protocol).__name__
-    whole = run(Loopback(), protocol=protocol, ledger=tmp_path / "whole", run="r")
-    for i in range(4):
-        folder = tmp_path / str(i)
-        folder.mkdir()
-        Ledger.create(folder / "books").close()
-        process = forks.Process(target=silo_curator.main, args=(folder, kind))
-        process.start()
-        transcript = folder / "asked"
-        wanted = int(rng.integers(0, 9 if kind == "Offers" else 25))
-        end = time.monotonic() + 60
-        while process.is_alive() and time.monotonic() < end:
-            if transcript.exists() and transcript.read_text().count("\n") >= wanted:
-                break
-            time.sleep(0.002)
-        process.kill()
-        process.join(10)
-        again = forks.Process(target=silo_curator.main, args=(folder, kind))
-        again.start()
-        again.join(60)
-        assert again.exitcode == 0
-        lines = [line.split() for line in transcript.read_text().split("\n")[:-1]]
-        first = {}
-        for name, step, digest in lines:
-            # What is sent again is what was sent before, to the last bit.
-            assert first.setdefault((name, step), digest) == digest
-        # At most one answer of an owner was on its way when the process died.
-        steps = 2 if kind == "Offers" else 7
-        assert len(lines) <= len(NAMES) * steps + len(NAMES)
-        with Ledger(folder / "books") as book:
-            assert book.charges() == whole.privacy.charges
-        assert (folder / "s.csv").exists()
 
 
 @pytest.mark.parametrize("protocol", [Offers(), AUCTION], ids=["offers", "auction"])

@@ -6,13 +6,14 @@ passes through `Disk.act` is numbered. A plan says what befalls which.
 
 import errno
 import os
+import signal
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 from unittest import mock
 
 from dpsumm import atomic
@@ -78,11 +79,14 @@ class Disk(AbstractContextManager["Disk"]):
         What befalls which act; None: nothing. To be set before each trial.
     log
         What was done or tried.
+    for_real
+        Whether a kill is one: the system's, of this very process.
     """
 
     def __init__(self) -> None:
         self.plan: Plan | None = None
         self.log: list[Act] = []
+        self.for_real = False
         self._processes = [_Process("")]
         self._undo = ExitStack()
 
@@ -133,17 +137,22 @@ class Disk(AbstractContextManager["Disk"]):
         self.log.append(act)
         fault = None if self.plan is None else self.plan(act)
         if fault is Fault.KILL_BEFORE:
-            process.dead = True
-            raise Killed
+            self._kill(process)
         if fault in (Fault.ERROR, Fault.FULL):
             raise error(fault)
         done = do()
         if fault is Fault.KILL_AFTER:
-            process.dead = True
-            raise Killed
+            self._kill(process)
         if fault is Fault.LATE_ERROR:
+            done = None  # a cursor that is kept would keep its lock
             raise error(fault)
         return done
+
+    def _kill(self, process: _Process) -> NoReturn:
+        if self.for_real:
+            os.kill(os.getpid(), signal.SIGKILL)
+        process.dead = True
+        raise Killed
 
     def _connect(self, where: Any, **given: Any) -> sqlite3.Connection:
         disk, path = self, str(where)

@@ -1,6 +1,5 @@
-"""Owners and a helper elsewhere, fresh for every exchange; faults at messages and statements."""
+"""Owners and a helper elsewhere, fresh for every exchange; answers that are lost."""
 
-import sqlite3
 from pathlib import Path
 
 import numpy as np
@@ -30,7 +29,6 @@ KEYS = {"bank": b"b" * 32, "clinic": b"c" * 32}
 PARTIES = (*SCHEMAS, "helper")
 # The fit is nothing here.
 PROTOCOL = Tables(bins=4, keep=0.0, rows=200, components=2, max_steps=5)
-REAL = sqlite3.connect
 
 
 def frames(n=300):
@@ -168,51 +166,6 @@ def test_without_the_journal_everything_is_sent_again_byte_for_byte(tmp_path):
     for pair, table in one.tables.pairs.items():
         np.testing.assert_array_equal(table, other.tables.pairs[pair])
     assert [len(found) for found in second.charges().values()] == [2, 2]
-
-
-def test_a_statement_that_fails_stops_the_run_which_then_goes_on(tmp_path, monkeypatch, whole):
-    """Of an owner's ledger or of the journal, each kind the first and the last time."""
-    log, fails_at = [], [None]
-
-    class Connection(sqlite3.Connection):
-        def execute(self, statement, *values):
-            log.append(statement)
-            if fails_at[0] == len(log) - 1:
-                raise sqlite3.OperationalError("disk I/O error")
-            return super().execute(statement.replace("=FULL", "=OFF"), *values)
-
-    monkeypatch.setattr(
-        sqlite3, "connect", lambda *a, **k: REAL(*a, **{**k, "factory": Connection})
-    )
-
-    def fresh(name):
-        folder = tmp_path / name
-        folder.mkdir()
-        channel = Loopback(folder)
-        log.clear()
-        return channel
-
-    wanted = whole[0].charges()
-    go(fresh("count"))
-    statements = list(log)
-    last = {text: point for point, text in enumerate(statements)}
-    for point in sorted({*map(statements.index, last), *last.values()}):
-        channel = fresh(str(point))
-        fails_at[0] = point
-        with pytest.raises(DpsummError):
-            go(channel)
-        fails_at[0] = None
-        for name, found in channel.charges().items():
-            assert found == wanted[name][: len(found)]
-        first = list(channel.sent)
-        synthetic = go(channel)
-        assert channel.charges() == wanted, statements[point]
-        # Whatever left twice was the same.
-        left = {}
-        for name, number, answer in [*first, *channel.sent]:
-            assert left.setdefault((name, number), answer) == answer
-        noise = synthetic.tables.pairs[0, 2] - exact(synthetic.tables, channel.data)
-        assert abs(noise).max() < 6 * synthetic.tables.plan.pair_std[1] * 2**0.5
 
 
 def test_a_cap_without_room_for_the_run_is_found_before_anybody_spends(tmp_path):

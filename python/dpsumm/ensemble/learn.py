@@ -178,6 +178,6 @@ def learn(
         given.space,
         given.points,
         given.names,
-        lambda curator, book: run_in_process(curator, roles, progress),
+        lambda curator, _: curator.again() or run_in_process(curator, roles, progress),
         learner=facts_of(learner, asked.grid) if given.tables else "",
     )

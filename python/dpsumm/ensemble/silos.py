@@ -115,19 +115,24 @@ def learn_silos(
 
     def exchange(curator: VoteCurator, book: Ledger) -> NoisyVotes:
         with Journal(answers, book.run) as journal:
-            _, unable = describe(
-                channel, journal, parties, schema=known.fingerprint, max_bytes=max_bytes
-            )
-            votes, failed = run_across(
-                curator,
-                channel,
-                journal,
-                absent=unable,
-                minimum=0,  # a run that stops for want of parties would tell who came
-                max_bytes=max_bytes,
-                progress=progress,
-            )
-            # The ledger has the release: votes are not needed again.
+            failed: dict[str, str] = {}
+            if (again := curator.again()) is not None:
+                votes = again
+            else:
+                _, unable = describe(
+                    channel, journal, parties, schema=known.fingerprint, max_bytes=max_bytes
+                )
+                votes, failed = run_across(
+                    curator,
+                    channel,
+                    journal,
+                    absent=unable,
+                    minimum=0,  # a run that stops for want of parties would tell who came
+                    max_bytes=max_bytes,
+                    progress=progress,
+                )
+            # The ledger has the release: votes are not needed again. Those of a run that died
+            # before it could remove them neither.
             journal.forget()
         for name, why in failed.items():
             tell(name, why)

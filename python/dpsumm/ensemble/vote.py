@@ -154,7 +154,7 @@ def run_vote(
     names
         All registered parties.
     exchange
-        Asks them.
+        Asks them; if this run has released before (`VoteCurator.again`), nobody.
     learner
         What parties train, if that is known: a public fact, as `facts_of` tells it.
     across
@@ -192,9 +192,8 @@ def run_vote(
             ledger=book,
             seed=asked.seed,
         )
-        # Released before: nobody is asked, or trains, again.
         before = curator.again()
-        votes = before or exchange(curator, book)
+        votes = exchange(curator, book)
         schema = "" if space.labelled is None else space.labelled.fingerprint
         settings = json.dumps([asked.hidden, schema, learner])
         bound = hashlib.sha256(settings.encode()).hexdigest()

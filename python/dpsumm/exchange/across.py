@@ -15,10 +15,9 @@ import os
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 
-from dpsumm.errors import DpsummError, InvalidDataError, ProtocolError
+from dpsumm.errors import DpsummError, ProtocolError
 from dpsumm.exchange.codec import MAX_BYTES, Codec
 from dpsumm.exchange.driver import Progress
 from dpsumm.exchange.journal import Journal
@@ -224,25 +223,6 @@ def run_across(
     result = coordinator.result()
     tell(ending, 1, 1)
     return result, failed
-
-
-@contextmanager
-def saving(path: str | os.PathLike[str], run: str) -> Iterator[None]:
-    """Around what saves a run's result: says what remains if the disk fails.
-
-    Raises
-    ------
-    InvalidDataError
-        The file cannot be written.
-    """
-    try:
-        yield
-    except OSError as error:
-        raise InvalidDataError(
-            f"out: {path} cannot be written ({error.strerror or error}). What was released and "
-            "collected is kept: put the cause right, such as a full disk, and run again with "
-            f"run={run!r}; nothing is charged twice and nobody is asked again"
-        ) from None
 
 
 def _drop(coordinator: Coordinator[Result_co], failed: Mapping[str, str]) -> None:

@@ -2,7 +2,8 @@
 
 The ledger keeps what was released; this keeps what came back. A curator that is started again
 under the same run's name makes the same requests, from the ledger, and finds here who has
-answered them: nothing is charged twice and nothing that was collected is asked for again.
+answered them: nothing is charged twice and nothing that was collected is asked for again. That a
+run has ended is kept in place of its answers, so nobody is asked for those a second time.
 """
 
 from __future__ import annotations
@@ -10,14 +11,15 @@ from __future__ import annotations
 import hashlib
 import os
 import sqlite3
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from dpsumm.errors import InvalidDataError, InvalidParameterError
+from dpsumm.exchange.saving import saving
 
-_TABLE = """
+_ANSWERS = """
 CREATE TABLE IF NOT EXISTS answers (
     run TEXT NOT NULL,
     step INTEGER NOT NULL,
@@ -27,6 +29,12 @@ CREATE TABLE IF NOT EXISTS answers (
     PRIMARY KEY (run, step, owner)
 )
 """
+_ENDS = "CREATE TABLE IF NOT EXISTS ends (run TEXT PRIMARY KEY, result TEXT NOT NULL)"
+_FORGET = "DELETE FROM answers WHERE run = ?"
+
+
+class JournalError(InvalidDataError):
+    """The journal could not be read or written; what it has is kept."""
 
 
 class Journal(AbstractContextManager["Journal"]):
@@ -57,8 +65,10 @@ class Journal(AbstractContextManager["Journal"]):
             self._db.execute("PRAGMA synchronous=FULL")
             # What is forgotten is overwritten, not only unlisted.
             self._db.execute("PRAGMA secure_delete=ON")
-            self._db.execute(_TABLE)
+            self._db.execute(_ANSWERS)
+            self._db.execute(_ENDS)
             self._db.execute("SELECT run, step, owner, asked, answer FROM answers LIMIT 1")
+            self._end = self._db.execute("SELECT result FROM ends WHERE run = ?", (run,)).fetchone()
         except (sqlite3.Error, OSError) as error:
             if self._lock is not None:
                 self._lock.close()
@@ -103,10 +113,17 @@ class Journal(AbstractContextManager["Journal"]):
         Raises
         ------
         InvalidParameterError
-            An answer was given to another request: the run was begun with other parameters.
+            An answer was given to another request: the run was begun with other parameters. Or the
+            run has ended, whatever is asked.
         InvalidDataError
             The file cannot be read.
         """
+        if self._end is not None:
+            raise InvalidParameterError(
+                f"run: {self._run!r} has ended, its result was saved as {self._end[0]}, and its "
+                "answers are not kept any longer; nobody was asked again and nothing was charged. "
+                "Use that file, or give a new run another name"
+            )
         rows = self._execute(
             "SELECT owner, asked, answer FROM answers WHERE run = ? AND step = ?",
             (self._run, step),
@@ -138,33 +155,66 @@ class Journal(AbstractContextManager["Journal"]):
         )
 
     def forget(self) -> None:
-        """Remove this run's answers: its summary is safe elsewhere.
+        """Remove this run's answers: it was not begun, or the ledger has what came of them.
 
         Raises
         ------
         InvalidDataError
             The file cannot be written.
         """
-        self._execute(
-            "DELETE FROM answers WHERE run = ?",
-            (self._run,),
-            "The summary is written, but the owners' answers are still in this file: remove it",
-        )
+        self._execute(_FORGET, (self._run,))
 
-    def _execute(
-        self, statement: str, values: Sequence[object], advice: str | None = None
-    ) -> list[tuple[Any, ...]]:
+    @contextmanager
+    def ending(self, result: str | os.PathLike[str]) -> Iterator[None]:
+        """Save all that the run was for inside; then the run has ended, and its answers go.
+
+        That it has ended takes the place of the answers in one transaction: a run that died before
+        it is resumed with all its answers, and one that died after it asks nobody.
+
+        Parameters
+        ----------
+        result
+            Where it is saved, so that it is on the disk.
+
+        Raises
+        ------
+        InvalidDataError
+            A file cannot be written; or the error of what is inside, with what became of the run.
+        """
+        where = Path(result).absolute()
+        with saving(where, self._run if self._path else None):
+            yield
+        try:
+            self._db.execute("BEGIN IMMEDIATE")
+            self._db.execute("INSERT OR REPLACE INTO ends VALUES (?, ?)", (self._run, str(where)))
+            self._db.execute(_FORGET, (self._run,))
+            self._db.execute("COMMIT")
+        except sqlite3.Error as error:
+            with suppress(sqlite3.Error):
+                if self._db.in_transaction:
+                    self._db.execute("ROLLBACK")
+            raise self._failed(
+                error,
+                f"The result is saved as {where} and charged; the parties' answers may still be in "
+                f"the journal. Put the cause right and run again with run={self._run!r}: they are "
+                "removed, and nobody is asked for them again",
+            ) from None
+
+    def _execute(self, statement: str, values: Sequence[object]) -> list[tuple[Any, ...]]:
         try:
             return self._db.execute(statement, values).fetchall()
         except sqlite3.Error as error:
-            advice = advice or (
+            raise self._failed(
+                error,
                 "What the run has released is charged in its ledger and stays so (dpsumm ledger "
                 "show lists it). Put the cause right, such as a full disk, and run again with "
-                f"run={self._run!r}: what was collected is kept and nothing is charged twice"
-            )
-            raise InvalidDataError(
-                f"journal: {self._path} could not be read or written ({error}). {advice}"
+                f"run={self._run!r}: what was collected is kept and nothing is charged twice",
             ) from None
+
+    def _failed(self, error: sqlite3.Error, advice: str) -> JournalError:
+        return JournalError(
+            f"journal: {self._path} could not be read or written ({error}). {advice}"
+        )
 
 
 def _digest(messages: Sequence[bytes]) -> bytes:

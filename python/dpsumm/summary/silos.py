@@ -12,7 +12,7 @@ import numpy as np
 from dpsumm.data.inputs import FileFormat, Source, read_table
 from dpsumm.data.schema import Schema
 from dpsumm.errors import InvalidParameterError, ProtocolError
-from dpsumm.exchange.across import Channel, describe, run_across, saving
+from dpsumm.exchange.across import Channel, describe, run_across
 from dpsumm.exchange.driver import Progress
 from dpsumm.exchange.journal import Journal
 from dpsumm.privacy.ledger import Ledger
@@ -46,6 +46,7 @@ def summarize_silos(
     minimum: int = 1,
     max_bytes: int = 2**28,
     out: str | os.PathLike[str] | None = None,
+    report: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
 ) -> Summary:
     """Return a summary of owners that a channel reaches.
@@ -69,7 +70,10 @@ def summarize_silos(
     max_bytes
         Largest answer of an owner that is read.
     out
-        Where the summary is saved, ``.parquet`` or ``.csv``; only then are the answers removed.
+        Where the summary is saved, ``.parquet`` or ``.csv``; only then are the answers removed. The
+        run has ended then: under its name nobody is asked again.
+    report
+        Where the report is saved before the run ends; with `out` only.
 
     Raises
     ------
@@ -114,7 +118,7 @@ def summarize_silos(
                 "nothing was released: the Auction needs all its owners at the beginning, Offers "
                 "at least one ("
                 + "; ".join(f"{name!r} {why}" for name, why in unable.items())
-                + ")"
+                + "). Put them right and run again under the same name"
             )
         setting = Setting(
             target=goal.scaled,
@@ -155,9 +159,10 @@ def summarize_silos(
             ],
         )
         if out is not None:
-            with saving(out, book.run):
+            with journal.ending(out):
                 summary.save(out)
-            journal.forget()
+                if report is not None:
+                    summary.report(report)
     return summary
 
 

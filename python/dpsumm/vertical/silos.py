@@ -13,10 +13,10 @@ from dpsumm.data.files import FileFormat
 from dpsumm.data.schema import Schema
 from dpsumm.data.table import Source
 from dpsumm.errors import InvalidDataError, InvalidParameterError, ProtocolError
-from dpsumm.exchange.across import Channel, run_across, saving
+from dpsumm.exchange.across import Channel, run_across
 from dpsumm.exchange.codec import Codec
 from dpsumm.exchange.driver import Progress
-from dpsumm.exchange.journal import Journal
+from dpsumm.exchange.journal import Journal, JournalError
 from dpsumm.exchange.messages import Answer, Request
 from dpsumm.exchange.roles import Party
 from dpsumm.privacy import accounting
@@ -163,6 +163,7 @@ def synthesize_silos(
     max_bytes: int = 2**28,
     out: str | os.PathLike[str] | None = None,
     rows: int | None = None,
+    report: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
 ) -> Synthetic:
     """Return synthetic rows of owners that a channel reaches, and a helper named ``"helper"``.
@@ -179,11 +180,13 @@ def synthesize_silos(
         As for `synthesize`; public. Tables come by pads (`Dealer`).
     journal, run
         File of what came back, and the run's name: a run that died is resumed with both. Removed
-        from the file when the rows are saved.
+        from the file when the rows are saved: the run has ended then, and nobody is asked again.
     max_bytes
         Largest answer that is read.
     out, rows
         Where rows are saved, ``.parquet`` or ``.csv``, and how many.
+    report
+        Where the report is saved before the run ends; with `out` only.
     progress
         Called with (stage, done, total).
 
@@ -217,8 +220,8 @@ def synthesize_silos(
                 max_bytes=max_bytes,
                 progress=progress,
             )
-        except InvalidDataError:
-            if not coordinator.begun:
+        except InvalidDataError as error:
+            if not coordinator.begun and not isinstance(error, JournalError):
                 # Nothing was released: the owners put their data right and are asked anew.
                 kept.forget()
             raise
@@ -233,7 +236,8 @@ def synthesize_silos(
             backend=None,
         )
         if out is not None:
-            with saving(out, run):
+            with kept.ending(out):
                 synthetic.save(out, rows)
-            kept.forget()
+                if report is not None:
+                    synthetic.report(report)
     return synthetic

@@ -17,6 +17,7 @@ from dpsumm.ensemble.trainer import Trainer
 from dpsumm.errors import InvalidParameterError
 from dpsumm.exchange.across import Channel
 from dpsumm.exchange.roles import Party
+from dpsumm.exchange.saving import saving
 from dpsumm.flower.settings import CuratorFile, NodeConfig, Public
 from dpsumm.flower.tasks.task import Own, Task, Trial
 
@@ -103,11 +104,12 @@ class Learn(Task):
             max_bytes=self.public.max_bytes,
             on_absent=lambda name, why: absent.append(f"{name!r} counts as absent: {why}"),
         )
-        model.save_predictions(self.out)
-        if self.model is not None:
-            model.save(self.model)
-        if self.report is not None:
-            model.report(self.report)
+        with saving(self.out, self.own.run):
+            model.save_predictions(self.out)
+            if self.model is not None:
+                model.save(self.model)
+            if self.report is not None:
+                model.report(self.report)
         return [*absent, *model.notes, f"{model.verdict.text}; predictions in {self.out}"]
 
     @classmethod

@@ -89,9 +89,8 @@ class Summarize(Task):
             minimum=self.minimum,
             max_bytes=self.public.max_bytes,
             out=self.out,
+            report=self.report,
         )
-        if self.report is not None:
-            summary.report(self.report)
         return [*summary.warnings, f"{len(summary.points)} points in {self.out}"]
 
     @classmethod

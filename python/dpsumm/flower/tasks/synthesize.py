@@ -89,9 +89,8 @@ class Synthesize(Task):
             max_bytes=self.public.max_bytes,
             out=self.out,
             rows=self.rows,
+            report=self.report,
         )
-        if self.report is not None:
-            synthetic.report(self.report)
         rows = self.rows or synthetic.n_records
         return [*synthetic.warnings, f"{rows} rows in {self.out}: {synthetic.verdict}"]
 

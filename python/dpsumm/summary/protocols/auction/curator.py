@@ -123,13 +123,13 @@ class AuctionCurator(Curator):
         left = sum(self.setting.n_records[n] for n in self._active if n not in names)
         if self._spared == self._plan.spare_rounds:
             raise ProtocolError(
-                f"{name!r} failed and the plan has no spare round: the run must stop. What was "
-                "spent stays spent; plan with spare_rounds to survive failures"
+                f"{name!r} failed and the plan has no spare round: the run must stop. "
+                f"{self._way_out}; plan with spare_rounds to survive failures"
             )
         if left < self.setting.size:
             raise ProtocolError(
                 f"{name!r} failed and the other owners hold {left} records, fewer than the summary "
-                f"({self.setting.size}): the run must stop. What was spent stays spent"
+                f"({self.setting.size}): the run must stop. {self._way_out}"
             )
         # In the books before it takes effect: a resumed run would not know, and draw new coins.
         self._spared += 1
@@ -140,6 +140,16 @@ class AuctionCurator(Curator):
             round_.sent = {name: p for name, p in round_.sent.items() if name not in names}
             self._take_in(round_)
         self._round = None
+
+    @property
+    def _way_out(self) -> str:
+        """What is left to do when the run must stop: requests so far depend on whom it dropped."""
+        if self._spared:
+            return "What was spent stays spent: begin a run of another name"
+        return (
+            "What was spent stays spent: put the owner right and run again under the same name, "
+            "nothing is charged twice"
+        )
 
     def result(self) -> Selection:
         """Return the winners in the order of the rounds, or the greedy's from all received."""

@@ -1,0 +1,43 @@
+"""What is said when a result cannot be saved: the budget is spent, and the run can go on."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from dpsumm.errors import DpsummError, InvalidDataError
+
+
+@contextmanager
+def saving(result: str | os.PathLike[str], run: str | None) -> Iterator[None]:
+    """Add to an error of what is inside what became of the run, and how to resume it.
+
+    Parameters
+    ----------
+    result
+        What is being written.
+    run
+        The run's name; None if it cannot be resumed.
+
+    Raises
+    ------
+    InvalidDataError
+        A file cannot be written. An error of dpsumm stays of its kind.
+    """
+    fate = "What the run has released is charged and stays so. " + (
+        "The run has no name, so it cannot be resumed"
+        if run is None
+        else f"Put the cause right and run again with run={run!r}: nobody is asked again for what "
+        "was collected, and nothing is charged twice"
+    )
+    try:
+        yield
+    except OSError as error:
+        raise InvalidDataError(
+            f"out: {Path(result).absolute()}, or what is saved beside it, cannot be written "
+            f"({error.strerror or error}). {fate}"
+        ) from None
+    except DpsummError as error:
+        raise type(error)(f"{error}. {fate}") from None
