@@ -19,6 +19,7 @@ from dpsumm.vertical.helper import Helper
 from dpsumm.vertical.messages import CountColumns, Join
 from dpsumm.vertical.silos import SiloOwner, read_key, synthesize_silos
 from dpsumm.vertical.wire import CODEC
+from helpers.command_line import dpsumm
 
 PERSON = Column("person", "ignore")
 SCHEMAS = {
@@ -125,6 +126,25 @@ def test_rows_come_from_afar(whole):
     assert here.tables.plan == synthetic.tables.plan
     # Requests to each: join, count, start, next rows, finish; the helper once.
     assert [sum(name == party for name, _ in channel.asked) for party in PARTIES] == [5, 5, 1]
+
+
+def test_a_dossier_says_that_ledgers_are_with_their_owners(whole):
+    channel, _ = whole
+    text = {}
+    for given in ((), ("--ledger", "bank=bank.db", "--ledger", "clinic=clinic.db")):
+        done = dpsumm("dossier", "rows.csv", *given, cwd=channel.folder)
+        assert done.returncode == 0, done.stderr
+        text[given] = (channel.folder / "dossier.html").read_text("utf-8")
+        assert "Describe" not in text[given]  # this run opens with Join
+    alone, checked = text.values()
+    assert "ledgers of bank, clinic, which are not at hand" in alone
+    assert "Nothing was charged" not in alone + checked
+    assert "not at hand" not in checked.partition("Audits of")[0]
+    for page in text.values():
+        assert "on machines of their own" in page
+        assert "synthesize: a column towards the other owner" not in page  # no results were given
+        assert "Another owner, who knows its own noise" in page
+    assert checked.count("two-way tables (") == 2 > alone.count("two-way tables (")
 
 
 def test_no_key_and_no_identifier_goes_through_the_coordinator(whole):

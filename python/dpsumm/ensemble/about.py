@@ -44,7 +44,8 @@ ABOUT = About(
         ),
         HIDDEN: (
             "The auxiliary points are the consumer's: model and predictions stay with the "
-            "consumer, unless Model.export protects the points.",
+            "consumer, unless Model.export protects the points. An exported model is charged "
+            "to the points, in a run of its own and in the consumer's ledger.",
         ),
     },
     protects=(Protected.OWNERS,),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from dpsumm.exchange.codec import Codec
+from dpsumm.exchange.codec import Codec, Message
 from dpsumm.exchange.disclosure import Disclosure
 from dpsumm.privacy.claims import Claim
 from dpsumm.privacy.events import Protected
@@ -41,6 +41,8 @@ class About:
         What may be done with the result, and what else is released beside it.
     beside
         Messages that another package sends, by protocol.
+    unsent
+        Messages that its codecs have and its runs do not.
     """
 
     name: str
@@ -55,11 +57,12 @@ class About:
     access: str
     afterwards: str
     beside: Mapping[str, tuple[tuple[str, Disclosure], ...]]
+    unsent: tuple[type[Message], ...] = ()
 
     def messages(self, protocol: str) -> list[tuple[str, Disclosure]]:
         """Return the messages of a protocol by name, in the order of the codecs."""
         kinds = {kind.type: kind.name for codec in self.codecs for kind in codec.kinds}
-        known = [(name, kind.disclosure) for kind, name in kinds.items()]
+        known = [(name, kind.disclosure) for kind, name in kinds.items() if kind not in self.unsent]
         sent = [
             (name, entry)
             for name, entry in known

@@ -8,6 +8,7 @@ be on the page.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -15,7 +16,7 @@ from dpsumm.checks import counted
 from dpsumm.privacy.claims import Claim, claim_of
 from dpsumm.privacy.events import Charge, NonPrivate, Protected, Seeded
 from dpsumm.privacy.ledger import Ledger, Line
-from dpsumm.privacy.record import RunRecord
+from dpsumm.privacy.record import Books, RunRecord
 from dpsumm.privacy.weak import weak_budget
 from dpsumm.report.about import About
 from dpsumm.report.audits import AuditResults
@@ -82,8 +83,17 @@ class Dossier:
         return [(f"for {WHOSE[whose]}", epsilon) for _, whose, epsilon, _ in self.totals]
 
     @property
+    def elsewhere(self) -> list[str]:
+        """Owners who charge ledgers of their own that are not at hand."""
+        if not (self.record.across and self.record.observers):
+            return []
+        return [name for name in self.record.schemas if name not in self.given]
+
+    @property
     def claims(self) -> list[Claim]:
-        """What was charged, as it is registered."""
+        """What was charged, as it is registered; if ledgers are elsewhere, all that can be."""
+        if self.elsewhere:
+            return list(self.about.claims)
         found = [claim_of(charge, self.about.claims) for charge in self.charges]
         return [one for one in dict.fromkeys(found) if one is not None]
 
@@ -152,15 +162,11 @@ def _unsure(dossier: Dossier) -> Iterator[Note]:
     for message in sorted(unknown):
         yield Note(f"No claim is registered for the charge {message!r}.", Severity.ALARM)
     for whose, book in dossier.books.items():
-        kept = book.charges(run=record.run)
-        lost = (
-            [c for c in record.books[whose].charges if c not in kept]
-            if (whose in record.books)
-            else []
-        )
+        before = record.books.get(whose, Books(None, ()))
+        lost = (Counter(before.charges) - Counter(book.charges(run=record.run))).total()
         if lost:
             yield Note(
-                f"The ledger{of_whom(whose)} lacks {counted(len(lost), 'charge', 'charges')} that "
+                f"The ledger{of_whom(whose)} lacks {counted(lost, 'charge', 'charges')} that "
                 "it held when the run ended: somebody put back or changed the file.",
                 Severity.ALARM,
             )
@@ -206,13 +212,12 @@ def _unsure(dossier: Dossier) -> Iterator[Note]:
             f"The ledger{of_whom(whose)} was not given (--ledger): its rows below are those that "
             "the run kept at its end, without dates, later charges and other runs."
         )
-    if record.across and record.command == "synthesize":
-        elsewhere = [name for name in record.schemas if name not in dossier.given]
-        if elsewhere:
-            yield Note(
-                f"The owners' ledgers are with the owners ({', '.join(elsewhere)}): each can check "
-                "its own (dpsumm ledger show), or give it (--ledger NAME=FILE)."
-            )
+    if dossier.elsewhere:
+        yield Note(
+            f"Ledgers are with the owners ({', '.join(dossier.elsewhere)}), so this page lacks "
+            "their rows: each can check its own (dpsumm ledger show), or give it (--ledger "
+            "NAME=FILE)."
+        )
 
 
 def of_whom(whose: str) -> str:

@@ -110,7 +110,7 @@ def _dependence(one: Disclosure, dossier: Dossier) -> str:
     paid = [
         text
         for text in one.releases
-        if not dossier.books or any(c.message.startswith(text) for c in dossier.charges)
+        if dossier.elsewhere or any(c.message.startswith(text) for c in dossier.charges)
     ]
     return f"{one.depends}. Charged: {', '.join(paid) or 'nothing in this run'}"
 
@@ -122,7 +122,9 @@ def _charged(dossier: Dossier) -> Iterator[Html]:
         "Epsilon of a row is of that row alone, in nats. Rows of a run are composed, which gives "
         "less than their sum; runs are added up."
     )
-    if not dossier.charges:
+    if dossier.elsewhere:
+        yield tag("p", f"In the ledgers of {', '.join(dossier.elsewhere)}, which are not at hand.")
+    elif not dossier.charges:
         yield tag("p", "Nothing was charged: no message depended on protected records.")
     for whose in dossier.books:
         lines = [line for name, line in dossier.lines if name == whose]

@@ -51,24 +51,25 @@ def _rows(dossier: Dossier) -> Iterator[tuple[str, str, str]]:
         f"{said}; delta {small(record.delta)}. Protected units: {units or 'not public'}; delta "
         "must lie well below one over their number.",
     )
+    nothing = "see the owners' ledgers" if dossier.elsewhere else "nothing was charged"
+    counts = counted(len(charges), "charge", "charges") if charges else nothing
     of = dict.fromkeys(_UNITS[charge.unit] for charge in charges)
     yield (
         "Unit of privacy",
         "Whose change of data is hidden?",
-        f"{'; '.join(of) or 'nothing was charged'}. A record is not a person.",
+        f"{'; '.join(of) or nothing}. A record is not a person.",
     )
     yield (
         "Query model and budget",
         "What may be asked how often, and who counts?",
-        f"One run by a fixed plan with {counted(len(charges), 'charge', 'charges')}, each made "
-        "before its message left; nobody asks freely. Runs add up in the ledger, whose cap refuses "
-        "more: see the totals.",
+        f"One run by a fixed plan ({counts}); a charge is made before its message leaves; nobody "
+        "asks freely. Runs add up in the ledger, whose cap refuses more: see the totals.",
     )
     how = dict.fromkeys(mechanism(charge).partition(",")[0] for charge in charges)
     yield (
         "Algorithms",
         "Which mechanisms are used, and where are they proved?",
-        f"{'; '.join(how) or 'none'}. Each charge's claim and page: see what each charge claims.",
+        f"{'; '.join(how) or nothing}. Each charge's claim and page: see what each charge claims.",
     )
     drawn = dict.fromkeys(one.numerics for one in dossier.claims)
     yield (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dpsumm.exchange.disclosure import Disclosure
+from dpsumm.exchange.messages import Describe, Description
 from dpsumm.privacy.claims import Claim
 from dpsumm.privacy.events import Protected
 from dpsumm.report.about import About
@@ -59,6 +60,8 @@ ABOUT = About(
     "was spent.",
     afterwards="Rows, model and noisy tables may be shown to everyone, at no further cost. "
     "Another run on the same records adds up in every owner's ledger.",
+    # A run opens with Join, whose answer has the public facts.
+    unsent=(Describe, Description),
     beside={
         MPYC: (
             (
