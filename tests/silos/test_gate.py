@@ -15,22 +15,17 @@ from flwr.supercore.task_identity import TaskIdentity
 from in_process import Grid, run
 
 from dpsumm import __version__
-from dpsumm.ensemble.messages import CODEC as VOTES
 from dpsumm.errors import InvalidParameterError, ProtocolError
 from dpsumm.exchange.claims import SIGNED, Claim, digest_of
 from dpsumm.exchange.codec import kind_of
-from dpsumm.exchange.messages import Describe, Request
+from dpsumm.exchange.messages import Describe
 from dpsumm.exchange.signatures import SigningKey, is_signed
 from dpsumm.flower.gate import open_receipts, read_policy
 from dpsumm.flower.packing import pack, unpack
-from dpsumm.flower.tasks import NAMES
-from dpsumm.flower.tasks.protocols import PROTOCOLS, of_task
 from dpsumm.flower.trial import make_trial
 from dpsumm.privacy import Ledger
 from dpsumm.summary.protocols.messages import DrawRequest
-from dpsumm.summary.protocols.wire import CODEC as POINTS
 from dpsumm.summary.protocols.wire import encode
-from dpsumm.vertical.wire import CODEC as ROWS
 
 PARTIES = ("east", "north", "west")
 
@@ -297,15 +292,3 @@ def test_a_curator_signs_for_a_purpose_and_says_none_without_a_key(trial):
         trial.run()
     with Ledger(trial.folder / "curator" / "books.db") as book:
         assert len(book.charges()) == 0
-
-
-def test_every_request_of_a_task_is_in_a_protocol():
-    """So a new kind of request is refused until it is given a protocol, and is not forgotten."""
-    assert {name for task in NAMES for name in of_task(task)} == set(PROTOCOLS)
-    known = {"summarize": POINTS, "learn": VOTES, "synthesize": ROWS}
-    left_out = {"summarize": {"DrawRequest"}, "synthesize": {"Describe"}}
-    for task in NAMES:
-        names = known[task]._types.items()
-        requests = {name for name, kind in names if issubclass(kind, Request)}
-        allowed = frozenset().union(*(PROTOCOLS[name] for name in of_task(task)))
-        assert requests - left_out.get(task, set()) == allowed
