@@ -179,9 +179,7 @@ def pooled_scaling(parties: Records, auxiliary: NDArray[np.float64]) -> Given:
     """BROKEN: scales every party's records by the bounds of all of them together."""
     pool = np.concatenate([points for points, _ in parties.values()])
     bounds = {f"x{i}": (column.min(), column.max()) for i, column in enumerate(pool.T)}
-    return read_parties(
-        parties, auxiliary, columns=None, label=None, bounds=bounds, schema=None, file_format=None
-    )
+    return read_parties(parties, auxiliary, bounds=bounds)
 
 
 def summary_as_points(parties: Records, auxiliary: NDArray[np.float64]) -> Given:

@@ -41,9 +41,7 @@ _CHANGED, _LATE = "p0", f"p{PARTIES - 1}"
 
 def read(parties: Records, auxiliary: NDArray[np.float64]) -> Given:
     """Return the parties as `dpsumm.learn` reads them."""
-    return read_parties(
-        parties, auxiliary, columns=None, label=None, bounds=None, schema=None, file_format=None
-    )
+    return read_parties(parties, auxiliary)
 
 
 @dataclass(frozen=True)
@@ -160,15 +158,8 @@ class AfterRelease(Search):
             range(2),
             epsilon=EPSILON,
             delta=DELTA,
-            shards=1,
-            grid=1,
             student=Spectral(("linear",)),
-            validation=None,
-            auxiliary_is="public",
-            unit=Unit.WHOLE_OWNER,
-            ledger=None,
             run="audit",
-            seed=None,
             accept=True,
         )
         stays_away, leaning = rng.random(2)

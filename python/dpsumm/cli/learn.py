@@ -17,7 +17,7 @@ import typer
 from dpsumm.checks import check_installed
 from dpsumm.cli import console
 from dpsumm.cli.arguments import file_format_of, parse_owners
-from dpsumm.cli.options import Seed, described
+from dpsumm.cli.options import Spending, described
 from dpsumm.cli.output import check_distinct, check_outputs, rows_in, write_all
 from dpsumm.cli.spent import told_when_stopped
 from dpsumm.data.schema import Schema
@@ -148,7 +148,7 @@ class Method:
 
 
 @dataclass(frozen=True)
-class Privacy:
+class Privacy(Spending):
     """What may be spent, and where that is written down.
 
     Parameters
@@ -156,29 +156,15 @@ class Privacy:
     epsilon
         Budget of the parties' records towards whoever sees the model, in nats, above 0; smaller is
         more private.
-    delta
-        Probability of failure of the guarantee, between 0 and 1; usual: well below 1 / parties.
-    unit
-        Whose data may change: all records of a party, or one record (give --shards).
     ledger : FILE
         The parties' books, kept across runs; refuses what exceeds its cap.
-    run : NAME
-        Name of this run in the ledger. The name of a run that died resumes it: the same noisy
-        votes, uncharged.
-    seed
-        Repeatable run for tests: [bold]not private[/], epsilon is then infinite.
-    accept
-        Go on with a budget that promises next to nothing: an epsilon above 10, or a delta that is
-        not below 1 / parties.
+    unit
+        Whose data may change: all records of a party, or one record (give --shards).
     """
 
     epsilon: float = 1.0
-    delta: float = 1e-5
-    unit: Unit = Unit.OWNER
     ledger: Path | None = None
-    run: str | None = None
-    seed: Seed = None
-    accept: bool = False
+    unit: Unit = Unit.OWNER
 
 
 @dataclass(frozen=True)

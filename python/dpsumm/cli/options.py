@@ -6,9 +6,9 @@ import functools
 import re
 from collections.abc import Callable, Iterator
 from copy import copy
-from dataclasses import is_dataclass
+from dataclasses import dataclass, is_dataclass
 from inspect import Parameter, Signature, getdoc, signature
-from typing import Annotated, Any, get_args, get_origin
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import typer
 
@@ -16,6 +16,33 @@ import typer
 _ENTRY = re.compile(r"^(\w+)(?: : (.+))?\n((?: {4}.+(?:\n|$))+)", re.MULTILINE)
 
 Seed = Annotated[int | None, typer.Option(min=0)]
+
+
+@dataclass(frozen=True)
+class Spending:
+    """What may be spent, and where that is written down.
+
+    Parameters
+    ----------
+    delta
+        Probability of failure of the guarantee, between 0 and 1; usual: well below 1 / protected
+        records, or parties.
+    run : NAME
+        Name of this run in the ledger. The name of a run that died resumes it: what it released is
+        sent again, unchanged and uncharged.
+    seed
+        Repeatable run for tests: [bold]not private[/], epsilon is then infinite.
+    accept
+        Go on with a budget that promises next to nothing: an epsilon above 10, or a delta that is
+        not below 1 / protected records, or parties.
+    """
+
+    epsilon: Annotated[float | None, typer.Option(show_default="1")] = None
+    delta: float = 1e-5
+    ledger: Any = None
+    run: str | None = None
+    seed: Seed = None
+    accept: bool = False
 
 
 def described(command: Callable[..., None]) -> Callable[..., None]:
@@ -44,9 +71,12 @@ def described(command: Callable[..., None]) -> Callable[..., None]:
 
 def _options(holder: Callable[..., Any]) -> Iterator[Parameter]:
     """Give a function's parameters, or a dataclass's fields, with the help of its docstring."""
-    texts = {name: (what, text) for name, what, text in _ENTRY.findall(getdoc(holder) or "")}
-    for name, parameter in signature(holder, eval_str=True).parameters.items():
-        kind = parameter.annotation
+    # A dataclass may take fields of another one, and say more of them.
+    docs = [getdoc(one) or "" for one in reversed(getattr(holder, "__mro__", (holder,)))]
+    texts = {name: (what, text) for doc in docs for name, what, text in _ENTRY.findall(doc)}
+    kinds = get_type_hints(holder, include_extras=True)
+    for name, parameter in signature(holder).parameters.items():
+        kind = kinds[name]
         if get_origin(kind) is Annotated:
             kind, option = get_args(kind)
             option = copy(option)

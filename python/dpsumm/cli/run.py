@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from dpsumm.cli import console
 from dpsumm.cli.arguments import file_format_of, parse_columns, parse_owners
 from dpsumm.cli.config import use_config
-from dpsumm.cli.options import Seed, described
+from dpsumm.cli.options import Spending, described
 from dpsumm.cli.output import check_distinct, check_outputs, rows_in, write_all
 from dpsumm.cli.spent import told_when_stopped
 from dpsumm.data.inputs import Source, read_owners
@@ -199,37 +199,21 @@ def _public_sample(path: Path) -> NDArray[Any]:
 
 
 @dataclass(frozen=True)
-class Privacy:
+class Privacy(Spending):
     """What may be spent, and where that is written down.
 
     Parameters
     ----------
     epsilon
         Budget for the target's records towards an owner, in nats, above 0; smaller is more private.
-    delta
-        Probability of failure of the guarantee, between 0 and 1; usual: well below 1 / target
-        records.
-    epsilon_owners
-        Auction: budget of an owner's records towards another owner, nats, above 0.
     ledger : FILE
         Books of the target's holder, kept across runs; refuses what exceeds its cap.
-    run : NAME
-        Name of this run in the ledger. The name of a run that died resumes it: what it released is
-        sent again, unchanged and uncharged.
-    seed
-        Repeatable run for tests: [bold]not private[/], epsilon is then infinite.
-    accept
-        Go on with a budget that promises next to nothing: an epsilon above 10, or a delta that is
-        not below 1 / target records.
+    epsilon_owners
+        Auction: budget of an owner's records towards another owner, nats, above 0.
     """
 
-    epsilon: Annotated[float | None, typer.Option(show_default="1")] = None
-    delta: float = 1e-5
-    epsilon_owners: Annotated[float | None, typer.Option(show_default="1")] = None
     ledger: Path | None = None
-    run: str | None = None
-    seed: Seed = None
-    accept: bool = False
+    epsilon_owners: Annotated[float | None, typer.Option(show_default="1")] = None
 
 
 @dataclass(frozen=True)

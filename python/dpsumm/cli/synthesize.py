@@ -13,7 +13,7 @@ import typer
 
 from dpsumm.cli import console
 from dpsumm.cli.arguments import file_format_of, parse_files
-from dpsumm.cli.options import Seed, described
+from dpsumm.cli.options import Spending, described
 from dpsumm.cli.output import check_distinct, check_outputs, rows_in, write_all
 from dpsumm.cli.spent import told_when_stopped
 from dpsumm.data.files import FileFormat
@@ -134,7 +134,7 @@ class Method:
 
 
 @dataclass(frozen=True)
-class Privacy:
+class Privacy(Spending):
     """What may be spent, and where that is written down.
 
     Parameters
@@ -142,26 +142,12 @@ class Privacy:
     epsilon
         What the observer who learns most may learn of one record, in nats, above 0; smaller is more
         private.
-    delta
-        Probability of failure of the guarantee, between 0 and 1; usual: well below 1 / records.
     ledger : NAME=FILE
         That owner's own books, kept across runs; refuses what exceeds its cap.
-    run : NAME
-        Name of this run in the ledgers. The name of a run that died goes on with it: what it
-        released is sent again, unchanged and uncharged.
-    seed
-        Repeatable run for tests: [bold]not private[/], epsilon is then infinite.
-    accept
-        Go on with a budget that promises next to nothing: an epsilon above 10, or a delta that is
-        not below 1 / records.
     """
 
     epsilon: float = 1.0
-    delta: float = 1e-5
     ledger: list[str] | None = None
-    run: str | None = None
-    seed: Seed = None
-    accept: bool = False
 
     @property
     def books(self) -> dict[str, Path]:

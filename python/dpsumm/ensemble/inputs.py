@@ -174,11 +174,11 @@ def read_parties(
     parties: Mapping[str, Any] | Sequence[Any],
     auxiliary: Source,
     *,
-    columns: Sequence[str] | None,
-    label: str | None,
-    bounds: Bounds | None,
-    schema: Schema | None,
-    file_format: FileFormat | None,
+    columns: Sequence[str] | None = None,
+    label: str | None = None,
+    bounds: Bounds | None = None,
+    schema: Schema | None = None,
+    file_format: FileFormat | None = None,
 ) -> Given:
     """Return what was given, with all data read; see `dpsumm.learn`.
 

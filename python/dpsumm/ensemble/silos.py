@@ -21,7 +21,6 @@ from dpsumm.errors import InvalidParameterError
 from dpsumm.exchange.across import Channel, describe, run_across
 from dpsumm.exchange.driver import Progress
 from dpsumm.exchange.journal import Journal
-from dpsumm.privacy.events import Unit
 from dpsumm.privacy.ledger import Ledger
 
 _log = logging.getLogger(__name__)
@@ -34,22 +33,11 @@ def learn_silos(
     *,
     schema: Schema | str | os.PathLike[str],
     classes: ArrayLike,
-    epsilon: float = 1.0,
-    delta: float = 1e-5,
-    shards: int = 1,
-    grid: int = 1,
-    student: Any = None,
-    validation: Any = None,
-    auxiliary_is: str = "public",
-    unit: Unit | str = Unit.WHOLE_OWNER,
     file_format: FileFormat | None = None,
-    ledger: str | os.PathLike[str] | None = None,
-    run: str | None = None,
-    seed: int | None = None,
-    accept: bool = False,
     max_bytes: int = 2**28,
     progress: Progress | None = None,
     on_absent: Callable[[str, str], object] | None = None,
+    **asked_for: Any,
 ) -> Model:
     """Return a classifier learnt from parties that a channel reaches.
 
@@ -61,13 +49,12 @@ def learn_silos(
         All parties by name, registered before the run: sums are over these, whoever comes.
     schema
         Of all parties; one whose data were read with another counts as absent.
-    auxiliary, classes, epsilon, delta, shards, grid, student, auxiliary_is, unit
+    auxiliary, classes, file_format
         As for `dpsumm.learn`.
-    validation
-        As for `dpsumm.learn`, or a table with the schema's label.
-    file_format, ledger, run, seed, accept
-        As for `dpsumm.learn`. Answers are kept beside the ledger, in ``<ledger>.answers``, until
-        the noisy votes are in the ledger; so a run that died is resumed by its name.
+    asked_for
+        epsilon, delta, shards, grid, student, validation, auxiliary_is, unit, ledger, run, seed and
+        accept, as for `dpsumm.learn`. Answers are kept beside the ledger, in ``<ledger>.answers``,
+        until the noisy votes are in the ledger; so a run that died is resumed by its name.
     max_bytes
         Largest answer of a party that is read.
     on_absent
@@ -86,21 +73,7 @@ def learn_silos(
     stops it, and neither the model nor its warnings tell. Who failed and why is told to the
     curator alone, who is trusted with the votes.
     """
-    asked = Asked.of(
-        classes,
-        epsilon=epsilon,
-        delta=delta,
-        shards=shards,
-        grid=grid,
-        student=student,
-        validation=validation,
-        auxiliary_is=auxiliary_is,
-        unit=unit,
-        ledger=ledger,
-        run=run,
-        seed=seed,
-        accept=accept,
-    )
+    asked = Asked.of(classes, **asked_for)
     known = schema if isinstance(schema, Schema) else Schema.read(schema)
     if known.label is None:
         raise InvalidParameterError(
@@ -111,7 +84,7 @@ def learn_silos(
     space = Space(known.for_target(), file_format, known)
     points = space.points(auxiliary, "auxiliary")
     tell = on_absent or (lambda name, why: _log.warning("%r counts as absent: %s", name, why))
-    answers = None if ledger is None else f"{Path(ledger)}.answers"
+    answers = None if asked.ledger is None else f"{Path(asked.ledger)}.answers"
 
     def exchange(curator: VoteCurator, book: Ledger) -> NoisyVotes:
         with Journal(answers, book.run) as journal:
