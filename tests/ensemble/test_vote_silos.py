@@ -2,6 +2,7 @@
 
 import logging
 from dataclasses import replace
+from datetime import datetime
 
 import matplotlib as mpl
 import numpy as np
@@ -185,15 +186,26 @@ def test_parties_receive_the_same_whatever_the_others_do(frames):
     assert hidden.asked == moved.asked
 
 
+class Midnight(datetime):
+    """A clock that stands."""
+
+    @classmethod
+    def now(cls, tz=None):
+        return cls(2000, 1, 1, tzinfo=tz)
+
+
 def leaving(model, folder, caplog):
     """All that a consumer gets of a run, or gives away, as bytes and texts."""
-    folder.mkdir()
     model.report(folder / "page.html")
     model.save(folder / "model")
     for file in ("rows.parquet", "rows.csv"):
         model.save_predictions(folder / file)
-    written = {file.name: file.read_bytes() for file in folder.iterdir()}
-    with Ledger(folder.parent / f"{folder.name}.db") as book:
+    written = {
+        file.name: file.read_bytes()
+        for file in folder.iterdir()
+        if not file.name.startswith("books")  # the curator's
+    }
+    with Ledger(folder / "books.db") as book:
         spent = [(line.run, line.charge) for line in book.lines()]
     return {
         **written,
@@ -218,6 +230,7 @@ def test_nothing_that_leaves_tells_of_agreement_attendance_or_accuracy(
     absent["clinic_30"] = FAULTS["garbage"]
     counts = np.random.default_rng(0).integers(-90, 90, (1000, 1))
     real, held = release_votes, [True]
+    monkeypatch.setattr("dpsumm.ensemble.vote.datetime", Midnight)
     # Else names inside pictures are random.
     monkeypatch.setitem(mpl.rcParams, "svg.hashsalt", "the same")
 
@@ -232,16 +245,17 @@ def test_nothing_that_leaves_tells_of_agreement_attendance_or_accuracy(
         held[0] = len(seen) < 2
         caplog.clear()
         with caplog.at_level(logging.DEBUG, logger="dpsumm"):
-            Ledger.create(tmp_path / f"w{len(seen)}.db").close()
+            folder = tmp_path / f"w{len(seen)}"
+            folder.mkdir()
+            Ledger.create(folder / "books.db").close()
             model = learn(
                 Loopback(world, **faults),
                 points,
                 run="r",
-                ledger=tmp_path / f"w{len(seen)}.db",
+                ledger=folder / "books.db",
                 validation=labelled,
-                progress=None,
             )
-        seen.append(leaving(model, tmp_path / f"w{len(seen)}", caplog))
+        seen.append(leaving(model, folder, caplog))
     for what, found in seen[0].items():
         assert found == seen[1][what], what
     # It has power: other noisy votes are told of, in every file and by the verdict.
