@@ -18,7 +18,7 @@ from unittest import mock
 
 from dpsumm import atomic
 from dpsumm.exchange import journal
-from dpsumm.privacy import book
+from dpsumm.privacy import book, receipts
 
 _CONNECT, _UNLINK = sqlite3.connect, Path.unlink
 # Of `os`, what changes a disk. Descriptors may always be closed, as by the end of a process.
@@ -94,7 +94,7 @@ class Disk(AbstractContextManager["Disk"]):
         with ExitStack() as stack:
             stack.enter_context(mock.patch.object(sqlite3, "connect", self._connect))
             stack.enter_context(mock.patch.object(Path, "unlink", self._unlink()))
-            for module in (atomic, book, journal):
+            for module in (atomic, book, journal, receipts):
                 stack.enter_context(mock.patch.object(module, "os", _Os(self)))
             self._undo = stack.pop_all()
         return self

@@ -20,7 +20,7 @@ import os
 import secrets
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, closing, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Protocol
@@ -245,6 +245,8 @@ class Receipts(AbstractContextManager["Receipts"]):
         ------
         InvalidParameterError
             Something is at `path`, or a log was there before, or nothing can be written there.
+        InvalidDataError
+            The disk failed; nothing is left at `path`.
         """
         path = Path(path)
         if Seen(path).path.exists():
@@ -259,12 +261,18 @@ class Receipts(AbstractContextManager["Receipts"]):
                 f"receipts: {path} cannot be made ({error.strerror}); give a path where nothing "
                 "is yet, in a directory that may be written to"
             ) from None
-        with closing(connect(path)) as db:
-            for statement in _TABLES:
-                db.execute(statement)
-        made = cls(path, signer, is_signed)
-        with made._writing() as write:
-            write([], Asked(), MADE)
+        made = None
+        try:
+            made = cls(path, signer, is_signed)
+            with made._writing() as write:
+                for statement in _TABLES:
+                    made._db.execute(statement)
+                write([], Asked(), MADE)
+        except BaseException:
+            if made is not None:
+                made.close()
+            path.unlink()
+            raise
         return made
 
     def close(self) -> None:
@@ -376,7 +384,10 @@ class Receipts(AbstractContextManager["Receipts"]):
                 with suppress(sqlite3.Error):
                     self._db.execute("ROLLBACK")
                 raise
-            self._seen.catch_up(self._db)
+            try:
+                self._seen.catch_up(self._db)
+            except InvalidParameterError as error:  # the mark cannot be written
+                raise self._unusable(str(error)) from None
 
     def _add(
         self,
