@@ -12,7 +12,7 @@ import hashlib
 import os
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -56,22 +56,26 @@ class Journal(AbstractContextManager["Journal"]):
 
     def __init__(self, path: str | os.PathLike[str] | None, run: str) -> None:
         self._path, self._run = None if path is None else Path(path), run
-        self._lock: sqlite3.Connection | None = None
         try:
-            if self._path is not None:
-                os.close(os.open(self._path, os.O_CREAT | os.O_RDWR, 0o600))
-                self._lock = self._locked(self._path)
-            self._db = sqlite3.connect(self._path or ":memory:", timeout=60, isolation_level=None)
-            self._db.execute("PRAGMA synchronous=FULL")
-            # What is forgotten is overwritten, not only unlisted.
-            self._db.execute("PRAGMA secure_delete=ON")
-            self._db.execute(_ANSWERS)
-            self._db.execute(_ENDS)
-            self._db.execute("SELECT run, step, owner, asked, answer FROM answers LIMIT 1")
-            self._end = self._db.execute("SELECT result FROM ends WHERE run = ?", (run,)).fetchone()
+            with ExitStack() as opened:
+                if self._path is not None:
+                    os.close(os.open(self._path, os.O_CREAT | os.O_RDWR, 0o600))
+                    opened.enter_context(closing(self._locked(self._path)))
+                self._db = opened.enter_context(
+                    closing(
+                        sqlite3.connect(self._path or ":memory:", timeout=60, isolation_level=None)
+                    )
+                )
+                self._db.execute("PRAGMA synchronous=FULL")
+                # What is forgotten is overwritten, not only unlisted.
+                self._db.execute("PRAGMA secure_delete=ON")
+                self._db.execute(_ANSWERS)
+                self._db.execute(_ENDS)
+                self._db.execute("SELECT run, step, owner, asked, answer FROM answers LIMIT 1")
+                query = "SELECT result FROM ends WHERE run = ?"
+                self._end = self._db.execute(query, (run,)).fetchone()
+                self._opened = opened.pop_all()
         except (sqlite3.Error, OSError) as error:
-            if self._lock is not None:
-                self._lock.close()
             raise InvalidDataError(
                 f"journal: {self._path} cannot be used as a journal ({type(error).__name__}); "
                 "nothing more was charged or sent. Give a path that does not exist yet or one that "
@@ -79,9 +83,7 @@ class Journal(AbstractContextManager["Journal"]):
             ) from None
 
     def __exit__(self, *_: object) -> None:
-        self._db.close()
-        if self._lock is not None:
-            self._lock.close()
+        self._opened.close()
 
     def _locked(self, path: Path) -> sqlite3.Connection:
         """Keep a second curator out, whose coins would be sent and not paid for."""

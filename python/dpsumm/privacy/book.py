@@ -85,7 +85,8 @@ class Book:
             os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
         except FileExistsError:
             raise InvalidParameterError(
-                f"ledger: {path} exists already; open it with Ledger, or give another path"
+                f"ledger: {path} exists already; open it with Ledger, or give another path. If it "
+                "cannot be opened because it is empty, a process ended while it made it: remove it"
             ) from None
         except OSError as error:
             raise InvalidDataError(
@@ -101,7 +102,8 @@ class Book:
                 db.execute("COMMIT")
                 seen.catch_up(db)
         except BaseException as error:
-            path.unlink()
+            with suppress(OSError):  # if not even that: an empty file, of which opening it tells
+                path.unlink()
             if isinstance(error, (*_UNREADABLE, OSError)):
                 raise InvalidDataError(
                     f"ledger: {path} cannot be written ({error}); it was not made"

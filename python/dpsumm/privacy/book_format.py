@@ -119,7 +119,7 @@ def fault(db: sqlite3.Connection) -> str | None:
     version = version_of(db)
     tables = {name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     if not tables:
-        return "it is empty"
+        return "it is empty, as one whose making was cut short: remove it"
     if not tables >= _TABLES[0]:
         return "it is a database of another program"
     if version not in _TABLES:
