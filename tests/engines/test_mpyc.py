@@ -10,7 +10,7 @@ from dpsumm import Column, Schema, Tables, synthesize
 from dpsumm.errors import InvalidParameterError, ProtocolError
 from dpsumm.privacy import Ledger
 from dpsumm.vertical import Dealer, Mpyc
-from dpsumm.vertical.mpyc import Meeting
+from dpsumm.vertical.mpyc import Meeting, MpycOwner
 from dpsumm.vertical.mpyc_party import HELPER, LEFT, MODULUS, RIGHT
 
 pytest.importorskip("mpyc")
@@ -58,6 +58,28 @@ def test_a_run_by_mpyc_is_charged_as_any_and_resumed_with_the_same_tables(rng, t
     assert "no two work together" in " ".join(first.privacy.statements())
     with pytest.raises(InvalidParameterError, match="settings differ from those of run 'one'"):
         synthesize({**data, "a": data["a"][::-1].copy()}, **kept)
+
+
+def test_a_run_that_died_by_mpyc_goes_on_under_a_cap_without_more_room(rng, tmp_path, monkeypatch):
+    """Its noise is charged before the tables are there: that is not asked for twice."""
+    data, schemas = owners(rng, "ab")
+    books = {name: tmp_path / name for name in data}
+    for path in books.values():
+        Ledger.create(path).close()
+    given = {"schema": schemas, "ledger": books, "run": "one", "product": Mpyc()}
+
+    def died(self, request):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(MpycOwner, "_finish", died)
+        with pytest.raises(KeyboardInterrupt):
+            synthesize(data, **given)
+    for path in books.values():
+        with Ledger(path) as book:
+            assert len(book.charges()) == 2
+            book.set_cap("records", *book.spent("records"))
+    assert synthesize(data, **given).tables.pairs
 
 
 def test_large_counts_and_noise_come_out_with_their_sign():

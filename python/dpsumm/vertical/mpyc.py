@@ -14,7 +14,7 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -132,6 +132,7 @@ class MpycOwner(Owner):
     """
 
     meeting: Meeting
+    charged_as: ClassVar[str] = "noise"
     _kept: TwoWay
 
     def _start(self, request: Start) -> MaskedRows:
@@ -139,7 +140,9 @@ class MpycOwner(Owner):
         # Of the data, too: one noise must never be on two tables.
         binding = f"{product.digest} {self._nonce}"
         charges = self._two_way_charges(product)
-        kept = self._released("noise", charges, lambda: self._noises(product), binding, TwoWay)
+        kept = self._released(
+            self.charged_as, charges, lambda: self._noises(product), binding, TwoWay
+        )
         self._kept = kept
         for k, peer in enumerate(request.peers):
             given = {

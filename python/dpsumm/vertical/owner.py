@@ -71,6 +71,8 @@ class Owner(Party):
     """
 
     codec: ClassVar[Codec] = CODEC
+    #: Key in the ledger under which the two-way tables are charged.
+    charged_as: ClassVar[str] = "two-way"
 
     def __init__(
         self,
@@ -171,7 +173,7 @@ class Owner(Party):
             secret=self._secret,
         )
         # Now the charge is known, and no owner has made its two-way tables yet.
-        if not self._ledger.has("two-way"):
+        if not self._ledger.has(self.charged_as):
             self._look(self._two_way_charges(self._product))
         return self._product
 
