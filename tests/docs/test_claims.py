@@ -5,6 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from dpsumm.ensemble import messages as votes
+from dpsumm.summary.protocols import wire as summaries
+from dpsumm.vertical import wire as rows
+
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "python" / "dpsumm"
 TEST = re.compile(r"tests/[\w/]+\.(?:py|json)")
@@ -44,6 +48,16 @@ def test_claims_say_how_they_are_tested():
     claims = [path for path in SOURCES if re.search(r"^ *Claim(:|$)", path.read_text(), re.M)]
     assert len(claims) >= 3
     assert [path.name for path in claims if not TEST.search(path.read_text())] == []
+
+
+def test_the_page_of_messages_has_every_message_and_no_other():
+    page = (ROOT / "docs" / "privacy" / "messages.md").read_text(encoding="utf-8")
+    cells = re.findall(r"^\| (`.*?`) \|", page, re.M)
+    codecs = (summaries.CODEC, votes.CODEC, rows.CODEC)
+    assert all(len(codec.messages) > 5 for codec in codecs)
+    assert {name for cell in cells for name in re.findall(r"`(\w+)`", cell)} == {
+        kind.__name__ for codec in codecs for kind in codec.messages
+    }
 
 
 def test_a_file_that_is_not_there_is_noticed():

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from dpsumm import kernels
 from dpsumm.audit.witness import Search
 from dpsumm.data.column import Column
+from dpsumm.data.labels import places_of
 from dpsumm.data.schema import Schema
 from dpsumm.data.table import read_table
 from dpsumm.kernels.features import FeatureKind
@@ -38,6 +39,10 @@ _TEXTS = (
 )
 _NUMBERS = ("1", "1.0", "1e0", "50", "0.5", "1e15", "-3", "", "NA")
 _DATES = ("2020-01-31", "2021-12-01", "1999-05-05", "", "NA")
+_LABELS = (
+    *("02139", "2139", "2139.0", "1", "1.0", "01", "1e0", "+1", "-0", "0", "1_000", "0x1"),
+    *("A", "K1A 0B1", "true", "True", "1.5", "2020-01-01", "\u0661", "123456789012345679"),
+)
 # What the other records hold, alike in every row of a file, as real columns are.
 _USUAL = (
     ("02139", "02140", "02141"),
@@ -50,13 +55,21 @@ _USUAL = (
 
 
 def read_csv(path: Path, schema: Schema) -> Points:
-    """Return the points of a file in the kernel's space, as an owner reads them."""
-    return read_table(path, name="made up", schema=schema).scaled
+    """Return a file's points in the kernel's space, as an owner reads them, and its labels.
+
+    Labels as a last column: the place of each among the first column's categories, or -1.
+    """
+    table = read_table(path, name="made up", schema=schema)
+    assert table.labels is not None
+    places = places_of(table.labels, schema.kernel[0].categories)
+    return np.column_stack([table.scaled, places])
 
 
 @dataclass(frozen=True)
 class ReadAlone(Search):
     """Reading a CSV file under a schema: one record replaced, all others equal to the bit.
+
+    Labels among them: a library holds these, too, as numbers or as text depending on all.
 
     Attributes
     ----------
@@ -66,15 +79,15 @@ class ReadAlone(Search):
 
     read: Reader = read_csv
 
-    claim = "one record changes its own point only"
+    claim = "one record changes its own point and label only"
 
     def find(self, rng: np.random.Generator, trials: int) -> str | None:
-        """Return how many other points changed in one of `trials` pairs of files, or None."""
+        """Return how many others changed in one of `trials` pairs of files, or None."""
         with tempfile.TemporaryDirectory() as folder:
             for trial in range(trials):
                 changed = self._pair(rng, trial, Path(folder))
                 if changed:
-                    return f"one record changed the points of {changed} others"
+                    return f"one record changed the points or labels of {changed} others"
         return None
 
     def _pair(self, rng: np.random.Generator, trial: int, folder: Path) -> int:
@@ -84,25 +97,32 @@ class ReadAlone(Search):
                 Column("code", categories=usual, other="elsewhere", when_missing="encode"),
                 Column("number", bounds=(0, 100), when_missing="encode"),
                 Column("day", kind="date", bounds=_RANGE, when_missing="encode"),
+                Column("answer", "label"),
             ]
         )
         n = int(rng.integers(2, 40))
         rows = [
-            [str(rng.choice(usual)), str(rng.integers(100)), f"2020-01-{rng.integers(1, 29):02}"]
+            [
+                str(rng.choice(usual)),
+                str(rng.integers(100)),
+                f"2020-01-{rng.integers(1, 29):02}",
+                str(rng.choice(usual)),
+            ]
             for _ in range(n)
         ]
         row = int(rng.integers(n))
-        new = [str(rng.choice(fields)) for fields in (_TEXTS, _NUMBERS, _DATES)]
+        new = [str(rng.choice(fields)) for fields in (_TEXTS, _NUMBERS, _DATES, _LABELS)]
         worlds = []
         for world in (rows, [*rows[:row], new, *rows[row + 1 :]]):
             path = folder / "made-up.csv"
             with path.open("w", newline="", encoding="utf-8") as file:
-                csv.writer(file).writerows([schema.names, *world])
+                csv.writer(file).writerows([_HEADER, *world])
             worlds.append(np.delete(self.read(path, schema), row, axis=0))
         return int((worlds[0] != worlds[1]).any(axis=1).sum())
 
 
 _RANGE = (date(2020, 1, 1), date(2020, 12, 31))
+_HEADER = ("code", "number", "day", "answer")
 
 
 class Features:

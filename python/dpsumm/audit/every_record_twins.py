@@ -6,6 +6,7 @@ Both were in this package once.
 from __future__ import annotations
 
 import csv
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +21,22 @@ from dpsumm.summary.release import LEVELS
 
 def read_by_column(path: Path, schema: Schema) -> Points:
     """BROKEN: a column in which every field is a number is read as numbers, any other as text."""
+    return _read(path, schema, [column.name for column in schema.kernel])
+
+
+def labels_by_column(path: Path, schema: Schema) -> Points:
+    """BROKEN: labels are numbers if every one of them is, and else all of them are text."""
+    assert schema.label is not None
+    return _read(path, schema, [schema.label.name])
+
+
+def _read(path: Path, schema: Schema, names: Sequence[str]) -> Points:
+    """Read a file after giving each of some columns a type by all of its fields."""
     with path.open(newline="", encoding="utf-8") as file:
         header, *rows = csv.reader(file)
     columns = [list(column) for column in zip(*rows, strict=True)]
     for i, column in enumerate(columns):
-        if all(_is_number(field) for field in column):
+        if header[i] in names and all(_is_number(field) for field in column):
             columns[i] = [f"{float(field):.15g}" for field in column]
     with path.open("w", newline="", encoding="utf-8") as file:
         csv.writer(file).writerows([header, *zip(*columns, strict=True)])

@@ -174,6 +174,10 @@ def audits() -> list[Audit]:
                 Twin(
                     "a column's type from all records", ReadAlone(every_record_twins.read_by_column)
                 ),
+                Twin(
+                    "the labels' type from all records",
+                    ReadAlone(every_record_twins.labels_by_column),
+                ),
             ),
             *(1_000, 120),
         ),
