@@ -1,9 +1,14 @@
 """Real processes on loopback: TLS, keys, faults, kills. Minutes, not seconds."""
 
 import contextlib
+import json
+import os
 import re
+import shutil
 import sqlite3
+import ssl
 import sys
+from pathlib import Path
 
 import httpx
 import numpy as np
@@ -14,7 +19,9 @@ from deployment import (
     BOUNDS,
     SCHEMA,
     Deployment,
+    free_port,
     kill,
+    listening,
     make_data,
     wait_for,
     write_csv,
@@ -164,6 +171,112 @@ def transcript(deployment, name):
     lines = received(deployment, name)
     (deployment.folder / f"{name}.received").unlink(missing_ok=True)
     return lines
+
+
+def test_a_curator_killed_within_an_auction_resumes_with_the_same_bytes(deployment):
+    books = deployment.folder / "curator" / "rounds.db"
+    folder = curator_file(deployment, out="rounds.parquet", ledger="rounds.db", run="rounds")
+    auction = {"protocol": "auction", "batch": 6, "requests": "all", "timeout": 120.0}
+    transcript(deployment, "east")
+    deployment.begin(**auction)
+    # The first round is over, and the second one has begun.
+    wait_for(lambda: count_answers(books, step=3) >= 1, 120, "the second round")
+    (curator,) = deployment.processes("flwr-serverapp")
+    curator.kill()
+    with Ledger(books) as book:
+        spent = book.charges()
+    first = last_asked(deployment, "east")
+    assert deployment.finish(deployment.begin(**auction), 150) == "finished:completed"
+    second = last_asked(deployment, "east")
+    assert len(first) >= 3
+    assert len(second) == 4
+    assert second[: len(first)] == first
+    assert len(pl.read_parquet(folder / "rounds.parquet")) == 12
+    with Ledger(books) as book:
+        assert spent
+        assert book.charges()[: len(spent)] == spent
+    with open_receipts(read_policy(deployment.folder / "east" / "policy.toml")) as receipts:
+        sent = [line for line, _ in receipts.lines() if line.run == "rounds"]
+    # Two batches: what was asked for again after the death was not counted again.
+    assert sum(line.counted for line in sent) == 12
+
+
+def last_asked(deployment, name):
+    """All requests of the latest exchange, which repeats those before it; forgets them."""
+    return json.loads(transcript(deployment, name)[-1])["messages"]
+
+
+def test_the_superlink_is_killed_and_comes_back(deployment):
+    """Its keys are registered again; what was collected is kept, and paid for once."""
+    books = deployment.folder / "curator" / "link.db"
+    folder = curator_file(deployment, out="link.parquet", ledger="link.db", run="r")
+    deployment.restart_node("west", "hang")
+    deployment.begin(timeout=120.0)
+    wait_for(lambda: count_answers(books, step=1) == 2, 120, "two answers")
+    with Ledger(books) as book:
+        spent = book.charges()
+    kill(deployment.superlink)
+    deployment.start_superlink()
+    for name in deployment.names:
+        deployment.register(name)
+    deployment.restart_node("west")
+    transcript(deployment, "east")
+    assert deployment.finish(deployment.begin(timeout=120.0), 150) == "finished:completed"
+    assert len(pl.read_parquet(folder / "link.parquet")) == 12
+    with Ledger(books) as book:
+        assert book.charges() == spent
+    # Its answer was kept: it is not asked again.
+    assert transcript(deployment, "east") == []
+
+
+def nginx():
+    """Return Debian's nginx, if it is installed."""
+    return shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin")
+
+
+@pytest.mark.skipif(nginx() is None, reason="nginx is not installed")
+def test_an_owner_behind_the_proxy_reaches_its_own_interface_alone(deployment):
+    """The file of the project, with this machine's ports and paths."""
+    folder = deployment.folder / "nginx"
+    folder.mkdir()
+    port, curator = free_port(), deployment.folder / "curator"
+    server = (Path(__file__).parents[2] / "deploy" / "flower" / "nginx.conf").read_text()
+    for old, new in (
+        ("listen 9443", f"listen 127.0.0.1:{port}"),
+        ("https://127.0.0.1:8000", f"https://127.0.0.1:{deployment.port}"),
+        ("/etc/dpsumm/", f"{curator}/"),
+    ):
+        assert old in server
+        server = server.replace(old, new)
+    kinds = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+    temporary = "".join(f"{kind}_temp_path {folder};\n" for kind in kinds)
+    (folder / "nginx.conf").write_text(
+        f"daemon off; master_process off; pid {folder}/pid;\nevents {{}}\n"
+        f"http {{ access_log off; {temporary} {server} }}\n"
+    )
+    proxy = deployment.start(
+        "nginx", nginx(), "-p", folder, "-e", folder / "errors", "-c", folder / "nginx.conf"
+    )
+    wait_for(lambda: listening(port), what="nginx")
+    authority = ssl.create_default_context(cafile=str(curator / "ca.pem"))
+    with httpx.Client(base_url=f"https://127.0.0.1:{port}", verify=authority) as client:
+        for path in ("/", "/v1/control/start-run", "/v1/runtime/pull-task-input"):
+            assert client.post(path).text.count("nginx") == 1, path
+        # The owners' interface answers itself: it wants a registered key.
+        assert "nginx" not in client.post("/v1/fleet/pull-messages").text
+    script = deployment.folder / "west" / "supernode.sh"
+    direct = script.read_text()
+    script.write_text(direct.replace(f":{deployment.port} ", f":{port} "))
+    deployment.restart_node("west")
+    transcript(deployment, "west")
+    curator_file(deployment, out="proxy.parquet", ledger="proxy.db", run="r")
+    run = deployment.begin()
+    assert deployment.finish(run, 120) == "finished:completed"
+    assert len(transcript(deployment, "west")) == 2
+    assert "left out" not in deployment.logs(run)
+    script.write_text(direct)
+    deployment.restart_node("west")
+    kill(proxy)
 
 
 def test_what_an_owner_receives_does_not_depend_on_the_others(deployment):
