@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 
 from dpsumm import Column, Schema, Tables, synthesize
+from dpsumm.data.keys import read_key
 from dpsumm.errors import (
     DpsummError,
     InvalidDataError,
@@ -17,7 +18,7 @@ from dpsumm.exchange.across import Channel, answer_all
 from dpsumm.privacy import Ledger
 from dpsumm.vertical.helper import Helper
 from dpsumm.vertical.messages import CountColumns, Join
-from dpsumm.vertical.silos import SiloOwner, read_key, synthesize_silos
+from dpsumm.vertical.silos import SiloOwner, synthesize_silos
 from dpsumm.vertical.wire import CODEC
 from helpers.command_line import dpsumm
 

@@ -230,16 +230,21 @@ class Output:
         target's.
     report : FILE
         An HTML report: what came out and what it cost.
+    openings : FILE.json
+        Let every owner commit to its data before anything is released, and write the commitments,
+        with the openings of all points read, here. See [bold]dpsumm commitment[/].
     """
 
     out: Path = Path("summary.parquet")
     weights: bool = False
     report: Path | None = None
+    openings: Path | None = None
 
     @property
     def files(self) -> dict[str, Path]:
         """All that is written, by option."""
-        return rows_in(self.out) | ({"--report": self.report} if self.report else {})
+        more = {"--report": self.report, "--openings": self.openings}
+        return rows_in(self.out) | {name: path for name, path in more.items() if path}
 
 
 @described
@@ -273,6 +278,7 @@ def run(data: Data, method: Method, privacy: Privacy, output: Output) -> None:
                 seed=privacy.seed,
                 accept=privacy.accept,
                 drop_target_copies=method.drop_target_copies,
+                commitments=output.openings is not None,
                 progress=progress,
             )
         writers: dict[Path, Callable[[], object]] = {
@@ -280,6 +286,8 @@ def run(data: Data, method: Method, privacy: Privacy, output: Output) -> None:
         }
         if (page := output.report) is not None:
             writers[page] = lambda: summary.report(page)
+        if (path := output.openings) is not None and (made := summary.commitments) is not None:
+            writers[path] = lambda: made.save(path)
         spent = f"Epsilon {round_up(summary.privacy.epsilon())} of the target is spent"
         write_all(writers, spent, books, name_of_run)
     console.show_run(summary)

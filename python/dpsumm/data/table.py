@@ -18,7 +18,9 @@ from numpy.typing import NDArray
 
 from dpsumm.data.extract import Backend, Chosen, Extract, from_arrays, from_frame
 from dpsumm.data.files import MISSING, FileFormat, read_file
+from dpsumm.data.leaves import Salts
 from dpsumm.data.marks import CANDIDATES, Marks, choose
+from dpsumm.data.merkle import Forest
 from dpsumm.data.records import Records
 from dpsumm.data.schema import Bounds, Kind, Schema, WhenMissing
 from dpsumm.errors import InvalidDataError, InvalidParameterError
@@ -115,6 +117,19 @@ class Table(Records):
     def points_at(self, index: NDArray[np.int64]) -> NDArray[Any]:
         """Return some of the rows as the kernel sees them; see `StreamTable.points_at`."""
         return self.scaled[index]
+
+    def rows_at(self, index: NDArray[np.int64]) -> Table:
+        """Return some of the rows, ascending positions; see `StreamTable.rows_at`."""
+        return self.take(index)
+
+    def positions_of(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return where rows with these numbers are; see `StreamTable.positions_of`."""
+        return np.searchsorted(self.rows, rows)
+
+    def plant(self, forest: Forest, salts: Salts) -> Forest:
+        """Show a forest the leaves of all rows; see `StreamTable.plant`."""
+        salts.plant(forest, 0, self)
+        return forest
 
     def sift(
         self,

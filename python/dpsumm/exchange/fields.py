@@ -11,7 +11,7 @@ import numpy as np
 from dpsumm import checks
 from dpsumm.kernels.noise import LEAST_NOISE, MOST_NOISE
 
-_FINGERPRINT = re.compile(r"[0-9a-f]{12}")
+_HEX = re.compile(r"[0-9a-f]+")
 
 
 def is_whole(value: Any, below: int = 2**62) -> bool:
@@ -39,7 +39,12 @@ def is_share(value: Any) -> bool:
 
 def is_fingerprint(value: Any) -> bool:
     """Return whether a value is a schema's fingerprint: twelve hexadecimal digits."""
-    return type(value) is str and _FINGERPRINT.fullmatch(value) is not None
+    return is_hex(value, 12)
+
+
+def is_hex(value: Any, digits: int) -> bool:
+    """Return whether a value is a text of so many hexadecimal digits, in lower case."""
+    return type(value) is str and len(value) == digits and _HEX.fullmatch(value) is not None
 
 
 def is_array(value: Any, ndim: int, *dtypes: str) -> bool:

@@ -98,6 +98,7 @@ class Summarizer(Parameters, scikit_learn_base()):  # type: ignore[misc]
     seed: int | None = None
     accept: bool = True
     drop_target_copies: bool = False
+    commitments: bool = False
     progress: Progress | None = None
 
     def fit(self, owners: Owners, target: Source) -> Self:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from dpsumm.checks import counted, listed
 from dpsumm.data.labels import labels_of, places_of
 from dpsumm.data.large.stream_table import StreamTable
+from dpsumm.data.openings import Commitments
 from dpsumm.data.table import Table
 from dpsumm.privacy import events
 from dpsumm.privacy.events import Protected
@@ -24,11 +25,14 @@ from dpsumm.report.notes import Note, Severity, budget_alarms
 from dpsumm.summary.plan import BAD, noise_to_sampling
 from dpsumm.summary.protocols import Selection, Setting
 from dpsumm.summary.protocols.curator import row_keys
+from dpsumm.summary.space import remoteness
 
 # Part of mean k(V, V) that MMD^2 may be before it is said that little fits.
 LITTLE_OVERLAP = 0.2
 # A column with such a share of values outside its bounds, or in no category, is worth a warning.
 MUCH = 0.1
+# An owner's remoteness (`dpsumm.summary.space`) above which its points are worth a look.
+REMOTE = 1.0
 # Columns that a note names.
 MOST_NAMED = 12
 # Labels are compared as classes if there are so many at most.
@@ -51,6 +55,22 @@ def run_notes(got: int, size: int, book: Ledger) -> list[Note]:
             "Owners have no more, or did not answer."
         )
     return [Note(text) for text in notes]
+
+
+def commitment_notes(commitments: Commitments | None, names: Sequence[str]) -> list[Note]:
+    """Tell whose points were rows of tables that had been committed to."""
+    if commitments is None:
+        return []
+    opened = sum(len(found) for _, found in commitments.owners.values())
+    owners = counted(len(names), "owner", "owners")
+    return [
+        Note(
+            f"{len(commitments.roots)} of {owners} committed to their data before anything was "
+            f"released, and {counted(opened, 'point', 'points')} read were checked against that. "
+            f"Rows that were invented before are not found so.",
+            Severity.INFO,
+        )
+    ]
 
 
 def quality_notes(selection: Selection, m: int, privacy: PrivacyReport) -> list[Note]:
@@ -261,6 +281,25 @@ def pool_notes(selection: Selection, setting: Setting) -> list[Note]:
         )
         notes.append(Note(text, Severity.ALARM))
     return notes
+
+
+def space_notes(selection: Selection, setting: Setting) -> list[Note]:
+    """Tell of owners most of whose points are where no other owner and no target record is."""
+    pool = selection.pool
+    if len(pool.owner) == sum(setting.n_records.values()):
+        return []  # all records, not what an owner chose to offer
+    found = remoteness(pool.scaled, pool.owner, setting.target, len(setting.names))
+    names = [name for name, value in zip(setting.names, found, strict=True) if value > REMOTE]
+    if not names:
+        return []
+    return [
+        Note(
+            f"Most points of {listed(names)} lie where no other owner has any and no target record "
+            f"is, and far from one another. Data of another unit or kind look so, and rows that "
+            f"were invented: ask where they come from.",
+            Severity.WARNING,
+        )
+    ]
 
 
 def label_notes(selection: Selection) -> list[Note]:

@@ -19,6 +19,7 @@ from dpsumm.atomic import write_text
 from dpsumm.checks import counted
 from dpsumm.data.along import as_text, carried_to_originals
 from dpsumm.data.extract import Backend
+from dpsumm.data.openings import Commitments
 from dpsumm.data.schema import Schema
 from dpsumm.data.values import as_series, to_originals
 from dpsumm.data.written import write_rows
@@ -107,6 +108,10 @@ class Summary:
         When the summary was made, in UTC.
     record
         The run's public facts, which a saved summary keeps for its dossier.
+    commitments
+        The owners' commitments to their data and the openings of all points read; None unless the
+        run asked for them. ``commitments.roots`` may be published; ``commitments.save(path)``
+        writes the openings, which are real records, for who is to check them.
     """
 
     points: FloatArray
@@ -137,6 +142,7 @@ class Summary:
     ledger: Path | None = None
     finished: datetime | None = None
     record: RunRecord | None = field(default=None, repr=False)
+    commitments: Commitments | None = field(default=None, repr=False)
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -6,8 +6,7 @@ import os
 import time
 from collections.abc import Sequence
 from pathlib import Path
-
-import numpy as np
+from typing import Any
 
 from dpsumm.data.inputs import FileFormat, Source, read_table
 from dpsumm.data.schema import Schema
@@ -20,11 +19,11 @@ from dpsumm.summary.guards import check_target
 from dpsumm.summary.kernel import RBF
 from dpsumm.summary.notes import data_notes
 from dpsumm.summary.protocols import Offers, Protocol, Setting
+from dpsumm.summary.protocols.committed import PRECISION, OpeningCurator, run_mark
+from dpsumm.summary.protocols.messages import Commitment, CommitRequest
+from dpsumm.summary.protocols.wire import CODEC
 from dpsumm.summary.result import Summary
 from dpsumm.summary.summarize import check_run, settle_kernel, summary_of
-
-# Of all parties' points: a public fact, the same whatever anybody's files are.
-PRECISION = np.dtype(np.float64)
 
 
 def summarize_silos(
@@ -43,10 +42,12 @@ def summarize_silos(
     run: str | None = None,
     seed: int | None = None,
     drop_target_copies: bool = False,
+    commitments: bool = False,
     minimum: int = 1,
     max_bytes: int = 2**28,
     out: str | os.PathLike[str] | None = None,
     report: str | os.PathLike[str] | None = None,
+    openings: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
 ) -> Summary:
     """Return a summary of owners that a channel reaches.
@@ -65,6 +66,9 @@ def summarize_silos(
     ledger, run
         As for `summarize`. Answers are kept beside the ledger, in ``<ledger>.answers``, until the
         summary is written; so a run that died is resumed by its name.
+    commitments
+        As for `summarize`. An owner that does not commit, or that sends a point without a valid
+        opening, is left out; under the Auction a failed opening takes a spare round.
     minimum
         Owners without which there is no summary.
     max_bytes
@@ -74,6 +78,8 @@ def summarize_silos(
         run has ended then: under its name nobody is asked again.
     report
         Where the report is saved before the run ends; with `out` only.
+    openings
+        Where commitments and openings are saved, if the run has any; before the answers go.
 
     Raises
     ------
@@ -108,8 +114,15 @@ def summarize_silos(
         Ledger(ledger, run=run, delta=delta) as book,
         Journal(None if ledger is None else f"{Path(ledger)}.answers", book.run) as journal,
     ):
+        mark = run_mark(book.run, seed)
+        # What the owners are asked first, and how they answer.
+        opening: dict[str, Any] = (
+            {"codec": CODEC, "request": CommitRequest(mark), "kind": Commitment}
+            if commitments
+            else {}
+        )
         described, unable = describe(
-            channel, journal, names, schema=schema.fingerprint, max_bytes=max_bytes
+            channel, journal, names, schema=schema.fingerprint, max_bytes=max_bytes, **opening
         )
         # Nothing is charged yet. Under Offers one that describes its data is enough for the
         # broadcast: whether another's are fit for it must not show in what an owner receives.
@@ -136,8 +149,10 @@ def summarize_silos(
             drop_target_copies=drop_target_copies,
         )
         curator = protocol.curator(setting)
+        made = {name: told for name, told in described.items() if isinstance(told, Commitment)}
+        checking = OpeningCurator(curator, mark, made) if commitments else None
         selection, failed = run_across(
-            curator,
+            checking or curator,
             channel,
             journal,
             absent=unable,
@@ -149,6 +164,7 @@ def summarize_silos(
             selection,
             curator,
             protocol,
+            None if checking is None else checking.commitments,
             started=started,
             schema=schema,
             backend=goal.backend,
@@ -158,6 +174,8 @@ def summarize_silos(
                 *data_notes([goal]),
             ],
         )
+        if openings is not None and summary.commitments is not None:
+            summary.commitments.save(openings)
         if out is not None:
             with journal.ending(out):
                 summary.save(out)

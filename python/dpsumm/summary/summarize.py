@@ -13,9 +13,13 @@ from dpsumm.checks import check_whole
 from dpsumm.data.along import typed
 from dpsumm.data.inputs import Backend, FileFormat, Owners, Source, read_inputs
 from dpsumm.data.labels import labels_of
+from dpsumm.data.large.stream_table import StreamTable
+from dpsumm.data.openings import Commitments
 from dpsumm.data.schema import Bounds, Schema
+from dpsumm.data.table import Table
 from dpsumm.errors import InvalidParameterError
 from dpsumm.exchange.driver import Progress, run_in_process
+from dpsumm.exchange.roles import Party
 from dpsumm.privacy import accounting
 from dpsumm.privacy.events import Protected, Unit
 from dpsumm.privacy.guarantees import PrivacyReport
@@ -28,12 +32,14 @@ from dpsumm.summary.guards import check_target
 from dpsumm.summary.kernel import RBF, Kernel, PrivateMedian
 from dpsumm.summary.notes import (
     budget_notes,
+    commitment_notes,
     copy_notes,
     data_notes,
     label_notes,
     pool_notes,
     quality_notes,
     run_notes,
+    space_notes,
 )
 from dpsumm.summary.protocols import (
     Curator,
@@ -41,6 +47,12 @@ from dpsumm.summary.protocols import (
     Protocol,
     Selection,
     Setting,
+)
+from dpsumm.summary.protocols.committed import (
+    CommittingOwner,
+    OpeningCurator,
+    fresh_key,
+    run_mark,
 )
 from dpsumm.summary.result import Summary
 from dpsumm.summary.stability import COPIES_DROPPED
@@ -70,6 +82,7 @@ def summarize(
     seed: int | None = None,
     accept: bool = True,
     drop_target_copies: bool = False,
+    commitments: bool = False,
     progress: Progress | None = None,
 ) -> Summary:
     """Return `size` points of the owners whose distribution is close to the target's.
@@ -134,6 +147,9 @@ def summarize(
         Whether points that equal a record of the target in every column are left out of the
         summary. Costs nothing: the curator does it after the last message. `Summary.private_model`
         then refuses.
+    commitments
+        Whether every owner commits to its table before anything is released, and opens each point
+        that it sends: data made to fit the release are refused. See `Summary.commitments`.
     progress
         Called with (stage, done, total).
 
@@ -229,12 +245,13 @@ def summarize(
             table.name: protocol.owner(table, None if seed is None else seed + 1 + i)
             for i, table in enumerate(tables)
         }
-        selection = run_in_process(curator, roles, progress)
+        selection, made = _selected(curator, roles, tables, commitments, progress)
         _log.info("run %s: done", book.run)
         return summary_of(
             selection,
             curator,
             protocol,
+            made,
             started=started,
             schema=tables[0].schema,
             backend=tables[0].backend,
@@ -243,10 +260,31 @@ def summarize(
         )
 
 
+def _selected(
+    curator: Curator,
+    roles: dict[str, Party],
+    tables: Sequence[Table | StreamTable],
+    commitments: bool,
+    progress: Progress | None,
+) -> tuple[Selection, Commitments | None]:
+    """Run the protocol, with commitments if they are wanted, and return what was committed to."""
+    if not commitments:
+        return run_in_process(curator, roles, progress), None
+    run, seed = run_mark(curator.setting.ledger.run, curator.setting.seed), curator.setting.seed
+    owners = {
+        table.name: CommittingOwner(roles[table.name], table, fresh_key(table.name, seed))
+        for table in tables
+    }
+    made = {name: owner.commit(run) for name, owner in owners.items()}
+    opening = OpeningCurator(curator, run, made)
+    return run_in_process(opening, owners, progress), opening.commitments
+
+
 def summary_of(
     selection: Selection,
     curator: Curator,
     protocol: Protocol,
+    commitments: Commitments | None = None,
     *,
     started: float,
     schema: Schema,
@@ -259,6 +297,8 @@ def summary_of(
 
     Parameters
     ----------
+    commitments
+        The owners', with the openings that were checked.
     started
         When the run began, by ``time.perf_counter``.
     schema, backend
@@ -309,8 +349,10 @@ def summary_of(
                 *budget_notes(privacy, len(setting.target)),
                 *run_notes(len(records), setting.size, book),
                 *notes,
+                *commitment_notes(commitments, setting.names),
                 *quality_notes(selection, len(setting.target), privacy),
                 *pool_notes(selection, setting),
+                *space_notes(selection, setting),
                 *copy_notes(selection, setting.target, dropped=setting.drop_target_copies),
                 *label_notes(selection),
             )
@@ -321,7 +363,10 @@ def summary_of(
         run=book.run,
         ledger=book.path,
         finished=finished,
-        record=_record(setting, protocol, privacy, schema, finished, embedded, across),
+        commitments=commitments,
+        record=_record(
+            setting, protocol, privacy, schema, finished, embedded, across, commitments is not None
+        ),
     )
 
 
@@ -333,6 +378,7 @@ def _record(
     finished: datetime,
     embedded: bool,
     across: bool,
+    committed: bool,
 ) -> RunRecord:
     """Return what may stand in a dossier: public facts alone."""
     book, sized = setting.ledger, setting.unit is Unit.REPLACE_RECORD
@@ -347,6 +393,7 @@ def _record(
         else f"private; owners are told {setting.nominal_target:,}",
         "Labels": "travelled along" if setting.labelled else "none",
         "Copies of the target": "left out" if setting.drop_target_copies else "not looked for",
+        "Commitments": "of every owner, before the release" if committed else "none",
         "Embedding": "a secret map, which the curator lacks" if embedded else "none",
     }
     units = {Protected.TARGET.value: len(setting.target)} if sized else {}

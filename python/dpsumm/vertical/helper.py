@@ -8,6 +8,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import ClassVar, Literal
 
+from dpsumm.data.keys import SECRET_BYTES
 from dpsumm.errors import InvalidParameterError, ProtocolError
 from dpsumm.exchange.codec import Codec
 from dpsumm.exchange.messages import Answer, Request
@@ -15,8 +16,6 @@ from dpsumm.exchange.roles import Party
 from dpsumm.kernels import Pad
 from dpsumm.vertical.messages import Deal, Dealt
 from dpsumm.vertical.wire import CODEC
-
-SECRET_BYTES = 32
 
 
 def pad_of(

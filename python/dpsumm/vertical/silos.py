@@ -6,7 +6,6 @@ import os
 import time
 import uuid
 from collections.abc import Mapping
-from pathlib import Path
 from typing import ClassVar
 
 from dpsumm.data.files import FileFormat
@@ -23,7 +22,7 @@ from dpsumm.privacy import accounting
 from dpsumm.privacy.ledger import Ledger
 from dpsumm.vertical.agreed import Agreed
 from dpsumm.vertical.coordinator import TablesCoordinator
-from dpsumm.vertical.helper import SECRET_BYTES, check_secret
+from dpsumm.vertical.helper import check_secret
 from dpsumm.vertical.inputs import read_held
 from dpsumm.vertical.levels import Levels
 from dpsumm.vertical.messages import Join
@@ -121,32 +120,6 @@ class SiloOwner(Party):
             ledger=self._book,
             secret=self._secret,
         )
-
-
-def read_key(path: str | os.PathLike[str]) -> bytes:
-    """Return a key of 32 bytes from a file of 64 hexadecimal digits.
-
-    Raises
-    ------
-    InvalidParameterError
-        There is no such file, or it holds something else.
-    """
-    path = Path(path)
-    try:
-        return key_of(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        raise InvalidParameterError(
-            f"{path}: not a key; make one of {2 * SECRET_BYTES} hexadecimal digits, such as "
-            f"`openssl rand -hex {SECRET_BYTES}` prints"
-        ) from None
-
-
-def key_of(text: str) -> bytes:
-    """Return a key from its hexadecimal digits; ValueError if they are none."""
-    key = bytes.fromhex(text.strip())
-    if len(key) != SECRET_BYTES:
-        raise ValueError
-    return key
 
 
 def synthesize_silos(

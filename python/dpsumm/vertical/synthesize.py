@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from dpsumm.checks import check_whole
 from dpsumm.data.extract import Backend
 from dpsumm.data.files import FileFormat
+from dpsumm.data.keys import SECRET_BYTES
 from dpsumm.data.schema import Schema
 from dpsumm.data.table import Source
 from dpsumm.errors import InvalidParameterError
@@ -27,7 +28,7 @@ from dpsumm.privacy.weak import check_budget
 from dpsumm.vertical.about import MPYC, PADS
 from dpsumm.vertical.agreed import Agreed
 from dpsumm.vertical.coordinator import TablesCoordinator
-from dpsumm.vertical.helper import SECRET_BYTES, Helper
+from dpsumm.vertical.helper import Helper
 from dpsumm.vertical.inputs import read_held
 from dpsumm.vertical.layout import HELPER, Released
 from dpsumm.vertical.mpyc import Meeting, MpycHelper, MpycOwner, check_mpyc

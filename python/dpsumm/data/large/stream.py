@@ -14,7 +14,9 @@ from numpy.typing import NDArray
 from dpsumm.checks import check_whole
 from dpsumm.data.files import guarded, import_pyarrow
 from dpsumm.data.large.sieve import Candidates, Sieve
+from dpsumm.data.leaves import Salts
 from dpsumm.data.marks import CANDIDATES, Marks
+from dpsumm.data.merkle import Forest
 from dpsumm.data.table import Table
 from dpsumm.errors import InvalidDataError, InvalidParameterError
 
@@ -140,12 +142,27 @@ class Stream:
         first_row: int = 0,
     ) -> None:
         """Show all rows to a sieve, numbered from `first_row`, with one coin each."""
+        for block in self._numbered(read, first_row):
+            sieve.add(block, Marks.of(block.rows, score(block.scaled), coins.random(len(block))))
+
+    def plant(
+        self,
+        read: Callable[[Any], Table],
+        forest: Forest,
+        salts: Salts,
+        first_row: int = 0,
+    ) -> Forest:
+        """Show a forest the leaves of all rows, numbered from `first_row`."""
+        for block in self._numbered(read, first_row):
+            salts.plant(forest, int(block.rows[0]), block)
+        return forest
+
+    def _numbered(self, read: Callable[[Any], Table], first_row: int) -> Iterator[Table]:
+        """Yield all rows by blocks, each with its number."""
         seen = 0
         for raw in self.blocks():
             block = read(raw)
-            rows = np.arange(first_row + seen, first_row + seen + len(block))
-            marks = Marks.of(rows, score(block.scaled), coins.random(len(block)))
-            sieve.add(replace(block, rows=rows), marks)
+            yield replace(block, rows=np.arange(first_row + seen, first_row + seen + len(block)))
             seen += len(block)
         if seen != self.n_rows:
             raise InvalidDataError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,7 +11,9 @@ from numpy.typing import NDArray
 
 from dpsumm.data.large.shards import Shards
 from dpsumm.data.large.stream import Stream
+from dpsumm.data.leaves import Salts
 from dpsumm.data.marks import Marks
+from dpsumm.data.merkle import Forest
 from dpsumm.data.schema import Schema
 from dpsumm.errors import InvalidDataError
 
@@ -86,12 +89,31 @@ class StreamTable:
         return StreamTable(self.stream, self.head.astype(dtype), self._read)
 
     def points_at(self, index: NDArray[np.int64]) -> NDArray[Any]:
-        """Return some of the rows, ascending, as the kernel sees them: (s, e).
+        """Return some of the rows, ascending, as the kernel sees them: (s, e); see `rows_at`."""
+        return self.rows_at(index).scaled
+
+    def rows_at(self, index: NDArray[np.int64]) -> Table:
+        """Return some of the rows, ascending positions.
 
         A pass over the source that decodes blocks and computes nothing on other rows. Errors as
         for `sift`.
         """
-        return self.stream.take(_reader(self._read, self.head), index).scaled
+        found = self.stream.take(_reader(self._read, self.head), index)
+        return replace(found, rows=index)
+
+    def positions_of(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return where rows with these numbers are, among those that the owner takes part with.
+
+        Here they are the same: no row is left out.
+        """
+        return rows
+
+    def plant(self, forest: Forest, salts: Salts) -> Forest:
+        """Show a forest the leaves of all rows, and return it: a commitment's root and paths.
+
+        A pass over the source, in memory that does not grow with the rows. Errors as for `sift`.
+        """
+        return self.stream.plant(_reader(self._read, self.head), forest, salts)
 
     def sift(
         self,

@@ -8,16 +8,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dpsumm.data.keys import SECRET_BYTES, key_of, read_key
 from dpsumm.data.schema import Schema
 from dpsumm.errors import InvalidParameterError
 from dpsumm.exchange.across import Channel
 from dpsumm.exchange.roles import Party
 from dpsumm.flower.settings import CuratorFile, NodeConfig, Public, Reader, read_toml
 from dpsumm.flower.tasks.task import Books, Own, Task, Trial, Value
-from dpsumm.vertical.helper import SECRET_BYTES, Helper
+from dpsumm.vertical.helper import Helper
 from dpsumm.vertical.layout import HELPER
 from dpsumm.vertical.levels import bins_of
-from dpsumm.vertical.silos import SiloOwner, key_of, read_key, synthesize_silos
+from dpsumm.vertical.silos import SiloOwner, synthesize_silos
 from dpsumm.vertical.tables import Tables
 
 if TYPE_CHECKING:

@@ -1,0 +1,72 @@
+"""How far from everybody else's the points are that an owner sent: a look at pool and target.
+
+For curator and consumer alone; nothing is sent. An owner whose rows were invented without knowing
+the data has points where nobody has any, and far from one another. One whose data are only shifted
+has them as close together as others' points are.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+# An owner with fewer points is not judged; of all owners, and of all that they are compared with,
+# so many points are looked at.
+LEAST_POINTS, MOST_POINTS, MOST_OTHERS = 16, 2_000, 6_000
+# Of others' points, so many are closer than that to their neighbour.
+USUAL = 0.9
+
+
+def remoteness(
+    pool: NDArray[Any], owner: NDArray[np.int64], target: NDArray[Any], n_owners: int
+) -> Array:
+    """Return by owner how remote its points are: (n_owners,), NaN for one with few points.
+
+    The median distance from a point of the owner to the nearest of all others, its own among them,
+    in units of the distance that nine of ten points of the target, and of a middling other owner,
+    have to their nearest among as many points of their own. Above 1 most of the owner's points are
+    where nobody else is.
+    """
+    most = max(LEAST_POINTS, MOST_POINTS // n_owners)
+    samples = [_some(pool[owner == i], most) for i in range(n_owners)]
+    goal, others = _some(target, MOST_OTHERS), np.arange(len(pool))
+    found = np.full(n_owners, np.nan)
+    for i, own in enumerate(samples):
+        if len(own) < LEAST_POINTS:
+            continue
+        usual = [_spacing(part, len(own)) for part in (*samples[:i], *samples[i + 1 :])]
+        known = [one for one in usual if not np.isnan(one)]
+        unit = max(_spacing(target, len(own)), float(np.median(known)) if known else 0.0)
+        rest = _some(pool[others[owner != i]], MOST_OTHERS)
+        alone = np.minimum(nearest(own, np.concatenate([rest, goal])), nearest(own))
+        if unit > 0:
+            found[i] = np.median(alone) / unit
+    return found
+
+
+def nearest(points: Array, others: Array | None = None) -> Array:
+    """Return the distance from each point to the nearest of others, or of the other points."""
+    to = points if others is None else others
+    lengths = (points * points).sum(axis=1)[:, None] + (to * to).sum(axis=1)[None]
+    squared = np.maximum(lengths - 2.0 * points @ to.T, 0.0)
+    if others is None:
+        np.fill_diagonal(squared, np.inf)
+    closest: Array = np.sqrt(squared.min(axis=1))
+    return closest
+
+
+def _spacing(points: NDArray[Any], count: int) -> float:
+    """Return how far most points are from their nearest among so many; NaN if there are few."""
+    some = _some(points, count)
+    return float(np.quantile(nearest(some), USUAL)) if len(some) >= LEAST_POINTS else float("nan")
+
+
+def _some(points: NDArray[Any], most: int) -> Array:
+    """Return at most so many of the points, evenly from first to last, as doubles."""
+    if len(points) > most:
+        points = points[np.linspace(0, len(points) - 1, most).astype(np.int64)]
+    return np.ascontiguousarray(points, np.float64)

@@ -1,0 +1,85 @@
+"""The warning of points that lie where nobody else has any: found, and quiet otherwise."""
+
+import numpy as np
+import pytest
+
+import dpsumm
+from dpsumm.report.notes import Severity
+from dpsumm.summary.space import LEAST_POINTS, nearest, remoteness
+
+KERNEL = dpsumm.RBF(0.025)
+
+
+def notes(summary):
+    return [note for note in summary.warnings if "no other owner has any" in note]
+
+
+def sites(rng, shift, d=20):
+    """Four owners, each moved in a direction of its own, and a target."""
+    moved = rng.normal(size=(4, d))
+    moved *= shift / np.linalg.norm(moved, axis=1, keepdims=True)
+    owners = {name: rng.normal(one, 1, (500, d)) for name, one in zip("abcd", moved, strict=True)}
+    return owners, rng.normal(0, 1, (500, d))
+
+
+@pytest.mark.parametrize("shift", [0, 3, 30])
+def test_data_that_are_only_shifted_are_no_reason_for_a_note(rng, shift):
+    owners, target = sites(rng, shift)
+    assert not notes(dpsumm.summarize(owners, target, size=60, kernel=KERNEL))
+
+
+def test_rows_drawn_evenly_in_many_columns_are_named(rng):
+    owners, target = sites(rng, 3)
+    owners["x"] = rng.uniform(-5, 5, (5000, 20))
+    (note,) = notes(dpsumm.summarize(owners, target, size=60, kernel=KERNEL))
+    assert note.startswith("Most points of 'x' lie")
+    assert note.severity is Severity.WARNING
+
+
+def test_the_figure_is_what_it_is_said_to_be(rng):
+    pool = rng.normal(size=(120, 3))
+    owner, target = np.repeat([0, 1, 2], 40), rng.normal(size=(40, 3))
+    pool[owner == 2] *= 3
+
+    def slow(i):
+        def gaps(points):
+            return [min(np.linalg.norm(x - y) for y in points if x is not y) for x in points]
+
+        parts = [list(pool[owner == j]) for j in range(3)]
+        usual = [np.quantile(gaps(part), 0.9) for j, part in enumerate(parts) if j != i]
+        unit = max(np.median(usual), np.quantile(gaps(list(target)), 0.9))
+        every = [*pool, *target]
+        alone = [
+            min(np.linalg.norm(x - y) for k, y in enumerate(every) if k != own)
+            for own, x in enumerate(pool)
+            if owner[own] == i
+        ]
+        return np.median(alone) / unit
+
+    found = remoteness(pool, owner, target, 3)
+    np.testing.assert_allclose(found, [slow(i) for i in range(3)], rtol=1e-9)
+    assert found[2] == max(found)
+
+
+def test_few_points_equal_points_and_single_owners_are_not_judged(rng):
+    few = LEAST_POINTS - 1
+    pool, target = rng.normal(size=(few + 30, 2)), rng.normal(size=(50, 2))
+    owner = np.repeat([0, 1], [few, 30])
+    found = remoteness(pool, owner, target, 3)
+    assert np.isnan(found).tolist() == [True, False, True]
+    same = remoteness(np.zeros((40, 2)), np.repeat([0, 1], 20), np.zeros((30, 2)), 2)
+    assert np.isnan(same).all()
+    alone = remoteness(pool[-30:], np.zeros(30, np.int64), target, 1)
+    assert alone[0] < 1
+
+
+def test_nearest_of_equal_points_is_at_distance_nothing():
+    points = np.full((3, 2), 1e8)
+    assert nearest(points).tolist() == nearest(points, points).tolist() == [0, 0, 0]
+
+
+def test_all_records_are_no_choice_of_their_owner(rng):
+    owners, target = sites(rng, 3)
+    owners["x"] = rng.uniform(-5, 5, (500, 20))
+    made = dpsumm.summarize(owners, target, size=60, kernel=KERNEL, protocol=dpsumm.Greedy())
+    assert not notes(made)
