@@ -43,7 +43,8 @@ def release_attribution(
     *,
     epsilon: float,
     ledger: Ledger,
-    key: str = "attribution",
+    key: str | None = None,
+    collected: bool = False,
     seed: int | None = None,
 ) -> NoisyAttribution:
     """Charge and return each owner's attribution with noise, for that owner.
@@ -58,7 +59,11 @@ def release_attribution(
         Charged before anything is returned: epsilon is added to what the ledger's run has spent.
         The run must be over if it is the summary's.
     key
-        Name of the release within the ledger's run; another one for another summary.
+        Name of the release within the ledger's run; another one for another summary. By default
+        ``"attribution"``, and ``"collected attribution"`` for those.
+    collected
+        Release `Summary.collected_attribution`, over all points that owners sent, instead of
+        `Summary.attribution`, over those that were chosen. Both together cost twice epsilon.
     seed
         Tests only: the charge is then infinite.
 
@@ -80,7 +85,8 @@ def release_attribution(
         Charge(protected, "noisy attribution", event, unit=unit)
         for protected in (Protected.TARGET, Protected.OWNERS)
     )
-    exact = summary.attribution
+    exact = summary.collected_attribution if collected else summary.attribution
+    key = key or ("collected attribution" if collected else "attribution")
     if not exact:
         raise InvalidParameterError("summary has no owners")
     clipped = np.clip(np.array(list(exact.values())), 0.0, 1.0)

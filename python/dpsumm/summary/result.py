@@ -257,9 +257,29 @@ class Summary:
         """
         return dict(zip(self.names, self._worth.errors.tolist(), strict=True))
 
+    @property
+    def collected_attribution(self) -> dict[str, float]:
+        """Per owner its Shapley value over all points collected, whether they were chosen or not.
+
+        As `attribution`, in a game in which a coalition is worth ``J`` of all points that it sent.
+        Which of two like points was chosen has no part in it, so owners of one distribution come
+        out closer together; the values add up to ``J(pool)``. For curator and consumer; with noise,
+        for an owner, by ``release_attribution(collected=True)``.
+        """
+        return dict(zip(self.names, self._collected_worth.values.tolist(), strict=True))
+
+    @property
+    def collected_attribution_error(self) -> dict[str, float]:
+        """Per owner the standard error of its `collected_attribution`; see `attribution_error`."""
+        return dict(zip(self.names, self._collected_worth.errors.tolist(), strict=True))
+
     @cached_property
     def _worth(self) -> Worth:
         return worth_of(self.scaled, self.owner, self.target, self.gamma, len(self.names))
+
+    @cached_property
+    def _collected_worth(self) -> Worth:
+        return worth_of(self.pool, self.pool_owner, self.target, self.gamma, len(self.names))
 
     def to_frame(self, backend: Backend | None = None, *, weights: bool = False) -> Any:
         """Return a data frame: the columns, the label if any, ``owner`` (name) and ``index`` (row).
