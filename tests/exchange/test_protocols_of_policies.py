@@ -37,7 +37,9 @@ LEFT_OUT = {"summarize": {"DrawRequest"}, "learn": set(), "synthesize": {"Descri
 )
 def test_every_request_is_in_a_protocol(task, codec):
     requests = {name for name, kind in codec._types.items() if issubclass(kind, Request)}
-    allowed = set().union(*(protocols.PROTOCOLS[name] for name in protocols.of_task(task)))
+    kinds = set().union(*(protocols.PROTOCOLS[name] for name in protocols.of_task(task)))
+    # An envelope stands there with what may be in it.
+    allowed = {part for kind in kinds for part in kind.split("/")}
     assert requests - LEFT_OUT[task] == allowed
 
 

@@ -225,6 +225,9 @@ def _header(value: Any) -> bytes:
 def kind_of(data: bytes) -> str:
     """Return the kind of a message, as `Kind.wire` has it; the rest of it is not looked at.
 
+    A message whose field ``request`` is a message is an envelope: then the kinds of both, with a
+    slash between, so that none hides in another.
+
     Raises
     ------
     ProtocolError
@@ -232,12 +235,15 @@ def kind_of(data: bytes) -> str:
     """
     raw, _ = _split(data)
     try:
-        kind = _parse(raw)["kind"]
+        message = _parse(raw)
+        kinds = [message["kind"]]
+        while isinstance(message := message["fields"].get("request"), dict):
+            kinds.append(message["kind"])
     except _MALFORMED:
         raise ProtocolError("a message is malformed") from None
-    if not isinstance(kind, str):
+    if not all(isinstance(kind, str) for kind in kinds):
         raise ProtocolError("a message is malformed")
-    return kind
+    return "/".join(kinds)
 
 
 def _split(data: bytes) -> tuple[bytes, memoryview]:
