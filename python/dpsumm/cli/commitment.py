@@ -79,7 +79,7 @@ def open_command(
 @app.command()
 @described
 def verify(file: File, root: list[str] = [], rows: bool = False) -> None:  # noqa: B006 (read only)
-    """Check openings against published roots; exit code 1 if one fails.
+    """Check openings against published roots; exit code 2 if one fails.
 
     Parameters
     ----------
