@@ -210,6 +210,7 @@ DESCRIBE = encode(Describe())
 def test_a_signature_is_for_its_messages_party_and_version(trial, asked, tmp_path):
     stranger = SigningKey.make(tmp_path / "stranger")
     assert kind_of(asked([DESCRIBE])) == "Description"
+    (trial.folder.parent / "data" / "north.csv").unlink()  # nothing is read to refuse
     for given, words in (
         ({"asked": digest_of([b"x"])}, "for other messages"),
         ({"party": "east"}, "signed for 'east'"),
@@ -260,6 +261,8 @@ def test_a_node_that_cannot_count_answers_nothing(trial, asked, what, caplog):
             with sqlite3.connect(north / "receipts.db") as db:
                 db.execute("UPDATE receipts SET body = replace(body, 'made', 'nade')")
             db.close()
+    # Before anything of the owner's is read.
+    (trial.folder.parent / "data" / "north.csv").unlink()
     told = asked([DESCRIBE])
     assert "cannot use its policy or its log and answers nothing" in told
     assert str(trial.folder) not in told

@@ -90,6 +90,10 @@ def admitted(config: NodeConfig, packed: Packed) -> Iterator[Release | None]:
     except (InvalidParameterError, InvalidDataError) as error:
         raise _closed(error) from None
     with receipts:
+        try:
+            receipts.check()  # before data are read, or a ledger of the party's is charged
+        except InvalidDataError as error:
+            raise _closed(error) from None
         claim = _parsed(packed.claim)
         asked = _asked(policy, packed, claim)
         try:

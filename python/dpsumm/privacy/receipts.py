@@ -296,6 +296,16 @@ class Receipts(AbstractContextManager["Receipts"]):
         """Return what is wrong with the log, looking at every seal; None if it holds together."""
         return fault(self.lines(), self._is_signed) or self._lost()
 
+    def check(self) -> None:
+        """Refuse a log to which no line could be added, before anything else is done.
+
+        Raises
+        ------
+        InvalidDataError
+            It cannot be read, or does not hold together.
+        """
+        self._checked()
+
     def refused(self, asked: Asked, why: str, outcome: str = REFUSED) -> None:
         """Add a request that was refused, or that failed.
 
