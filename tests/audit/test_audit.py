@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dpsumm import kernels
+from dpsumm import __version__, kernels
 from dpsumm.audit import bound, lower_bound, measure, show
 from dpsumm.audit.audit import Found, Outcome
 from dpsumm.audit.samples import target_release
@@ -15,6 +15,8 @@ from dpsumm.audit.suite import audits
 from dpsumm.audit.witness import Search
 from dpsumm.cli import main
 from dpsumm.errors import InvalidParameterError
+from dpsumm.privacy.record import code_digest
+from dpsumm.report.audits import AuditResults
 
 
 def run(*arguments):
@@ -169,14 +171,19 @@ def outcome(*, refuted, caught):
     ("refuted", "caught", "verdict"), [(True, True, "FAILS"), (False, False, "NOT CAUGHT")]
 )
 def test_a_claim_that_fails_or_a_twin_that_escapes_is_exit_code_one(
-    refuted, caught, verdict, monkeypatch, capsys
+    refuted, caught, verdict, monkeypatch, capsys, tmp_path
 ):
     made = outcome(refuted=refuted, caught=caught)
     assert not made.passed
     monkeypatch.setenv("COLUMNS", "200")
     monkeypatch.setattr("dpsumm.audit.run_audits", lambda **_: [made])
-    assert run("audit") == 1
+    assert run("audit", "--quick", "--out", str(tmp_path / "audit.json")) == 1
     assert verdict in capsys.readouterr().out
+    # What a dossier reads: bound to this package's files, and it has not passed.
+    kept = AuditResults.read(tmp_path / "audit.json")
+    assert (kept.version, kept.code, kept.quick) == (__version__, code_digest(), True)
+    assert [(one.name, one.passed) for one in kept.results] == [(made.audit.name, False)]
+    assert kept.results[0].twins == f"{2 * caught} of 2"
     assert show.rows([made])[0][-2] == f"{2 * caught} of 2"
 
 
