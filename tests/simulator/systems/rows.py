@@ -1,0 +1,90 @@
+"""Rows across columns, as `synthesize` across silos makes them: owners have books of their own."""
+
+from functools import cached_property
+
+import numpy as np
+import polars as pl
+
+from dpsumm import Column, Schema, Tables
+from dpsumm.privacy import Ledger
+from dpsumm.vertical.helper import Helper
+from dpsumm.vertical.messages import ColumnCounts, TwoWay
+from dpsumm.vertical.silos import SiloOwner, synthesize_silos
+from dpsumm.vertical.wire import CODEC
+from simulator.oracles import Violation
+from simulator.systems.system import System
+
+OWNERS = ("bank", "clinic")
+SCHEMAS = {
+    "bank": Schema([Column("person", "ignore"), Column("owns", categories=(0, 1))]),
+    "clinic": Schema([Column("person", "ignore"), Column("smokes", categories=(0, 1))]),
+}
+KEYS = {"bank": b"b" * 32, "clinic": b"c" * 32}
+N = 60
+PROTOCOL = Tables(keep=0.0, rows=40, components=2, max_steps=2)
+
+
+class Syntheses(System):
+    name = "rows"
+    names = (*OWNERS, "helper")
+
+    @cached_property
+    def _data(self):
+        rng = np.random.default_rng(0)
+        persons = [f"marker-{i}" for i in range(N)]
+        return {
+            name: pl.DataFrame({"person": persons, column: rng.integers(0, 2, N)})
+            for name, column in zip(OWNERS, ("owns", "smokes"), strict=True)
+        }
+
+    def books(self, folder):
+        return {name: folder / f"{name}.db" for name in OWNERS}
+
+    def journal(self, folder):
+        return folder / "answers"
+
+    def prepare(self, world):
+        caps = {"records": (1.5, 1e-3)} if world.plan.capped else None
+        for path in self.books(world.folder).values():
+            Ledger.create(path, caps=caps).close()
+
+    def curate(self, world, run):
+        return synthesize_silos(
+            world.line(),
+            SCHEMAS,
+            protocol=PROTOCOL,
+            ids="person",
+            journal=self.journal(world.folder),
+            run=self.run_name(run),
+            out=self.result(world.folder, run),
+            rows=5,
+        )
+
+    def party(self, world, name):
+        if name == "helper":
+            return Helper(KEYS)
+        return SiloOwner(
+            name,
+            self._data[name],
+            SCHEMAS[name],
+            ledger=self.books(world.folder)[name],
+            secret=KEYS[name],
+            alignment=b"a" * 32,
+        )
+
+    def payloads(self, message):
+        if isinstance(CODEC.decode(message), ColumnCounts | TwoWay):
+            yield message
+
+    def check(self, world, run, result):
+        """The table of both is the exact one with each owner's noise, once."""
+        codes = [self._data[name].to_series(1).to_numpy() for name in OWNERS]
+        exact = np.zeros((2, 2), np.int64)
+        np.add.at(exact, tuple(codes), 1)
+        noise = [one.reshape(2, 2) for one in world.chance.noise if one.size == 4]
+        rest = result.tables.pairs[0, 1] - exact
+        if not any(np.array_equal(rest, left + right.T) for left in noise for right in noise):
+            raise Violation("the table is not that of the owners' records with their noise")
+
+
+ROWS = Syntheses()
