@@ -4,7 +4,8 @@ import pytest
 from show import WHOLE_RUN
 from worlds import WORLDS
 
-from helpers.crashes import Whole, plans, sampled, trial
+from dpsumm.errors import InvalidParameterError
+from helpers.crashes import RUN, Whole, charges, live, make, plans, recorded, sampled, trial
 
 IN_PARTS = [name for name in WORLDS if name not in WHOLE_RUN]
 
@@ -35,6 +36,26 @@ def test_whatever_is_tried_fails_and_the_resumed_run_is_right(name, whole, disk,
     one = whole(name)
     ways = check(one, disk, sampled(one.life.acts), tmp_path)
     assert min(ways.count("killed"), ways.count("told")) > 5
+
+
+@pytest.mark.parametrize("name", WORLDS)
+def test_a_run_that_has_ended_asks_nobody(name, whole, disk, tmp_path):
+    world, folder = whole(name).world, tmp_path / "run"
+    make(world, folder)
+    first = live(world, disk, folder)
+    spent = {book: charges(folder / book) for book in world.books}
+    again = live(world, disk, folder)
+    assert first.wire.sent
+    assert again.wire.sent == []
+    if name == "Votes":  # the ledger has all that it is made of
+        assert again.result == first.result
+    else:
+        assert isinstance(again.error, InvalidParameterError)
+        assert f"{RUN!r} has ended, its result was saved as {folder / 'out.csv'}" in str(
+            again.error
+        )
+    assert {book: charges(folder / book) for book in world.books} == spent
+    assert recorded(folder) == {}
 
 
 @pytest.mark.slow

@@ -65,7 +65,6 @@ class Votes(World):
     name = "Votes"
     names = tuple(f"clinic-{i}" for i in range(3))
     schema = Schema([Column("a", bounds=(-4, 4)), Column("sick", "label")])
-    failures_count = True
 
     def __init__(self) -> None:
         rng = np.random.default_rng(3)

@@ -37,7 +37,6 @@ RUN = "r"
 _DESCRIBE = Codec().encode(Describe())
 _CONNECT = sqlite3.connect
 STORED = ("sql", "file")
-CARRIED = ("send", "answer")
 
 
 class World(ABC):
@@ -52,8 +51,6 @@ class World(ABC):
     parties_pay
         Whether ledgers are the parties', who charge what they answer, and not the curator's, who
         charges what it sends.
-    failures_count
-        Whether a party that cannot be reached is left out of the result, and stops nothing.
     result_is_drawn
         Whether the saved file has fresh randomness of its own, after all that is released.
     """
@@ -61,7 +58,6 @@ class World(ABC):
     name: str
     books: tuple[str, ...] = ("books.db",)
     parties_pay = False
-    failures_count = False
     result_is_drawn = False
 
     def prepare(self, folder: Path) -> None:
