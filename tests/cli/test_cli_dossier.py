@@ -149,6 +149,17 @@ def test_messages_are_those_of_the_protocol(runs):
         assert not absent & words
 
 
+def test_messages_of_an_option_are_shown_if_the_run_had_it(tmp_path):
+    shown = {}
+    for wanted in (True, False):
+        save_run(tmp_path / "s.parquet", commitments=wanted)
+        text, _ = made(tmp_path, "s.parquet", audit=None)
+        shown[wanted] = text.partition("Who received which")[2].partition("What was charged")[0]
+    assert "OpenedPoints" in shown[True]
+    assert "OpenedPoints" not in shown[False]
+    assert "Commitment" not in shown[False]
+
+
 def test_what_was_charged_since_is_on_the_page(runs, tmp_path):
     for name in ("offers.parquet", "b.db", "b.db.seen", "audit.json"):
         shutil.copy(runs / name, tmp_path / name)

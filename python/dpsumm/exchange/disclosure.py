@@ -25,6 +25,8 @@ class Disclosure:
         How the texts of the charges begin that pay for it (`Charge.message`); none: it is free.
     protocols
         That send it; all of the codec's if empty.
+    option
+        Of a run, without which it is not sent; empty: always.
     across
         Sent only where the parties have machines of their own.
     """
@@ -37,4 +39,5 @@ class Disclosure:
     page: str
     releases: tuple[str, ...] = ()
     protocols: tuple[str, ...] = ()
+    option: str = ""
     across: bool = False

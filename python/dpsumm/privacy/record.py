@@ -88,6 +88,8 @@ class RunRecord:
         Sentences on who is protected from whom.
     books
         Whose ledger (empty for the only one) to what it held.
+    options
+        Of the run, by which it sent more messages (`Disclosure.option`).
     across
         Whether the parties had machines of their own.
     observers
@@ -108,6 +110,7 @@ class RunRecord:
     settings: Mapping[str, str]
     statements: tuple[str, ...]
     books: Mapping[str, Books]
+    options: tuple[str, ...] = ()
     across: bool = False
     observers: Mapping[str, float] = field(default_factory=dict)
     version: str = dpsumm.__version__
@@ -140,7 +143,7 @@ class RunRecord:
                 for whose, (file, rows) in values["books"].items()
             }
             values["observers"] = {who: float(x) for who, x in values["observers"].items()}
-            for name in ("parties", "statements"):
+            for name in ("parties", "statements", "options"):
                 values[name] = tuple(values[name])
             made = cls(**values)
             accounting.check_delta(made.delta)
@@ -153,7 +156,14 @@ class RunRecord:
     def _well_typed(self) -> bool:
         """Return whether all that a page shows is of its type."""
         texts = [self.command, self.protocol, self.run, self.finished, self.version, self.code]
-        texts += [*self.parties, *self.statements, *self.books, *self.observers, *self.units]
+        texts += [
+            *self.parties,
+            *self.statements,
+            *self.options,
+            *self.books,
+            *self.observers,
+            *self.units,
+        ]
         for pairs in (self.schemas, self.settings):
             texts += [*pairs.keys(), *pairs.values()]
         texts += [one.file for one in self.books.values() if one.file is not None]

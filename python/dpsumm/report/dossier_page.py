@@ -97,7 +97,7 @@ def _messages(dossier: Dossier) -> Iterator[Html]:
                 _dependence(one, dossier),
                 parts.safe(one.claim, _page(one.page)),
             )
-            for name, one in dossier.about.messages(record.protocol)
+            for name, one in dossier.about.messages(record.protocol, record.options)
             if record.across or not one.across
         ),
     )

@@ -54,6 +54,7 @@ from dpsumm.summary.protocols.committed import (
     fresh_key,
     run_mark,
 )
+from dpsumm.summary.protocols.messages import COMMITMENTS
 from dpsumm.summary.result import Summary
 from dpsumm.summary.stability import COPIES_DROPPED
 
@@ -416,6 +417,7 @@ def _record(
         # How much was read may depend on bids.
         statements=tuple(replace(privacy, accesses_everything=False).statements()),
         books={"": Books(None if book.path is None else book.path.name, privacy.charges)},
+        options=(COMMITMENTS,) if committed else (),
         across=across,
     )
 

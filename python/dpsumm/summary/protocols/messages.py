@@ -17,6 +17,9 @@ from dpsumm.exchange.messages import Answer, Description, Request
 from dpsumm.kernels.features import FeatureKind
 from dpsumm.summary.release import Release
 
+# A run's option, by which it sends more messages.
+COMMITMENTS = "commitments"
+
 
 @dataclass(frozen=True)
 class FeatureMap:
@@ -273,11 +276,12 @@ class CommitRequest(Request):
 
     disclosure: ClassVar[Disclosure | None] = Disclosure(
         "curator",
-        "every owner, before anything is released; in runs with commitments alone",
+        "every owner, before anything is released",
         "the question, and a name that is made from the run's public name",
         "nobody's records",
         "The receiver learns nothing: the message is a function of public facts.",
         "privacy/commitments.md#claim",
+        option=COMMITMENTS,
     )
 
     run: str
@@ -303,6 +307,7 @@ class Commitment(Description):
         "Who is shown no opening learns nothing from the root: neither a record nor their number. "
         "This rests on SHA-256 and SHAKE-256.",
         "privacy/commitments.md#claim",
+        option=COMMITMENTS,
     )
 
     digest: NDArray[np.uint8]
@@ -324,6 +329,7 @@ class OpenRequest(Request):
         "what the request in it depends on",
         "The receiver learns what the request in it tells, and nothing more.",
         "privacy/commitments.md#claim",
+        option=COMMITMENTS,
     )
 
     run: str
@@ -352,6 +358,7 @@ class OpenedPoints(Points):
         "No claim for these records. Of the owner's other records the hashes tell nothing, nor of "
         "their number.",
         "privacy/commitments.md#claim",
+        option=COMMITMENTS,
     )
 
     positions: NDArray[np.int64] = field(kw_only=True, repr=False)
