@@ -46,7 +46,8 @@ class Owner(Party):
 
     Claim: one replaced record is protected as ``charges.py`` charges, towards another owner and the
     analyst. Assumes: an honest helper (see there), the same records in the same order at every
-    owner, and owners that do not hand over their noise. Argument: ``docs/vertical.md``. Numerics:
+    owner, owners that do not hand over their noise, and masked rows that come as a peer made them:
+    changed ones would show records in the opened tables. Argument: ``docs/vertical.md``. Numerics:
     counts and noise are integers. Tested by: tests/vertical/test_vertical_roles.py,
     tests/vertical/test_vertical_noise.py.
 
