@@ -279,6 +279,21 @@ def test_a_node_is_taken_for_no_row():
             curator.receive("a", bad)
 
 
+def test_rows_beyond_the_number_that_was_stated_are_refused():
+    """So that nobody commits to rows all over the space and states a few."""
+    owner, curator, made = roles(table=table_of(40))
+    curator.send()
+    few = OpeningCurator(curator._curator, RUN, {"a": replace(made, n_records=30)})
+    for first, taken in ((24, True), (25, False)):
+        rows = np.arange(first, first + 6)
+        answer = owner._open(Points(rows, table_of(40).values[rows], None), RUN)
+        if taken:
+            assert len(few._check("a", answer)) == 6
+        else:
+            with pytest.raises(ProtocolError, match="among the 30"):
+                few.receive("a", answer)
+
+
 def test_equal_rows_have_leaves_of_their_own():
     table = read_table(np.ones((8, 3)), name="a", schema=SCHEMA)
     curator, answer, _ = answered(table=table)
