@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager, contextmanager
 from unittest import mock
 
 from dpsumm.ensemble.curator import VoteCurator
-from dpsumm.errors import BudgetExceededError, InvalidDataError
+from dpsumm.errors import BudgetExceededError
 from dpsumm.exchange import across, codec, post
 from dpsumm.exchange.journal import Journal
 from dpsumm.privacy.ledger import Ledger
@@ -57,26 +57,6 @@ def a_release_is_charged_after_it_was_sent():
         _CLOSE(book)
 
     with _patched(Ledger, "release", release), _patched(Ledger, "close", close):
-        yield
-
-
-@planted("toy")
-def a_disk_that_fails_goes_unnoticed_once_there_is_noise():
-    def release(book, key, charges, draw, *, binding=""):
-        drawn = []
-
-        def keep():
-            drawn.append(draw())
-            return drawn[-1]
-
-        try:
-            return _RELEASE(book, key, charges, keep, binding=binding)
-        except InvalidDataError:
-            if not drawn:
-                raise
-            return drawn[-1]
-
-    with _patched(Ledger, "release", release):
         yield
 
 
