@@ -163,7 +163,8 @@ class Book:
     @property
     def version(self) -> int:
         """Format version of the file."""
-        return book_format.version_of(self.db)
+        with self._failures():
+            return book_format.version_of(self.db)
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
