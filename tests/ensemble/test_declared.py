@@ -23,7 +23,7 @@ from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 
 import dpsumm
 from dpsumm.ensemble import Spectral
-from dpsumm.ensemble.ballots import ballot_of
+from dpsumm.ensemble.ballots import ballot_of, train
 from dpsumm.ensemble.curator import ClassifierCurator
 from dpsumm.ensemble.declared import MOST_STEPS, Forest, declare
 from dpsumm.ensemble.messages import CODEC, Classifiers, ClassifierTask
@@ -187,6 +187,16 @@ def test_damaged_numbers_are_neither_written_nor_read(rng):
     with pytest.raises(ProtocolError, match="Classifiers is malformed"):
         CODEC.encode(Classifiers("r", 3, LogisticRegression()))
     assert len(CODEC.encode(Classifiers("r", 3, tree))) < 10_000
+
+
+def test_a_value_at_which_learners_freeze_moves_its_shard_alone(rng):
+    x, y = made(rng, 2)
+    x[1, 0] = 1e99  # LinearSVC never ends
+    known = np.arange(len(x))
+    one, other = train(x, y, known, learner=LinearSVC(), classes=(0, 1), shards=2, name="p")
+    assert other == -1
+    alone = LinearSVC().fit(x[::2], y[::2])
+    assert (one.predict(x[::2]) == alone.predict(x[::2])).all()
 
 
 def a_chain(levels):

@@ -21,6 +21,8 @@ from dpsumm.ensemble.terms import Label, Terms
 from dpsumm.errors import InvalidDataError, InvalidParameterError
 from dpsumm.privacy.seeds import derived_seed
 
+# Beyond, liblinear never ends: then one record would decide whether anybody's run does.
+FAR = 1e30
 # By a word, the default first. Their parameters are the same for all data.
 LEARNERS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "logistic": ("sklearn.linear_model", "LogisticRegression", {"C": 10.0, "max_iter": 200}),
@@ -123,8 +125,8 @@ def train(
 ) -> list[Any]:
     """Return classifiers that a party trains on disjoint shards of its records.
 
-    In place of one that knows a single class stands the class's place; of one that knows none, or
-    whose learner failed, -1.
+    In place of one that knows a single class stands the class's place; of one that knows none,
+    whose learner failed, or that has a value beyond 1e30, -1.
 
     Parameters
     ----------
@@ -151,10 +153,14 @@ def train(
         if len(known) < 2:
             trained.append(int(known[0]) if len(known) else -1)
             continue
+        own = np.asarray(points[mine], dtype=np.float64)
+        if np.abs(own).max() > FAR:
+            trained.append(-1)
+            continue
         try:
             one = fitted(
                 learner,
-                np.asarray(points[mine], dtype=np.float64),
+                own,
                 listed[places[mine]],
                 seed,
                 f"{name}/{shard}",
