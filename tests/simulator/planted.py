@@ -1,6 +1,7 @@
 """Bugs that the search must find: each is a slip that a change of the code could bring."""
 
 import math
+import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from unittest import mock
@@ -62,7 +63,7 @@ def a_release_is_charged_after_it_was_sent():
 
 @planted("toy")
 def nothing_locks_a_second_curator_out():
-    with _patched(Journal, "_locked", lambda journal, path: None):
+    with _patched(Journal, "_locked", lambda journal, path: sqlite3.connect(":memory:")):
         yield
 
 
