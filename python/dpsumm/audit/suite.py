@@ -122,10 +122,10 @@ def audits() -> list[Audit]:
             "Auction: an owner's transcript",
             AuctionRun(),
             (
-                Twin("a quarter of the summary's noise", AuctionRun(twins.quarter_summary_noise)),
+                Twin("half the summary's noise", AuctionRun(twins.half_summary_noise)),
                 Twin("requests up to a fixed rank", AuctionRun(twins.sharp_requests), 400),
             ),
-            *(6_000, 560, 0.45),
+            *(6_000, 2_000, 0.45),
         ),
         Audit(
             "model: its law, two points changed",
@@ -162,10 +162,10 @@ def audits() -> list[Audit]:
             "synthesize: a column towards the other owner",
             TablesRun(),
             (
-                Twin("a quarter of an owner's noise", TablesRun(tables_twins.QuarterNoise)),
-                Twin("noise left to the other owner", TablesRun(tables_twins.NoNoise)),
+                Twin("half an owner's noise", TablesRun(tables_twins.HalfNoise)),
+                Twin("noise left to the other owner", TablesRun(tables_twins.NoNoise), 720),
             ),
-            *(9_600, 720),
+            *(16_000, 4_000),
         ),
         Audit(
             "reading CSV: every record alone",

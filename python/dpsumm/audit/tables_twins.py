@@ -15,8 +15,8 @@ class NoNoise(Owner):
         return np.zeros_like(super()._cross_noise(product, k))
 
 
-class QuarterNoise(Owner):
-    """BROKEN: draws a quarter of the noise that is charged."""
+class HalfNoise(Owner):
+    """BROKEN: draws half the noise that is charged."""
 
     def _noise(self, std: float, size: int, use: str) -> NDArray[np.int64]:
-        return super()._noise(std / 4, size, use)
+        return super()._noise(std / 2, size, use)

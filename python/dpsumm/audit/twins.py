@@ -80,10 +80,10 @@ class PlainMedian(PrivateMedian):
         return PrivateMedian._draw(target, 1000.0, seed)
 
 
-def quarter_summary_noise(plan: Plan) -> Plan:
-    """BROKEN: the summary is released with a quarter of the noise that is charged."""
+def half_summary_noise(plan: Plan) -> Plan:
+    """BROKEN: the summary is released with half the noise that is charged."""
     assert isinstance(plan.summary, Gaussian)
-    return replace(plan, summary=LessNoise(plan.summary.noise_multiplier, share=0.25))
+    return replace(plan, summary=LessNoise(plan.summary.noise_multiplier, share=0.5))
 
 
 def sharp_requests(plan: Plan) -> Plan:
