@@ -5,11 +5,12 @@ import warnings
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import dpsumm
 from dpsumm import RBF, Auction, Greedy, Ledger, Offers, Pool, Uniform
-from dpsumm.errors import BudgetExceededError, InvalidParameterError
+from dpsumm.errors import BudgetExceededError, InvalidDataError, InvalidParameterError
 from dpsumm.privacy import Approximate, Observer, Protected, Unit
 from dpsumm.summary import Protocol
 from dpsumm.summary.models import model as models
@@ -325,3 +326,20 @@ def test_a_summary_without_labels_or_of_fewer_points_is_refused(rng):
     )
     with pytest.raises(InvalidParameterError, match="secret map"):
         hidden.private_model([0, 1])
+
+
+def test_a_row_that_the_schema_drops_has_no_prediction(rng):
+    columns = [dpsumm.Column(name, bounds=(-1, 1), when_missing="drop") for name in ("x0", "x1")]
+    owners = {name: population(rng, 400)[0] for name in "abc"}
+    owners = {
+        name: pd.DataFrame(points, columns=["x0", "x1"]).assign(y=(points[:, 0] > 0).astype(int))
+        for name, points in owners.items()
+    }
+    target = pd.DataFrame(population(rng, 100)[0], columns=["x0", "x1"])
+    schema = dpsumm.Schema([*columns, dpsumm.Column("y", "label")])
+    summary = dpsumm.summarize(owners, target, size=300, schema=schema, protocol=Uniform())
+    model = summary.private_model([0, 1])
+    assert len(model.predict(target)) == 100
+    target.loc[3, "x1"] = np.nan
+    with pytest.raises(InvalidDataError, match="a row that is dropped has no prediction"):
+        model.predict(target)

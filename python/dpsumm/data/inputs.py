@@ -226,3 +226,23 @@ def _aligned(data: Extract, like: Extract | Table) -> Extract:
             )
     order = [has.index(column) for column in wanted]
     return replace(data, values=np.require(data.values[:, order], requirements="C"))
+
+
+def read_every_row(
+    source: Source, *, name: str, schema: Schema, file_format: FileFormat | None = None
+) -> Table:
+    """Read rows that shall be predicted: one prediction a row, so none may be dropped.
+
+    Raises
+    ------
+    InvalidDataError
+        As `read_table`; or a row lacks a value, and the schema says to drop such rows.
+    """
+    table = read_table(source, name=name, schema=schema, file_format=file_format)
+    if table.n_dropped:
+        raise InvalidDataError(
+            f"{name}: values are missing in columns whose rows the schema drops then, and a row "
+            "that is dropped has no prediction; fill the values in, or leave such rows out "
+            "beforehand"
+        )
+    return table

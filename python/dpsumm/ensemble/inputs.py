@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsumm.data.files import FileFormat
-from dpsumm.data.inputs import Source, Table, read_inputs, read_table
+from dpsumm.data.inputs import Source, Table, read_every_row, read_inputs, read_table
 from dpsumm.data.labels import label_of, places_of
 from dpsumm.data.schema import Bounds, Schema
 from dpsumm.ensemble.ballots import ballot_of, given_votes
@@ -53,14 +53,9 @@ class Space:
         InvalidDataError
             A row lacks a value, and the schema says to drop such rows.
         """
-        table = read_table(source, name="points", schema=self.schema, file_format=self.file_format)
-        if table.n_dropped:
-            raise InvalidDataError(
-                "points: values are missing in columns whose rows the schema drops then, and a row "
-                "that is dropped has no prediction; fill the values in, or leave such rows out "
-                "beforehand"
-            )
-        return _float64(table)
+        return _float64(
+            read_every_row(source, name="points", schema=self.schema, file_format=self.file_format)
+        )
 
     def validation(self, given: Any, classes: Sequence[Label]) -> Validation:
         """Return the consumer's labelled points: a pair, or one table of a schema with a label.

@@ -28,9 +28,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsumm.checks import check_number
+from dpsumm.data.inputs import read_every_row
 from dpsumm.data.labels import are_distinct, places_of
 from dpsumm.data.schema import Schema
-from dpsumm.data.table import Source, read_table
+from dpsumm.data.table import Source
 from dpsumm.errors import InvalidParameterError
 from dpsumm.privacy import accounting
 from dpsumm.privacy.events import Approximate, Charge, Observer, Protected
@@ -87,8 +88,14 @@ class PrivateModel:
         return f"PrivateModel(classes={classes}, epsilon={epsilon:.3g}, columns={columns})"
 
     def scores(self, data: Source) -> NDArray[np.float64]:
-        """Return (n, 1) or (n, K) scores of records: arrays, frames or files, like the target's."""
-        table = read_table(data, name="data", schema=self.schema)
+        """Return (n, 1) or (n, K) scores of records: arrays, frames or files, like the target's.
+
+        Raises
+        ------
+        InvalidDataError
+            The data do not fit the schema, or a row lacks a value and the schema drops such rows.
+        """
+        table = read_every_row(data, name="data", schema=self.schema)
         x = self.ball(table.scaled)
         for weights in self.layers[:-1]:
             x = np.column_stack([np.tanh(x @ weights), np.ones(len(x))])
