@@ -24,8 +24,9 @@ from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 import dpsumm
 from dpsumm.ensemble import Spectral
 from dpsumm.ensemble.ballots import ballot_of, train
+from dpsumm.ensemble.conversion import declare
 from dpsumm.ensemble.curator import ClassifierCurator
-from dpsumm.ensemble.declared import MOST_STEPS, Forest, declare
+from dpsumm.ensemble.declared import MOST_STEPS, Forest
 from dpsumm.ensemble.messages import CODEC, Classifiers, ClassifierTask
 from dpsumm.ensemble.party import Declarer
 from dpsumm.ensemble.terms import Terms
@@ -107,7 +108,7 @@ def test_what_cannot_be_numbers_is_refused(rng, monkeypatch):
     for one in (tree, line, GaussianNB().fit(x, y)):
         with pytest.raises(InvalidParameterError, match="columns"):
             declare([one], (0, 1), "p", 4)
-    monkeypatch.setattr("dpsumm.ensemble.declared.MOST_BYTES", 60)
+    monkeypatch.setattr("dpsumm.ensemble.conversion.MOST_BYTES", 60)
     with pytest.raises(InvalidParameterError, match="bytes, at most"):
         declare([line], (0, 1), "p", 3)
 
@@ -132,7 +133,7 @@ def test_a_record_that_makes_a_classifier_unfit_to_send_moves_its_shard_alone(rn
     assert (two.votes(points, terms).sum(1) == 1).all()
     small = DecisionTreeClassifier(max_depth=1).fit(points, points[:, 0] > 0)
     large = DecisionTreeClassifier().fit(points, np.arange(30) % 2)
-    monkeypatch.setattr("dpsumm.ensemble.declared.MOST_BYTES", 2 * 200)
+    monkeypatch.setattr("dpsumm.ensemble.conversion.MOST_BYTES", 2 * 200)
     assert declared(small, small).known.all()
     assert declared(large, small).known.tolist() == [[False, False], [True, True]]
 

@@ -9,7 +9,7 @@ import numpy as np
 from dpsumm.checks import counted
 from dpsumm.data.table import Table
 from dpsumm.ensemble.ballots import ballot_of, fitted, learner_of, train
-from dpsumm.ensemble.declared import declare
+from dpsumm.ensemble.conversion import declare
 from dpsumm.ensemble.messages import CODEC, ClassifierTask, VoteTask
 from dpsumm.ensemble.party import Declarer, Voter
 from dpsumm.ensemble.terms import Label, Terms
