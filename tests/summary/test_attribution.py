@@ -2,6 +2,7 @@
 
 import itertools
 from dataclasses import replace
+from datetime import timedelta
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from conftest import FALSE_ALARM
 from dpsumm import RBF, Auction, Greedy, Ledger, Offers, Pool, Summary
 from dpsumm.errors import BudgetExceededError, InvalidParameterError
 from dpsumm.privacy import Approximate, Charge, Protected, Pure, Seeded, Unit
-from dpsumm.summary import release_attribution, worth
+from dpsumm.summary import attribution, release_attribution, worth
 from reference import dense
 from reference.laws import discrete_laplace_cdf, integer_fits
 
@@ -136,8 +137,8 @@ def test_both_parties_are_charged_before_anything_is_returned(summary, tmp_path)
     written = []
 
     class Watched(Ledger):
-        def release(self, key, charges, draw):
-            released = super().release(key, charges, draw)
+        def release(self, key, charges, draw, **given):
+            released = super().release(key, charges, draw, **given)
             with Ledger(tmp_path / "books.db") as other:  # as another process would see the file
                 written.append(other.charges(run=self.run))
             return released
@@ -212,16 +213,18 @@ def test_attributions_chosen_in_view_of_earlier_ones_keep_the_figure_of_their_ru
     assert chances @ chosen <= delta
 
 
-def test_an_attribution_in_an_older_book_is_found_again(summary):
+def test_an_attribution_in_an_older_book_which_says_not_whose_it_is_is_not_handed_out(summary):
     with Ledger() as ledger:
         old = tuple(
             Charge(party, "noisy attribution", Pure(0.5))
             for party in (Protected.TARGET, Protected.OWNERS)
         )
         ledger.release("attribution", old, lambda: np.arange(3, dtype="<i8").tobytes())
-        noisy = release_attribution(summary, epsilon=0.5, ledger=ledger)
-        assert list(noisy.values.values()) == [0.0, 1 / LEVELS, 2 / LEVELS]
+        with pytest.raises(InvalidParameterError, match="give this one a key of its own"):
+            release_attribution(summary, epsilon=0.5, ledger=ledger)
         assert ledger.charges() == old
+        noisy = release_attribution(summary, epsilon=0.5, ledger=ledger, key="second")
+        assert ledger.charges() == (*old, *noisy.charges)
 
 
 # --- the law of the noise -----------------------------------------------------------------------
@@ -265,6 +268,64 @@ def test_one_record_can_move_a_value_by_nearly_one_and_no_more():
         released.append(noisy.values["a"])
     assert moved == pytest.approx([0.0, 2 * 0.98 - 1])
     assert released[1] - released[0] == pytest.approx(moved[1], abs=2 / LEVELS)
+
+
+def test_one_summary_under_one_key_gets_the_same_values_again(summary):
+    with Ledger() as ledger:
+        first = release_attribution(summary, epsilon=1.0, ledger=ledger)
+        assert release_attribution(summary, epsilon=1.0, ledger=ledger) == first
+        assert len(ledger.charges()) == 2
+
+
+def of_others(summary, how):
+    """What is released of `summary`, or of one that must not be taken for it."""
+    backwards = summary.names[::-1]
+    changes = {
+        "names": {"names": ("x", "y", "z")},
+        "order": {"names": backwards, "owner": 2 - summary.owner},
+        "more owners": {"names": (*summary.names, "d")},
+        "run": {"run": "another"},
+        "summary of an unnamed ledger": {"finished": summary.finished + timedelta(seconds=1)},
+        "size": {"points": summary.points[:-1]},
+    }
+    given = {"epsilon": 2.0} if how == "epsilon" else {"epsilon": 1.0}
+    given |= {"collected": True, "key": "attribution"} if how == "value" else {}
+    return replace(summary, **changes.get(how, {})), given
+
+
+@pytest.mark.parametrize(
+    "how",
+    ["names", "order", "more owners", "run", "summary of an unnamed ledger", "size", "value",
+     "epsilon"],
+)  # fmt: skip
+def test_values_never_come_back_under_other_names(summary, how):
+    """Under its own key each is charged; under one that is another's it is refused, uncharged."""
+    other, given = of_others(summary, how)
+    with Ledger() as ledger:
+        first = release_attribution(summary, epsilon=1.0, ledger=ledger)
+        with pytest.raises(InvalidParameterError, match="give this one a key of its own"):
+            release_attribution(other, ledger=ledger, **given)
+        assert len(ledger.charges()) == 2
+        if how != "size":  # whose values could not be told from so few points
+            own = release_attribution(other, ledger=ledger, **{**given, "key": "second"})
+            assert tuple(own.values) == other.names
+            assert len(ledger.charges()) == 4
+        assert release_attribution(summary, epsilon=1.0, ledger=ledger) == first
+
+
+def test_values_that_are_not_bound_to_their_owners_would_be_noticed(summary, monkeypatch):
+    """The planted bug: a release knows its key and its charges alone."""
+    monkeypatch.setattr(attribution, "_binding", lambda *_: "")
+    with pytest.raises(pytest.fail.Exception, match="DID NOT RAISE"):
+        test_values_never_come_back_under_other_names(summary, "order")
+
+
+def test_the_least_epsilon_is_drawn_and_a_lower_one_refused_in_words(summary):
+    with Ledger() as ledger:
+        release_attribution(summary, epsilon=1e-6, ledger=ledger)
+        with pytest.raises(InvalidParameterError, match="epsilon must be at least 1e-06"):
+            release_attribution(summary, epsilon=9.9e-7, ledger=ledger, key="second")
+        assert len(ledger.charges()) == 2
 
 
 @pytest.mark.parametrize(("raw", "kept"), [(1.7, 1.0), (-0.4, 0.0), (0.25, 0.25)])

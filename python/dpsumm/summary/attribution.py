@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
 from dataclasses import dataclass
 
@@ -11,11 +13,13 @@ from dpsumm import kernels
 from dpsumm.errors import InvalidParameterError
 from dpsumm.privacy import accounting
 from dpsumm.privacy.events import Approximate, Charge, Protected, Seeded, Unit
-from dpsumm.privacy.ledger import Ledger
+from dpsumm.privacy.ledger import Ledger, OtherReleaseError
 from dpsumm.summary.result import Summary
 
 # Attribution is released on a grid of this many steps per unit.
 _LEVELS = 2**20
+# Below it the noise is wider than the core's integers.
+_LEAST_EPSILON = 1e-6
 
 
 @dataclass(frozen=True)
@@ -54,18 +58,28 @@ def release_attribution(
     summary
         Of any protocol.
     epsilon
-        Nats, above 0: towards one owner, for everything the value depends on.
+        Nats, 1e-6 to 1e6: towards one owner, for everything the value depends on.
     ledger
         Charged before anything is returned: epsilon is added to what the ledger's run has spent.
         The run must be over if it is the summary's.
     key
-        Name of the release within the ledger's run; another one for another summary. By default
-        ``"attribution"``, and ``"collected attribution"`` for those.
+        Name of the release within the ledger's run. By default ``"attribution"``, and
+        ``"collected attribution"`` for those. The same summary under the same key gets the same
+        values again, uncharged; what differs needs another key, and is charged as well.
     collected
         Release `Summary.collected_attribution`, over all points that owners sent, instead of
         `Summary.attribution`, over those that were chosen. Both together cost twice epsilon.
     seed
         Tests only: the charge is then infinite.
+
+    Raises
+    ------
+    InvalidParameterError
+        `epsilon` is out of range, the summary has no owners, or `key` was released for another
+        summary (its run, its size, its owners or their order), for the other of the two values, or
+        with another epsilon. Nothing is charged.
+    BudgetExceededError
+        A cap has no room for it. Nothing is charged.
 
     Privacy
     -------
@@ -76,6 +90,11 @@ def release_attribution(
     integer noise on a grid. Tested by: tests/summary/test_attribution.py.
     """
     accounting.check_epsilon(epsilon)
+    if epsilon < _LEAST_EPSILON:
+        raise InvalidParameterError(
+            f"epsilon must be at least {_LEAST_EPSILON:g} for an attribution, got {epsilon!r}; no "
+            "noise wider than that is drawn"
+        )
     # Not `Pure`, whose composition wants a plan that was fixed before the run began: this one is
     # decided on after it, so it is added to the run's figure (docs/privacy/accounting.md, Lemma C).
     event = Approximate(epsilon, 0.0) if seed is None else Seeded()
@@ -98,6 +117,27 @@ def release_attribution(
         noisy: bytes = (steps + noise).astype("<i8").tobytes()
         return noisy
 
-    released = np.frombuffer(ledger.release(key, charges, draw), dtype="<i8")
+    try:
+        noisy = ledger.release(key, charges, draw, binding=_binding(summary, collected))
+    except OtherReleaseError:
+        raise InvalidParameterError(
+            f"key: run {ledger.run!r} of the ledger has released {key!r} of another summary, of "
+            "other owners or in another order, with another epsilon or collected, or before dpsumm "
+            "kept whose values they are; give this one a key of its own, under which it is charged "
+            "as well"
+        ) from None
+    released = np.frombuffer(noisy, dtype="<i8")
     values = dict(zip(exact, (released / _LEVELS).tolist(), strict=True))
     return NoisyAttribution(values, 1.0 / epsilon, charges)
+
+
+def _binding(summary: Summary, collected: bool) -> str:
+    """Return a digest of whose values a release holds, of public facts alone.
+
+    A release is numbers without names: under other names they would be other owners' numbers, each
+    of which is charged for one owner.
+    """
+    facts = [summary.run, list(summary.names), len(summary), collected]
+    if summary.ledger is None:  # then a run's name is not unique, and no run is resumed
+        facts.append(None if summary.finished is None else summary.finished.isoformat())
+    return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
