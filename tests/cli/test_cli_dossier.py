@@ -15,7 +15,7 @@ from dpsumm.privacy.events import Charge, Protected, Pure
 from dpsumm.privacy.record import code_digest
 from dpsumm.report.audits import AuditResults, Result
 from dpsumm.summary.kernel import RBF
-from dpsumm.summary.protocols import Auction, Requests
+from dpsumm.summary.protocols import Auction, Greedy, Pool, Requests, Uniform
 from helpers.command_line import dpsumm as command
 
 
@@ -34,6 +34,10 @@ def runs(tmp_path_factory):
     dpsumm.summarize(owners, target, run="auction", protocol=Auction(n_features=8), **given).save(
         folder / "auction.parquet"
     )
+    for name, drawn in (("pool", Pool()), ("uniform", Uniform()), ("greedy", Greedy())):
+        dpsumm.summarize(owners, target, run=name, protocol=drawn, **given).save(
+            folder / f"{name}.parquet"
+        )
     points = rng.normal(size=(60, 2))
     votes = {f"p{i}": rng.multinomial(1, [0.5, 0.5], size=60) for i in range(40)}
     with pytest.warns(UserWarning, match="learn: "):
@@ -70,6 +74,9 @@ GOOD = {
     "offers.csv": ["--ledger", "b.db"],
     "offers.parquet": ["--ledger", "b.db"],
     "auction.parquet": ["--ledger", "b.db"],
+    "pool.parquet": ["--ledger", "b.db"],
+    "uniform.parquet": ["--ledger", "b.db"],
+    "greedy.parquet": ["--ledger", "b.db"],
     "rows.parquet": BOOKS,
 }
 
@@ -138,6 +145,7 @@ def test_messages_are_those_of_the_protocol(runs):
     sent = {
         "offers.parquet": ({"OfferRequest", "Points"}, {"BidRequest", "DrawRequest", "Describe"}),
         "auction.parquet": ({"BidRequest", "Bids", "SendRequest", "Points"}, {"OfferRequest"}),
+        "greedy.parquet": ({"DrawRequest", "Points"}, {"OfferRequest", "BidRequest"}),
         "votes.parquet": ({"VoteTask", "Votes", "NoisyVotes"}, {"Classifiers", "Describe"}),
         "rows.parquet": ({"MaskedRows", "TwoWay", "Deal"}, {"Shares", "Describe"}),
     }
@@ -147,6 +155,7 @@ def test_messages_are_those_of_the_protocol(runs):
         words = set(re.findall(r"\b[A-Z]\w+", table))
         assert there <= words
         assert not absent & words
+        assert ("Every record of every owner is read" in text) == (result == "greedy.parquet")
 
 
 def test_messages_of_an_option_are_shown_if_the_run_had_it(tmp_path):

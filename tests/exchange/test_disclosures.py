@@ -16,6 +16,8 @@ from dpsumm.exchange.messages import Answer, Request
 from dpsumm.privacy.claims import Claim, claim_of
 from dpsumm.privacy.events import Charge, Protected, Pure
 from dpsumm.summary.about import ABOUT as POINTS
+from dpsumm.summary.protocols import Protocol
+from dpsumm.summary.protocols.choose import Name, choose_protocol
 from dpsumm.summary.protocols.messages import COMMITMENTS
 from dpsumm.vertical.about import ABOUT as ROWS
 
@@ -74,6 +76,22 @@ def test_every_message_of_a_codec_is_in_a_dossier_of_some_protocol():
         for _, entry in about.messages(protocol, [COMMITMENTS])
     }
     assert [kind.__name__ for kind in messages() if id(kind.disclosure) not in shown] == []
+
+
+def protocols():
+    """All protocols that the package ships, by their classes and as the command line makes them."""
+    shipped = {kind.name for kind in below(Protocol) if kind.__module__.startswith("dpsumm.")}
+    return shipped, {choose_protocol(name, 4).name for name in Name}
+
+
+def test_a_dossier_knows_every_protocol_by_the_name_that_its_run_records():
+    shipped, chosen = protocols()
+    assert len(shipped) >= 5
+    assert chosen <= shipped == set(POINTS.protocols)
+    for name in shipped:
+        assert POINTS.audits[name]
+        requests = {told for told, entry in POINTS.messages(name) if entry.sender == "curator"}
+        assert requests & {"OfferRequest", "BidRequest", "DrawRequest"}, name
 
 
 @pytest.mark.parametrize("about", ALL, ids=lambda about: about.name.partition(":")[0])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dpsumm.privacy.claims import Claim
 from dpsumm.privacy.events import Protected
 from dpsumm.report.about import About
+from dpsumm.summary.protocols import Auction, Greedy, Offers, Pool, Uniform
 from dpsumm.summary.protocols.wire import CODEC
 
 _EXACT = "integers; noise drawn exactly, from the operating system's randomness"
@@ -89,25 +90,26 @@ _READ = "The curator reads only records that owners sent, and no owner sees anot
 ABOUT = About(
     name="Points: a summary of the owners' records",
     codecs=(CODEC,),
+    # By the names that runs are recorded under, so that none can differ from its class's.
     protocols={
-        "Offers": (
+        Offers.name: (
             "The target, the parameters, the list of owners and the time of the broadcast were "
             "fixed without looking at any owner's records. The curator sends owners nothing after "
             "the broadcast: no thanks, count, payment or second request.",
         ),
-        "Auction": (
+        Auction.name: (
             "No more owners pool what they see than the settings' coalition says. Owners outside "
             "it follow the protocol. Failures, and their times, do not depend on records.",
         ),
-        "Pool": (),
-        "Uniform": (),
-        "Greedy": ("Every record of every owner is read by the curator.",),
+        Pool.name: (),
+        Uniform.name: (),
+        Greedy.name: ("Every record of every owner is read by the curator.",),
     },
     protects=(Protected.TARGET, Protected.OWNERS),
     claims=CLAIMS,
     audits={
-        "Offers": ("Offers: silence, whatever others hold", _READING),
-        **dict.fromkeys(("Auction", "Pool", "Uniform", "Greedy"), (_READING,)),
+        Offers.name: ("Offers: silence, whatever others hold", _READING),
+        **dict.fromkeys((one.name for one in (Auction, Pool, Uniform, Greedy)), (_READING,)),
     },
     conditions=(
         "The curator is trusted, and so is the consumer: both see, as they are, the records that "

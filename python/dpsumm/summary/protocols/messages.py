@@ -106,7 +106,7 @@ class DrawRequest(Request):
         "public numbers alone",
         "An owner learns nothing of the target and nothing of other owners: (0, 0).",
         "privacy/offers.md#claim",
-        protocols=("Pool", "Uniform", "Greedy"),
+        protocols=("random pool", "uniform", "greedy on all data"),
     )
 
     count: int
