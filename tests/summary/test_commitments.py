@@ -439,6 +439,47 @@ def test_a_resumed_run_takes_no_data_that_changed_meanwhile(tmp_path):
     assert 1 not in run(channel, **given).owner
 
 
+class DiesLater(Committed):
+    """One owner has no commitment; the curator is stopped when the second answer has come."""
+
+    def ask(self, messages):
+        for count, answered in enumerate(super().ask(messages)):
+            if self.steps == 2 and count == 2:
+                raise KeyboardInterrupt
+            yield answered
+
+
+def died_after_the_release(tmp_path, **more):
+    Ledger.create(tmp_path / "books").close()
+    given = {"ledger": tmp_path / "books", "run": "r", "commitments": True}
+    with pytest.raises(KeyboardInterrupt):
+        run(DiesLater(**more), **given)
+    return given
+
+
+def test_no_commitment_is_taken_once_the_run_has_released(tmp_path):
+    given = died_after_the_release(tmp_path, without=("b",))
+    channel = Committed()
+    channel.tables["b"] = read_table(np.ones((30, 3)), name="b", schema=SCHEMA)
+    summary = run(channel, **given)
+    assert channel.received["b"] == []
+    assert 1 not in summary.owner
+    assert sorted(summary.commitments.roots) == ["a", "c", "d"]
+    assert any("'b' was left out" in n and "had not committed" in n for n in summary.warnings)
+    assert any(n.startswith("3 of 4 owners committed") for n in summary.warnings)
+
+
+def test_a_run_whose_commitments_are_lost_does_not_go_on(tmp_path):
+    given = died_after_the_release(tmp_path)
+    (tmp_path / "books.answers").unlink()
+    channel = Committed()
+    with pytest.raises(
+        ProtocolError, match=r"nothing more was released.*give the run another name"
+    ):
+        run(channel, **given)
+    assert channel.steps == 0
+
+
 def test_no_answer_but_a_commitment_answers_the_first_request():
     class Describes(Committed):
         def ask(self, messages):

@@ -306,6 +306,10 @@ class Ledger(AbstractContextManager["Ledger"]):
         query = "SELECT 1 FROM releases WHERE run = ? AND key = ?"
         return bool(self._book.read(bool, query, self.run, key))
 
+    def begun(self) -> bool:
+        """Return whether this run has made any release by now, in this life or an earlier one."""
+        return self.run in self._deltas()
+
     def charges(self, *, run: str | None = None, before: str | None = None) -> tuple[Charge, ...]:
         """Return the charges of one run, or of all runs, oldest first.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -68,7 +68,8 @@ def summarize_silos(
         summary is written; so a run that died is resumed by its name.
     commitments
         As for `summarize`. An owner that does not commit, or that sends a point without a valid
-        opening, is left out; under the Auction a failed opening takes a spare round.
+        opening, is left out; under the Auction a failed opening takes a spare round. On resuming,
+        an owner whose commitment did not arrive before the release is not asked for it any more.
     minimum
         Owners without which there is no summary.
     max_bytes
@@ -121,17 +122,30 @@ def summarize_silos(
             if commitments
             else {}
         )
+        # A commitment after the release would be to a table that may have been made to fit it.
+        late = commitments and book.begun()
         described, unable = describe(
-            channel, journal, names, schema=schema.fingerprint, max_bytes=max_bytes, **opening
+            _Late() if late else channel,
+            journal,
+            names,
+            schema=schema.fingerprint,
+            max_bytes=max_bytes,
+            **opening,
         )
-        # Nothing is charged yet. Under Offers one that describes its data is enough for the
-        # broadcast: whether another's are fit for it must not show in what an owner receives.
+        # This life has charged nothing yet. Under Offers one that describes its data is enough for
+        # the broadcast: whether another's are fit for it must not show in what an owner receives.
         if len(unable) == len(names) or (unable and protocol.needs_all):
             raise ProtocolError(
-                "nothing was released: the Auction needs all its owners at the beginning, Offers "
-                "at least one ("
+                f"nothing {'more ' * late}was released: the Auction needs all its owners at the "
+                "beginning, Offers at least one ("
                 + "; ".join(f"{name!r} {why}" for name, why in unable.items())
-                + "). Put them right and run again under the same name"
+                + (
+                    f"). Run {book.run!r} has released already, and only commitments from before "
+                    "count: put back its answers (the ledger's name with .answers), or give the "
+                    "run another name"
+                    if late
+                    else "). Put them right and run again under the same name"
+                )
             )
         setting = Setting(
             target=goal.scaled,
@@ -182,6 +196,15 @@ def summarize_silos(
                 if report is not None:
                     summary.report(report)
     return summary
+
+
+class _Late(Channel):
+    """Asks nobody: the release is out, and an owner may have seen it."""
+
+    def ask(self, messages: Mapping[str, Sequence[bytes]]) -> Iterator[tuple[str, str]]:
+        """Yield for each party why it is not asked; see `Channel.ask`."""
+        for name in messages:
+            yield name, "it had not committed to its data when the run released"
 
 
 def _names(owners: Sequence[str], minimum: int) -> tuple[str, ...]:
