@@ -13,7 +13,7 @@ from dpsumm import RBF, Auction, Greedy, Offers, Pool, Uniform
 from dpsumm.data.inputs import read_table
 from dpsumm.data.leaves import Salts, bytes_of, record_of
 from dpsumm.data.openings import root_of, verify_openings
-from dpsumm.errors import DpsummError, InvalidDataError, ProtocolError
+from dpsumm.errors import DpsummError, InvalidDataError, InvalidParameterError, ProtocolError
 from dpsumm.exchange.across import answer_all
 from dpsumm.exchange.messages import Description
 from dpsumm.exchange.roles import Party
@@ -455,6 +455,22 @@ def died_after_the_release(tmp_path, **more):
     with pytest.raises(KeyboardInterrupt):
         run(DiesLater(**more), **given)
     return given
+
+
+@pytest.mark.parametrize("before", [False, True])
+def test_in_one_process_nobody_commits_after_the_release(tmp_path, before):
+    data, target = owners_of()
+    given = {"size": 9, "kernel": RBF(0.3), "ledger": tmp_path / "books", "run": "r"}
+    Ledger.create(tmp_path / "books").close()
+    dpsumm.summarize(data, target, commitments=before, **given)
+    moved, _ = owners_of(shift=1.0)
+    with pytest.raises(InvalidParameterError, match=r"'r' has released already.*another name"):
+        dpsumm.summarize(moved, target, commitments=True, **given)
+    with Ledger(tmp_path / "books") as book:
+        assert book.runs() == ("r",)
+    dpsumm.summarize(data, target, **given)
+    other = dpsumm.summarize(moved, target, commitments=True, **given | {"run": "s"})
+    assert any(note.startswith("4 of 4 owners committed") for note in other.warnings)
 
 
 def test_no_commitment_is_taken_once_the_run_has_released(tmp_path):

@@ -233,6 +233,7 @@ class Output:
     openings : FILE.json
         Let every owner commit to its data before anything is released, and write the commitments,
         with the openings of all points read, here. See [bold]dpsumm commitment[/].
+        A run that has released cannot be resumed with it.
     """
 
     out: Path = Path("summary.parquet")

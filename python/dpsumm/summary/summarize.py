@@ -150,7 +150,8 @@ def summarize(
         then refuses.
     commitments
         Whether every owner commits to its table before anything is released, and opens each point
-        that it sends: data made to fit the release are refused. See `Summary.commitments`.
+        that it sends: data made to fit the release are refused. See `Summary.commitments`. A run
+        that has released in an earlier call cannot be resumed with them.
     progress
         Called with (stage, done, total).
 
@@ -277,6 +278,13 @@ def _selected(
         for table in tables
     }
     made = {name: owner.commit(run) for name, owner in owners.items()}
+    # Keys are of one call, so what an earlier one committed to cannot be committed to again.
+    if (book := curator.setting.ledger).begun():
+        raise InvalidParameterError(
+            f"commitments: run {book.run!r} has released already, and owners commit before that; "
+            "nothing more was charged or sent. Give a new run another name, or resume this one "
+            "without commitments (on the command line, without --openings)"
+        )
     opening = OpeningCurator(curator, run, made)
     return run_in_process(opening, owners, progress), opening.commitments
 
