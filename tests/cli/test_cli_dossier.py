@@ -106,6 +106,7 @@ def red(folder):
 def test_a_sound_run_has_nothing_in_red(runs, result):
     text, done = made(runs, result, *GOOD[result])
     assert red(runs) == []
+    assert "who holds the result →" not in text  # all charges are those of messages
     assert "Warning" not in done.stderr
     for heading in (
         *("What is guaranteed", "Conditions that people", "Who received which", "What was charged"),
@@ -178,8 +179,39 @@ def test_what_was_charged_since_is_on_the_page(runs, tmp_path):
     text, _ = made(tmp_path, "offers.parquet", "--ledger", "b.db")
     assert "What an owner's points were worth" in text
     assert red(tmp_path) == [
-        "Look at this first. No claim is registered for the charge 'a surprise'."
+        "Look at this first. No claim is registered for the charge 'a surprise'.",
+        "Look at this first. The ledger holds 2 charges that the run made after its result was "
+        "written: noisy attribution (on the owners' records), a surprise (on the owners' records). "
+        "The sentences on what is guaranteed are older: these charges come on top of them. The "
+        "totals are the ledger's and include them.",
     ]
+    guaranteed = text.partition("What is guaranteed to whom")[2]
+    assert "The run was charged for more since" in guaranteed.partition("Conditions")[0]
+    assert "each number goes to its owner alone" in guaranteed
+    messages = text.partition("Who received which")[2].partition("What was charged")[0]
+    assert "noisy attribution who holds the result → each owner, its own number" in messages
+
+
+def test_a_model_that_was_charged_after_saving_is_told_in_red(runs, tmp_path):
+    Ledger.create(tmp_path / "m.db").close()
+    rng = np.random.default_rng(2)
+    owners = {name: (rng.uniform(size=(900, 2)), rng.integers(0, 2, 900)) for name in "ab"}
+    summary = dpsumm.summarize(
+        *(owners, rng.uniform(size=(50, 2))),
+        size=900,
+        protocol=Uniform(),
+        bounds={"x0": (0, 1), "x1": (0, 1)},
+        ledger=tmp_path / "m.db",
+    )
+    shutil.copy(runs / "audit.json", tmp_path)
+    summary.save(tmp_path / "before.parquet")
+    summary.private_model([0, 1], epsilon=1.0)
+    summary.save(tmp_path / "after.parquet")
+    for result, outdated in (("before.parquet", True), ("after.parquet", False)):
+        text, _ = made(tmp_path, result, "--ledger", "m.db")
+        assert any("weights of a model" in note for note in red(tmp_path)) == outdated
+        assert ("charged for more since" in text) == outdated
+        assert "weights of a model of who holds the result → everyone" in text
 
 
 def save_run(path, **more):

@@ -27,6 +27,9 @@ class Claim:
         Where it is proved: a page below ``docs``, with its heading.
     audits
         Names of the audits in `dpsumm.audit.suite` that attack it.
+    condition
+        What people must keep beside the subsystem's conditions, or the claim is void; empty: no
+        more.
     """
 
     begins: str
@@ -35,6 +38,7 @@ class Claim:
     numerics: str
     page: str
     audits: tuple[str, ...] = ()
+    condition: str = ""
 
 
 def claim_of(charge: Charge, claims: Iterable[Claim]) -> Claim | None:

@@ -67,6 +67,22 @@ class Dossier:
         return [line.charge for _, line in self.lines]
 
     @property
+    def later(self) -> dict[str, list[Charge]]:
+        """Whose ledger, and its charges of the run that the result's record does not have."""
+        found = {
+            whose: list(
+                (
+                    Counter(book.charges(run=self.record.run))
+                    - Counter(self.record.books[whose].charges)
+                ).elements()
+            )
+            for whose, book in self.books.items()
+            # The record of a run on several machines never had the owners' charges.
+            if whose in self.record.books
+        }
+        return {whose: charges for whose, charges in found.items() if charges}
+
+    @property
     def totals(self) -> list[tuple[str, Protected, float, float]]:
         """Whose ledger, whose records, and what the run spent on them (epsilon, delta)."""
         return [
@@ -161,6 +177,15 @@ def _unsure(dossier: Dossier) -> Iterator[Note]:
     unknown = {c.message for c in dossier.charges if claim_of(c, dossier.about.claims) is None}
     for message in sorted(unknown):
         yield Note(f"No claim is registered for the charge {message!r}.", Severity.ALARM)
+    for whose, charges in dossier.later.items():
+        which = dict.fromkeys(f"{c.message} (on {WHOSE[c.protected]})" for c in charges)
+        yield Note(
+            f"The ledger{of_whom(whose)} holds {counted(len(charges), 'charge', 'charges')} that "
+            f"the run made after its result was written: {', '.join(which)}. The sentences on what "
+            "is guaranteed are older: these charges come on top of them. The totals are the "
+            "ledger's and include them.",
+            Severity.ALARM,
+        )
     for whose, book in dossier.books.items():
         before = record.books.get(whose, Books(None, ()))
         lost = (Counter(before.charges) - Counter(book.charges(run=record.run))).total()

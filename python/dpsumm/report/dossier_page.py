@@ -49,12 +49,20 @@ def _content(dossier: Dossier) -> Iterator[Html]:
         for what, epsilon in dossier.figures
     )
     yield parts.section(
-        "What is guaranteed to whom, and what is not", parts.listed(record.statements)
+        "What is guaranteed to whom, and what is not",
+        *_outdated(dossier),
+        parts.listed(record.statements),
     )
     yield parts.section(
         "Conditions that people must keep",
         parts.intro("Software cannot check these. If one is broken, the guarantee is void."),
-        parts.listed([*about.protocols.get(record.protocol, ()), *about.conditions]),
+        parts.listed(
+            [
+                *about.protocols.get(record.protocol, ()),
+                *(one.condition for one in dossier.claims if one.condition),
+                *about.conditions,
+            ]
+        ),
     )
     yield parts.section("Who received which messages", *_messages(dossier))
     yield parts.section("What was charged", *_charged(dossier))
@@ -81,6 +89,16 @@ def _headline(dossier: Dossier, loud: list[Note]) -> str:
     return f"Read the red notes first. {said}" if loud else said
 
 
+def _outdated(dossier: Dossier) -> Iterator[Html]:
+    if dossier.later:
+        yield tag(
+            "p",
+            "These sentences are of the time when the result was written. The run was charged for "
+            "more since, which they leave out: see the first notes, and the totals below.",
+            class_="bad",
+        )
+
+
 def _messages(dossier: Dossier) -> Iterator[Html]:
     record = dossier.record
     yield parts.intro(
@@ -97,10 +115,36 @@ def _messages(dossier: Dossier) -> Iterator[Html]:
                 _dependence(one, dossier),
                 parts.safe(one.claim, _page(one.page)),
             )
-            for name, one in dossier.about.messages(record.protocol, record.options)
-            if record.across or not one.across
+            for name, one in (
+                *(
+                    (name, one)
+                    for name, one in dossier.about.messages(record.protocol, record.options)
+                    if record.across or not one.across
+                ),
+                *_released_beside(dossier),
+            )
         ),
     )
+
+
+def _released_beside(dossier: Dossier) -> Iterator[tuple[str, Disclosure]]:
+    """Give what was charged and is in no message of the protocol, such as a model."""
+    if dossier.elsewhere:
+        return
+    sent = dossier.about.messages(dossier.record.protocol, dossier.record.options)
+    paid = {text for _, one in sent for text in one.releases}
+    for one in dossier.claims:
+        if one.begins not in paid:
+            yield (
+                one.begins,
+                Disclosure(
+                    *("who holds the result", one.receiver),
+                    "a value that was released beside the protocol's messages",
+                    "records, through the released value alone",
+                    *(one.claim, one.page),
+                    releases=(one.begins,),
+                ),
+            )
 
 
 def _dependence(one: Disclosure, dossier: Dossier) -> str:

@@ -67,6 +67,7 @@ CLAIMS = (
         "what the charge allows, whatever changes in their data.",
         _EXACT,
         "privacy/attribution.md#claim",
+        condition="Of the noisy attribution, each number goes to its owner alone.",
     ),
     Claim(
         "weights of a model of",
@@ -81,6 +82,8 @@ CLAIMS = (
             "model: what one record changes",
             "models by DP-SGD: all steps' sums",
         ),
+        condition="That a model was wanted, its classes and its parameters were chosen without "
+        "looking at the summary.",
     ),
 )
 
