@@ -4,7 +4,8 @@ Every line has the digest of the line before it and a seal, the owner's signatur
 changed, removed, added or moved is noticed by whoever has the public key. What the owner's rules
 count is counted from these lines: with a file that is missing, or does not hold together, nothing
 is answered. Beside it lies ``<file>.seen``, by which lost last lines are noticed
-(`dpsumm.privacy.seen`).
+(`dpsumm.privacy.seen`). That is no seal: who may write to both files can cut the last lines off and
+set it back. Only a digest that was noted elsewhere shows that.
 
 A line is on the disk before the answer that it is about exists for anybody else.
 """
@@ -23,7 +24,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from dpsumm.errors import InvalidDataError, InvalidParameterError
 from dpsumm.privacy.book import connect
@@ -94,6 +95,8 @@ class Receipt(Asked):
     answer
         Salted digest of the answer; the salt stays in the owner's file, since a guess at the
         records could be confirmed with it.
+    salt
+        Digest of that salt, 16 random bytes.
     before
         Digest of the line before.
     """
@@ -105,6 +108,7 @@ class Receipt(Asked):
     records: int = 0
     counted: int = 0
     answer: str = ""
+    salt: str = ""
     before: str = ""
 
     @property
@@ -133,6 +137,19 @@ class Receipt(Asked):
 
 
 Sealed = tuple[Receipt, bytes]
+
+
+class _Row(NamedTuple):
+    """A line as the file has it: the body, and what lies beside it."""
+
+    line: Receipt
+    seal: bytes
+    digest: str
+    salt: bytes
+
+    @property
+    def whole(self) -> bool:
+        return (self.digest, _digest(self.salt)) == (self.line.digest, self.line.salt)
 
 
 @dataclass(frozen=True)
@@ -290,21 +307,25 @@ class Receipts(AbstractContextManager["Receipts"]):
         InvalidDataError
             The file cannot be read.
         """
-        return [(line, seal) for line, seal, _ in self._lines()]
+        return [(row.line, row.seal) for row in self._rows()]
 
     def fault(self) -> str | None:
         """Return what is wrong with the log, looking at every seal; None if it holds together."""
-        return fault(self.lines(), self._is_signed) or self._lost()
+        return self._fault(self._rows())
 
     def check(self) -> None:
-        """Refuse a log to which no line could be added, before anything else is done.
+        """Refuse a log that does not hold together, before anything else is done.
+
+        Looks at every seal. What adds a line looks at the last one alone, which covers all that is
+        counted.
 
         Raises
         ------
         InvalidDataError
             It cannot be read, or does not hold together.
         """
-        self._checked()
+        if wrong := self.fault():
+            raise self._unusable(wrong)
 
     def refused(self, asked: Asked, why: str, outcome: str = REFUSED) -> None:
         """Add a request that was refused, or that failed.
@@ -344,41 +365,47 @@ class Receipts(AbstractContextManager["Receipts"]):
             The log cannot be written, or does not hold together: nothing may be sent.
         """
         with self._writing() as write:
-            lines = self._checked()
+            rows = self._checked()
             again = any(
-                line.left
-                and (line.consumer, line.run, line.purpose)
+                row.line.left
+                and (row.line.consumer, row.line.run, row.line.purpose)
                 == (asked.consumer, asked.run, asked.purpose)
-                and line.answer == _digest(salt, answer)
-                for line, _, salt in lines
+                and row.line.answer == _digest(row.salt, answer)
+                for row in rows
             )
             counted = 0 if again else records
-            if counted and (why := refusal(_sent(lines, asked, counted))):
-                write(lines, asked, REFUSED, why=why)
+            if counted and (why := refusal(_sent(rows, asked, counted))):
+                write(rows, asked, REFUSED, why=why)
                 return why
-            write(lines, asked, AGAIN if again else ANSWERED, answer, records, counted)
+            write(rows, asked, AGAIN if again else ANSWERED, answer, records, counted)
         return None
 
-    def _lines(self) -> list[tuple[Receipt, bytes, bytes]]:
+    def _rows(self) -> list[_Row]:
         with self._failures():
             rows = self._db.execute(
-                "SELECT body, seal, salt FROM receipts ORDER BY number"
+                "SELECT body, seal, digest, salt FROM receipts ORDER BY number"
             ).fetchall()
             try:
                 return [
-                    (Receipt.parse(body), bytes(seal), bytes(salt)) for body, seal, salt in rows
+                    _Row(Receipt.parse(body), bytes(seal), str(digest), bytes(salt))
+                    for body, seal, digest, salt in rows
                 ]
             except (ValueError, TypeError):
                 raise self._unusable("a line cannot be read") from None
 
-    def _checked(self) -> list[tuple[Receipt, bytes, bytes]]:
-        lines = self._lines()
-        pairs = ((line, seal) for line, seal, _ in lines)
-        if wrong := fault(pairs, self._is_signed, last_only=True) or self._lost():
+    def _checked(self) -> list[_Row]:
+        rows = self._rows()
+        if wrong := self._fault(rows, last_only=True):
             raise self._unusable(wrong)
-        return lines
+        return rows
 
-    def _lost(self) -> str | None:
+    def _fault(self, rows: list[_Row], *, last_only: bool = False) -> str | None:
+        lines = ((row.line, row.seal) for row in rows)
+        if wrong := fault(lines, self._is_signed, last_only=last_only):
+            return wrong
+        for number, row in enumerate(rows, 1):
+            if not row.whole:
+                return f"the digest or the salt beside line {number} was changed"
         with self._failures():
             return self._seen.missing_from(self._db)
 
@@ -401,7 +428,7 @@ class Receipts(AbstractContextManager["Receipts"]):
 
     def _add(
         self,
-        lines: list[tuple[Receipt, bytes, bytes]],
+        rows: list[_Row],
         asked: Asked,
         outcome: str,
         answer: bytes | None = None,
@@ -415,14 +442,15 @@ class Receipts(AbstractContextManager["Receipts"]):
         salt = secrets.token_bytes(_SALT_BYTES)
         line = Receipt(
             **{field.name: getattr(asked, field.name) for field in fields(Asked)},
-            number=len(lines) + 1,
+            number=len(rows) + 1,
             at=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
             outcome=outcome,
             why=why,
             records=records,
             counted=counted,
             answer="" if answer is None else _digest(salt, answer),
-            before=lines[-1][0].digest if lines else "",
+            salt=_digest(salt),
+            before=rows[-1].line.digest if rows else "",
         )
         seal = self._signer.sign(_SEALED + line.body)
         self._db.execute(
@@ -444,13 +472,13 @@ class Receipts(AbstractContextManager["Receipts"]):
         )
 
 
-def _digest(salt: bytes, answer: bytes) -> str:
+def _digest(salt: bytes, answer: bytes = b"") -> str:
     return hashlib.sha256(salt + answer).hexdigest()
 
 
-def _sent(lines: Iterable[tuple[Receipt, bytes, bytes]], asked: Asked, more: int) -> Sent:
+def _sent(rows: Iterable[_Row], asked: Asked, more: int) -> Sent:
     ever = consumer = run = more
-    for line, _, _ in lines:
+    for line in (row.line for row in rows):
         ever += line.counted
         if line.consumer == asked.consumer:
             consumer += line.counted
