@@ -58,11 +58,12 @@ def runs(tmp_path_factory):
     return folder
 
 
-def write_audits(path, *, failing=None, **other):
+def write_audits(path, *, failing=None, only=None, **other):
     """Write results as `dpsumm audit` does, of this package unless others are given."""
     results = tuple(
         Result(audit.name != failing, audit.name, "ε ≤ 1", "9", "ε ≥ 0.5", "0.2", "100", "1 of 1")
         for audit in audits()
+        if only is None or audit.name in only
     )
     values = {"version": dpsumm.__version__, "code": code_digest(), "written": "2026-11-22T10:00"}
     made = AuditResults(**values | other, quick=False, results=results)
@@ -250,6 +251,11 @@ def test_a_run_that_means_nothing_does_not_look_good(runs, tmp_path, more, title
     [
         ({"code": "0" * 64, "version": "0.0.9"}, "The audits are of other code (dpsumm 0.0.9"),
         ({"failing": "target release, Gaussian"}, "An audit failed: target release, Gaussian"),
+        ({"only": ()}, "The results lack audits of this run's claims: target release, Gaussian"),
+        (
+            {"only": {audit.name for audit in audits()} - {"reading CSV: every record alone"}},
+            "The results lack audits of this run's claims: reading CSV: every record alone. Run",
+        ),
         (None, "No results of audits were given"),
     ],
 )
@@ -259,7 +265,9 @@ def test_audits_that_vouch_for_nothing_are_told_in_red(runs, change, words):
     audit = None if change is None else "other.json"
     text, _ = made(runs, "offers.parquet", "--ledger", "b.db", audit=audit)
     assert any(words in note for note in red(runs))
-    assert (change is None or "failing" in change) or "dpsumm audit --out audit.json" in text
+    assert (
+        change is None or {"failing", "only"} & change.keys()
+    ) or "dpsumm audit --out audit.json" in text
 
 
 def test_a_ledger_that_lost_charges_or_was_accepted_is_told_in_red(runs, tmp_path):

@@ -120,6 +120,12 @@ class Dossier:
         names += self.about.audits.get(self.record.protocol, ())
         return list(dict.fromkeys(names))
 
+    @property
+    def unaudited(self) -> list[str]:
+        """Names of those that the results lack."""
+        known = {one.name for one in self.audits.results} if self.audits else set()
+        return [name for name in self.audited if name not in known]
+
 
 def alarms(dossier: Dossier) -> list[Note]:
     """Return why the page must not look good, if anything, the worst first."""
@@ -218,10 +224,12 @@ def _unsure(dossier: Dossier) -> Iterator[Note]:
         for one in audits.results:
             if not one.passed:
                 yield Note(f"An audit failed: {one.name}.", Severity.ALARM)
-        known = {one.name for one in audits.results}
-        for name in dossier.audited:
-            if name not in known:
-                yield Note(f"The results lack an audit of this run's claims: {name}.")
+        if dossier.unaudited:
+            yield Note(
+                f"The results lack audits of this run's claims: {', '.join(dossier.unaudited)}. "
+                f"{REMAKE}",
+                Severity.ALARM,
+            )
         if audits.quick:
             yield Note("The audits had few trials; dpsumm audit without --quick has more.")
     if any(one.file is None for one in record.books.values()):

@@ -256,6 +256,7 @@ def _audited(dossier: Dossier) -> Iterator[Html]:
         return
     of_this = audits.code == dossier.record.code
     passed = sum(one.passed for one in audits.results)
+    lacking = len(dossier.unaudited)
     yield tag(
         "p",
         f"Of dpsumm {audits.version}, package {audits.code[:12]}, written on "
@@ -265,8 +266,9 @@ def _audited(dossier: Dossier) -> Iterator[Html]:
             "This is the code that made the run."
             if of_this
             else f"This is not the code that made the run. {REMAKE}"
-        ),
-        class_="" if of_this and passed == len(audits.results) else "bad",
+        )
+        + (f" {lacking} of this run's claims' audits are missing." if lacking else ""),
+        class_="" if of_this and passed == len(audits.results) and not lacking else "bad",
     )
     yield parts.intro(
         "An audit draws a mechanism or a whole run on worst cases of neighbouring data, and bounds "
