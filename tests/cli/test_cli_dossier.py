@@ -284,6 +284,30 @@ def test_a_ledger_that_lost_charges_or_was_accepted_is_told_in_red(runs, tmp_pat
     assert any("accepted although entries may be missing" in note for note in red(tmp_path))
 
 
+@pytest.mark.parametrize(
+    ("result", "words"),
+    [
+        ("offers.parquet", "The ledger was not given (--ledger)"),
+        ("rows.parquet", "The ledger of 'bank' was not given (--ledger)"),
+        ("votes.parquet", "No ledger was kept in a file"),
+    ],
+)
+def test_charges_that_no_ledger_confirms_are_told_in_red(runs, result, words):
+    made(runs, result)
+    assert any(words in note for note in red(runs))
+
+
+def test_the_page_says_near_its_top_what_it_takes_on_trust(runs):
+    for result, given in GOOD.items():
+        text, _ = made(runs, result, *given)
+        top = text.partition("What is guaranteed to whom")[0]
+        assert "Nothing signs that record" in top
+        assert "does not read the result's rows" in top
+        assert ("What observers learn is the record's own figure" in top) == (
+            result == "rows.parquet"
+        )
+
+
 def test_a_protocol_of_the_users_own_is_told_in_red(tmp_path):
     class Mine(dpsumm.Pool):
         name = "Mine"

@@ -139,6 +139,9 @@ def test_a_dossier_says_that_ledgers_are_with_their_owners(whole):
         assert "Describe" not in text[given]  # this run opens with Join
     alone, checked = text.values()
     assert "ledgers of bank, clinic, which are not at hand" in alone
+    assert "Ledgers are with the owners (bank, clinic)" in alone
+    assert "nothing confirms its numbers" in alone.partition("What is guaranteed")[0]
+    assert "nothing confirms its numbers" not in checked
     assert "Nothing was charged" not in alone + checked
     assert "not at hand" not in checked.partition("Audits of")[0]
     for page in text.values():

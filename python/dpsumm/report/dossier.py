@@ -234,8 +234,10 @@ def _unsure(dossier: Dossier) -> Iterator[Note]:
             yield Note("The audits had few trials; dpsumm audit without --quick has more.")
     if any(one.file is None for one in record.books.values()):
         yield Note(
-            "No ledger was kept in a file: what other runs spend on the same records is not "
-            "counted, and no cap refuses them."
+            "No ledger was kept in a file: the charges below are those that the result's file "
+            "names, which nothing confirms; what other runs spend on the same records is not "
+            "counted, and no cap refuses them.",
+            Severity.ALARM,
         )
     missing = [
         whose for whose, one in record.books.items() if one.file and whose not in dossier.given
@@ -243,13 +245,16 @@ def _unsure(dossier: Dossier) -> Iterator[Note]:
     for whose in missing:
         yield Note(
             f"The ledger{of_whom(whose)} was not given (--ledger): its rows below are those that "
-            "the run kept at its end, without dates, later charges and other runs."
+            "the result's file names, which nothing confirms, without dates, later charges and "
+            "other runs.",
+            Severity.ALARM,
         )
     if dossier.elsewhere:
         yield Note(
             f"Ledgers are with the owners ({', '.join(dossier.elsewhere)}), so this page lacks "
             "their rows: each can check its own (dpsumm ledger show), or give it (--ledger "
-            "NAME=FILE)."
+            "NAME=FILE). Until then nothing confirms its numbers.",
+            Severity.ALARM,
         )
 
 

@@ -42,6 +42,7 @@ def _content(dossier: Dossier) -> Iterator[Html]:
             f"ended on {record.finished[:16].replace('T', ' ')} UTC.",
         ),
     )
+    yield parts.note(_unchecked(dossier))
     yield from (parts.alarm("Look at this first.", note) for note in loud)
     yield from (parts.note(note) for note in notes if note not in loud)
     yield parts.tiles(
@@ -87,6 +88,22 @@ def _headline(dossier: Dossier, loud: list[Note]) -> str:
         else (f"Epsilon {round_up(max(e for _, e in dossier.figures))} towards whoever learns most")
     )
     return f"Read the red notes first. {said}" if loud else said
+
+
+def _unchecked(dossier: Dossier) -> str:
+    """Return what the page takes on trust."""
+    counted_from = (
+        "Charges and totals are counted from the ledgers that were given. What observers learn is "
+        "the record's own figure."
+        if dossier.record.observers
+        else "Charges and totals are counted from the ledger, if it was given."
+    )
+    return (
+        "This page repeats the record of the run that stands in the result's file. Nothing signs "
+        "that record: whoever can write the file can change the parties, settings, sentences and "
+        f"hashes in it. {counted_from} The page does not read the result's rows, and does not "
+        "check that they are the run's: rows may have been left out or changed since."
+    )
 
 
 def _outdated(dossier: Dossier) -> Iterator[Html]:
