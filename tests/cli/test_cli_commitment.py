@@ -1,6 +1,7 @@
 """``dpsumm run --openings`` and ``dpsumm commitment``: what a third party does with roots."""
 
 import json
+import os
 import secrets
 
 import numpy as np
@@ -8,6 +9,7 @@ import polars as pl
 import pytest
 
 from dpsumm import Column, Schema
+from dpsumm.errors import InvalidDataError
 from dpsumm.summary import verify_openings
 from helpers.command_line import dpsumm
 
@@ -59,11 +61,11 @@ def test_a_runs_openings_are_verified_against_published_roots(folder):
     assert "none of the table that 'p' committed to" in " ".join(failed.stderr.split())
 
 
-def opened(folder, *rows, out="rows.json"):
+def opened(folder, *rows, out="rows.json", root=None):
     return dpsumm(
         *("commitment", "open", "p.csv", "--schema", "schema.toml", "--key", "key", "--run", RUN),
         *(word for row in rows for word in ("--row", str(row))),
-        *("--out", out),
+        *("--out", out, *(() if root is None else ("--root", root))),
         cwd=folder,
     )
 
@@ -90,6 +92,8 @@ def test_an_owner_opens_rows_that_somebody_asks_for(folder):
     [
         ((40,), "a.json", "rows must be rows"),
         ((-1,), "a.json", "rows must be rows"),
+        ((0, 10**20), "a.json", "rows must be rows"),
+        ((-(10**20),), "a.json", "rows must be rows"),
         ((0,), "key", "exists already"),
     ],
 )
@@ -98,3 +102,63 @@ def test_rows_that_are_not_there_are_refused(folder, rows, out, words):
     assert failed.returncode == 2
     assert words in " ".join(failed.stderr.split())
     assert not (folder / "a.json").exists()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs modes of files")
+def test_openings_are_readable_by_their_user_alone(folder):
+    assert opened(folder, 3).returncode == 0
+    assert (folder / "rows.json").stat().st_mode & 0o777 == 0o600
+
+
+def test_an_owner_opens_nothing_under_a_root_that_was_not_published(folder):
+    done = opened(folder, 3)
+    root = verify_openings(folder / "rows.json").roots["p"]
+    assert f"p {root}: 1 row in rows.json" in done.stdout
+    assert "Compare this root" in done.stdout
+    done = opened(folder, 3, out="again.json", root=root.upper())
+    assert done.returncode == 0, done.stderr
+    assert "Compare" not in done.stdout
+    (folder / "key").write_text(secrets.token_hex(32) + "\n")
+    failed = opened(folder, 3, out="other.json", root=root)
+    assert failed.returncode == 2
+    assert "not the one given" in " ".join(failed.stderr.split())
+    assert not (folder / "other.json").exists()
+
+
+def test_what_shows_nothing_is_an_error_that_says_so(folder):
+    opened(folder, 3, 4)
+    whole = json.loads((folder / "rows.json").read_text())
+    one = whole["owners"]["p"]
+    openings, root = one["openings"], one["root"]
+    for changed, roots, words in (
+        (openings, ["p=" + root.upper()], None),
+        (openings * 25, [f"p={root}"], "is opened more than once"),
+        ([], [f"p={root}"], "no opening in it"),
+        (openings, ["p"], "give NAME=DIGITS"),
+        (openings, [f"p={root}"] * 2, "once for each owner"),
+        (openings, [f"q={root}"], "no published root of 'p'"),
+        (openings, ["p=" + root[2:]], "must be 64 hexadecimal digits"),
+        (openings, ["p=" + "x" * 64], "must be 64 hexadecimal digits"),
+        (openings, ["p=" + "0" * 64], "not the one published"),
+    ):
+        one["openings"] = changed
+        (folder / "changed.json").write_text(json.dumps(whole))
+        given = [word for root in roots for word in ("--root", root)]
+        done = dpsumm("commitment", "verify", "changed.json", *given, cwd=folder)
+        assert done.returncode == (2 if words else 0), done.stderr
+        assert (words or "") in " ".join(done.stderr.split())
+    one["openings"] = openings
+    nobody = {"q": {"root": root, "openings": []}}
+    (folder / "changed.json").write_text(json.dumps(whole | {"owners": whole["owners"] | nobody}))
+    done = dpsumm("commitment", "verify", "changed.json", cwd=folder)
+    assert f"p {root}: 2 rows are of that table" in done.stdout
+    assert f"q {root}: no row was opened or checked" in done.stdout
+
+
+def test_a_file_of_no_text_is_none_of_openings(folder):
+    opened(folder, 3)
+    whole = json.loads((folder / "rows.json").read_text())
+    for changed in ({"schema": "\ud800"}, {"owners": {"\ud800": whole["owners"]["p"]}}):
+        (folder / "changed.json").write_text(json.dumps(whole | changed))
+        with pytest.raises(InvalidDataError, match="not a file of openings"):
+            verify_openings(folder / "changed.json")

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from dpsumm.checks import counted
 from dpsumm.cli.arguments import file_format_of
 from dpsumm.cli.options import described
 from dpsumm.data.keys import read_key
@@ -34,6 +35,7 @@ def open_command(
     row: list[int],
     out: Path,
     owner: str | None = None,
+    root: str | None = None,
     separator: str = ",",
     stream: bool = False,
 ) -> None:
@@ -55,6 +57,8 @@ def open_command(
         Where to write; nothing may be there yet.
     owner : NAME
         What you are called in the file; by default as the data file.
+    root : DIGITS
+        Your root as it was published: with other data, another key or run nothing is written.
     separator
         Character between CSV fields.
     stream
@@ -72,14 +76,25 @@ def open_command(
         schema=Schema.read(schema),
         file_format=file_format_of(None, separator),
     )
+    made = commitments.roots[name]
+    if root is not None and made != root.lower():
+        raise InvalidParameterError(
+            f"--root: data, --schema, --key and --run together have the root {made}, not the one "
+            "given; give those of the run, with the data unchanged and in the same order"
+        )
     commitments.save(out)
-    typer.echo(f"{name} {commitments.roots[name]}: {len(set(row))} rows in {out}")
+    typer.echo(f"{name} {made}: {counted(len(set(row)), 'row', 'rows')} in {out}")
+    if root is None:
+        typer.echo(
+            "Compare this root with the one published, or give that as --root: if data, key or run "
+            "are not those of the run, nobody knows it."
+        )
 
 
 @app.command()
 @described
 def verify(file: File, root: list[str] = [], rows: bool = False) -> None:  # noqa: B006 (read only)
-    """Check openings against published roots; exit code 2 if one fails.
+    """Check openings against published roots; exit code 2 if one fails or there are none.
 
     Parameters
     ----------
@@ -90,10 +105,18 @@ def verify(file: File, root: list[str] = [], rows: bool = False) -> None:  # noq
     rows
         Print what the rows hold: number, values as the schema encodes them, label, other columns.
     """
-    published = dict(part.partition("=")[::2] for part in root)
+    published: dict[str, str] = {}
+    for part in root:
+        name, equals, digits = part.rpartition("=")
+        if not (name and equals) or name in published:
+            raise InvalidParameterError(
+                f"--root: give NAME=DIGITS, once for each owner of the file, got {part!r}"
+            )
+        published[name] = digits
     commitments = verify_openings(file, published if root else None)
     for name, (found, openings) in commitments.owners.items():
-        typer.echo(f"{name} {found}: {len(openings)} rows are of that table")
+        what = f"{counted(len(openings), 'row is', 'rows are')} of that table"
+        typer.echo(f"{name} {found}: {what if openings else 'no row was opened or checked'}")
         for one in openings if rows else ():
             number, values, label, along = record_of(one.row)
             texts = [*map(repr, values.tolist()), *([] if label is None else [label]), *along]

@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from dpsumm.atomic import write_text
+from dpsumm.checks import listed
 from dpsumm.data.leaves import record_of
 from dpsumm.data.merkle import DEPTH, MOST_ROWS, SIZE, climb, leaf
-from dpsumm.errors import InvalidDataError, ProtocolError
+from dpsumm.errors import InvalidDataError, InvalidParameterError, ProtocolError
 
 _FORMAT = "dpsumm openings 1"
 
@@ -73,6 +74,8 @@ class Commitments:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a JSON file that `verify_openings` and ``dpsumm commitment verify`` read.
 
+        It holds real records, and so is readable by its user alone.
+
         Raises
         ------
         InvalidParameterError
@@ -94,7 +97,7 @@ class Commitments:
             for name, (root, openings) in self.owners.items()
         }
         whole = {"format": _FORMAT, "run": self.run, "schema": self.schema, "owners": owners}
-        write_text(path, json.dumps(whole, indent=1) + "\n")
+        write_text(path, json.dumps(whole, indent=1) + "\n", secret=True)
 
 
 def verify_openings(
@@ -109,17 +112,30 @@ def verify_openings(
     roots
         Owner's name to its root, from where it was published; all owners of the file must be among
         them. Without them the openings are checked against the file's own roots, which whoever
-        wrote the file chose.
+        wrote the file chose. Of an owner without openings the root alone is compared.
 
     Raises
     ------
+    InvalidParameterError
+        A root is not 64 hexadecimal digits.
     InvalidDataError
-        The file is none of these, or an opening does not lead to its owner's root.
+        The file is none of these, has no opening at all or one position twice, or an opening does
+        not lead to its owner's root.
     """
+    published = None if roots is None else {n: _published(n, root) for n, root in roots.items()}
     opened = _read(Path(path))
+    if not any(openings for _, openings in opened.owners.values()):
+        raise InvalidDataError(f"{path}: there is no opening in it, so nothing was checked")
     for name, (root, openings) in opened.owners.items():
-        if roots is not None and roots.get(name) != root:
+        if published is not None and name not in published:
+            raise InvalidDataError(
+                f"{path}: there is no published root of {name!r}; give one of every owner of the "
+                f"file: {listed(list(opened.owners))}"
+            )
+        if published is not None and published[name] != root:
             raise InvalidDataError(f"{path}: the root of {name!r} is not the one published")
+        if len({one.position for one in openings}) < len(openings):
+            raise InvalidDataError(f"{path}: a position of {name!r} is opened more than once")
         for one in openings:
             if one.root(opened.run, opened.schema) != root:
                 raise InvalidDataError(
@@ -139,11 +155,22 @@ def _read(path: Path) -> Commitments:
             str(name): (_hex(one["root"], SIZE).hex(), tuple(map(_opening, one["openings"])))
             for name, one in whole["owners"].items()
         }
+        "".join([schema, *owners]).encode()  # no half of a character, which is no text
     except OSError as error:
         raise InvalidDataError(f"{path}: cannot be read ({error.strerror})") from None
-    except (ValueError, TypeError, LookupError, AttributeError, ProtocolError):
+    except (ValueError, TypeError, LookupError, AttributeError, RecursionError, ProtocolError):
         raise InvalidDataError(f"{path}: not a file of openings") from None
     return Commitments(run, schema, owners)
+
+
+def _published(name: str, root: str) -> str:
+    try:
+        return _hex(root, SIZE).hex()
+    except (ValueError, TypeError):
+        raise InvalidParameterError(
+            f"roots: the root of {name!r} must be {2 * SIZE} hexadecimal digits (on the command "
+            "line --root NAME=DIGITS)"
+        ) from None
 
 
 def _opening(one: Mapping[str, Any]) -> Opening:

@@ -140,7 +140,7 @@ def open_rows(
     source
         The data that it committed to across silos: unchanged, in the same order.
     rows
-        Row numbers in the source, from 0, such as `Summary.index` holds.
+        Row numbers in the source, from 0, at least one, such as `Summary.index` holds.
     name
         What the owner is called in the file.
     run
@@ -161,14 +161,16 @@ def open_rows(
         )
     (table,) = read_owners({name: source}, schema=schema, file_format=file_format)
     table = table.astype(PRECISION)
-    chosen = np.unique(np.array(rows, np.int64))
+    # A number beyond 64 bits is no row's, and stays none.
+    within = [min(max(row, -1), np.iinfo(np.int64).max) for row in rows]
+    chosen = np.unique(np.array(within, np.int64))
     positions = table.positions_of(chosen)
     there = (positions >= 0) & (positions < len(table))
     found = table.rows_at(positions[there])
-    if not there.all() or (found.rows != chosen).any():
+    if not len(chosen) or not there.all() or (found.rows != chosen).any():
         raise InvalidParameterError(
-            f"rows must be rows that {name!r} took part with, from 0; one is not among its "
-            f"{len(table)}"
+            f"rows must be rows that {name!r} took part with, from 0, at least one; one is not "
+            f"among its {len(table)}"
         )
     root, opened = openings(table, positions.tolist(), Salts(key, run))
     made = tuple(
