@@ -65,7 +65,7 @@ def test_what_is_sent_is_counted_once_in_a_run(path):
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("field", ["consumer", "run", "purpose"])
+@pytest.mark.parametrize("field", ["consumer", "key", "run", "purpose"])
 def test_the_same_answer_to_another_is_counted(path, field):
     with opened(path) as log:
         log.send(A, b"x", 5, NO_LIMIT)
@@ -77,12 +77,23 @@ def test_totals_are_of_all_runs_of_the_consumer_and_of_the_run(path):
     told = []
     with opened(path) as log:
         for number, (consumer, run) in enumerate(itertools.product("ab", "12")):
-            asked = replace(A, consumer=consumer, run=run)
+            asked = replace(A, consumer=consumer, key=consumer, run=run)
             for part in (b"x", b"y"):
                 log.send(asked, part, 10**number, told.append)
     assert [(s.ever, s.consumer, s.run) for s in told] == [
         (1, 1, 1), (2, 2, 2), (12, 12, 10), (22, 22, 20),
         (122, 100, 100), (222, 200, 200), (1222, 1200, 1000), (2222, 2200, 2000),
+    ]  # fmt: skip
+
+
+def test_a_consumer_with_another_name_or_another_key_keeps_its_count(path):
+    told = []
+    with opened(path) as log:
+        for name, key in (("a", "1"), ("b", "1"), ("a", "2"), ("c", "3")):
+            log.send(replace(A, consumer=name, key=key), name.encode(), 1, told.append)
+    # By the key, and by the name; the run is of the consumer, under whatever name.
+    assert [(s.ever, s.consumer, s.run) for s in told] == [
+        (1, 1, 1), (2, 2, 2), (3, 2, 2), (4, 1, 1),
     ]  # fmt: skip
 
 

@@ -155,6 +155,16 @@ def test_a_limit_that_is_just_enough(trial):
     refused(trial, "more records were asked for")
 
 
+def test_a_consumer_that_is_renamed_keeps_its_count(trial):
+    trial.run()
+    sent = trial.log()[-1].counted
+    trial.change("purposes", f"records = {sent}\npurposes")
+    trial.change(r"consumers\..*\]", "consumers.clinic]")
+    trial.curator(run="second")
+    _, line = refused(trial, "more records were asked for")
+    assert line.why == f"consumers.clinic.records would be {2 * sent}, at most {sent}"
+
+
 def test_the_auction_is_counted_over_its_rounds(trial):
     grid = trial.run(protocol="auction", batch=6, requests="all")
     assert grid.told == []

@@ -99,7 +99,7 @@ def show(policy: Policy) -> None:
     )
     rows = []
     for one in rules.consumers:
-        sent = sum(line.counted for line in lines if line.consumer == one.name)
+        sent = sum(line.counted for line in lines if line.is_of(one.name, one.key))
         rows.append((one.name, _of(sent, one.records), "; ".join(sorted(one.purposes))))
     typer.echo("")
     console.show_table(("consumer", "records", "purposes"), rows, right=("records",))

@@ -121,9 +121,11 @@ def _asked(policy: Policy, packed: Packed, claim: Claim | None) -> Asked:
     if claim is None:
         return Asked()
     consumer = policy.consumer(claim.key)
-    signed = is_signed(SIGNED + packed.claim, packed.signature, claim.key)
+    if not is_signed(SIGNED + packed.claim, packed.signature, claim.key):
+        consumer = None
     return Asked(
-        consumer=consumer.name if consumer is not None and signed else "",
+        consumer="" if consumer is None else consumer.name,
+        key="" if consumer is None else consumer.key,
         run=claim.run,
         purpose=claim.purpose,
         claim=packed.claim.decode(),

@@ -64,6 +64,8 @@ class Asked:
         As claimed.
     claim, signature
         What was signed, and the consumer's signature in hexadecimal digits; both may be empty.
+    key
+        Public key of `consumer`; empty if none signed.
     """
 
     consumer: str = ""
@@ -71,6 +73,11 @@ class Asked:
     purpose: str = ""
     claim: str = ""
     signature: str = ""
+    key: str = ""
+
+    def is_of(self, consumer: str, key: str) -> bool:
+        """Return whether a consumer asked, by its name or its key: the owner may change either."""
+        return consumer == self.consumer or key == self.key
 
 
 @dataclass(frozen=True)
@@ -154,7 +161,7 @@ class _Row(NamedTuple):
 
 @dataclass(frozen=True)
 class Sent:
-    """Records that have been counted: of all runs, of a consumer's runs, and of one run."""
+    """Records that have been counted: of all runs, of a consumer's runs, and of one of these."""
 
     ever: int
     consumer: int
@@ -368,8 +375,8 @@ class Receipts(AbstractContextManager["Receipts"]):
             rows = self._checked()
             again = any(
                 row.line.left
-                and (row.line.consumer, row.line.run, row.line.purpose)
-                == (asked.consumer, asked.run, asked.purpose)
+                and (row.line.consumer, row.line.key, row.line.run, row.line.purpose)
+                == (asked.consumer, asked.key, asked.run, asked.purpose)
                 and row.line.answer == _digest(row.salt, answer)
                 for row in rows
             )
@@ -480,7 +487,7 @@ def _sent(rows: Iterable[_Row], asked: Asked, more: int) -> Sent:
     ever = consumer = run = more
     for line in (row.line for row in rows):
         ever += line.counted
-        if line.consumer == asked.consumer:
+        if line.is_of(asked.consumer, asked.key):
             consumer += line.counted
             run += line.counted if line.run == asked.run else 0
     return Sent(ever, consumer, run)
