@@ -1,6 +1,7 @@
 """What a node looks at before it connects, which app it takes, and `dpsumm node`."""
 
 import io
+import sqlite3
 import sys
 import tomllib
 import zipfile
@@ -18,12 +19,13 @@ from dpsumm.errors import InvalidDataError, InvalidParameterError
 from dpsumm.exchange.signatures import SigningKey
 from dpsumm.flower import supernode
 from dpsumm.flower.gate import open_receipts, read_policy
+from dpsumm.flower.policy_file import make_policy
 from dpsumm.flower.project import is_own_app, write_project
 from dpsumm.flower.supernode import check_node, refuse_other_apps
 from dpsumm.flower.tasks import NAMES
 from dpsumm.flower.tasks.protocols import PROTOCOLS
 from dpsumm.flower.trial import make_trial
-from dpsumm.privacy.receipts import Asked
+from dpsumm.privacy.receipts import Asked, Receipts
 
 ROOT = Path(__file__).parents[2]
 
@@ -196,6 +198,38 @@ def owner(tmp_path, capsys):
     assert code == 2
     assert "exists already" in err
     return folder
+
+
+def make(folder):
+    return make_policy(
+        folder, "summarize", consumers={"clinic": SigningKey.make(folder.parent / "k").public},
+        purposes=["heart study"], records=100,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("how", ["left of a log", "no log can be made", "policy"])
+def test_what_could_not_be_made_leaves_nothing_behind(tmp_path, monkeypatch, how):
+    folder = tmp_path / "north"
+    folder.mkdir()
+    match how:
+        case "left of a log":
+            (folder / "receipts.db.seen").write_text("0\n")
+            words = r"receipts\.db\.seen is left of a log"
+        case "no log can be made":
+            monkeypatch.setattr(Receipts, "_add", lambda *_, **__: sqlite3.connect(folder))
+            words = "receipts.* cannot be used"
+        case "policy":
+            monkeypatch.setattr("dpsumm.flower.policy_file.of_task", lambda _: [])
+            words = "protocols must be"
+    with pytest.raises((InvalidParameterError, InvalidDataError), match=words):
+        make(folder)
+    left = {path.name for path in folder.iterdir()}
+    assert left == ({"receipts.db.seen"} if how == "left of a log" else set())
+    (folder / "receipts.db.seen").unlink(missing_ok=True)
+    monkeypatch.undo()
+    (tmp_path / "k").unlink()
+    (tmp_path / "k.pub").unlink()
+    assert make(folder).exists()
 
 
 def send(folder, *sizes):

@@ -16,6 +16,7 @@ from dpsumm.privacy.package import package_digest
 from dpsumm.privacy.receipts import Receipts
 
 _FILES = ("policy.toml", "receipts.key", "receipts.key.pub", "receipts.db")
+_LEFT = "receipts.db.seen"
 
 
 def make_policy(
@@ -45,7 +46,10 @@ def make_policy(
     Raises
     ------
     InvalidParameterError
-        A file is there, or a value is none that a policy may have. Then nothing is left behind.
+        A file is there, or that of an earlier log, or a value is none that a policy may have. Then
+        nothing is left behind.
+    InvalidDataError
+        The disk failed; nothing is left behind.
     """
     policy, secret, public, log = (folder / name for name in _FILES)
     for path in (policy, secret, public, log):
@@ -54,6 +58,11 @@ def make_policy(
                 f"{path} exists already: edit the policy with an editor, and keep its log, which "
                 "counts what has left; or give another folder"
             )
+    if (folder / _LEFT).exists():
+        raise InvalidParameterError(
+            f"{folder / _LEFT} is left of a log that was here, and what it counted would be "
+            "forgotten; put that log back, or give another folder"
+        )
     lines = [
         "# What may leave this machine, to whom, and for what: docs/deploy.md has the keys.",
         f"version = {json.dumps(__version__)}  # of dpsumm, here and at who asks",
@@ -69,9 +78,10 @@ def make_policy(
     write_new(policy, "\n".join([*lines, ""]))
     try:
         read_policy(policy)
-    except InvalidParameterError:
-        policy.unlink()
+        made = SigningKey.make(secret)
+        Receipts.create(log, made, lambda data, seal: is_signed(data, seal, made.public)).close()
+    except BaseException:
+        for path in (policy, secret, public):
+            path.unlink(missing_ok=True)
         raise
-    made = SigningKey.make(secret)
-    Receipts.create(log, made, lambda data, seal: is_signed(data, seal, made.public)).close()
     return policy

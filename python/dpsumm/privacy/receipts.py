@@ -270,7 +270,7 @@ class Receipts(AbstractContextManager["Receipts"]):
         InvalidParameterError
             Something is at `path`, or a log was there before, or nothing can be written there.
         InvalidDataError
-            The disk failed; nothing is left at `path`.
+            The disk failed; nothing is left at `path` or beside it.
         """
         path = Path(path)
         if Seen(path).path.exists():
@@ -296,6 +296,7 @@ class Receipts(AbstractContextManager["Receipts"]):
             if made is not None:
                 made.close()
             path.unlink()
+            Seen(path).path.unlink(missing_ok=True)  # there was none
             raise
         return made
 
