@@ -1,7 +1,9 @@
 """An owner's log: what it counts, over runs and processes, and every way to tamper with it."""
 
+import csv
 import hashlib
 import hmac
+import io
 import itertools
 import json
 import multiprocessing
@@ -346,6 +348,20 @@ def test_an_exported_log_can_be_checked_and_tampering_is_noticed(path):
     for broken in ("x,y\n1,2\n", text.replace("answered,,4,4", "answered,,4,x")):
         with pytest.raises(InvalidDataError, match="not a log"):
             from_csv(broken)
+
+
+@pytest.mark.parametrize(
+    "run", ["=1+1", "+1", "-1", "@x", "\t=1", "\r=1", "'=1", "'", "''x", "a=1"]
+)
+def test_no_text_of_a_consumer_is_a_formula_in_an_exported_log(path, run):
+    with opened(path) as log:
+        log.refused(replace(A, run=run, purpose=run), "why")
+        lines = log.lines()
+    text = to_csv(lines)
+    for row in csv.reader(io.StringIO(text, newline="")):
+        assert not any(field.startswith(("=", "+", "-", "@", "\t", "\r")) for field in row)
+    assert from_csv(text) == lines
+    assert fault(from_csv(text), is_signed) is None
 
 
 def test_a_log_is_made_once_and_not_forgotten(path, tmp_path):

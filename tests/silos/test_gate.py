@@ -230,9 +230,9 @@ def test_a_signature_is_for_its_messages_party_and_version(trial, asked, tmp_pat
         ({"key": stranger.public, "sign": stranger.sign}, "no consumer"),
         ({"sign": lambda data: b""}, "no consumer"),
         ({"sign": lambda data: b"x" * 10**5}, "no consumer"),
-        ({"signed": b"garbage"}, "signed requests alone"),
-        ({"purpose": "\x1b[2Jtrial"}, "signed requests alone"),
-        ({"purpose": "x" * 501}, "signed requests alone"),
+        ({"signed": b"garbage"}, "what was signed cannot be read"),
+        ({"purpose": "\x1b[2Jtrial"}, "must be printable"),
+        ({"purpose": "x" * 501}, "at most 500 characters"),
     ):
         assert words in asked([DESCRIBE], **given)
         assert trial.log()[-1].outcome == "refused"

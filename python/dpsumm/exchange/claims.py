@@ -11,7 +11,8 @@ from dpsumm.errors import ProtocolError
 
 # Signed before the claim: no other signature of the key can stand for one.
 SIGNED = b"dpsumm claim 1\n"
-_MAX_TEXT = 500
+# Characters of a text in a claim.
+MAX_TEXT = 500
 
 
 @dataclass(frozen=True)
@@ -63,13 +64,13 @@ class Claim:
         """
         names = [field.name for field in fields(cls)]
         try:
-            values = json.loads(text) if len(text) <= 8 * _MAX_TEXT * len(names) else None
+            values = json.loads(text) if len(text) <= 8 * MAX_TEXT * len(names) else None
             claim = cls(**values) if isinstance(values, dict) else None
         except (ValueError, TypeError, RecursionError):
             claim = None
         # Printable: an owner reads them in a terminal.
         if claim is None or not all(
-            isinstance(value, str) and len(value) <= _MAX_TEXT and value.isprintable()
+            isinstance(value, str) and len(value) <= MAX_TEXT and value.isprintable()
             for value in asdict(claim).values()
         ):
             raise ProtocolError("a claim is malformed")

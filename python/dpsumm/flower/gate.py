@@ -24,7 +24,7 @@ from dpsumm.errors import (
     ProtocolError,
     RefusedError,
 )
-from dpsumm.exchange.claims import SIGNED, Claim, digest_of
+from dpsumm.exchange.claims import MAX_TEXT, SIGNED, Claim, digest_of
 from dpsumm.exchange.codec import kind_of
 from dpsumm.exchange.signatures import SigningKey, is_signed
 from dpsumm.flower.packing import Packed
@@ -142,6 +142,11 @@ def _check(
         raise _NotAllowedError(
             "the dpsumm on this node is not the one that its policy names; its owner has to look "
             "at it"
+        )
+    if claim is None and packed.claim:
+        raise _NotAllowedError(
+            "what was signed cannot be read: purpose, run and names must be printable texts of at "
+            f"most {MAX_TEXT} characters, signed by the dpsumm that this node's policy names"
         )
     if claim is None:
         raise _NotAllowedError(

@@ -38,6 +38,8 @@ _TABLES = (
 )
 _SEALED = b"dpsumm receipt 1\n"
 _SALT_BYTES = 16
+# Begin what a spreadsheet takes for a formula; some fields are in a consumer's words.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "'")
 MADE, ANSWERED, AGAIN, REFUSED, FAILED = "made", "answered", "again", "refused", "failed"
 
 
@@ -196,13 +198,19 @@ def fault(lines: Iterable[Sealed], is_signed: IsSigned, *, last_only: bool = Fal
 
 
 def to_csv(lines: Iterable[Sealed]) -> str:
-    """Return a log as CSV, with every seal: whoever has the public key can check it."""
+    """Return a log as CSV, with every seal: whoever has the public key can check it.
+
+    A text that a spreadsheet would take for a formula has a ``'`` before it, and so has one that
+    begins with ``'``.
+    """
     text = io.StringIO()
     names = [field.name for field in fields(Receipt)]
     writer = csv.writer(text)
     writer.writerow([*names, "seal"])
     for line, seal in lines:
-        writer.writerow([*(getattr(line, name) for name in names), seal.hex()])
+        values = (str(getattr(line, name)) for name in names)
+        row = (f"'{value}" if value.startswith(_FORMULA) else value for value in values)
+        writer.writerow([*row, seal.hex()])
     return text.getvalue()
 
 
@@ -219,7 +227,10 @@ def from_csv(text: str) -> list[Sealed]:
         lines = []
         for row in csv.DictReader(io.StringIO(text, newline=""), strict=True):
             seal = bytes.fromhex(row.pop("seal"))
-            values = {name: int(value) if name in whole else value for name, value in row.items()}
+            values = {
+                name: int(value) if name in whole else value.removeprefix("'")
+                for name, value in row.items()
+            }
             lines.append((Receipt.parse(json.dumps(values)), seal))
     except (csv.Error, KeyError, ValueError, TypeError, AttributeError):
         raise InvalidDataError(
