@@ -402,7 +402,7 @@ def _record(
         else f"private; owners are told {setting.nominal_target:,}",
         "Labels": "travelled along" if setting.labelled else "none",
         "Copies of the target": "left out" if setting.drop_target_copies else "not looked for",
-        "Commitments": "of every owner, before the release" if committed else "none",
+        "Commitments": "of whoever takes part, before the release" if committed else "none",
         "Embedding": "a secret map, which the curator lacks" if embedded else "none",
     }
     units = {Protected.TARGET.value: len(setting.target)} if sized else {}
