@@ -352,9 +352,15 @@ def test_a_record_that_is_damaged_is_refused(runs, tmp_path):
         *({"delta": None}, {"delta": 2}, {"books": {"": [None, [["nobody"]]]}}, {"extra": 1}),
         *({"settings": {"a": 1}}, {"parties": [1]}, {"run": None}, {"units": {"target": "x"}}),
         *({"observers": {"a": "x"}}, {"statements": None}, {"command": "audit"}, {"seeded": 0}),
+        *({"books": {}}, {"observers": {"a": "nan"}}, {"observers": {"a": "-3"}}),
+        *({"observers": {"a": "0.1"}}, {"command": "synthesize"}),
+        *({"units": {"target": -1}}, {"units": {"nobody": 1}}, {"options": ["surprise"]}),
+        *({"parties": "north"}, {"statements": "all"}, {"options": "commitments"}),
+        *({"finished": "today"}, {"books": {"north": [None, []]}}, {"observers": {"a": None}}),
     ):
         (tmp_path / "s.csv.json").write_text(
             json.dumps(about | {"record": about["record"] | change})
         )
         done = command("dossier", "s.csv", cwd=tmp_path)
         assert "has no record" in done.stderr, change
+        assert (done.returncode, done.stderr.count("\n")) == (2, 1), change

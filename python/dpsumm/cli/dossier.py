@@ -60,11 +60,10 @@ def dossier(
     """
     if out.suffix != ".html":
         raise InvalidParameterError(f"--out must end in .html, got {out.name!r}")
-    record = _record(result)
+    record, about = _record(result)
     files = _ledgers(record, ledger or [])
     check_distinct([result, *files.values(), *([audit] if audit else [])], [out])
     results = None if audit is None else AuditResults.read(audit)
-    about: About = import_module(ABOUT[record.command]).ABOUT
     with ExitStack() as stack:
         given = {
             whose: stack.enter_context(_opened(record, whose, path))
@@ -84,18 +83,25 @@ def dossier(
     console.warn(notes, seeded=False)
 
 
-def _record(result: Path) -> RunRecord:
+def _record(result: Path) -> tuple[RunRecord, About]:
+    """Return a result's record, and what the subsystem that made it says of itself."""
     if not result.exists():
         raise InvalidParameterError(
             f"RESULT: there is no file {result}; give what --out of dpsumm run, learn or "
             "synthesize wrote. A run that did not finish wrote none: end it under its name (--run "
             "NAME, which `dpsumm ledger show` lists), which charges nothing twice"
         )
-    about = read_about(result)
+    beside = read_about(result)
     try:
-        record = RunRecord.from_json(about["record"])
-        if record.command in ABOUT:
-            return record
+        record = RunRecord.from_json(beside["record"])
+        about: About = import_module(ABOUT[record.command]).ABOUT
+        # Only runs of synthesize have observers, and ledgers with names: their owners'.
+        if record.command == "synthesize":
+            fits = bool(record.observers) and {*record.books} <= {*record.schemas}
+        else:
+            fits = not record.observers and {*record.books} == {""}
+        if fits and {*record.options} <= about.options:
+            return record, about
     except (KeyError, ValueError, TypeError):
         pass
     raise InvalidDataError(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import dpsumm
 from dpsumm.errors import InvalidParameterError
 from dpsumm.privacy import accounting, book_format
-from dpsumm.privacy.events import Charge
+from dpsumm.privacy.events import Charge, Protected
 
 if TYPE_CHECKING:
     from typing import Self
@@ -144,14 +145,27 @@ class RunRecord:
             }
             values["observers"] = {who: float(x) for who, x in values["observers"].items()}
             for name in ("parties", "statements", "options"):
+                if not isinstance(values[name], list | tuple):  # a text has letters
+                    raise TypeError(name)
                 values[name] = tuple(values[name])
             made = cls(**values)
             accounting.check_delta(made.delta)
-            if made._well_typed():
+            datetime.fromisoformat(made.finished)
+            if made._well_typed() and made._makes_sense():
                 return made
         except (TypeError, AttributeError, KeyError, InvalidParameterError):
             pass
         raise ValueError("a record that lacks something")
+
+    def _makes_sense(self) -> bool:
+        """Return whether a run can have such figures."""
+        return (
+            # Somebody's books, or what somebody learns: a page begins with epsilon.
+            bool(self.books or self.observers)
+            and all(epsilon >= 0 for epsilon in self.observers.values())  # NaN is not
+            and all(count >= 0 for count in self.units.values())
+            and {*self.units} <= {*Protected.known()}
+        )
 
     def _well_typed(self) -> bool:
         """Return whether all that a page shows is of its type."""

@@ -59,6 +59,12 @@ class About:
     beside: Mapping[str, tuple[tuple[str, Disclosure], ...]]
     unsent: tuple[type[Message], ...] = ()
 
+    @property
+    def options(self) -> frozenset[str]:
+        """All options of runs by which more messages are sent."""
+        kinds = (kind.type.disclosure for codec in self.codecs for kind in codec.kinds)
+        return frozenset(entry.option for entry in kinds if entry is not None and entry.option)
+
     def messages(self, protocol: str, options: Sequence[str] = ()) -> list[tuple[str, Disclosure]]:
         """Return the messages of a protocol and a run's options by name, in the codecs' order."""
         kinds = {kind.type: kind.name for codec in self.codecs for kind in codec.kinds}
