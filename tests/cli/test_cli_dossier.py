@@ -284,6 +284,25 @@ def test_a_ledger_that_lost_charges_or_was_accepted_is_told_in_red(runs, tmp_pat
     assert any("accepted although entries may be missing" in note for note in red(tmp_path))
 
 
+def test_swapped_names_are_the_first_cause_that_is_told(tmp_path):
+    rng = np.random.default_rng(3)
+    columns = {"a": 1, "b": 2}  # other numbers of columns, other charges
+    for name in columns:
+        Ledger.create(tmp_path / f"{name}.db").close()
+    dpsumm.synthesize(
+        {name: rng.integers(0, 2, (900, count)) for name, count in columns.items()},
+        schema={
+            name: Schema([Column(f"{name}{i}", categories=(0, 1)) for i in range(count)])
+            for name, count in columns.items()
+        },
+        ledger={name: tmp_path / f"{name}.db" for name in columns},
+    ).save(tmp_path / "rows.parquet")
+    made(tmp_path, "rows.parquet", "--ledger", "a=b.db", "--ledger", "b=a.db", audit=None)
+    (note,) = (note for note in red(tmp_path) if "The ledger of 'b' lacks" in note)
+    assert 0 < note.index("with the names swapped") < note.index("put back or changed the file")
+    assert not any("made after its result was written" in note for note in red(tmp_path))
+
+
 @pytest.mark.parametrize(
     ("result", "words"),
     [

@@ -183,22 +183,30 @@ def _unsure(dossier: Dossier) -> Iterator[Note]:
     unknown = {c.message for c in dossier.charges if claim_of(c, dossier.about.claims) is None}
     for message in sorted(unknown):
         yield Note(f"No claim is registered for the charge {message!r}.", Severity.ALARM)
-    for whose, charges in dossier.later.items():
-        which = dict.fromkeys(f"{c.message} (on {WHOSE[c.protected]})" for c in charges)
-        yield Note(
-            f"The ledger{of_whom(whose)} holds {counted(len(charges), 'charge', 'charges')} that "
-            f"the run made after its result was written: {', '.join(which)}. The sentences on what "
-            "is guaranteed are older: these charges come on top of them. The totals are the "
-            "ledger's and include them.",
-            Severity.ALARM,
-        )
     for whose, book in dossier.books.items():
         before = record.books.get(whose, Books(None, ()))
         lost = (Counter(before.charges) - Counter(book.charges(run=record.run))).total()
+        later = dossier.later.get(whose, ())
         if lost:
+            cause = (
+                "--ledger NAME=FILE may give it another owner's file, with the names swapped; if "
+                "not, somebody put back or changed the file"
+                if whose
+                else "somebody put back or changed the file"
+            )
+            others = f" It holds {counted(len(later), 'other', 'others')}." if later else ""
             yield Note(
                 f"The ledger{of_whom(whose)} lacks {counted(lost, 'charge', 'charges')} that "
-                "it held when the run ended: somebody put back or changed the file.",
+                f"it held when the run ended: {cause}.{others}",
+                Severity.ALARM,
+            )
+        elif later:
+            which = dict.fromkeys(f"{c.message} (on {WHOSE[c.protected]})" for c in later)
+            yield Note(
+                f"The ledger{of_whom(whose)} holds {counted(len(later), 'charge', 'charges')} "
+                f"that the run made after its result was written: {', '.join(which)}. The "
+                "sentences on what is guaranteed are older: these charges come on top of them. The "
+                "totals are the ledger's and include them.",
                 Severity.ALARM,
             )
         if book.accepted():
