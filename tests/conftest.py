@@ -1,4 +1,4 @@
-"""Seeds and tolerances shared by all tests."""
+"""Seeds and settings shared by all tests."""
 
 import os
 import secrets
@@ -6,11 +6,6 @@ import secrets
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
-
-# Relative tolerance of a kernel against its slow twin, float64.
-RELATIVE = 1e-9
-# Chance that a statistical test fails although the law is right, for any seed.
-FALSE_ALARM = 1e-6
 
 settings.register_profile(
     "default", max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow]

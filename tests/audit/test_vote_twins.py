@@ -5,12 +5,12 @@ import math
 import pytest
 from scipy import stats
 
-from conftest import FALSE_ALARM
 from dpsumm.audit.settings import DELTA, EPSILON
 from dpsumm.audit.suite import audits
 from dpsumm.audit.votes import POINTS
 from dpsumm.privacy.accounting import compose, gaussian_noise_multiplier
 from dpsumm.privacy.events import Gaussian
+from helpers.chance import FALSE_ALARM
 
 # Of each twin: what divides its noise multiplier with 100 points and 100 parties, its exact epsilon
 # then at a claim of (1, 0.01), and what divides it in the suite, of 20 points and 10 parties.

@@ -8,12 +8,12 @@ import pytest
 from scipy import stats
 from sklearn.naive_bayes import GaussianNB
 
-from conftest import FALSE_ALARM
 from dpsumm.ensemble import published
 from dpsumm.ensemble.paper import inside, minimise, perturbation, sensitivity_of
 from dpsumm.errors import InvalidParameterError
 from dpsumm.privacy import NonPrivate
 from dpsumm.privacy.accounting import gaussian_noise_multiplier
+from helpers.chance import FALSE_ALARM
 
 ONE = np.ones((20, 1))
 

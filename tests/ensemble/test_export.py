@@ -10,13 +10,13 @@ from scipy import stats
 from sklearn.linear_model import LogisticRegression
 
 import dpsumm
-from conftest import FALSE_ALARM
 from dpsumm import Ledger
 from dpsumm.ensemble import export, load_model
 from dpsumm.ensemble.export import GRID, multiplier_of, noisy_sums, weights_of, whole
 from dpsumm.errors import BudgetExceededError, InvalidParameterError
 from dpsumm.privacy import Gaussian
 from dpsumm.privacy.accounting import compose
+from helpers.chance import FALSE_ALARM
 from helpers.votes import noisy
 
 

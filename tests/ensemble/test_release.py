@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from conftest import FALSE_ALARM
 from dpsumm.ensemble.ballots import grid_votes
 from dpsumm.ensemble.curator import check_votes
 from dpsumm.ensemble.release import noise_of
@@ -20,6 +19,7 @@ from dpsumm.errors import (
 )
 from dpsumm.privacy import Gaussian, Ledger, Observer, Protected, Seeded, Unit
 from dpsumm.privacy.accounting import gaussian_noise_multiplier
+from helpers.chance import FALSE_ALARM
 from helpers.votes import answers, curator, exact_counts, one_hot
 
 N = 40

@@ -8,13 +8,13 @@ import pytest
 from scipy import stats
 
 import dpsumm
-from conftest import FALSE_ALARM
 from dpsumm.ensemble import Spectral
 from dpsumm.ensemble.page import render
 from dpsumm.ensemble.strength import Strength, strength_of
 from dpsumm.ensemble.students.choose import Validation
 from dpsumm.ensemble.verdict import verdict_of
 from dpsumm.report.notes import Severity
+from helpers.chance import FALSE_ALARM
 from helpers.votes import noisy
 
 CLASSES = np.array(["no", "yes"])

@@ -9,8 +9,8 @@ import numpy as np
 import opendp.prelude as dp
 import pytest
 
-from conftest import FALSE_ALARM
 from dpsumm import kernels
+from helpers.chance import FALSE_ALARM
 from reference import laws
 
 # OpenDP draws some 40,000 a second. A scale off by a tenth then gets p-values near 1e-30.

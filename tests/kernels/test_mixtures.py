@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from conftest import FALSE_ALARM
 from dpsumm.errors import InvalidDataError, InvalidParameterError
 from dpsumm.kernels import fit_mixture, rounded_normal, sample_mixture
+from helpers.chance import FALSE_ALARM
 from reference.vertical import fit_mixture as plain_fit
 
 SIZES = [3, 2, 5]

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from conftest import FALSE_ALARM
 from dpsumm import kernels
+from helpers.chance import FALSE_ALARM
 from reference import laws, mwem
 
 RUNS = 2500

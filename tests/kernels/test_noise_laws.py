@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from conftest import FALSE_ALARM
 from dpsumm import kernels
+from helpers.chance import FALSE_ALARM
 from reference import laws
 
 DRAWS = 200_000

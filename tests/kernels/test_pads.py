@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from conftest import FALSE_ALARM
 from dpsumm import kernels
 from dpsumm.errors import InvalidParameterError
 from dpsumm.kernels import Pad, one_hot_product, pair_counts
+from helpers.chance import FALSE_ALARM
 from reference.vertical import one_hot
 
 SIGNED = {32: np.int32, 64: np.int64}

@@ -9,11 +9,11 @@ import pytest
 from scipy import special, stats
 
 import dpsumm
-from conftest import FALSE_ALARM
 from dpsumm import RBF, Auction, Greedy, Ledger, Offers, Pool, Summary
 from dpsumm.errors import BudgetExceededError, InvalidParameterError
 from dpsumm.privacy import Approximate, Charge, Protected, Pure, Seeded, Unit
 from dpsumm.summary import attribution, release_attribution, worth
+from helpers.chance import FALSE_ALARM
 from reference import dense
 from reference.laws import discrete_laplace_cdf, integer_fits
 

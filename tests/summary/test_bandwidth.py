@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 import dpsumm
-from conftest import FALSE_ALARM
 from dpsumm import RBF, PrivateMedian, kernels
 from dpsumm.errors import InvalidParameterError
 from dpsumm.privacy import Ledger, Seeded
 from dpsumm.privacy.events import BoundedRange
 from dpsumm.summary.kernel import _EXPONENTS, median_squared_distance
+from helpers.chance import FALSE_ALARM
 from reference import laws
 
 EXPONENTS = np.array(_EXPONENTS)

@@ -7,10 +7,10 @@ import pytest
 from scipy import stats
 
 import dpsumm
-from conftest import FALSE_ALARM
 from dpsumm import RBF, Auction, Offers, Pool
 from dpsumm.errors import InvalidParameterError
 from dpsumm.summary import Embedding
+from helpers.chance import FALSE_ALARM
 from reference import dense
 from reference.attack import read_features
 from reference.laws import same_law

@@ -8,7 +8,6 @@ import pytest
 from scipy import stats
 
 import dpsumm
-from conftest import FALSE_ALARM
 from dpsumm import Auction, Offers, Uniform
 from dpsumm.errors import InvalidParameterError, MissingExtraError
 from dpsumm.privacy import Gaussian
@@ -16,6 +15,7 @@ from dpsumm.privacy.accounting import compose
 from dpsumm.summary import DpSgd
 from dpsumm.summary.models import sgd
 from dpsumm.summary.models.training import Examples, parts
+from helpers.chance import FALSE_ALARM
 
 BOUNDS = {"x0": (-1, 1), "x1": (-1, 1)}
 with_jax = pytest.mark.skipif(

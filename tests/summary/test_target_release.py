@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import dpsumm
-from conftest import FALSE_ALARM
 from dpsumm import kernels
 from dpsumm.errors import InvalidDataError, InvalidParameterError
 from dpsumm.privacy import Charge, Ledger, Protected, Pure, Seeded, Unit
@@ -26,6 +25,7 @@ from dpsumm.summary.release import (
     Release,
     release,
 )
+from helpers.chance import FALSE_ALARM
 from reference import laws
 
 KINDS = [("paired", 1), ("phase", 2)]

@@ -10,7 +10,6 @@ from dp_accounting.rdp import RdpAccountant
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conftest import FALSE_ALARM
 from dpsumm import Column, Schema
 from dpsumm.errors import InvalidDataError, InvalidParameterError
 from dpsumm.privacy import accounting
@@ -19,6 +18,7 @@ from dpsumm.vertical.dpvi import method as method_module
 from dpsumm.vertical.dpvi.figures import MARGIN, discrete_sum_tau
 from dpsumm.vertical.dpvi.gradients import Part, clip_factors, in_fixed, responsibilities
 from dpsumm.vertical.dpvi.method import _Training
+from helpers.chance import FALSE_ALARM
 from helpers.effort import examples
 
 PAPER = VPDP(2, 2.042 / math.sqrt(2), 20_000, 100 / 30_162, known=True)

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import dpsumm.vertical.owner as owner_module
-from conftest import FALSE_ALARM
 from dpsumm.errors import (
     BudgetExceededError,
     InvalidDataError,
@@ -36,6 +35,7 @@ from dpsumm.vertical.messages import (
 )
 from dpsumm.vertical.owner import Owner
 from dpsumm.vertical.wire import CODEC
+from helpers.chance import FALSE_ALARM
 from helpers.columns import NAMES, RUN, SCHEMAS, SECRETS, World
 from helpers.effort import examples
 

@@ -6,12 +6,12 @@ from scipy import stats
 
 import dpsumm.vertical.helper as helper_module
 import dpsumm.vertical.owner as owner_module
-from conftest import FALSE_ALARM
 from dpsumm.privacy import Ledger
 from dpsumm.vertical.merge import merged_codes
 from dpsumm.vertical.messages import ColumnCounts, MaskedRows
 from dpsumm.vertical.owner import Owner
 from dpsumm.vertical.wire import CODEC
+from helpers.chance import FALSE_ALARM
 from helpers.columns import RUN, World
 
 
