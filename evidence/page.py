@@ -16,6 +16,7 @@ from evidence.methods import GREEDY, INVITED, METHODS, ORACLE
 from evidence.page_tables import (
     OFFERS,
     POOLS,
+    aims_table,
     distance_table,
     few_table,
     mean_ratio,
@@ -60,6 +61,7 @@ def write(
         "worst": lambda: _worst_table(made),
         "tables": lambda: distance_table(made, tables, ["uniform", *POOLS, *OFFERS, *BUDGETS]),
         "tables-weighted": lambda: distance_table(weighted, tables, [GREEDY, *POOLS, *OFFERS]),
+        "aims": lambda: aims_table(made, weighted, main, tables),
         "models": lambda: models_table(table, tables),
         "worth": lambda: worth_table(table, made, tables),
         "training": lambda: weights_table(table, tables),

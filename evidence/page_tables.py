@@ -36,6 +36,16 @@ SHORT = ("all owners' data", "uniform", "pool, 4", "Offers, 4", "the target's ow
 WITHIN = 1.5
 # Offers are worse than a pool that releases nothing, if they are so many times as far.
 MUCH_WORSE = 1.15
+# What Offers' geometric means were to be at most, by points read and whether with weights:
+# on images and made-up data, and on tables.
+AIMS: dict[tuple[int, bool], tuple[float | None, float | None]] = {
+    (2, False): (None, 1.6),
+    (4, False): (1.12, 1.15),
+    (8, False): (1.03, 1.05),
+    (2, True): (1.13, 1.1),
+    (4, True): (1.04, 1.05),
+    (8, True): (None, 1.03),
+}
 
 Floats = NDArray[np.float64]
 
@@ -63,6 +73,25 @@ def pool_table(made: Ratios, among: Sequence[Scenario]) -> str:
         rows.append([str(rho), str(len(over)), str(sum(r > 1 for r, _ in over)), worse])
     heads = ["points read", "scenarios", "farther than the pool", f"above {MUCH_WORSE:g} times"]
     return markdown(heads, rows)
+
+
+def aims_table(
+    made: Ratios, weighted: Ratios, main: Sequence[Scenario], tables: Sequence[Scenario]
+) -> str:
+    """Geometric means of Offers beside what they were to be."""
+    rows = []
+    for (rho, with_weights), aims in AIMS.items():
+        row = [str(rho), "summary.weights" if with_weights else "equal"]
+        for aim, among in zip(aims, (main, tables), strict=True):
+            found = mean_ratio(weighted if with_weights else made, among, f"Offers, {rho}")
+            if aim is None or found is None:
+                row += ["", ""]
+            else:
+                row += [f"{aim:g}", number(found.value) + " **missed**" * (found.value > aim)]
+        rows.append(row)
+    groups = ("images and made-up data", "tables")
+    heads = [f"{group}, {what}" for group in groups for what in ("wanted", "measured")]
+    return markdown(["points read", "weights", *heads], rows)
 
 
 def mean_ratio(made: Ratios, among: Sequence[Scenario], method: str) -> Ratio | None:

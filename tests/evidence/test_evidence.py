@@ -145,6 +145,17 @@ def test_the_page_names_where_a_pool_is_nearer():
     assert "| 4 | 2 | 1 | 1.2 older |" in page_tables.pool_table(made, known)
 
 
+def test_the_page_says_which_aims_are_missed():
+    known = [s for s in runner.scenarios().values() if s.name in ("marital", "older")]
+    made = {(s.name, f"Offers, {rho}"): Ratio(1.1, 0, 9, 0.1) for s in known for rho in (2, 4, 8)}
+    table = page_tables.aims_table(made, {}, known[:1], known[1:])
+    assert "| 4 | equal | 1.12 | 1.1 | 1.15 | 1.1 |" in table
+    assert "| 8 | equal | 1.03 | 1.1 **missed** | 1.05 | 1.1 **missed** |" in table
+    # Nothing is said where nothing was wanted, or measured.
+    assert "| 2 | equal |  |  | 1.6 | 1.1 |" in table
+    assert "| 2 | summary.weights |  |  |  |  |" in table
+
+
 def test_a_row_judges_by_fresh_points():
     scenario = replace(
         runner.scenarios()["synthetic-p50"], options={"owners": 3, "share": 0.5, "n": 600}, m=60
