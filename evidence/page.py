@@ -33,7 +33,7 @@ from evidence.sources import digest
 AUCTIONS = ["Auction, 10 rounds", "Auction, as published"]
 VARIANTS = [name for name in METHODS if name.endswith((" picked only", " drawn only"))]
 MAIN = [ORACLE, "uniform", *POOLS, *OFFERS, *AUCTIONS]
-BUDGETS = ["Offers, 4, epsilon 0.3", "Offers, 4, epsilon 3"]
+BUDGETS = ["Offers, 4, epsilon 0.3", "Offers, 4, epsilon 3", "Offers, 2, epsilon 100"]
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = ("docs/results.md", "README.md", "docs/index.md")
 
