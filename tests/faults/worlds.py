@@ -1,7 +1,13 @@
 """The subsystems across silos as worlds: small data, all parties in one process."""
 
+import hashlib
+import json
 import warnings
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -9,25 +15,33 @@ import polars as pl
 from dpsumm import RBF, Auction, Column, Offers, Schema, Tables
 from dpsumm.atomic import write_text
 from dpsumm.data.inputs import read_owners, read_table
+from dpsumm.data.openings import verify_openings
 from dpsumm.ensemble import Spectral
 from dpsumm.ensemble.silos import learn_silos
 from dpsumm.ensemble.trainer import Trainer
+from dpsumm.errors import DpsummError, RefusedError
 from dpsumm.exchange.across import Channel, answer_all
 from dpsumm.exchange.saving import saving
+from dpsumm.privacy.policy import Consumer, Policy
+from dpsumm.privacy.receipts import ANSWERED, Asked, Receipts
 from dpsumm.summary.protocols import Owner, Protocol
+from dpsumm.summary.protocols.committed import CommittingOwner, run_mark
+from dpsumm.summary.protocols.messages import CommitRequest
+from dpsumm.summary.protocols.wire import CODEC
 from dpsumm.summary.silos import summarize_silos
 from dpsumm.vertical.helper import Helper
 from dpsumm.vertical.silos import SiloOwner, synthesize_silos
-from helpers.crashes import RUN, World, live
+from helpers.crashes import RUN, World, charges, live, rows_of
 from helpers.disk import Disk, Fault, once
 
+SIZE = 4
 SENDS = {"max_bytes": 2**24, "max_records": 1000}
 
 
 class Points(World):
-    """A run of `summarize_silos` that needs all of its four owners."""
+    """A run of `summarize_silos` that needs all of its owners."""
 
-    names = ("a", "b", "c", "d")
+    names: tuple[str, ...] = ("a", "b", "c", "d")
     schema = Schema.numbers(("x0", "x1"))
 
     def __init__(self, name: str, protocol: Protocol) -> None:
@@ -42,21 +56,125 @@ class Points(World):
     def answer(self, folder: Path, name: str, given: list[bytes]) -> bytes:
         return answer_all(Owner(self._tables[name]), given, **SENDS)
 
-    def run(self, folder: Path, channel: Channel) -> bytes:
+    def run(self, folder: Path, channel: Channel, **more: Any) -> bytes:
         summary = summarize_silos(
             channel,
             self.names,
             self._target,
             schema=self.schema,
-            size=4,
+            size=SIZE,
             kernel=RBF(0.3),
             protocol=self._protocol,
             ledger=folder / "books.db",
             run=RUN,
             minimum=len(self.names),
             out=folder / "out.csv",
+            **more,
         )
         return summary.points.tobytes() + summary.owner.tobytes() + summary.index.tobytes()
+
+
+class Committed(Points):
+    """Two owners commit to their data, and the curator keeps what they open of it."""
+
+    names = ("a", "b")
+    opening = CODEC.encode(CommitRequest(run_mark(RUN, None)))
+
+    def __init__(self) -> None:
+        # It needs all from the beginning, so nobody can be late with a commitment.
+        super().__init__("Commitments", Auction(batch=4, n_features=8))
+
+    def answer(self, folder: Path, name: str, given: list[bytes]) -> bytes:
+        table = self._tables[name]
+        owner = CommittingOwner(Owner(table), table, lambda: hashlib.sha256(name.encode()).digest())
+        return answer_all(owner, given, **SENDS)
+
+    def run(self, folder: Path, channel: Channel, **more: Any) -> bytes:
+        openings = folder / "openings.json"
+        return super().run(folder, channel, commitments=True, openings=openings, **more)
+
+    def replay(self, folder: Path, channel: Channel) -> bytes:
+        # Without the answers, a run that has released is refused. The points are the same.
+        return super().run(folder, channel)
+
+    def wrong(self, folder: Path, answers: Sequence[tuple[str, int, bytes]]) -> Iterator[str]:
+        try:
+            found = verify_openings(folder / "openings.json")
+        except DpsummError as error:
+            yield f"the openings are not there: {error}"
+            return
+        opened = {(name, one.position) for name in self.names for one in found.owners[name][1]}
+        rows = pl.read_csv(folder / "out.csv").select("owner", "index").rows()
+        if lost := set(rows) - opened:
+            yield f"points of the summary are not opened: {lost}"
+
+
+class Seal:
+    """An owner's key, as far as a log needs one."""
+
+    def sign(self, data: bytes) -> bytes:
+        return data
+
+
+class Ruled(Points):
+    """Two owners with rules and a log: each lets go of the records of one run, and no more."""
+
+    names = ("a", "b")
+    logs = ("a.receipts", "b.receipts")
+    parties_pay = True  # with receipts, beside the curator's charges
+
+    def __init__(self) -> None:
+        protocol = Offers(n_features=8)
+        super().__init__("Policies", protocol)
+        most = protocol.parsimony * SIZE // len(self.names)
+        self._policy = Policy(
+            version="",
+            package="",
+            protocols=frozenset(),
+            records=most,
+            per_run=most,
+            consumers=(Consumer("consumer", "", frozenset(["tests"]), most),),
+            receipts=Path(),
+            key=Path(),
+        )
+
+    def prepare(self, folder: Path) -> None:
+        super().prepare(folder)
+        for name in self.logs:
+            Receipts.create(folder / name, Seal(), bytes.__eq__).close()
+
+    def answer(self, folder: Path, name: str, given: list[bytes]) -> bytes:
+        asked = Asked("consumer", RUN, "tests")
+
+        def send(answer: bytes, records: int) -> None:
+            refusal = partial(self._policy.too_many, asked.consumer)
+            if log.send(asked, answer, records, refusal):
+                raise RefusedError("refused by the owner's policy")
+
+        with Receipts(folder / f"{name}.receipts", Seal(), bytes.__eq__) as log:
+            log.check()
+            limits = {**SENDS, "max_records": None}
+            return answer_all(Owner(self._tables[name]), given, before=send, **limits)
+
+    def charged(self, folder: Path, party: str) -> tuple[str, ...]:
+        lines = rows_of(folder / f"{party}.receipts", "SELECT body FROM receipts")
+        kept = [json.loads(body) for (body,) in lines]
+        receipts = (f"{line['outcome']} {line['counted']}" for line in kept)
+        return (*charges(folder / "books.db"), *receipts)
+
+    def wrong(self, folder: Path, answers: Sequence[tuple[str, int, bytes]]) -> Iterable[str]:
+        sent = Counter(name for name, _, _ in answers)
+        for name in self.names:
+            with Receipts(folder / f"{name}.receipts", Seal(), bytes.__eq__) as log:
+                if fault := log.fault():
+                    yield f"the log of {name} does not hold together: {fault}"
+                left = [line for line, _ in log.lines() if line.left]
+            if [line.outcome for line in left].count(ANSWERED) != 2:
+                yield f"an answer of {name} has no receipt, or more than one: {left}"
+            if sum(line.counted for line in left) != self._policy.records:
+                yield f"records of {name} are counted twice, or not at all: {left}"
+            if len(left) < sent[name]:
+                yield f"{name} sent {sent[name]} times, and its log has {len(left)} of them"
 
 
 class Votes(World):
@@ -152,6 +270,8 @@ class Rows(World):
 WORLDS = {
     "Offers": lambda: Points("Offers", Offers(n_features=8)),
     "Auction": lambda: Points("Auction", Auction(batch=2, n_features=8)),
+    "Commitments": Committed,
+    "Policies": Ruled,
     "Votes": Votes,
     "Rows": Rows,
 }

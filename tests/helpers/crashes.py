@@ -10,6 +10,7 @@ well. What must hold does not depend on the subsystem:
 - every key is charged once, and the same key, message or answer is the same bytes ever after;
 - nothing that was collected is asked for again, and nobody is asked once the run has ended;
 - a file is whole or not there;
+- what a world says of its own files (`World.wrong`);
 - an error names the file, what became of the budget, and how to go on.
 """
 
@@ -34,7 +35,6 @@ from dpsumm.privacy import Ledger
 from helpers.disk import Act, Disk, Fault, Killed, Plan, from_then_on, once
 
 RUN = "r"
-_DESCRIBE = Codec().encode(Describe())
 _CONNECT = sqlite3.connect
 STORED = ("sql", "file")
 
@@ -48,6 +48,10 @@ class World(ABC):
         Of the subsystem.
     books
         Names of the ledgers in the folder.
+    logs
+        Names of what else a run goes on from, such as the parties' logs.
+    opening
+        What parties are asked before the protocol begins.
     parties_pay
         Whether ledgers are the parties', who charge what they answer, and not the curator's, who
         charges what it sends.
@@ -57,6 +61,8 @@ class World(ABC):
 
     name: str
     books: tuple[str, ...] = ("books.db",)
+    logs: tuple[str, ...] = ()
+    opening: bytes = Codec().encode(Describe())
     parties_pay = False
     result_is_drawn = False
 
@@ -73,6 +79,10 @@ class World(ABC):
     def run(self, folder: Path, channel: Channel) -> bytes:
         """Run as the curator, to the end; save ``out.csv`` and return the result as bytes."""
 
+    def replay(self, folder: Path, channel: Channel) -> bytes:
+        """Run to the same result from the releases alone."""
+        return self.run(folder, channel)
+
     def charged(self, folder: Path, party: str) -> tuple[str, ...]:
         """Return what is charged for what this party is sent, or sends, as it is on the disk."""
         books = (f"{party}.db",) if self.parties_pay else self.books
@@ -82,6 +92,18 @@ class World(ABC):
             if (folder / name).exists()
             for charge in charges(folder / name)
         )
+
+    def wrong(self, folder: Path, answers: Sequence[tuple[str, int, bytes]]) -> Iterable[str]:
+        """Return what is wrong with the files of a run that was resumed, beside its ledgers.
+
+        Parameters
+        ----------
+        folder
+            Of the run.
+        answers
+            What left the parties in the lives that are known: party, number of the message, digest.
+        """
+        return ()
 
 
 class Wire(Channel):
@@ -119,8 +141,7 @@ class Wire(Channel):
             yield name, reply
 
     def _delivered(self, name, given):
-        # Before the protocol begins, a party is asked to describe its data.
-        step = (name, 0 if given == [_DESCRIBE] else len(given))
+        step = (name, 0 if given == [self._world.opening] else len(given))
         self.sent.append((*step, hashlib.sha256(b"".join(given)).digest()))
         if not self._world.parties_pay:
             self.charged[step] = self._world.charged(self._folder, name)
@@ -142,26 +163,27 @@ def charges(book: Path) -> tuple[str, ...]:
     """Return the charges of a ledger as they are on the disk, past dpsumm's own reader."""
     return tuple(
         repr(row)
-        for row in _rows(book, "SELECT key, protected, message, event, count, unit FROM charges")
+        for row in rows_of(book, "SELECT key, protected, message, event, count, unit FROM charges")
     )
 
 
 def releases(book: Path) -> dict[str, bytes]:
     """Return the releases of a ledger by key."""
-    return dict(_rows(book, "SELECT key, released FROM releases"))
+    return dict(rows_of(book, "SELECT key, released FROM releases"))
 
 
 def recorded(folder: Path) -> dict[tuple[int, str], bytes]:
     """Return what the journal has, by step and owner."""
     path = folder / "books.db.answers"
     try:
-        rows = _rows(path, "SELECT step, owner, answer FROM answers") if path.exists() else []
+        rows = rows_of(path, "SELECT step, owner, answer FROM answers") if path.exists() else []
     except sqlite3.OperationalError:  # the file is there, and no table yet
         return {}
     return {(step, owner): answer for step, owner, answer in rows}
 
 
-def _rows(path: Path, query: str) -> list[tuple]:
+def rows_of(path: Path, query: str) -> list[tuple]:
+    """Return what a query finds in a file; looking is no act on the disk of the tests."""
     with closing(_CONNECT(path)) as db:
         return db.execute(query).fetchall()
 
@@ -177,13 +199,16 @@ class Life:
     acts: list[Act] = field(default_factory=list)
 
 
-def live(world: World, disk: Disk, folder: Path, plan: Plan | None = None) -> Life:
+def live(
+    world: World, disk: Disk, folder: Path, plan: Plan | None = None, *, replay: bool = False
+) -> Life:
     """Let a curator live, with the faults of a plan."""
+    run = world.replay if replay else world.run
     life = Life(Wire(disk, world, folder))
     disk.begin(plan)
     try:
         with disk.process("curator"):
-            life.result = world.run(folder, life.wire)
+            life.result = run(folder, life.wire)
     except Killed:
         life.killed = True
     except Exception as error:
@@ -288,6 +313,7 @@ def resumed(whole: Whole, disk: Disk, folder: Path, first: Life | None = None) -
     lives = [second] if first is None else [first, second]
     wrong += _exchanges(whole, lives, kept)
     wrong += _ledgers(whole, folder, before)
+    wrong += world.wrong(folder, [one for life in lives for one in life.wire.answers])
     wrong += _result(world, disk, folder, lives, written)
     if recorded(folder):
         wrong.append("answers are kept after the end of the run")
@@ -300,7 +326,7 @@ def left_by(world: World, folder: Path) -> tuple[object, ...]:
         name: (
             charges(folder / name),
             sorted(releases(folder / name)),
-            len(_rows(folder / name, "SELECT 1 FROM marks")),
+            len(rows_of(folder / name, "SELECT 1 FROM marks")),
         )
         for name in world.books
     }
@@ -387,7 +413,7 @@ def _ledgers(whole: Whole, folder: Path, before: dict) -> Iterator[str]:
         book = folder / name
         if charges(book) != whole.charges[name]:
             yield f"{name}: the charges are not those of an undisturbed run"
-        if _rows(book, "PRAGMA integrity_check") != [("ok",)]:
+        if rows_of(book, "PRAGMA integrity_check") != [("ok",)]:
             yield f"{name} is damaged"
     after = _all_releases(whole.world, folder)
     for key, value in before.items():
@@ -401,11 +427,11 @@ def _result(
     """Compare with an undisturbed run that begins with the releases of this one."""
     replayed = folder / "replay"
     replayed.mkdir()
-    for name in world.books:
+    for name in (*world.books, *world.logs):
         for path in folder.glob(f"{name}*"):
             if ".answers" not in path.name:
                 shutil.copy(path, replayed / path.name)
-    replay = live(world, disk, replayed)
+    replay = live(world, disk, replayed, replay=True)
     if replay.error is not None:
         yield f"an undisturbed run with these releases fails: {replay.error}"
         return

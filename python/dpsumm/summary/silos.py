@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -188,10 +189,10 @@ def summarize_silos(
                 *data_notes([goal]),
             ],
         )
-        if openings is not None and summary.commitments is not None:
-            summary.commitments.save(openings)
-        if out is not None:
-            with journal.ending(out):
+        with nullcontext() if out is None else journal.ending(out):
+            if openings is not None and summary.commitments is not None:
+                summary.commitments.save(openings)
+            if out is not None:
                 summary.save(out)
                 if report is not None:
                     summary.report(report)
