@@ -16,10 +16,10 @@ from in_process import Grid, run
 
 from dpsumm import __version__
 from dpsumm.errors import InvalidParameterError, ProtocolError
-from dpsumm.exchange.claims import SIGNED, Claim, digest_of
 from dpsumm.exchange.codec import kind_of
 from dpsumm.exchange.messages import Describe
 from dpsumm.exchange.signatures import SigningKey, is_signed
+from dpsumm.exchange.statements import SIGNED, Statement, digest_of
 from dpsumm.flower.gate import open_receipts, read_policy
 from dpsumm.flower.packing import pack, unpack
 from dpsumm.flower.trial import make_trial
@@ -85,7 +85,7 @@ def test_what_is_allowed_is_answered_and_signed_for(trial):
     assert offered.records == offered.counted > 0
     # The consumer's signature is under what it claimed: it can be shown to others.
     key = SigningKey(trial.folder / "curator" / "consumer.key").public
-    claim = Claim.parse(offered.claim.encode())
+    claim = Statement.parse(offered.claim.encode())
     assert (claim.party, claim.task, claim.run) == ("north", "summarize", "trial-1")
     signature = bytes.fromhex(offered.signature)
     assert is_signed(SIGNED + offered.claim.encode(), signature, key)
@@ -204,7 +204,7 @@ def asked(trial):
             "version": __version__,
             "asked": digest_of(messages),
         }
-        claim = Claim(**{**given, **changes}).to_bytes() if signed is None else signed
+        claim = Statement(**{**given, **changes}).to_bytes() if signed is None else signed
         grid = Grid({1: trial.nodes[1]}, trial.config)
         message = Message(pack(messages, "", claim, sign(SIGNED + claim)), 1, "query")
         message.metadata.__dict__["_message_id"] = "1"

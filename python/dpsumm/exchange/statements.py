@@ -1,4 +1,4 @@
-"""What a request is said to be for: signed by who asks, kept by who answers."""
+"""Signed statements: what a request is said to be for, kept by who answers."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from dataclasses import asdict, dataclass, fields
 
 from dpsumm.errors import ProtocolError
 
-# Signed before the claim: no other signature of the key can stand for one.
+# Signed before the statement: no other signature of the key can stand for one.
 SIGNED = b"dpsumm claim 1\n"
-# Characters of a text in a claim.
+# Characters of a text in a statement.
 MAX_TEXT = 500
 
 
 @dataclass(frozen=True)
-class Claim:
+class Statement:
     """A statement about the messages that come with it. All of it is public.
 
     Attributes
@@ -24,7 +24,7 @@ class Claim:
     key
         Public key of who asks, and signs.
     party
-        Name of who is asked: a claim for one party is none for another.
+        Name of who is asked: a statement for one party is none for another.
     task, run, purpose
         What is run, the run's name, and what its result is for, in the words that the parties
         agreed on.
@@ -36,8 +36,8 @@ class Claim:
     Examples
     --------
     >>> asked = digest_of([b"describe"])
-    >>> claim = Claim("ssh-ed25519 AAAA", "north", "summarize", "run-1", "care", "0.1.0", asked)
-    >>> Claim.parse(claim.to_bytes()) == claim
+    >>> made = Statement("ssh-ed25519 AAAA", "north", "summarize", "run-1", "care", "0.1.0", asked)
+    >>> Statement.parse(made.to_bytes()) == made
     True
     """
 
@@ -54,29 +54,29 @@ class Claim:
         return json.dumps(asdict(self), sort_keys=True).encode()
 
     @classmethod
-    def parse(cls, text: bytes) -> Claim:
-        """Return the claim that `to_bytes` wrote.
+    def parse(cls, text: bytes) -> Statement:
+        """Return the statement that `to_bytes` wrote.
 
         Raises
         ------
         ProtocolError
-            It is none, or longer than a claim may be.
+            It is none, or longer than a statement may be.
         """
         names = [field.name for field in fields(cls)]
         try:
             values = json.loads(text) if len(text) <= 8 * MAX_TEXT * len(names) else None
-            claim = cls(**values) if isinstance(values, dict) else None
+            made = cls(**values) if isinstance(values, dict) else None
         except (ValueError, TypeError, RecursionError):
-            claim = None
+            made = None
         # Printable: an owner reads them in a terminal.
-        if claim is None or not all(
+        if made is None or not all(
             isinstance(value, str) and len(value) <= MAX_TEXT and value.isprintable()
-            for value in asdict(claim).values()
+            for value in asdict(made).values()
         ):
-            raise ProtocolError("a claim is malformed")
-        if claim.to_bytes() != text:
-            raise ProtocolError("a claim is spelled in another way")
-        return claim
+            raise ProtocolError("a statement is malformed")
+        if made.to_bytes() != text:
+            raise ProtocolError("a statement is spelled in another way")
+        return made
 
 
 def digest_of(messages: Sequence[bytes]) -> str:

@@ -3,8 +3,8 @@
 The policy is the owner's (`dpsumm.privacy.policy`), and so is the log of what was answered and
 refused (`dpsumm.privacy.receipts`). Flower tells a node nothing about who started a run that could
 be checked there; so the rules name keys, and a request is who signed it
-(`dpsumm.exchange.claims`). What the curator is told of a refusal depends on its request and on the
-policy, never on records.
+(`dpsumm.exchange.statements`). What the curator is told of a refusal depends on its request and on
+the policy, never on records.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from dpsumm.errors import (
     ProtocolError,
     RefusedError,
 )
-from dpsumm.exchange.claims import MAX_TEXT, SIGNED, Claim, digest_of
 from dpsumm.exchange.codec import kind_of
 from dpsumm.exchange.signatures import SigningKey, is_signed
+from dpsumm.exchange.statements import MAX_TEXT, SIGNED, Statement, digest_of
 from dpsumm.flower.packing import Packed
 from dpsumm.flower.settings import NodeConfig
 from dpsumm.flower.tasks.protocols import PROTOCOLS, of_task
@@ -94,10 +94,10 @@ def admitted(config: NodeConfig, packed: Packed) -> Iterator[Release | None]:
             receipts.check()  # before data are read, or a ledger of the party's is charged
         except InvalidDataError as error:
             raise _closed(error) from None
-        claim = _parsed(packed.claim)
-        asked = _asked(policy, packed, claim)
+        statement = _parsed(packed.claim)
+        asked = _asked(policy, packed, statement)
         try:
-            _check(policy, config, packed, claim, asked.consumer)
+            _check(policy, config, packed, statement, asked.consumer)
             yield lambda answer, records: _send(receipts, policy, asked, answer, records)
         except _NotAllowedError as error:
             _note(receipts, asked, str(error))
@@ -109,32 +109,32 @@ def admitted(config: NodeConfig, packed: Packed) -> Iterator[Release | None]:
             raise
 
 
-def _parsed(text: bytes) -> Claim | None:
+def _parsed(text: bytes) -> Statement | None:
     try:
-        return Claim.parse(text)
+        return Statement.parse(text)
     except ProtocolError:
         return None
 
 
-def _asked(policy: Policy, packed: Packed, claim: Claim | None) -> Asked:
+def _asked(policy: Policy, packed: Packed, statement: Statement | None) -> Asked:
     """Return who asks, as far as a key of the policy vouches for it, and what is claimed."""
-    if claim is None:
+    if statement is None:
         return Asked()
-    consumer = policy.consumer(claim.key)
-    if not is_signed(SIGNED + packed.claim, packed.signature, claim.key):
+    consumer = policy.consumer(statement.key)
+    if not is_signed(SIGNED + packed.claim, packed.signature, statement.key):
         consumer = None
     return Asked(
         consumer="" if consumer is None else consumer.name,
         key="" if consumer is None else consumer.key,
-        run=claim.run,
-        purpose=claim.purpose,
+        run=statement.run,
+        purpose=statement.purpose,
         claim=packed.claim.decode(),
         signature=packed.signature[:64].hex(),
     )
 
 
 def _check(
-    policy: Policy, config: NodeConfig, packed: Packed, claim: Claim | None, asking: str
+    policy: Policy, config: NodeConfig, packed: Packed, statement: Statement | None, asking: str
 ) -> None:
     """Refuse what the rules forbid, before any record is read; `asking` is the consumer's name."""
     if difference := differs(policy):
@@ -143,12 +143,12 @@ def _check(
             "the dpsumm on this node is not the one that its policy names; its owner has to look "
             "at it"
         )
-    if claim is None and packed.claim:
+    if statement is None and packed.claim:
         raise _NotAllowedError(
             "what was signed cannot be read: purpose, run and names must be printable texts of at "
             f"most {MAX_TEXT} characters, signed by the dpsumm that this node's policy names"
         )
-    if claim is None:
+    if statement is None:
         raise _NotAllowedError(
             "this node answers signed requests alone; name a key in the curator's file and send "
             "its public half to this node's owner"
@@ -158,16 +158,17 @@ def _check(
             "no consumer that this node's policy names has signed the request; send your public "
             "key to its owner"
         )
-    if claim.asked != digest_of(packed.messages):
+    if statement.asked != digest_of(packed.messages):
         raise _NotAllowedError("the signature is for other messages than those that came with it")
-    if (claim.party, claim.task) != (config.name, config.task):
+    if (statement.party, statement.task) != (config.name, config.task):
         raise _NotAllowedError(
-            f"the request was signed for {claim.party!r} to {claim.task}, and this node is "
+            f"the request was signed for {statement.party!r} to {statement.task}, and this node is "
             f"{config.name!r} to {config.task}; register its key under its own name"
         )
-    if claim.version != policy.version:
+    if statement.version != policy.version:
         raise _NotAllowedError(
-            f"the request is of dpsumm {claim.version}, this node's policy allows {policy.version}"
+            f"the request is of dpsumm {statement.version}, this node's policy allows "
+            f"{policy.version}"
         )
     kinds = {kind_of(message) for message in packed.messages}
     allowed = sorted(policy.protocols & set(of_task(config.task)))
@@ -176,10 +177,10 @@ def _check(
             "this node's policy does not allow this run's protocol; it allows "
             f"{', '.join(allowed) or 'none of this task'}"
         )
-    if claim.purpose not in policy.purposes(asking):
+    if statement.purpose not in policy.purposes(asking):
         raise _NotAllowedError(
-            f"the purpose {claim.purpose!r} is not one that this node's policy allows you; agree "
-            "with its owner on its words"
+            f"the purpose {statement.purpose!r} is not one that this node's policy allows you; "
+            "agree with its owner on its words"
         )
 
 

@@ -29,7 +29,7 @@ class Packed(NamedTuple):
     name
         Of who sends them, if it is told.
     claim, signature
-        Of a request (`dpsumm.exchange.claims`); empty if it is not signed.
+        Of a request (`dpsumm.exchange.statements`); empty if it is not signed.
     """
 
     messages: list[bytes]

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from dpsumm import __version__
 from dpsumm.errors import InvalidParameterError
-from dpsumm.exchange.claims import SIGNED, Claim, digest_of
 from dpsumm.exchange.signatures import SigningKey
+from dpsumm.exchange.statements import SIGNED, Statement, digest_of
 from dpsumm.flower.channel import Sign
 from dpsumm.flower.settings import CuratorFile, Public
 
@@ -38,7 +38,7 @@ def signs(public: Public, own: CuratorFile) -> Sign | None:
     run = own.run or uuid.uuid4().hex
 
     def sign(name: str, messages: Sequence[bytes]) -> tuple[bytes, bytes]:
-        claim = Claim(
+        claim = Statement(
             key=key.public,
             party=name,
             task=public.task,
