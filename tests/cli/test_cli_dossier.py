@@ -6,6 +6,8 @@ import re
 import shutil
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import dpsumm
@@ -321,7 +323,7 @@ def test_the_page_says_near_its_top_what_it_takes_on_trust(runs):
         text, _ = made(runs, result, *given)
         top = text.partition("What is guaranteed to whom")[0]
         assert "Nothing signs that record" in top
-        assert "does not read the result's rows" in top
+        assert "The rows of the result are compared with the digest" in top
         assert ("What observers learn is the record's own figure" in top) == (
             result == "rows.parquet"
         )
@@ -331,9 +333,96 @@ def test_a_protocol_of_the_users_own_is_told_in_red(tmp_path):
     class Mine(dpsumm.Pool):
         name = "Mine"
 
-    save_run(tmp_path / "s.parquet", protocol=Mine())
-    made(tmp_path, "s.parquet", audit=None)
-    assert any("'Mine' is not dpsumm's own" in note for note in red(tmp_path))
+    class Heir(dpsumm.Offers):
+        """Sends what it likes, under a name that the register knows."""
+
+    for own in (Mine, Heir):
+        save_run(tmp_path / "s.parquet", protocol=own())
+        text, _ = made(tmp_path, "s.parquet", audit=None)
+        name = f"{__name__}.{own.__qualname__}"
+        assert any(f"'{name}' is not dpsumm's own" in note for note in red(tmp_path))
+        assert f"Points, by {name}" in text or f", by {name}:" in text
+
+
+def change_csv(path):
+    path.write_bytes(path.read_bytes().replace(b"north", b"south", 1))
+
+
+def leave_out_a_line(path):
+    path.write_bytes(b"\n".join(path.read_bytes().split(b"\n")[:-2]) + b"\n")
+
+
+def change_parquet(path):
+    """Another value, under the metadata that there are."""
+    table = pq.read_table(path)
+    x0 = pa.array([*table["x0"].to_pylist()[:-1], 0.25])
+    pq.write_table(table.set_column(0, table.schema.field(0), x0), path)
+
+
+def rename_a_column(path):
+    table = pq.read_table(path)
+    renamed = table.rename_columns(["y0", *table.column_names[1:]])
+    pq.write_table(renamed.replace_schema_metadata(table.schema.metadata), path)
+
+
+def damage_the_digest(path):
+    beside = path.with_name(f"{path.name}.json")
+    about = json.loads(beside.read_text("utf-8"))
+    beside.write_text(json.dumps({**about, "rows": {"salt": "no", "digest": 3}}))
+
+
+def lay_out_anew(path):
+    """The same rows in another layout."""
+    pq.write_table(pq.read_table(path), path, compression="none", row_group_size=1)
+
+
+@pytest.mark.parametrize(
+    ("result", "change", "told"),
+    [
+        ("offers.csv", change_csv, True),
+        ("offers.csv", leave_out_a_line, True),
+        ("offers.csv", damage_the_digest, True),
+        ("offers.parquet", change_parquet, True),
+        ("offers.parquet", rename_a_column, True),
+        ("offers.parquet", lay_out_anew, False),
+        ("rows.parquet", lay_out_anew, False),
+    ],
+)
+def test_rows_that_were_changed_are_told_in_red(runs, tmp_path, result, change, told):
+    for path in runs.iterdir():
+        if path.name.startswith(result) or path.suffix in (".db", ".seen") or "audit" in path.name:
+            shutil.copy(path, tmp_path)
+    change(tmp_path / result)
+    text, done = made(tmp_path, result, *GOOD[result])
+    assert any("are not those that were written with this record" in x for x in red(tmp_path)) == (
+        told
+    )
+    assert ("WHICH THEY DO NOT HAVE" in text) == told == ("Warning" in done.stderr)
+
+
+def test_a_result_of_before_digests_is_not_vouched_for(runs, tmp_path):
+    shutil.copy(runs / "offers.csv", tmp_path)
+    about = json.loads((runs / "offers.csv.json").read_text("utf-8"))
+    del about["rows"]
+    (tmp_path / "offers.csv.json").write_text(json.dumps(about))
+    made(tmp_path, "offers.csv", audit=None)
+    assert any("has no digest of its rows" in note for note in red(tmp_path))
+
+
+def test_the_page_has_the_digest_and_not_its_salt(runs, tmp_path):
+    """The same rows have another digest in every file: nobody can confirm a guess at them."""
+    digests = set()
+    for name in ("a.csv", "b.csv"):
+        save_run(tmp_path / name, seed=1)
+        kept = json.loads((tmp_path / f"{name}.json").read_text("utf-8"))["rows"]
+        made(tmp_path, name, audit=None)
+        page = (tmp_path / "d.html").read_text("utf-8")
+        assert kept["digest"] in page
+        assert kept["salt"] not in page
+        assert len(bytes.fromhex(kept["salt"])) == 32
+        digests.add(kept["digest"])
+    assert (tmp_path / "a.csv").read_bytes() == (tmp_path / "b.csv").read_bytes()
+    assert len(digests) == 2
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -15,7 +15,7 @@ from dpsumm.cli import console
 from dpsumm.cli.arguments import parse_files
 from dpsumm.cli.options import described
 from dpsumm.cli.output import check_distinct
-from dpsumm.data.written import read_about
+from dpsumm.data.written import check_rows, read_about
 from dpsumm.errors import InvalidDataError, InvalidParameterError
 from dpsumm.privacy.ledger import Ledger
 from dpsumm.privacy.record import RunRecord
@@ -60,7 +60,8 @@ def dossier(
     """
     if out.suffix != ".html":
         raise InvalidParameterError(f"--out must end in .html, got {out.name!r}")
-    record, about = _record(result)
+    beside = read_about(_existing(result))
+    record, about = _record(result, beside)
     files = _ledgers(record, ledger or [])
     check_distinct([result, *files.values(), *([audit] if audit else [])], [out])
     results = None if audit is None else AuditResults.read(audit)
@@ -74,7 +75,10 @@ def dossier(
             for whose in record.books
             if whose not in given
         }
-        made = Dossier(record, about, kept | given, frozenset(given), results)
+        made = Dossier(
+            *(record, about, kept | given, frozenset(given), results),
+            rows=check_rows(result, beside),
+        )
         page, notes = render(made), alarms(made)
         figures = [(f"epsilon {what}", round_up(found)) for what, found in made.figures]
     write_text(out, page)
@@ -83,15 +87,18 @@ def dossier(
     console.warn(notes, seeded=False)
 
 
-def _record(result: Path) -> tuple[RunRecord, About]:
-    """Return a result's record, and what the subsystem that made it says of itself."""
+def _existing(result: Path) -> Path:
     if not result.exists():
         raise InvalidParameterError(
             f"RESULT: there is no file {result}; give what --out of dpsumm run, learn or "
             "synthesize wrote. A run that did not finish wrote none: end it under its name (--run "
             "NAME, which `dpsumm ledger show` lists), which charges nothing twice"
         )
-    beside = read_about(result)
+    return result
+
+
+def _record(result: Path, beside: Mapping[str, Any]) -> tuple[RunRecord, About]:
+    """Return a result's record, and what the subsystem that made it says of itself."""
     try:
         record = RunRecord.from_json(beside["record"])
         about: About = import_module(ABOUT[record.command]).ABOUT

@@ -1,17 +1,40 @@
-"""Rows as a Parquet or CSV file, whole or not at all."""
+"""Rows as a Parquet or CSV file, whole or not at all, with a digest that shows a change."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
+import secrets
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from dpsumm.atomic import write_atomically, write_text
 from dpsumm.errors import InvalidDataError, InvalidParameterError, MissingExtraError
 
+_SALT_BYTES = 32
 
-def write_rows(path: str | os.PathLike[str], rows: Any, about: str) -> None:
+
+@dataclass(frozen=True)
+class Digest:
+    """What shows whether the rows of a file are those that were written.
+
+    Attributes
+    ----------
+    value
+        SHA-256 of a salt and the rows, 64 hexadecimal digits. It tells nothing of the rows to who
+        lacks the salt: 32 random bytes, which stay in what the file says of itself.
+    holds
+        Whether the rows have it.
+    """
+
+    value: str
+    holds: bool
+
+
+def write_rows(path: str | os.PathLike[str], rows: Any, about: Mapping[str, Any]) -> None:
     """Write a polars data frame, by suffix, and what it is.
 
     Parameters
@@ -21,8 +44,8 @@ def write_rows(path: str | os.PathLike[str], rows: Any, about: str) -> None:
     rows
         The frame.
     about
-        JSON for a Parquet file's metadata (key ``dpsumm``); for a CSV file it stands beside it,
-        see `beside`.
+        Becomes JSON in a Parquet file's metadata (key ``dpsumm``); for a CSV file it stands beside
+        it, see `beside`. ``rows`` is added: salt and digest of the rows, see `check_rows`.
 
     Raises
     ------
@@ -35,16 +58,13 @@ def write_rows(path: str | os.PathLike[str], rows: Any, about: str) -> None:
     if target.suffix not in (".parquet", ".csv"):
         raise InvalidParameterError(f"path must end in .parquet or .csv, got {target.name!r}")
     if target.suffix == ".csv":
-        write_text(beside(target), about + "\n")
-        write_atomically(target, lambda temporary: rows.write_csv(str(temporary)))
+        data = rows.write_csv().encode()
+        write_text(beside(target), _said(about, [data]) + "\n")
+        write_atomically(target, lambda temporary: temporary.write_bytes(data))
         return
-    try:
-        import pyarrow.parquet as pq
-    except ImportError:
-        raise MissingExtraError(
-            "path: Parquet needs pyarrow; pip install 'dpsumm[files]'"
-        ) from None
-    table = rows.to_arrow().replace_schema_metadata({"dpsumm": about})
+    pq = _parquet()
+    table = rows.to_arrow()
+    table = table.replace_schema_metadata({"dpsumm": _said(about, _columns(table))})
     write_atomically(target, lambda temporary: pq.write_table(table, str(temporary)))
 
 
@@ -85,12 +105,65 @@ def read_about(path: str | os.PathLike[str]) -> dict[str, Any]:
     return about
 
 
+def check_rows(path: str | os.PathLike[str], about: Mapping[str, Any]) -> Digest | None:
+    """Return the digest of a file's rows, and whether they have it.
+
+    Of a CSV file every byte counts, of a Parquet file the columns' names and values. Whoever
+    changes the rows can change the digest, too: then it is another one than was noted elsewhere.
+
+    Parameters
+    ----------
+    path
+        Of the file.
+    about
+        What `read_about` returned of it.
+
+    Returns
+    -------
+    None if the file has no digest: an earlier version of dpsumm wrote it.
+    """
+    if "rows" not in about:
+        return None
+    target = Path(path)
+    try:
+        salt, value = bytes.fromhex(about["rows"]["salt"]), str(about["rows"]["digest"])
+        csv = target.suffix == ".csv"
+        parts = [target.read_bytes()] if csv else _columns(_parquet().read_table(target))
+        return Digest(value, _digest(salt, parts) == value)
+    except (OSError, ValueError, TypeError, KeyError):  # damaged: these are not the rows
+        return Digest("none that can be read", False)
+
+
+def _said(about: Mapping[str, Any], parts: Iterable[bytes]) -> str:
+    salt = secrets.token_bytes(_SALT_BYTES)
+    rows = {"salt": salt.hex(), "digest": _digest(salt, parts)}
+    return json.dumps({**about, "rows": rows}, indent=1)
+
+
+def _digest(salt: bytes, parts: Iterable[bytes]) -> str:
+    whole = hashlib.sha256(salt)
+    for part in parts:
+        whole.update(len(part).to_bytes(8, "little"))
+        whole.update(part)
+    return whole.hexdigest()
+
+
+def _columns(table: Any) -> Iterator[bytes]:
+    """Give each column of an arrow table as text, the same however the file lays it out."""
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        yield json.dumps([name, column.to_pylist()], default=str).encode()
+
+
 def _metadata(path: Path) -> dict[bytes, bytes]:
+    metadata: dict[bytes, bytes] = _parquet().read_schema(path).metadata or {}
+    return metadata
+
+
+def _parquet() -> Any:
     try:
         import pyarrow.parquet as pq
     except ImportError:
         raise MissingExtraError(
             "path: Parquet needs pyarrow; pip install 'dpsumm[files]'"
         ) from None
-    metadata: dict[bytes, bytes] = pq.read_schema(path).metadata or {}
-    return metadata
+    return pq

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -150,7 +149,7 @@ class Model:
             "warnings": list(self.notes),
             "record": self.record.to_json(),
         }
-        write_rows(path, self.to_frame(), json.dumps(about))
+        write_rows(path, self.to_frame(), about)
 
     def report(self, path: str | os.PathLike[str]) -> None:
         """Write a self-contained HTML report. Needs the extra ``report``. Whole or not at all."""

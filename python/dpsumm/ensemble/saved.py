@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -118,7 +117,7 @@ class SavedModel(Answer):
         """
         rows = predictions(self.classes_, self.predict_proba(points, file_format=file_format))
         about = {"run": self.run, "student": self.student, "privacy": self.statements}
-        write_rows(path, rows, json.dumps(about))
+        write_rows(path, rows, about)
         return len(rows)
 
     def _space(self, file_format: FileFormat | None = None) -> Space:

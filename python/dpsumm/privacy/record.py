@@ -69,7 +69,8 @@ class RunRecord:
     command
         Of the command line that makes such a run: ``"run"``, ``"learn"`` or ``"synthesize"``.
     protocol
-        Whose messages were sent, as the register of messages calls it.
+        Whose messages were sent, as the register of messages calls it; of a class that is not
+        dpsumm's its module and name.
     run, finished
         Its name, and when it ended: ISO 8601, UTC.
     delta

@@ -2,7 +2,7 @@
 
 These are public facts, charges and registered claims alone: whatever depends on records without a
 charge, such as a distance or a number of points read, is not in it (`RunRecord`), so that it cannot
-be on the page.
+be on the page. The one exception tells nothing: a digest of the result's rows with a secret salt.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from dpsumm.checks import counted
+from dpsumm.data.written import Digest
 from dpsumm.privacy.claims import Claim, claim_of
 from dpsumm.privacy.events import Charge, NonPrivate, Protected, Seeded
 from dpsumm.privacy.ledger import Ledger, Line
@@ -43,6 +44,8 @@ class Dossier:
         Which of them are ledgers' files; the others repeat what the record kept.
     audits
         Results of the audits, if they are at hand.
+    rows
+        The digest of the result's rows, if its file has one.
     """
 
     record: RunRecord
@@ -50,6 +53,7 @@ class Dossier:
     books: Mapping[str, Ledger]
     given: frozenset[str]
     audits: AuditResults | None
+    rows: Digest | None
 
     @property
     def lines(self) -> list[tuple[str, Line]]:
@@ -174,6 +178,18 @@ def _weak(dossier: Dossier) -> Iterator[Note]:
 def _unsure(dossier: Dossier) -> Iterator[Note]:
     """Tell of what this page cannot vouch for."""
     record, audits = dossier.record, dossier.audits
+    if dossier.rows is None:
+        yield Note(
+            "The result's file has no digest of its rows, so nothing tells whether they are those "
+            "that the run wrote: an earlier version of dpsumm wrote it.",
+            Severity.ALARM,
+        )
+    elif not dossier.rows.holds:
+        yield Note(
+            "The rows of the result's file are not those that were written with this record: they "
+            "do not have the digest that the file names. Somebody changed or replaced them.",
+            Severity.ALARM,
+        )
     if record.protocol not in dossier.about.protocols:
         yield Note(
             f"The protocol {record.protocol!r} is not dpsumm's own: nobody has registered its "

@@ -101,8 +101,9 @@ def _unchecked(dossier: Dossier) -> str:
     return (
         "This page repeats the record of the run that stands in the result's file. Nothing signs "
         "that record: whoever can write the file can change the parties, settings, sentences and "
-        f"hashes in it. {counted_from} The page does not read the result's rows, and does not "
-        "check that they are the run's: rows may have been left out or changed since."
+        f"hashes in it. {counted_from} The rows of the result are compared with the digest that "
+        "stands beside the record. Whoever changes both leaves another digest than was noted "
+        "before, as on an earlier page: see versions, hashes."
     )
 
 
@@ -313,6 +314,9 @@ def _facts(dossier: Dossier) -> Iterator[tuple[str, str]]:
     yield "Package of the run, SHA-256", record.code
     same = "the same package" if record.code == code_digest() else code_digest()
     yield "This page was made by", f"dpsumm {__version__}, {same}"
+    if dossier.rows is not None:
+        state = "which they have" if dossier.rows.holds else "WHICH THEY DO NOT HAVE"
+        yield "Rows of the result, SHA-256 with the file's salt", f"{dossier.rows.value}, {state}"
     yield "Run", record.run
     yield "Ended", f"{record.finished[:16].replace('T', ' ')} UTC"
     hidden = len(record.parties) - MOST_PARTIES

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -322,7 +321,7 @@ class Summary:
         what it cost; beside a CSV file ``<path>.json`` does.
         """
         rows = self.to_frame("polars", weights=weights)
-        write_rows(path, rows, json.dumps(self._about()))
+        write_rows(path, rows, self._about())
 
     def _about(self) -> dict[str, Any]:
         return {

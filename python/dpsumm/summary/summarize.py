@@ -413,7 +413,7 @@ def _record(
         units[Protected.OWNERS.value] = min(counts.values())
     return RunRecord(
         command="run",
-        protocol=protocol.name,
+        protocol=_own_name(protocol),
         run=book.run,
         finished=finished.isoformat(timespec="seconds"),
         delta=setting.delta,
@@ -428,6 +428,18 @@ def _record(
         options=(COMMITMENTS,) if committed else (),
         across=across,
     )
+
+
+def _own_name(protocol: Protocol) -> str:
+    """Return what a record calls a protocol.
+
+    A class of somebody else's goes by its own name, whatever it inherits or says of itself: the
+    register of messages is of dpsumm's.
+    """
+    kind = type(protocol)
+    if kind.__module__.partition(".")[0] == "dpsumm":
+        return protocol.name
+    return f"{kind.__module__}.{kind.__qualname__}"
 
 
 def check_run(

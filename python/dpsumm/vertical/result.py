@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import warnings
 from collections.abc import Mapping, Sequence
@@ -203,8 +202,7 @@ class Synthetic:
         InvalidParameterError
             Another suffix.
         """
-        about = json.dumps(self._about(), indent=1)
-        write_rows(path, self.sample(n, seed=seed, backend="polars"), about)
+        write_rows(path, self.sample(n, seed=seed, backend="polars"), self._about())
 
     def _about(self) -> dict[str, Any]:
         return {
