@@ -7,15 +7,12 @@ import inspect
 import math
 from collections.abc import Sequence
 from dataclasses import fields, is_dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpsumm.errors import InvalidParameterError, MissingExtraError
-
-if TYPE_CHECKING:
-    from typing import Self
 
 # The core's limit for exact sums on the grid.
 MAX_FEATURES = 2**18

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpsumm.data.along import joined
-
-if TYPE_CHECKING:
-    from typing import Self
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,9 +24,6 @@ from dpsumm.data.merkle import Forest
 from dpsumm.data.records import Records
 from dpsumm.data.schema import Bounds, Kind, Schema, WhenMissing
 from dpsumm.errors import InvalidDataError, InvalidParameterError
-
-if TYPE_CHECKING:
-    from typing import Self
 
 # An array, a labelled pair of arrays, a path, or any data frame that narwhals knows.
 Source: TypeAlias = Any

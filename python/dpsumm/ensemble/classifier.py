@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,9 +19,6 @@ from dpsumm.ensemble.model import Model
 from dpsumm.errors import NotFittedError
 from dpsumm.exchange.driver import Progress
 from dpsumm.privacy.events import Unit
-
-if TYPE_CHECKING:
-    from typing import Self
 
 
 @dataclass(eq=False, repr=False)

@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -34,9 +34,6 @@ from dpsumm.privacy.ledger import Ledger
 from dpsumm.privacy.record import Books, RunRecord
 from dpsumm.privacy.weak import check_budget
 from dpsumm.report.notes import Note
-
-if TYPE_CHECKING:
-    from typing import Self
 
 _log = logging.getLogger(__name__)
 

@@ -12,15 +12,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self
 
 import dpsumm
 from dpsumm.errors import InvalidParameterError
 from dpsumm.privacy import accounting, book_format
 from dpsumm.privacy.events import Charge, Protected
-
-if TYPE_CHECKING:
-    from typing import Self
 
 VERSION = 1
 

@@ -7,12 +7,9 @@ import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self
 
 from dpsumm.errors import InvalidDataError, InvalidParameterError
-
-if TYPE_CHECKING:
-    from typing import Self
 
 FORMAT = 1
 

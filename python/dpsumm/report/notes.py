@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self
 
 from dpsumm.privacy.weak import weak_budget
 from dpsumm.report import parts
 from dpsumm.report.parts import Html
-
-if TYPE_CHECKING:
-    from typing import Self
 
 
 class Severity(Enum):

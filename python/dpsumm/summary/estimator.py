@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,9 +22,6 @@ from dpsumm.summary.kernel import FloatArray, Kernel
 from dpsumm.summary.protocols import Protocol
 from dpsumm.summary.result import Summary
 from dpsumm.summary.summarize import summarize
-
-if TYPE_CHECKING:
-    from typing import Self
 
 
 @dataclass(eq=False, repr=False)

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Self
 
 from dpsumm.data.files import FileFormat
 from dpsumm.data.inputs import read_owners
@@ -20,9 +20,6 @@ from dpsumm.exchange.roles import Party
 from dpsumm.exchange.saving import saving
 from dpsumm.flower.settings import CuratorFile, NodeConfig, Public
 from dpsumm.flower.tasks.task import Own, Task, Trial
-
-if TYPE_CHECKING:
-    from typing import Self
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Self
 
 from dpsumm.data.files import FileFormat
 from dpsumm.data.inputs import read_owners
@@ -25,9 +25,6 @@ from dpsumm.summary.protocols.choose import Name, choose_protocol
 from dpsumm.summary.protocols.committed import PRECISION, CommittingOwner
 from dpsumm.summary.protocols.owner import Owner
 from dpsumm.summary.silos import summarize_silos
-
-if TYPE_CHECKING:
-    from typing import Self
 
 
 @dataclass(frozen=True)

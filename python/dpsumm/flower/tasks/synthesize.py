@@ -6,7 +6,7 @@ import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Self
 
 from dpsumm.data.keys import SECRET_BYTES, key_of, read_key
 from dpsumm.data.schema import Schema
@@ -20,9 +20,6 @@ from dpsumm.vertical.layout import HELPER
 from dpsumm.vertical.levels import bins_of
 from dpsumm.vertical.silos import SiloOwner, synthesize_silos
 from dpsumm.vertical.tables import Tables
-
-if TYPE_CHECKING:
-    from typing import Self
 
 # What an owner's books of a trial allow in all runs together.
 _CAP = (3.0, 1e-4)

@@ -6,15 +6,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar, Self
 
 from dpsumm.exchange.across import Channel
 from dpsumm.exchange.roles import Party
 from dpsumm.flower.settings import CuratorFile, NodeConfig, Public
 from dpsumm.privacy.caps import Limits
-
-if TYPE_CHECKING:
-    from typing import Self
 
 
 @dataclass(frozen=True)
