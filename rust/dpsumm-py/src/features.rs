@@ -30,13 +30,44 @@ fn kind_of(name: &str) -> PyResult<FeatureKind> {
     }
 }
 
-pub fn zeros_like<'py, T: Scalar + Element>(
+/// Every row's features, in the precision of the points.
+pub fn transformed<'py>(
+    py: Python<'py>,
+    map: &impl FeatureMap,
+    points: AnyPoints<'py>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let width = map.n_features();
+    with_points!(points, "points", |points| {
+        // NumPy asks for huge pages, which a large result is filled faster in.
+        let out = zeros_like(py, &points, [points.len(), width])?;
+        let mut filled = out.readwrite();
+        let slice = filled.as_slice_mut()?;
+        detached(py, |_| Ok(map.transform_into(&points, slice)?))?;
+        drop(filled);
+        Ok(out.into_any())
+    })
+}
+
+fn zeros_like<'py, T: Scalar + Element>(
     py: Python<'py>,
     points: &Points<T>,
     shape: [usize; 2],
 ) -> PyResult<Bound<'py, PyArray2<T>>> {
     check_room::<T>(points.name(), shape[0], shape[1]).map_err(CoreError)?;
     Ok(PyArray2::zeros(py, shape, false))
+}
+
+/// The sum of all rows' features on a grid.
+pub fn summed<'py>(
+    py: Python<'py>,
+    map: &impl FeatureMap,
+    points: AnyPoints<'py>,
+    grid: &Grid,
+) -> PyResult<Bound<'py, PyArray1<i64>>> {
+    with_points!(points, "points", |points| {
+        let out = detached(py, |_| Ok(sum_on_grid(map, &points, grid)?))?;
+        Ok(out.to_pyarray(py))
+    })
 }
 
 /// Products of every row's features with each of a few directions.
@@ -152,16 +183,7 @@ impl PyRandomFeatures {
         py: Python<'py>,
         points: AnyPoints<'py>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let width = self.0.n_features();
-        with_points!(points, "points", |points| {
-            // NumPy asks for huge pages, which a large result is filled faster in.
-            let out = zeros_like(py, &points, [points.len(), width])?;
-            let mut filled = out.readwrite();
-            let slice = filled.as_slice_mut()?;
-            detached(py, |_| Ok(self.0.transform_into(&points, slice)?))?;
-            drop(filled);
-            Ok(out.into_any())
-        })
+        transformed(py, &self.0, points)
     }
 
     fn scores<'py>(
@@ -190,11 +212,7 @@ impl PyRandomFeatures {
         points: AnyPoints<'py>,
         levels: u32,
     ) -> PyResult<Bound<'py, PyArray1<i64>>> {
-        let grid = Grid::for_features(self.0.kind(), levels).map_err(CoreError)?;
-        with_points!(points, "points", |points| {
-            let out = detached(py, |_| Ok(sum_on_grid(&self.0, &points, &grid)?))?;
-            Ok(out.to_pyarray(py))
-        })
+        summed(py, &self.0, points, &Grid::for_features(self.0.kind(), levels).map_err(CoreError)?)
     }
 
     /// Random rounding to the grid of `steps` steps, summed.

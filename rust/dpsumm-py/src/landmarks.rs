@@ -1,14 +1,13 @@
 //! Landmark features.
 
 use dpsumm_core::features::FeatureMap;
-use dpsumm_core::grid::sum_on_grid;
 use dpsumm_core::landmarks::{LandmarkFeatures, Region, Simplex};
-use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, ToPyArray};
+use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 
-use crate::arrays::{AnyPoints, rows, with_points};
+use crate::arrays::{AnyPoints, rows};
 use crate::errors::CoreError;
-use crate::features::{project, tilted, zeros_like};
+use crate::features::{project, summed, tilted, transformed};
 use crate::run::detached;
 
 #[pyclass(frozen, name = "LandmarkFeatures", module = "dpsumm.kernels._core")]
@@ -52,15 +51,7 @@ impl PyLandmarkFeatures {
         py: Python<'py>,
         points: AnyPoints<'py>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let width = self.0.n_features();
-        with_points!(points, "points", |points| {
-            let out = zeros_like(py, &points, [points.len(), width])?;
-            let mut filled = out.readwrite();
-            let slice = filled.as_slice_mut()?;
-            detached(py, |_| Ok(self.0.transform_into(&points, slice)?))?;
-            drop(filled);
-            Ok(out.into_any())
-        })
+        transformed(py, &self.0, points)
     }
 
     fn scores<'py>(
@@ -89,10 +80,6 @@ impl PyLandmarkFeatures {
         points: AnyPoints<'py>,
         levels: u32,
     ) -> PyResult<Bound<'py, PyArray1<i64>>> {
-        let grid = self.0.grid(levels).map_err(CoreError)?;
-        with_points!(points, "points", |points| {
-            let out = detached(py, |_| Ok(sum_on_grid(&self.0, &points, &grid)?))?;
-            Ok(out.to_pyarray(py))
-        })
+        summed(py, &self.0, points, &self.0.grid(levels).map_err(CoreError)?)
     }
 }
