@@ -16,12 +16,12 @@ from dpsumm.ensemble.terms import (
     Terms,
     are_classes,
     are_terms,
-    is_digest,
 )
+from dpsumm.errors import ProtocolError
 from dpsumm.exchange.codec import Codec, Kind
 from dpsumm.exchange.disclosure import Disclosure
-from dpsumm.exchange.fields import is_array, is_noise, is_number, is_whole
-from dpsumm.exchange.messages import Answer, Request
+from dpsumm.exchange.fields import is_array, is_hex, is_noise, is_number, is_whole
+from dpsumm.exchange.messages import Recordless, Request
 from dpsumm.privacy.events import Unit
 
 # Characters of a run's name in a message.
@@ -61,7 +61,7 @@ class VoteTask(Request):
 
 
 @dataclass(frozen=True, eq=False)
-class Votes(Answer):
+class Votes(Recordless):
     """Party to curator: its classifiers' votes. Not private; only the curator sees them.
 
     Attributes
@@ -86,11 +86,6 @@ class Votes(Answer):
     run: str
     digest: str
     votes: NDArray[np.uint16] = field(repr=False)
-
-    @property
-    def n_sent(self) -> int:
-        """No record leaves with votes."""
-        return 0
 
 
 @dataclass(frozen=True)
@@ -128,7 +123,7 @@ class ClassifierTask(Request):
 
 
 @dataclass(frozen=True, eq=False)
-class Classifiers(Answer):
+class Classifiers(Recordless):
     """Party to curator: its classifiers as numbers. Not private; only the curator sees them.
 
     Attributes
@@ -156,14 +151,9 @@ class Classifiers(Answer):
     n_columns: int
     classifiers: Declared = field(repr=False)
 
-    @property
-    def n_sent(self) -> int:
-        """No record leaves as itself; a classifier may well remember some."""
-        return 0
-
 
 @dataclass(frozen=True, eq=False)
-class NoisyVotes(Answer):
+class NoisyVotes(Recordless):
     """Curator to consumer: all parties' votes added up, with noise. What can be learnt.
 
     Made by :func:`dpsumm.ensemble.release.release_votes` alone, which states the claim. Everything
@@ -202,11 +192,6 @@ class NoisyVotes(Answer):
     counts: NDArray[np.int64] = field(repr=False)
 
     @property
-    def n_sent(self) -> int:
-        """No record leaves with counts."""
-        return 0
-
-    @property
     def shares(self) -> NDArray[np.float64]:
         """Noisy shares of the votes, (N, columns): of each class, or of the second of two.
 
@@ -237,8 +222,6 @@ class NoisyVotes(Answer):
         ProtocolError
             Anything else.
         """
-        from dpsumm.errors import ProtocolError
-
         message = CODEC.decode(data)
         if not isinstance(message, cls):
             raise ProtocolError(f"a {type(message).__name__} is no NoisyVotes")
@@ -260,7 +243,7 @@ def _is_task(message: VoteTask) -> bool:
 
 
 def _are_votes(message: Votes) -> bool:
-    return _is_run(message.run) and is_digest(message.digest) and is_array(message.votes, 2, "u2")
+    return _is_run(message.run) and is_hex(message.digest, 64) and is_array(message.votes, 2, "u2")
 
 
 def _is_classifier_task(message: ClassifierTask) -> bool:

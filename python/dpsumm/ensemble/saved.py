@@ -26,11 +26,11 @@ from dpsumm.errors import InvalidDataError, InvalidParameterError, ProtocolError
 from dpsumm.exchange.codec import Codec, Kind
 from dpsumm.exchange.disclosure import Disclosure
 from dpsumm.exchange.fields import is_array, is_number, is_whole
-from dpsumm.exchange.messages import Answer
+from dpsumm.exchange.messages import Recordless
 
 
 @dataclass(frozen=True, eq=False)
-class SavedModel(Answer):
+class SavedModel(Recordless):
     """A classifier that was learnt from noisy votes, as its file has it. Consumer to anyone.
 
     Charge: none towards the parties, it is post-processing of `NoisyVotes`; nor towards the
@@ -70,11 +70,6 @@ class SavedModel(Answer):
     student: str
     learnt: Plain = field(repr=False)
     statements: tuple[str, ...] = field(repr=False)
-
-    @property
-    def n_sent(self) -> int:
-        """No record leaves with it."""
-        return 0
 
     @property
     def classes_(self) -> NDArray[Any]:

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from dpsumm.checks import check_whole
 from dpsumm.data.labels import are_distinct
 from dpsumm.errors import InvalidDataError, InvalidParameterError
-from dpsumm.exchange.fields import is_whole
+from dpsumm.exchange.fields import is_hex, is_whole
 
 Label = bool | int | float | str
 
@@ -153,7 +153,7 @@ def are_terms(value: Any) -> bool:
         and value.grid >= 1
         and is_whole(value.shards, MOST_SHARDS + 1)
         and value.shards >= 1
-        and is_digest(value.digest)
+        and is_hex(value.digest, 64)
     )
 
 
@@ -164,11 +164,6 @@ def are_classes(value: Any) -> bool:
         and all(type(x) in (bool, int, float, str) for x in value)
         and value == _classes(value)
     )
-
-
-def is_digest(value: Any) -> bool:
-    """Return whether a value from a message is 64 hexadecimal digits."""
-    return type(value) is str and len(value) == 64 and not set(value) - set("0123456789abcdef")
 
 
 def classes_of(text: str) -> tuple[Label, ...]:

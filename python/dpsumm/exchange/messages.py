@@ -38,6 +38,15 @@ class Answer(ABC):
         """How many of the party's records the answer carries: they count against its limit."""
 
 
+class Recordless(Answer):
+    """An answer that carries no record as itself, though it may well depend on some."""
+
+    @property
+    def n_sent(self) -> int:
+        """None."""
+        return 0
+
+
 @dataclass(frozen=True)
 class Describe(Request):
     """To every party, before anything is released: report what your data are like."""
@@ -54,7 +63,7 @@ class Describe(Request):
 
 
 @dataclass(frozen=True)
-class Description(Answer):
+class Description(Recordless):
     """The public facts of a party's data.
 
     Attributes
@@ -77,8 +86,3 @@ class Description(Answer):
 
     n_records: int
     schema: str
-
-    @property
-    def n_sent(self) -> int:
-        """No record leaves with it."""
-        return 0

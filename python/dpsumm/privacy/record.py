@@ -6,39 +6,25 @@ that were read, no distance, no warning.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache
-from pathlib import Path
 from typing import Any, Self
 
 import dpsumm
 from dpsumm.errors import InvalidParameterError
 from dpsumm.privacy import accounting, book_format
 from dpsumm.privacy.events import Charge, Protected
+from dpsumm.privacy.package import package_digest
 
 VERSION = 1
 
 
 @cache
 def code_digest() -> str:
-    """Return the SHA-256 of all files of the installed package, the compiled core included.
-
-    64 hexadecimal digits; of names below the package's folder and contents, in their order.
-    """
-    folder = Path(dpsumm.__file__).parent
-    whole = hashlib.sha256()
-    for path in sorted(folder.rglob("*")):
-        name = path.relative_to(folder)
-        # Python writes its caches while it runs; files that begin with a dot are an editor's.
-        hidden = any(part == "__pycache__" or part.startswith(".") for part in name.parts)
-        if path.is_file() and not hidden:
-            data = path.read_bytes()
-            whole.update(f"{name.as_posix()}\0{len(data)}\0".encode())
-            whole.update(data)
-    return whole.hexdigest()
+    """Return `package_digest`, as it was when this process first asked."""
+    return package_digest()
 
 
 @dataclass(frozen=True)

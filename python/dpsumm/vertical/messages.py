@@ -13,17 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsumm.exchange.disclosure import Disclosure
-from dpsumm.exchange.messages import Answer, Request
+from dpsumm.exchange.messages import Recordless, Request
 from dpsumm.kernels.inputs import Words
-
-
-class Recordless(Answer):
-    """An answer that carries no record."""
-
-    @property
-    def n_sent(self) -> int:
-        """None."""
-        return 0
 
 
 @dataclass(frozen=True)

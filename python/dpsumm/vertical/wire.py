@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from dpsumm.exchange.codec import MAX_BYTES, Codec, Kind
-from dpsumm.exchange.fields import is_array, is_noise, is_number, is_whole
+from dpsumm.exchange.fields import is_array, is_hex, is_noise, is_number, is_whole
 from dpsumm.kernels.noise import LEAST_NOISE, MOST_NOISE
 from dpsumm.vertical.agreed import MOST_LEVELS
 from dpsumm.vertical.messages import (
@@ -25,15 +24,10 @@ from dpsumm.vertical.messages import (
 
 # Of digests and nonces: 128 bits. Longer ones could look like numbers that the codec refuses.
 DIGITS = 32
-_HEX = re.compile(r"[0-9a-f]+")
 
 
 def _is_text(value: Any, at_most: int = 200) -> bool:
     return type(value) is str and 0 < len(value) <= at_most
-
-
-def _is_hex(value: Any, digits: int) -> bool:
-    return type(value) is str and len(value) == digits and _HEX.fullmatch(value) is not None
 
 
 def _all(values: Any, valid: Any) -> bool:
@@ -62,19 +56,19 @@ def _are_widths(value: Any) -> bool:
 
 
 def _is_joined(value: Joined) -> bool:
-    order = value.order == "" or _is_hex(value.order, DIGITS)
+    order = value.order == "" or is_hex(value.order, DIGITS)
     return (
         is_whole(value.n_records)
         and order
-        and _is_hex(value.schema, 12)
-        and _is_hex(value.nonce, DIGITS)
+        and is_hex(value.schema, 12)
+        and is_hex(value.nonce, DIGITS)
     )
 
 
 def _is_join(value: Join) -> bool:
     return (
         _is_text(value.run)
-        and _is_hex(value.parameters, DIGITS)
+        and is_hex(value.parameters, DIGITS)
         and is_noise(value.noise_multiplier)
         and is_number(value.delta)
         and 0 < value.delta < 1
@@ -99,7 +93,7 @@ def _is_start(value: Start) -> bool:
         and _all(value.peers, _is_text)
         and _all(value.widths, _are_widths)
         and _all(value.sides, lambda x: type(x) is bool)
-        and _all(value.nonces, lambda x: _is_hex(x, DIGITS))
+        and _all(value.nonces, lambda x: is_hex(x, DIGITS))
         and _all(value.noise, _are_noises)
         and is_whole(value.rows)
         and value.rows >= 1
@@ -113,7 +107,7 @@ def _is_deal(value: Deal) -> bool:
     return (
         len({len(part) for part in (*sides, *widths)}) == 1
         and all(_all(names, _is_text) for names in sides[:2])
-        and all(_all(nonces, lambda x: _is_hex(x, DIGITS)) for nonces in sides[2:])
+        and all(_all(nonces, lambda x: is_hex(x, DIGITS)) for nonces in sides[2:])
         and all(_all(w, lambda x: is_whole(x, MOST_LEVELS + 1) and x >= 1) for w in widths)
         and _is_text(value.run)
         and is_whole(value.rows, 2**40)

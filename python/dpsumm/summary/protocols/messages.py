@@ -13,7 +13,7 @@ from dpsumm.data.records import Records
 from dpsumm.data.schema import Schema
 from dpsumm.errors import ProtocolError
 from dpsumm.exchange.disclosure import Disclosure
-from dpsumm.exchange.messages import Answer, Description, Request
+from dpsumm.exchange.messages import Answer, Description, Recordless, Request
 from dpsumm.kernels.features import FeatureKind
 from dpsumm.summary.release import Release
 
@@ -156,7 +156,7 @@ class BidRequest(Request):
 
 
 @dataclass(frozen=True)
-class Bids(Answer):
+class Bids(Recordless):
     """Owner to curator: scores and rows of its best unsent points, best first."""
 
     disclosure: ClassVar[Disclosure | None] = Disclosure(
@@ -172,11 +172,6 @@ class Bids(Answer):
 
     scores: tuple[int, ...] = field(repr=False)
     rows: tuple[int, ...] = field(repr=False)
-
-    @property
-    def n_sent(self) -> int:
-        """No record leaves with a bid."""
-        return 0
 
 
 @dataclass(frozen=True)
