@@ -11,9 +11,12 @@ import pytest
 import dpsumm
 from dpsumm.cli import main
 from dpsumm.cli import run as run_module
+from dpsumm.data import File, FileFormat
 from dpsumm.data.folder import owner_files
-from dpsumm.errors import InvalidParameterError
+from dpsumm.data.inputs import read_owners
+from dpsumm.errors import InvalidDataError, InvalidParameterError
 from dpsumm.privacy import Ledger
+from helpers.sheets import write_sheet
 
 CONFIG = """
 target = "goal.csv"
@@ -166,3 +169,122 @@ def test_no_interruption_ends_the_process_by_its_signal(tmp_path, when, word, co
     )
     assert ended.stderr == said
     assert ended.returncode == (code if call == "main()" else -signal.SIGINT)
+
+
+@pytest.fixture
+def mixed(sites):
+    """The same data: one owner's as a German CSV without suffix, the other's as Excel."""
+    for path in (sites / "sites").iterdir():  # cells of a sheet are read to nine decimals
+        pl.read_csv(path).with_columns(pl.col("a", "b").round(6)).write_csv(path)
+    near, far = (pl.read_csv(sites / "sites" / f"{name}.csv") for name in ("near", "far"))
+    rows = ["a;b;y", *(f"{a};{b};{y}".replace(".", ",") for a, b, y in near.rows())]
+    (sites / "export").write_bytes("\n".join(rows).encode("utf-16"))
+    write_sheet(sites / "far.xlsx", [far.columns, *map(list, far.rows())])
+    pl.read_csv(sites / "goal.csv").write_parquet(sites / "goal.data")
+    return sites
+
+
+FORMATS = ("kind=csv", "separator=;", "decimal=,", "encoding=utf-16")
+
+
+def test_every_owner_may_have_a_format_of_its_own(mixed, capsys):
+    """On the command line, in a file of options and in Python; the same as from plain files."""
+    box = ("--column", "a=0:10", "--column", "b=0:10", "--label", "y", "--size", 10, "--seed", 1)
+    typed = [word for one in FORMATS for word in ("--format", f"near:{one}")]
+    files = ("--owner", f"near={mixed / 'export'}", "--owner", f"far={mixed / 'far.xlsx'}")
+    target = ("--target", mixed / "goal.data", "--format", "target:kind=parquet")
+    assert run("run", *files, *target, *typed, *box, "--out", mixed / "typed.csv") == 0
+    (mixed / "run.toml").write_text(
+        'size = 10\nseed = 1\nlabel = "y"\ncolumn = { a = [0, 10], b = [0, 10] }\n'
+        'out = "config.csv"\ntarget = { file = "goal.data", kind = "parquet" }\n[owner]\n'
+        'far = "far.xlsx"\n[owner.near]\nfile = "export"\nkind = "csv"\nseparator = ";"\n'
+        'decimal = ","\nencoding = "utf-16"\n'
+    )
+    assert run("run", "--config", mixed / "run.toml") == 0
+    plain = [word for name in ("near", "far") for word in
+             ("--owner", f"{name}={mixed / 'sites' / name}.csv")]  # fmt: skip
+    assert run("run", *plain, "--target", mixed / "goal.csv", *box, "--out", mixed / "b.csv") == 0
+    bounds = {"a": (0, 10), "b": (0, 10)}
+    german = FileFormat(kind="csv", separator=";", decimal=",", encoding="utf-16")
+    goal = File(mixed / "goal.data", FileFormat(kind="parquet"))
+    given = {"size": 10, "seed": 1, "label": "y", "bounds": bounds, "columns": ["a", "b"]}
+    near = File(mixed / "export", german)
+    summary = dpsumm.summarize({"near": near, "far": mixed / "far.xlsx"}, goal, **given)
+    assert dpsumm.summarize([near], goal, **given).names == ("export",)
+    expected = pl.read_csv(mixed / "b.csv")
+    assert pl.read_csv(mixed / "typed.csv").equals(expected)
+    order = ["a", "b"]
+    # The owners stand in another order in the file of options.
+    assert len(pl.read_csv(mixed / "config.csv")) == 10
+    assert summary.to_frame("polars").select(order).equals(expected.select(order))
+
+
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        (["near:kind=word"], "kind must be one of csv, parquet, excel"),
+        (["near:sep=;"], "write NAME:KEY=VALUE with a key of kind, separator"),
+        (["near"], "write NAME:KEY=VALUE"),
+        (["neat:kind=csv"], "no file is called 'neat'; there are near, target"),
+        (["near:kind=csv", "near:kind=excel"], "near:kind is given twice"),
+        (["near:encoding=utf-7"], "encoding must be one in which"),
+        ([], r"say what the file is by FileFormat(kind=...) (--format)"),
+    ],
+)
+def test_a_format_that_is_wrong_is_named(mixed, said, why, capsys):
+    words = [word for one in said for word in ("--format", one)]
+    near = ("--owner", f"near={mixed / 'export'}", "--target", mixed / "goal.csv", "--size", 3)
+    assert run("run", *near, *words) == 2
+    assert why in capsys.readouterr().err
+
+
+def test_a_format_of_a_file_that_is_an_owner_s_and_the_target_s_is_refused(mixed, capsys):
+    near = ("--owner", f"target={mixed / 'export'}", "--target", mixed / "goal.csv", "--size", 3)
+    assert run("run", *near, "--format", "target:kind=csv") == 2
+    assert "call that owner otherwise" in capsys.readouterr().err
+
+
+def test_one_file_has_no_rule_of_its_own_on_missing_values(mixed):
+    with pytest.raises(InvalidParameterError, match="one rule for all data of a run"):
+        File("a.csv", FileFormat(drop_missing=True))
+    with pytest.raises(InvalidParameterError, match="path must be the path of a file"):
+        File(np.zeros((2, 2)))
+    # That of the run holds for it, too.
+    path = mixed / "holes"
+    path.write_text("a;b;y\n1,5;;x\n" + "2,5;3;x\n" * 5)
+    german = FileFormat(kind="csv", separator=";", decimal=",")
+    with pytest.raises(InvalidDataError, match="missing values"):
+        read_owners([File(path, german)], label="y")
+    rule = FileFormat(drop_missing=True)
+    (table,) = read_owners([File(path, german)], label="y", file_format=rule)
+    assert table.n_dropped == 1
+
+
+def test_learn_and_synthesize_take_formats(tmp_path, capsys):
+    """Parties and auxiliary points; owners of columns."""
+    rng = np.random.default_rng(0)
+    schema = dpsumm.Schema([dpsumm.Column("a", bounds=(-3, 3)), dpsumm.Column("sick", "label")])
+    schema.save(tmp_path / "schema.toml")
+    for i in range(4):
+        a = rng.normal(size=60).clip(-3, 3).round(3)
+        rows = [f"{x};{'yes' if x > 0 else 'no'}".replace(".", ",") for x in a]
+        (tmp_path / f"p{i}.csv").write_text("\n".join(["a;sick", *rows]) + "\n")
+    (tmp_path / "points").write_text("a\n" + "\n".join(map(str, rng.normal(size=90).clip(-3, 3))))
+    words = []
+    for i in range(4):
+        words += ["--owner", f"p{i}={tmp_path}/p{i}.csv"]
+        words += ["--format", f"p{i}:decimal=,", "--format", f"p{i}:separator=;"]
+    out = ("--out", tmp_path / "guesses.csv", "--seed", 1, "--epsilon", 5, "--accept")
+    points = ("--auxiliary", tmp_path / "points", "--format", "auxiliary:kind=csv")
+    classes = ("--classes", "no,yes", "--schema", tmp_path / "schema.toml")
+    assert run("learn", *words, *points, *classes, *out) == 0, capsys.readouterr().err
+    assert len(pl.read_csv(tmp_path / "guesses.csv")) == 90
+    both = []
+    for name, column in (("east", "u"), ("west", "v")):
+        dpsumm.Schema([dpsumm.Column(column, categories=(0, 1))]).save(tmp_path / f"{name}.toml")
+        values = "\n".join(map(str, rng.integers(0, 2, 200)))
+        (tmp_path / name).write_text(f"{column}\n{values}\n")
+        both += ["--owner", f"{name}={tmp_path / name}", "--format", f"{name}:kind=csv"]
+        both += ["--schema", f"{name}={tmp_path / name}.toml"]
+    assert run("synthesize", *both, "--seed", 1, "--out", tmp_path / "rows.csv") == 0
+    assert pl.read_csv(tmp_path / "rows.csv").columns == ["u", "v"]

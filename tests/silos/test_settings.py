@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from dpsumm import Auction, Offers, Schema
+from dpsumm.data import FileFormat
 from dpsumm.errors import InvalidParameterError
 from dpsumm.flower.project import write_project
 from dpsumm.flower.settings import CuratorFile, NodeConfig, Public
@@ -193,3 +194,13 @@ def test_secrets_of_a_trial_are_for_their_user_alone(tmp_path):
     for names in (["../x"], ["curator"], ["a", "a"], []):
         with pytest.raises(InvalidParameterError):
             make_trial(tmp_path / "other", names, data=tmp_path, schema=schema)
+
+
+def test_the_format_of_a_party_s_file(curator, tmp_path):
+    said = 'separator = ";"\ndecimal = ","\nencoding = "cp1252"\nkind = "csv"\n'
+    wanted = FileFormat(separator=";", decimal=",", encoding="cp1252", kind="csv")
+    assert settled(DEFAULTS, curator(GIVEN + said)).file_format == wanted
+    with pytest.raises(InvalidParameterError, match=r"curator\.toml: kind must be one of"):
+        settled(DEFAULTS, curator(GIVEN + 'kind = "word"\n'))
+    config = NodeConfig.read({**NODE, **tomllib.loads(said)})
+    assert config.more.file_format() == wanted

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from deployment import SCHEMA, make_columns, make_data
+from deployment import BOUNDS, SCHEMA, make_columns, make_data, write_csv
 from in_process import run
 
 import dpsumm
@@ -63,6 +63,42 @@ def test_summarize(trial, tmp_path):
     assert len(frame) == 12
     assert set(frame["owner"]) <= {"east", "north"}
     assert (tmp_path / "trial" / "curator" / "report.html").exists()
+
+
+def test_a_budget_that_promises_nothing_is_refused_unless_it_is_accepted(trial, tmp_path):
+    make_data(tmp_path / "data", NAMES)
+    SCHEMA.save(tmp_path / "schema.toml")
+    weak = {"size": 12, "epsilon": 12.0}
+    config, nodes = trial("summarize", tmp_path / "data", tmp_path / "schema.toml", **weak)
+    books = tmp_path / "trial" / "curator" / "books.db"
+    with pytest.raises(InvalidParameterError, match=r"epsilon 12 promises next to nothing.*accept"):
+        run(nodes, config)
+    with Ledger(books) as book:
+        assert book.charges() == ()
+    grid = run(nodes, {**config, "accept": True})
+    assert all(len(asked) == 2 for asked in grid.asked.values())
+
+
+def test_copies_of_the_target_are_left_out_after_the_last_message(trial, tmp_path):
+    """Owners get the same bytes with the option and without."""
+    owners, target = make_data(tmp_path / "data", NAMES)
+    # Half of an owner's records are the target's own.
+    write_csv(tmp_path / "data" / "west.csv", np.vstack([owners["west"][:30], target[:30]]))
+    SCHEMA.save(tmp_path / "schema.toml")
+    config, nodes = trial("summarize", tmp_path / "data", tmp_path / "schema.toml", size=12, seed=3)
+    curator = tmp_path / "trial" / "curator"
+    kept = [x for x in (curator / "curator.toml").read_text().splitlines()
+            if not x.startswith(("ledger", "run"))]  # fmt: skip
+    (curator / "curator.toml").write_text("\n".join(kept))
+    told, copies = [], []
+    for drop in (False, True):
+        grid = run(nodes, {**config, "drop-target-copies": drop})
+        told.append(grid.asked)
+        rows = pl.read_parquet(curator / "summary.parquet").select(list(BOUNDS)).rows()
+        copies.append(len(set(rows) & set(map(tuple, target.tolist()))))
+    assert copies[0] > 0
+    assert copies[1] == 0
+    assert told[0] == told[1]
 
 
 @pytest.mark.parametrize("protocol", ["offers", "auction"])

@@ -7,6 +7,7 @@ from evidence.__main__ import RESULTS
 from evidence.data import synthetic
 from evidence.page_tables import WITHIN, predictions
 from evidence.runner import scenarios
+from matplotlib.figure import Figure
 from typer.testing import CliRunner
 
 import dpsumm
@@ -178,10 +179,14 @@ def test_what_no_experiment_covers_is_said(given):
     assert dpsumm.plan(100, 50).measured
 
 
-def test_a_picture_that_cannot_be_written_is_refused(tmp_path):
-    for name in ("plan.txt", "no/plan.png"):
-        with pytest.raises(InvalidParameterError, match="plot"):
-            dpsumm.plan(100, 50).plot(tmp_path / name)
+def test_a_plan_is_drawn_on_axes_and_gives_them_back():
+    axes = Figure().subplots()
+    made = dpsumm.plan(100, 50)
+    assert made.plot(axes) is axes
+    labels = [text.get_text() for text in axes.get_legend().get_texts()]
+    assert labels == ["target of 25", "target of 100", "target of 400", "this plan"]
+    (point,) = axes.lines[-1].get_ydata()
+    assert point == made.ratio
 
 
 def test_the_command_prints_the_plan_and_draws_it(tmp_path):
@@ -191,6 +196,8 @@ def test_the_command_prints_the_plan_and_draws_it(tmp_path):
     assert result.exit_code == 0, result.output
     assert str(dpsumm.plan(100, 50)) in result.output
     assert picture.read_text().startswith("<?xml")
-    refused = CliRunner().invoke(app, [*arguments[:-1], str(tmp_path / "plan.txt")])
-    assert refused.exit_code != 0
-    assert refused.stdout == ""
+    for name in ("plan.txt", "no/plan.png"):
+        refused = CliRunner().invoke(app, [*arguments[:-1], str(tmp_path / name)])
+        assert refused.exit_code != 0
+        assert refused.stdout == ""
+        assert "--plot: cannot write" in str(refused.exception)

@@ -29,7 +29,7 @@ COMMANDS = {
     "ledger": "Books of what was spent: make, show and export them, or set a cap.",
     "commitment": "Rows that an owner had committed to: open some, or check those of others.",
     "schema": "The public schema: draft one from a public sample, or try one on your own data.",
-    "deploy": "Across silos: files for a trial with Flower.",
+    "deploy": "Across silos: make, start and end a trial with Flower.",
     "node": "An owner's rules: what may leave its machine, and the log of what has left.",
 }
 

@@ -11,7 +11,7 @@ import typer
 from dpsumm.errors import InvalidParameterError
 
 # Options whose value is a path: relative to the file that has it.
-PATHS = ("target", "schema", "ledger", "out", "report")
+PATHS = ("schema", "ledger", "out", "report")
 
 
 def use_config(context: typer.Context, path: Path | None) -> Path | None:
@@ -32,13 +32,18 @@ def use_config(context: typer.Context, path: Path | None) -> Path | None:
         raise InvalidParameterError(f"--config: {path} is not a TOML file") from None
     known = {parameter.name for parameter in context.command.params} - {"config", "help"}
     options: dict[str, Any] = {}
+    formats: list[str] = []
     for key, value in given.items():
         name = key.replace("-", "_")
         if name not in known:
             raise InvalidParameterError(
                 f"--config: {path}: unknown option {key!r}; known are {', '.join(sorted(known))}"
             )
-        options[name] = _as_typed(name, value, path.parent, f"{path}: {key}")
+        where = f"{path}: {key}"
+        formats += _formats(name, value, where)
+        options[name] = _as_typed(name, value, path.parent, where)
+    if formats:
+        options["format"] = [*options.get("format", []), *formats]
     context.default_map = {**(context.default_map or {}), **options}
     return path
 
@@ -46,17 +51,42 @@ def use_config(context: typer.Context, path: Path | None) -> Path | None:
 def _as_typed(name: str, value: Any, folder: Path, where: str) -> Any:
     """Return a value as it would be typed."""
     if name == "owner" and isinstance(value, dict):
-        return [f"{owner}={folder / str(file)}" for owner, file in value.items()]
+        return [f"{owner}={folder / _file(file, where)}" for owner, file in value.items()]
+    if name == "target":
+        return str(folder / _file(value, where))
     if name == "owner":
         parts = (str(item).rpartition("=") for item in _listed(value, where))
         return [f"{owner}{equals}{folder / file}" for owner, equals, file in parts]
     if name == "column" and isinstance(value, dict):
         return [f"{column}{_bounds(pair, where)}" for column, pair in value.items()]
-    if name in ("column", "missing"):
+    if name in ("column", "missing", "format"):
         return list(map(str, _listed(value, where)))
     if isinstance(value, (dict, list)):
         raise InvalidParameterError(f"--config: {where} must be one value")
     return str(folder / value) if name in PATHS and isinstance(value, str) else value
+
+
+def _formats(name: str, value: Any, where: str) -> list[str]:
+    """Return what tables of an owner or the target say of their files, as it would be typed."""
+    files = {"target": value} if name == "target" else value if name == "owner" else {}
+    return [
+        f"{party}:{key}={','.join(said) if isinstance(said, list) else said}"
+        for party, file in (files.items() if isinstance(files, dict) else ())
+        if isinstance(file, dict)
+        for key, said in file.items()
+        if key != "file"
+    ]
+
+
+def _file(value: Any, where: str) -> str:
+    """Return the path of a file that stands alone or in a table with its format."""
+    path = value.get("file") if isinstance(value, dict) else value
+    if not isinstance(path, str):
+        raise InvalidParameterError(
+            f"--config: {where} must hold paths, or tables such as "
+            '{ file = "a.dat", kind = "csv" }'
+        )
+    return path
 
 
 def _listed(value: Any, where: str) -> list[Any]:

@@ -1,4 +1,4 @@
-"""The command ``dpsumm deploy init``. Needs the extras ``cli`` and ``flower``."""
+"""The commands ``dpsumm deploy ...``. Need the extras ``cli`` and ``flower``."""
 
 from __future__ import annotations
 
@@ -7,9 +7,12 @@ from typing import Annotated
 
 import typer
 
+from dpsumm.checks import counted
 from dpsumm.cli.options import described
 
-app = typer.Typer(no_args_is_help=True, help="Across silos: files for a trial with Flower.")
+app = typer.Typer(
+    no_args_is_help=True, help="Across silos: make, start and end a trial with Flower."
+)
 
 
 @app.command()
@@ -55,19 +58,58 @@ def init(
         port=port,
         records_per_run=records_per_run,
     )
-    curator = read_toml(made / "curator" / "curator.toml")
-    supernodes = "".join(f"  sh {made}/{name}/supernode.sh\n" for name in curator["owners"])
+    told = read_toml(made / "curator" / "curator.toml")
     typer.echo(
-        f"Written to {made}. Start each of these in a terminal of its own, the first one first:\n"
-        f"  sh {made}/curator/superlink.sh\n"
-        f"  sh {made}/curator/register.sh\n"
-        f"{supernodes}"
+        f"Written to {made}. Then:\n"
+        f"  dpsumm deploy up {made}\n"
         f"  sh {made}/curator/run.sh -c '{task_of(task).example}'\n"
-        f"What comes out goes to {made}/curator/{curator['out']}."
+        f"  dpsumm deploy down {made}\n"
+        f"What comes out goes to {made}/curator/{told['out']}."
     )
 
 
-# Typer makes a group of one command the command itself; this keeps the word `init`.
-@app.callback()
-def root() -> None:
-    """Across silos: files for a trial with Flower."""
+@app.command()
+@described
+def up(folder: Annotated[Path, typer.Argument()]) -> None:
+    """Start the SuperLink and all SuperNodes of a trial on this machine.
+
+    Returns when all are connected; they go on until [bold]dpsumm deploy down[/]. Their logs are in
+    FOLDER/logs.
+
+    Parameters
+    ----------
+    folder : FOLDER
+        Made by [bold]dpsumm deploy init[/].
+    """
+    from dpsumm.flower.running import start_trial
+    from dpsumm.flower.settings import read_toml
+    from dpsumm.flower.tasks import task_of
+
+    try:
+        logs = start_trial(folder, typer.echo)
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt("what was started has been ended") from None
+    project = read_toml(folder / "app" / "pyproject.toml")
+    task = project["tool"]["flwr"]["app"]["config"]["task"]
+    typer.echo(
+        f"The trial is up, its logs are in {logs}. Then:\n"
+        f"  sh {folder}/curator/run.sh -c '{task_of(task).example}'\n"
+        f"  dpsumm deploy down {folder}"
+    )
+
+
+@app.command()
+@described
+def down(folder: Annotated[Path, typer.Argument()]) -> None:
+    """End what dpsumm deploy up has started, and nothing else.
+
+    A run that is going on is cut short, and can be resumed under its name.
+
+    Parameters
+    ----------
+    folder : FOLDER
+        Of the trial.
+    """
+    from dpsumm.flower.running import end_trial
+
+    typer.echo(f"{counted(end_trial(folder), 'process', 'processes')} ended.")

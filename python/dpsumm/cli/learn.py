@@ -16,7 +16,7 @@ import typer
 
 from dpsumm.checks import check_installed
 from dpsumm.cli import console
-from dpsumm.cli.arguments import file_format_of, parse_owners
+from dpsumm.cli.arguments import file_format_of, formatted, parse_owners
 from dpsumm.cli.options import Spending, described
 from dpsumm.cli.output import check_distinct, check_outputs, rows_in, write_all
 from dpsumm.cli.spent import told_when_stopped
@@ -84,6 +84,10 @@ class Data:
         Labelled points of your own, which choose among candidates; a few hundred.
     separator
         Character between CSV fields.
+    format : NAME:KEY=VALUE
+        How one file is read, where it differs from the others: NAME is a party's, 'auxiliary' or
+        'validation', KEY one of kind (csv, parquet or excel, if the suffix does not say),
+        separator, encoding, decimal, names. Once per key.
     """
 
     classes: str | None = None
@@ -92,6 +96,7 @@ class Data:
     schema: Path | None = None
     validation: Path | None = None
     separator: str = ","
+    format: list[str] | None = None
 
     @property
     def parties(self) -> dict[str, Path]:
@@ -222,6 +227,9 @@ def learn(data: Data, method: Method, privacy: Privacy, output: Output) -> None:
     books = [] if privacy.ledger is None else [privacy.ledger]
     read = [*parties.values(), auxiliary, schema, *([data.validation] if data.validation else [])]
     check_distinct(read, [*books, *output.files.values()])
+    mine = {"auxiliary": auxiliary} | ({"validation": data.validation} if data.validation else {})
+    form = file_format_of(None, data.separator)
+    sources, points = formatted(parties, mine, data.format or [], form)
     told: set[str] = set()
     # Named here, so that whoever stops the run can be told by which name it goes on.
     name_of_run = privacy.run or (uuid.uuid4().hex if books else None)
@@ -229,8 +237,8 @@ def learn(data: Data, method: Method, privacy: Privacy, output: Output) -> None:
     with told_when_stopped(Protected.OWNERS, kept, name_of_run):
         with console.progress() as progress, _warnings_told(told), _one_thread():
             model = make_model(
-                parties,
-                auxiliary,
+                sources,
+                points["auxiliary"],
                 classes=data.labels,
                 epsilon=privacy.epsilon,
                 delta=privacy.delta,
@@ -238,11 +246,11 @@ def learn(data: Data, method: Method, privacy: Privacy, output: Output) -> None:
                 shards=method.shards,
                 grid=method.grid,
                 student=[one.value for one in method.student or [Student.SPECTRAL]],
-                validation=data.validation,
+                validation=points.get("validation"),
                 auxiliary_is=method.auxiliary_is.value,
                 unit=privacy.unit.value,
                 schema=schema,
-                file_format=file_format_of(None, data.separator),
+                file_format=form,
                 ledger=privacy.ledger,
                 run=name_of_run,
                 seed=privacy.seed,

@@ -7,9 +7,12 @@ from typing import Annotated, cast
 
 import typer
 
+from dpsumm.checks import check_installed
 from dpsumm.cli.options import described
 from dpsumm.data.schema import Schema
+from dpsumm.errors import InvalidParameterError
 from dpsumm.summary.kernel import RBF
+from dpsumm.summary.plan import Plan
 from dpsumm.summary.plan import plan as make_plan
 from dpsumm.summary.protocols.features import FeatureChoice
 
@@ -66,7 +69,19 @@ def plan(
         kernel=None if gamma is None else RBF(gamma),
     )
     if plot is not None:
-        made.plot(plot)
+        _draw(made, plot)
     typer.echo(str(made))
     if plot is not None:
         typer.echo(f"wrote {plot}")
+
+
+def _draw(made: Plan, path: Path) -> None:
+    check_installed("matplotlib", "--plot needs", "report")
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(6, 4), layout="constrained")
+    made.plot(figure.subplots())
+    try:
+        figure.savefig(path)
+    except (OSError, ValueError) as error:
+        raise InvalidParameterError(f"--plot: cannot write {path}: {error}") from None

@@ -13,11 +13,12 @@ import typer
 from numpy.typing import NDArray
 
 from dpsumm.cli import console
-from dpsumm.cli.arguments import file_format_of, parse_columns, parse_owners
+from dpsumm.cli.arguments import file_format_of, formatted, parse_columns, parse_owners
 from dpsumm.cli.config import use_config
 from dpsumm.cli.options import Spending, described
 from dpsumm.cli.output import check_distinct, check_outputs, rows_in, write_all
 from dpsumm.cli.spent import told_when_stopped
+from dpsumm.data.files import FileFormat
 from dpsumm.data.inputs import Source, read_owners
 from dpsumm.data.large.stream import Stream
 from dpsumm.data.schema import Schema
@@ -42,8 +43,8 @@ class Data:
         A TOML file with any of these options, such as [bold]size = 200[/]; what is typed comes
         first. Paths in it are relative to it.
     owner : NAME=FILE or PATTERN
-        An owner's name and data (CSV or Parquet), once per owner; or a folder, or a pattern such as
-        'sites/*.csv', each of whose files is an owner of the file's name.
+        An owner's name and data (CSV, Parquet or Excel, by suffix), once per owner; or a folder, or
+        a pattern such as 'sites/*.csv', each of whose files is an owner of the file's name.
     target : FILE
         The consumer's data, same columns, no label needed.
     schema : FILE
@@ -66,6 +67,10 @@ class Data:
         Of CSV files, such as cp1252 or utf-16.
     decimal
         ',' if numbers have a comma before their fraction.
+    format : NAME:KEY=VALUE
+        How one file is read, where it differs from the others: NAME is an owner's or 'target', KEY
+        one of kind (csv, parquet or excel, if the suffix does not say), separator, encoding,
+        decimal, names. Once per key.
     stream
         Read the owners' Parquet (or .npy) files in one pass, never whole: for files larger than
         memory. With offers only.
@@ -83,12 +88,18 @@ class Data:
     separator: str = ","
     encoding: str = "utf-8"
     decimal: str = "."
+    format: list[str] | None = None
     stream: bool = False
 
-    @property
-    def sources(self) -> dict[str, Source]:
-        """The owners' data by name."""
-        return {name: Stream(path) if self.stream else path for name, path in self.named.items()}
+    def sources(self) -> tuple[dict[str, Source], Source]:
+        """Return the owners' data by name, and the target."""
+        given, form = self.format or [], self.file_format
+        owners, others = formatted(self.named, {"target": self.target}, given, form)
+        sources = {
+            name: Stream(file) if self.stream and isinstance(file, Path) else file
+            for name, file in owners.items()
+        }
+        return sources, others["target"]
 
     @property
     def named(self) -> dict[str, Path]:
@@ -102,6 +113,18 @@ class Data:
         config = [] if self.config is None else [self.config]
         return [*self.named.values(), self.target, *schema, *config]
 
+    @property
+    def file_format(self) -> FileFormat:
+        """How files are read that have no format of their own."""
+        return file_format_of(
+            self.names,
+            self.separator,
+            self.missing or [],
+            self.drop_missing,
+            self.encoding,
+            self.decimal,
+        )
+
     def meaning(self) -> dict[str, Any]:
         """Return what says how columns are to be taken, as `summarize` wants it."""
         columns, bounds = parse_columns(self.column or [])
@@ -110,14 +133,7 @@ class Data:
             "bounds": bounds or None,
             "label": self.label,
             "schema": None if self.schema is None else Schema.read(self.schema),
-            "file_format": file_format_of(
-                self.names,
-                self.separator,
-                self.missing or [],
-                self.drop_missing,
-                self.encoding,
-                self.decimal,
-            ),
+            "file_format": self.file_format,
         }
 
 
@@ -254,7 +270,7 @@ def run(data: Data, method: Method, privacy: Privacy, output: Output) -> None:
     check_outputs(output.files)
     books = [] if privacy.ledger is None else [privacy.ledger]
     check_distinct(data.files, [*books, *output.files.values()])
-    sources = data.sources
+    sources, target = data.sources()
     meaning = data.meaning()
     if output.weights:
         # Before the budget is spent. All owners have the same columns.
@@ -267,7 +283,7 @@ def run(data: Data, method: Method, privacy: Privacy, output: Output) -> None:
         with console.progress() as progress:
             summary = summarize(
                 sources,
-                data.target,
+                target,
                 size=method.size,
                 epsilon=1.0 if privacy.epsilon is None else privacy.epsilon,
                 delta=privacy.delta,

@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from dpsumm.cli import console
-from dpsumm.cli.arguments import file_format_of, parse_files
+from dpsumm.cli.arguments import file_format_of, formatted, parse_files
 from dpsumm.cli.options import Spending, described
 from dpsumm.cli.output import check_distinct, check_outputs, rows_in, write_all
 from dpsumm.cli.spent import told_when_stopped
@@ -62,6 +62,10 @@ class Data:
         A further field that means 'no value', besides empty ones, ?, NA, nan, null.
     separator
         Character between CSV fields.
+    format : NAME:KEY=VALUE
+        How one file is read, where it differs from the others: NAME is an owner's, KEY one
+        of kind (csv, parquet or excel, if the suffix does not say), separator, encoding, decimal,
+        names. Once per key.
     """
 
     schema: list[str]
@@ -69,6 +73,7 @@ class Data:
     ids: str | None = None
     missing: list[str] | None = None
     separator: str = ","
+    format: list[str] | None = None
 
     @property
     def owners(self) -> dict[str, Path]:
@@ -212,6 +217,7 @@ def synthesize(data: Data, method: Method, privacy: Privacy, output: Output) -> 
     _check_pairs(owners, schemas)
     check_outputs(output.files)
     check_distinct([*owners.values(), *schemas.values()], [*books.values(), *output.files.values()])
+    sources, _ = formatted(owners, {}, data.format or [], data.file_format)
     # Named here, so that whoever stops the run can be told by which name it goes on.
     name_of_run = privacy.run or (uuid.uuid4().hex if books else None)
     given = {f"{name}={path}": path for name, path in books.items()}
@@ -219,7 +225,7 @@ def synthesize(data: Data, method: Method, privacy: Privacy, output: Output) -> 
     with told_when_stopped(Protected.RECORDS, given, name_of_run, without):
         with console.progress() as progress:
             synthetic = make_synthetic(
-                owners,
+                sources,
                 schema=schemas,
                 epsilon=privacy.epsilon,
                 delta=privacy.delta,

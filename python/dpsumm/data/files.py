@@ -30,7 +30,12 @@ if TYPE_CHECKING:
     import polars as pl
 
 CSV_SUFFIXES = (".csv", ".data", ".txt")
-KNOWN_SUFFIXES = (*CSV_SUFFIXES, *(f"{s}.gz" for s in CSV_SUFFIXES), ".parquet", ".xlsx")
+KINDS = {
+    "csv": (*CSV_SUFFIXES, *(f"{s}.gz" for s in CSV_SUFFIXES)),
+    "parquet": (".parquet",),
+    "excel": (".xlsx",),
+}
+KNOWN_SUFFIXES = tuple(suffix for suffixes in KINDS.values() for suffix in suffixes)
 PARQUET_ROWS = 65_536
 _DATE = re.compile(r"\d{4}-\d\d-\d\d|\d{1,2}[./]\d{1,2}[./]\d{4}")
 T = TypeVar("T")
@@ -71,12 +76,15 @@ class FileFormat:
         Round the numbers of files and data frames to float32, whatever type their columns have:
         half the memory and about half the time. By default they are float64. One record can make
         a column of float32 text, so the columns' types do not decide. An array's type does.
+    kind
+        ``"csv"``, ``"parquet"`` or ``"excel"``, for a file whose suffix does not say which; by the
+        suffix if None. A CSV file whose name ends in ``.gz`` is unpacked either way.
 
     Raises
     ------
     InvalidParameterError
-        `separator` is not a single ASCII character or is `decimal`, `names` is empty or repeats a
-        name, or `encoding` is not one of the list.
+        `kind` is none of the three, `separator` is not a single ASCII character or is `decimal`,
+        `names` is empty or repeats a name, or `encoding` is not one of the list.
     """
 
     header: bool = True
@@ -87,9 +95,15 @@ class FileFormat:
     single: bool = False
     encoding: str = "utf-8"
     decimal: str = "."
+    kind: str | None = None
 
     def __post_init__(self) -> None:
         """Check the parameters."""
+        if self.kind is not None and self.kind not in KINDS:
+            raise InvalidParameterError(
+                f"kind must be one of {', '.join(KINDS)}, or None to go by the suffix, got "
+                f"{self.kind!r}"
+            )
         if len(self.separator) != 1 or not self.separator.isascii() or self.separator in '"\r\n':
             raise InvalidParameterError(
                 f"separator must be one ASCII character other than a quote or line break, "
@@ -113,6 +127,25 @@ class FileFormat:
                 raise InvalidParameterError("names must be distinct, non-empty column names")
         object.__setattr__(self, "missing", tuple(self.missing))
 
+    def kind_of(self, path: Path, where: str) -> str:
+        """Return what a file is, one of `KINDS`.
+
+        Raises
+        ------
+        InvalidParameterError
+            Nothing says it: neither `kind` nor the suffix.
+        """
+        name = path.name.lower()
+        found = (kind for kind, suffixes in KINDS.items() if name.endswith(suffixes))
+        kind = self.kind or next(found, None)
+        if kind is None:
+            raise InvalidParameterError(
+                f"{where}: the suffix must be one of {', '.join(KNOWN_SUFFIXES)}; say what the "
+                f"file is by FileFormat(kind=...) (--format), convert it, or pass a data frame or "
+                f"array instead"
+            )
+        return kind
+
 
 def read_file(
     path: Path,
@@ -122,7 +155,7 @@ def read_file(
     marks: Mapping[str, tuple[str, ...]] | None = None,
     typed: bool = False,
 ) -> pl.DataFrame:
-    """Return the rows of a file, its suffix deciding how they are read.
+    """Return the rows of a file, read as what its format or its suffix says that it is.
 
     Columns of a CSV file come back as trimmed text, null where a field means "no value", so that
     every record is read by itself; Parquet columns keep their types.
@@ -130,9 +163,9 @@ def read_file(
     Parameters
     ----------
     path
-        File ending in one of `KNOWN_SUFFIXES`.
+        File ending in one of `KNOWN_SUFFIXES`, or of a kind that the format names.
     file_format
-        See `FileFormat`; used for CSV only.
+        See `FileFormat`; most of it is for CSV only.
     where
         Name of the source for messages, such as ``"owner 'north' (north.csv)"``.
     marks
@@ -158,14 +191,10 @@ def read_file(
         raise InvalidDataError(f"{where}: is a directory; give one file per owner")
     if not path.exists():
         raise InvalidDataError(f"{where}: no such file; check the path")
-    if not path.name.lower().endswith(KNOWN_SUFFIXES):
-        raise InvalidParameterError(
-            f"{where}: the suffix must be one of {', '.join(KNOWN_SUFFIXES)}; "
-            f"convert the file, or pass a data frame or array instead"
-        )
-    if path.name.lower().endswith(".parquet"):
+    kind = file_format.kind_of(path, where)
+    if kind == "parquet":
         return _read_parquet(path, where)
-    if path.name.lower().endswith(".xlsx"):
+    if kind == "excel":
         if not file_format.header or file_format.names is not None:
             raise InvalidParameterError(
                 f"{where}: an Excel sheet without a header row begins where single records do; "

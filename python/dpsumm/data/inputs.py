@@ -12,6 +12,7 @@ import numpy as np
 
 from dpsumm.checks import counted
 from dpsumm.data.extract import Backend, Chosen, Extract
+from dpsumm.data.file import File
 from dpsumm.data.files import FileFormat
 from dpsumm.data.folder import owner_files
 from dpsumm.data.large.shards import Shards
@@ -182,8 +183,9 @@ def _named(owners: Owners) -> dict[str, Source]:
     elif isinstance(owners, (list, tuple)):
         named = {}
         for i, source in enumerate(owners):
-            is_path = isinstance(source, (str, os.PathLike))
-            name = Path(source).name.split(".")[0] if is_path else f"owner-{i}"
+            path = source.path if isinstance(source, File) else source
+            is_path = isinstance(path, (str, os.PathLike))
+            name = Path(path).name.split(".")[0] if is_path else f"owner-{i}"
             if isinstance(source, Stream) and source.name is not None:
                 name = source.name
             if name in named or not name:

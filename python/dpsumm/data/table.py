@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsumm.data.extract import Backend, Chosen, Extract, from_arrays, from_frame
+from dpsumm.data.file import File
 from dpsumm.data.files import MISSING, FileFormat, read_file
 from dpsumm.data.leaves import Salts
 from dpsumm.data.marks import CANDIDATES, Marks, choose
@@ -241,6 +242,8 @@ def usable(
     missing: str = WAY_OUT["missing"],
 ) -> Extract:
     """Return the usable rows of a source; `missing` says what to do about values that lack."""
+    if isinstance(source, File):
+        source, file_format = source.path, source.format
     extract, where = extract_of(source, name, wanted, file_format), _where(source, name)
     if isinstance(wanted, Schema):
         return _checked(extract, where, missing, drop_unlabelled=False)
@@ -267,8 +270,8 @@ def extract_of(
     where = _where(source, name)
     schema = wanted if isinstance(wanted, Schema) else None
     is_path = isinstance(source, (str, os.PathLike))
-    text = is_path and not str(source).lower().endswith(".parquet")
-    source = opened(source, name, schema, file_format)
+    given, source = source, opened(source, name, schema, file_format)
+    text = is_path and (file_format or FileFormat()).kind_of(Path(given), where) != "parquet"
     if not isinstance(source, (tuple, np.ndarray)):
         single = file_format is not None and file_format.single
         extract = from_frame(source, wanted, where, fields=text, secret=is_path, single=single)

@@ -102,7 +102,15 @@ class Reader:
 
     def file_format(self) -> FileFormat:
         """Return how text files are read: what means a missing value is the schema's to say."""
-        return FileFormat(separator=self("separator", str, ","))
+        try:
+            return FileFormat(
+                separator=self("separator", str, ","),
+                encoding=self("encoding", str, "utf-8"),
+                decimal=self("decimal", str, "."),
+                kind=self("kind", str, "") or None,
+            )
+        except InvalidParameterError as error:
+            raise InvalidParameterError(f"{self.where}: {error}") from None
 
     def refuse_others(self) -> None:
         """Refuse keys that nobody has read."""

@@ -21,6 +21,21 @@ MOST_VALUES = 1_000_000
 Array = NDArray[Any]
 
 
+def new_axes() -> Any:
+    """Return matplotlib's axes in a new pyplot figure.
+
+    Raises
+    ------
+    MissingExtraError
+        matplotlib is not installed.
+    """
+    try:
+        from matplotlib import pyplot
+    except ImportError:
+        raise MissingExtraError("plot needs matplotlib: pip install 'dpsumm[report]'") from None
+    return pyplot.subplots(layout="constrained")[1]
+
+
 def directions(target: Array) -> tuple[Array, Array, Array]:
     """Return where to look from to see the target's spread.
 

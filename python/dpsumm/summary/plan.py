@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import math
-import os
 from dataclasses import dataclass
 from textwrap import fill
+from typing import Any
 
 import numpy as np
 
 from dpsumm.checks import check_number, check_whole
 from dpsumm.data.schema import Schema
-from dpsumm.errors import InvalidParameterError, MissingExtraError
 from dpsumm.privacy import accounting
 from dpsumm.privacy.events import Gaussian
 from dpsumm.privacy.facts import facts
+from dpsumm.report import figures
 from dpsumm.summary.kernel import RBF
 from dpsumm.summary.mechanisms import Gaussian as GaussianRelease
 from dpsumm.summary.protocols.features import FeatureChoice, MapChoice, features_of
@@ -166,17 +166,29 @@ class Plan:
     def _repr_html_(self) -> str:
         return facts(self._title, self._rows(), self.advice)
 
-    def plot(self, path: str | os.PathLike[str]) -> None:
+    def plot(self, axes: Any = None) -> Any:
         """Draw the expected ratio against epsilon, for this target size and others.
 
-        `path` ends in .png, .svg or .pdf. Needs the extra ``report``.
+        Returns matplotlib's axes, whose ``figure.savefig(path)`` writes a file.
+
+        Parameters
+        ----------
+        axes
+            Drawn on; those of a new pyplot figure by default.
+
+        Raises
+        ------
+        MissingExtraError
+            matplotlib is not installed.
+
+        Examples
+        --------
+        >>> import dpsumm
+        >>> from matplotlib.figure import Figure
+        >>> dpsumm.plan(100, 50).plot(Figure().subplots()).get_ylabel()
+        'expected MMD² over reading all'
         """
-        try:
-            from matplotlib.figure import Figure
-        except ImportError:
-            raise MissingExtraError("plot needs matplotlib: pip install 'dpsumm[report]'") from None
-        figure = Figure(figsize=(6, 4), layout="constrained")
-        axes = figure.subplots()
+        axes = figures.new_axes() if axes is None else axes
         epsilons = np.geomspace(0.1, 10, 41)
         sizes = (self.target_size // 4, self.target_size, 4 * self.target_size)
         for m in (m for m in sizes if m >= 2):
@@ -200,10 +212,7 @@ class Plan:
         axes.set_xticks([0.1, 0.3, 1, 3, 10], ["0.1", "0.3", "1", "3", "10"])
         axes.grid(alpha=0.3)
         axes.legend()
-        try:
-            figure.savefig(os.fspath(path))
-        except (OSError, ValueError) as error:
-            raise InvalidParameterError(f"plot: cannot write {os.fspath(path)}: {error}") from None
+        return axes
 
 
 def plan(

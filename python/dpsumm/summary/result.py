@@ -398,14 +398,7 @@ class Summary:
         >>> summary.plot(Figure().subplots()).get_xlabel()
         'first direction'
         """
-        if axes is None:
-            try:
-                from matplotlib import pyplot
-            except ImportError:
-                raise MissingExtraError(
-                    "plot needs matplotlib: pip install 'dpsumm[report]'"
-                ) from None
-            axes = pyplot.subplots()[1]
+        axes = figures.new_axes() if axes is None else axes
         figures.draw_overlay(axes, self.target, self.scaled, self.pool)
         axes.legend()
         return axes

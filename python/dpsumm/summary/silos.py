@@ -16,6 +16,7 @@ from dpsumm.exchange.across import Channel, describe, run_across
 from dpsumm.exchange.driver import Progress
 from dpsumm.exchange.journal import Journal
 from dpsumm.privacy.ledger import Ledger
+from dpsumm.privacy.weak import check_budget
 from dpsumm.summary.guards import check_target
 from dpsumm.summary.kernel import RBF
 from dpsumm.summary.notes import data_notes
@@ -42,6 +43,7 @@ def summarize_silos(
     ledger: str | os.PathLike[str] | None = None,
     run: str | None = None,
     seed: int | None = None,
+    accept: bool = True,
     drop_target_copies: bool = False,
     commitments: bool = False,
     minimum: int = 1,
@@ -62,7 +64,7 @@ def summarize_silos(
         sent, so it must not depend on who is able to answer.
     schema
         Of all parties; an owner whose data were read with another one is left out.
-    target, size, epsilon, delta, protocol, kernel, file_format, seed, drop_target_copies
+    target, size, epsilon, delta, protocol, kernel, file_format, seed, accept, drop_target_copies
         As for `summarize`.
     ledger, run
         As for `summarize`. Answers are kept beside the ledger, in ``<ledger>.answers``, until the
@@ -112,6 +114,8 @@ def summarize_silos(
         target, name="target", schema=schema.for_target(), file_format=file_format
     ).astype(PRECISION)
     check_target(goal)
+    if not accept:
+        check_budget(epsilon, delta, len(goal))
     with (
         Ledger(ledger, run=run, delta=delta) as book,
         Journal(None if ledger is None else f"{Path(ledger)}.answers", book.run) as journal,

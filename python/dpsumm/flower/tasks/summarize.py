@@ -31,7 +31,7 @@ from dpsumm.summary.silos import summarize_silos
 class Summarize(Task):
     """A run of Offers or of the Auction."""
 
-    example = "size=100 epsilon=1.0"
+    example = 'size=100 epsilon=1.0 purpose="trial"'
 
     public: Public
     own: CuratorFile
@@ -39,6 +39,8 @@ class Summarize(Task):
     size: int
     kernel: RBF | None
     commitments: bool
+    drop_target_copies: bool
+    accept: bool
     minimum: int
     target: Path
     schema: Path
@@ -61,6 +63,8 @@ class Summarize(Task):
             size,
             kernel=RBF(gamma) if gamma else None,
             commitments=get("commitments", bool, False),
+            drop_target_copies=get("drop-target-copies", bool, False),
+            accept=get("accept", bool, False),
             minimum=get("min-owners", int),
             target=mine.input("target"),
             schema=mine.input("schema"),
@@ -91,6 +95,8 @@ class Summarize(Task):
             ledger=self.own.ledger,
             run=self.own.run,
             seed=self.public.seed,
+            accept=self.accept,
+            drop_target_copies=self.drop_target_copies,
             commitments=self.commitments,
             minimum=self.minimum,
             max_bytes=self.public.max_bytes,

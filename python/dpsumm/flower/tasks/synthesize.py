@@ -29,7 +29,7 @@ _CAP = (3.0, 1e-4)
 class Synthesize(Task):
     """A run of Tables, with pads that the helper deals."""
 
-    example = "epsilon=1.0"
+    example = 'epsilon=1.0 purpose="trial"'
 
     public: Public
     own: CuratorFile
