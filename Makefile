@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 
 .PHONY: help demo test test-slow rust-test python-test lint audit package-check evidence evidence-short evidence-ensemble evidence-vertical engines bench \
 	bench-short bench-core bench-core-short ray-test ray-test-short ray-bench silos silos-bench sgd-test \
-	faults simulate fuzz docs wheels footprint report-layout golden clean
+	faults messages simulate fuzz docs wheels footprint report-layout golden clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -51,6 +51,9 @@ test-slow: $(VENV)/.built .venv-ray/.ready  ## What `make test` leaves out: long
 faults: $(VENV)/.built  ## Every act of a run fails, of every subsystem; the table of docs/faults.md
 	POLARS_MAX_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 --dist worksteal tests/faults
 	PYTHONPATH=.:tests $(BIN)/python tests/faults/show.py
+
+messages: $(VENV)/.built  ## The tables of docs/privacy/messages.md, from the register of messages
+	PYTHONPATH=python $(BIN)/python tests/docs/show_messages.py
 
 simulate: $(VENV)/.built  ## Runs under many faults at once, from fresh seeds: make simulate SECONDS=60
 	cd tests && PYTHONPATH=$(CURDIR)/python:. ../$(BIN)/python -m simulator --seconds $(SECONDS)

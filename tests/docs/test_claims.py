@@ -4,10 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-
-from dpsumm.ensemble import messages as votes
-from dpsumm.summary.protocols import wire as summaries
-from dpsumm.vertical import wire as rows
+from show_messages import PAGE, POINTS, ROWS, VOTES, renewed, sections
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "python" / "dpsumm"
@@ -50,14 +47,24 @@ def test_claims_say_how_they_are_tested():
     assert [path.name for path in claims if not TEST.search(path.read_text())] == []
 
 
-def test_the_page_of_messages_has_every_message_and_no_other():
-    page = (ROOT / "docs" / "privacy" / "messages.md").read_text(encoding="utf-8")
-    cells = re.findall(r"^\| (`.*?`) \|", page, re.M)
-    codecs = (summaries.CODEC, votes.CODEC, rows.CODEC)
-    assert all(len(codec.messages) > 5 for codec in codecs)
-    assert {name for cell in cells for name in re.findall(r"`(\w+)`", cell)} == {
-        kind.__name__ for codec in codecs for kind in codec.messages
-    }
+def test_the_page_of_messages_is_the_register():
+    page = PAGE.read_text(encoding="utf-8")
+    assert renewed(page) == page, "write it anew: make messages"
+
+
+def test_the_page_has_every_message_once():
+    shown = [name for entries in sections().values() for name, _ in entries]
+    known = set()
+    for about in (POINTS, VOTES, ROWS):
+        known |= {kind.name for codec in about.codecs for kind in codec.kinds}
+        known |= {name for more in about.beside.values() for name, _ in more}
+    assert len(known) > 25
+    assert sorted(shown) == sorted(known)
+
+
+def test_a_table_that_is_changed_by_hand_is_noticed():
+    changed = PAGE.read_text(encoding="utf-8").replace("the question alone", "nothing", 1)
+    assert renewed(changed) != changed
 
 
 def test_a_file_that_is_not_there_is_noticed():

@@ -117,11 +117,6 @@ class Codec:
             if kind.version < 1:
                 raise InvalidParameterError(f"kinds: version of {kind.name!r} must be at least 1")
 
-    @property
-    def messages(self) -> tuple[type[Any], ...]:
-        """The kinds of messages that it knows."""
-        return tuple(self._valid)
-
     def encode(self, message: Message) -> bytes:
         """Return the message as bytes; the same message gives the same bytes.
 
