@@ -75,9 +75,9 @@ def remote(owners: Sequence[Floats], target: Floats, kernel: dpsumm.RBF) -> NDAr
     return remoteness(summary.pool, summary.pool_owner, summary.target, len(owners))
 
 
-def evenly(points: Floats, rng: np.random.Generator) -> Floats:
+def evenly(points: Floats, rng: np.random.Generator, rows: int = ROWS) -> Floats:
     """Draw rows in the box around points."""
-    made: Floats = rng.uniform(points.min(axis=0), points.max(axis=0), (ROWS, points.shape[1]))
+    made: Floats = rng.uniform(points.min(axis=0), points.max(axis=0), (rows, points.shape[1]))
     return made.astype(points.dtype)
 
 
