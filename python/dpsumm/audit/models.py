@@ -46,13 +46,7 @@ def objective(n_changed: int, world: int) -> Objective:
 def noise_for(counted: int) -> Noise:
     """Return the noise of a model when one record is counted as so many points."""
     return calibrated(
-        EPSILON,
-        DELTA,
-        changed=counted,
-        n=_ROWS,
-        classes=2,
-        dimension=2,
-        regularization=_LAMBDA,
+        EPSILON, DELTA, changed=counted, n=_ROWS, classes=2, dimension=2, regularization=_LAMBDA
     )
 
 

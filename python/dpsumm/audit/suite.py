@@ -230,8 +230,7 @@ def audits() -> list[Audit]:
             Lemmas(dropping=True),
             (
                 Twin(
-                    "points forgotten on a drop",
-                    Lemmas(auction_twins.ForgetsOnDrop, dropping=True),
+                    "points forgotten on a drop", Lemmas(auction_twins.ForgetsOnDrop, dropping=True)
                 ),
             ),
             *(1_000, 200),

@@ -21,8 +21,7 @@ from dpsumm.report.numbers import round_up
 from dpsumm.report.spent import mechanism
 
 app = typer.Typer(
-    no_args_is_help=True,
-    help="Books of what was spent: make, show and export them, or set a cap.",
+    no_args_is_help=True, help="Books of what was spent: make, show and export them, or set a cap."
 )
 
 File = Annotated[Path, typer.Argument()]

@@ -14,10 +14,7 @@ from dpsumm.report.numbers import round_up
 
 @contextmanager
 def told_when_stopped(
-    protected: Protected,
-    books: Mapping[str, Path],
-    run: str | None,
-    without: Sequence[str] = (),
+    protected: Protected, books: Mapping[str, Path], run: str | None, without: Sequence[str] = ()
 ) -> Iterator[None]:
     """Say what was spent if the run is interrupted (Ctrl-C), and how to go on.
 

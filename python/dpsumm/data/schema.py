@@ -92,11 +92,7 @@ class Schema:
 
     @classmethod
     def numbers(
-        cls,
-        names: Sequence[str],
-        *,
-        label: str | None = None,
-        drop_missing: bool = False,
+        cls, names: Sequence[str], *, label: str | None = None, drop_missing: bool = False
     ) -> Schema:
         """Return the schema of data of which only the names are known: numbers, and a label."""
         rule = WhenMissing.DROP if drop_missing else WhenMissing.REFUSE

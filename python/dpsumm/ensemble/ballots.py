@@ -158,13 +158,7 @@ def train(
             trained.append(-1)
             continue
         try:
-            one = fitted(
-                learner,
-                own,
-                listed[places[mine]],
-                seed,
-                f"{name}/{shard}",
-            )
+            one = fitted(learner, own, listed[places[mine]], seed, f"{name}/{shard}")
         except Exception:  # may hang on one record, so everybody would learn of it
             one = -1
         trained.append(one)
@@ -172,11 +166,7 @@ def train(
 
 
 def fitted(
-    learner: Any,
-    points: NDArray[np.float64],
-    labels: NDArray[Any],
-    seed: int | None,
-    use: str,
+    learner: Any, points: NDArray[np.float64], labels: NDArray[Any], seed: int | None, use: str
 ) -> Any:
     """Return a copy of a learner, with coins of its own, fitted without a word."""
     from sklearn.base import clone

@@ -9,14 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsumm.ensemble.declared import Declared, Forest, GaussianBayes, Linear, is_declared
-from dpsumm.ensemble.terms import (
-    MOST_GRID,
-    MOST_SHARDS,
-    Label,
-    Terms,
-    are_classes,
-    are_terms,
-)
+from dpsumm.ensemble.terms import MOST_GRID, MOST_SHARDS, Label, Terms, are_classes, are_terms
 from dpsumm.errors import ProtocolError
 from dpsumm.exchange.codec import Codec, Kind
 from dpsumm.exchange.disclosure import Disclosure
@@ -286,10 +279,5 @@ CODEC = Codec(
         Kind("Classifiers", Classifiers, _are_classifiers),
         Kind("NoisyVotes", NoisyVotes, _are_noisy),
     ],
-    parts={
-        "Terms": Terms,
-        "Linear": Linear,
-        "GaussianBayes": GaussianBayes,
-        "Forest": Forest,
-    },
+    parts={"Terms": Terms, "Linear": Linear, "GaussianBayes": GaussianBayes, "Forest": Forest},
 )

@@ -274,12 +274,7 @@ class Model:
         """
         return chances_of(self._used.fitted.shares(self._space.to_predict(points)))
 
-    def refit(
-        self,
-        student: Any = None,
-        *,
-        validation: Any = None,
-    ) -> Model:
+    def refit(self, student: Any = None, *, validation: Any = None) -> Model:
         """Return the model of another student, from the same noisy votes: it costs nothing.
 
         Parameters
@@ -293,11 +288,7 @@ class Model:
         students = checked_students(student, judged_by is not None)
         used, judged = self._consumer.fit(students, judged_by)
         return replace(
-            self,
-            student=used.name,
-            candidates=judged,
-            _used=used,
-            _validation=judged_by,
+            self, student=used.name, candidates=judged, _used=used, _validation=judged_by
         )
 
 

@@ -61,11 +61,7 @@ def render(model: Model) -> str:
         *spent.sections(
             model.privacy,
             [
-                (
-                    "Parties towards the consumer, all messages",
-                    model.privacy.epsilon(),
-                    "owners",
-                ),
+                ("Parties towards the consumer, all messages", model.privacy.epsilon(), "owners"),
                 (
                     "Auxiliary points towards parties, all messages",
                     model.privacy.epsilon(protected="target"),
@@ -96,10 +92,7 @@ def _tiles(model: Model) -> list[tuple[str, str]]:
     privacy, strength = model.privacy, model.strength
     unit = "all records of a party" if model.votes.unit == Unit.WHOLE_OWNER else "one record"
     shown = [
-        (
-            round_up(privacy.epsilon()),
-            f"epsilon for {unit} at delta {small(privacy.delta)}",
-        ),
+        (round_up(privacy.epsilon()), f"epsilon for {unit} at delta {small(privacy.delta)}"),
         (
             f"{strength.ratio:.2g}" if strength.seen else "no signal",
             "noise over signal, seen in the votes (above 1: nothing is learnt)",

@@ -95,11 +95,7 @@ class SavedModel(Recordless):
         return chances_of(self.learnt.shares(self._space(file_format).to_predict(points)))
 
     def save_predictions(
-        self,
-        points: Source,
-        path: str | os.PathLike[str],
-        *,
-        file_format: FileFormat | None = None,
+        self, points: Source, path: str | os.PathLike[str], *, file_format: FileFormat | None = None
     ) -> int:
         """Write classes and probabilities to a Parquet or CSV file, and return how many.
 

@@ -127,8 +127,7 @@ class Journal(AbstractContextManager["Journal"]):
                 "Use that file, or give a new run another name"
             )
         rows = self._execute(
-            "SELECT owner, asked, answer FROM answers WHERE run = ? AND step = ?",
-            (self._run, step),
+            "SELECT owner, asked, answer FROM answers WHERE run = ? AND step = ?", (self._run, step)
         )
         answers = {}
         for owner, digest, answer in rows:

@@ -17,13 +17,7 @@ from dpsumm.flower.channel import FlowerChannel, find_nodes
 from dpsumm.flower.gate import admitted
 from dpsumm.flower.packing import pack, unpack
 from dpsumm.flower.requests import signs
-from dpsumm.flower.settings import (
-    USUAL_TASK,
-    CuratorFile,
-    NodeConfig,
-    Public,
-    settings_of,
-)
+from dpsumm.flower.settings import USUAL_TASK, CuratorFile, NodeConfig, Public, settings_of
 from dpsumm.flower.tasks import task_of
 
 

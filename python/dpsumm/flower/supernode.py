@@ -17,10 +17,7 @@ from typing import Any
 from flwr.common.logger import log
 from flwr.supercore.fab import Fab
 from flwr.supernode import start_client_internal as client
-from flwr.supernode.cli.flower_supernode import (
-    _parse_supernode_lifespan_config,
-    flower_supernode,
-)
+from flwr.supernode.cli.flower_supernode import _parse_supernode_lifespan_config, flower_supernode
 
 from dpsumm.errors import DpsummError, InvalidDataError, InvalidParameterError
 from dpsumm.flower.gate import differs, open_receipts, read_policy

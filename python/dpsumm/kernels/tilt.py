@@ -16,12 +16,7 @@ from dpsumm.kernels.landmarks import Features
 
 
 def tilt(
-    features: Features,
-    sample: ArrayLike,
-    goal: ArrayLike,
-    *,
-    noise: float,
-    least: float = 0.0,
+    features: Features, sample: ArrayLike, goal: ArrayLike, *, noise: float, least: float = 0.0
 ) -> NDArray[np.float64]:
     """Return the direction of the exponential tilt that brings a sample's mean features to a goal.
 

@@ -199,12 +199,7 @@ class Ledger(AbstractContextManager["Ledger"]):
         return tuple(self._book.read(text, "SELECT at FROM marks WHERE accepted ORDER BY id"))
 
     def release(
-        self,
-        key: str,
-        charges: Sequence[Charge],
-        draw: Callable[[], bytes],
-        *,
-        binding: str = "",
+        self, key: str, charges: Sequence[Charge], draw: Callable[[], bytes], *, binding: str = ""
     ) -> bytes:
         """Charge, draw, record and only then return a release.
 

@@ -99,8 +99,4 @@ def _rows(dossier: Dossier) -> Iterator[tuple[str, str, str]]:
     )
     yield ("Other releases", "What else is known of the same records?", about.afterwards)
     yield ("Security and access", "Who can reach what must stay secret?", about.access)
-    yield (
-        "Exposure at collection",
-        "Who sees records before any noise?",
-        about.exposure,
-    )
+    yield ("Exposure at collection", "Who sees records before any noise?", about.exposure)

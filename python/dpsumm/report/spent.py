@@ -51,8 +51,7 @@ def sections(
         ]
     return (
         parts.section(
-            "What is protected, against whom, and what is not",
-            parts.listed(privacy.statements()),
+            "What is protected, against whom, and what is not", parts.listed(privacy.statements())
         ),
         parts.section(
             "Privacy spent",

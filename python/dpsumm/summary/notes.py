@@ -318,7 +318,7 @@ def label_notes(selection: Selection) -> list[Note]:
         return [
             Note(
                 f"All points of the summary have the same label, one of {len(classes)} in the "
-                f"points read. A classifier cannot be trained on it.",
+                f"points read. A classifier cannot be trained on it."
             )
         ]
     before, after = (np.array([np.mean(part == one) for one in classes]) for part in (read, chosen))

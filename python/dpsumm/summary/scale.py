@@ -61,11 +61,7 @@ class Scale:
 
 
 def scale_of(
-    target: NDArray[Any],
-    target_self: float,
-    pool: NDArray[Any],
-    size: int,
-    gamma: float,
+    target: NDArray[Any], target_self: float, pool: NDArray[Any], size: int, gamma: float
 ) -> Scale:
     """Return what the distance of `size` points chosen from a pool is to be compared with.
 

@@ -41,19 +41,8 @@ from dpsumm.summary.notes import (
     run_notes,
     space_notes,
 )
-from dpsumm.summary.protocols import (
-    Curator,
-    Offers,
-    Protocol,
-    Selection,
-    Setting,
-)
-from dpsumm.summary.protocols.committed import (
-    CommittingOwner,
-    OpeningCurator,
-    fresh_key,
-    run_mark,
-)
+from dpsumm.summary.protocols import Curator, Offers, Protocol, Selection, Setting
+from dpsumm.summary.protocols.committed import CommittingOwner, OpeningCurator, fresh_key, run_mark
 from dpsumm.summary.protocols.messages import COMMITMENTS
 from dpsumm.summary.result import Summary
 from dpsumm.summary.stability import COPIES_DROPPED
@@ -443,12 +432,7 @@ def _own_name(protocol: Protocol) -> str:
 
 
 def check_run(
-    size: int,
-    epsilon: float,
-    delta: float,
-    protocol: object,
-    seed: int | None,
-    ledger: object,
+    size: int, epsilon: float, delta: float, protocol: object, seed: int | None, ledger: object
 ) -> None:
     """Refuse what no run can have.
 

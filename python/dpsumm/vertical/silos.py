@@ -199,14 +199,7 @@ def synthesize_silos(
                 kept.forget()
             raise
         synthetic = synthetic_of(
-            released,
-            agreed,
-            protocol,
-            delta,
-            seeded=False,
-            run=run,
-            started=started,
-            backend=None,
+            released, agreed, protocol, delta, seeded=False, run=run, started=started, backend=None
         )
         if out is not None:
             with kept.ending(out):

@@ -44,11 +44,7 @@ class Network:
     """
 
     def __init__(
-        self,
-        shapes: Shapes,
-        rows: NDArray[np.float64],
-        answers: NDArray[np.int64],
-        clip: float,
+        self, shapes: Shapes, rows: NDArray[np.float64], answers: NDArray[np.int64], clip: float
     ) -> None:
         self._shapes = shapes
         gap = -len(rows) % BLOCK

@@ -219,11 +219,7 @@ class Points(Records, Answer):
         return len(self.rows)
 
     def check(
-        self,
-        n_columns: int,
-        wanted: int,
-        labelled: bool,
-        schema: Schema | None = None,
+        self, n_columns: int, wanted: int, labelled: bool, schema: Schema | None = None
     ) -> None:
         """Raise `ProtocolError` unless this answer fits the request. Tells no value."""
         if not (

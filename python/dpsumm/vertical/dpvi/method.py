@@ -156,12 +156,7 @@ class Dpvi:
     def privacy(self, owners: int, *, seeded: bool = False) -> VPDP:
         """Return the guarantees among so many owners."""
         return VPDP(
-            owners,
-            self.noise_multiplier,
-            self.steps,
-            self.sample,
-            self.batches_known,
-            seeded,
+            owners, self.noise_multiplier, self.steps, self.sample, self.batches_known, seeded
         )
 
     def fit(

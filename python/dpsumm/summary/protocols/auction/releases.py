@@ -71,9 +71,7 @@ class Releases:
             given = Draw(self.features, points, SUMMARY, len(points), setting.seed)
             # Public points: recorded, so that a resumed run has the same, and not charged.
             drawn = setting.ledger.release(
-                "seed-points",
-                [],
-                lambda: self._plan.seed_release.draw(given).to_bytes(),
+                "seed-points", [], lambda: self._plan.seed_release.draw(given).to_bytes()
             )
             self._last = Release.from_bytes(drawn, self._plan.n_features, len(points))
             return self._last
