@@ -44,8 +44,9 @@ rust-test:
 python-test: $(VENV)/.built
 	POLARS_MAX_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 --dist worksteal -m "not slow"
 
-test-slow: $(VENV)/.built .venv-ray/.ready  ## What `make test` leaves out: long searches, a Ray cluster loses a node
-	DPSUMM_HYPOTHESIS=long $(BIN)/python -m pytest -q -n 2 --timeout 3600 $(shell grep -rl "import hypothesis\|from hypothesis" tests --include="test_*.py")
+test-slow: $(VENV)/.built .venv-ray/.ready  ## What `make test` leaves out: all that is marked slow, long searches
+	$(BIN)/python -m pytest -q -n 2 --dist worksteal --timeout 3600 -m slow
+	DPSUMM_HYPOTHESIS=long $(BIN)/python -m pytest -q -n 2 --timeout 3600 -m "not slow" $(shell grep -rl "import hypothesis\|from hypothesis" tests --include="test_*.py")
 	$(RAY) -m pytest -q -m slow tests/runs/test_ray.py
 
 faults: $(VENV)/.built  ## Every act of a run fails, of every subsystem; the table of docs/faults.md

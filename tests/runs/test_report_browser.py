@@ -89,21 +89,31 @@ def chromium(*arguments):
     return subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
 
 
+def opened(pages, widths, folder, option="--dump-dom", height=900):
+    """Open pages, given as text, side by side in windows so wide; return the document."""
+    framed = folder / "framed.html"
+    frames = (
+        FRAME.format(width=width, height=height, page=html.escape(page))
+        for page, width in zip(pages, widths, strict=True)
+    )
+    framed.write_text(FRAMES.format(frames="\n".join(frames)), "utf-8")
+    # Higher than the pages: some of a window is not the page's.
+    window = f"--window-size={max(sum(widths), 500)},{height + 200}"
+    return chromium(window, f"--force-device-scale-factor={SCALE}", option, framed.as_uri())
+
+
+def found_in(pages, widths, folder):
+    """Return what is found in pages, given as text, in windows so wide."""
+    dom = opened(pages, widths, folder)
+    return json.loads(html.unescape(re.search(r'data-found="([^"]*)"', dom)[1]))
+
+
 def look(pages, width, folder):
     """Return how pages, given as text, look in windows `width` pixels wide."""
-    framed, shot = folder / f"framed-{width}.html", folder / f"shot-{width}.png"
-    height = 900
-    for option in ("--dump-dom", f"--screenshot={shot}"):
-        frames = (
-            FRAME.format(width=width, height=height, page=html.escape(page)) for page in pages
-        )
-        framed.write_text(FRAMES.format(frames="\n".join(frames)), "utf-8")
-        # Higher than the pages: some of a window is not the page's.
-        window = f"--window-size={max(width * len(pages), 500)},{height + 200}"
-        dom = chromium(window, f"--force-device-scale-factor={SCALE}", option, framed.as_uri())
-        if option == "--dump-dom":
-            every = json.loads(html.unescape(re.search(r'data-found="([^"]*)"', dom)[1]))
-            height = max(found["height"] for found in every)
+    widths, shot = [width] * len(pages), folder / f"shot-{width}.png"
+    every = found_in(pages, widths, folder)
+    height = max(found["height"] for found in every)
+    opened(pages, widths, folder, f"--screenshot={shot}", height)
     with Image.open(shot) as image:
         grey = image.convert("L")
     return [
@@ -261,11 +271,11 @@ def test_nothing_sticks_out_and_nothing_is_asked_for(looks, width):
 
 def test_a_page_that_is_too_wide_and_asks_for_more_is_noticed(tmp_path):
     page = '<main><div style="width: 3000px">x</div><img src="none.png"></main>'
-    (here,) = look([page], PHONE, tmp_path)
-    assert here.found["wide"]
-    assert here.found["out"] == ["DIV"]
-    assert here.found["blank"] == 1
-    assert [url.rpartition("/")[2] for url in here.found["outside"]] == ["none.png"]
+    (found,) = found_in([page], [PHONE], tmp_path)
+    assert found["wide"]
+    assert found["out"] == ["DIV"]
+    assert found["blank"] == 1
+    assert [url.rpartition("/")[2] for url in found["outside"]] == ["none.png"]
 
 
 @pytest.mark.parametrize("change", [None, in_another_font])
@@ -309,9 +319,9 @@ def dossier(tmp_path_factory):
 
 
 def test_a_dossier_fits_every_window_and_a_few_pages(dossier, tmp_path):
-    for width in (PHONE, 700, DESK):
-        (here,) = look([dossier.read_text("utf-8")], width, tmp_path)
-        assert not here.found["wide"]
-        assert here.found["out"] == []
-        assert here.found["outside"] == []
+    page = dossier.read_text("utf-8")
+    for found in found_in([page] * 3, (PHONE, 700, DESK), tmp_path):
+        assert not found["wide"]
+        assert found["out"] == []
+        assert found["outside"] == []
     assert 1 <= printed_pages(dossier, tmp_path) <= 8
