@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+import scipy.sparse
 
 from dpsumm.data.inputs import Table, read_inputs, read_owners, read_table
 from dpsumm.errors import InvalidDataError, InvalidParameterError
@@ -91,3 +92,13 @@ def test_target_that_does_not_fit_is_refused() -> None:
         read_inputs([owner], np.ones((1, 3)))
     with pytest.raises(InvalidParameterError, match="target: labels are not used"):
         read_inputs([owner], (np.ones((1, 2)), np.ones(1)))
+
+
+@pytest.mark.parametrize("kind", ["csr_matrix", "coo_array"])
+@pytest.mark.parametrize("labelled", [False, True])
+def test_a_sparse_matrix_is_refused_with_the_way_out(kind: str, labelled: bool) -> None:
+    sparse = getattr(scipy.sparse, kind)(np.eye(4))
+    source = (sparse, np.zeros(4)) if labelled else sparse
+    with pytest.raises(InvalidParameterError, match=r"sparse .*\.toarray\(\).*TruncatedSVD"):
+        read_owners([source])
+    assert len(read_owners([sparse.toarray()])[0]) == 4

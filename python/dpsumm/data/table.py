@@ -270,6 +270,14 @@ def extract_of(
     where = _where(source, name)
     schema = wanted if isinstance(wanted, Schema) else None
     is_path = isinstance(source, (str, os.PathLike))
+    values = source[0] if isinstance(source, tuple) and source else source
+    # Of SciPy, of whatever format: NumPy would take it for a single object.
+    if hasattr(values, "toarray") and hasattr(values, "nnz"):
+        raise InvalidParameterError(
+            f"{where}: sparse matrices are not read; give its .toarray() if that fits into memory, "
+            f"or fewer columns, as TruncatedSVD of scikit-learn makes them when it is fitted on "
+            f"public data"
+        )
     given, source = source, opened(source, name, schema, file_format)
     text = is_path and (file_format or FileFormat()).kind_of(Path(given), where) != "parquet"
     if not isinstance(source, (tuple, np.ndarray)):
