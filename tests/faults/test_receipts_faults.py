@@ -9,7 +9,8 @@ from itertools import count
 import pytest
 
 from dpsumm.errors import DpsummError, InvalidParameterError
-from dpsumm.privacy.receipts import Asked, Receipts
+from dpsumm.privacy.receipt import Asked
+from dpsumm.privacy.receipts import Receipts
 from helpers.disk import Disk, Fault, Killed, from_then_on, once
 
 A = Asked("clinic", "run-1", "care")

@@ -23,7 +23,8 @@ from dpsumm.errors import DpsummError, RefusedError
 from dpsumm.exchange.across import Channel, answer_all
 from dpsumm.exchange.saving import saving
 from dpsumm.privacy.policy import Consumer, Policy
-from dpsumm.privacy.receipts import ANSWERED, Asked, Receipts
+from dpsumm.privacy.receipt import ANSWERED, Asked
+from dpsumm.privacy.receipts import Receipts
 from dpsumm.summary.protocols import Owner, Protocol
 from dpsumm.summary.protocols.committed import CommittingOwner, run_mark
 from dpsumm.summary.protocols.messages import CommitRequest

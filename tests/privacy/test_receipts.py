@@ -17,7 +17,8 @@ from tests.helpers.effort import examples
 
 from dpsumm.errors import InvalidDataError, InvalidParameterError
 from dpsumm.privacy import receipts as module
-from dpsumm.privacy.receipts import Asked, Receipts, fault, from_csv, to_csv
+from dpsumm.privacy.receipt import Asked, fault, from_csv, to_csv
+from dpsumm.privacy.receipts import Receipts
 
 
 class Key:

@@ -25,7 +25,8 @@ from dpsumm.flower.supernode import check_node, refuse_other_apps
 from dpsumm.flower.tasks import NAMES
 from dpsumm.flower.tasks.protocols import PROTOCOLS
 from dpsumm.flower.trial import make_trial
-from dpsumm.privacy.receipts import Asked, Receipts
+from dpsumm.privacy.receipt import Asked
+from dpsumm.privacy.receipts import Receipts
 
 ROOT = Path(__file__).parents[2]
 

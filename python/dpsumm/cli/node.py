@@ -16,7 +16,7 @@ from dpsumm.cli.options import described
 from dpsumm.errors import InvalidDataError, InvalidParameterError
 
 if TYPE_CHECKING:
-    from dpsumm.privacy.receipts import Receipt, Sealed
+    from dpsumm.privacy.receipt import Receipt, Sealed
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -133,7 +133,7 @@ def log(policy: Policy, out: Path | None = None, head: str | None = None) -> Non
         lines, wrong = receipts.lines(), receipts.fault()
     _show(lines, wrong, head)
     if out is not None:
-        from dpsumm.privacy.receipts import to_csv
+        from dpsumm.privacy.receipt import to_csv
 
         write_text(out, to_csv(lines), secret=True)
         console.show_files([out])
@@ -158,7 +158,7 @@ def verify(
         Last one of an earlier look: the log must still have that line.
     """
     from dpsumm.exchange.signatures import is_signed
-    from dpsumm.privacy.receipts import fault, from_csv
+    from dpsumm.privacy.receipt import fault, from_csv
 
     try:
         text, public = file.read_bytes().decode(), key.read_text(encoding="utf-8")

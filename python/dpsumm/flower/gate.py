@@ -32,7 +32,8 @@ from dpsumm.flower.settings import NodeConfig
 from dpsumm.flower.tasks.protocols import PROTOCOLS, of_task
 from dpsumm.privacy.package import package_digest
 from dpsumm.privacy.policy import Policy
-from dpsumm.privacy.receipts import FAILED, REFUSED, Asked, Receipts
+from dpsumm.privacy.receipt import FAILED, REFUSED, Asked
+from dpsumm.privacy.receipts import Receipts
 
 # Called with an answer, and how many records it carries, before it leaves.
 Release = Callable[[bytes, int], None]

@@ -12,22 +12,31 @@ A line is on the disk before the answer that it is about exists for anybody else
 
 from __future__ import annotations
 
-import csv
 import datetime
 import hashlib
-import io
-import json
 import os
 import secrets
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from dpsumm.errors import InvalidDataError, InvalidParameterError
 from dpsumm.privacy.book import connect
+from dpsumm.privacy.receipt import (
+    AGAIN,
+    ANSWERED,
+    MADE,
+    REFUSED,
+    SEALED,
+    Asked,
+    IsSigned,
+    Receipt,
+    Sealed,
+    fault,
+)
 from dpsumm.privacy.seen import Seen
 
 # The view is what `Seen` reads.
@@ -36,11 +45,7 @@ _TABLES = (
     "seal BLOB NOT NULL, salt BLOB NOT NULL)",
     "CREATE VIEW marks AS SELECT number AS rowid, digest AS mark FROM receipts",
 )
-_SEALED = b"dpsumm receipt 1\n"
 _SALT_BYTES = 16
-# Begin what a spreadsheet takes for a formula; some fields are in a consumer's words.
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "'")
-MADE, ANSWERED, AGAIN, REFUSED, FAILED = "made", "answered", "again", "refused", "failed"
 
 
 class Signer(Protocol):
@@ -48,104 +53,6 @@ class Signer(Protocol):
 
     def sign(self, data: bytes) -> bytes:
         """Return the signature."""
-
-
-# (data, signature): whether the owner signed.
-IsSigned = Callable[[bytes, bytes], bool]
-
-
-@dataclass(frozen=True)
-class Asked:
-    """A request, as the log names it.
-
-    Attributes
-    ----------
-    consumer
-        Who asked, by the owner's own name for the key that signed; empty if none signed.
-    run, purpose
-        As claimed.
-    claim, signature
-        What was signed, and the consumer's signature in hexadecimal digits; both may be empty.
-    key
-        Public key of `consumer`; empty if none signed.
-    """
-
-    consumer: str = ""
-    run: str = ""
-    purpose: str = ""
-    claim: str = ""
-    signature: str = ""
-    key: str = ""
-
-    def is_of(self, consumer: str, key: str) -> bool:
-        """Return whether a consumer asked, by its name or its key: the owner may change either."""
-        return consumer == self.consumer or key == self.key
-
-
-@dataclass(frozen=True)
-class Receipt(Asked):
-    """A line of the log.
-
-    Attributes
-    ----------
-    number
-        From 1, without gaps.
-    at
-        When, UTC, by the owner's clock.
-    outcome
-        ``made`` (the log), ``answered``, ``again`` (the same answer as before in this run),
-        ``refused`` (by the owner's rules), ``failed`` (the data or the messages could not be used).
-    why
-        Of a refusal.
-    records
-        That the answer carried.
-    counted
-        Of these, those that the rules count: 0 for an answer that was sent before.
-    answer
-        Salted digest of the answer; the salt stays in the owner's file, since a guess at the
-        records could be confirmed with it.
-    salt
-        Digest of that salt, 16 random bytes.
-    before
-        Digest of the line before.
-    """
-
-    number: int = 0
-    at: str = ""
-    outcome: str = ""
-    why: str = ""
-    records: int = 0
-    counted: int = 0
-    answer: str = ""
-    salt: str = ""
-    before: str = ""
-
-    @property
-    def body(self) -> bytes:
-        """What is digested and sealed."""
-        return json.dumps(asdict(self), sort_keys=True).encode()
-
-    @property
-    def digest(self) -> str:
-        """SHA-256 of the body, hexadecimal digits."""
-        return hashlib.sha256(self.body).hexdigest()
-
-    @classmethod
-    def parse(cls, body: str) -> Receipt:
-        """Return the line of a body; ValueError if it is none."""
-        values = json.loads(body)
-        kinds = {field.name: int if field.type == "int" else str for field in fields(cls)}
-        if not isinstance(values, dict) or {k: type(v) for k, v in values.items()} != kinds:
-            raise ValueError
-        return cls(**values)
-
-    @property
-    def left(self) -> bool:
-        """Whether an answer left the machine, or was about to when the process died."""
-        return self.outcome in (ANSWERED, AGAIN)
-
-
-Sealed = tuple[Receipt, bytes]
 
 
 class _Row(NamedTuple):
@@ -168,75 +75,6 @@ class Sent:
     ever: int
     consumer: int
     run: int
-
-
-def fault(lines: Iterable[Sealed], is_signed: IsSigned, *, last_only: bool = False) -> str | None:
-    """Return what is wrong with a log, the first thing; None if it holds together.
-
-    Parameters
-    ----------
-    lines
-        All, oldest first, each with its seal.
-    is_signed
-        Whether the owner's key signed.
-    last_only
-        Look at the last seal alone. It covers what is before it, through the digests.
-    """
-    before, number = "", 0
-    last: Sealed | None = None
-    for number, (line, seal) in enumerate(lines, 1):
-        if line.number != number or line.before != before:
-            return f"line {number} does not follow the one before it: lines were removed or moved"
-        if not last_only and not is_signed(_SEALED + line.body, seal):
-            return f"line {number} was changed, or sealed with another key"
-        before, last = line.digest, (line, seal)
-    if last is None:
-        return "it has no line, not even the first"
-    if last_only and not is_signed(_SEALED + last[0].body, last[1]):
-        return f"line {number} was changed, or sealed with another key"
-    return None
-
-
-def to_csv(lines: Iterable[Sealed]) -> str:
-    """Return a log as CSV, with every seal: whoever has the public key can check it.
-
-    A text that a spreadsheet would take for a formula has a ``'`` before it, and so has one that
-    begins with ``'``.
-    """
-    text = io.StringIO()
-    names = [field.name for field in fields(Receipt)]
-    writer = csv.writer(text)
-    writer.writerow([*names, "seal"])
-    for line, seal in lines:
-        values = (str(getattr(line, name)) for name in names)
-        row = (f"'{value}" if value.startswith(_FORMULA) else value for value in values)
-        writer.writerow([*row, seal.hex()])
-    return text.getvalue()
-
-
-def from_csv(text: str) -> list[Sealed]:
-    """Return the log that `to_csv` wrote.
-
-    Raises
-    ------
-    InvalidDataError
-        It is none.
-    """
-    whole = {field.name for field in fields(Receipt) if field.type == "int"}
-    try:
-        lines = []
-        for row in csv.DictReader(io.StringIO(text, newline=""), strict=True):
-            seal = bytes.fromhex(row.pop("seal"))
-            values = {
-                name: int(value) if name in whole else value.removeprefix("'")
-                for name, value in row.items()
-            }
-            lines.append((Receipt.parse(json.dumps(values)), seal))
-    except (csv.Error, KeyError, ValueError, TypeError, AttributeError):
-        raise InvalidDataError(
-            "receipts: not a log as dpsumm node log --out writes it, or a line of it cannot be read"
-        ) from None
-    return lines
 
 
 class Receipts(AbstractContextManager["Receipts"]):
@@ -471,7 +309,7 @@ class Receipts(AbstractContextManager["Receipts"]):
             salt=_digest(salt),
             before=rows[-1].line.digest if rows else "",
         )
-        seal = self._signer.sign(_SEALED + line.body)
+        seal = self._signer.sign(SEALED + line.body)
         self._db.execute(
             "INSERT INTO receipts VALUES (?, ?, ?, ?, ?)",
             (line.number, line.body.decode(), line.digest, seal, salt),

@@ -10,7 +10,8 @@ from dpsumm import RBF, Auction, Column, Offers, Schema
 from dpsumm.data.inputs import read_owners
 from dpsumm.errors import ProtocolError
 from dpsumm.privacy import Ledger
-from dpsumm.privacy.receipts import Asked, Receipts
+from dpsumm.privacy.receipt import Asked
+from dpsumm.privacy.receipts import Receipts
 from dpsumm.summary.protocols import Owner
 from dpsumm.summary.protocols.messages import BidRequest, OfferRequest, Points
 from dpsumm.summary.protocols.wire import CODEC
