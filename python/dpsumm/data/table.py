@@ -18,10 +18,11 @@ from numpy.typing import NDArray
 
 from dpsumm.data.extract import Backend, Chosen, Extract, from_arrays, from_frame
 from dpsumm.data.file import File
-from dpsumm.data.files import MISSING, FileFormat, read_file
+from dpsumm.data.files import MISSING, FileFormat
 from dpsumm.data.leaves import Salts
 from dpsumm.data.marks import CANDIDATES, Marks, choose
 from dpsumm.data.merkle import Forest
+from dpsumm.data.read_file import read_file
 from dpsumm.data.records import Records
 from dpsumm.data.schema import Bounds, Kind, Schema, WhenMissing
 from dpsumm.errors import InvalidDataError, InvalidParameterError

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsumm.checks import check_whole
-from dpsumm.data.files import guarded, import_pyarrow
+from dpsumm.data.guarded import guarded, import_pyarrow
 from dpsumm.data.large.sieve import Candidates, Sieve
 from dpsumm.data.leaves import Salts
 from dpsumm.data.marks import CANDIDATES, Marks

@@ -1,0 +1,205 @@
+"""Rows of text files (CSV, or a sheet read as text), strictly.
+
+A CSV reader that guesses is dangerous here: a row silently padded, or a first record that is
+silently taken for a header, is a record lost or leaked. So rows of unequal length are refused, a
+header that looks like data is refused, and messages never quote the file's contents.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dpsumm.checks import counted
+from dpsumm.data.files import FileFormat
+from dpsumm.data.guarded import guarded, import_polars
+from dpsumm.data.spelling import as_utf8, check_encoding, with_points
+from dpsumm.errors import InvalidDataError, InvalidParameterError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+SEPARATORS = (";", "\t", "|", ",")
+_DATE = re.compile(r"\d{4}-\d\d-\d\d|\d{1,2}[./]\d{1,2}[./]\d{4}")
+
+
+def read_csv(path: Path, file_format: FileFormat, where: str) -> pl.DataFrame:
+    """Return all fields of a CSV file as text, the header row included; see `named_texts`.
+
+    Raises
+    ------
+    InvalidDataError
+        It cannot be read or is malformed; the contents are not quoted.
+    """
+    polars = import_polars()
+
+    def load() -> bytes:
+        opener = gzip.open if path.name.lower().endswith(".gz") else io.open
+        with opener(path, "rb") as stream:
+            return stream.read()
+
+    data = as_utf8(guarded(load, where, "CSV"), file_format.encoding, where)
+
+    def parse() -> pl.DataFrame:
+        if _has_stray_quote(data, file_format.separator):
+            raise ValueError("a quote inside a field")
+        # Everything as text, the header row included: polars would otherwise rename duplicate
+        # columns and guess types from the first rows only.
+        frame: pl.DataFrame = polars.read_csv(
+            data, has_header=False, infer_schema=False, separator=file_format.separator
+        )
+        return frame
+
+    try:
+        frame = guarded(parse, where, "CSV")
+    except InvalidDataError:
+        check_encoding(data, "utf-8", where)  # the likeliest reason, if it is one
+        raise
+    if frame[:, -1].null_count():
+        # polars pads short rows, and a padded row ends in a null: count the fields exactly.
+        frame = frame.head(_count_rows(data, frame.shape, file_format, where))
+    return frame
+
+
+def named_texts(
+    frame: pl.DataFrame,
+    file_format: FileFormat,
+    where: str,
+    marks: Mapping[str, tuple[str, ...]] | None,
+    typed: bool,
+) -> pl.DataFrame:
+    """Return rows of text, of which the first may be the header, as `read_file` does.
+
+    Raises
+    ------
+    InvalidDataError, InvalidParameterError
+        There is no row, or names are missing, repeated, look like data or are of another number.
+    """
+    polars = import_polars()
+    if not frame.height:
+        raise InvalidDataError(f"{where}: the file is empty")
+    names = _column_names(frame, file_format, where)
+    if file_format.header and file_format.names is None:
+        frame = frame.slice(1)
+    frame.columns = list(names)
+    texts = []
+    for name in names:
+        text = polars.col(name).str.strip_chars()
+        if file_format.decimal == ",":
+            text = with_points(text)
+        missing = ["", *(file_format.missing if marks is None else marks.get(name, ()))]
+        texts.append(polars.when(~text.is_in(missing)).then(text).alias(name))
+    frame = frame.with_columns(texts)
+    return frame.with_columns(map(_as_number, frame)) if typed else frame
+
+
+def _as_number(column: pl.Series) -> pl.Series:
+    """Return a text column as Int64 or Float64, itself if a field is not a finite number.
+
+    Itself, too, if a number begins with a zero, as postcodes do: ``02139`` would become 2139.
+    """
+    polars = import_polars()
+    if column.str.contains("^[+-]?0[0-9]").any():
+        return column
+    number: pl.Series = column.cast(polars.Float64, strict=False)
+    if number.null_count() != column.null_count() or not number.is_finite().all():
+        return column
+    whole: pl.Series = column.cast(polars.Int64, strict=False)
+    if whole.null_count() == column.null_count():
+        return whole
+    # A float would round a large whole number, such as an id, to that of another record.
+    large = column.str.contains(r"^[+-]?[0-9]+$") & (number.abs() >= 2**53)
+    return column if large.any() else number
+
+
+def _has_stray_quote(data: bytes, separator: str) -> bool:
+    """Return whether a quote is anywhere but around a field, or doubled inside it (RFC 4180).
+
+    polars takes some such files. A record that opens a quote could then end it at another's, and
+    swallow all between; where every quote of each record is paired, no record reaches another.
+    """
+    quotes = data.count(b'"')
+    if not quotes:
+        return False
+    mark = re.escape(separator.encode())
+    field = rb'(?:(?<=[\n%b])|\A)"[^"]*+(?:""[^"]*+)*+"(?=%b|\r?\n|\r?\Z)' % (mark, mark)
+    paired = sum(found[0].count(b'"') for found in re.finditer(field, data))
+    return paired != quotes
+
+
+def _count_rows(data: bytes, shape: tuple[int, int], file_format: FileFormat, where: str) -> int:
+    """Return the number of rows before trailing blank lines; refuse rows of another length.
+
+    What polars takes is taken here, too: a record with an empty last field, for which rows are
+    counted, must not decide whether another is refused.
+    """
+    height, width = shape
+    mark = file_format.separator.encode()
+
+    def count() -> int:
+        rows = full = 0
+        # Quotes are in pairs, see above; what is between them ends no field and no row.
+        lines = re.sub(rb'"[^"]*"', b"x", data).removesuffix(b"\n").split(b"\n")
+        for line in (line.removesuffix(b"\r") for line in lines):
+            rows += 1
+            # Blank lines at the end are no rows. Others are refused in a single column too: as
+            # missing values they would be rows or not by what the records after them hold.
+            if not line:
+                continue
+            if line.count(mark) != width - 1 or full != rows - 1:
+                raise ValueError("rows differ in length")
+            full = rows
+        if rows != height:
+            raise ValueError("two readers disagree")
+        return full
+
+    return guarded(count, where, "CSV")
+
+
+def _column_names(frame: pl.DataFrame, file_format: FileFormat, where: str) -> tuple[str, ...]:
+    if file_format.names is not None:
+        if len(file_format.names) != frame.width:
+            raise InvalidParameterError(
+                f"{where}: has {counted(frame.width, 'column', 'columns')}, but "
+                f"{counted(len(file_format.names), 'name was', 'names were')} given; give one name "
+                f"per column, or check the separator"
+            )
+        return file_format.names
+    if not file_format.header:
+        return tuple(f"x{j}" for j in range(frame.width))
+    names = tuple("" if name is None else name.strip() for name in frame.row(0))
+    others = [mark for mark in SEPARATORS if mark != file_format.separator]
+    likely = next((mark for mark in others if len(names) == 1 and mark in names[0]), None)
+    if likely is not None:
+        # The name is not quoted: without a header it would be a record.
+        raise InvalidDataError(
+            f"{where}: there is one column only, and its name has {likely!r} in it; give "
+            f"FileFormat(separator={likely!r}) (--separator {likely!r}), or rename the column"
+        )
+    if any(not name for name in names):
+        raise InvalidDataError(
+            f"{where}: a column has no name in the header row; name it, or leave the column out "
+            f"(pandas: to_csv(index=False))"
+        )
+    # Taking a record for the header would lose it and, worse, quote it in later messages.
+    numbered = len(names) > 1 and names == tuple(map(str, range(len(names))))
+    if not numbered and any(_is_number(name) or _DATE.match(name) for name in names):
+        raise InvalidDataError(
+            f"{where}: the first row looks like data, not like column names; "
+            f"give FileFormat(names=...) (--names), or FileFormat(header=False)"
+        )
+    if len(set(names)) < len(names):
+        raise InvalidDataError(f"{where}: two columns have the same name; rename one")
+    return names
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return text.lower() not in ("nan", "inf", "infinity")
