@@ -82,6 +82,10 @@ class Books:
         self._released = released
         self._charged = {name: charged.get(name, []) for name in released}
 
+    def has_released(self, run: str) -> bool:
+        """Return whether the books hold a release of a run."""
+        return any(name[0] == run for name in self._released)
+
     def holds(self, run: str, payload: bytes) -> bool:
         """Return whether the books hold a charged release of a run with these bytes in it."""
         return any(

@@ -264,6 +264,7 @@ class World:
         self._look()
         run = self.system.run_name(me.run)
         self._check_charged(CURATOR, run, letter[-1])
+        self.system.check_asked(self, run, letter)
         self._answers.asked(run, owner, letter)
         self.received.setdefault((me.run, owner), []).append(letter)
 

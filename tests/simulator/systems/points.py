@@ -94,7 +94,7 @@ class Summaries(System):
         for name in NAMES:
             Receipts.create(self._log(world, name), Seal(), IS_SEALED).close()
 
-    def curate(self, world, run):
+    def curate(self, world, run, **more):
         return summarize_silos(
             world.line(),
             NAMES,
@@ -106,6 +106,7 @@ class Summaries(System):
             ledger=world.folder / "books.db",
             run=self.run_name(run),
             out=self.result(world.folder, run),
+            **more,
         )
 
     def party(self, world, name):

@@ -70,6 +70,9 @@ class System(ABC):
     def check(self, world: Any, run: int, result: Any) -> None:
         """Check a result against what parties sent."""
 
+    def check_asked(self, world: Any, run: str, letter: Any) -> None:  # noqa: B027
+        """Check a letter that leaves the curator; the run by its name."""
+
     def check_sent(self, world: Any, sent: Any) -> None:  # noqa: B027
         """Check an answer that leaves its party."""
 
