@@ -26,10 +26,10 @@ from dpsumm.errors import InvalidParameterError
 from dpsumm.privacy.events import Protected
 from dpsumm.report.notes import Note, Severity
 from dpsumm.report.numbers import round_up
+from dpsumm.summary.frame import check_weight_is_free
 from dpsumm.summary.kernel import RBF
 from dpsumm.summary.protocols import Protocol, Requests
 from dpsumm.summary.protocols.choose import Name, choose_protocol
-from dpsumm.summary.result import check_weight_is_free
 from dpsumm.summary.summarize import summarize
 
 

@@ -16,11 +16,9 @@ from numpy.typing import NDArray
 from dpsumm import kernels
 from dpsumm.atomic import write_text
 from dpsumm.checks import counted
-from dpsumm.data.along import as_text, carried_to_originals
 from dpsumm.data.extract import Backend
 from dpsumm.data.openings import Commitments
 from dpsumm.data.schema import Schema
-from dpsumm.data.values import as_series, to_originals
 from dpsumm.data.written import write_rows
 from dpsumm.errors import InvalidParameterError, MissingExtraError
 from dpsumm.privacy.facts import facts
@@ -30,6 +28,7 @@ from dpsumm.privacy.record import Books, RunRecord
 from dpsumm.report import figures
 from dpsumm.report.numbers import round_up
 from dpsumm.report.page import Page
+from dpsumm.summary.frame import WEIGHT, check_weight_is_free, columns_of
 from dpsumm.summary.kernel import FloatArray
 from dpsumm.summary.models.model import PrivateModel, Training
 from dpsumm.summary.models.sgd import DpSgd
@@ -44,8 +43,6 @@ WEIGHTS_TOLERANCE, LEAST_TOLERANCE = 1e-2, 1e-7
 # Part of a summary's points that the weights are worth at least, as an effective sample size: a
 # model trained with weights is as noisy as one of so many points.
 LEAST_EFFECTIVE = 0.5
-# The column of `Summary.to_frame` that holds them.
-WEIGHT = "weight"
 
 
 @dataclass(frozen=True, eq=False)
@@ -306,8 +303,14 @@ class Summary:
             raise InvalidParameterError(
                 f"backend must be 'pandas', 'polars' or 'pyarrow', got {backend!r}"
             )
+        if weights:
+            check_weight_is_free(self.schema)
+        own = {"owner": np.array(self.names)[self.owner], "index": self.index}
+        data = columns_of(self.schema, self.points, self.labels, self.carried, backend, own)
+        if weights:
+            data[WEIGHT] = self.weights * len(self)
         try:
-            return nw.from_dict(self._columns(backend, weights), backend=backend).to_native()
+            return nw.from_dict(data, backend=backend).to_native()
         except ImportError:
             raise MissingExtraError(
                 f"backend: {backend} is not installed; pip install {backend}, or "
@@ -517,51 +520,3 @@ class Summary:
         # The one change that a summary knows: its report says what has left since.
         object.__setattr__(self, "privacy", model.privacy)
         return model
-
-    def _columns(self, backend: Backend, weights: bool) -> dict[str, Any]:
-        if weights:
-            check_weight_is_free(self.schema)
-        points = dict(zip(self.columns, self.points.T, strict=True))
-        along = dict(zip((c.name for c in self.schema.carried), self.carried, strict=True))
-        data: dict[str, Any] = {}
-        for column in self.schema.columns:
-            name = column.name
-            if name in points:
-                data[name] = as_series(name, *to_originals(column, points[name]), backend)
-            elif name in along:
-                data[name] = as_series(name, *carried_to_originals(along[name]), backend)
-            elif self.labels is not None:
-                data[name] = _one_type(self.labels)
-        if self.labels is not None and self.label is None:
-            data[_free("label", data)] = _one_type(self.labels)
-        data[_free("owner", data)] = np.array(self.names)[self.owner]
-        data[_free("index", data)] = self.index
-        if weights:
-            data[WEIGHT] = self.weights * len(self)
-        return data
-
-
-def check_weight_is_free(schema: Schema) -> None:
-    """Refuse a schema in whose frames a column of weights would have the name of another.
-
-    Raises
-    ------
-    InvalidParameterError
-        A column, which may be the label, is called weight.
-    """
-    if WEIGHT in (column.name for column in schema.columns):
-        raise InvalidParameterError(
-            f"weights: the data have a column called {WEIGHT!r} already; rename that, or leave out "
-            "weights and take them from Summary.weights"
-        )
-
-
-def _one_type(labels: NDArray[Any]) -> NDArray[Any]:
-    """Return labels for a column of a frame, which holds no numbers beside text."""
-    return as_text(labels).astype(np.str_) if labels.dtype.kind == "O" else labels
-
-
-def _free(name: str, taken: dict[str, Any]) -> str:
-    while name in taken:
-        name += "_"
-    return name

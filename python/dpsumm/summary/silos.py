@@ -20,12 +20,13 @@ from dpsumm.privacy.weak import check_budget
 from dpsumm.summary.guards import check_target
 from dpsumm.summary.kernel import RBF
 from dpsumm.summary.notes import data_notes
+from dpsumm.summary.outcome import summary_of
 from dpsumm.summary.protocols import Offers, Protocol, Setting
 from dpsumm.summary.protocols.committed import PRECISION, OpeningCurator, run_mark
 from dpsumm.summary.protocols.messages import Commitment, CommitRequest
 from dpsumm.summary.protocols.wire import CODEC
 from dpsumm.summary.result import Summary
-from dpsumm.summary.summarize import check_run, settle_kernel, summary_of
+from dpsumm.summary.settings import check_run, settle_kernel
 
 
 def summarize_silos(

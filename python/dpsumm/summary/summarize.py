@@ -6,13 +6,8 @@ import logging
 import os
 import time
 from collections.abc import Sequence
-from dataclasses import replace
-from datetime import UTC, datetime
 
-from dpsumm.checks import check_whole
-from dpsumm.data.along import typed
-from dpsumm.data.inputs import Backend, FileFormat, Owners, Source, read_inputs
-from dpsumm.data.labels import labels_of
+from dpsumm.data.inputs import FileFormat, Owners, Source, read_inputs
 from dpsumm.data.large.stream_table import StreamTable
 from dpsumm.data.openings import Commitments
 from dpsumm.data.schema import Bounds, Schema
@@ -20,32 +15,20 @@ from dpsumm.data.table import Table
 from dpsumm.errors import InvalidParameterError
 from dpsumm.exchange.driver import Progress, run_in_process
 from dpsumm.exchange.roles import Party
-from dpsumm.privacy import accounting
-from dpsumm.privacy.events import Protected, Unit
-from dpsumm.privacy.guarantees import PrivacyReport
+from dpsumm.privacy.events import Unit
 from dpsumm.privacy.ledger import Ledger
-from dpsumm.privacy.record import Books, RunRecord
 from dpsumm.privacy.weak import check_budget
-from dpsumm.report.notes import sorted_notes
 from dpsumm.summary.embedding import Embedding, embed
 from dpsumm.summary.guards import check_target
-from dpsumm.summary.kernel import RBF, Kernel, PrivateMedian
+from dpsumm.summary.kernel import RBF, Kernel
 from dpsumm.summary.notes import (
-    budget_notes,
-    commitment_notes,
-    copy_notes,
     data_notes,
-    label_notes,
-    pool_notes,
-    quality_notes,
-    run_notes,
-    space_notes,
 )
+from dpsumm.summary.outcome import summary_of
 from dpsumm.summary.protocols import Curator, Offers, Protocol, Selection, Setting
 from dpsumm.summary.protocols.committed import CommittingOwner, OpeningCurator, fresh_key, run_mark
-from dpsumm.summary.protocols.messages import COMMITMENTS
 from dpsumm.summary.result import Summary
-from dpsumm.summary.stability import COPIES_DROPPED
+from dpsumm.summary.settings import check_run, settle_kernel, unit_of
 
 _log = logging.getLogger(__name__)
 
@@ -219,7 +202,7 @@ def summarize(
             labelled=tables[0].labels is not None,
             ledger=book,
             seed=seed,
-            unit=_unit(unit),
+            unit=unit_of(unit),
             nominal_target=nominal_target,
             drop_target_copies=drop_target_copies,
         )
@@ -276,217 +259,3 @@ def _selected(
         )
     opening = OpeningCurator(curator, run, made)
     return run_in_process(opening, owners, progress), opening.commitments
-
-
-def summary_of(
-    selection: Selection,
-    curator: Curator,
-    protocol: Protocol,
-    commitments: Commitments | None = None,
-    *,
-    started: float,
-    schema: Schema,
-    backend: Backend | None,
-    embedded: bool = False,
-    across: bool = False,
-    notes: Sequence[str] = (),
-) -> Summary:
-    """Return what a curator selected as the result of a run, whose ledger must still be open.
-
-    Parameters
-    ----------
-    commitments
-        The owners', with the openings that were checked.
-    started
-        When the run began, by ``time.perf_counter``.
-    schema, backend
-        Of the summary's columns and data frame.
-    embedded
-        Whether records were sent under a secret map.
-    across
-        Whether owners had machines of their own.
-    notes
-        What the consumer should know of the data, besides what the curator knows.
-    """
-    setting, book, records = curator.setting, curator.setting.ledger, selection.records
-    labels, listed = records.labels, schema.label is not None and schema.label.categories
-    privacy = PrivacyReport(
-        charges=book.charges(run=book.run),
-        delta=setting.delta,
-        owners_argument=protocol.owners_argument,
-        accesses_everything=len(selection.pool.owner) == sum(setting.n_records.values()),
-        embedded=embedded,
-        coalition=protocol.coalition,
-        published=protocol.published_figures(setting),
-    )
-    finished = datetime.now(UTC)
-    return Summary(
-        points=records.values,
-        # Owners may have sent one label as a number and as text.
-        labels=labels if labels is None or listed else labels_of(labels.tolist()),
-        owner=selection.owner,
-        index=records.rows,
-        names=setting.names,
-        n_records=tuple(setting.n_records.get(name, 0) for name in setting.names),
-        schema=schema,
-        accesses=len(selection.pool.owner),
-        mmd2=float(selection.curve[-1]),
-        curve=selection.curve,
-        gamma=curator.kernel.gamma,
-        privacy=privacy,
-        protocol=protocol.name,
-        scaled=selection.scaled,
-        pool=selection.pool.scaled,
-        pool_owner=selection.pool.owner,
-        target=setting.target,
-        target_self=selection.target_self,
-        size_requested=setting.size,
-        seconds=time.perf_counter() - started,
-        warnings=sorted_notes(
-            (
-                *budget_notes(privacy, len(setting.target)),
-                *run_notes(len(records), setting.size, book),
-                *notes,
-                *commitment_notes(commitments, setting.names),
-                *quality_notes(selection, len(setting.target), privacy),
-                *pool_notes(selection, setting),
-                *space_notes(selection, setting),
-                *copy_notes(selection, setting.target, dropped=setting.drop_target_copies),
-                *label_notes(selection),
-            )
-        ),
-        carried=tuple(map(typed, records.carried)),
-        backend=backend,
-        stability=COPIES_DROPPED if setting.drop_target_copies else protocol.stability(setting),
-        run=book.run,
-        ledger=book.path,
-        finished=finished,
-        commitments=commitments,
-        record=_record(
-            setting, protocol, privacy, schema, finished, embedded, across, commitments is not None
-        ),
-    )
-
-
-def _record(
-    setting: Setting,
-    protocol: Protocol,
-    privacy: PrivacyReport,
-    schema: Schema,
-    finished: datetime,
-    embedded: bool,
-    across: bool,
-    committed: bool,
-) -> RunRecord:
-    """Return what may stand in a dossier: public facts alone."""
-    book, sized = setting.ledger, setting.unit is Unit.REPLACE_RECORD
-    settings = {
-        "Points asked for": f"{setting.size:,}",
-        "Budget of the target": f"epsilon {setting.epsilon:g} at delta {setting.delta:g}",
-        "Unit": setting.unit.value,
-        "Protocol and parameters": repr(protocol),
-        "Kernel": repr(setting.kernel),
-        "Records of the target": f"{len(setting.target):,}"
-        if sized
-        else f"private; owners are told {setting.nominal_target:,}",
-        "Labels": "travelled along" if setting.labelled else "none",
-        "Copies of the target": "left out" if setting.drop_target_copies else "not looked for",
-        "Commitments": "of whoever takes part, before the release" if committed else "none",
-        "Embedding": "a secret map, which the curator lacks" if embedded else "none",
-    }
-    units = {Protected.TARGET.value: len(setting.target)} if sized else {}
-    # Whether an owner elsewhere could describe its data may depend on them.
-    if sized and not across:
-        counts = setting.n_records
-        settings["Records of the owners"] = ", ".join(f"{n}: {c:,}" for n, c in counts.items())
-        units[Protected.OWNERS.value] = min(counts.values())
-    return RunRecord(
-        command="run",
-        protocol=_own_name(protocol),
-        run=book.run,
-        finished=finished.isoformat(timespec="seconds"),
-        delta=setting.delta,
-        seeded=setting.seed is not None,
-        parties=setting.names,
-        units=units,
-        schemas={"all parties": schema.fingerprint},
-        settings=settings,
-        # How much was read may depend on bids.
-        statements=tuple(replace(privacy, accesses_everything=False).statements()),
-        books={"": Books(None if book.path is None else book.path.name, privacy.charges)},
-        options=(COMMITMENTS,) if committed else (),
-        across=across,
-    )
-
-
-def _own_name(protocol: Protocol) -> str:
-    """Return what a record calls a protocol.
-
-    A class of somebody else's goes by its own name, whatever it inherits or says of itself: the
-    register of messages is of dpsumm's.
-    """
-    kind = type(protocol)
-    if kind.__module__.partition(".")[0] == "dpsumm":
-        return protocol.name
-    return f"{kind.__module__}.{kind.__qualname__}"
-
-
-def check_run(
-    size: int, epsilon: float, delta: float, protocol: object, seed: int | None, ledger: object
-) -> None:
-    """Refuse what no run can have.
-
-    Raises
-    ------
-    InvalidParameterError
-        A parameter is out of range or of a wrong type, or a seed is given with a ledger.
-    """
-    check_whole(size, "size", 1)
-    accounting.check_epsilon(epsilon)
-    accounting.check_delta(delta)
-    if not isinstance(protocol, Protocol):
-        kind = protocol if isinstance(protocol, type) else type(protocol)
-        raise InvalidParameterError(
-            "protocol must be an instance of Offers, Auction, Pool, Uniform, Greedy or another "
-            f"dpsumm.summary.Protocol, got {'the class ' * (kind is protocol)}{kind.__name__}"
-        )
-    for attribute in ("name", "owners_argument"):
-        if not isinstance(getattr(protocol, attribute, None), str):
-            raise InvalidParameterError(
-                f"protocol: {type(protocol).__name__}.{attribute} must be a text, see "
-                "dpsumm.summary.Protocol"
-            )
-    if seed is not None:
-        check_whole(seed, "seed", 0)
-        if seed >= 2**63:
-            raise InvalidParameterError(f"seed must be between 0 and 2**63 - 1, got {seed!r}")
-        if ledger is not None:
-            raise InvalidParameterError(
-                "seed: a seeded run is not private and would make the ledger's total infinite; "
-                "leave out one of the two"
-            )
-
-
-def _unit(unit: Unit | str) -> Unit:
-    try:
-        return Unit(unit)
-    except ValueError:
-        known = " or ".join(repr(u.value) for u in (Unit.REPLACE_RECORD, Unit.ADD_REMOVE_RECORD))
-        raise InvalidParameterError(f"unit must be {known}, got {unit!r}") from None
-
-
-def settle_kernel(kernel: Kernel | None, schema: Schema) -> Kernel:
-    """Return the kernel given, or the default for the schema.
-
-    Raises
-    ------
-    InvalidParameterError
-        Something else was given.
-    """
-    if kernel is None:
-        return RBF.for_schema(schema) if schema.bounded else PrivateMedian()
-    if not isinstance(kernel, Kernel):
-        raise InvalidParameterError(
-            f"kernel must be RBF(gamma) or PrivateMedian(share), got {type(kernel).__name__}"
-        )
-    return kernel

@@ -1,0 +1,185 @@
+"""From what a curator selected to the result of a run, and the record that a dossier reads."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from dpsumm.data.along import typed
+from dpsumm.data.inputs import Backend
+from dpsumm.data.labels import labels_of
+from dpsumm.data.openings import Commitments
+from dpsumm.data.schema import Schema
+from dpsumm.privacy.events import Protected, Unit
+from dpsumm.privacy.guarantees import PrivacyReport
+from dpsumm.privacy.record import Books, RunRecord
+from dpsumm.report.notes import sorted_notes
+from dpsumm.summary.notes import (
+    budget_notes,
+    commitment_notes,
+    copy_notes,
+    label_notes,
+    pool_notes,
+    quality_notes,
+    run_notes,
+    space_notes,
+)
+from dpsumm.summary.protocols import Curator, Protocol, Selection, Setting
+from dpsumm.summary.protocols.messages import COMMITMENTS
+from dpsumm.summary.result import Summary
+from dpsumm.summary.stability import COPIES_DROPPED
+
+
+def summary_of(
+    selection: Selection,
+    curator: Curator,
+    protocol: Protocol,
+    commitments: Commitments | None = None,
+    *,
+    started: float,
+    schema: Schema,
+    backend: Backend | None,
+    embedded: bool = False,
+    across: bool = False,
+    notes: Sequence[str] = (),
+) -> Summary:
+    """Return what a curator selected as the result of a run, whose ledger must still be open.
+
+    Parameters
+    ----------
+    commitments
+        The owners', with the openings that were checked.
+    started
+        When the run began, by ``time.perf_counter``.
+    schema, backend
+        Of the summary's columns and data frame.
+    embedded
+        Whether records were sent under a secret map.
+    across
+        Whether owners had machines of their own.
+    notes
+        What the consumer should know of the data, besides what the curator knows.
+    """
+    setting, book, records = curator.setting, curator.setting.ledger, selection.records
+    labels, listed = records.labels, schema.label is not None and schema.label.categories
+    privacy = PrivacyReport(
+        charges=book.charges(run=book.run),
+        delta=setting.delta,
+        owners_argument=protocol.owners_argument,
+        accesses_everything=len(selection.pool.owner) == sum(setting.n_records.values()),
+        embedded=embedded,
+        coalition=protocol.coalition,
+        published=protocol.published_figures(setting),
+    )
+    finished = datetime.now(UTC)
+    return Summary(
+        points=records.values,
+        # Owners may have sent one label as a number and as text.
+        labels=labels if labels is None or listed else labels_of(labels.tolist()),
+        owner=selection.owner,
+        index=records.rows,
+        names=setting.names,
+        n_records=tuple(setting.n_records.get(name, 0) for name in setting.names),
+        schema=schema,
+        accesses=len(selection.pool.owner),
+        mmd2=float(selection.curve[-1]),
+        curve=selection.curve,
+        gamma=curator.kernel.gamma,
+        privacy=privacy,
+        protocol=protocol.name,
+        scaled=selection.scaled,
+        pool=selection.pool.scaled,
+        pool_owner=selection.pool.owner,
+        target=setting.target,
+        target_self=selection.target_self,
+        size_requested=setting.size,
+        seconds=time.perf_counter() - started,
+        warnings=sorted_notes(
+            (
+                *budget_notes(privacy, len(setting.target)),
+                *run_notes(len(records), setting.size, book),
+                *notes,
+                *commitment_notes(commitments, setting.names),
+                *quality_notes(selection, len(setting.target), privacy),
+                *pool_notes(selection, setting),
+                *space_notes(selection, setting),
+                *copy_notes(selection, setting.target, dropped=setting.drop_target_copies),
+                *label_notes(selection),
+            )
+        ),
+        carried=tuple(map(typed, records.carried)),
+        backend=backend,
+        stability=COPIES_DROPPED if setting.drop_target_copies else protocol.stability(setting),
+        run=book.run,
+        ledger=book.path,
+        finished=finished,
+        commitments=commitments,
+        record=_record(
+            setting, protocol, privacy, schema, finished, embedded, across, commitments is not None
+        ),
+    )
+
+
+def _record(
+    setting: Setting,
+    protocol: Protocol,
+    privacy: PrivacyReport,
+    schema: Schema,
+    finished: datetime,
+    embedded: bool,
+    across: bool,
+    committed: bool,
+) -> RunRecord:
+    """Return what may stand in a dossier: public facts alone."""
+    book, sized = setting.ledger, setting.unit is Unit.REPLACE_RECORD
+    settings = {
+        "Points asked for": f"{setting.size:,}",
+        "Budget of the target": f"epsilon {setting.epsilon:g} at delta {setting.delta:g}",
+        "Unit": setting.unit.value,
+        "Protocol and parameters": repr(protocol),
+        "Kernel": repr(setting.kernel),
+        "Records of the target": f"{len(setting.target):,}"
+        if sized
+        else f"private; owners are told {setting.nominal_target:,}",
+        "Labels": "travelled along" if setting.labelled else "none",
+        "Copies of the target": "left out" if setting.drop_target_copies else "not looked for",
+        "Commitments": "of whoever takes part, before the release" if committed else "none",
+        "Embedding": "a secret map, which the curator lacks" if embedded else "none",
+    }
+    units = {Protected.TARGET.value: len(setting.target)} if sized else {}
+    # Whether an owner elsewhere could describe its data may depend on them.
+    if sized and not across:
+        counts = setting.n_records
+        settings["Records of the owners"] = ", ".join(f"{n}: {c:,}" for n, c in counts.items())
+        units[Protected.OWNERS.value] = min(counts.values())
+    return RunRecord(
+        command="run",
+        protocol=_own_name(protocol),
+        run=book.run,
+        finished=finished.isoformat(timespec="seconds"),
+        delta=setting.delta,
+        seeded=setting.seed is not None,
+        parties=setting.names,
+        units=units,
+        schemas={"all parties": schema.fingerprint},
+        settings=settings,
+        # How much was read may depend on bids.
+        statements=tuple(replace(privacy, accesses_everything=False).statements()),
+        books={"": Books(None if book.path is None else book.path.name, privacy.charges)},
+        options=(COMMITMENTS,) if committed else (),
+        across=across,
+    )
+
+
+def _own_name(protocol: Protocol) -> str:
+    """Return what a record calls a protocol.
+
+    A class of somebody else's goes by its own name, whatever it inherits or says of itself: the
+    register of messages is of dpsumm's.
+    """
+    kind = type(protocol)
+    if kind.__module__.partition(".")[0] == "dpsumm":
+        return protocol.name
+    return f"{kind.__module__}.{kind.__qualname__}"

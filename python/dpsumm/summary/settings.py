@@ -1,0 +1,73 @@
+"""What a run is asked for: refused here if no run can have it."""
+
+from __future__ import annotations
+
+from dpsumm.checks import check_whole
+from dpsumm.data.schema import Schema
+from dpsumm.errors import InvalidParameterError
+from dpsumm.privacy import accounting
+from dpsumm.privacy.events import Unit
+from dpsumm.summary.kernel import RBF, Kernel, PrivateMedian
+from dpsumm.summary.protocols import Protocol
+
+
+def check_run(
+    size: int, epsilon: float, delta: float, protocol: object, seed: int | None, ledger: object
+) -> None:
+    """Refuse what no run can have.
+
+    Raises
+    ------
+    InvalidParameterError
+        A parameter is out of range or of a wrong type, or a seed is given with a ledger.
+    """
+    check_whole(size, "size", 1)
+    accounting.check_epsilon(epsilon)
+    accounting.check_delta(delta)
+    if not isinstance(protocol, Protocol):
+        kind = protocol if isinstance(protocol, type) else type(protocol)
+        raise InvalidParameterError(
+            "protocol must be an instance of Offers, Auction, Pool, Uniform, Greedy or another "
+            f"dpsumm.summary.Protocol, got {'the class ' * (kind is protocol)}{kind.__name__}"
+        )
+    for attribute in ("name", "owners_argument"):
+        if not isinstance(getattr(protocol, attribute, None), str):
+            raise InvalidParameterError(
+                f"protocol: {type(protocol).__name__}.{attribute} must be a text, see "
+                "dpsumm.summary.Protocol"
+            )
+    if seed is not None:
+        check_whole(seed, "seed", 0)
+        if seed >= 2**63:
+            raise InvalidParameterError(f"seed must be between 0 and 2**63 - 1, got {seed!r}")
+        if ledger is not None:
+            raise InvalidParameterError(
+                "seed: a seeded run is not private and would make the ledger's total infinite; "
+                "leave out one of the two"
+            )
+
+
+def unit_of(unit: Unit | str) -> Unit:
+    """Return the unit that is meant; `InvalidParameterError` if there is none such here."""
+    try:
+        return Unit(unit)
+    except ValueError:
+        known = " or ".join(repr(u.value) for u in (Unit.REPLACE_RECORD, Unit.ADD_REMOVE_RECORD))
+        raise InvalidParameterError(f"unit must be {known}, got {unit!r}") from None
+
+
+def settle_kernel(kernel: Kernel | None, schema: Schema) -> Kernel:
+    """Return the kernel given, or the default for the schema.
+
+    Raises
+    ------
+    InvalidParameterError
+        Something else was given.
+    """
+    if kernel is None:
+        return RBF.for_schema(schema) if schema.bounded else PrivateMedian()
+    if not isinstance(kernel, Kernel):
+        raise InvalidParameterError(
+            f"kernel must be RBF(gamma) or PrivateMedian(share), got {type(kernel).__name__}"
+        )
+    return kernel
