@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-import uuid
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
@@ -18,8 +17,8 @@ from dpsumm.checks import check_installed
 from dpsumm.cli import console
 from dpsumm.cli.arguments import file_format_of, formatted, parse_owners
 from dpsumm.cli.options import Spending, described
-from dpsumm.cli.output import check_distinct, check_outputs, rows_in, write_all
-from dpsumm.cli.spent import told_when_stopped
+from dpsumm.cli.output import check_distinct, check_outputs, rows_in
+from dpsumm.cli.spent import Kept
 from dpsumm.data.schema import Schema
 from dpsumm.ensemble.learn import learn as make_model
 from dpsumm.ensemble.model import Model
@@ -225,16 +224,14 @@ def learn(data: Data, method: Method, privacy: Privacy, output: Output) -> None:
         )
     check_outputs(output.files)
     books = [] if privacy.ledger is None else [privacy.ledger]
+    kept = Kept(Protected.OWNERS, {str(path): path for path in books}, privacy.run)
     read = [*parties.values(), auxiliary, schema, *([data.validation] if data.validation else [])]
     check_distinct(read, [*books, *output.files.values()])
     mine = {"auxiliary": auxiliary} | ({"validation": data.validation} if data.validation else {})
     form = file_format_of(None, data.separator)
     sources, points = formatted(parties, mine, data.format or [], form)
     told: set[str] = set()
-    # Named here, so that whoever stops the run can be told by which name it goes on.
-    name_of_run = privacy.run or (uuid.uuid4().hex if books else None)
-    kept = {str(path): path for path in books}
-    with told_when_stopped(Protected.OWNERS, kept, name_of_run):
+    with kept.told_when_stopped():
         with console.progress() as progress, _warnings_told(told), _one_thread():
             model = make_model(
                 sources,
@@ -252,12 +249,17 @@ def learn(data: Data, method: Method, privacy: Privacy, output: Output) -> None:
                 schema=schema,
                 file_format=form,
                 ledger=privacy.ledger,
-                run=name_of_run,
+                run=kept.run,
                 seed=privacy.seed,
                 accept=privacy.accept,
                 progress=progress,
             )
-        _write(model, output, books, name_of_run)
+        kept.write_all(
+            f"Epsilon {round_up(model.privacy.epsilon())} of the parties is spent",
+            (output.out, model.save_predictions),
+            (output.model, model.save),
+            (output.report, model.report),
+        )
     _show(model)
     console.show_files(output.files.values())
     new = [note for note in model.notes if note not in told]
@@ -314,18 +316,6 @@ def _warnings_told(told: set[str]) -> Iterator[None]:
         warnings.simplefilter("always", UserWarning)
         warnings.showwarning = tell
         yield
-
-
-def _write(model: Model, output: Output, books: list[Path], run: str | None) -> None:
-    writers: dict[Path, Callable[[], object]] = {
-        output.out: lambda: model.save_predictions(output.out)
-    }
-    if (file := output.model) is not None:
-        writers[file] = lambda: model.save(file)
-    if (page := output.report) is not None:
-        writers[page] = lambda: model.report(page)
-    spent = f"Epsilon {round_up(model.privacy.epsilon())} of the parties is spent"
-    write_all(writers, spent, books, run)
 
 
 def _show(model: Model) -> None:

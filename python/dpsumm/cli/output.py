@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from dpsumm.checks import check_installed
 from dpsumm.data.written import beside
-from dpsumm.errors import InvalidDataError, InvalidParameterError
+from dpsumm.errors import InvalidParameterError
 
 
 def rows_in(out: Path) -> dict[str, Path]:
@@ -63,48 +63,3 @@ def check_distinct(inputs: Iterable[Path], outputs: Iterable[Path]) -> None:
                 "--ledger, --out and --report; give each its own file"
             )
         taken.add(path.resolve())
-
-
-def write_all(
-    writers: Mapping[Path, Callable[[], object]],
-    spent: str,
-    books: Sequence[object],
-    run: str | None,
-) -> None:
-    """Write the files; if the disk is full, say what was written and spent and how to resume.
-
-    Parameters
-    ----------
-    writers
-        By the file that each writes.
-    spent
-        What the run cost, as a sentence without its end.
-    books
-        The run's ledgers, as ``--ledger`` takes them.
-    run
-        Its name, if one was given.
-
-    Raises
-    ------
-    InvalidDataError
-        A file cannot be written.
-    """
-    written: list[str] = []
-    for path, write in writers.items():
-        try:
-            write()
-        except OSError as error:
-            kept = f"{', '.join(written)} was written" if written else "nothing was written"
-            again = "An equal run costs it again: what it released was kept in no --ledger"
-            if books:
-                file = str(books[0]).rpartition("=")[2]
-                named = run or f"NAME (as `dpsumm ledger show {file}` has it)"
-                given = " ".join(f"--ledger {book}" for book in books)
-                again = (
-                    f"Make room and run again with {given} and --run {named}: nothing is charged "
-                    "twice"
-                )
-            raise InvalidDataError(
-                f"{path} cannot be written ({error.strerror}); {kept}. {spent}. {again}"
-            ) from None
-        written.append(str(path))

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import uuid
-from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,8 +15,8 @@ from dpsumm.cli import console
 from dpsumm.cli.arguments import file_format_of, formatted, parse_columns, parse_owners
 from dpsumm.cli.config import use_config
 from dpsumm.cli.options import Spending, described
-from dpsumm.cli.output import check_distinct, check_outputs, rows_in, write_all
-from dpsumm.cli.spent import told_when_stopped
+from dpsumm.cli.output import check_distinct, check_outputs, rows_in
+from dpsumm.cli.spent import Kept
 from dpsumm.data.files import FileFormat
 from dpsumm.data.inputs import Source, read_owners
 from dpsumm.data.large.stream import Stream
@@ -269,6 +268,7 @@ def run(data: Data, method: Method, privacy: Privacy, output: Output) -> None:
     """Select points of owners that match a target."""
     check_outputs(output.files)
     books = [] if privacy.ledger is None else [privacy.ledger]
+    kept = Kept(Protected.TARGET, {str(path): path for path in books}, privacy.run)
     check_distinct(data.files, [*books, *output.files.values()])
     sources, target = data.sources()
     meaning = data.meaning()
@@ -276,10 +276,7 @@ def run(data: Data, method: Method, privacy: Privacy, output: Output) -> None:
         # Before the budget is spent. All owners have the same columns.
         name, source = next(iter(sources.items()))
         check_weight_is_free(read_owners({name: source}, **meaning)[0].schema)
-    # Named here, so that whoever stops the run can be told by which name it goes on.
-    name_of_run = privacy.run or (uuid.uuid4().hex if books else None)
-    kept = {str(path): path for path in books}
-    with told_when_stopped(Protected.TARGET, kept, name_of_run):
+    with kept.told_when_stopped():
         with console.progress() as progress:
             summary = summarize(
                 sources,
@@ -291,22 +288,19 @@ def run(data: Data, method: Method, privacy: Privacy, output: Output) -> None:
                 kernel=None if method.gamma is None else RBF(method.gamma),
                 **meaning,
                 ledger=privacy.ledger,
-                run=name_of_run,
+                run=kept.run,
                 seed=privacy.seed,
                 accept=privacy.accept,
                 drop_target_copies=method.drop_target_copies,
                 commitments=output.openings is not None,
                 progress=progress,
             )
-        writers: dict[Path, Callable[[], object]] = {
-            output.out: lambda: summary.save(output.out, weights=output.weights)
-        }
-        if (page := output.report) is not None:
-            writers[page] = lambda: summary.report(page)
-        if (path := output.openings) is not None and (made := summary.commitments) is not None:
-            writers[path] = lambda: made.save(path)
-        spent = f"Epsilon {round_up(summary.privacy.epsilon())} of the target is spent"
-        write_all(writers, spent, books, name_of_run)
+        kept.write_all(
+            f"Epsilon {round_up(summary.privacy.epsilon())} of the target is spent",
+            (output.out, partial(summary.save, weights=output.weights)),
+            (output.report, summary.report),
+            *([(output.openings, made.save)] if (made := summary.commitments) else []),
+        )
     console.show_run(summary)
     console.show_files(output.files.values())
     console.warn(summary.warnings, seeded=summary.privacy.seeded)

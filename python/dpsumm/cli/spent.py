@@ -1,22 +1,20 @@
-"""What an interrupted command has spent, and how to go on with it."""
+"""What a command's run has spent, and how to go on with it: interrupted, or on a full disk."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from dpsumm.errors import DpsummError
+from dpsumm.errors import DpsummError, InvalidDataError
 from dpsumm.privacy.events import Protected
 from dpsumm.privacy.ledger import Ledger
 from dpsumm.report.numbers import round_up
 
 
-@contextmanager
-def told_when_stopped(
-    protected: Protected, books: Mapping[str, Path], run: str | None, without: Sequence[str] = ()
-) -> Iterator[None]:
-    """Say what was spent if the run is interrupted (Ctrl-C), and how to go on.
+class Kept:
+    """A run's name, and the ledgers that keep what it charges.
 
     Parameters
     ----------
@@ -25,41 +23,89 @@ def told_when_stopped(
     books
         The run's ledgers: as ``--ledger`` takes them, to their files.
     run
-        Name of the run in them.
+        Its name, if one was given; else one is made here, if there is a ledger, so that whoever
+        stops the run can be told by which name it goes on.
     without
         Owners that release too, and have no ledger beside those of the others.
     """
-    try:
-        yield
-    except KeyboardInterrupt:
-        raise KeyboardInterrupt(_told(protected, books, run, without)) from None
 
+    def __init__(
+        self,
+        protected: Protected,
+        books: Mapping[str, Path],
+        run: str | None,
+        without: Sequence[str] = (),
+    ) -> None:
+        self.run = run or (uuid.uuid4().hex if books else None)
+        self._protected, self._books, self._without = protected, books, without
+        self._options = " ".join(f"--ledger {given}" for given in books)
 
-def _told(
-    protected: Protected, books: Mapping[str, Path], run: str | None, without: Sequence[str]
-) -> str:
-    if not books:
-        return "what it released, if it did, is spent: no --ledger kept it"
-    said = []
-    for given, path in books.items():
-        where = f" in {given}" if len(books) > 1 or without else ""
+    @contextmanager
+    def told_when_stopped(self) -> Iterator[None]:
+        """Say what was spent if the run is interrupted (Ctrl-C), and how to go on."""
         try:
-            with Ledger(path) as book:
-                epsilon = book.spent(protected, run=run)[0]
-        except DpsummError as error:
-            said.append(f"what was spent{where} cannot be told ({error})")
+            yield
+        except KeyboardInterrupt:
+            raise KeyboardInterrupt(self._told()) from None
+
+    def _told(self) -> str:
+        if not self._books:
+            return "what it released, if it did, is spent: no --ledger kept it"
+        said = []
+        for given, path in self._books.items():
+            where = f" in {given}" if len(self._books) > 1 or self._without else ""
+            try:
+                with Ledger(path) as book:
+                    epsilon = book.spent(self._protected, run=self.run)[0]
+            except DpsummError as error:
+                said.append(f"what was spent{where} cannot be told ({error})")
+            else:
+                if epsilon:
+                    whose = self._protected.value
+                    said.append(f"epsilon {round_up(epsilon)} of the {whose} is spent{where}")
+        if self._without:
+            names = ", ".join(map(repr, self._without))
+            said.append(
+                f"what {names} released, if anything, is spent: no --ledger kept it, and an equal "
+                "run costs it again"
+            )
+        elif not said:
+            return "nothing was spent"
         else:
-            if epsilon:
-                said.append(f"epsilon {round_up(epsilon)} of the {protected.value} is spent{where}")
-    if without:
-        names = ", ".join(map(repr, without))
-        said.append(
-            f"what {names} released, if anything, is spent: no --ledger kept it, and an equal run "
-            "costs it again"
-        )
-    elif not said:
-        return "nothing was spent"
-    else:
-        again = " ".join(f"--ledger {given}" for given in books)
-        said.append(f"run again with {again} --run {run}: nothing is charged twice")
-    return "; ".join(said)
+            again = f"run again with {self._options} --run {self.run}"
+            said.append(f"{again}: nothing is charged twice")
+        return "; ".join(said)
+
+    def write_all(self, spent: str, *files: tuple[Path | None, Callable[[Path], object]]) -> None:
+        """Write the files; if the disk is full, say what was written and spent and how to resume.
+
+        Parameters
+        ----------
+        spent
+            What the run cost, as a sentence without its end.
+        files
+            Each that was asked for, with what writes it.
+
+        Raises
+        ------
+        InvalidDataError
+            A file cannot be written.
+        """
+        written: list[str] = []
+        for path, write in files:
+            if path is None:
+                continue
+            try:
+                write(path)
+            except OSError as error:
+                kept = f"{', '.join(written)} was written" if written else "nothing was written"
+                again = "An equal run costs it again: what it released was kept in no --ledger"
+                if self._books:
+                    again = (
+                        f"Make room and run again with {self._options} and --run {self.run}: "
+                        "nothing is charged twice"
+                    )
+                raise InvalidDataError(
+                    f"{path} cannot be written ({error.strerror}); {kept}. {spent}. {again}"
+                ) from None
+            written.append(str(path))

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -14,8 +14,8 @@ import typer
 from dpsumm.cli import console
 from dpsumm.cli.arguments import file_format_of, formatted, parse_files
 from dpsumm.cli.options import Spending, described
-from dpsumm.cli.output import check_distinct, check_outputs, rows_in, write_all
-from dpsumm.cli.spent import told_when_stopped
+from dpsumm.cli.output import check_distinct, check_outputs, rows_in
+from dpsumm.cli.spent import Kept
 from dpsumm.data.files import FileFormat
 from dpsumm.errors import InvalidParameterError
 from dpsumm.privacy.events import Protected
@@ -218,11 +218,10 @@ def synthesize(data: Data, method: Method, privacy: Privacy, output: Output) -> 
     check_outputs(output.files)
     check_distinct([*owners.values(), *schemas.values()], [*books.values(), *output.files.values()])
     sources, _ = formatted(owners, {}, data.format or [], data.file_format)
-    # Named here, so that whoever stops the run can be told by which name it goes on.
-    name_of_run = privacy.run or (uuid.uuid4().hex if books else None)
     given = {f"{name}={path}": path for name, path in books.items()}
     without = [name for name in owners if name not in books]
-    with told_when_stopped(Protected.RECORDS, given, name_of_run, without):
+    kept = Kept(Protected.RECORDS, given, privacy.run, without)
+    with kept.told_when_stopped():
         with console.progress() as progress:
             synthetic = make_synthetic(
                 sources,
@@ -235,12 +234,16 @@ def synthesize(data: Data, method: Method, privacy: Privacy, output: Output) -> 
                 ids=data.ids,
                 file_format=data.file_format,
                 ledger=books or None,
-                run=name_of_run,
+                run=kept.run,
                 seed=privacy.seed,
                 accept=privacy.accept,
                 progress=progress,
             )
-        _write(synthetic, output, given, name_of_run)
+        kept.write_all(
+            f"Epsilon {round_up(synthetic.privacy.largest)} of the records is spent",
+            (output.out, partial(synthetic.save, n=output.rows)),
+            (output.report, synthetic.report),
+        )
     _show(synthetic, output)
     console.show_files(output.files.values())
     console.warn(synthetic.warnings, seeded=synthetic.privacy.seeded)
@@ -255,18 +258,6 @@ def _check_pairs(owners: Mapping[str, Path], schemas: Mapping[str, Path]) -> Non
                     f"{option}: {option} {name}=FILE is missing; each owner needs its data "
                     "(--owner) and its --schema, under one name"
                 )
-
-
-def _write(
-    synthetic: Synthetic, output: Output, books: Mapping[str, Path], run: str | None
-) -> None:
-    writers: dict[Path, Callable[[], object]] = {
-        output.out: lambda: synthetic.save(output.out, output.rows)
-    }
-    if (page := output.report) is not None:
-        writers[page] = lambda: synthetic.report(page)
-    spent = f"Epsilon {round_up(synthetic.privacy.largest)} of the records is spent"
-    write_all(writers, spent, list(books), run)
 
 
 def _show(synthetic: Synthetic, output: Output) -> None:
