@@ -9,15 +9,17 @@ what they kept gives what the whole gives. The random keys belong to rows, not t
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpsumm import kernels
 
+# Maps scaled points (b, e) to (b, 2) scores and logarithms of rates, row by row.
+Score: TypeAlias = Callable[[NDArray[Any]], NDArray[np.float64]]
 # Rows kept of each kind, unless a stream says otherwise.
 CANDIDATES = 65_536
 

@@ -20,7 +20,7 @@ from dpsumm.data.extract import Backend, Chosen, Extract, from_arrays, from_fram
 from dpsumm.data.file import File
 from dpsumm.data.files import MISSING, FileFormat
 from dpsumm.data.leaves import Salts
-from dpsumm.data.marks import CANDIDATES, Marks, choose
+from dpsumm.data.marks import CANDIDATES, Marks, Score, choose
 from dpsumm.data.merkle import Forest
 from dpsumm.data.read_file import read_file
 from dpsumm.data.records import Records
@@ -29,6 +29,8 @@ from dpsumm.errors import InvalidDataError, InvalidParameterError
 
 # An array, a labelled pair of arrays, a path, or any data frame that narwhals knows.
 Source: TypeAlias = Any
+# Makes a table of a block of raw rows.
+Reader: TypeAlias = "Callable[[Any], Table]"
 
 # What to do about missing values when there is no schema.
 DROP = (
@@ -130,12 +132,7 @@ class Table(Records):
         salts.plant(forest, 0, self)
         return forest
 
-    def sift(
-        self,
-        score: Callable[[NDArray[Any]], NDArray[np.float64]],
-        rng: np.random.Generator,
-        count: int,
-    ) -> tuple[Table, Marks]:
+    def sift(self, score: Score, rng: np.random.Generator, count: int) -> tuple[Table, Marks]:
         """Return the candidates and their marks; see `StreamTable.sift`."""
         marks = Marks.of(self.rows, score(self.scaled), rng.random(len(self)))
         kept = choose(marks, max(CANDIDATES, count))

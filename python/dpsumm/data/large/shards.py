@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -15,12 +15,12 @@ from dpsumm.checks import check_whole
 from dpsumm.data.large import workers
 from dpsumm.data.large.sieve import Candidates
 from dpsumm.data.leaves import Salts
-from dpsumm.data.marks import CANDIDATES
+from dpsumm.data.marks import CANDIDATES, Score
 from dpsumm.data.merkle import Forest
 from dpsumm.errors import InvalidParameterError
 
 if TYPE_CHECKING:
-    from dpsumm.data.table import Table
+    from dpsumm.data.table import Reader, Table
 
 Paths: TypeAlias = Sequence[str | os.PathLike[str]]
 
@@ -109,17 +109,11 @@ class Shards:
         """Return the first rows, a block as of `Stream.head`."""
         return workers.head(self.shards[0])
 
-    def take(self, read: Callable[[Any], Table], index: NDArray[np.int64]) -> Table:
+    def take(self, read: Reader, index: NDArray[np.int64]) -> Table:
         """Return some of the rows, ascending; errors as :meth:`StreamTable.sift`."""
         return workers.take(self.shards, read, self.block_rows, index, self.n_workers)
 
-    def sift(
-        self,
-        read: Callable[[Any], Table],
-        score: Callable[[NDArray[Any]], NDArray[np.float64]],
-        rng: np.random.Generator,
-        count: int,
-    ) -> Candidates:
+    def sift(self, read: Reader, score: Score, rng: np.random.Generator, count: int) -> Candidates:
         """Return the candidates; parameters and errors as :meth:`StreamTable.sift`."""
         wanted = max(self.n_candidates, count)
         work = workers.Work(wanted, self.block_rows, read, score, rng)
@@ -128,7 +122,7 @@ class Shards:
         bits.advance(self.n_rows)
         return found
 
-    def plant(self, read: Callable[[Any], Table], forest: Forest, salts: Salts) -> Forest:
+    def plant(self, read: Reader, forest: Forest, salts: Salts) -> Forest:
         """Show a forest the leaves of all rows; errors as :meth:`StreamTable.sift`."""
         return workers.plant(self.shards, read, self.block_rows, forest, salts, self.n_workers)
 

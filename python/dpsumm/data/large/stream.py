@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -15,9 +15,9 @@ from dpsumm.checks import check_whole
 from dpsumm.data.guarded import guarded, import_pyarrow
 from dpsumm.data.large.sieve import Candidates, Sieve
 from dpsumm.data.leaves import Salts
-from dpsumm.data.marks import CANDIDATES, Marks
+from dpsumm.data.marks import CANDIDATES, Marks, Score
 from dpsumm.data.merkle import Forest
-from dpsumm.data.table import Table
+from dpsumm.data.table import Reader, Table
 from dpsumm.errors import InvalidDataError, InvalidParameterError
 
 SUFFIXES = (".parquet", ".npy")
@@ -111,19 +111,13 @@ class Stream:
         """Return the first rows, a block of at most `HEAD_ROWS`."""
         return next(iter(replace(self, block_rows=min(self.block_rows, HEAD_ROWS)).blocks()))
 
-    def sift(
-        self,
-        read: Callable[[Any], Table],
-        score: Callable[[NDArray[Any]], NDArray[np.float64]],
-        rng: np.random.Generator,
-        count: int,
-    ) -> Candidates:
+    def sift(self, read: Reader, score: Score, rng: np.random.Generator, count: int) -> Candidates:
         """Return the candidates; parameters and errors as :meth:`StreamTable.sift`."""
         sieve = Sieve(max(self.n_candidates, count))
         self.pour(sieve, read, score, rng)
         return sieve.candidates()
 
-    def take(self, read: Callable[[Any], Table], index: NDArray[np.int64]) -> Table:
+    def take(self, read: Reader, index: NDArray[np.int64]) -> Table:
         """Return some of the rows, ascending; errors as :meth:`StreamTable.sift`."""
         parts, seen = [], 0
         for raw in self.blocks():
@@ -136,8 +130,8 @@ class Stream:
     def pour(
         self,
         sieve: Sieve,
-        read: Callable[[Any], Table],
-        score: Callable[[NDArray[Any]], NDArray[np.float64]],
+        read: Reader,
+        score: Score,
         coins: np.random.Generator,
         first_row: int = 0,
     ) -> None:
@@ -145,19 +139,13 @@ class Stream:
         for block in self._numbered(read, first_row):
             sieve.add(block, Marks.of(block.rows, score(block.scaled), coins.random(len(block))))
 
-    def plant(
-        self,
-        read: Callable[[Any], Table],
-        forest: Forest,
-        salts: Salts,
-        first_row: int = 0,
-    ) -> Forest:
+    def plant(self, read: Reader, forest: Forest, salts: Salts, first_row: int = 0) -> Forest:
         """Show a forest the leaves of all rows, numbered from `first_row`."""
         for block in self._numbered(read, first_row):
             salts.plant(forest, int(block.rows[0]), block)
         return forest
 
-    def _numbered(self, read: Callable[[Any], Table], first_row: int) -> Iterator[Table]:
+    def _numbered(self, read: Reader, first_row: int) -> Iterator[Table]:
         """Yield all rows by blocks, each with its number."""
         seen = 0
         for raw in self.blocks():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -12,13 +11,13 @@ from numpy.typing import NDArray
 from dpsumm.data.large.shards import Shards
 from dpsumm.data.large.stream import Stream
 from dpsumm.data.leaves import Salts
-from dpsumm.data.marks import Marks
+from dpsumm.data.marks import Marks, Score
 from dpsumm.data.merkle import Forest
 from dpsumm.data.schema import Schema
 from dpsumm.errors import InvalidDataError
 
 if TYPE_CHECKING:
-    from dpsumm.data.table import Table
+    from dpsumm.data.table import Reader, Table
 
 
 class StreamTable:
@@ -39,7 +38,7 @@ class StreamTable:
     # The rows are never all in memory.
     in_memory = None
 
-    def __init__(self, stream: Stream | Shards, head: Table, read: Callable[[Any], Table]) -> None:
+    def __init__(self, stream: Stream | Shards, head: Table, read: Reader) -> None:
         self.stream = stream
         self.head = head
         self.n_clipped = self.n_missing = self.n_unknown = (0,) * len(head.columns)
@@ -115,12 +114,7 @@ class StreamTable:
         """
         return self.stream.plant(_reader(self._read, self.head), forest, salts)
 
-    def sift(
-        self,
-        score: Callable[[NDArray[Any]], NDArray[np.float64]],
-        rng: np.random.Generator,
-        count: int,
-    ) -> tuple[Table, Marks]:
+    def sift(self, score: Score, rng: np.random.Generator, count: int) -> tuple[Table, Marks]:
         """Return the candidates as a table, rows in order, and their marks.
 
         Parameters
@@ -146,7 +140,7 @@ class StreamTable:
         return found.table, found.marks
 
 
-def _reader(read: Callable[[Any], Table], head: Table) -> Callable[[Any], Table]:
+def _reader(read: Reader, head: Table) -> Reader:
     """Return a reader of blocks in the head's precision that refuses what would change silently.
 
     Only files that differ (shards) can fail here: they would be joined as other types than these.

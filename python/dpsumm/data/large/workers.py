@@ -11,7 +11,7 @@ nor with workers, and no row travels that is not a candidate of the whole.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -23,9 +23,9 @@ from dpsumm import kernels
 from dpsumm.data.large.sieve import Candidates, Sieve
 from dpsumm.data.large.stream import Stream
 from dpsumm.data.leaves import Salts
-from dpsumm.data.marks import Marks, coins_from, merged
+from dpsumm.data.marks import Marks, Score, coins_from, merged
 from dpsumm.data.merkle import Forest
-from dpsumm.data.table import Table
+from dpsumm.data.table import Reader, Table
 from dpsumm.errors import (
     DpsummError,
     InvalidDataError,
@@ -59,8 +59,8 @@ class Work:
 
     n_candidates: int
     block_rows: int
-    read: Callable[[Any], Table]
-    score: Callable[[NDArray[Any]], NDArray[np.float64]]
+    read: Reader
+    score: Score
     rng: np.random.Generator
 
 
@@ -166,7 +166,7 @@ def sift(shards: Sequence[Shard], work: Work, n_workers: int | None) -> Candidat
 
 def take(
     shards: Sequence[Shard],
-    read: Callable[[Any], Table],
+    read: Reader,
     block_rows: int,
     index: NDArray[np.int64],
     n_workers: int | None,
@@ -187,7 +187,7 @@ def take(
 
 def plant(
     shards: Sequence[Shard],
-    read: Callable[[Any], Table],
+    read: Reader,
     block_rows: int,
     forest: Forest,
     salts: Salts,
@@ -206,9 +206,7 @@ def plant(
     return forest
 
 
-def _plant(
-    shards: Sequence[Shard], given: tuple[Callable[[Any], Table], int, Forest, Salts]
-) -> Forest:
+def _plant(shards: Sequence[Shard], given: tuple[Reader, int, Forest, Salts]) -> Forest:
     read, block_rows, forest, salts = given
     for shard in shards:
         with _naming(shard.path):
@@ -216,9 +214,7 @@ def _plant(
     return forest
 
 
-def _take(
-    shards: Sequence[Shard], given: tuple[Callable[[Any], Table], int, NDArray[np.int64]]
-) -> Table:
+def _take(shards: Sequence[Shard], given: tuple[Reader, int, NDArray[np.int64]]) -> Table:
     read, block_rows, index = given
     parts = []
     for shard in shards:
