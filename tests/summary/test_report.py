@@ -364,7 +364,12 @@ def test_what_matters_comes_first_and_what_is_good_to_know_last() -> None:
     text = Page(render(make(warnings=notes))).text
     assert text.index("Read the warnings first") < text.index("Bad.") < text.index("MMD² to the")
     assert text.index("The run") > text.index("Fine.") > text.index("Column by column")
-    assert "Close to the target: 60 points" in Page(render(make())).text
+    assert "This result may mean nothing" in text
+    assert "resemble the target" not in text
+    assert "would be expected to be further away" not in text
+    fine = Page(render(make())).text
+    assert "Close to the target: 60 points" in fine
+    assert "These 60 records of the owners resemble the target about as well as fresh" in fine
 
 
 def test_thousands_of_columns_are_looked_at_in_bounded_parts() -> None:

@@ -39,15 +39,29 @@ def test_a_large_pool_is_stood_for_by_some(rng):
 @pytest.mark.parametrize(
     ("mmd2", "random", "said"),
     [
-        (0.011, 0.1, "close to the target: 1.1 times what as many fresh"),
-        (0.009, 0.1, "close to the target: closer than as many fresh target records"),
-        (0.05, 0.1, "on the way to the target: 2 times closer than random ones"),
-        (0.2, 0.1, "poor: no closer to the target than random ones"),
-        (0.05, None, "not close to the target: 5 times what"),
+        (0.011, 0.1, "close to the target: its distance is 1.1 times what as many fresh"),
+        (0.009, 0.1, "close to the target: as many fresh target records would be expected to be"),
+        (0.05, 0.1, "on the way to the target: random ones of the points read would be 2 times"),
+        (0.2, 0.1, "poor: random ones of the points read would be no further away"),
+        (0.05, None, "not close to the target: its distance is 5 times what"),
     ],
 )
 def test_the_verdict(mmd2, random, said):
     assert Scale(0.01, random, 0.1, 0.001).verdict(mmd2).startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("mmd2", "random", "said"),
+    [
+        (0.011, 0.1, "about as well as fresh target records would."),
+        (0.05, 0.1, "more than random ones would, and less than fresh target records would."),
+        (0.2, 0.1, "no more than random ones would."),
+        (0.05, None, "less than fresh target records would."),
+    ],
+)
+def test_the_point_of_a_report_in_one_sentence(mmd2, random, said):
+    point = Scale(0.01, random, 0.1, 0.001).point(mmd2, "9 records of the owners")
+    assert point == f"These 9 records of the owners resemble the target {said}"
 
 
 def test_a_report_s_title_is_the_verdict(rng, tmp_path):

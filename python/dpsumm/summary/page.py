@@ -51,7 +51,7 @@ def _content(summary: Summary, image: tuple[int, int] | None) -> Iterator[Html]:
         f"Data summary, {_when(summary)}. For the curator and the consumer, not for owners: it "
         "shows their records.",
         f"{call}: {counted(len(summary), 'point', 'points')} of {used}",
-        _lead(summary, f"{head}: {why}" if alarms else why),
+        _lead(summary, why, alarms),
     )
     loud = [note for note in notes if note.severity is not Severity.INFO]
     known = [note for note in notes if note.severity is Severity.INFO]
@@ -85,14 +85,22 @@ def _closeness(summary: Summary) -> tuple[Html, Html]:
     return parts.intro(text), parts.bars(bars, max(value for _, value, _, _ in rows))
 
 
-def _lead(summary: Summary, why: str) -> Html:
+def _lead(summary: Summary, why: str, alarms: bool) -> Html:
+    points = f"{counted(len(summary), 'record', 'records')} of the owners"
+    # A good distance says little of a run that should not have been made so.
+    point, why = (
+        ("This result may mean nothing, for the reasons below.", "")
+        if alarms
+        else (summary.scale.point(summary.mmd2, points), f"{why[0].upper()}{why[1:]}. ")
+    )
     asked = f"{counted(summary.size_requested, 'point', 'points')} were asked for"
     got = "" if len(summary) == summary.size_requested else f"; {len(summary):,} came out"
     records = counted(sum(summary.n_records), "record", "records")
     return safe(
-        tag("strong", f"{why[0].upper()}{why[1:]}."),
-        f"{asked}{got}, out of {records} of {counted(len(summary.names), 'owner', 'owners')}, to "
-        f"match {counted(len(summary.target), 'target record', 'target records')}. Protocol: "
+        tag("strong", point),
+        f"{why}{asked}{got}, out of {records} of "
+        f"{counted(len(summary.names), 'owner', 'owners')}, to match "
+        f"{counted(len(summary.target), 'target record', 'target records')}. Protocol: "
         f"{summary.protocol}.",
     )
 
@@ -123,7 +131,8 @@ def _owners(summary: Summary) -> tuple[Html, Html]:
         valued = ""
         if counts[i] and likeness > 0:
             part = round(value[name] / likeness, 2) + 0.0
-            valued = f"; worth {100 * part:.0f} ± {error[name] / likeness:.0%}"
+            # Nothing of it may go to another line.
+            valued = f"; worth\u00a0{100 * part:.0f}\u00a0±\u00a0{error[name] / likeness:.0%}"
         rows.append(
             parts.Bar(
                 name,

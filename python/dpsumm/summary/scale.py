@@ -46,18 +46,38 @@ class Scale:
 
     def judged(self, mmd2: float) -> tuple[str, str]:
         """Return the two halves of `verdict`."""
-        times = f"{mmd2 / self.fresh:.2g} times" if self.fresh > 0 else "further than"
-        fresh = f"{times} what as many fresh target records would be expected to give"
+        times = f"{mmd2 / self.fresh:.2g} times" if self.fresh > 0 else "more than"
+        fresh = (
+            f"its distance is {times} what as many fresh target records would be expected to have"
+        )
         if mmd2 < self.fresh:
-            fresh = "closer than as many fresh target records would be expected to be"
-        if mmd2 <= CLOSE * self.fresh:
+            fresh = "as many fresh target records would be expected to be further away"
+        if self.is_close(mmd2):
             return "close to the target", fresh
         if self.random is None:
             return "not close to the target", fresh
         if mmd2 >= self.random:
-            return "poor", "no closer to the target than random ones of the points read"
-        closer = f"{self.random / mmd2:.2g} times closer than random ones of the points read"
-        return "on the way to the target", f"{closer}, {fresh}"
+            return "poor", "random ones of the points read would be no further away"
+        random = (
+            f"random ones of the points read would be {self.random / mmd2:.2g} times as far away"
+        )
+        return "on the way to the target", f"{random}, and {fresh}"
+
+    def is_close(self, mmd2: float) -> bool:
+        """Return whether a summary is about as close as as many fresh records would be."""
+        return mmd2 <= CLOSE * self.fresh
+
+    def point(self, mmd2: float, points: str) -> str:
+        """Return the verdict as one sentence for whoever reads no other, of `points` in words."""
+        if self.is_close(mmd2):
+            how = "about as well as fresh target records would"
+        elif self.random is None:
+            how = "less than fresh target records would"
+        elif mmd2 >= self.random:
+            how = "no more than random ones would"
+        else:
+            how = "more than random ones would, and less than fresh target records would"
+        return f"These {points} resemble the target {how}."
 
 
 def scale_of(
