@@ -7,12 +7,12 @@ import inspect
 import math
 from collections.abc import Sequence
 from dataclasses import fields, is_dataclass, replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsumm.errors import InvalidParameterError, MissingExtraError
+from dpsumm.errors import InvalidParameterError, MissingExtraError, NotFittedError
 
 # The core's limit for exact sums on the grid.
 MAX_FEATURES = 2**18
@@ -193,3 +193,24 @@ class Parameters:
     @classmethod
     def _names(cls) -> list[str]:
         return list(inspect.signature(cls).parameters)
+
+
+class Estimator(Parameters, scikit_learn_base()):  # type: ignore[misc]
+    """An estimator of scikit-learn, which need not be installed; fitted once it has a `_result`.
+
+    Attributes
+    ----------
+    _result
+        Name of the attribute that `fit` sets.
+    """
+
+    _result: ClassVar[str]
+
+    def _check_fitted(self) -> None:
+        if not hasattr(self, self._result):
+            name = type(self).__name__
+            raise NotFittedError(f"this {name} is not fitted yet; call fit first")
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Tell ``sklearn.utils.validation.check_is_fitted``."""
+        return hasattr(self, self._result)

@@ -45,13 +45,13 @@ _PURE_DELTA = 1e-6
 
 def audits() -> list[Audit]:
     """Return the suite."""
-    released = partial(Released, sensitivity=TARGET)
+    released, less = partial(Released, sensitivity=TARGET), _gaussian(twins.LessNoise)
     return [
         Audit(
             "target release, Gaussian",
             target_release(),
             (
-                Twin("half the noise", released(_gaussian(twins.LessNoise))),
+                Twin("half the noise", released(less)),
                 Twin("mean without clipping", released(_gaussian(twins.Unclipped)), 400),
             ),
             *(200_000, 4_000),
@@ -112,7 +112,7 @@ def audits() -> list[Audit]:
             "Offers: an owner's whole transcript",
             OffersRun(),
             (
-                Twin("a broadcast with half the noise", OffersRun(release=_half_noise())),
+                Twin("a broadcast with half the noise", OffersRun(release=less)),
                 Twin("a retry that draws a new release", OffersRun(twins.RetriesAfresh), 300),
                 Twin("noise from the public seed", OffersRun(twins.PublicNoise), 300),
             ),
@@ -325,7 +325,3 @@ def audits() -> list[Audit]:
 
 def _gaussian(twin: Callable[[float], Gaussian]) -> Gaussian:
     return twin(gaussian_noise_multiplier(EPSILON, DELTA))
-
-
-def _half_noise() -> Gaussian:
-    return _gaussian(twins.LessNoise)

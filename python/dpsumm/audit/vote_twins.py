@@ -28,6 +28,15 @@ from dpsumm.summary.protocols import Uniform
 from dpsumm.summary.summarize import summarize
 
 
+class _Counting(VoteCurator):
+    came = 0
+
+    def receive(self, name: str, answer: Answer) -> None:
+        """Count who comes."""
+        super().receive(name, answer)
+        self.came += 1
+
+
 class _Twin(VoteCurator):
     """What the twins below have in common: the honest release, made anew."""
 
@@ -73,15 +82,8 @@ class OthersBound(_Twin):
         return self._made(0.5)
 
 
-class ThoseThatCame(_Twin):
+class ThoseThatCame(_Twin, _Counting):
     """BROKEN: releases the mean over the parties that came."""
-
-    came = 0
-
-    def receive(self, name: str, answer: Answer) -> None:
-        """Count who comes."""
-        super().receive(name, answer)
-        self.came += 1
 
     def result(self) -> NoisyVotes:
         """Return counts as if all had come and voted like those that did."""
@@ -114,15 +116,10 @@ class FreshNoise(_Twin):
         return replace(made[0], counts=np.sum([one.counts for one in made], axis=0))
 
 
-class AsksAgain(VoteCurator):
+class AsksAgain(_Counting):
     """BROKEN: asks everybody once more when few have voted."""
 
-    came, asked = 0, False
-
-    def receive(self, name: str, answer: Answer) -> None:
-        """Count who comes."""
-        super().receive(name, answer)
-        self.came += 1
+    asked = False
 
     def send(self) -> Mapping[str, Request]:
         """Return the task again, if fewer than half have come."""
@@ -133,15 +130,10 @@ class AsksAgain(VoteCurator):
         return dict.fromkeys(self.names, self._task())
 
 
-class TellsTurnout(VoteCurator):
+class TellsTurnout(_Counting):
     """BROKEN: thanks every party with a message that says how many have voted."""
 
-    came, told = 0, False
-
-    def receive(self, name: str, answer: Answer) -> None:
-        """Count who comes."""
-        super().receive(name, answer)
-        self.came += 1
+    told = False
 
     def send(self) -> Mapping[str, Request]:
         """Return the task, and afterwards one with the turnout in its name."""

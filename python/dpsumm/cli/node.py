@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -172,7 +171,7 @@ def _show(lines: list[Sealed], wrong: str | None, head: str | None) -> None:
     heads = ("", "when", "outcome", "consumer", "purpose", "run", "records", "counted", "why")
     rows = [_row(line) for line, _ in lines]
     console.show_table(heads, rows, right=("", "records", "counted"))
-    if wrong is None and head is not None and head not in _digests(lines):
+    if wrong is None and head is not None and head not in {line.digest for line, _ in lines}:
         wrong = f"no line has the digest {head}: lines were removed, or it is another log"
     if wrong is not None:
         raise InvalidDataError(f"the log does not hold together: {wrong}")
@@ -180,10 +179,6 @@ def _show(lines: list[Sealed], wrong: str | None, head: str | None) -> None:
         f"{counted(len(lines), 'line', 'lines')}, whole and sealed. Keep this digest elsewhere; "
         f"with it, --head tells later whether lines are gone:\n{lines[-1][0].digest}"
     )
-
-
-def _digests(lines: Iterable[Sealed]) -> set[str]:
-    return {line.digest for line, _ in lines}
 
 
 def _row(line: Receipt) -> tuple[str, ...]:

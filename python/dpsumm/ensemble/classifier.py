@@ -10,19 +10,17 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpsumm.checks import Parameters, scikit_learn_base
+from dpsumm.checks import Estimator
 from dpsumm.data.files import FileFormat
 from dpsumm.data.inputs import Source
 from dpsumm.data.schema import Bounds, Schema
 from dpsumm.ensemble.learn import learn
-from dpsumm.ensemble.model import Model
-from dpsumm.errors import NotFittedError
 from dpsumm.exchange.driver import Progress
 from dpsumm.privacy.events import Unit
 
 
 @dataclass(eq=False, repr=False)
-class PrivateEnsembleClassifier(Parameters, scikit_learn_base()):  # type: ignore[misc]
+class PrivateEnsembleClassifier(Estimator):
     """A classifier whose :meth:`fit` is :func:`dpsumm.learn`.
 
     For code that keeps parameters apart from data: `get_params`, `set_params`, `predict`, `score`
@@ -63,6 +61,8 @@ class PrivateEnsembleClassifier(Parameters, scikit_learn_base()):  # type: ignor
     PrivateEnsembleClassifier(classes=[0, 1], epsilon=2)
     """
 
+    _result = "model_"
+
     classes: ArrayLike = (0, 1)
     _: KW_ONLY
     epsilon: float = 1.0
@@ -102,24 +102,17 @@ class PrivateEnsembleClassifier(Parameters, scikit_learn_base()):  # type: ignor
 
     def predict(self, X: Source) -> NDArray[Any]:
         """Return the most probable class of each point, (n,); see `Model.predict`."""
-        return self._fitted().predict(X)
+        self._check_fitted()
+        return self.model_.predict(X)
 
     def predict_proba(self, X: Source) -> NDArray[np.float64]:
         """Return probabilities of the classes, (n, K); see `Model.predict_proba`."""
-        return self._fitted().predict_proba(X)
+        self._check_fitted()
+        return self.model_.predict_proba(X)
 
     def score(self, X: Source, y: ArrayLike) -> float:
         """Return the share of points whose class is predicted right."""
         return float(np.mean(self.predict(X) == np.asarray(y)))
-
-    def _fitted(self) -> Model:
-        if not hasattr(self, "model_"):
-            raise NotFittedError("this PrivateEnsembleClassifier is not fitted yet; call fit first")
-        return self.model_
-
-    def __sklearn_is_fitted__(self) -> bool:
-        """Tell ``sklearn.utils.validation.check_is_fitted``."""
-        return hasattr(self, "model_")
 
     def __sklearn_tags__(self) -> Any:
         """Tell scikit-learn, the only one who asks, what kind of estimator this is."""

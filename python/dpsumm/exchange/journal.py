@@ -18,6 +18,7 @@ from typing import Any
 
 from dpsumm.errors import InvalidDataError, InvalidParameterError
 from dpsumm.exchange.saving import saving
+from dpsumm.exchange.statements import digest_of
 
 _ANSWERS = """
 CREATE TABLE IF NOT EXISTS answers (
@@ -219,8 +220,4 @@ class Journal(AbstractContextManager["Journal"]):
 
 
 def _digest(messages: Sequence[bytes]) -> bytes:
-    whole = hashlib.sha256()
-    for message in messages:
-        whole.update(len(message).to_bytes(8, "little"))
-        whole.update(message)
-    return whole.digest()
+    return bytes.fromhex(digest_of(messages))

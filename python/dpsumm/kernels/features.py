@@ -9,12 +9,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpsumm.checks import MAX_FEATURES
 from dpsumm.kernels import _core, inputs
-from dpsumm.kernels.inputs import FloatArray
+from dpsumm.kernels.feature_map import FeatureMap
 
 FeatureKind = Literal["paired", "phase"]
 
 
-class RandomFeatures:
+class RandomFeatures(FeatureMap):
     """Random Fourier features h(x): ``h(x) @ h(y)`` approximates ``exp(-gamma ||x - y||^2)``.
 
     Rahimi & Recht 2008; orthogonal frequencies: Yu et al. 2016. The error of one kernel value is
@@ -67,7 +67,7 @@ class RandomFeatures:
     In a pipeline of scikit-learn: ``FunctionTransformer(features.transform)``.
     """
 
-    __slots__ = ("_map", "kind")
+    __slots__ = ("kind",)
 
     _map: _core.RandomFeatures
     kind: FeatureKind
@@ -129,11 +129,6 @@ class RandomFeatures:
         return self._map.phase
 
     @property
-    def n_features(self) -> int:
-        """Return d, the length of h(x)."""
-        return self._map.n_features
-
-    @property
     def max_norm(self) -> float:
         """Largest L2 norm of a feature row: 1 if paired, else ``sqrt(2)``."""
         return self._map.max_norm
@@ -149,36 +144,6 @@ class RandomFeatures:
     def to_bytes(self) -> bytes:
         """Return what the map is made of, as bytes: equal for equal maps."""
         return self.omega.tobytes() + self.phase.tobytes()
-
-    def transform(self, points: ArrayLike) -> FloatArray:
-        """Return h(x) of every row: (n, d), float32 of float32 points, else float64."""
-        return self._map.transform(inputs.points(points, "points"))
-
-    def scores(self, points: ArrayLike, direction: ArrayLike) -> NDArray[np.float64]:
-        """Return ``h(x) @ direction`` of every row, without storing features.
-
-        Parameters
-        ----------
-        points : (n, n_columns)
-        direction : (d,) or (r, d)
-            Finite, for example a released mean of features: scores are then estimates of each
-            point's mean kernel value with the data behind the release. Several directions, one a
-            row, share the time that the features take.
-
-        Returns
-        -------
-        (n,) or (n, r) float64
-            Features in the precision of the points, their products added up in float64.
-
-        Examples
-        --------
-        >>> features = RandomFeatures.from_parts("paired", [[1.0]], [])
-        >>> features.scores([[0.0], [np.pi]], [3.0, 0.0]).tolist()
-        [3.0, -3.0]
-        """
-        given, several = inputs.directions(direction, "direction")
-        scores = self._map.scores(inputs.points(points, "points"), given)
-        return scores if several else scores[:, 0]
 
     def sum_on_grid(self, points: ArrayLike, levels: int) -> NDArray[np.int64]:
         """Return the sum of the rows' features, rounded to a fine grid: exact integers.

@@ -10,11 +10,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpsumm.errors import InvalidParameterError
 from dpsumm.kernels import _core, inputs
+from dpsumm.kernels.feature_map import FeatureMap
 from dpsumm.kernels.features import RandomFeatures
-from dpsumm.kernels.inputs import FloatArray
 
 
-class LandmarkFeatures:
+class LandmarkFeatures(FeatureMap):
     """Landmark features ``h(x) = A k_Z(x)``: about the kernel between x and public points Z.
 
     k_Z(x) are the kernel values ``exp(-gamma ||x - z||^2)`` of x with the landmarks, and A is the
@@ -65,8 +65,9 @@ class LandmarkFeatures:
     True
     """
 
-    __slots__ = ("_landmarks", "_map", "gamma", "region")
+    __slots__ = ("_landmarks", "gamma", "region")
 
+    _map: _core.LandmarkFeatures
     gamma: float
     region: tuple[tuple[int, float], ...] | None
 
@@ -93,11 +94,6 @@ class LandmarkFeatures:
         return self._landmarks.copy()
 
     @property
-    def n_features(self) -> int:
-        """Return d, the length of h(x): the number of landmarks."""
-        return self._map.n_features
-
-    @property
     def max_norm(self) -> float:
         """An upper bound of the L2 norm of a feature row: 1, and what the arithmetic may add."""
         return self.grid_norm(2**22) / 2**22
@@ -107,37 +103,6 @@ class LandmarkFeatures:
         region = np.array([] if self.region is None else self.region, dtype="<f8")
         scale = np.array([self.gamma, len(region)], dtype="<f8")
         return self._landmarks.astype("<f8").tobytes() + scale.tobytes() + region.tobytes()
-
-    def transform(self, points: ArrayLike) -> FloatArray:
-        """Return h(x) of every row: (n, d), float32 of float32 points, else float64."""
-        return self._map.transform(inputs.points(points, "points"))
-
-    def scores(self, points: ArrayLike, direction: ArrayLike) -> NDArray[np.float64]:
-        """Return ``h(x) @ direction`` of every row, without storing features.
-
-        It costs one kernel value for each landmark, as `direction` is taken to the landmarks once.
-
-        Parameters
-        ----------
-        points : (n, n_columns)
-        direction : (d,) or (r, d)
-            Finite, for example a released mean of features: scores are then estimates of each
-            point's mean kernel value with the data behind the release. Several directions, one a
-            row, share the time that the kernel takes.
-
-        Returns
-        -------
-        (n,) or (n, r) float64
-
-        Examples
-        --------
-        >>> features = LandmarkFeatures([[0.0]], gamma=1.0)
-        >>> features.scores([[0.0], [1.0]], [1.0]).round(3).tolist()
-        [1.0, 0.368]
-        """
-        given, several = inputs.directions(direction, "direction")
-        scores = self._map.scores(inputs.points(points, "points"), given)
-        return scores if several else scores[:, 0]
 
     def grid_norm(self, levels: int) -> float:
         """Return the largest L2 norm of a row's integers on a grid of `levels` steps per unit.

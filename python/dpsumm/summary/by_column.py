@@ -138,10 +138,11 @@ def marginals(summary: Summary) -> Iterator[Marginal]:
 
 
 def _marginal(column: Column, cells: list[Array]) -> Marginal:
+    other = () if column.other is None else (column.other,)
+    unknown = ("no value",) * column.encodes_missing
+    names = (*map(str, (*(column.categories or ()), *other)), *unknown)
     if column.categories and not column.ordered:
-        names = [str(value) for value in (*column.categories, *_other(column))]
-        names += ["no value"] * column.encodes_missing
-        return Marginal(column.name, tuple(part.argmax(axis=1) for part in cells), tuple(names))
+        return Marginal(column.name, tuple(part.argmax(axis=1) for part in cells), names)
     flagged = [part[:, 1:] > 0 for part in cells]
     places = [part[:, 0] / column.weight for part in cells]
     if column.categories:
@@ -153,9 +154,7 @@ def _marginal(column: Column, cells: list[Array]) -> Marginal:
             else np.rint(place * (k - 1))
             for place, flags in zip(places, flagged, strict=True)
         ]
-        names = [str(value) for value in (*column.categories, *_other(column))]
-        names += ["no value"] * column.encodes_missing
-        return Marginal(column.name, tuple(c.astype(np.int64) for c in codes), tuple(names))
+        return Marginal(column.name, tuple(c.astype(np.int64) for c in codes), names)
     low, high = column.limits or (0.0, 1.0)
     there = [~flags.any(axis=1) for flags in flagged]
     return Marginal(
@@ -164,10 +163,6 @@ def _marginal(column: Column, cells: list[Array]) -> Marginal:
         absent=tuple(float(flags.any(axis=1).mean()) for flags in flagged),
         is_date=column.kind is Kind.DATE,
     )
-
-
-def _other(column: Column) -> tuple[Any, ...]:
-    return () if column.other is None else (column.other,)
 
 
 def worst_first(summary: Summary, most: int) -> tuple[list[Panel], float]:

@@ -10,11 +10,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsumm.checks import Parameters, scikit_learn_base
+from dpsumm.checks import Estimator
 from dpsumm.data.files import FileFormat
 from dpsumm.data.inputs import Owners, Source
 from dpsumm.data.schema import Bounds, Schema
-from dpsumm.errors import NotFittedError
 from dpsumm.exchange.driver import Progress
 from dpsumm.privacy.events import Unit
 from dpsumm.summary.embedding import Embedding
@@ -25,7 +24,7 @@ from dpsumm.summary.summarize import summarize
 
 
 @dataclass(eq=False, repr=False)
-class Summarizer(Parameters, scikit_learn_base()):  # type: ignore[misc]
+class Summarizer(Estimator):
     """An estimator whose :meth:`fit` is :func:`dpsumm.summarize`.
 
     For code that keeps parameters apart from data: `get_params`, `set_params` and
@@ -75,6 +74,8 @@ class Summarizer(Parameters, scikit_learn_base()):  # type: ignore[misc]
     >>> summarizer
     Summarizer(size=50, kernel=RBF(gamma=0.25))
     """
+
+    _result = "summary_"
 
     size: int = 100
     _: KW_ONLY
@@ -128,7 +129,8 @@ class Summarizer(Parameters, scikit_learn_base()):  # type: ignore[misc]
         NotFittedError
             Before `fit`.
         """
-        return self._fitted().weights
+        self._check_fitted()
+        return self.summary_.weights
 
     def fit_resample(
         self, owners: Owners, target: Source
@@ -138,15 +140,6 @@ class Summarizer(Parameters, scikit_learn_base()):  # type: ignore[misc]
         See `fit` and `Summary.training_data`.
         """
         return self.fit(owners, target).summary_.training_data()
-
-    def _fitted(self) -> Summary:
-        if not hasattr(self, "summary_"):
-            raise NotFittedError("this Summarizer is not fitted yet; call fit first")
-        return self.summary_
-
-    def __sklearn_is_fitted__(self) -> bool:
-        """Tell ``sklearn.utils.validation.check_is_fitted``."""
-        return hasattr(self, "summary_")
 
     def __sklearn_tags__(self) -> Any:
         """Tell scikit-learn, the only one who asks, what kind of estimator this is."""

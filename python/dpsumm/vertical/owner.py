@@ -102,7 +102,7 @@ class Owner(Party):
         if isinstance(request, CountColumns) and self._nonce is not None:
             return self._count(request)
         if isinstance(request, Start) and self._nonce is not None:
-            return self._start(request)
+            return self._begin(request).next_rows()
         if isinstance(request, NextRows) and self._product is not None:
             self._product.take(request.first_row, request.received)
             return self._product.next_rows()
@@ -154,9 +154,6 @@ class Owner(Party):
             return CODEC.encode(ColumnCounts(np.concatenate(parts).astype(np.int64)))
 
         return self._released("one-way", charges, draw, f"{request.noise_std!r}", ColumnCounts)
-
-    def _start(self, request: Start) -> MaskedRows:
-        return self._begin(request).next_rows()
 
     def _begin(self, request: Start) -> Products:
         # Another merge would make another matrix under the same pads. Other nonces make other pads.

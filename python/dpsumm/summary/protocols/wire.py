@@ -46,10 +46,6 @@ def _is_offer_request(message: OfferRequest) -> bool:
     )
 
 
-def _is_draw_request(message: DrawRequest) -> bool:
-    return is_whole(message.count)
-
-
 def _is_bid_request(message: BidRequest) -> bool:
     return (
         _is_map(message.feature_map)
@@ -132,10 +128,6 @@ def _is_release(value: Any, feature_map: FeatureMap | LandmarkMap) -> bool:
     )
 
 
-def _is_commit_request(message: CommitRequest) -> bool:
-    return is_hex(message.run, RUN_DIGITS)
-
-
 def _is_commitment(message: Commitment) -> bool:
     return (
         is_fingerprint(message.schema)
@@ -167,7 +159,7 @@ def _is_opened(message: OpenedPoints) -> bool:
 RUN_DIGITS = 32
 _REQUESTS = (
     Kind("OfferRequest", OfferRequest, _is_offer_request, version=2),
-    Kind("DrawRequest", DrawRequest, _is_draw_request),
+    Kind("DrawRequest", DrawRequest, lambda m: is_whole(m.count)),
     Kind("BidRequest", BidRequest, _is_bid_request),
     Kind("SendRequest", SendRequest, _is_send_request),
 )
@@ -177,7 +169,7 @@ CODEC = Codec(
         Kind("Bids", Bids, _is_bids),
         _REQUESTS[3],
         Kind("Points", Points, _is_points),
-        Kind("CommitRequest", CommitRequest, _is_commit_request),
+        Kind("CommitRequest", CommitRequest, lambda m: is_hex(m.run, RUN_DIGITS)),
         Kind("Commitment", Commitment, _is_commitment),
         Kind("OpenRequest", OpenRequest, _is_open_request),
         Kind("OpenedPoints", OpenedPoints, _is_opened),
