@@ -17,11 +17,11 @@ from dpsumm.summary.protocols.auction.requests import (
     Profile,
     gaussian_threshold,
     one_round_profile,
-    profile_delta,
     published_profile,
     winner_profile,
 )
 from helpers.settings import setting_of
+from reference.profiles import profile_delta
 
 PRICES = [(0.1, 1e-6), (0.5, 1e-3), (1.0, 1e-5), (1.0, 0.0), (2.0, 1e-2), (4.0, 1e-5)]
 

@@ -80,10 +80,7 @@ FORMAT_KEYS = ("kind", "separator", "encoding", "decimal", "names")
 
 
 def formatted(
-    owners: Mapping[str, Path],
-    others: Mapping[str, Path],
-    given: Sequence[str],
-    usual: FileFormat,
+    owners: Mapping[str, Path], others: Mapping[str, Path], given: Sequence[str], usual: FileFormat
 ) -> tuple[dict[str, Path | File], dict[str, Path | File]]:
     """Return the files of owners and of others, those with a format of their own as `File`.
 

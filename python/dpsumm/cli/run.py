@@ -182,8 +182,7 @@ class Method:
     spread: Annotated[float | None, typer.Option(show_default="1/2")] = None
     features: Annotated[str | None, typer.Option(show_default="auto")] = None
     n_features: Annotated[
-        int | None,
-        typer.Option(show_default="Offers 1024 landmarks or 2048 random, Auction 140"),
+        int | None, typer.Option(show_default="Offers 1024 landmarks or 2048 random, Auction 140")
     ] = None
     sample: Path | None = None
     requests: Annotated[Requests | None, typer.Option(show_default="all")] = None

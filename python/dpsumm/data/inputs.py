@@ -70,10 +70,7 @@ def read_owners(
 
 
 def _tables(
-    owners: Owners,
-    wanted: Schema | Chosen,
-    bounds: Bounds | None,
-    file_format: FileFormat | None,
+    owners: Owners, wanted: Schema | Chosen, bounds: Bounds | None, file_format: FileFormat | None
 ) -> list[Table | StreamTable]:
     """Return one table per owner; see `read_owners`."""
     sources = _named(owners)

@@ -21,9 +21,7 @@ from dpsumm.privacy.weak import check_budget
 from dpsumm.summary.embedding import Embedding, embed
 from dpsumm.summary.guards import check_target
 from dpsumm.summary.kernel import RBF, Kernel
-from dpsumm.summary.notes import (
-    data_notes,
-)
+from dpsumm.summary.notes import data_notes
 from dpsumm.summary.outcome import summary_of
 from dpsumm.summary.protocols import Curator, Offers, Protocol, Selection, Setting
 from dpsumm.summary.protocols.committed import CommittingOwner, OpeningCurator, fresh_key, run_mark

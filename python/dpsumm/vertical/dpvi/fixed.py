@@ -1,12 +1,11 @@
 """Fixed point with 32 fraction bits on the words of a 64-bit ring, as the paper's parties compute.
 
-In two's complement; sums and products wrap. Algorithms 2 and 3 of the paper are here as printed,
-to show what they do, and as they must be.
+In two's complement; sums and products wrap. Algorithms 2 and 3 of the paper are here as they must
+be; ``tests/reference/printed.py`` has them as printed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TypeAlias
 
 import numpy as np
@@ -45,40 +44,16 @@ def multiply(a: ArrayLike, b: ArrayLike) -> Fixed:
         return product
 
 
-def multiply_printed(a: ArrayLike, b: ArrayLike) -> Fixed:
-    """Algorithm 2 as printed. WRONG where the fractions' product is 1/2 or more: 0.9 * 0.9 < 0.
-
-    The product of two fractions of 32 bits needs 64 unsigned bits; the ring's words are signed.
-    """
-    x, y = np.abs(_words(a)), np.abs(_words(b))
-    sign = np.sign(_words(a)) * np.sign(_words(b))
-    with np.errstate(over="ignore"):
-        fractions = ((x & _LOW) * (y & _LOW)) >> BITS
-        whole = ((x >> BITS) * (y >> BITS)) << BITS
-        mixed = (x >> BITS) * (y & _LOW) + (x & _LOW) * (y >> BITS)
-        product: Fixed = sign * (whole + mixed + fractions)
-        return product
-
-
 def reciprocal(b: ArrayLike, steps: int = STEPS) -> Fixed:
     """Return 1 / b for b in (0, 1] by Newton's method, from ``3 exp(1 - 2b) + 0.003``.
 
     How many steps it takes depends on b, and all b take as many: 10 are exact from exp(-5), 40 from
     exp(-20).
     """
-    return _newton(b, steps, lambda q, qqb: 2 * q - qqb)
-
-
-def reciprocal_printed(b: ArrayLike, steps: int = 10) -> Fixed:
-    """Algorithm 3 as printed: adds where it must subtract from twice q. Diverges."""
-    return _newton(b, steps, lambda q, qqb: qqb + q)
-
-
-def _newton(b: ArrayLike, steps: int, step: Callable[[Fixed, Fixed], Fixed]) -> Fixed:
     q = to_fixed(3 * np.exp(1 - 2 * to_float(b)) + 0.003)
     with np.errstate(over="ignore"):
         for _ in range(steps):
-            q = step(q, multiply(q, multiply(q, b)))
+            q = 2 * q - multiply(q, multiply(q, b))
     return q
 
 

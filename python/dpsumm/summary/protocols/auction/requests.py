@@ -195,19 +195,3 @@ def published_profile(epsilon_auction: float, n_ranks: int) -> Profile:
 def winner_profile(n_ranks: int, certain: int = 1) -> Profile:
     """Return the rule that asks for the best points only."""
     return Profile((np.arange(n_ranks) < certain).astype(np.float64))
-
-
-def profile_delta(profile: Profile, epsilon: float) -> float:
-    """Return the least delta for which one request by `profile` is (epsilon, delta)-DP.
-
-    Ranks of neighbouring worlds differ by at most one; both outcomes and both directions count.
-    """
-    p = profile.probability
-    asked = np.concatenate(
-        [p[:-1] - math.exp(epsilon) * p[1:], p[1:] - math.exp(epsilon) * p[:-1], [0.0]]
-    )
-    q = 1 - p
-    not_asked = np.concatenate(
-        [q[:-1] - math.exp(epsilon) * q[1:], q[1:] - math.exp(epsilon) * q[:-1], [0.0]]
-    )
-    return float(max(asked.max(), not_asked.max()))
