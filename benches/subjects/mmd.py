@@ -33,6 +33,7 @@ def _case(n: int, c: int, grows: str = "") -> Case:
         {
             OURS: lambda: kernels.mmd2(a, b, gamma),
             "NumPy in blocks": lambda: plain.mmd2(a, b, gamma),
+            "products alone, NumPy": lambda: plain.products(a, b),
             "scikit-learn rbf_kernel in blocks": (
                 peers.sklearn_mmd2(a, b, gamma)
                 if n <= 20_000

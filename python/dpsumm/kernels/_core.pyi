@@ -107,7 +107,12 @@ class Bidder:
     def set_summary(self, direction: NDArray[np.int64]) -> None: ...
     def remove(self, row: int) -> None: ...
     def best(
-        self, target_factor: int, summary_factor: int, count: int
+        self,
+        target_factor: int,
+        summary_factor: int,
+        count: int,
+        target: NDArray[np.int64] | None = None,
+        summary: NDArray[np.int64] | None = None,
     ) -> tuple[list[int], list[int]]: ...
 
 @final

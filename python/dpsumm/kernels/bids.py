@@ -38,8 +38,8 @@ class Bidder:
     >>> bidder.best(1, 0, 2)
     ([2, 1], [8, 5])
     >>> bidder.remove(2)
-    >>> bidder.best(1, 0, 2)
-    ([1, 0], [5, 3])
+    >>> bidder.best(1, 1, 2, summary=[1, 1])
+    ([1, 0], [4, 2])
     """
 
     __slots__ = ("_bidder",)
@@ -72,7 +72,13 @@ class Bidder:
         self._bidder.remove(inputs.whole(row, "row"))
 
     def best(
-        self, target_factor: int, summary_factor: int, count: int
+        self,
+        target_factor: int,
+        summary_factor: int,
+        count: int,
+        *,
+        target: ArrayLike | None = None,
+        summary: ArrayLike | None = None,
     ) -> tuple[list[int], list[int]]:
         """Return the best rows and their scores, best first; fewer if fewer are left.
 
@@ -82,6 +88,8 @@ class Bidder:
             Within 64 bits.
         count
             At least 1.
+        target, summary : (d,) integers, optional
+            Directions to set first: for rounds of bids, in one call of the core.
 
         Returns
         -------
@@ -92,4 +100,6 @@ class Bidder:
             inputs.whole(target_factor, "target_factor", -(2**63)),
             inputs.whole(summary_factor, "summary_factor", -(2**63)),
             inputs.whole(count, "count", 1),
+            None if target is None else inputs.integers(target, "target"),
+            None if summary is None else inputs.integers(summary, "summary"),
         )

@@ -35,12 +35,17 @@ def remoteness(
     samples = [_some(pool[owner == i], most) for i in range(n_owners)]
     goal, others = _some(target, MOST_OTHERS), np.arange(len(pool))
     found = np.full(n_owners, np.nan)
+    # Most owners have as many points looked at as each other.
+    spacings = {
+        count: np.array([_spacing(part, count) for part in (*samples, target)])
+        for count in {len(own) for own in samples if len(own) >= LEAST_POINTS}
+    }
     for i, own in enumerate(samples):
         if len(own) < LEAST_POINTS:
             continue
-        usual = [_spacing(part, len(own)) for part in (*samples[:i], *samples[i + 1 :])]
-        known = [one for one in usual if not np.isnan(one)]
-        unit = max(_spacing(target, len(own)), float(np.median(known)) if known else 0.0)
+        *usual, of_target = spacings[len(own)]
+        known = [one for one in (*usual[:i], *usual[i + 1 :]) if not np.isnan(one)]
+        unit = max(of_target, float(np.median(known)) if known else 0.0)
         rest = _some(pool[others[owner != i]], MOST_OTHERS)
         alone = np.minimum(nearest(own, np.concatenate([rest, goal])), nearest(own))
         if unit > 0:

@@ -22,7 +22,7 @@ use rayon::prelude::*;
 
 use crate::error::{Error, Result};
 use crate::simd::dispatch;
-use dot::{AddColumn, Digits, check_direction};
+use dot::{AddColumn, Digits, UNIT, check_direction};
 use top::{Rows, top};
 
 /// Rows of one unit of parallel work on cached scores: 32 KiB of them.
@@ -166,6 +166,11 @@ impl Bidder {
         self.available.len()
     }
 
+    /// Whether any call is one unit of work: the calling thread does it, and wakes no other.
+    pub fn is_brief(&self) -> bool {
+        self.rows.len() <= UNIT && self.n_rows() <= ROWS
+    }
+
     /// Number of rows that can still be offered.
     pub fn n_available(&self) -> usize {
         self.available.iter().filter(|&&free| free).count()
@@ -243,24 +248,31 @@ fn rescore(rows: &[i16], columns: &mut Columns, scored: &mut Scored, direction: 
 /// Add `change * column` to the scores, for each change.
 fn add_columns(columns: &[i16], changes: &[(usize, i64)], scores: &mut [i64]) {
     let n = scores.len();
-    scores.par_chunks_mut(ROWS).enumerate().for_each(|(block, scores)| {
+    let unit = |(block, scores): (usize, &mut [i64])| {
         for &(j, change) in changes {
             let column = &columns[j * n + block * ROWS..][..scores.len()];
             dispatch(AddColumn { change, column, scores });
         }
-    });
+    };
+    if n <= ROWS {
+        return unit((0, scores));
+    }
+    scores.par_chunks_mut(ROWS).enumerate().for_each(unit);
 }
 
 /// Return the (d, n) copy of (n, d) rows.
 fn transpose(rows: &[i16], d: usize) -> Vec<i16> {
     let n = rows.len() / d;
     let mut columns = vec![0; rows.len()];
-    if n > 0 {
-        columns.par_chunks_mut(n).enumerate().for_each(|(j, column)| {
-            for (value, row) in column.iter_mut().zip(rows.chunks_exact(d)) {
-                *value = row[j];
-            }
-        });
+    let one = |(j, column): (usize, &mut [i16])| {
+        for (value, row) in column.iter_mut().zip(rows.chunks_exact(d)) {
+            *value = row[j];
+        }
+    };
+    if rows.len() <= UNIT {
+        columns.chunks_mut(n.max(1)).enumerate().for_each(one);
+    } else {
+        columns.par_chunks_mut(n).enumerate().for_each(one);
     }
     columns
 }

@@ -26,8 +26,8 @@ pub const MAX_LEVELS: u32 = 1 << 22;
 const MAX_NORM_SQUARED: u64 = 1 << 45;
 /// Longest row: `MAX_ROW * MAX_NORM_SQUARED` stays below 2^64, so squared norms are exact.
 const MAX_ROW: usize = 1 << 18;
-/// Rows of one unit of parallel work.
-const ROWS: usize = 256;
+/// Rows of one unit of parallel work. [`features_on_grid`] makes so many on the calling thread.
+pub const ROWS: usize = 256;
 
 /// A grid of `levels` steps per unit, and the ball of squared radius `max_norm_squared` (in steps).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -192,8 +192,7 @@ pub fn features_on_grid<T: Scalar>(
     }
     check_room::<i16>(points.name(), points.len(), d)?;
     let mut all = vec![0i16; points.len() * d];
-    let blocks = all.par_chunks_mut(ROWS * d).enumerate();
-    blocks.try_for_each_init(Vec::new, |block, (index, out)| {
+    let unit = |block: &mut Vec<T>, (index, out): (usize, &mut [i16])| {
         let n = out.len() / d;
         block.resize(n * d, T::default());
         features.transform_block(points.rows(index * ROWS..index * ROWS + n), block)?;
@@ -206,7 +205,12 @@ pub fn features_on_grid<T: Scalar>(
             }
         }
         Ok(())
-    })?;
+    };
+    if points.len() <= ROWS {
+        unit(&mut Vec::new(), (0, &mut all))?;
+    } else {
+        all.par_chunks_mut(ROWS * d).enumerate().try_for_each_init(Vec::new, unit)?;
+    }
     Ok(all)
 }
 

@@ -6,6 +6,7 @@
 
 mod packed;
 mod single;
+mod sums;
 
 use rayon::prelude::*;
 
@@ -13,9 +14,9 @@ use crate::error::{Error, Result};
 use crate::exp::exp_nonpositive;
 use crate::points::{Points, Scalar};
 use crate::product::{TILE, products};
-use crate::simd::{Hot, dispatch};
 pub(crate) use packed::Packed;
 pub(crate) use single::{Margin, Single, WIDE, single_values};
+pub(crate) use sums::{Sums, shared_rows};
 
 /// Columns of a panel, as many as f64 lanes.
 pub(crate) const PANEL: usize = 8;
@@ -42,9 +43,10 @@ pub fn kernel_means<T: Scalar>(
     let origin = origin(others);
     let columns = Packed::new(others, &origin, PANEL)?;
     let mut means = vec![0.0; points.len()];
-    means.par_chunks_mut(BLOCK).enumerate().try_for_each(|(block, out)| {
+    let size = shared_rows(points.dim());
+    means.par_chunks_mut(size).enumerate().try_for_each(|(task, out)| {
         points.check_stop()?;
-        let first = block * BLOCK;
+        let first = task * size;
         let rows = Packed::from_rows(points, first..first + out.len(), &origin, TILE)?;
         out.copy_from_slice(&row_sums(&rows, &columns, 0..columns.count(), gamma)[..out.len()]);
         out.iter_mut().for_each(|sum| *sum /= others.len() as f64);
@@ -122,33 +124,9 @@ pub(crate) fn row_sums(
     panels: std::ops::Range<usize>,
     gamma: f64,
 ) -> Vec<f64> {
-    let mut sums = vec![[0.0; PANEL]; rows.norms.len()];
-    dispatch(RowSums { rows, columns, panels, gamma, sums: &mut sums });
-    sums.iter().map(|lanes| lanes.iter().sum()).collect()
-}
-
-struct RowSums<'a> {
-    rows: &'a Packed,
-    columns: &'a Packed,
-    panels: std::ops::Range<usize>,
-    gamma: f64,
-    sums: &'a mut [[f64; PANEL]],
-}
-
-impl Hot for RowSums<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run(self) {
-        let mut values = [[0.0; PANEL]; BLOCK];
-        let values = &mut values[..self.sums.len()];
-        let rows = self.rows.all();
-        for p in self.panels {
-            kernel_values::<TILE>(rows, self.columns.group(p), self.gamma, values);
-            let values = values.as_flattened();
-            self.sums.as_flattened_mut().iter_mut().zip(values).for_each(|(sum, x)| *sum += x);
-        }
-    }
+    let mut sums = Sums::new(rows, columns, gamma);
+    sums.add(panels);
+    sums.of_rows()
 }
 
 #[cfg(test)]

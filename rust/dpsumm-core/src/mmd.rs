@@ -1,9 +1,13 @@
 //! Exact maximum mean discrepancy of two samples with the Gaussian kernel, in blocks.
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 
 use crate::error::Result;
-use crate::kernel::{BLOCK, PANEL, Packed, check_gamma, check_pair, check_some, origin, row_sums};
+use crate::kernel::{
+    BLOCK, PANEL, Packed, Sums, check_gamma, check_pair, check_some, origin, shared_rows,
+};
 use crate::points::{Points, Scalar};
 use crate::product::TILE;
 
@@ -32,11 +36,11 @@ pub fn mean_kernel<T: Scalar>(a: &Points<T>, b: &Points<T>, gamma: f64) -> Resul
     check_some(b)?;
     let origin = origin(b);
     let columns = Packed::new(b, &origin, PANEL)?;
-    let total = sum_of_blocks(a.len(), |first, last| {
-        a.check_stop()?;
-        let rows = Packed::from_rows(a, first..last, &origin, TILE)?;
-        let sums = row_sums(&rows, &columns, 0..columns.count(), gamma);
-        Ok(sums[..last - first].iter().sum())
+    let total = sum_of_blocks(a, |range| {
+        let rows = Packed::from_rows(a, range.clone(), &origin, TILE)?;
+        let mut sums = Sums::new(&rows, &columns, gamma);
+        sums.add(0..columns.count());
+        Ok(of_blocks(&sums, range.len()))
     })?;
     Ok(total / a.len() as f64 / b.len() as f64)
 }
@@ -48,28 +52,46 @@ pub fn mean_kernel_self<T: Scalar>(a: &Points<T>, gamma: f64) -> Result<f64> {
     check_some(a)?;
     let origin = origin(a);
     let columns = Packed::new(a, &origin, PANEL)?;
-    let total = sum_of_blocks(a.len(), |first, last| {
-        a.check_stop()?;
-        let rows = Packed::from_rows(a, first..last, &origin, TILE)?;
-        let sum = |panels| -> f64 {
-            row_sums(&rows, &columns, panels, gamma)[..last - first].iter().sum()
-        };
+    let total = sum_of_blocks(a, |range| {
+        let rows = Packed::from_rows(a, range.clone(), &origin, TILE)?;
+        let sums = || Sums::new(&rows, &columns, gamma);
+        let (mut diagonal, mut beyond) = (sums(), sums());
         // A block is whole panels, so the square on the diagonal ends where a panel does.
-        let (from, to) = (first / PANEL, last.div_ceil(PANEL));
-        Ok(sum(from..to) + 2.0 * sum(to..columns.count()))
+        let past = range.end.div_ceil(PANEL);
+        for first in (0..range.len()).step_by(BLOCK) {
+            let rows = first..rows.norms.len().min(first + BLOCK);
+            let from = (range.start + first) / PANEL;
+            let to = past.min(from + BLOCK / PANEL);
+            diagonal.add_to(rows.clone(), from..to);
+            beyond.add_to(rows, to..past);
+        }
+        beyond.add(past..columns.count());
+        let [diagonal, beyond] = [diagonal, beyond].map(|sums| of_blocks(&sums, range.len()));
+        Ok(diagonal.into_iter().zip(beyond).map(|(one, twice)| one + 2.0 * twice).collect())
     })?;
     Ok(total / (a.len() as f64).powi(2))
 }
 
-/// Add `partial(first, last)` over blocks of rows: computed in parallel, added in their order.
-fn sum_of_blocks(len: usize, partial: impl Fn(usize, usize) -> Result<f64> + Sync) -> Result<f64> {
-    let blocks = len.div_ceil(BLOCK);
-    let parts: Vec<f64> = (0..blocks)
-        .into_par_iter()
-        .map(|block| partial(block * BLOCK, len.min((block + 1) * BLOCK)))
-        .collect::<Result<_>>()?;
+/// The sum of each block of rows, of `len` in all.
+fn of_blocks(sums: &Sums, len: usize) -> Vec<f64> {
+    sums.of_rows()[..len].chunks(BLOCK).map(|sums| sums.iter().sum()).collect()
+}
+
+/// Add the sums of blocks of rows: computed in parallel, `partial(rows)` of some blocks at a time,
+/// and added in their order.
+fn sum_of_blocks<T: Scalar>(
+    points: &Points<T>,
+    partial: impl Fn(Range<usize>) -> Result<Vec<f64>> + Sync,
+) -> Result<f64> {
+    let (len, size) = (points.len(), shared_rows(points.dim()));
+    let task = |task: usize| {
+        points.check_stop()?;
+        partial(task * size..len.min((task + 1) * size))
+    };
+    let parts: Vec<Vec<f64>> =
+        (0..len.div_ceil(size)).into_par_iter().map(task).collect::<Result<_>>()?;
     // Neumaier 1974: the sum of many blocks as if in twice the precision.
-    let (sum, lost) = parts.iter().fold((0.0, 0.0), |(sum, lost), &part| {
+    let (sum, lost) = parts.iter().flatten().fold((0.0, 0.0), |(sum, lost), &part| {
         let next: f64 = sum + part;
         (next, lost + ((sum - next) + part))
     });

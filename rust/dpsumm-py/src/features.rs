@@ -2,7 +2,7 @@
 
 use dpsumm_core::error::check_room;
 use dpsumm_core::features::{FeatureKind, FeatureMap, RandomFeatures};
-use dpsumm_core::grid::{Grid, features_on_grid, sum_on_grid};
+use dpsumm_core::grid::{Grid, ROWS, features_on_grid, sum_on_grid};
 use dpsumm_core::points::{Points, Scalar};
 use dpsumm_core::quantize::Quantizer;
 use dpsumm_core::rng::Source;
@@ -15,7 +15,7 @@ use pyo3::prelude::*;
 use crate::arrays::{AnyPoints, rows, vector, with_points, with_two};
 use crate::errors::{CoreError, InvalidParameterError};
 use crate::noise::QUANTIZE;
-use crate::run::detached;
+use crate::run::{detached, here};
 
 #[pyclass(frozen, name = "RandomFeatures", module = "dpsumm.kernels._core")]
 pub struct PyRandomFeatures(RandomFeatures);
@@ -242,7 +242,9 @@ impl PyRandomFeatures {
         let width = self.0.n_features();
         let grid = Grid::for_bids(self.0.kind(), width).map_err(CoreError)?;
         with_points!(points, "points", |points| {
-            let out = detached(py, |_| Ok(features_on_grid(&self.0, &points, &grid)?))?;
+            let made = || Ok(features_on_grid(&self.0, &points, &grid)?);
+            let brief = points.len() <= ROWS;
+            let out = if brief { here(py, made) } else { detached(py, |_| made()) }?;
             PyArray1::from_vec(py, out).reshape([points.len(), width])
         })
     }

@@ -64,6 +64,15 @@ fn pool() -> PyResult<Arc<ThreadPool>> {
     Ok(made)
 }
 
+/// Run one unit of work, detached from the interpreter but on the thread that asks for it: to wake
+/// another would take longer. `work` must not ask rayon for threads, which would be its own.
+pub fn here<R: Send>(
+    py: Python<'_>,
+    work: impl FnOnce() -> Result<R, CoreError> + Send,
+) -> PyResult<R> {
+    Ok(py.detach(work)?)
+}
+
 /// How often a running kernel lets Python look for signals.
 const POLL: Duration = Duration::from_millis(50);
 

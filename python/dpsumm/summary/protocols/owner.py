@@ -127,10 +127,13 @@ class Owner(Party):
             self._check_width(request.feature_map)
             grid = random_features(request.feature_map).on_grid(self._in_memory().scaled)
             self._bidder = request.feature_map, kernels.Bidder(grid)
-        bidder = self._bidder[1]
-        bidder.set_target(request.target)
-        bidder.set_summary(request.summary)
-        rows, scores = bidder.best(request.target_factor, request.summary_factor, request.count)
+        rows, scores = self._bidder[1].best(
+            request.target_factor,
+            request.summary_factor,
+            request.count,
+            target=request.target,
+            summary=request.summary,
+        )
         self._bids = np.array(rows, dtype=np.int64)
         named = self._in_memory().rows[self._bids]
         return Bids(tuple(scores), tuple(int(row) for row in named))

@@ -14,8 +14,8 @@ use crate::simd::{Hot, dispatch};
 const DIGIT_BITS: u32 = 10;
 /// Columns added in 32 bits: at most `64 * 2^15 * 2^9 = 2^30` in absolute value.
 const CHUNK: usize = 64;
-/// Rows of one unit of parallel work.
-const ROWS: usize = 256;
+/// Numbers of features in one unit of parallel work: tens of microseconds.
+pub(super) const UNIT: usize = 1 << 18;
 /// Largest L1 norm of a direction. A feature is at most `2^15` in absolute value, so by Hölder a
 /// score stays below `2^15 * 2^48 = 2^63` and every `i64` sum is exact.
 pub(super) const MAX_L1: u64 = (1 << 48) - 1;
@@ -81,10 +81,14 @@ impl Digits {
 
     /// Write the inner product with every row of `features` (n x d, row-major), in parallel.
     pub(super) fn scores_into(&self, features: &[i16], n_features: usize, scores: &mut [i64]) {
-        let blocks = features.par_chunks(ROWS * n_features).zip(scores.par_chunks_mut(ROWS));
-        blocks.for_each(|(rows, scores)| {
+        let unit = |(rows, scores): (&[i16], &mut [i64])| {
             dispatch(Dense { digits: self, rows, n_features, scores });
-        });
+        };
+        if features.len() <= UNIT {
+            return unit((features, scores));
+        }
+        let rows = (UNIT / n_features).max(1);
+        features.par_chunks(rows * n_features).zip(scores.par_chunks_mut(rows)).for_each(unit);
     }
 }
 

@@ -56,7 +56,7 @@ pub(super) fn top(rows: &Rows<'_>, s: usize) -> Result<Vec<Bid>> {
     let n = rows.available.len();
     let s = s.min(n);
     let empty = || Top { s, held: Vec::new(), floor: i128::MIN };
-    let blocks = (0..n.div_ceil(ROWS)).into_par_iter().map(|block| {
+    let unit = |block: usize| {
         let first = block * ROWS;
         let past = n.min(first + ROWS);
         let mut ceilings = [f64::NEG_INFINITY; ROWS / GROUP];
@@ -72,11 +72,15 @@ pub(super) fn top(rows: &Rows<'_>, s: usize) -> Result<Vec<Bid>> {
             }
         }
         best
-    });
-    let mut best = blocks.reduce(empty, |mut a, b| {
-        b.held.into_iter().for_each(|bid| a.push(bid));
-        a
-    });
+    };
+    let mut best = if n <= ROWS {
+        unit(0)
+    } else {
+        (0..n.div_ceil(ROWS)).into_par_iter().map(unit).reduce(empty, |mut a, b| {
+            b.held.into_iter().for_each(|bid| a.push(bid));
+            a
+        })
+    };
     best.held.sort_unstable_by(|a, b| b.cmp(a));
     best.held.truncate(s);
     Ok(best.held.iter().map(|bid| Bid { row: bid.row, score: bid.score }).collect())

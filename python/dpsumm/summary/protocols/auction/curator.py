@@ -16,7 +16,7 @@ from dpsumm.exchange.messages import Answer, Request
 from dpsumm.privacy.events import Seeded
 from dpsumm.summary.protocols.auction.plan import Plan
 from dpsumm.summary.protocols.auction.ranks import Place, best_of, places_of, ranks_of
-from dpsumm.summary.protocols.auction.received import Received
+from dpsumm.summary.protocols.auction.received import Received, Sent
 from dpsumm.summary.protocols.auction.releases import Releases
 from dpsumm.summary.protocols.curator import Curator, Selection, Setting, pool_of
 from dpsumm.summary.protocols.messages import BidRequest, Bids, Points, SendRequest
@@ -44,7 +44,7 @@ class Round:
     waiting: dict[str, BidRequest | SendRequest]
     bids: dict[str, Bids] = field(default_factory=dict)
     left: Sequence[list[Place]] = ()
-    sent: dict[str, Points] = field(default_factory=dict)
+    sent: dict[str, Sent] = field(default_factory=dict)
 
 
 class AuctionCurator(Curator):
@@ -137,7 +137,7 @@ class AuctionCurator(Curator):
         self._active = [name for name in self._active if name not in names]
         if round_:
             # The others have sent these for good: what is available must not depend on the coins.
-            round_.sent = {name: p for name, p in round_.sent.items() if name not in names}
+            round_.sent = {name: s for name, s in round_.sent.items() if name not in names}
             self._take_in(round_)
         self._round = None
 
@@ -171,8 +171,6 @@ class AuctionCurator(Curator):
         if len(self._picks) >= self.setting.size or self._finished == self._plan.rounds:
             return None
         request = self._releases.request(self._finished, self._chosen[: len(self._picks)])
-        for received in self._received.values():
-            received.score(request)
         return Round(request, dict.fromkeys(self._active, request))
 
     def _check_bids(self, name: str, answer: Answer, count: int) -> Bids:
@@ -258,7 +256,7 @@ class AuctionCurator(Curator):
         coins = np.frombuffer(data, dtype=np.uint64) >> np.uint64(11)
         return coins.reshape(shape) < (chances * 2.0**53).astype(np.uint64)
 
-    def _check_sent(self, name: str, answer: Answer, round_: Round, request: SendRequest) -> Points:
+    def _check_sent(self, name: str, answer: Answer, round_: Round, request: SendRequest) -> Sent:
         """Check that an owner sent what it bid: the same rows, and points that score the same."""
         bids, bid = round_.bids[name], round_.request
         wanted = {
@@ -269,13 +267,15 @@ class AuctionCurator(Curator):
         points = self._check_points(name, answer, len(wanted))
         if [int(row) for row in points.rows] != sorted(wanted):
             raise ProtocolError(f"answer of {name!r}: not the rows that were asked for")
-        grid = self._releases.features.on_grid(self.scaled(points.values)).astype(np.int64)
+        scaled = self.scaled(points.values)
+        features = self._releases.features.on_grid(scaled)
+        grid = features.astype(np.int64)
         target, summary = grid @ bid.target, grid @ bid.summary
         for row, a, b in zip(points.rows, target, summary, strict=True):
             score = bid.target_factor * int(a) - bid.summary_factor * int(b)
             if score != wanted[int(row)]:
                 raise ProtocolError(f"answer of {name!r}: a point does not match its bid")
-        return points
+        return Sent(points, scaled, features)
 
     def _finish_round(self, round_: Round) -> None:
         """Add the best of everything to the summary."""
@@ -300,9 +300,7 @@ class AuctionCurator(Curator):
 
     def _take_in(self, round_: Round) -> None:
         """Keep the points that came in this round."""
-        for name, points in round_.sent.items():
-            if len(points.rows):
-                scaled = self.scaled(points.values)
-                self._received[name].add(points, scaled, self._releases.features.on_grid(scaled))
-                self._received[name].score(round_.request)
+        for name, sent in round_.sent.items():
+            if len(sent.points.rows):
+                self._received[name].add(sent)
         round_.sent = {}

@@ -2,12 +2,33 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
 from dpsumm import kernels
 from dpsumm.summary.protocols.auction.ranks import Place
 from dpsumm.summary.protocols.messages import BidRequest, Points
+
+
+@dataclass(frozen=True, eq=False)
+class Sent:
+    """One answer of an owner, checked.
+
+    Attributes
+    ----------
+    points
+        The answer.
+    scaled
+        Its points in the kernel's space.
+    features : (k, d) int16
+        On the grid of bids.
+    """
+
+    points: Points
+    scaled: NDArray[np.floating]
+    features: NDArray[np.int16]
 
 
 class Received:
@@ -30,24 +51,25 @@ class Received:
         self.scaled: list[NDArray[np.floating]] = []
         self.parts: list[Points] = []
 
-    def add(
-        self, points: Points, scaled: NDArray[np.floating], features: NDArray[np.int16]
-    ) -> None:
-        """Keep points, with their features on the grid."""
+    def add(self, sent: Sent) -> None:
+        """Keep points."""
         # Ties go to the lower row, not to the earlier one.
-        self._bidder.append(features, points.rows)
-        self.rows += [int(row) for row in points.rows]
-        self.scaled += list(scaled)
-        self.parts.append(points)
-
-    def score(self, request: BidRequest) -> None:
-        """Score all points by a round's releases, as the owner does; again after `add`."""
-        self._bidder.set_target(request.target)
-        self._bidder.set_summary(request.summary)
+        self._bidder.append(sent.features, sent.points.rows)
+        self.rows += [int(row) for row in sent.points.rows]
+        self.scaled += list(sent.scaled)
+        self.parts.append(sent.points)
 
     def best(self, request: BidRequest, count: int) -> list[Place]:
-        """Return the best places of points not in the summary, best first, by the last `score`."""
-        found = self._bidder.best(request.target_factor, request.summary_factor, count)
+        """Return the best places of points not in the summary, best first, as the owner would."""
+        if not self.rows:
+            return []
+        found = self._bidder.best(
+            request.target_factor,
+            request.summary_factor,
+            count,
+            target=request.target,
+            summary=request.summary,
+        )
         return [(s, -self.owner, -self.rows[p]) for p, s in zip(*found, strict=True)]
 
     def take(self, row: int) -> int:
