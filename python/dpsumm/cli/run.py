@@ -71,7 +71,7 @@ class Data:
         one of kind (csv, parquet or excel, if the suffix does not say), separator, encoding,
         decimal, names. Once per key.
     stream
-        Read the owners' Parquet (or .npy) files in one pass, never whole: for files larger than
+        Read the owners' Parquet (or .npy) files in blocks, never whole: for files larger than
         memory. With offers only.
     """
 
