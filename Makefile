@@ -175,7 +175,7 @@ wheels: $(WHEELS)/.ready  ## Wheels for Linux on x86-64 and aarch64, in dist/, a
 	done
 	for wheel in dist/*.whl; do $(WHEELS)/bin/auditwheel show $$wheel || exit 1; done
 
-footprint:  ## Size on disk and import time of the wheel of `make wheels`, in an empty environment
+footprint:  ## Size on disk of the wheel of `make wheels`, in an empty environment
 	$(PYTHON) -m benches.footprint dist/dpsumm-*_$$(uname -m).whl
 
 clean:  ## Remove everything built

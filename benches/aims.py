@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from benches.subjects.report import REPORT, RUN
+from benches.subjects.start import CALL, HELP, NUMPY, PYTHON
 from benches.timing import OURS
 
 Rows = dict[str, dict[str, Any]]  # rows of one main case by contender
@@ -83,9 +85,19 @@ def _megabytes(rows: Rows, _: dict[str, Any]) -> float:
     return float(_named(rows, OURS)["memory"]) / 1e6
 
 
+def _after_start(name: str) -> Callable[[Rows, dict[str, Any]], float]:
+    """Milliseconds of an import beyond the start of Python."""
+    return lambda rows, _: 1e3 * (rows[name]["cpu"] - rows[PYTHON]["cpu"])
+
+
+def _beside_numpy(rows: Rows, about: dict[str, Any]) -> float:
+    return _after_start(CALL)(rows, about) / _after_start(NUMPY)(rows, about)
+
+
 _SELECTION = {"n": 50_000, "p": 500}
 _OWNER = {"n": 10_000_000}
 _TIMES = "times"
+_OF_RUN = _ratio(REPORT, RUN), 1, _TIMES
 _ARRAY, _FILE, _PASS = f"{OURS}, streamed array", f"{OURS}, streamed Par", "products"
 _LANDMARK_FILE = f"{OURS}, streamed Parquet, l"
 
@@ -241,4 +253,17 @@ AIMS = (
         3,
         "CPU-s",
     ),
+    Aim("`dpsumm --help`, Python's start included", "start", {}, _cpu(HELP), 0.3, "CPU-s"),
+    Aim("`import dpsumm`, after Python's start", "start", {}, _after_start(OURS), 150, "CPU-ms"),
+    Aim(
+        "`from dpsumm import summarize`, NumPy included, after Python's start",
+        "start",
+        {},
+        _after_start(CALL),
+        150,
+        "CPU-ms",
+    ),
+    Aim("the same, in the time of NumPy's own import", "start", {}, _beside_numpy, 1.12, _TIMES),
+    Aim("report of 500 columns, in the time of its run", "report", {"c": 500}, *_OF_RUN),
+    Aim("the same, 5,000 columns", "report", {"c": 5000}, *_OF_RUN),
 )

@@ -10,7 +10,7 @@ from typing import Any
 
 from threadpoolctl import threadpool_limits
 
-from benches.watch import in_child, watched
+from benches.watch import commanded, in_child, watched
 from dpsumm import kernels
 
 OURS = "dpsumm"
@@ -36,7 +36,14 @@ class Isolated:
     before: Callable[[], None]
 
 
-Contender = Callable[[], Any] | Isolated | Missing
+@dataclass(frozen=True)
+class Command:
+    """A contender that is a program of its own, measured from its start to its end."""
+
+    arguments: tuple[str, ...]
+
+
+Contender = Callable[[], Any] | Isolated | Command | Missing
 
 
 @dataclass(frozen=True)
@@ -108,10 +115,12 @@ def measure(case: Case, repeat: int, patience: float) -> list[dict[str, Any]]:
     return rows
 
 
-def _once(contender: Callable[[], Any] | Isolated, times: _Times, threads: int) -> Any:
+def _once(contender: Callable[[], Any] | Isolated | Command, times: _Times, threads: int) -> Any:
     if isinstance(contender, Isolated):
         spent = in_child(contender.call, contender.arguments, contender.before, threads)
         times.memory.append(spent.memory)
+    elif isinstance(contender, Command):
+        spent = commanded(contender.arguments)
     else:
         spent = watched(contender)
     times.cpu.append(spent.user + spent.system)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import resource
+import subprocess
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -36,6 +38,17 @@ def watched(call: Callable[[], Any]) -> Spent:
     after, wall = resource.getrusage(resource.RUSAGE_SELF), time.perf_counter() - wall
     user, system = after.ru_utime - before.ru_utime, after.ru_stime - before.ru_stime
     return Spent(user, system, wall, result)
+
+
+def commanded(arguments: Sequence[str]) -> Spent:
+    """Run a command to its end; what it prints is not kept."""
+    # Compiled modules are part of an installation, whatever this shell says.
+    around = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+    before, wall = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+    subprocess.run(arguments, check=True, stdout=subprocess.DEVNULL, env=around)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    user, system = after.ru_utime - before.ru_utime, after.ru_stime - before.ru_stime
+    return Spent(user, system, time.perf_counter() - wall, None)
 
 
 def in_child(

@@ -85,6 +85,16 @@ def test_the_list_of_commands_loads_no_command():
     assert loaded.isdisjoint(f"dpsumm.cli.{word}" for word in COMMANDS)
 
 
+def test_a_call_loads_neither_other_rooms_nor_the_pages_of_reports():
+    loaded = modules_of_ours("from dpsumm import summarize")
+    rooms = {name.split(".")[1] for name in loaded}
+    assert rooms.isdisjoint({"audit", "cli", "ensemble", "flower", "vertical"})
+    pages = {"page", "pictures", "by_column", "demo", "silos", "estimator"}
+    assert loaded.isdisjoint(f"dpsumm.summary.{name}" for name in pages)
+    assert loaded.isdisjoint(f"dpsumm.report.{name}" for name in ("figures", "panels", "pixels"))
+    assert "dpsumm.summary.page" in modules_of_ours("import dpsumm.summary.page")
+
+
 def test_kernels_are_found_when_asked_for():
     loaded = {name.split(".")[1] for name in modules_of_ours("import dpsumm; dpsumm.kernels")}
     assert loaded == {"checks", "errors", "kernels"}

@@ -35,7 +35,9 @@ def subjects() -> dict[str, Callable[[Scale], Iterator[Case]]]:
         noise,
         offers,
         protocols,
+        report,
         selection,
+        start,
     )
 
     return {
@@ -48,4 +50,6 @@ def subjects() -> dict[str, Callable[[Scale], Iterator[Case]]]:
         "noise": noise.cases,
         "protocols": protocols.cases,
         "columns": columns.cases,
+        "report": report.cases,
+        "start": start.cases,
     }

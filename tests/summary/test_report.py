@@ -378,3 +378,22 @@ def test_thousands_of_columns_are_looked_at_in_bounded_parts() -> None:
     summary = make(size=60, n_columns=5000, target=points, pool=points, scaled=points[:60])
     assert all(len(v) <= 800 for one in itertools.islice(marginals(summary), 3) for v in one.values)
     assert figures.directions(points)[1].shape == (2, 5000)
+
+
+def test_a_report_of_thousands_of_columns_does_bounded_work(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    found: list[Any] = []
+    svd = np.linalg.svd
+    monkeypatch.setattr(np.linalg, "svd", lambda x, **how: found.append(x.size) or svd(x, **how))
+    rng = np.random.default_rng(3)
+    points = rng.normal(size=(900, 5000)).astype(np.float32)
+    summary = make(size=60, n_columns=5000, target=points, pool=points, scaled=points[:60])
+    page = render(summary)
+    assert page.count('class="panel"') == 12
+    assert "The 12 of 5,000 columns with the largest gaps are shown" in page
+    assert "and 4,984 more" in page  # of the columns' names
+    assert len(found) == 1
+    assert found[0] <= figures.MOST_VALUES
+    # Each column costs characters where it has a panel alone.
+    assert len(page) < 1.5 * len(render(make(n_columns=20)))

@@ -214,11 +214,11 @@ def from_frame(
     values = np.empty((len(frame), len(schema.kernel)), np.float32 if single else np.float64)
     n_unreadable = []
     for j, column in enumerate(schema.kernel):
-        series, title = frame[column.name], f"{where}: {titles[j]}"
+        series, title = frame.get_column(column.name), f"{where}: {titles[j]}"
         codes, count = _codes(column, series, title, fields)
         with np.errstate(over="ignore"):  # then it is infinite, and refused
             # As -0.0 and 0.0 are one value, and one integer, they are one number.
-            values[:, j] = codes + 0.0
+            np.add(codes, 0.0, out=values[:, j], casting="same_kind")
         if count and isinstance(wanted, Chosen):
             raise _not_numeric(title, "fields that are no number")
         n_unreadable.append(count)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 def to_codes(
     column: Column, series: nw.Series[Any], *, fields: bool = False
-) -> tuple[NDArray[np.float64], int]:
+) -> tuple[NDArray[Any], int]:
     """Return a column as numbers, NaN where missing, and how many values could not be read.
 
     Parameters
@@ -39,9 +39,9 @@ def to_codes(
 
     Returns
     -------
-    codes : (n,) float64
-        See `Schema.encode`; one past the last category for a value that is in none, whether the
-        column has an `other` or not.
+    codes : (n,) float64, or float32 if the column is
+        Not to be written to: it may be the column's memory. See `Schema.encode`; one past the last
+        category for a value that is in none, whether the column has an `other` or not.
     n_unreadable
         Values that are no number, no date or, since their type makes them ambiguous, no category,
         nor a mark of a missing value. Their codes are NaN.
@@ -56,11 +56,13 @@ def to_codes(
     import narwhals as nw
 
     dtype = series.dtype
-    if bool(np.all(series.is_null().to_numpy())):  # its type says nothing of it
+    if series.null_count() == len(series):  # its type says nothing of it
         return np.full(len(series), np.nan), 0
     number = dtype.is_numeric() or dtype == nw.Boolean
     if column.kind is Kind.NUMBER and number:
-        return without_marks(column, as_floats(series)), 0
+        # Float32 as it is, without a copy: in float64 these are the same numbers.
+        numbers = series.to_numpy() if dtype == nw.Float32 else as_floats(series)
+        return without_marks(column, numbers), 0
     text = (nw.String, nw.Categorical, nw.Enum, nw.Object, nw.Unknown)
     dates = (nw.Date, nw.Datetime)
     if column.kind is Kind.NUMBER and not (column.missing or fields):

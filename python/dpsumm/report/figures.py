@@ -19,6 +19,8 @@ MOST_SHOWN = 3000
 MOST_VALUES = 1_000_000
 
 Array = NDArray[Any]
+# What `directions` returns.
+Directions = tuple[Array, Array, Array]
 
 
 def new_axes() -> Any:
@@ -36,7 +38,7 @@ def new_axes() -> Any:
     return pyplot.subplots(layout="constrained")[1]
 
 
-def directions(target: Array) -> tuple[Array, Array, Array]:
+def directions(target: Array) -> Directions:
     """Return where to look from to see the target's spread.
 
     Parameters
@@ -65,16 +67,18 @@ def directions(target: Array) -> tuple[Array, Array, Array]:
     return centre, axes, share
 
 
-def overlay(target: Array, summary: Array, pool: Array) -> str:
+def overlay(target: Array, summary: Array, pool: Array, seen: Directions | None = None) -> str:
     """Return a picture of target, summary and pool, see `draw_overlay`: PNG as a data URI."""
     flat = target.shape[1] == 1
     figure, axes = _canvas(3.9 if flat else 5.2)
-    draw_overlay(axes, target, summary, pool)
+    draw_overlay(axes, target, summary, pool, seen)
     _legend(figure)
     return _data_uri(figure, "png")
 
 
-def draw_overlay(axes: Any, target: Array, summary: Array, pool: Array) -> None:
+def draw_overlay(
+    axes: Any, target: Array, summary: Array, pool: Array, seen: Directions | None = None
+) -> None:
     """Draw target, summary and pool on matplotlib's axes, from the target's main directions.
 
     Parameters
@@ -85,8 +89,10 @@ def draw_overlay(axes: Any, target: Array, summary: Array, pool: Array) -> None:
     summary : (p, c)
     pool : (q, c)
         In one dimension cumulative shares are drawn instead of a cloud.
+    seen
+        Those directions, if the caller has them: with many columns they take longest.
     """
-    centre, directed, _ = directions(target)
+    centre, directed, _ = directions(target) if seen is None else seen
     if len(directed) == 1:
         _shares(axes, target[:, 0], summary[:, 0], pool[:, 0])
         axes.set(xlabel="value", ylabel="share of points below")

@@ -82,16 +82,17 @@ def gallery(summary: Summary, image: tuple[int, int]) -> Html:
 
 def overlay(summary: Summary) -> Html:
     """Return the cloud of target, summary and points read."""
+    seen = figures.directions(summary.target)
     return parts.figure(
-        figures.overlay(summary.target, summary.scaled, summary.pool),
+        figures.overlay(summary.target, summary.scaled, summary.pool, seen),
         f"Cloud of {len(summary.target):,} target points with the {len(summary):,} points of "
         "the summary and the pool they were chosen from.",
-        _overlay_caption(summary),
+        _overlay_caption(summary, seen),
     )
 
 
-def _overlay_caption(summary: Summary) -> str:
-    _, axes, share = figures.directions(summary.target)
+def _overlay_caption(summary: Summary, seen: figures.Directions) -> str:
+    _, axes, share = seen
     marks = "Blue dots: target; orange diamonds: summary; grey: all points the curator read."
     most = figures.MOST_SHOWN
     if max(len(summary.target), len(summary), len(summary.pool)) > most:

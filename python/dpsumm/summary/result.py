@@ -25,14 +25,12 @@ from dpsumm.privacy.facts import facts
 from dpsumm.privacy.guarantees import PrivacyReport
 from dpsumm.privacy.ledger import Ledger
 from dpsumm.privacy.record import Books, RunRecord
-from dpsumm.report import figures
 from dpsumm.report.numbers import round_up
 from dpsumm.report.page import Page
 from dpsumm.summary.frame import WEIGHT, check_weight_is_free, columns_of
 from dpsumm.summary.kernel import FloatArray
 from dpsumm.summary.models.model import PrivateModel, Training
 from dpsumm.summary.models.sgd import DpSgd
-from dpsumm.summary.page import render
 from dpsumm.summary.scale import Scale, scale_of
 from dpsumm.summary.stability import Stability
 from dpsumm.summary.worth import Worth, worth_of
@@ -369,6 +367,8 @@ class Summary:
         InvalidParameterError
             The file cannot be written, or `image` does not fit the data.
         """
+        from dpsumm.summary.page import render
+
         page = render(self, image)
         if path is not None:
             write_text(path, page)
@@ -401,6 +401,8 @@ class Summary:
         >>> summary.plot(Figure().subplots()).get_xlabel()
         'first direction'
         """
+        from dpsumm.report import figures
+
         axes = figures.new_axes() if axes is None else axes
         figures.draw_overlay(axes, self.target, self.scaled, self.pool)
         axes.legend()

@@ -123,7 +123,9 @@ class Stream:
         for raw in self.blocks():
             first, last = np.searchsorted(index, (seen, seen + len(raw)))
             if first < last:
-                parts.append(read(raw).take(index[first:last] - seen))
+                wanted = index[first:last] - seen
+                # A record is read the same whatever is beside it: the others are left alone.
+                parts.append(read(raw[wanted] if isinstance(raw, np.ndarray) else raw.take(wanted)))
             seen += len(raw)
         return Table.concat(parts)
 
@@ -183,7 +185,9 @@ class Stream:
         pyarrow = import_pyarrow()
         # Buffered ahead, what was read stays in memory until the file is closed.
         with pyarrow.parquet.ParquetFile(self.source, pre_buffer=False) as file:
-            batches = file.iter_batches(batch_size=self.block_rows)
+            # By this thread: memory that others fill is fetched anew from the system each time,
+            # which takes longer than decoding.
+            batches = file.iter_batches(batch_size=self.block_rows, use_threads=False)
             while True:
                 batch = guarded(lambda: next(batches, None), self.where, "Parquet")
                 if batch is None:
