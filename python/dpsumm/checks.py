@@ -195,8 +195,10 @@ class Parameters:
         return list(inspect.signature(cls).parameters)
 
 
-class Estimator(Parameters, scikit_learn_base()):  # type: ignore[misc]
-    """An estimator of scikit-learn, which need not be installed; fitted once it has a `_result`.
+class Estimator(Parameters):
+    """An estimator, beside `scikit_learn_base` among the bases; fitted once it has a `_result`.
+
+    It is not below that itself: whoever checks a number would load scikit-learn.
 
     Attributes
     ----------

@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpsumm.checks import Estimator
+from dpsumm.checks import Estimator, scikit_learn_base
 from dpsumm.data.files import FileFormat
 from dpsumm.data.inputs import Source
 from dpsumm.data.schema import Bounds, Schema
@@ -20,7 +20,7 @@ from dpsumm.privacy.events import Unit
 
 
 @dataclass(eq=False, repr=False)
-class PrivateEnsembleClassifier(Estimator):
+class PrivateEnsembleClassifier(Estimator, scikit_learn_base()):  # type: ignore[misc]
     """A classifier whose :meth:`fit` is :func:`dpsumm.learn`.
 
     For code that keeps parameters apart from data: `get_params`, `set_params`, `predict`, `score`

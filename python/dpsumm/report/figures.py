@@ -108,8 +108,8 @@ def draw_overlay(
              "edgecolors": SUMMARY, "linewidths": 1.1 if few else 0.9},
         ),
     ):  # fmt: skip
-        seen = (thinned(np.asarray(points, np.float64)) - centre) @ directed.T
-        axes.scatter(*seen.T, label=label, **style)
+        shown = (thinned(np.asarray(points, np.float64)) - centre) @ directed.T
+        axes.scatter(*shown.T, label=label, **style)
     axes.set(xlabel="first direction", ylabel="second direction")
 
 

@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsumm.checks import Estimator
+from dpsumm.checks import Estimator, scikit_learn_base
 from dpsumm.data.files import FileFormat
 from dpsumm.data.inputs import Owners, Source
 from dpsumm.data.schema import Bounds, Schema
@@ -24,7 +24,7 @@ from dpsumm.summary.summarize import summarize
 
 
 @dataclass(eq=False, repr=False)
-class Summarizer(Estimator):
+class Summarizer(Estimator, scikit_learn_base()):  # type: ignore[misc]
     """An estimator whose :meth:`fit` is :func:`dpsumm.summarize`.
 
     For code that keeps parameters apart from data: `get_params`, `set_params` and

@@ -14,7 +14,6 @@ from dpsumm.data.schema import Schema
 from dpsumm.privacy import accounting
 from dpsumm.privacy.events import Gaussian
 from dpsumm.privacy.facts import facts
-from dpsumm.report import figures
 from dpsumm.summary.kernel import RBF
 from dpsumm.summary.mechanisms import Gaussian as GaussianRelease
 from dpsumm.summary.protocols.features import FeatureChoice, MapChoice, features_of
@@ -188,6 +187,8 @@ class Plan:
         >>> dpsumm.plan(100, 50).plot(Figure().subplots()).get_ylabel()
         'expected MMD² over reading all'
         """
+        from dpsumm.report import figures
+
         axes = figures.new_axes() if axes is None else axes
         epsilons = np.geomspace(0.1, 10, 41)
         sizes = (self.target_size // 4, self.target_size, 4 * self.target_size)
