@@ -32,6 +32,7 @@ from dpsumm.privacy import accounting
 from dpsumm.privacy.events import Protected, Unit
 from dpsumm.privacy.ledger import Ledger
 from dpsumm.privacy.record import Books, RunRecord
+from dpsumm.privacy.seeds import refuse_ledger_of_seeded
 from dpsumm.privacy.weak import check_budget
 from dpsumm.report.notes import Note
 
@@ -95,11 +96,7 @@ class Asked:
             )
         if seed is not None:
             check_whole(seed, "seed", 0, 2**63 - 1)
-            if ledger is not None:
-                raise InvalidParameterError(
-                    "seed: a seeded run is not private and would make the ledger's total infinite; "
-                    "leave out one of the two"
-                )
+            refuse_ledger_of_seeded(ledger)
         return cls(
             classes,
             epsilon,

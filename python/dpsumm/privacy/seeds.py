@@ -4,8 +4,25 @@ from __future__ import annotations
 
 import hashlib
 
+from dpsumm.errors import InvalidParameterError
+
 
 def derived_seed(seed: int, key: str) -> int:
     """Return a seed for one use of a run's seed, so that no two uses share coins. Not private."""
     digest = hashlib.sha256(f"{seed}/{key}".encode()).digest()
     return int.from_bytes(digest[:8], "little") >> 1
+
+
+def refuse_ledger_of_seeded(ledger: object) -> None:
+    """Refuse the ledger of a seeded run, if there is one.
+
+    Raises
+    ------
+    InvalidParameterError
+        There is one.
+    """
+    if ledger is not None:
+        raise InvalidParameterError(
+            "seed: a seeded run is not private and would make the ledger's total infinite; leave "
+            "out one of the two"
+        )

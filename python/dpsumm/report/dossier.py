@@ -139,10 +139,9 @@ def alarms(dossier: Dossier) -> list[Note]:
 def _void(dossier: Dossier) -> Iterator[Note]:
     """Tell of what guarantees nothing."""
     if dossier.record.seeded:
-        yield Note(
+        yield _red(
             "A seed was given: noise and draws can be computed again from it, so nothing is "
-            "guaranteed. Such a run is for tests and experiments only.",
-            Severity.ALARM,
+            "guaranteed. Such a run is for tests and experiments only."
         )
     told = dict.fromkeys(
         (charge.protected.value, charge.event.reason)
@@ -150,14 +149,11 @@ def _void(dossier: Dossier) -> Iterator[Note]:
         if isinstance(charge.event, NonPrivate) and not isinstance(charge.event, Seeded)
     )
     for whose, reason in told:
-        yield Note(
-            f"Nothing is guaranteed for {WHOSE[whose]}: epsilon is infinite ({reason}).",
-            Severity.ALARM,
-        )
+        yield _red(f"Nothing is guaranteed for {WHOSE[whose]}: epsilon is infinite ({reason}).")
     if not (told or dossier.record.seeded):
         for what, epsilon in dossier.figures:
             if math.isinf(epsilon):
-                yield Note(f"Nothing is guaranteed {what}: epsilon is infinite.", Severity.ALARM)
+                yield _red(f"Nothing is guaranteed {what}: epsilon is infinite.")
 
 
 def _weak(dossier: Dossier) -> Iterator[Note]:
@@ -172,33 +168,30 @@ def _weak(dossier: Dossier) -> Iterator[Note]:
         if epsilon < math.inf:
             said |= dict.fromkeys(weak_budget(epsilon, 0.0, 1))
     for text in said:
-        yield Note(f"{text[0].upper()}{text[1:]}.", Severity.ALARM)
+        yield _red(f"{text[0].upper()}{text[1:]}.")
 
 
 def _unsure(dossier: Dossier) -> Iterator[Note]:
     """Tell of what this page cannot vouch for."""
     record, audits = dossier.record, dossier.audits
     if dossier.rows is None:
-        yield Note(
+        yield _red(
             "The result's file has no digest of its rows, so nothing tells whether they are those "
-            "that the run wrote: an earlier version of dpsumm wrote it.",
-            Severity.ALARM,
+            "that the run wrote: an earlier version of dpsumm wrote it."
         )
     elif not dossier.rows.holds:
-        yield Note(
+        yield _red(
             "The rows of the result's file are not those that were written with this record: they "
-            "do not have the digest that the file names. Somebody changed or replaced them.",
-            Severity.ALARM,
+            "do not have the digest that the file names. Somebody changed or replaced them."
         )
     if record.protocol not in dossier.about.protocols:
-        yield Note(
+        yield _red(
             f"The protocol {record.protocol!r} is not dpsumm's own: nobody has registered its "
-            "messages, so the list below may lack some, and its claims are its author's.",
-            Severity.ALARM,
+            "messages, so the list below may lack some, and its claims are its author's."
         )
     unknown = {c.message for c in dossier.charges if claim_of(c, dossier.about.claims) is None}
     for message in sorted(unknown):
-        yield Note(f"No claim is registered for the charge {message!r}.", Severity.ALARM)
+        yield _red(f"No claim is registered for the charge {message!r}.")
     for whose, book in dossier.books.items():
         before = record.books.get(whose, Books(None, ()))
         lost = (Counter(before.charges) - Counter(book.charges(run=record.run))).total()
@@ -211,75 +204,70 @@ def _unsure(dossier: Dossier) -> Iterator[Note]:
                 else "somebody put back or changed the file"
             )
             others = f" It holds {counted(len(later), 'other', 'others')}." if later else ""
-            yield Note(
+            yield _red(
                 f"The ledger{of_whom(whose)} lacks {counted(lost, 'charge', 'charges')} that "
-                f"it held when the run ended: {cause}.{others}",
-                Severity.ALARM,
+                f"it held when the run ended: {cause}.{others}"
             )
         elif later:
             which = dict.fromkeys(f"{c.message} (on {WHOSE[c.protected]})" for c in later)
-            yield Note(
+            yield _red(
                 f"The ledger{of_whom(whose)} holds {counted(len(later), 'charge', 'charges')} "
                 f"that the run made after its result was written: {', '.join(which)}. The "
                 "sentences on what is guaranteed are older: these charges come on top of them. The "
-                "totals are the ledger's and include them.",
-                Severity.ALARM,
+                "totals are the ledger's and include them."
             )
         if book.accepted():
-            yield Note(
+            yield _red(
                 f"The ledger{of_whom(whose)} was accepted although entries may be missing: what "
-                "was lost is not counted below.",
-                Severity.ALARM,
+                "was lost is not counted below."
             )
     if audits is None:
-        yield Note(
+        yield _red(
             "No results of audits were given, so this page does not show that the code does what "
-            f"it claims. {REMAKE}",
-            Severity.ALARM,
+            f"it claims. {REMAKE}"
         )
     else:
         if audits.code != record.code:
-            yield Note(
+            yield _red(
                 f"The audits are of other code (dpsumm {audits.version}, {audits.code[:12]}) than "
                 f"the run (dpsumm {record.version}, {record.code[:12]}): they say nothing of it. "
-                f"{REMAKE}",
-                Severity.ALARM,
+                f"{REMAKE}"
             )
         for one in audits.results:
             if not one.passed:
-                yield Note(f"An audit failed: {one.name}.", Severity.ALARM)
+                yield _red(f"An audit failed: {one.name}.")
         if dossier.unaudited:
-            yield Note(
+            yield _red(
                 f"The results lack audits of this run's claims: {', '.join(dossier.unaudited)}. "
-                f"{REMAKE}",
-                Severity.ALARM,
+                f"{REMAKE}"
             )
         if audits.quick:
             yield Note("The audits had few trials; dpsumm audit without --quick has more.")
     if any(one.file is None for one in record.books.values()):
-        yield Note(
+        yield _red(
             "No ledger was kept in a file: the charges below are those that the result's file "
             "names, which nothing confirms; what other runs spend on the same records is not "
-            "counted, and no cap refuses them.",
-            Severity.ALARM,
+            "counted, and no cap refuses them."
         )
     missing = [
         whose for whose, one in record.books.items() if one.file and whose not in dossier.given
     ]
     for whose in missing:
-        yield Note(
+        yield _red(
             f"The ledger{of_whom(whose)} was not given (--ledger): its rows below are those that "
             "the result's file names, which nothing confirms, without dates, later charges and "
-            "other runs.",
-            Severity.ALARM,
+            "other runs."
         )
     if dossier.elsewhere:
-        yield Note(
+        yield _red(
             f"Ledgers are with the owners ({', '.join(dossier.elsewhere)}), so this page lacks "
             "their rows: each can check its own (dpsumm ledger show), or give it (--ledger "
-            "NAME=FILE). Until then nothing confirms its numbers.",
-            Severity.ALARM,
+            "NAME=FILE). Until then nothing confirms its numbers."
         )
+
+
+def _red(text: str) -> Note:
+    return Note(text, Severity.ALARM)
 
 
 def of_whom(whose: str) -> str:

@@ -17,10 +17,10 @@ from dpsumm import kernels
 from dpsumm.atomic import write_text
 from dpsumm.checks import counted
 from dpsumm.data.extract import Backend
+from dpsumm.data.frames import backend_of, framed
 from dpsumm.data.openings import Commitments
 from dpsumm.data.schema import Schema
 from dpsumm.data.written import write_rows
-from dpsumm.errors import InvalidParameterError, MissingExtraError
 from dpsumm.privacy.facts import facts
 from dpsumm.privacy.guarantees import PrivacyReport
 from dpsumm.privacy.ledger import Ledger
@@ -294,26 +294,14 @@ class Summary:
         MissingExtraError
             The library is not installed.
         """
-        import narwhals as nw
-
-        backend = backend or self.backend or "polars"
-        if backend not in ("pandas", "polars", "pyarrow"):
-            raise InvalidParameterError(
-                f"backend must be 'pandas', 'polars' or 'pyarrow', got {backend!r}"
-            )
+        backend = backend_of(backend, self.backend)
         if weights:
             check_weight_is_free(self.schema)
         own = {"owner": np.array(self.names)[self.owner], "index": self.index}
         data = columns_of(self.schema, self.points, self.labels, self.carried, backend, own)
         if weights:
             data[WEIGHT] = self.weights * len(self)
-        try:
-            return nw.from_dict(data, backend=backend).to_native()
-        except ImportError:
-            raise MissingExtraError(
-                f"backend: {backend} is not installed; pip install {backend}, or "
-                "pip install 'dpsumm[files]' for polars"
-            ) from None
+        return framed(data, backend)
 
     def save(self, path: str | os.PathLike[str], *, weights: bool = False) -> None:
         """Write `to_frame` to a Parquet or CSV file, by suffix. Whole or not at all.

@@ -7,6 +7,7 @@ from dpsumm.data.schema import Schema
 from dpsumm.errors import InvalidParameterError
 from dpsumm.privacy import accounting
 from dpsumm.privacy.events import Unit
+from dpsumm.privacy.seeds import refuse_ledger_of_seeded
 from dpsumm.summary.kernel import RBF, Kernel, PrivateMedian
 from dpsumm.summary.protocols import Protocol
 
@@ -40,11 +41,7 @@ def check_run(
         check_whole(seed, "seed", 0)
         if seed >= 2**63:
             raise InvalidParameterError(f"seed must be between 0 and 2**63 - 1, got {seed!r}")
-        if ledger is not None:
-            raise InvalidParameterError(
-                "seed: a seeded run is not private and would make the ledger's total infinite; "
-                "leave out one of the two"
-            )
+        refuse_ledger_of_seeded(ledger)
 
 
 def unit_of(unit: Unit | str) -> Unit:

@@ -13,9 +13,10 @@ import numpy as np
 
 from dpsumm.checks import check_whole
 from dpsumm.data.extract import Backend
+from dpsumm.data.frames import backend_of, framed
 from dpsumm.data.values import as_series, to_originals
 from dpsumm.data.written import write_rows
-from dpsumm.errors import InvalidParameterError, MissingExtraError
+from dpsumm.errors import InvalidParameterError
 from dpsumm.privacy.record import RunRecord
 from dpsumm.report.notes import Note
 from dpsumm.vertical.graphical import Graphical
@@ -136,17 +137,11 @@ class Synthetic:
         MissingExtraError
             The library is not installed.
         """
-        import narwhals as nw
-
         n = self.n_records if n is None else n
         check_whole(n, "n", 0, 10**8)
         if seed is not None:
             check_whole(seed, "seed", 0, 2**63 - 1)
-        backend = backend or self.backend or "polars"
-        if backend not in ("pandas", "polars", "pyarrow"):
-            raise InvalidParameterError(
-                f"backend must be 'pandas', 'polars' or 'pyarrow', got {backend!r}"
-            )
+        backend = backend_of(backend, self.backend)
         known = self._given(given or {})
         if blind := self._blind(known):
             text = (
@@ -160,13 +155,7 @@ class Synthetic:
         for levels, column in zip(self.levels, codes.T, strict=True):
             values, dtype = to_originals(levels.column, levels.decode(column, rng))
             data[levels.name] = as_series(levels.name, values, dtype, backend)
-        try:
-            return nw.from_dict(data, backend=backend).to_native()
-        except ImportError:
-            raise MissingExtraError(
-                f"backend: {backend} is not installed; pip install {backend}, or "
-                "pip install 'dpsumm[files]' for polars"
-            ) from None
+        return framed(data, backend)
 
     def _given(self, given: Mapping[str, Any]) -> list[int | None]:
         if not isinstance(given, Mapping) or (unknown := set(given) - set(self.columns)):

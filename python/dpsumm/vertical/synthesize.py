@@ -24,6 +24,7 @@ from dpsumm.privacy import accounting
 from dpsumm.privacy.events import Protected
 from dpsumm.privacy.ledger import Ledger
 from dpsumm.privacy.record import Books, RunRecord
+from dpsumm.privacy.seeds import refuse_ledger_of_seeded
 from dpsumm.privacy.weak import check_budget
 from dpsumm.vertical.about import MPYC, PADS
 from dpsumm.vertical.agreed import Agreed
@@ -333,8 +334,4 @@ def _check(
         )
     if seed is not None:
         check_whole(seed, "seed", 0, 2**63 - 1)
-        if ledger is not None:
-            raise InvalidParameterError(
-                "seed: a seeded run is not private and would make a ledger's total infinite; "
-                "leave out one of the two"
-            )
+        refuse_ledger_of_seeded(ledger)
