@@ -28,8 +28,6 @@ class Learn(Task):
 
     example = 'classes="no,yes" epsilon=1.0 purpose="trial"'
 
-    public: Public
-    own: CuratorFile
     classes: tuple[Label, ...]
     unit: str
     shards: int
@@ -71,11 +69,6 @@ class Learn(Task):
                 "be given away, and so is not written; predictions are (out), keep them"
             )
         return made
-
-    @property
-    def parties(self) -> Sequence[str]:
-        """The registered parties."""
-        return self.own.parties
 
     def run(self, channel: Channel) -> Sequence[str]:
         """Save predictions for the auxiliary points, the model and the report."""

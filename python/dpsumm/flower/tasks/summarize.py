@@ -33,8 +33,6 @@ class Summarize(Task):
 
     example = 'size=100 epsilon=1.0 purpose="trial"'
 
-    public: Public
-    own: CuratorFile
     protocol: Protocol
     size: int
     kernel: RBF | None
@@ -73,11 +71,6 @@ class Summarize(Task):
             openings=mine.optional_output("openings"),
             file_format=mine.file_format(),
         )
-
-    @property
-    def parties(self) -> Sequence[str]:
-        """The owners."""
-        return self.own.parties
 
     def run(self, channel: Channel) -> Sequence[str]:
         """Save the summary and the report."""

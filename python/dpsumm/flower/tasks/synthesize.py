@@ -31,8 +31,6 @@ class Synthesize(Task):
 
     example = 'epsilon=1.0 purpose="trial"'
 
-    public: Public
-    own: CuratorFile
     protocol: Tables
     schemas: dict[str, Path]
     label: str | None
@@ -65,11 +63,6 @@ class Synthesize(Task):
             out=mine.output("out", (".parquet", ".csv")),
             report=mine.report(),
         )
-
-    @property
-    def parties(self) -> Sequence[str]:
-        """The owners and the helper."""
-        return self.own.parties
 
     def run(self, channel: Channel) -> Sequence[str]:
         """Save the rows and the report."""

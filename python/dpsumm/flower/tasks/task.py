@@ -67,6 +67,7 @@ class Trial:
     nodes: Mapping[str, Mapping[str, Value]]
 
 
+@dataclass(frozen=True)
 class Task(ABC):
     """A subsystem's run: which settings it has, who plays, what is saved.
 
@@ -78,9 +79,14 @@ class Task(ABC):
     ----------
     example
         Public settings as `flwr run -c` takes them, for who has just made a trial.
+    public, own
+        The common settings: of all parties, and of the curator.
     """
 
     example: ClassVar[str]
+
+    public: Public
+    own: CuratorFile
 
     @classmethod
     @abstractmethod
@@ -97,9 +103,9 @@ class Task(ABC):
         """
 
     @property
-    @abstractmethod
     def parties(self) -> Sequence[str]:
         """Names of all that are asked, fixed before the run."""
+        return self.own.parties
 
     @abstractmethod
     def run(self, channel: Channel) -> Sequence[str]:
