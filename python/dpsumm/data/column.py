@@ -40,7 +40,7 @@ class WhenMissing(str, Enum):
 
 @dataclass(frozen=True)
 class Column:
-    """What is publicly known about one column.
+    """What is publicly known about one column: its kind, and bounds or categories.
 
     Parameters
     ----------

@@ -36,8 +36,8 @@ FEW = 1000
 class Schema:
     """The columns of every party's data, in the order in which the summary gives them back.
 
-    Columns of the data that the schema does not name are not read. The same schema at every party
-    gives the same point for the same record: the kernel's space depends on it alone.
+    Columns that the schema does not name are not read. If all parties have the same schema, the
+    same record is the same point at each of them: the kernel's space depends on the schema alone.
 
     Parameters
     ----------

@@ -23,11 +23,11 @@ from dpsumm.privacy.events import Unit
 class PrivateEnsembleClassifier(Estimator, scikit_learn_base()):  # type: ignore[misc]
     """A classifier whose :meth:`fit` is :func:`dpsumm.learn`.
 
-    For code that keeps parameters apart from data: `get_params`, `set_params`, `predict`, `score`
-    and ``sklearn.base.clone`` work as for scikit-learn's own estimators. It is fitted to parties
-    and auxiliary points, not to X and y: it must not be put into a search that fits it again and
-    again, since every `fit` is a run of its own and spends its own budget. To compare students use
-    `Model.refit`, which costs nothing.
+    It is for code that keeps parameters apart from data: `get_params`, `set_params`, `predict`,
+    `score` and ``sklearn.base.clone`` work as they do for scikit-learn's own estimators. It is
+    fitted to parties and auxiliary points, and not to X and y. Do not put it into a search that
+    fits it again and again, since every `fit` is a run of its own and spends its own budget. To
+    compare students use `Model.refit`, which costs nothing.
 
     Parameters
     ----------

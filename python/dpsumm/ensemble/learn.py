@@ -47,8 +47,9 @@ def learn(
     """Return a classifier learnt from the votes of parties' classifiers on unlabelled points.
 
     Each party trains any classifier at home and votes on the public `auxiliary` points. The votes
-    are added up, noise is added once, and everything after it costs no privacy: a *student* learns
-    from the noisy votes, and is chosen by an estimate from these votes alone.
+    are added up, and noise is added to the sum once. Everything after that costs no privacy. A
+    *student*, the model that comes out, learns from the noisy votes, and is chosen by an estimate
+    from these votes alone.
 
     Parameters
     ----------

@@ -128,8 +128,8 @@ def plan_learning(
 ) -> LearningPlan:
     """Return what to expect of `dpsumm.learn`, before any data are touched.
 
-    Public numbers only: choosing epsilon or shards by looking at private data is not covered by any
-    guarantee, choosing them by a plan is.
+    A plan is made from public numbers only. So guarantees cover an epsilon or shards that were
+    chosen by a plan; they do not cover any that were chosen by looking at private data.
 
     Parameters
     ----------

@@ -59,7 +59,7 @@ class Line:
 
 
 class Ledger(AbstractContextManager["Ledger"]):
-    """The books of one data holder.
+    """The books of one data holder: what runs spent on its records, and the cap on the total.
 
     Parameters
     ----------

@@ -130,8 +130,8 @@ def compare(
 ) -> Comparison:
     """Rehearse Pool, Offers and Uniform on data like yours, and say what each costs and gives.
 
-    On made-up data by the schema, or on *public* data if given. Never on private data: parameters
-    that are chosen by looking at these are in no guarantee.
+    It runs them on data made up by the schema, or on *public* data if you give some. Never give it
+    private data: no guarantee covers parameters that were chosen by looking at these.
 
     Parameters
     ----------

@@ -27,10 +27,10 @@ from dpsumm.summary.summarize import summarize
 class Summarizer(Estimator, scikit_learn_base()):  # type: ignore[misc]
     """An estimator whose :meth:`fit` is :func:`dpsumm.summarize`.
 
-    For code that keeps parameters apart from data: `get_params`, `set_params` and
-    ``sklearn.base.clone`` work as for scikit-learn's own estimators. It is fitted to owners and a
-    target, not to X and y, so it is no step of a ``Pipeline``: what is trained afterwards is fitted
-    to `points_` and `labels_`.
+    It is for code that keeps parameters apart from data: `get_params`, `set_params` and
+    ``sklearn.base.clone`` work as they do for scikit-learn's own estimators. It is fitted to owners
+    and a target, and not to X and y, so it cannot be a step of a ``Pipeline``. Fit what is trained
+    afterwards to `points_` and `labels_`.
 
     Parameters
     ----------

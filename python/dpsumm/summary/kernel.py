@@ -128,8 +128,9 @@ _EXPONENTS = range(-20, 31)
 class PrivateMedian:
     """A bandwidth from the target itself, chosen privately and charged to the ledger.
 
-    The exponential mechanism picks the octave that holds the median squared distance of disjoint
-    pairs of target records; gamma is 1 / its geometric middle.
+    The bandwidth is the distance at which two records count as alike. The exponential mechanism
+    picks the octave that holds the median squared distance of disjoint pairs of target records;
+    gamma is 1 / the geometric middle of that octave.
 
     Parameters
     ----------

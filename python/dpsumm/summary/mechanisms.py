@@ -18,7 +18,7 @@ from dpsumm.summary.release import LEVELS, Draw, Mechanism, Release, Sensitivity
 
 @dataclass(frozen=True)
 class Gaussian(Mechanism):
-    """The mean embedding with Gaussian noise, rounded to integers exactly.
+    """The target's mean embedding, an average of features of its records, with Gaussian noise.
 
     Parameters
     ----------
@@ -78,7 +78,10 @@ class Gaussian(Mechanism):
 
 @dataclass(frozen=True)
 class Mwem(Mechanism):
-    """MWEM over product distributions on S^d: h2, Algorithm 2 of the paper.
+    """The paper's release of the target: a mixture of distributions, fitted to noisy answers.
+
+    It is Algorithm 2 of the paper, h2: multiplicative weights with the exponential mechanism (MWEM)
+    over product distributions on the grid S^d.
 
     Parameters
     ----------

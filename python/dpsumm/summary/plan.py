@@ -230,8 +230,9 @@ def plan(
 ) -> Plan:
     """Return what to expect of a run, before any data are touched.
 
-    Public numbers only: choosing epsilon, the parsimony or the number of features by looking at
-    private data is not covered by any guarantee, choosing them by a plan is.
+    A plan is made from public numbers only. So guarantees cover an epsilon, a parsimony or a number
+    of features that were chosen by a plan; they do not cover any that were chosen by looking at
+    private data.
 
     Parameters
     ----------

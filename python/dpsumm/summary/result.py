@@ -47,8 +47,8 @@ LEAST_EFFECTIVE = 0.5
 class Summary:
     """Points of the owners that match the target, and what they cost.
 
-    All of it is for curator and consumer: no field may be shown to an owner. Sizes: p points of c
-    columns, from K owners.
+    All of it is for curator and consumer: no field may be shown to an owner. In what follows there
+    are p points of c columns, from K owners.
 
     Attributes
     ----------

@@ -56,7 +56,11 @@ def summarize(
     commitments: bool = False,
     progress: Progress | None = None,
 ) -> Summary:
-    """Return `size` points of the owners whose distribution is close to the target's.
+    """Return `size` records of the owners whose distribution is close to that of a target.
+
+    The curator releases a noisy average of the target to the owners. Each owner answers with a few
+    of its records, and the curator selects the summary among these. Other protocols do it in other
+    ways, see `protocol`.
 
     Parameters
     ----------

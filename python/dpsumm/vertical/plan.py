@@ -168,9 +168,10 @@ def plan_synthesis(
 ) -> SynthesisPlan:
     """Return what to expect of `dpsumm.synthesize`, before any data are touched.
 
-    Public numbers only: choosing epsilon, bins or columns by looking at private data is not covered
-    by any guarantee, choosing them by a plan is. A run merges levels that the noise hides and then
-    plans the rest again, so its tables are smaller and their noise is less.
+    A plan is made from public numbers only. So guarantees cover an epsilon, bins or columns that
+    were chosen by a plan; they do not cover any that were chosen by looking at private data. A run
+    merges levels that the noise hides and then plans the rest again, so its tables are smaller and
+    their noise is less.
 
     Parameters
     ----------

@@ -61,8 +61,9 @@ def synthesize(
     """Return synthetic rows of a table whose columns two owners or more hold.
 
     Every owner counts its own columns and adds noise. Tables of two owners' columns come from a
-    secret product of their records, with the noise of both, by pads that a helper deals. A mixture
-    of products is fitted to the noisy tables, which costs nothing further.
+    secret product of their records, with the noise of both. Neither sees the other's records: a
+    helper deals random pads, which hide them. A mixture of products is fitted to the noisy tables,
+    which costs nothing further.
 
     Parameters
     ----------

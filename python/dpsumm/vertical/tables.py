@@ -19,9 +19,9 @@ FEW_RECORDS = 200
 
 @dataclass(frozen=True)
 class Tables:
-    """Noisy one-way and two-way tables, and a mixture fitted to them: how.
+    """How `synthesize` makes rows: noisy tables of one and two columns, and a model fitted to them.
 
-    Public: nothing of it may be chosen by looking at the data.
+    All parameters are public: none of them may be chosen by looking at the data.
 
     Parameters
     ----------

@@ -29,10 +29,11 @@ Paths: TypeAlias = Sequence[str | os.PathLike[str]]
 class Shards:
     """An owner's rows in files that no single machine could hold or read in time.
 
-    For :class:`dpsumm.Offers`. Each worker, a Ray actor, reads its files as a :class:`Stream` does
-    and keeps candidates; the merged candidates, and so the offers, are those of a `Stream` over one
-    file with all rows, whatever the number of files and workers. Rows are numbered through the
-    files in the order given; :meth:`locate` turns a number back into a file and a row.
+    It works with :class:`dpsumm.Offers`. Each worker, a Ray actor, reads its files as a
+    :class:`Stream` does and keeps candidates. The merged candidates, and so the offers, are those
+    of a `Stream` over one file with all rows, whatever the number of files and workers. Rows are
+    numbered through the files in the order given. :meth:`locate` turns a number back into a file
+    and a row.
 
     Ray must run (``ray.init()``) before this is made. Its cluster belongs to the owner: whoever can
     reach it reads the data and runs code, see docs/large-data.md.

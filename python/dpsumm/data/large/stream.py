@@ -29,10 +29,11 @@ HEAD_ROWS = 4096
 class Stream:
     """An owner's rows, read in two passes, in memory that does not grow with their number.
 
-    For `dpsumm.Offers`. The first pass only reads a few rows that are drawn at random; the second
-    scores every row against the released target. Candidates for the offers are the `n_candidates`
-    rows with the highest scores and as many of those that are drawn first; the greedy chooses among
-    them. The offers are those of the same data in memory, where there are as many candidates.
+    It works with `dpsumm.Offers`. The first pass reads only a few rows, drawn at random. The second
+    pass scores every row against the released target. Candidates for the offers are the
+    `n_candidates` rows with the highest scores and as many of those that are drawn first. The
+    greedy chooses among these. The offers are those of the same data in memory, where there are as
+    many candidates.
 
     Why not all rows: picking p offers costs p kernel values a row, many times the scoring (512
     features at 64 columns: from about 200 offers on), and a pass over the data each.

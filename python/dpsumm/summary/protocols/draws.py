@@ -31,9 +31,10 @@ _ARGUMENT = "Owners receive public numbers only; nothing that is sent depends on
 
 @dataclass(frozen=True)
 class Pool(Protocol):
-    """The random pool: ``parsimony * size / K`` random points of each owner, greedy at the curator.
+    """Random points of each owner, ``parsimony * size / K``, and the greedy at the curator.
 
-    The baseline that a protocol with releases must beat: under mild shift it is hard to.
+    Nothing is released. It is the baseline that a protocol with releases must beat, which is hard
+    if the owners' data are much like the target.
 
     Parameters
     ----------
@@ -81,7 +82,7 @@ class Uniform(Protocol):
 class Greedy(Protocol):
     """The non-private greedy of Kim, Khanna & Koyejo 2016 (exact kernel) on all data of all owners.
 
-    The reference for quality. It leaks nothing to owners but the curator reads everything.
+    It is the reference for quality. It leaks nothing to owners, but the curator reads everything.
     """
 
     name = "greedy on all data"

@@ -52,10 +52,10 @@ class Offers(Protocol):
     """The default protocol.
 
     Every owner sends ``ceil(parsimony * size / K)`` of its records, or all if it has fewer: a
-    public number. It picks some by the greedy towards the released target. The others it draws at
-    random, by an estimate of how much likelier each record is under the target than among its own;
-    the more noise the release has, the more evenly it draws. Picked points alone follow the noise
-    and are alike at all owners; drawn ones alone miss what is rare.
+    public number. It picks some of them by the greedy towards the released target. It draws the
+    others at random, by an estimate of how much likelier each record is under the target than among
+    its own records. The more noise the release has, the more evenly it draws. Picked points alone
+    would follow the noise and be alike at all owners; drawn points alone would miss what is rare.
 
     Parameters
     ----------

@@ -51,7 +51,7 @@ from dpsumm.summary.stability import Stability
 
 @dataclass(frozen=True)
 class Auction(Protocol):
-    """The paper's protocol.
+    """The protocol of the paper: in every round owners bid, and the curator asks for points.
 
     Parameters
     ----------
