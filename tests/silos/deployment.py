@@ -150,15 +150,27 @@ class Deployment:
         self.superlink = self.start("superlink", "bash", self.folder / "curator" / "superlink.sh")
         wait_for(lambda: listening(self.port), what="the SuperLink")
 
-    def start_node(self, name, fault=""):
+    def start_node(self, name):
         script = self.folder / name / "supernode.sh"
         self.nodes[name] = self.start(
-            name, "bash", script, WATCHED=self.folder / f"{name}.received", FAULT=fault
+            name, "bash", script, WATCHED=self.folder / f"{name}.received"
         )
 
-    def restart_node(self, name, fault=""):
+    def restart_node(self, name):
         stop(self.nodes[name])
-        self.start_node(name, fault)
+        self.start_node(name)
+
+    @contextlib.contextmanager
+    def misbehaving(self, **faults):
+        """Let owners misbehave in every exchange after the description, or hang until the end."""
+        files = {self.folder / f"{name}.fault": fault for name, fault in faults.items()}
+        for path, fault in files.items():
+            path.write_text(fault)
+        try:
+            yield
+        finally:
+            for path in files:
+                path.unlink()
 
     def flwr(self, *arguments, check=True):
         done = subprocess.run(
@@ -200,7 +212,7 @@ class Deployment:
         wait_for(
             lambda: (
                 re.search(rf"Finished task \d+ of run {run}\b", self.log("superlink"))
-                or (time.sleep(1) or False)
+                or (time.sleep(0.2) or False)
             ),
             seconds,
             f"run {run}",

@@ -35,7 +35,7 @@ class Simulation(Deployment):
     def register(self, name):
         """Simulated nodes have no keys."""
 
-    def start_node(self, name, fault=""):
+    def start_node(self, name):
         """Simulated nodes are no processes."""
 
 

@@ -48,10 +48,9 @@ def test_as_in_one_process_and_then_with_parties_that_fail(deployment):
     np.testing.assert_allclose(frame["p_y"], here.to_frame()["p_y"], atol=1e-9)
     # With books: one answers garbage, one is told to raise; the run ends, and pays once.
     (curator / "curator.toml").write_text(own)
-    deployment.restart_node("north", "garbage")
-    deployment.restart_node("west", "raise")
-    run = deployment.begin(timeout=150.0)
-    assert deployment.finish(run, 200) == "finished:completed"
+    with deployment.misbehaving(north="garbage", west="raise"):
+        run = deployment.begin(timeout=150.0)
+        assert deployment.finish(run, 200) == "finished:completed"
     said = deployment.logs(run)
     assert said.count("counts as absent") == 2
     page = (curator / "report.html").read_text()
