@@ -1,6 +1,7 @@
 """Configurations of curator and owners: strict, and an owner's data are its own to name."""
 
 import tomllib
+from importlib import resources
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from dpsumm.data import FileFormat
 from dpsumm.errors import InvalidParameterError
 from dpsumm.flower.project import write_project
 from dpsumm.flower.settings import CuratorFile, NodeConfig, Public
-from dpsumm.flower.tasks import NAMES, task_of
+from dpsumm.flower.tasks import NAMES, learn, task_of
 from dpsumm.flower.tasks.summarize import Summarize
 from dpsumm.flower.trial import make_trial
 from dpsumm.summary import Requests
@@ -204,3 +205,18 @@ def test_the_format_of_a_party_s_file(curator, tmp_path):
         settled(DEFAULTS, curator(GIVEN + 'kind = "word"\n'))
     config = NodeConfig.read({**NODE, **tomllib.loads(said)})
     assert config.more.file_format() == wanted
+
+
+@pytest.mark.parametrize("accept", [False, True])
+def test_learning_is_told_whether_a_weak_budget_is_accepted(curator, monkeypatch, accept):
+    with resources.files("dpsumm.flower.tasks").joinpath("learn.toml").open("rb") as file:
+        usual = tomllib.load(file)["tool"]["flwr"]["app"]["config"]
+    own = curator(GIVEN.replace("target", "auxiliary"))
+    run = settled({**usual, "classes": "no,yes", "accept": accept}, own)
+
+    def stopped(*_, **given):
+        raise RuntimeError(given["accept"])
+
+    monkeypatch.setattr(learn, "learn_silos", stopped)
+    with pytest.raises(RuntimeError, match=str(accept)):
+        run.run(None)

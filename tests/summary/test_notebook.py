@@ -4,6 +4,7 @@ import html
 from html.parser import HTMLParser
 
 import numpy as np
+import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
@@ -84,3 +85,13 @@ def test_dir_shows_public_names_only():
     shown = dir(dpsumm)
     assert set(dpsumm.__all__) <= set(shown)
     assert not {"Any", "TYPE_CHECKING", "importlib", "logging"} & set(shown)
+
+
+def test_points_are_rows_of_a_pandas_frame_by_position(rng):
+    """Its own index, of whatever kind, is not kept."""
+    frame = pd.DataFrame(rng.normal(size=(60, 2)), columns=["a", "b"])
+    frame.index = pd.Index([f"p{i}" for i in range(60)])[::-1]
+    summary = dpsumm.summarize(
+        [frame], rng.normal(size=(40, 2)), size=9, kernel=dpsumm.RBF(0.5), columns=["a", "b"]
+    )
+    np.testing.assert_array_equal(frame.iloc[summary.index].to_numpy(), summary.points)

@@ -60,7 +60,8 @@ class Summary:
         value that it spells, else text, unless the schema lists its categories; an array of objects
         if there are both.
     owner, index : (p,) int64
-        Owner of each point (position in `names`) and its row in that owner's data.
+        Owner of each point (position in `names`) and its row in that owner's data, counted from 0.
+        A pandas index is not kept: use ``iloc``, or make it a column by ``reset_index()``.
     names
         Owners' names.
     n_records

@@ -33,6 +33,7 @@ class Learn(Task):
     shards: int
     grid: int
     auxiliary_is: str
+    accept: bool
     student: str
     auxiliary: Path
     validation: Path | None
@@ -54,6 +55,7 @@ class Learn(Task):
             shards=get("shards", int),
             grid=get("grid", int),
             auxiliary_is=get("auxiliary-is", str),
+            accept=get("accept", bool, False),
             student=get("student", str),
             auxiliary=mine.input("auxiliary"),
             validation=mine.optional_path("validation"),
@@ -91,6 +93,7 @@ class Learn(Task):
             ledger=self.own.ledger,
             run=self.own.run,
             seed=self.public.seed,
+            accept=self.accept,
             max_bytes=self.public.max_bytes,
             on_absent=lambda name, why: absent.append(f"{name!r} counts as absent: {why}"),
         )
