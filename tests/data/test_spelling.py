@@ -135,6 +135,9 @@ def test_an_excel_sheet_is_read_cell_by_cell(tmp_path):
     rows = [["weight", "town"], [1.5, "Köln"], ["2.25", "Bonn"], [3, "Köln"]]
     write_sheet(path, rows)
     assert read(path) == [[1.5, 0], [2.25, 1], [3, 0]]
+    # What the documentation says of it: nine decimals.
+    write_sheet(path, [["weight", "town"], [0.1234567894321, "Bonn"], [12345.6789, "Bonn"]])
+    assert [weight for weight, _ in read(path)] == [0.123456789, 12345.6789]
     # One cell of another type changes nothing about the others.
     write_sheet(path, [*rows, ["x", "Bonn"]])
     with pytest.raises(InvalidDataError, match="weight"):

@@ -94,8 +94,9 @@ def quality_notes(selection: Selection, m: int, privacy: PrivacyReport) -> list[
     left = selection.curve[-1] / selection.target_self
     if left > LITTLE_OVERLAP:
         notes.append(
-            f"Little overlap: {left:.0%} of the target's mean kernel is not matched. The owners "
-            f"have few points like the target, or the bandwidth is too small."
+            f"Little overlap: the distance to the target is {left:.0%} of what no point at all "
+            f"would have. The owners have few points like the target, or the bandwidth is too "
+            f"small."
         )
     return [Note(text, Severity.ALARM) for text in notes]
 
