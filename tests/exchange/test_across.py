@@ -109,6 +109,21 @@ def test_nothing_is_made_up_about_an_owner_that_could_not_describe_its_data():
     assert len(run(channel, protocol=everything, size=100, seed=1)) == 90
 
 
+def test_a_broadcast_is_kept_once_for_all_owners():
+    class Kept(Loopback):
+        def ask(self, messages):
+            requests = [items[-1] for items in messages.values()]
+            self.distinct = len({id(request) for request in requests})
+            self.equal = len(set(requests))
+            yield from super().ask(messages)
+
+    for protocol, alike in ((Offers(), True), (AUCTION, False)):
+        channel = Kept()
+        run(channel, protocol=protocol, seed=4)
+        assert channel.distinct == (1 if alike else len(NAMES))
+        assert channel.equal == 1 or not alike
+
+
 def test_a_second_answer_does_not_count():
     first = run(Loopback(), seed=1)
     again = run(Faulty("b", FIRST, lambda a: [a, points(), b"garbage"]), seed=1)

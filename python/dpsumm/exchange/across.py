@@ -212,8 +212,11 @@ def run_across(
     while requests := {n: r for n, r in coordinator.send().items() if n not in failed}:
         tell(asking, 1, 1)
         step += 1
+        # A broadcast is one object: written once, and not kept once for each party.
+        distinct = {id(request): request for request in requests.values()}
+        written = {key: coordinator.codec.encode(request) for key, request in distinct.items()}
         for name, request in requests.items():
-            asked[name].append(coordinator.codec.encode(request))
+            asked[name].append(written[id(request)])
         new = _exchange(
             channel,
             journal,
