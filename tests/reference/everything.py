@@ -12,6 +12,7 @@ def every_result(points, others, gamma=0.3):
     phase = kernels.RandomFeatures(width, 15, gamma=gamma, seed=7, kind="phase", orthogonal=False)
     attraction = kernels.kernel_means(points, others, gamma)
     picks = kernels.greedy(points, attraction, gamma, min(20, len(points)))
+    towards = kernels.greedy_towards(points, others, gamma, min(20, len(points)))
     bidder = kernels.Bidder(paired.on_grid(points))
     bidder.set_target(paired.sum_on_grid(others, 2**20))
     rows, scores = bidder.best(3, 2, 10)
@@ -22,6 +23,8 @@ def every_result(points, others, gamma=0.3):
         kernels.objective(points, attraction, gamma),
         picks.rows,
         picks.objective,
+        towards.rows,
+        towards.objective,
         rows,
         [str(score) for score in scores],
     ]

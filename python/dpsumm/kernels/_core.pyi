@@ -34,7 +34,7 @@ __all__ = [
     "weights",
 ]
 
-INSTRUCTIONS: Literal["avx2", "baseline"]
+INSTRUCTIONS: Literal["avx512", "avx2", "baseline"]
 __version__: str
 
 _Points: TypeAlias = NDArray[np.float32] | NDArray[np.float64]

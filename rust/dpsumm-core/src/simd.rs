@@ -1,49 +1,65 @@
 //! The one place that chooses an instruction set.
 //!
-//! Hot loops are written once, in plain Rust over fixed-size arrays, and compiled twice: for the
-//! baseline and for AVX2 with FMA. Both give the same bits: every operation is an IEEE basic
-//! operation or a fused multiply-add with one rounding, in an order fixed by the source, and the
+//! Hot loops are written once, in plain Rust over fixed-size arrays, and compiled three times: for the
+//! baseline, for AVX2 with FMA, and for AVX-512. All give the same bits: every operation is an IEEE
+//! basic operation or a fused multiply-add with one rounding, in an order fixed by the source, and the
 //! compiler may neither reorder nor fuse them. Without FMA hardware the fused operation is a call,
-//! slow but exact. [`SETTING`] forces the baseline, to test that.
+//! slow but exact. [`SETTING`] keeps from the wider ones, to test that.
 
 use std::ffi::OsStr;
 use std::sync::LazyLock;
 
 use crate::error::{Error, Result};
 
-/// The environment variable that forces the baseline when it is `baseline`; read once, at first use.
+/// The environment variable that keeps the hot loops to `baseline` or to `avx2`; read once, at first
+/// use.
 pub const SETTING: &str = "DPSUMM_SIMD";
 
-static CHOICE: LazyLock<Result<bool>> =
-    LazyLock::new(|| Ok(!forced(std::env::var_os(SETTING).as_deref())? && supported()));
-
-/// Return the instructions that the hot loops of this process run on: `avx2` or `baseline`.
-///
-/// # Errors
-/// [`Error::InvalidParameter`] if [`SETTING`] is neither empty nor `baseline`. The loops then run on
-/// the baseline, which has the same bits.
-pub fn instructions() -> Result<&'static str> {
-    let wide = CHOICE.clone()?;
-    Ok(if wide { "avx2" } else { "baseline" })
+/// Instruction sets, each a part of the next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Path {
+    Baseline,
+    Avx2,
+    Avx512,
 }
 
-/// Whether the setting forces the baseline.
-fn forced(setting: Option<&OsStr>) -> Result<bool> {
+static CHOICE: LazyLock<Result<Path>> =
+    LazyLock::new(|| Ok(allowed(std::env::var_os(SETTING).as_deref())?.min(supported())));
+
+/// Return the instructions that the hot loops of this process run on: `avx512`, `avx2` or `baseline`.
+///
+/// # Errors
+/// [`Error::InvalidParameter`] if [`SETTING`] is neither empty nor `baseline` nor `avx2`. The loops
+/// then run on the baseline, which has the same bits.
+pub fn instructions() -> Result<&'static str> {
+    Ok(match CHOICE.clone()? {
+        Path::Baseline => "baseline",
+        Path::Avx2 => "avx2",
+        Path::Avx512 => "avx512",
+    })
+}
+
+/// The widest that the setting allows.
+fn allowed(setting: Option<&OsStr>) -> Result<Path> {
     match setting.map(OsStr::as_encoded_bytes) {
-        None | Some(b"") => Ok(false),
-        Some(b"baseline") => Ok(true),
-        Some(_) => Err(Error::invalid(SETTING, "must be baseline, or not set")),
+        None | Some(b"") => Ok(Path::Avx512),
+        Some(b"avx2") => Ok(Path::Avx2),
+        Some(b"baseline") => Ok(Path::Baseline),
+        Some(_) => Err(Error::invalid(SETTING, "must be baseline or avx2, or not set")),
     }
 }
 
-#[cfg(target_arch = "x86_64")]
-fn supported() -> bool {
-    is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma")
-}
-
-#[cfg(not(target_arch = "x86_64"))]
-fn supported() -> bool {
-    false
+/// The widest that this processor has.
+fn supported() -> Path {
+    #[cfg(target_arch = "x86_64")]
+    if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
+        let wide = is_x86_feature_detected!("avx512f")
+            && is_x86_feature_detected!("avx512bw")
+            && is_x86_feature_detected!("avx512dq")
+            && is_x86_feature_detected!("avx512vl");
+        return if wide { Path::Avx512 } else { Path::Avx2 };
+    }
+    Path::Baseline
 }
 
 /// A hot loop with its arguments. `run` and all that it calls must be `#[inline(always)]`, so that
@@ -59,10 +75,19 @@ pub(crate) trait Hot {
 /// Run `hot` with the best instructions this machine has.
 pub(crate) fn dispatch<H: Hot>(hot: H) -> H::Output {
     #[cfg(target_arch = "x86_64")]
-    if wide() {
-        // SAFETY: `wide` says that the processor has AVX2 and FMA.
-        return unsafe { run_avx2(hot) };
+    match path() {
+        // SAFETY: the processor has what `path` says.
+        Path::Avx512 => return unsafe { run_avx512(hot) },
+        // SAFETY: as above.
+        Path::Avx2 => return unsafe { run_avx2(hot) },
+        Path::Baseline => {}
     }
+    hot.run()
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
+fn run_avx512<H: Hot>(hot: H) -> H::Output {
     hot.run()
 }
 
@@ -73,12 +98,12 @@ fn run_avx2<H: Hot>(hot: H) -> H::Output {
 }
 
 #[cfg(target_arch = "x86_64")]
-fn wide() -> bool {
+fn path() -> Path {
+    let path = CHOICE.as_ref().copied().unwrap_or(Path::Baseline);
     #[cfg(test)]
-    if tests::BASELINE.load(std::sync::atomic::Ordering::Relaxed) {
-        return false;
-    }
-    *CHOICE == Ok(true)
+    return path.min(tests::widest());
+    #[cfg(not(test))]
+    path
 }
 
 /// Ask for data that will be read soon.
@@ -96,29 +121,49 @@ pub(crate) fn prefetch<R>(data: &[R]) {
 
 #[cfg(test)]
 pub(crate) mod tests {
+    use std::fmt::Debug;
     use std::sync::Mutex;
-    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::sync::atomic::{AtomicUsize, Ordering};
 
     use super::*;
 
-    pub(super) static BASELINE: AtomicBool = AtomicBool::new(false);
+    const PATHS: [Path; 3] = [Path::Baseline, Path::Avx2, Path::Avx512];
+    static WIDEST: AtomicUsize = AtomicUsize::new(PATHS.len() - 1);
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
-    /// Results of `work` with and without the wide instructions. Tests that run meanwhile may get
-    /// either, which is no harm as long as the claim under test holds.
-    pub(crate) fn both_ways<R>(work: impl Fn() -> R) -> (R, R) {
-        let _guard = ONE_AT_A_TIME.lock();
-        let wide = work();
-        BASELINE.store(true, Ordering::Relaxed);
-        let baseline = work();
-        BASELINE.store(false, Ordering::Relaxed);
-        (wide, baseline)
+    pub(super) fn widest() -> Path {
+        PATHS[WIDEST.load(Ordering::Relaxed)]
     }
+
+    /// The result of `work`, the same on every path that this processor has. Tests that run meanwhile
+    /// may get any path, which is no harm as long as the claim under test holds.
+    pub(crate) fn same_every_way<R: PartialEq + Debug>(work: impl Fn() -> R) -> R {
+        let _guard = ONE_AT_A_TIME.lock();
+        let widest = work();
+        for (i, path) in PATHS.iter().enumerate().filter(|(_, path)| **path < supported()) {
+            WIDEST.store(i, Ordering::Relaxed);
+            let found = work();
+            WIDEST.store(PATHS.len() - 1, Ordering::Relaxed);
+            assert_eq!(found, widest, "{path:?}");
+        }
+        widest
+    }
+
     #[test]
-    fn only_a_known_setting_forces_the_baseline() {
-        assert_eq!(forced(None), Ok(false));
-        assert_eq!(forced(Some(OsStr::new(""))), Ok(false));
-        assert_eq!(forced(Some(OsStr::new("baseline"))), Ok(true));
-        assert!(forced(Some(OsStr::new("BASELINE"))).is_err());
+    fn only_a_known_setting_keeps_from_a_path() {
+        assert_eq!(allowed(None), Ok(Path::Avx512));
+        assert_eq!(allowed(Some(OsStr::new(""))), Ok(Path::Avx512));
+        assert_eq!(allowed(Some(OsStr::new("avx2"))), Ok(Path::Avx2));
+        assert_eq!(allowed(Some(OsStr::new("baseline"))), Ok(Path::Baseline));
+        for unknown in ["BASELINE", "avx512", "avx"] {
+            assert!(allowed(Some(OsStr::new(unknown))).is_err());
+        }
+    }
+
+    #[test]
+    fn a_difference_between_paths_is_seen() {
+        if path() > Path::Baseline {
+            assert!(std::panic::catch_unwind(|| same_every_way(path)).is_err());
+        }
     }
 }

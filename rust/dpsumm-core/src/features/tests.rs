@@ -3,7 +3,7 @@
 use super::*;
 use crate::grid::{Grid, features_on_grid, sum_on_grid};
 use crate::kernel::tests::{at_threads, normals};
-use crate::simd::tests::both_ways;
+use crate::simd::tests::same_every_way;
 
 const KINDS: [FeatureKind; 2] = [FeatureKind::Paired, FeatureKind::Phase];
 
@@ -120,7 +120,7 @@ fn products_approximate_the_kernel_and_paired_norms_are_one() -> Result<()> {
 }
 
 #[test]
-fn same_bits_for_any_number_of_threads_and_on_both_paths() -> Result<()> {
+fn same_bits_for_any_number_of_threads_and_on_every_path() -> Result<()> {
     let features = RandomFeatures::draw(FeatureKind::Paired, true, 0.1, 5, 70, 1)?;
     let single: Vec<f32> = normals(1500 * 5, 5).iter().map(|&x| x as f32).collect();
     let points = Points::new("x", &single, 5)?;
@@ -128,8 +128,7 @@ fn same_bits_for_any_number_of_threads_and_on_both_paths() -> Result<()> {
     let run =
         || -> Result<_> { Ok((features.transform(&points)?, features.project(&points, &g)?)) };
     assert_eq!(at_threads(1, run)?, at_threads(3, run)?);
-    let (wide, baseline) = both_ways(run);
-    assert_eq!(wide?, baseline?);
+    same_every_way(run)?;
     // Nor do they depend on how the rows are cut into blocks.
     let mut row = vec![0.0; 70];
     features.transform_block(&single[5 * 777..5 * 778], &mut row)?;
@@ -153,9 +152,7 @@ fn every_row_is_alone<T: Scalar + PartialEq + std::fmt::Debug>(kind: FeatureKind
         Ok((features.transform(&points)?, features.project(&points, &g)?, integers, sums))
     };
     let ways = |rows: &[T]| -> Result<_> {
-        let (wide, baseline) = both_ways(|| all(rows));
-        assert_eq!(wide.as_ref().ok(), baseline.as_ref().ok());
-        wide
+        same_every_way(|| all(rows))
     };
     for (far, place) in [2e5, -1e6, 1e10, 1e14, 1e15].into_iter().cycle().zip(0..n) {
         let mut rows = near.clone();

@@ -3,7 +3,7 @@
 use super::*;
 use crate::kernel::origin;
 use crate::kernel::tests::{at_threads, lattice, normals};
-use crate::simd::tests::both_ways;
+use crate::simd::tests::same_every_way;
 
 /// Plain loops: every score at every pick, with the kernel of the standard library.
 fn plain(points: &Points<f64>, attraction: &[f64], gamma: f64, weights: &[f64]) -> Vec<usize> {
@@ -157,9 +157,7 @@ fn attractions_in_single_precision_change_no_bit() -> Result<()> {
             let run = || greedy_towards(&points, &target, gamma, size);
             assert_eq!(at_threads(1, run)?, slow);
             assert_eq!(at_threads(3, run)?, slow);
-            let (wide, baseline) = both_ways(run);
-            assert_eq!(wide?, slow);
-            assert_eq!(baseline?, slow);
+            assert_eq!(same_every_way(run)?, slow);
         }
     }
     Ok(())
@@ -203,7 +201,7 @@ fn objective_is_j() -> Result<()> {
 }
 
 #[test]
-fn same_bits_for_any_number_of_threads_and_on_both_paths() -> Result<()> {
+fn same_bits_for_any_number_of_threads_and_on_every_path() -> Result<()> {
     let data = normals(5000 * 3, 9);
     let points = Points::new("points", &data, 3)?;
     let attraction = means(&points, &normals(20 * 3, 10), 0.3)?;
@@ -212,8 +210,7 @@ fn same_bits_for_any_number_of_threads_and_on_both_paths() -> Result<()> {
     assert_eq!(at_threads(1, single)?, at_threads(3, double)?);
     assert_eq!(at_threads(3, single)?, at_threads(1, double)?);
     for run in [&single as &dyn Fn() -> Result<Picks>, &double] {
-        let (wide, baseline) = both_ways(run);
-        assert_eq!(wide?, baseline?);
+        same_every_way(run)?;
     }
     Ok(())
 }
