@@ -151,9 +151,7 @@ fn every_row_is_alone<T: Scalar + PartialEq + std::fmt::Debug>(kind: FeatureKind
         let sums = sum_on_grid(&features, &points, &grid)?;
         Ok((features.transform(&points)?, features.project(&points, &g)?, integers, sums))
     };
-    let ways = |rows: &[T]| -> Result<_> {
-        same_every_way(|| all(rows))
-    };
+    let ways = |rows: &[T]| -> Result<_> { same_every_way(|| all(rows)) };
     for (far, place) in [2e5, -1e6, 1e10, 1e14, 1e15].into_iter().cycle().zip(0..n) {
         let mut rows = near.clone();
         rows[place * dim + place % dim] = T::from_f64(far);

@@ -3,8 +3,11 @@
 //! The greedy scores a point y by its attraction a_y to the target minus its kernel values with
 //! the points already picked, and pick the best again and again. Equal scores go to the first row.
 
+mod far;
 mod greedy;
 mod lazy;
+mod moments;
+mod near;
 mod screen;
 mod weights;
 

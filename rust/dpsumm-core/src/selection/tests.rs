@@ -60,6 +60,36 @@ fn equal_scores_go_to_the_first_row() -> Result<()> {
     Ok(())
 }
 
+#[test]
+fn copies_are_picked_one_by_one_in_their_order() -> Result<()> {
+    let (n, dim, gamma) = (1500, 20, 0.02);
+    let target: Vec<f64> = normals(200 * dim, 16).iter().map(|x| x + 0.5).collect();
+    // Copies of the best row, of an average one and, with other signs of its zeros, of the origin.
+    let mut data = normals(n * dim, 15);
+    let first = means(&Points::new("points", &data, dim)?, &target, gamma)?;
+    let best = (0..n).reduce(|a, b| if first[b] > first[a] { b } else { a }).unwrap_or(0);
+    for (row, from) in (0..n).filter(|row| row % 3 != 0).zip([best, 7].into_iter().cycle()) {
+        data.copy_within(from * dim..(from + 1) * dim, row * dim);
+    }
+    for row in (0..n).step_by(60) {
+        data[row * dim..(row + 1) * dim].fill(if row % 120 == 0 { 0.0 } else { -0.0 });
+    }
+    let points = Points::new("points", &data, dim)?;
+    let attraction = means(&points, &target, gamma)?;
+    let towards = Points::new("target", &target, dim)?;
+    for size in [1, 40, 700] {
+        let slow = in_double(&points, &attraction, gamma, size)?;
+        assert_eq!(greedy_towards(&points, &towards, gamma, size)?, slow);
+        assert_eq!(in_single(&points, &attraction, gamma, size)?, slow);
+    }
+    // Equal rows that attract unequally are no copies.
+    let unequal: Vec<f64> =
+        attraction.iter().zip(0..n).map(|(a, i)| a + (i % 5) as f64 / 100.0).collect();
+    let slow = in_double(&points, &unequal, gamma, 300)?;
+    assert_eq!(in_single(&points, &unequal, gamma, 300)?, slow);
+    Ok(())
+}
+
 /// The plain greedy with this crate's kernel values, so that ties are the same.
 fn exhaustive(points: &Points<f64>, attraction: &[f64], gamma: f64, weights: &[f64]) -> Vec<usize> {
     let mut rows: Vec<usize> = Vec::new();
