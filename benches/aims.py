@@ -60,6 +60,12 @@ def _cpu(start: str = OURS) -> Callable[[Rows, dict[str, Any]], float]:
     return lambda rows, _: _named(rows, start)["cpu"]
 
 
+def _cpu_avx512(rows: Rows, machine: dict[str, Any]) -> float:
+    if machine["instructions"] != "avx512":
+        raise KeyError("avx512")
+    return float(_named(rows, OURS)["cpu"])
+
+
 def _ratio(over: str, under: str = OURS, of: str = "cpu") -> Callable[..., float]:
     return lambda rows, _: _named(rows, over)[of] / _named(rows, under)[of]
 
@@ -103,6 +109,23 @@ _LANDMARK_FILE = f"{OURS}, streamed Parquet, l"
 
 AIMS = (
     Aim("500 of 50,000 x 64 towards 1,000", "selection", _SELECTION, _cpu(), 0.25, "CPU-s"),
+    Aim("the same, with AVX-512", "selection", _SELECTION, _cpu_avx512, 0.17, "CPU-s"),
+    Aim(
+        "500 of 500,000 x 64, in the time of 50,000",
+        "selection",
+        {"n": 500_000, "p": 500},
+        _ratio(OURS, f"{OURS}, of a tenth"),
+        9,
+        _TIMES,
+    ),
+    Aim(
+        "400 of 50,000 x 64 where 20,000 are one point, in the time of distinct points",
+        "selection",
+        {"copies": 20_000},
+        _ratio(OURS, f"{OURS}, of distinct"),
+        1,
+        _TIMES,
+    ),
     Aim(
         "the same picks as NumPy's greedy (1: yes)",
         "selection",

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from benches.timing import thread_count
+from dpsumm import kernels
 
 PACKAGES = ("dpsumm", "numpy", "scikit-learn", "polars", "coreax", "jax", "goodpoints")
 
@@ -28,6 +29,7 @@ def describe(short: bool) -> dict[str, Any]:
         }
     return {
         "processor": _processor(),
+        "instructions": kernels.INSTRUCTIONS,
         "cores": os.cpu_count(),
         "memory": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
         "system": f"{platform.system()} {platform.release().split('-')[0]}",

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from benches import data, peers, plain
 from benches.subjects import Scale
@@ -18,12 +19,39 @@ EXP = 30  # operations of an exponential: 15 fused
 def cases(scale: Scale) -> Iterator[Case]:
     n, m, p = scale.of(2000, 50_000), scale.of(100, 1000), scale.of(20, 500)
     yield _case(n, data.COLUMNS, m, p, everybody=True)
+    yield _beside(scale.of(4000, 500_000), m, p, "of a tenth of the points", lambda x: x[::10])
+    n, copies = scale.of(2000, 50_000), scale.of(800, 20_000)
+    yield _beside(n, m, p * 4 // 5, "of distinct points", lambda x: x, copies)
     for n in scale.growth(1000, 10_000, 100_000):
         yield _case(n, data.COLUMNS, 100, 100, grows="n")
     for p in scale.growth(10, 100, 1000):
         yield _case(scale.of(1000, 10_000), data.COLUMNS, 100, p, grows="p")
     for columns in scale.growth(4, 40, 400):
         yield _case(scale.of(1000, 10_000), columns, 100, 100, grows="c")
+
+
+def _beside(
+    n: int,
+    m: int,
+    p: int,
+    name: str,
+    others: Callable[[NDArray[Any]], NDArray[Any]],
+    copies: int = 0,
+) -> Case:
+    """Ours beside ours from other points; `copies` of the points are the first that is picked."""
+    c = data.COLUMNS
+    gamma = data.gamma(c)
+    points, target = data.normals(n, c), data.normals(m, c, shift=0.5, seed=1)
+    compared = others(points).copy()
+    if copies:
+        points[:copies] = points[kernels.greedy_towards(points, target, gamma, 1).rows[0]]
+    return Case(
+        {"n": n, "c": c, "m": m, "p": p} | ({"copies": copies} if copies else {}),
+        {
+            OURS: lambda: kernels.greedy_towards(points, target, gamma, p).rows,
+            f"{OURS}, {name}": lambda: kernels.greedy_towards(compared, target, gamma, p).rows,
+        },
+    )
 
 
 def _case(n: int, c: int, m: int, p: int, grows: str = "", everybody: bool = False) -> Case:

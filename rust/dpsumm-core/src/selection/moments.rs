@@ -196,7 +196,7 @@ mod tests {
             (7, 200, 0.07, 1.0, 3.0),
             (64, 300, 0.008, 1.0, 0.5),
             (64, 300, 0.04, 1.0, 0.5),
-            (5, 40, 0.3, 2.0, 4.0),
+            (5, 40, 0.3, 1.5, 2.0),
         ] {
             let points: Vec<f64> = normals(WIDE * dim, 1).iter().map(|x| x * size).collect();
             let target: Vec<f64> = normals(m * dim, 2).iter().map(|x| x * size + shift).collect();
