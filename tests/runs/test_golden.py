@@ -17,7 +17,11 @@ WIDEST = [name for name in __cpu_dispatch__ if name.startswith(("X86_V4", "AVX51
 # What decides which instructions NumPy, OpenBLAS, the C library and the core take.
 PROCESSORS = {
     "this one": {},
-    "AVX2": {"NPY_DISABLE_CPU_FEATURES": " ".join(WIDEST), "OPENBLAS_CORETYPE": "Haswell", "DPSUMM_SIMD": "avx2"},
+    "AVX2": {
+        "NPY_DISABLE_CPU_FEATURES": " ".join(WIDEST),
+        "OPENBLAS_CORETYPE": "Haswell",
+        "DPSUMM_SIMD": "avx2",
+    },
     "baseline": {
         "NPY_DISABLE_CPU_FEATURES": " ".join(__cpu_dispatch__),
         "OPENBLAS_CORETYPE": "Prescott",

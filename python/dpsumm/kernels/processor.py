@@ -5,7 +5,7 @@ from __future__ import annotations
 from dpsumm.kernels import _core, inputs
 
 INSTRUCTIONS = _core.INSTRUCTIONS
-"""Instructions that the core uses here, "avx512", "avx2" or "baseline"; results are the same, bit by bit."""
+"""What the core uses here, "avx512", "avx2" or "baseline"; results are the same, bit by bit."""
 
 
 def set_threads(n_threads: int) -> None:
