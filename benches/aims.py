@@ -251,6 +251,22 @@ AIMS = (
     ),
     Aim("its difference from NumPy", "mmd", {"n": 50_000}, _difference, 1e-10, ""),
     Aim(
+        "weights of 10,000 points x 64 worth half of them",
+        "mmd",
+        {"n": 10_000, "floor": 5000},
+        _cpu(f"{OURS}, weights"),
+        2,
+        "CPU-s",
+    ),
+    Aim(
+        "the same without a floor, within 1e-9",
+        "mmd",
+        {"n": 10_000, "floor": 1},
+        _cpu(f"{OURS}, weights"),
+        2,
+        "CPU-s",
+    ),
+    Aim(
         "secret product of two owners at Adult's size, left owner",
         "columns",
         {"n": 30_162, "a": 93},

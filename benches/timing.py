@@ -53,7 +53,8 @@ class Case:
     Attributes
     ----------
     sizes
-        n points, c columns, m target points, d features, p points picked, K owners, T iterations.
+        n points, c columns, m target points, d features, p points picked, K owners, T iterations;
+        floor, the least effective size of weights.
     contenders
         The first is the one that the others are compared with.
     grows

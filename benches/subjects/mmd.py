@@ -1,4 +1,4 @@
-"""Exact MMD^2 of two samples of n points each."""
+"""Exact MMD^2 of two samples of n points each, and weights that make it small."""
 
 from __future__ import annotations
 
@@ -14,10 +14,27 @@ from dpsumm import kernels
 
 def cases(scale: Scale) -> Iterator[Case]:
     yield _case(scale.of(500, 50_000), data.COLUMNS)
+    n = scale.of(200, 10_000)
+    yield _weights(n, data.COLUMNS, n // 2)
+    yield _weights(n, data.COLUMNS, 1)
     for n in scale.growth(100, 1000, 10_000):
         yield _case(n, data.COLUMNS, "n")
     for columns in scale.growth(4, 40, 400):
         yield _case(scale.of(200, 3000), columns, "c")
+
+
+def _weights(n: int, c: int, floor: int) -> Case:
+    """Weights of a summary of n points, with a summary's tolerance under its floor."""
+    gamma = data.gamma(c)
+    points, target = data.normals(n, c), data.normals(1000, c, shift=0.1, seed=1)
+    attraction = kernels.kernel_means(points, target, gamma)
+    ridge = (1.0 - kernels.mean_kernel_self(target, gamma)) / len(target)
+    tolerance = 1e-2 * ridge if floor > 1 else 1e-9
+
+    def call() -> Any:
+        return kernels.weights(points, attraction, gamma, ridge, tolerance, floor)
+
+    return Case({"n": n, "c": c, "floor": floor}, {f"{OURS}, weights": call})
 
 
 def _case(n: int, c: int, grows: str = "") -> Case:

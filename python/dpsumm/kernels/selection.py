@@ -135,7 +135,8 @@ def weights(
     They minimise ``w K w - 2 w @ attraction + ridge * w @ w``, MMD^2 but for a constant and a
     ridge, among weights whose effective size ``1 / (w @ w)`` reaches a floor. Pairwise coordinate
     descent (Fan, Chen & Lin 2005); under a floor accelerated projected gradients (Beck & Teboulle
-    2009). Of up to 11,000 points the kernel matrix is kept, 400 MB for 10,000.
+    2009). Of up to 11,000 points the kernel matrix is kept, 400 MB for 10,000; without a floor
+    up to 512 MB of its columns.
 
     Parameters
     ----------
