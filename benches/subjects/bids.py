@@ -55,12 +55,15 @@ def _round(
 def _dense(n: int, d: int, grows: str = "") -> Case:
     grid, directions = _grid(n, d), _directions(d)
     floats, means = grid / 32768.0, directions[0] / 1e9
+    contenders = {
+        OURS: _round(grid, directions),
+        "NumPy, float64": lambda: plain.best_bid(floats, means),
+    }
+    if not grows:  # the same bytes with a third of the operations
+        contenders["one digit of three"] = _round(grid, (directions >> 18) ^ [[0], [1]])
     return Case(
         {"n": n, "d": d},
-        {
-            OURS: _round(grid, directions),
-            "NumPy, float64": lambda: plain.best_bid(floats, means),
-        },
+        contenders,
         grows,
         operations=2.0 * n * d,
         moved=2.0 * n * d,
