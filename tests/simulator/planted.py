@@ -231,10 +231,10 @@ def points_of_a_round_are_taken_in_twice():
     def twice(curator, round_):
         sent = dict(round_.sent)
         take_in(curator, round_)
-        for name, points in sent.items():
-            curator._received[name].parts.append(points)
-            curator._received[name].rows += points.rows.tolist()
-            curator._received[name].scaled += list(curator.scaled(points.values))
+        for name, again in sent.items():
+            curator._received[name].parts.append(again.points)
+            curator._received[name].rows += again.points.rows.tolist()
+            curator._received[name].scaled += list(again.scaled)
 
     with _patched(AuctionCurator, "_take_in", twice):
         yield
