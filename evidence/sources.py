@@ -13,10 +13,11 @@ PACKAGE, HERE = Path(dpsumm.__file__).parent, Path(__file__).parent
 # What a run on arrays with a public bandwidth goes through.
 MODULES = (
     "data/coordinates data/schema data/table data/uniform exchange/driver kernels/bids "
-    "kernels/features "
+    "kernels/feature_map kernels/features "
     "kernels/inputs kernels/landmarks kernels/mechanisms kernels/mmd kernels/noise "
     "kernels/selection kernels/tilt privacy/accounting summary/kernel summary/mechanisms "
-    "summary/release summary/result summary/summarize summary/protocols/curator "
+    "summary/outcome summary/release summary/result summary/settings summary/summarize "
+    "summary/protocols/curator "
     "summary/protocols/draws summary/protocols/features summary/protocols/messages "
     "summary/protocols/offers summary/protocols/owner summary/protocols/protocol "
     "summary/protocols/auction/auction summary/protocols/auction/curator "
