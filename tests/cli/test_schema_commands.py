@@ -95,7 +95,7 @@ def test_a_draft_says_what_a_column_may_say_and_is_a_schema(directory):
 
 
 def test_a_target_needs_neither_label_nor_what_is_ignored(directory, capsys):
-    schema = Schema([Column("x", bounds=(0, 1)), Column("n", "ignore"), Column("y", "label")])
+    schema = Schema([Column("x", bounds=(0, 1.5)), Column("n", "ignore"), Column("y", "label")])
     schema.save(directory / "s.toml")
     words = ("schema", "check", "a.csv", "--schema", "s.toml")
     with pytest.raises(SystemExit) as caught:
@@ -106,3 +106,50 @@ def test_a_target_needs_neither_label_nor_what_is_ignored(directory, capsys):
         main((*words, "--target"))
     assert caught.value.code == 0
     assert re.search(r"x +number +1 +accept", capsys.readouterr().out)
+
+
+def checked(capsys, *words):
+    """Return the exit code of a check, and what it shows."""
+    with pytest.raises(SystemExit) as caught:
+        main(("schema", "check", *words))
+    return caught.value.code, " ".join("".join(capsys.readouterr()).split())
+
+
+@pytest.mark.parametrize(
+    ("rows", "rule", "why"),
+    [
+        ("18\n90\n", "refuse", "every value of column 'x' is outside its bounds"),
+        ("5\n5\n", "refuse", "all records are the same point"),
+        ('""\n""\n', "drop", "no row is complete"),
+    ],
+)
+def test_check_refuses_a_target_that_a_run_refuses(directory, rows, rule, why, capsys):
+    bound = Column("x", bounds=(0, 9), when_missing=rule)
+    Schema([bound]).save(directory / "b.toml")
+    (directory / "t.csv").write_text(f"x\n{rows}")
+    (directory / "o.csv").write_text("x\n1\n2\n")
+    code, shown = checked(capsys, "t.csv", "--schema", "b.toml", "--target")
+    assert code == 1
+    assert f"A run would refuse the file: {why}" in re.sub(r"'\w+'( \(t.csv\))?: ", "", shown)
+    with pytest.raises(SystemExit) as caught:
+        main("run --owner a=o.csv --target t.csv --size 1 --schema b.toml".split())
+    assert caught.value.code == 2
+    assert why in " ".join(capsys.readouterr().err.split())
+    # An owner may lie outside: its points are then worth little, and nothing is refused.
+    code, shown = checked(capsys, "t.csv", "--schema", "b.toml")
+    assert code == (1 if rule == "drop" else 0)
+    assert ("clipped: many?" in shown) == ("18" in rows)
+
+
+def test_check_and_init_read_a_file_as_a_run_does(directory, capsys):
+    Schema([Column("x", bounds=(0, 9)), Column("c", categories=("ä",))]).save(directory / "b.toml")
+    words = ("b.dat", "--kind", "csv", "--separator", ";", "--decimal", ",", "--encoding", "cp1252")
+    (directory / "b.dat").write_bytes("x;c\n1,5;ä\n2,5;ä\n".encode("cp1252"))
+    assert checked(capsys, *words, "--schema", "b.toml")[0] == 0
+    assert checked(capsys, *words[:-2], "--schema", "b.toml")[0] == 2
+    with pytest.raises(SystemExit) as caught:
+        main(("schema", "init", *words, "--out", "draft.toml"))
+    assert caught.value.code == 0
+    drafted = Schema.read(directory / "draft.toml")
+    assert drafted.columns[0].bounds is not None
+    assert drafted.columns[1].categories == ("ä",)

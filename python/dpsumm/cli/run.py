@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from dpsumm.cli import console
 from dpsumm.cli.arguments import file_format_of, formatted, parse_columns, parse_owners
 from dpsumm.cli.config import use_config
-from dpsumm.cli.options import Spending, described
+from dpsumm.cli.options import Reading, Spending, described
 from dpsumm.cli.output import check_distinct, check_outputs, rows_in
 from dpsumm.cli.spent import Kept
 from dpsumm.data.files import FileFormat
@@ -33,7 +33,7 @@ from dpsumm.summary.summarize import summarize
 
 
 @dataclass(frozen=True)
-class Data:
+class Data(Reading):
     """What is read, and how.
 
     Parameters
@@ -54,18 +54,10 @@ class Data:
         and scaled. Once per column; all but the label if none is given.
     label : COLUMN
         Column of labels, which travel along and are not used.
-    names : A,B,C
-        Column names, for CSV files without a header row.
     missing : TOKEN
         A further field that means 'no value', besides empty ones, ?, NA, nan, null.
     drop_missing
         Leave out rows with missing values instead of refusing the file.
-    separator
-        Character between CSV fields.
-    encoding
-        Of CSV files, such as cp1252 or utf-16.
-    decimal
-        ',' if numbers have a comma before their fraction.
     format : NAME:KEY=VALUE
         How one file is read, where it differs from the others: NAME is an owner's or 'target', KEY
         one of kind (csv, parquet or excel, if the suffix does not say), separator, encoding,
@@ -81,12 +73,8 @@ class Data:
     schema: Path | None = None
     column: list[str] | None = None
     label: str | None = None
-    names: str | None = None
     missing: list[str] | None = None
     drop_missing: bool = False
-    separator: str = ","
-    encoding: str = "utf-8"
-    decimal: str = "."
     format: list[str] | None = None
     stream: bool = False
 

@@ -13,12 +13,12 @@ from rich.panel import Panel
 
 from dpsumm.atomic import write_text
 from dpsumm.cli import console
-from dpsumm.cli.arguments import file_format_of
-from dpsumm.cli.options import described
+from dpsumm.cli.options import Format, described
 from dpsumm.data.schema import Kind, Schema, WhenMissing
 from dpsumm.data.schema_toml import to_toml
-from dpsumm.data.table import WAY_OUT
-from dpsumm.errors import InvalidParameterError
+from dpsumm.data.table import WAY_OUT, read_table
+from dpsumm.errors import InvalidDataError, InvalidParameterError
+from dpsumm.summary.guards import check_target
 
 if TYPE_CHECKING:
     from dpsumm.data.check import Found
@@ -37,25 +37,21 @@ def init(
     out: Path = Path("schema.toml"),
     label: str | None = None,
     ignore: list[str] | None = None,
-    names: str | None = None,
-    separator: str = ",",
+    *,
+    form: Format,
 ) -> None:
     """Write a draft from a public sample. [bold]Bounds read from private data leak them.[/]
 
     Parameters
     ----------
     file : FILE
-        A [bold]public[/] sample, CSV or Parquet.
+        A [bold]public[/] sample: CSV, Parquet or Excel.
     out : FILE
         The draft.
     label : COLUMN
         Column of labels, which travel along.
     ignore : COLUMN
         Another column that travels along, such as identifiers; once per column.
-    names : A,B,C
-        Column names, for CSV files without a header row.
-    separator
-        Character between CSV fields.
     """
     from dpsumm.data.draft import HEADER, WARNING, draft
 
@@ -64,8 +60,7 @@ def init(
             f"--out must end in .toml and not exist yet, got {out}; give another name"
         )
     ignored = ignore or []
-    file_format = file_format_of(names, separator)
-    schema, reasons = draft(file, label=label, ignore=ignored, file_format=file_format)
+    schema, reasons = draft(file, label=label, ignore=ignored, file_format=form.file_format)
     if label is not None and schema.label is None:
         raise InvalidParameterError(f"--label: the sample has no column {label!r}")
     if unknown := set(ignored) - {column.name for column in schema.columns}:
@@ -86,29 +81,26 @@ def check_command(
     file: File,
     schema: Path = Path("schema.toml"),
     target: bool = False,
-    names: str | None = None,
-    separator: str = ",",
+    *,
+    form: Format,
 ) -> None:
     """Count what a schema meets in your data; exit code 1 if a run would refuse them.
 
     Parameters
     ----------
     file : FILE
-        Your own data, CSV or Parquet. Stays here.
+        Your own data: CSV, Parquet or Excel. Stays here.
     schema : FILE
         The schema of the run.
     target
         The data are the target's: no label, nothing beside.
-    names : A,B,C
-        Column names, for CSV files without a header row.
-    separator
-        Character between CSV fields.
     """
     from dpsumm.data.check import check
 
     public = Schema.read(schema)
     wanted = public.for_target() if target else public
-    rows, found = check(file, wanted, file_format=file_format_of(names, separator))
+    rows, found = check(file, wanted, file_format=form.file_format)
+    refusal = _refusal(file, wanted, form, found, target=target)
     console.say(
         f"schema {public.fingerprint}: the same at every party of a run\n"
         f"{rows:,} rows. These counts are private: for you, not for other parties."
@@ -121,22 +113,39 @@ def check_command(
                 one.column.name,
                 Kind(one.column.kind).value,
                 *(f"{count:,}" if (count := getattr(one, name)) else "" for name in numbers),
-                _verdict(one),
+                _verdict(one, all_clipped=one.clipped == rows, target=target),
             )
             for one in found
         ],
         right=numbers,
         styles={i: "red" for i, one in enumerate(found) if one.refused},
     )
+    if refusal:
+        console.say(f"A run would refuse the file: {escape(refusal)}.", style="red")
     for text in _advice(found):
         console.say(escape(text), style="dim")
-    if any(one.refused for one in found):
+    if refusal or any(one.refused for one in found):
         raise typer.Exit(1)
 
 
-def _verdict(one: Found) -> str:
+def _refusal(file: Path, schema: Schema, form: Format, found: list[Found], *, target: bool) -> str:
+    """Return why a run would refuse a file whose values it accepts; empty if it would not."""
+    if any(one.refused for one in found):
+        return ""
+    try:
+        table = read_table(file, name="data", schema=schema, file_format=form.file_format)
+        if target:
+            check_target(table)
+    except InvalidDataError as error:
+        return str(error)
+    return ""
+
+
+def _verdict(one: Found, *, all_clipped: bool, target: bool) -> str:
     if one.refused:
         return f"refuse: {', '.join(one.refused)}"
+    if all_clipped:
+        return "refuse: all clipped" if target else "accept, clipped all"
     if one.missing and one.column.kind is not Kind.IGNORE:
         return "drop rows" if one.column.when_missing is WhenMissing.DROP else "encode missing"
     return "accept"
@@ -146,9 +155,15 @@ def _advice(found: list[Found]) -> list[str]:
     """Return the way out of everything that is refused, and what counts may mean otherwise."""
     reasons = dict.fromkeys(reason for one in found for reason in one.refused)
     lines = [f"{reason}: {WAY_OUT[reason]}." for reason in reasons]
-    if any(one.clipped or one.unknown for one in found):
+    if any(one.clipped for one in found):
         lines.append(
-            "clipped, unknown: is it a mark of 'no value', such as -9? Then name it in the "
-            "column's missing."
+            "clipped: many? Then look first whether the bounds are right, and in the file's units "
+            "(years, not months). Few? Then it may be a mark of 'no value', such as -9: name it in "
+            "the column's missing."
+        )
+    if any(one.unknown for one in found):
+        lines.append(
+            "unknown: is it another spelling of a category? Then write it as the schema does. A "
+            "mark of 'no value'? Then name it in the column's missing."
         )
     return lines
