@@ -348,3 +348,55 @@ def test_a_full_disk_says_what_is_spent_and_how_to_resume(
 @pytest.mark.parametrize("word", COMMANDS)
 def test_the_list_says_of_a_command_what_its_own_help_says_first(word):
     assert (load(word).help or "").partition("\n\n")[0].replace("\n", " ") == COMMANDS[word]
+
+
+@pytest.mark.parametrize("book", [(), ("--ledger", "books", "--run", "monday")])
+def test_an_interruption_while_the_report_is_made_says_what_is_complete(
+    data: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    book: tuple[str, ...],
+) -> None:
+    Ledger.create("books").close()
+
+    def stop(path: Path, text: str) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("dpsumm.summary.result.write_text", stop)
+    options = (*TWO, *BOX, "--size", "20", *book, "--report", "report.html")
+    assert run(*options) == 130
+    said = capsys.readouterr().err
+    assert said.startswith("dpsumm: interrupted; complete: summary.parquet; ")
+    assert "epsilon 1 of the target is spent" in said if book else "no --ledger kept it" in said
+    assert (data / "summary.parquet").exists()
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        ((), True),
+        (("--ledger", "books"), False),
+        (("--protocol", "pool"), False),  # spends nothing
+        (("--seed", "3"), False),  # spends what cannot be counted, and says so
+    ],
+)
+def test_a_run_says_that_no_ledger_counts_what_it_spent(
+    data: Path, capsys: pytest.CaptureFixture[str], more: tuple[str, ...], told: bool
+) -> None:
+    Ledger.create("books").close()
+    assert run(*TWO, *BOX, "--size", "20", *more) == 0
+    said = " ".join(capsys.readouterr().err.split())
+    line = "Note: No ledger: nothing adds this epsilon to that of other runs; --ledger FILE does."
+    assert (line in said) == told
+
+
+@pytest.mark.parametrize(
+    ("place", "why"),
+    [("there.csv", "there.csv is a directory"), ("none/s.csv", "there is no directory none;")],
+)
+def test_a_place_that_is_none_is_said_to_be_which(
+    data: Path, capsys: pytest.CaptureFixture[str], place: str, why: str
+) -> None:
+    (data / "there.csv").mkdir()
+    assert run(*TWO, *BOX, "--size", "20", "--out", place) == 2
+    assert f"dpsumm: --out: {why}" in capsys.readouterr().err

@@ -82,7 +82,9 @@ def test_predictions_model_and_report_are_written_and_paid_once(capsys):
     # Again: the same votes and no charge; another budget is beyond the cap.
     assert run(*given, "--out", "again.csv") == 0
     assert pl.read_csv("again.csv").equals(frame)
-    assert "was resumed" in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert "was resumed" in told
+    assert "No ledger" not in told
     with Ledger("books") as book:
         assert len(book.charges()) == 1
     assert run(*USUAL, "--ledger", "books", "--run", "second") == 2
@@ -121,7 +123,9 @@ def test_points_that_parties_do_not_see(capsys):
     assert run(*hidden, "--model", "m") == 2
     assert "--model: a model of points that parties must not see" in capsys.readouterr().err
     assert run(*hidden, "--student", "softmax") == 0
-    assert "softmax on features" in capsys.readouterr().out
+    out, told = capsys.readouterr()
+    assert "softmax on features" in out
+    assert "No ledger: nothing adds this epsilon" in " ".join(told.split())
     assert pl.read_parquet("predictions.parquet").height == 1200
 
 

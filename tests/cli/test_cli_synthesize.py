@@ -60,7 +60,8 @@ def test_rows_and_report_are_written_and_their_cost_is_told(capsys):
     about = json.loads(Path("s.csv.json").read_text())
     assert about["synthetic"] is True
     assert "1 of 1 pairs of columns" in Path("r.html").read_text("utf-8")
-    out = capsys.readouterr().out
+    out, told = capsys.readouterr()
+    assert "No ledger of 'bank', 'clinic': nothing adds this epsilon" in " ".join(told.split())
     assert re.search(rf"run +{about['run']}, 20", out)
     assert re.search(r"rows +1,000, drawn; no row is a record", out)
     assert re.search(r"verdict +1 of 1 pairs of columns across owners stand out", out)
@@ -79,7 +80,9 @@ def test_a_run_goes_on_under_its_name_and_is_charged_once(capsys):
     books = (*bins, "--ledger", "bank=bank.db", "--ledger", "clinic=clinic.db", "--run", "r")
     assert run(*TWO, *books) == 0
     assert run(*TWO, *books, "--out", "again.parquet") == 0
-    assert re.search(r"run +r, 20", capsys.readouterr().out)
+    out, told = capsys.readouterr()
+    assert re.search(r"run +r, 20", out)
+    assert "No ledger" not in told
     with Ledger("bank.db") as book:
         assert len(book.charges()) == 2
     assert run("ledger", "show", "bank.db") == 0

@@ -201,3 +201,16 @@ def test_the_command_prints_the_plan_and_draws_it(tmp_path):
         assert refused.exit_code != 0
         assert refused.stdout == ""
         assert "--plot: cannot write" in str(refused.exception)
+
+
+@pytest.mark.parametrize(
+    ("budget", "said"),
+    [
+        ({"epsilon": 10.0}, None),
+        ({"epsilon": 50.0}, "Epsilon 50 promises next to nothing"),
+        ({"delta": 0.01}, "Delta 0.01 is not below 1 / 100"),
+    ],
+)
+def test_a_weak_budget_is_told_of_before_what_it_buys(budget, said):
+    advice = dpsumm.plan(100, 50, **budget).advice
+    assert advice[0].startswith(said or "Try Pool()")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -119,6 +120,12 @@ def show_files(files: Iterable[Path]) -> None:
 def tell(note: Note) -> None:
     """Print a note to standard error."""
     Console(stderr=True, highlight=False).print(f"{_CALLS[note.severity]} {escape(note)}")
+
+
+def tell_uncounted(note: Note | None, epsilon: float) -> None:
+    """Print that no ledger counts an epsilon, if there is something to count."""
+    if note is not None and 0 < epsilon < math.inf:
+        tell(note)
 
 
 def warn(warnings: Iterable[str], *, seeded: bool) -> None:

@@ -264,6 +264,7 @@ def learn(data: Data, method: Method, privacy: Privacy, output: Output) -> None:
     console.show_files(output.files.values())
     new = [note for note in model.notes if note not in told]
     console.warn(new, seeded=model.privacy.seeded)
+    console.tell_uncounted(kept.uncounted(), model.privacy.epsilon())
 
 
 def _planned(data: Data, method: Method, privacy: Privacy, output: Output) -> object:

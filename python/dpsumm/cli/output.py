@@ -38,10 +38,14 @@ def check_outputs(files: Mapping[str, Path]) -> None:
     if "--report" in files:
         check_installed("matplotlib", "--report needs", "report")
     for option, path in files.items():
-        if path.is_dir() or not path.parent.is_dir():
+        if path.is_dir():
             raise InvalidParameterError(
-                f"{option}: {path} is a directory, or its directory does not exist; "
-                f"give a file in an existing directory"
+                f"{option}: {path} is a directory; give a file in an existing directory"
+            )
+        if not path.parent.is_dir():
+            raise InvalidParameterError(
+                f"{option}: there is no directory {path.parent}; make it, or give a file in an "
+                "existing directory"
             )
         try:
             with tempfile.TemporaryFile(dir=path.parent):

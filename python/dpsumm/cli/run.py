@@ -297,3 +297,4 @@ def run(data: Data, method: Method, privacy: Privacy, output: Output) -> None:
             "nothing about the target, and nothing was spent."
         )
         console.tell(Note(text, Severity.INFO))
+    console.tell_uncounted(kept.uncounted(), summary.privacy.epsilon())

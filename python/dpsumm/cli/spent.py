@@ -10,6 +10,7 @@ from pathlib import Path
 from dpsumm.errors import DpsummError, InvalidDataError
 from dpsumm.privacy.events import Protected
 from dpsumm.privacy.ledger import Ledger
+from dpsumm.report.notes import Note, Severity
 from dpsumm.report.numbers import round_up
 
 
@@ -39,14 +40,30 @@ class Kept:
         self.run = run or (uuid.uuid4().hex if books else None)
         self._protected, self._books, self._without = protected, books, without
         self._options = " ".join(f"--ledger {given}" for given in books)
+        self._written: list[str] = []
 
     @contextmanager
     def told_when_stopped(self) -> Iterator[None]:
-        """Say what was spent if the run is interrupted (Ctrl-C), and how to go on."""
+        """Say what was written and spent if the run is interrupted (Ctrl-C), and how to go on."""
         try:
             yield
         except KeyboardInterrupt:
-            raise KeyboardInterrupt(self._told()) from None
+            complete = [f"complete: {', '.join(self._written)}"] if self._written else []
+            raise KeyboardInterrupt("; ".join([*complete, self._told()])) from None
+
+    def uncounted(self, option: str = "--ledger FILE") -> Note | None:
+        """Return a note that no ledger counts what was spent; None if one does.
+
+        Parameters
+        ----------
+        option
+            What would have one count it.
+        """
+        if self._books and not self._without:
+            return None
+        whose = f" of {', '.join(map(repr, self._without))}" if self._without else ""
+        text = f"No ledger{whose}: nothing adds this epsilon to that of other runs; {option} does."
+        return Note(text, Severity.INFO)
 
     def _told(self) -> str:
         if not self._books:
@@ -91,14 +108,17 @@ class Kept:
         InvalidDataError
             A file cannot be written.
         """
-        written: list[str] = []
         for path, write in files:
             if path is None:
                 continue
             try:
                 write(path)
             except OSError as error:
-                kept = f"{', '.join(written)} was written" if written else "nothing was written"
+                kept = (
+                    f"{', '.join(written)} was written"
+                    if (written := self._written)
+                    else "nothing was written"
+                )
                 again = "An equal run costs it again: what it released was kept in no --ledger"
                 if self._books:
                     again = (
@@ -108,4 +128,4 @@ class Kept:
                 raise InvalidDataError(
                     f"{path} cannot be written ({error.strerror}); {kept}. {spent}. {again}"
                 ) from None
-            written.append(str(path))
+            self._written.append(str(path))

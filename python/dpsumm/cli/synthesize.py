@@ -247,6 +247,7 @@ def synthesize(data: Data, method: Method, privacy: Privacy, output: Output) -> 
     _show(synthetic, output)
     console.show_files(output.files.values())
     console.warn(synthetic.warnings, seeded=synthetic.privacy.seeded)
+    console.tell_uncounted(kept.uncounted("--ledger NAME=FILE"), synthetic.privacy.largest)
 
 
 def _check_pairs(owners: Mapping[str, Path], schemas: Mapping[str, Path]) -> None:

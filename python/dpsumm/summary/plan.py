@@ -14,6 +14,7 @@ from dpsumm.data.schema import Schema
 from dpsumm.privacy import accounting
 from dpsumm.privacy.events import Gaussian
 from dpsumm.privacy.facts import facts
+from dpsumm.report.notes import budget_alarms
 from dpsumm.summary.kernel import RBF
 from dpsumm.summary.mechanisms import Gaussian as GaussianRelease
 from dpsumm.summary.protocols.features import FeatureChoice, MapChoice, features_of
@@ -107,7 +108,11 @@ class Plan:
 
     @property
     def advice(self) -> tuple[str, ...]:
-        """Sentences that say what to do."""
+        """Sentences that say what to do; first, what the budget fails to promise."""
+        return (*budget_alarms(self.epsilon, self.delta, self.target_size), *self._worth)
+
+    @property
+    def _worth(self) -> tuple[str, ...]:
         first = (
             "Try Pool() first if points like the target are common at the owners (a third or "
             "more): it costs no privacy.",
