@@ -356,6 +356,18 @@ def test_a_draft_of_a_public_sample_takes_it(tmp_path: Path) -> None:
         ({"case": [*range(100, 119)]}, None),  # so few may rise by chance
         ({"case": [*range(40, 20, -1)]}, None),  # neither a name nor an order says so
         ({"patient_id": [*range(19), 5]}, None),  # a value comes twice
+        (
+            {"patient_id": [f"B-{i}" for i in range(20)]},
+            "no value comes twice, as in an identifier",
+        ),
+        ({"note": [f"B-{i}" for i in range(20)]}, "it has 20 different texts"),  # no name says so
+        ({"patient_id": [f"B-{i}" for i in range(19)]}, "it has 19 different texts"),
+        (
+            {"bp": [f"{i},5" for i in range(99)] + ["7"]},
+            "it has 100 different texts, of which most are numbers with a decimal comma; read it "
+            "with decimal=',' (--decimal ',')",
+        ),
+        ({"bp": [f"{i},5" for i in range(80)] + ["x"] * 20}, "it has 81 different texts"),
         ({"age": [*map(str, range(99)), "12o"]}, "1 of 100 cells is not a number: '12o'"),
         (
             {"age": [*map(str, range(50)), *(f"{i}o" for i in range(50))]},
@@ -368,4 +380,7 @@ def test_a_draft_of_a_public_sample_takes_it(tmp_path: Path) -> None:
 def test_a_draft_says_why_it_leaves_out(values: dict[str, Any], reason: str | None) -> None:
     made, reasons = draft(pl.DataFrame(values).with_columns(weight=pl.lit(70.5)))
     assert reasons == ({} if reason is None else dict.fromkeys(values, reason))
-    assert [column.name for column in made.carried] == list(reasons)
+    # An identifier is not read at all, by whatever run; the rest travels along.
+    unread = reason is not None and "identifier" in reason
+    assert [column.name for column in made.carried] == ([] if unread else list(reasons))
+    assert set(made.names) == {"weight"} | (set() if reason else set(values))

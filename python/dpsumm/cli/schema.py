@@ -28,6 +28,12 @@ app = typer.Typer(
     help="The public schema: draft one from a public sample, or try one on your own data.",
 )
 File = Annotated[Path, typer.Argument()]
+# What becomes of a column that a draft does not compare.
+TRAVELS = (
+    "is not compared, but travels with each point to the curator and the consumer (delete its "
+    "lines from the draft if it must not)"
+)
+UNREAD = "is not in the draft, and no run reads it"
 
 
 @app.command()
@@ -71,8 +77,12 @@ def init(
     kinds = Counter(Kind(column.kind).value for column in schema.columns)
     counts = ", ".join(f"{count} {kind}" for kind, count in kinds.items())
     console.say(f"wrote {escape(str(out))}: {counts}", soft_wrap=True)
+    drafted = {column.name for column in schema.columns}
     for name, reason in reasons.items():
-        console.say(f"{escape(name)} is left out: {escape(reason)}", style="dim", soft_wrap=True)
+        said = (
+            TRAVELS if name in drafted else f"{UNREAD} (--ignore {name} would have it travel along)"
+        )
+        console.say(escape(f"{name} {said}: {reason}"), style="dim", soft_wrap=True)
 
 
 @app.command("check")

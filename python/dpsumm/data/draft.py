@@ -39,9 +39,10 @@ HEADER = (
 )
 # A whole-number column with at most so many values, or a text column, is taken for categories.
 MOST_NUMBERS, MOST_TEXTS = 6, 60
-# Whole numbers that never repeat are taken for identifiers if the column's name says so, or if they
-# only rise: so many rows are no chance.
+# Whole numbers and texts that never repeat are taken for identifiers if the column's name says so;
+# whole numbers if they only rise, too: so many rows are no chance.
 FEWEST_ROWS = 20
+IDENTIFIES = "no value comes twice, as in an identifier"
 IDENTIFIER = re.compile(
     r"(^|[_\W])(id|ident|identifier|key|nr|no|number|uuid|row|index)$", re.IGNORECASE
 )
@@ -60,9 +61,9 @@ def draft(
 
     Both are for people to correct. Numbers get bounds that are rounded outwards; whole numbers with
     at most 6 values, truth values, and texts with at most 60 values, each twice as a rule, become
-    categories; dates get whole years. Other columns are ignored by the kernel and travel along, and
-    so do whole numbers that look like identifiers. Where the sample has missing values, they are
-    encoded.
+    categories; dates get whole years. What looks like an identifier is not in the schema, so no run
+    reads it. Other columns are ignored by the kernel and travel along. Where the sample has missing
+    values, they are encoded.
 
     Parameters
     ----------
@@ -75,7 +76,7 @@ def draft(
 
     Returns
     -------
-    Schema, and a reason for each column that it ignores though `ignore` does not name it.
+    Schema, and a reason for each column that it ignores or lacks though `ignore` does not name it.
 
     Raises
     ------
@@ -98,7 +99,9 @@ def draft(
     }
     reasons = {name: one for name, one in found.items() if isinstance(one, str)}
     return Schema(
-        Column(name, Kind.IGNORE) if isinstance(one, str) else one for name, one in found.items()
+        Column(name, Kind.IGNORE) if isinstance(one, str) else one
+        for name, one in found.items()
+        if one != IDENTIFIES
     ), reasons
 
 
@@ -122,7 +125,7 @@ def _column(series: nw.Series[Any], *, is_label: bool) -> Column | str:
     if dtype.is_numeric():
         whole = dtype.is_integer()
         if whole and _identifies(name, items):
-            return "no value comes twice, as in an identifier"
+            return IDENTIFIES
         return _number(name, [float(item) for item in items], rule, whole)
     if dtype in (nw.Date, nw.Datetime):
         return _date(name, items, rule)
@@ -131,10 +134,12 @@ def _column(series: nw.Series[Any], *, is_label: bool) -> Column | str:
     return _texts(name, [str(item).strip() for item in items], rule)
 
 
-def _identifies(name: str, items: Sequence[int]) -> bool:
-    rises = all(a < b for a, b in pairwise(items))
+def _identifies(name: str, items: Sequence[Any], *, rising: bool = True) -> bool:
+    """Return whether items are identifiers; `rising` if their order alone may say so."""
     distinct = len(set(items)) == len(items) >= FEWEST_ROWS
-    return distinct and (rises or IDENTIFIER.search(name) is not None)
+    if not distinct or IDENTIFIER.search(name):
+        return distinct
+    return rising and all(a < b for a, b in pairwise(items))
 
 
 def _texts(name: str, texts: Sequence[str], rule: WhenMissing) -> Column | str:
@@ -142,9 +147,17 @@ def _texts(name: str, texts: Sequence[str], rule: WhenMissing) -> Column | str:
     known = [day for day in dates if day is not None]
     if len(known) == len(dates):
         return _date(name, known, rule)
+    if _identifies(name, texts, rising=False):
+        return IDENTIFIES
     values = sorted(set(texts))
     if len(values) > min(MOST_TEXTS, len(texts) / 2):
         odd = [text for text in texts if not _is_number(text)]
+        commas = sum("," in text and _is_number(text.replace(",", ".")) for text in odd)
+        if commas > 0.5 * len(odd) and len(odd) - commas <= (1 - MOSTLY) * len(texts):
+            return (
+                f"it has {len(values):,} different texts, of which most are numbers with a decimal "
+                "comma; read it with decimal=',' (--decimal ',')"
+            )
         if len(odd) <= (1 - MOSTLY) * len(texts):
             verb = "is" if len(odd) == 1 else "are"
             return f"{len(odd):,} of {len(texts):,} cells {verb} not a number: {odd[0]!r}"
