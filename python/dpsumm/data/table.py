@@ -49,7 +49,8 @@ WAY_OUT = {
     ),
     "no date": (
         "correct them (year-month-day), add their mark to missing, or give date_format in the "
-        "schema, such as '%d.%m.%Y'"
+        "schema, such as '%d.%m.%Y'; if only this one of the parties writes dates otherwise, "
+        "convert its file, for date_format holds for all"
     ),
     "no category": (
         "correct them, add their mark to missing, or change the kind in the schema; if the "
