@@ -175,3 +175,24 @@ def test_init_says_what_travels_along_and_leaves_identifiers_out(directory, caps
     kept = Schema.read(directory / "two.toml")
     assert [column.name for column in kept.carried] == ["patient_id", "note"]
     assert kept.columns[2].bounds is not None
+
+
+@pytest.mark.parametrize(
+    ("head", "shown"),
+    [
+        ("x,y,pressure", True),
+        ("x,z,pressure", False),  # one of three: the first row may be a record
+    ],
+)
+def test_check_shows_at_home_what_a_renamed_column_is_called(directory, head, shown, capsys):
+    columns = [Column("x"), Column("y"), Column("bp")]
+    Schema(columns).save(directory / "b.toml")
+    (directory / "b.csv").write_text(f"{head}\n1,2,3\n")
+    with pytest.raises(SystemExit) as caught:
+        main(("schema", "check", "b.csv", "--schema", "b.toml"))
+    assert caught.value.code == 2
+    said = capsys.readouterr()
+    assert ("The file also has 'pressure', which the schema does not name." in said.out) == shown
+    assert re.fullmatch(r"dpsumm: .* has no column '\w+'; all parties .*\n", said.err)
+    # Nor is it in the message itself, which may travel.
+    assert "pressure" not in said.err

@@ -105,11 +105,21 @@ def check_command(
     target
         The data are the target's: no label, nothing beside.
     """
-    from dpsumm.data.check import check
+    from dpsumm.data.check import check, strangers
 
     public = Schema.read(schema)
     wanted = public.for_target() if target else public
-    rows, found = check(file, wanted, file_format=form.file_format)
+    try:
+        rows, found = check(file, wanted, file_format=form.file_format)
+    except InvalidDataError:
+        if others := strangers(file, public, file_format=form.file_format):
+            names = ", ".join(map(repr, others))
+            console.say(
+                f"The file also has {escape(names)}, which the schema does not name. For you, not "
+                "for other parties.",
+                soft_wrap=True,
+            )
+        raise
     refusal = _refusal(file, wanted, form, found, target=target)
     console.say(
         f"schema {public.fingerprint}: the same at every party of a run\n"

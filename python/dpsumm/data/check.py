@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from dpsumm.data.coordinates import faults
-from dpsumm.data.extract import Extract
+from dpsumm.data.extract import Extract, as_frame
 from dpsumm.data.files import FileFormat
 from dpsumm.data.schema import Column, Kind, Schema, WhenMissing
-from dpsumm.data.table import Source, extract_of
+from dpsumm.data.table import Source, extract_of, opened
 
 
 @dataclass(frozen=True)
@@ -63,6 +63,28 @@ def check(
         for column in schema.columns
     ]
     return len(extract.values), found
+
+
+def strangers(
+    source: Source, schema: Schema, *, file_format: FileFormat | None = None
+) -> tuple[str, ...]:
+    """Return the columns of a party's data that the schema does not name; renamed ones, say.
+
+    Empty if the data lack half of the schema's columns or more: what stands in the header row may
+    then be a record. Private like all that is found here, and in no error's message, which may
+    travel: for who holds the data.
+
+    Raises
+    ------
+    InvalidDataError, InvalidParameterError, MissingExtraError
+        The source cannot be read at all.
+    """
+    frame = as_frame(opened(source, "data", schema, file_format), "'data'")
+    present = frame.collect_schema().names()
+    wanted = [column.name for column in schema.columns]
+    if 2 * len(set(wanted) & set(present)) <= len(wanted):
+        return ()
+    return tuple(name for name in present if name not in wanted)
 
 
 def _found(column: Column, codes: Any, unreadable: int) -> Found:
