@@ -200,7 +200,7 @@ def run_vote(
             terms=terms,
             auxiliary_is="consumer" if asked.hidden else "public",
         )
-        record = _record(asked, terms, space, names, book, privacy, across)
+        record = _record(asked, terms, space, names, book, privacy, across, before is not None)
     consumer = Consumer(points, terms)
     consumer.receive(votes)
     used, judged = consumer.fit(asked.students, judged_by)
@@ -229,6 +229,7 @@ def _record(
     book: Ledger,
     privacy: LearningPrivacy,
     across: bool,
+    resumed: bool,
 ) -> RunRecord:
     """Return what may stand in a dossier: public facts alone."""
     whole = asked.unit is Unit.WHOLE_OWNER
@@ -257,6 +258,7 @@ def _record(
         statements=tuple(privacy.statements()),
         books={"": Books(None if book.path is None else book.path.name, privacy.charges)},
         across=across,
+        resumed=resumed,
     )
 
 

@@ -10,6 +10,7 @@ The file is a `dpsumm.privacy.book.Book`; this is what is charged to it, and wha
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import uuid
@@ -27,6 +28,10 @@ from dpsumm.privacy.events import Charge, Protected, same_charges
 from dpsumm.privacy.facts import facts
 
 _log = logging.getLogger(__name__)
+
+# Under which name a run's public settings stand among its releases; they cost nothing.
+SETTINGS = "public settings"
+_RELEASE = "INSERT INTO releases VALUES (?, ?, ?, ?)"
 
 
 class OtherReleaseError(InvalidParameterError):
@@ -109,6 +114,8 @@ class Ledger(AbstractContextManager["Ledger"]):
             raise
         # Whether this run has an earlier life, whose releases are returned again.
         self.resumed = self.run in begun
+        # What this run is held to, until its first release is in the books together with it.
+        self._settings: dict[str, str] = {}
 
     @classmethod
     def create(
@@ -198,6 +205,53 @@ class Ledger(AbstractContextManager["Ledger"]):
             return ()
         return tuple(self._book.read(text, "SELECT at FROM marks WHERE accepted ORDER BY id"))
 
+    def hold_to(self, settings: Mapping[str, str]) -> None:
+        """Hold this run to public settings: once it has released, others are refused.
+
+        They are recorded together with the run's first release, so a run that has released nothing
+        is held to nothing. One that an earlier version began, without them, is from now on.
+
+        Parameters
+        ----------
+        settings
+            Name to value, as text. **Public**: both are kept in the file as they are.
+
+        Raises
+        ------
+        InvalidParameterError
+            The run has released with others, in an earlier life or in another process. Here, or
+            in the next call of `release`.
+        """
+        self._settings = dict(settings)
+        if self.resumed:
+            with self._book.transaction():
+                if not self._holds_settings():
+                    self._book.begin_change()
+                    self._book.db.execute(_RELEASE, self._settings_row())
+            self._settings = {}
+
+    def _settings_row(self) -> tuple[str, str, str, bytes]:
+        return self.run, SETTINGS, "", json.dumps(self._settings, sort_keys=True).encode()
+
+    def _holds_settings(self) -> bool:
+        """Return whether the books have this run's settings; refuse other ones."""
+        recorded = self._released(SETTINGS, (), "")
+        if recorded is None:
+            return False
+        try:
+            known = dict(json.loads(recorded))
+        except (ValueError, TypeError):
+            raise self._book.unusable("a run's public settings") from None
+        # A version that knows more settings finds the others only.
+        other = [name for name, value in known.items() if self._settings.get(name) != value]
+        if other:
+            raise OtherReleaseError(
+                f"run: {self.run!r} has released with other parameters ({', '.join(other)}); "
+                "nothing more was charged or sent. Resume it with the same ones, or give this run "
+                "another name (run, --run), under which it is charged anew"
+            )
+        return True
+
     def release(
         self, key: str, charges: Sequence[Charge], draw: Callable[[], bytes], *, binding: str = ""
     ) -> bytes:
@@ -227,9 +281,12 @@ class Ledger(AbstractContextManager["Ledger"]):
         with self._book.transaction():
             released = self._released(key, charges, binding)
             again = released is not None
+            if again and self._settings:  # another process began the run meanwhile
+                self._holds_settings()
             if released is None:
                 self._book.begin_change()
                 released = self._draw(key, charges, draw, binding)
+        self._settings = {}
         self._tell(charges, again)
         return released
 
@@ -285,7 +342,7 @@ class Ledger(AbstractContextManager["Ledger"]):
     ) -> bytes:
         db = self._book.db
         # Only now: a ledger that is opened to be read stays as it was.
-        db.execute("INSERT OR IGNORE INTO runs VALUES (?, ?)", (self.run, self.delta))
+        begun = db.execute("INSERT OR IGNORE INTO runs VALUES (?, ?)", (self.run, self.delta))
         self._check_delta(self._deltas())
         self.check_room(charges)
         released = draw()
@@ -293,7 +350,10 @@ class Ledger(AbstractContextManager["Ledger"]):
             f"INSERT INTO charges (run, key, {CHARGE}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
             [(self.run, key, *book_format.charge_to_row(charge)) for charge in charges],
         )
-        db.execute("INSERT INTO releases VALUES (?, ?, ?, ?)", (self.run, key, binding, released))
+        rows = [(self.run, key, binding, released)]
+        if self._settings and (begun.rowcount or not self._holds_settings()):
+            rows.insert(0, self._settings_row())
+        db.executemany(_RELEASE, rows)
         return released
 
     def has(self, key: str) -> bool:

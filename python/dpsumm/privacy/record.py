@@ -79,6 +79,9 @@ class RunRecord:
         Whether the parties had machines of their own.
     observers
         Who to epsilon, where what an observer learns is not the sum of one ledger.
+    resumed
+        Whether an earlier life of the run had released, and that was used again. Of a run of
+        owners with ledgers of their own, False: nobody else knows.
     version, code
         Of the package that ran: its number, and `code_digest`.
     """
@@ -98,6 +101,7 @@ class RunRecord:
     options: tuple[str, ...] = ()
     across: bool = False
     observers: Mapping[str, float] = field(default_factory=dict)
+    resumed: bool = False
     version: str = dpsumm.__version__
     code: str = field(default_factory=code_digest)
 
@@ -167,6 +171,6 @@ class RunRecord:
         texts += [one.file for one in self.books.values() if one.file is not None]
         return (
             all(type(text) is str for text in texts)
-            and all(type(flag) is bool for flag in (self.seeded, self.across))
+            and all(type(flag) is bool for flag in (self.seeded, self.across, self.resumed))
             and all(type(count) is int for count in self.units.values())
         )

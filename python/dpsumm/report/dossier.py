@@ -174,6 +174,13 @@ def _weak(dossier: Dossier) -> Iterator[Note]:
 def _unsure(dossier: Dossier) -> Iterator[Note]:
     """Tell of what this page cannot vouch for."""
     record, audits = dossier.record, dossier.audits
+    if record.resumed:
+        yield Note(
+            "The run was resumed: what it had released in an earlier part was used again, not "
+            "released anew. Nothing compares the records of the two parts, so people must know "
+            "that they were the same. Whoever took part must be the same, too: the ledger has "
+            "who that was, unless an earlier version of dpsumm began the run."
+        )
     if dossier.rows is None:
         yield _red(
             "The result's file has no digest of its rows, so nothing tells whether they are those "

@@ -170,6 +170,7 @@ def _record(
         books={"": Books(None if book.path is None else book.path.name, privacy.charges)},
         options=(COMMITMENTS,) if committed else (),
         across=across,
+        resumed=book.resumed,
     )
 
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import re
+from collections.abc import Iterable
+
 from dpsumm.checks import check_whole
 from dpsumm.data.schema import Schema
 from dpsumm.errors import InvalidParameterError
@@ -42,6 +46,22 @@ def check_run(
         if seed >= 2**63:
             raise InvalidParameterError(f"seed must be between 0 and 2**63 - 1, got {seed!r}")
         refuse_ledger_of_seeded(ledger)
+
+
+def held_to(names: Iterable[str], size: int, protocol: Protocol, schema: Schema) -> dict[str, str]:
+    """Return the public settings that a run's name stands for; see `Ledger.hold_to`.
+
+    They say who receives the release and what is asked of them. What the release is made with is
+    bound to it already.
+    """
+    return {
+        "owners": json.dumps(sorted(names)),
+        "size": str(int(size)),
+        # Without addresses, which are others in every process: a class of somebody else's may have
+        # no repr of its own.
+        "protocol": re.sub(r" at 0x[0-9a-fA-F]+", "", repr(protocol)),
+        "schema": schema.fingerprint,
+    }
 
 
 def unit_of(unit: Unit | str) -> Unit:

@@ -26,7 +26,7 @@ from dpsumm.summary.protocols.committed import PRECISION, OpeningCurator, run_ma
 from dpsumm.summary.protocols.messages import Commitment, CommitRequest
 from dpsumm.summary.protocols.wire import CODEC
 from dpsumm.summary.result import Summary
-from dpsumm.summary.settings import check_run, settle_kernel
+from dpsumm.summary.settings import check_run, held_to, settle_kernel
 
 
 def summarize_silos(
@@ -121,6 +121,7 @@ def summarize_silos(
         Ledger(ledger, run=run, delta=delta) as book,
         Journal(None if ledger is None else f"{Path(ledger)}.answers", book.run) as journal,
     ):
+        book.hold_to(held_to(names, size, protocol, schema))
         mark = run_mark(book.run, seed)
         # What the owners are asked first, and how they answer.
         opening: dict[str, Any] = (

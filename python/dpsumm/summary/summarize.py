@@ -26,7 +26,7 @@ from dpsumm.summary.outcome import summary_of
 from dpsumm.summary.protocols import Curator, Offers, Protocol, Selection, Setting
 from dpsumm.summary.protocols.committed import CommittingOwner, OpeningCurator, fresh_key, run_mark
 from dpsumm.summary.result import Summary
-from dpsumm.summary.settings import check_run, settle_kernel, unit_of
+from dpsumm.summary.settings import check_run, held_to, settle_kernel, unit_of
 
 _log = logging.getLogger(__name__)
 
@@ -106,7 +106,9 @@ def summarize(
     ledger
         SQLite file with the books of the target's holder, kept across runs; in memory by default.
     run
-        Name of the run in the ledger; give that of a run that died to resume it.
+        Name of the run in the ledger; give that of a run that died to resume it. Other owners,
+        another size, protocol or schema, or a release of other parameters are refused. The records
+        are not compared: give those of then.
     unit
         What may change between neighbouring data: ``"replace one record"`` or ``"add or remove one
         record"``.
@@ -221,6 +223,7 @@ def summarize(
             table.name: protocol.owner(table, None if seed is None else seed + 1 + i)
             for i, table in enumerate(tables)
         }
+        book.hold_to(held_to(setting.names, size, protocol, tables[0].schema))
         selection, made = _selected(curator, roles, tables, commitments, progress)
         _log.info("run %s: done", book.run)
         return summary_of(

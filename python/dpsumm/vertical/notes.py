@@ -22,9 +22,21 @@ def notes_of(
     layout: Layout,
     protocol: Tables,
     privacy: SynthesisPrivacy,
+    *,
+    resumed: str | None = None,
 ) -> tuple[Note, ...]:
-    """Return what the released numbers tell about themselves, worst first. Post-processing."""
+    """Return what the released numbers tell about themselves, worst first. Post-processing.
+
+    `resumed` is the run's name if its releases were there before.
+    """
     notes = []
+    if resumed is not None:
+        notes.append(
+            Note(
+                f"Run {resumed!r} was resumed: the tables it had released were used again, not "
+                "released anew."
+            )
+        )
     if released.n_records < FEW_RECORDS:
         notes.append(
             Note(

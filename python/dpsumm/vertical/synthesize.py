@@ -168,6 +168,7 @@ def synthesize(
             for name in owners
         }
         _check_books(opened, run)
+        resumed = any(book.has("one-way") for book in opened.values())
         # Kept for a resumed run, whose messages are then the same. In one process nobody sees these
         # messages, so that there is nothing to be read with the keys.
         keys = {
@@ -210,6 +211,7 @@ def synthesize(
         by_mpyc=by_mpyc,
         books=held_by,
         run=run,
+        resumed=resumed,
         started=started,
         backend=next((one.backend for one in held.values() if one.backend), None),
     )
@@ -227,10 +229,12 @@ def synthetic_of(
     run: str,
     started: float,
     backend: Backend | None,
+    resumed: bool = False,
 ) -> Synthetic:
     """Return the result of a run's noisy tables: a model fitted to them. Post-processing.
 
-    `books` are the owners', None if these are elsewhere.
+    `books` are the owners', None if these are elsewhere; `resumed` tells whether they had releases
+    of this run before.
     """
     model = protocol.fit(released)
     privacy = SynthesisPrivacy(
@@ -244,12 +248,16 @@ def synthetic_of(
         n_records=released.n_records,
         levels=agreed.in_order,
         seconds=time.perf_counter() - started,
-        warnings=notes_of(released, model, agreed.layout, protocol, privacy),
+        warnings=notes_of(
+            released, model, agreed.layout, protocol, privacy, resumed=run if resumed else None
+        ),
         fits=model.chi2 <= protocol.stop,
         run=run,
         finished=finished,
         backend=backend,
-        record=_record(agreed, protocol, privacy, released.n_records, books, run, finished),
+        record=_record(
+            agreed, protocol, privacy, released.n_records, books, run, finished, resumed
+        ),
     )
 
 
@@ -261,6 +269,7 @@ def _record(
     books: Mapping[str, Books] | None,
     run: str,
     finished: datetime,
+    resumed: bool,
 ) -> RunRecord:
     """Return what may stand in a dossier: public facts, and the noise, alone."""
     layout = agreed.layout
@@ -289,6 +298,7 @@ def _record(
         statements=tuple(privacy.statements()),
         books=books or {},
         across=books is None,
+        resumed=resumed,
         observers={
             "everybody (analyst)" if who == ANALYST else who: privacy.epsilon(observer=who)
             for who in (ANALYST, *layout.owners)
