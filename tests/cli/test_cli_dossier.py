@@ -72,6 +72,21 @@ def write_audits(path, *, failing=None, only=None, **other):
     path.write_text(json.dumps(made.to_json()))
 
 
+def test_a_resumed_run_says_so_and_is_not_red(runs, tmp_path):
+    rng = np.random.default_rng(0)
+    shutil.copy(runs / "audit.json", tmp_path)
+    Ledger.create(tmp_path / "b.db").close()
+    given = {"size": 4, "kernel": RBF(0.3), "ledger": tmp_path / "b.db", "run": "r"}
+    owners = {name: rng.normal(size=(40, 2)) for name in ("north", "south")}
+    target = rng.normal(size=(50, 2))
+    for resumed in (False, True):
+        dpsumm.summarize(owners, target, **given).save(tmp_path / "s.csv")
+        text, _ = made(tmp_path, "s.csv", "--ledger", "b.db")
+        assert ("The run was resumed: " in text) is resumed
+        assert red(tmp_path) == []
+        assert "2 parties" in text
+
+
 BOOKS = ["--ledger", "registry=registry.db", "--ledger", "bank=bank.db"]
 GOOD = {
     "offers.csv": ["--ledger", "b.db"],

@@ -139,6 +139,7 @@ def test_files_and_a_schema(rng, auxiliary, tmp_path):
     again = learn(**given, run="r")
     assert (first.votes.counts == again.votes.counts).all()
     assert "was resumed" in again.warnings[0]
+    assert [one.record.resumed for one in (first, again)] == [False, True]
     learn(**given, run="s", epsilon=3.9)
     with pytest.raises(BudgetExceededError, match="spent on the owners"):
         learn(**given, run="t")

@@ -276,6 +276,24 @@ def test_a_run_is_not_resumed_with_other_parameters(tmp_path):
         run(Loopback(), protocol=Offers(spread=0.9), **given)
 
 
+@pytest.mark.parametrize("finished", [False, True])
+@pytest.mark.parametrize("protocol", [Offers(), AUCTION], ids=["offers", "auction"])
+def test_other_owners_or_another_size_under_a_runs_name_ask_nobody(tmp_path, protocol, finished):
+    Ledger.create(tmp_path / "books").close()
+    given = {"protocol": protocol, "ledger": tmp_path / "books", "run": "r"}
+    run(Loopback(), **given, **({"out": tmp_path / "s.csv"} if finished else {}))
+    with Ledger(tmp_path / "books") as book:
+        spent = book.charges()
+    Path(tmp_path / "books.answers").unlink()  # as if it were of another machine
+    for name, other in (("owners", NAMES[:-1]), ("size", 8)):
+        channel = Loopback()
+        with pytest.raises(InvalidParameterError, match=rf"other parameters \({name}\)"):
+            run(channel, **given, **{name: other})
+        assert not any(channel.received.values())
+    with Ledger(tmp_path / "books") as book:
+        assert book.charges() == spent
+
+
 @pytest.fixture
 def forks(monkeypatch):
     """Processes from a server that has the package loaded already: quick to start."""

@@ -2,6 +2,7 @@
 
 import math
 import sqlite3
+from contextlib import closing
 
 import numpy as np
 import pytest
@@ -20,6 +21,7 @@ from dpsumm.privacy import (
     Unit,
 )
 from dpsumm.privacy.events import Approximate, BoundedRange, Observer
+from dpsumm.privacy.ledger import OtherReleaseError
 from dpsumm.summary.kernel import RBF
 from dpsumm.summary.protocols import Offers
 from helpers.settings import setting_of
@@ -365,6 +367,76 @@ def test_a_resumed_run_with_other_features_or_size_is_refused(tmp_path, rng):
         ):
             with pytest.raises(InvalidParameterError, match="other parameters"):
                 protocol.curator(setting_of(points, {"a": 30}, book)).send()
+
+
+def kept(path):
+    with closing(sqlite3.connect(path)) as db:
+        return db.execute("SELECT run, key FROM releases").fetchall()
+
+
+def test_a_run_is_held_to_the_public_settings_that_it_released_with(tmp_path):
+    path = tmp_path / "books"
+    Ledger.create(path).close()
+    with Ledger(path, run="r") as book:
+        book.hold_to({"owners": "b", "size": "3"})
+        with pytest.raises(ZeroDivisionError):
+            book.release("a", [charge()], lambda: b"%d" % (1 // 0))
+    assert kept(path) == []  # nothing was released, so other settings are free to begin it
+    with Ledger(path, run="r") as book:
+        book.hold_to({"owners": "a", "size": "3"})
+        book.release("a", [charge()], lambda: b"x")
+        book.release("b", [charge()], lambda: b"y")
+    for other, named in (
+        ({"owners": "z", "size": "3"}, "owners"),
+        ({"owners": "a", "size": "4"}, "size"),
+        ({"owners": "z"}, "owners, size"),
+    ):
+        with (
+            Ledger(path, run="r") as book,
+            pytest.raises(OtherReleaseError, match=rf"'r' .* \({named}\); .* another name"),
+        ):
+            book.hold_to(other)
+    with Ledger(path, run="r") as book:
+        # What a later version knows beside is not compared.
+        book.hold_to({"size": "3", "owners": "a", "new": "x"})
+        assert book.release("a", [charge()], must_not_draw) == b"x"
+    with Ledger(path, run="another") as book:
+        book.hold_to({"owners": "z", "size": "3"})
+        assert len(book.charges()) == 2
+    assert {*kept(path)} == {("r", "public settings"), ("r", "a"), ("r", "b")}
+
+
+@pytest.mark.parametrize("key", ["a", "b"])
+def test_two_that_begin_a_run_at_once_are_held_to_the_same_settings(tmp_path, key):
+    path = tmp_path / "books"
+    Ledger.create(path).close()
+    with Ledger(path, run="r") as one, Ledger(path, run="r") as two, Ledger(path, run="r") as same:
+        one.hold_to({"size": "3"})
+        two.hold_to({"size": "4"})
+        same.hold_to({"size": "3"})
+        one.release("a", [charge()], lambda: b"x")
+        with pytest.raises(OtherReleaseError, match="size"):
+            two.release(key, [charge()], lambda: b"y")
+        same.release(key, [charge()], lambda: b"x")
+
+
+def test_a_run_begun_without_settings_is_held_to_those_that_it_is_resumed_with(tmp_path):
+    path = tmp_path / "books"
+    with Ledger.create(path, run="r") as book:
+        book.release("a", [charge()], lambda: b"x")
+    with Ledger(path, run="r") as book:
+        book.hold_to({"size": "3"})
+        assert book.release("a", [charge()], must_not_draw) == b"x"
+    with Ledger(path, run="r") as book, pytest.raises(OtherReleaseError, match="size"):
+        book.hold_to({"size": "4"})
+
+
+def test_settings_that_are_none_are_refused(tmp_path):
+    path = tmp_path / "books"
+    with Ledger.create(path, run="r") as book:
+        book.release("public settings", (), lambda: b"garbage")
+    with Ledger(path, run="r") as book, pytest.raises(InvalidDataError, match="public settings"):
+        book.hold_to({"size": "3"})
 
 
 def test_summarize_is_refused_by_the_cap_before_anything_is_sent(tmp_path, rng):

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from dpsumm import RBF, Offers, summarize
 from dpsumm.errors import InvalidParameterError
 from dpsumm.privacy import Charge, Ledger, PrivacyReport, Protected, Seeded
 from helpers import old_runs
@@ -56,6 +57,18 @@ def test_an_old_run_whose_requests_would_be_others_is_not_resumed_and_not_charge
     with pytest.raises(InvalidParameterError, match="a version of dpsumm that asks otherwise"):
         old_runs.resume(old / "old_silos.db", "offers")
     assert_says(old / "old_silos.db", SAYS["old_silos.db"])
+
+
+def test_an_old_finished_run_is_resumed_and_held_to_its_owners_from_then_on(old):
+    path = old / "old_books.db"
+    given = {"protocol": Offers(n_features=32, features="random"), "kernel": RBF(0.3)}
+    given |= {"ledger": path, "run": "offers"}
+    with Ledger(path) as book:
+        assert not book.has("public settings")
+    assert summarize(old_runs.OWNERS, old_runs.TARGET, size=8, **given).record.resumed
+    with pytest.raises(InvalidParameterError, match=r"other parameters \(owners\)"):
+        summarize({"z": old_runs.OWNERS["a"]}, old_runs.TARGET, size=8, **given)
+    assert_says(path, SAYS["old_books.db"])
 
 
 def test_an_old_run_is_resumed_without_a_charge(old):

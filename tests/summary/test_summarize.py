@@ -12,6 +12,7 @@ import dpsumm
 from dpsumm import RBF, Auction, Greedy, Offers, Pool, Uniform, kernels
 from dpsumm.summary import Requests
 from dpsumm.summary.mechanisms import Gaussian
+from dpsumm.summary.settings import held_to
 
 GAMMA = 0.25
 BOX = {"x0": (-6.0, 6.0), "x1": (-6.0, 6.0)}
@@ -380,6 +381,57 @@ def test_a_resumed_run_is_charged_once_and_a_cap_refuses(tmp_path):
         ledger.set_cap(one.privacy.charges[0].protected, 1.5, 1e-4)
     with pytest.raises(dpsumm.errors.BudgetExceededError, match=r"cap.*nothing was sent"):
         dpsumm.summarize(owners, target, run="second", **once)
+
+
+OTHERS = {
+    "owners": lambda given: given | {"owners": {"z": given["owners"]["mid"]}},
+    "size": lambda given: given | {"size": 6},
+    "protocol": lambda given: given | {"protocol": Offers(spread=0.4)},
+    "schema": lambda given: given | {"bounds": {"x0": (-6.0, 6.0)}},
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_a_reused_name_of_other_public_settings_is_refused(tmp_path, name):
+    owners, target = world()
+    dpsumm.Ledger.create(tmp_path / "b").close()
+    given = dict(owners=owners, target=target, size=5, kernel=RBF(GAMMA))
+    books = dict(ledger=tmp_path / "b", run="r")
+    first = dpsumm.summarize(**given, **books)
+    assert not first.record.resumed
+    with pytest.raises(dpsumm.errors.InvalidParameterError, match=rf"'r' .*\({name}\).*--run"):
+        dpsumm.summarize(**OTHERS[name](given), **books)
+    with dpsumm.Ledger(tmp_path / "b") as ledger:
+        assert len(ledger.charges()) == 1
+    # The same ones, owners in another order: the run goes on, and says so.
+    turned = given | {"owners": dict(reversed(owners.items()))}
+    again = dpsumm.summarize(**turned, **books)
+    assert again.record.resumed
+    assert "was resumed" in again.warnings[-1] + again.warnings[0]
+    assert {*map(tuple, again.points)} == {*map(tuple, first.points)}
+    dpsumm.summarize(**OTHERS[name](given), **books | {"run": "s"})
+    with dpsumm.Ledger(tmp_path / "b") as ledger:
+        assert len(ledger.charges()) == 2
+
+
+def test_a_run_that_a_cap_refused_is_free_to_begin_with_another_size(tmp_path):
+    owners, target = world()
+    dpsumm.Ledger.create(tmp_path / "b", caps={"target": (0.5, 1e-4)}).close()
+    given = dict(kernel=RBF(GAMMA), ledger=tmp_path / "b", run="r")
+    with pytest.raises(dpsumm.errors.BudgetExceededError):
+        dpsumm.summarize(owners, target, size=5, **given)
+    assert not dpsumm.summarize(owners, target, size=6, epsilon=0.4, **given).record.resumed
+
+
+def test_a_protocol_without_a_text_of_its_own_is_the_same_in_another_process():
+    class Mine(Offers):
+        __repr__ = object.__repr__
+
+    one, two = Mine(), Mine()
+    assert repr(one) != repr(two)
+    schema = dpsumm.Schema.numbers(("x0",))
+    assert held_to("ab", 5, one, schema) == held_to("ba", 5, two, schema)
+    assert held_to("ab", 5, one, schema) != held_to("ab", 5, Offers(), schema)
 
 
 def test_progress_reaches_its_end():

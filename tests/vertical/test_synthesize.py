@@ -226,6 +226,25 @@ def test_ledgers_are_the_owners_own_and_kept(tmp_path):
     for pair, table in first.tables.pairs.items():
         np.testing.assert_array_equal(table, again.tables.pairs[pair])
     np.testing.assert_array_equal(first.model.theta, again.model.theta)
+    assert [one.record.resumed for one in (first, again)] == [False, True]
+    assert [any("was resumed" in n for n in one.warnings) for one in (first, again)] == [
+        False,
+        True,
+    ]
+    # Another owner, or other public settings, beside one that knows the run.
+    other = {"z": "registry", "bank": "bank"}
+    Ledger.create(tmp_path / "z").close()
+    for changed in (
+        {
+            "owners": {name: data[held] for name, held in other.items()},
+            "schema": {name: SCHEMAS[held] for name, held in other.items()},
+            "ledger": {"bank": books["bank"], "z": tmp_path / "z"},
+        },
+        {"protocol": Tables(bins=3)},
+    ):
+        same = {"owners": data, "schema": SCHEMAS, "ledger": books}
+        with pytest.raises(InvalidParameterError, match=r"run 'one'|does not know it"):
+            synthesize(**(same | changed), run="one", ids="person")
     for path in books.values():
         with Ledger(path) as book:
             epsilon, delta = book.spent("records")

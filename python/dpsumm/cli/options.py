@@ -75,7 +75,7 @@ class Spending:
         records, or parties.
     run : NAME
         Name of this run in the ledger. The name of a run that died resumes it: what it released is
-        sent again, unchanged and uncharged.
+        sent again, unchanged and uncharged, to the same owners or parties alone.
     seed
         Repeatable run for tests: [bold]not private[/], epsilon is then infinite.
     accept

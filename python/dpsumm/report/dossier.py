@@ -176,10 +176,10 @@ def _unsure(dossier: Dossier) -> Iterator[Note]:
     record, audits = dossier.record, dossier.audits
     if record.resumed:
         yield Note(
-            "The run was resumed: what it had released in an earlier part was used again, not "
-            "released anew. Nothing compares the records of the two parts, so people must know "
-            "that they were the same. Whoever took part must be the same, too: the ledger has "
-            "who that was, unless an earlier version of dpsumm began the run."
+            "The run was resumed: what an earlier part had released was used again, not released "
+            "anew. Other parties and other public settings than those of that part are refused, "
+            "unless an earlier version of dpsumm began the run. Other records may go unnoticed: "
+            "people must know that they were the same."
         )
     if dossier.rows is None:
         yield _red(
