@@ -149,7 +149,7 @@ def test_points_that_parties_do_not_see(capsys):
         (["--validation", "auxiliary.csv"], "sick"),
         (["--out", "auxiliary.csv"], "would be written over"),
         (["--report", "auxiliary.csv"], "would be written over"),
-        (["--model", "no/model"], "directory does not exist"),
+        (["--model", "no/model"], "there is no directory no;"),
         (["--learner", "tree", "--shards", "256"], "shards"),
         (["--seed", "1", "--ledger", "books"], "a seeded run is not private"),
     ],

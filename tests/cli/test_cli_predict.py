@@ -161,7 +161,7 @@ def test_a_model_that_is_no_numbers_is_refused_and_not_run(capsys):
     [
         (("m", "rows.csv", "--out", "p.txt"), "--out must end in .parquet or .csv"),
         (("m", "rows.csv", "--out", "rows.csv"), "would be written over"),
-        (("m", "rows.csv", "--out", "no/p.csv"), "directory does not exist"),
+        (("m", "rows.csv", "--out", "no/p.csv"), "there is no directory no;"),
         (("m", "none.csv"), r"'points' \(none.csv\): no such file"),
     ],
 )
