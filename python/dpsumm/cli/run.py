@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from dpsumm.cli import console
 from dpsumm.cli.arguments import file_format_of, formatted, parse_columns, parse_owners
 from dpsumm.cli.config import use_config
-from dpsumm.cli.options import Reading, Spending, described
+from dpsumm.cli.options import Spending, described
 from dpsumm.cli.output import check_distinct, check_outputs, rows_in
+from dpsumm.cli.reading import Reading
 from dpsumm.cli.spent import Kept
 from dpsumm.data.files import FileFormat
 from dpsumm.data.inputs import Source, read_owners
