@@ -5,7 +5,8 @@ import pytest
 
 import dpsumm
 from dpsumm import kernels
-from dpsumm.summary.scale import MOST_POOL, Scale, scale_of
+from dpsumm.summary.page import render
+from dpsumm.summary.scale import CLOSE, MOST_POOL, Scale, scale_of
 
 GAMMA = 0.4
 
@@ -39,11 +40,12 @@ def test_a_large_pool_is_stood_for_by_some(rng):
 @pytest.mark.parametrize(
     ("mmd2", "random", "said"),
     [
-        (0.011, 0.1, "close to the target: its distance is 1.1 times what as many fresh"),
-        (0.009, 0.1, "close to the target: as many fresh target records would be expected to be"),
+        (0.011, 0.1, "close to the target: its distance, with the target's sampling error, is 1.2"),
+        (0.014, 0.1, "close to the target: its distance, with the target's sampling error, is 1.5"),
+        (0.015, 0.1, "close to the target records given, too few to tell more: its distance, with"),
         (0.05, 0.1, "on the way to the target: random ones of the points read would be 2 times"),
         (0.2, 0.1, "poor: random ones of the points read would be no further away"),
-        (0.05, None, "not close to the target: its distance is 5 times what"),
+        (0.05, None, "not close to the target: its distance, with the target's"),
     ],
 )
 def test_the_verdict(mmd2, random, said):
@@ -53,15 +55,59 @@ def test_the_verdict(mmd2, random, said):
 @pytest.mark.parametrize(
     ("mmd2", "random", "said"),
     [
-        (0.011, 0.1, "about as well as fresh target records would."),
-        (0.05, 0.1, "more than random ones would, and less than fresh target records would."),
-        (0.2, 0.1, "no more than random ones would."),
-        (0.05, None, "less than fresh target records would."),
+        (0.011, 0.1, "the target about as well as fresh target records would."),
+        (0.015, 0.1, "the target records given, which are too few to tell whether fresh ones "),
+        (0.05, 0.1, "the target more than random ones would, and less than fresh target records"),
+        (0.2, 0.1, "the target no more than random ones would."),
+        (0.05, None, "the target less than fresh target records would."),
     ],
 )
 def test_the_point_of_a_report_in_one_sentence(mmd2, random, said):
     point = Scale(0.01, random, 0.1, 0.001).point(mmd2, "9 records of the owners")
-    assert point == f"These 9 records of the owners resemble the target {said}"
+    assert point.startswith(f"These 9 records of the owners resemble {said}")
+
+
+def fitted(rng, m, size):
+    """Return a summary of 3,000 points fitted to m target records, and how far it really is.
+
+    That is its MMD^2 to the target's distribution, in units of what as many fresh records have.
+    """
+    pool, target, fresh = (rng.normal(at, 1, (n, 2)) for at, n in ((0.5, 3000), (0, m), (0, 3000)))
+    summary = dpsumm.summarize(
+        [pool], target, size=size, kernel=dpsumm.RBF(GAMMA), protocol=dpsumm.Greedy()
+    )
+    # Without the diagonal: so the mean over samples is the distance to what they come from.
+    n, own = len(fresh), kernels.mean_kernel_self(fresh, GAMMA)
+    apart = (1 - own) / (n - 1)
+    return summary, (distance(summary.points, fresh) - apart) / ((1 - own + apart) / size)
+
+
+def test_few_target_records_do_not_make_a_summary_close(rng):
+    found = []
+    for m, size in [(30, 200), (40, 100), (60, 300)] * 5:
+        summary, times = fitted(rng, m, size)
+        # Far closer to the records given than fresh ones are to where they come from.
+        assert summary.mmd2 < 0.5 * summary.scale.fresh
+        said = summary.scale.verdict(summary.mmd2)
+        assert said.startswith("close to the target records given, too few to tell more: ")
+        found.append(times)
+    assert np.mean(found) > 1
+    page = render(summary)
+    assert "<h1>Close to the target records given, too few to tell more: 300 points" in page
+    assert "which are too few to tell whether" in page
+    assert "With the target&#x27;s sampling error" in page
+
+
+def test_a_summary_said_to_be_close_is_as_close_as_that_on_average(rng):
+    found = []
+    for m, size in [(150, 100), (100, 40), (1000, 50)] * 4:
+        summary, times = fitted(rng, m, size)
+        assert summary.scale.verdict(summary.mmd2).startswith("close to the target: ")
+        found.append((times, summary.mmd2 / summary.scale.fresh))
+    true, fitted_to = np.mean(found, axis=0)
+    assert true < CLOSE
+    # The distance to the records given would have promised several times too much.
+    assert true > 2 * fitted_to
 
 
 def test_a_report_s_title_is_the_verdict(rng, tmp_path):

@@ -70,13 +70,19 @@ def _content(summary: Summary, image: tuple[int, int] | None) -> Iterator[Html]:
 
 def _closeness(summary: Summary) -> tuple[Html, Html]:
     scale = summary.scale
-    rows = [("The summary", summary.mmd2, "", "")]
+    far = scale.to_distribution(summary.mmd2)
+    rows = [
+        ("The summary", summary.mmd2, "to the records given", ""),
+        ("With the target's sampling error", far, "to compare", ""),
+    ]
     if scale.random is not None:
         rows.append(("As many random points of those read", scale.random, "expected", "pool"))
     rows.append(("As many fresh target records", scale.fresh, "expected", "target"))
     text = (
         "Distance to the target (MMD², maximum mean discrepancy squared; 0 is the same "
-        "distribution): shorter is closer."
+        "distribution): shorter is closer. The summary was fitted to the "
+        f"{counted(len(summary.target), 'target record', 'target records')} given, which are a "
+        "sample themselves. Fresh records were fitted to nothing: compare them with the second bar."
     )
     bars = (
         parts.Bar(name, value, f"{value:.3g}", small_text, kind)
@@ -182,7 +188,8 @@ def _scale(summary: Summary) -> str:
     scale = summary.scale
     random = "" if scale.random is None else f"{scale.random:.3g} as many random points read, "
     return (
-        f"{summary.mmd2:.3g} the summary; expected: {scale.fresh:.3g} as many fresh target "
+        f"{summary.mmd2:.3g} the summary, {scale.to_distribution(summary.mmd2):.3g} with the "
+        f"target's sampling error; expected: {scale.fresh:.3g} as many fresh target "
         f"records, {random}{scale.pool:.3g} all points read, {scale.sampling:.3g} the target itself"
     )
 

@@ -118,8 +118,9 @@ def growth(summary: Summary) -> Html:
         f"Line: MMD squared goes from {summary.curve[0]:.3g} with one point to "
         f"{summary.curve[-1]:.3g} with {len(summary):,}.",
         "Orange: MMD² between the first points picked and the target. Dashed: what as many fresh "
-        "target records would be expected to give. Measured on the target given to the curator, "
-        f"so a little lower than on fresh data.{_closest(summary)}",
+        "target records would be expected to give. The line is measured on the target records "
+        f"given, which the points were fitted to: add their sampling error, "
+        f"{summary.scale.sampling:.3g}, to compare.{_closest(summary)}",
     )
 
 

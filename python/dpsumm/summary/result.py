@@ -71,7 +71,8 @@ class Summary:
     accesses
         Points of owners that the curator read.
     mmd2
-        MMD^2 (V-statistic) between summary and target, in the kernel's space.
+        MMD^2 (V-statistic) between summary and the target records given, in the kernel's space.
+        The summary was fitted to them: to the distribution that they come from it is further.
     curve : (p,) float64
         MMD^2 after each pick; its last value is `mmd2`.
     gamma
@@ -405,7 +406,8 @@ class Summary:
             ("verdict", scale.verdict(self.mmd2)),
             (
                 "MMD² to the target",
-                f"{self.mmd2:.3g}; as many fresh target records: {scale.fresh:.3g}{random}",
+                f"{self.mmd2:.3g}, {scale.to_distribution(self.mmd2):.3g} with the target's "
+                f"sampling error; as many fresh target records: {scale.fresh:.3g}{random}",
             ),
             ("points read", f"{self.accesses:,}, {self.parsimony:.3g} per point kept"),
             ("epsilon of the target", f"{round_up(privacy.epsilon())} at delta {privacy.delta:g}"),

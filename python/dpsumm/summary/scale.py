@@ -21,16 +21,21 @@ CLOSE = 1.5
 
 @dataclass(frozen=True)
 class Scale:
-    """Distances (MMD^2 to the target) beside that of a summary of p points.
+    """Distances (MMD^2) beside that of a summary of p points.
+
+    A summary was fitted to the m target records given, so its distance to them says less than
+    theirs to the distribution that they come from. With the target's own sampling error added
+    (`to_distribution`) it is compared with fresh records, which were fitted to nothing.
 
     Attributes
     ----------
     fresh
-        Expected for p fresh records of the target's distribution.
+        Expected for p fresh records of the target's distribution, from that distribution.
     random
-        Expected for p random ones of the points read; None if no point read was left out.
+        Expected for p random ones of the points read, from the target records given; None if no
+        point read was left out.
     pool
-        Of all points read.
+        Of all points read, from the target records given.
     sampling
         Expected for the target itself, from the distribution that it is a sample of.
     """
@@ -40,20 +45,31 @@ class Scale:
     pool: float
     sampling: float
 
+    def to_distribution(self, mmd2: float) -> float:
+        """Return about how far from the target's distribution a summary may be, as an MMD^2.
+
+        The distance to the records given plus their sampling error. A summary that follows these
+        records leaves a rest that does not go along with their error, so on average it is no
+        further away; one run can be.
+        """
+        return mmd2 + self.sampling
+
     def verdict(self, mmd2: float) -> str:
         """Return in some words how close a summary at this distance is, and why."""
         return ": ".join(self.judged(mmd2))
 
     def judged(self, mmd2: float) -> tuple[str, str]:
         """Return the two halves of `verdict`."""
-        times = f"{mmd2 / self.fresh:.2g} times" if self.fresh > 0 else "more than"
+        far = self.to_distribution(mmd2)
+        times = f"{far / self.fresh:.2g} times" if self.fresh > 0 else "more than"
         fresh = (
-            f"its distance is {times} what as many fresh target records would be expected to have"
+            f"its distance, with the target's sampling error, is {times} what as many fresh target "
+            "records would be expected to have"
         )
-        if mmd2 < self.fresh:
-            fresh = "as many fresh target records would be expected to be further away"
         if self.is_close(mmd2):
             return "close to the target", fresh
+        if self.is_close_to_records(mmd2):
+            return "close to the target records given, too few to tell more", fresh
         if self.random is None:
             return "not close to the target", fresh
         if mmd2 >= self.random:
@@ -64,20 +80,35 @@ class Scale:
         return "on the way to the target", f"{random}, and {fresh}"
 
     def is_close(self, mmd2: float) -> bool:
-        """Return whether a summary is about as close as as many fresh records would be."""
-        return mmd2 <= CLOSE * self.fresh
+        """Return whether a summary is about as close as as many fresh records would be.
+
+        Never if there are many more points than target records: then nothing tells.
+        """
+        return self.to_distribution(mmd2) <= CLOSE * self.fresh
+
+    def is_close_to_records(self, mmd2: float) -> bool:
+        """Return whether a summary is about as close to the records given as fresh ones would be.
+
+        They would be as far from these as from the distribution, and these are from it.
+        """
+        return mmd2 <= CLOSE * (self.fresh + self.sampling)
 
     def point(self, mmd2: float, points: str) -> str:
         """Return the verdict as one sentence for whoever reads no other, of `points` in words."""
         if self.is_close(mmd2):
-            how = "about as well as fresh target records would"
+            how = "the target about as well as fresh target records would"
+        elif self.is_close_to_records(mmd2):
+            how = (
+                "the target records given, which are too few to tell whether fresh ones would be "
+                "closer to where they come from"
+            )
         elif self.random is None:
-            how = "less than fresh target records would"
+            how = "the target less than fresh target records would"
         elif mmd2 >= self.random:
-            how = "no more than random ones would"
+            how = "the target no more than random ones would"
         else:
-            how = "more than random ones would, and less than fresh target records would"
-        return f"These {points} resemble the target {how}."
+            how = "the target more than random ones would, and less than fresh target records would"
+        return f"These {points} resemble {how}."
 
 
 def scale_of(
