@@ -22,6 +22,8 @@ TWO = (
     "synthesize", "--owner", "bank=bank.csv", "--owner", "clinic=clinic.parquet",
     "--schema", "bank=bank.toml", "--schema", "clinic=clinic.toml", "--ids", "person",
 )  # fmt: skip
+# Two bins of 200 people: noise merges no level, whatever it is.
+BINS = ("--bins", "income=0,70,150")
 
 
 @pytest.fixture(autouse=True)
@@ -75,9 +77,7 @@ def test_rows_and_report_are_written_and_their_cost_is_told(capsys):
 def test_a_run_goes_on_under_its_name_and_is_charged_once(capsys):
     for name in ("bank", "clinic"):
         Ledger.create(f"{name}.db").close()
-    # Two bins of 200 people: noise merges no level, whatever it is.
-    bins = ("--bins", "income=0,70,150")
-    books = (*bins, "--ledger", "bank=bank.db", "--ledger", "clinic=clinic.db", "--run", "r")
+    books = (*BINS, "--ledger", "bank=bank.db", "--ledger", "clinic=clinic.db", "--run", "r")
     assert run(*TWO, *books) == 0
     assert run(*TWO, *books, "--out", "again.parquet") == 0
     out, told = capsys.readouterr()
@@ -98,7 +98,7 @@ def test_a_run_goes_on_under_its_name_and_is_charged_once(capsys):
 def test_an_interrupted_run_says_what_each_owner_spent_and_goes_on(monkeypatch, kept):
     for name in kept:
         Ledger.create(f"{name}.db").close()
-    books = tuple(word for name in kept for word in ("--ledger", f"{name}={name}.db"))
+    books = (*BINS, *(word for name in kept for word in ("--ledger", f"{name}={name}.db")))
     answer = Owner.answer
 
     def stopped(self, request):
@@ -121,7 +121,7 @@ def test_an_interrupted_run_says_what_each_owner_spent_and_goes_on(monkeypatch, 
         assert "run again" not in done.stderr
     else:
         told = re.search("run again with (.*): nothing is charged twice\n", done.stderr)
-        assert dpsumm(*TWO, *told[1].split(), cwd=Path.cwd()).returncode == 0
+        assert dpsumm(*TWO, *BINS, *told[1].split(), cwd=Path.cwd()).returncode == 0
         for name in kept:
             with Ledger(f"{name}.db") as book:
                 assert len(book.charges()) == 2
