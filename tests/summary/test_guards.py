@@ -105,6 +105,16 @@ def test_one_file_as_two_owners_is_an_alarm(rng):
     assert found(summary, "120 of 180 points read are held by two owners or more") is ALARM
 
 
+def test_records_that_a_file_holds_twice_are_told_of(rng):
+    once, few = frame(rng, 30), frame(rng, 59)
+    summary = run({"a": pl.concat([once, once]), "b": frame(rng)}, frame(rng))
+    said = "60 of 120 points read equal another one of the same owner in every column"
+    assert found(summary, said) is ALARM
+    assert found(summary, "held by two owners") is None
+    summary = run({"a": pl.concat([few, few[:1]]), "b": frame(rng)}, frame(rng))
+    assert found(summary, "2 of 120 points read equal another one of the same owner") is WARNING
+
+
 def test_records_of_few_categories_are_equal_by_chance(rng):
     def coarse():
         return pl.DataFrame({"a": rng.integers(0, 2, 60) * 1.0, "b": rng.integers(0, 3, 60) * 1.0})

@@ -202,7 +202,7 @@ def _range(least: int, most: int) -> str:
 
 
 def copy_notes(selection: Selection, target: NDArray[Any], *, dropped: bool) -> list[Note]:
-    """Tell of records that are there twice: at owner and target, or at two owners.
+    """Tell of records that are there twice: at owner and target, at two owners, or at one.
 
     Records of few columns or categories are often equal by chance. What is chance is told from the
     target alone: how many of its own records are equal to another one.
@@ -236,10 +236,10 @@ def copy_notes(selection: Selection, target: NDArray[Any], *, dropped: bool) -> 
                 Severity.ALARM if taken >= MUCH * len(chosen) else Severity.WARNING,
             )
         )
-    holders: dict[bytes, set[int]] = {}
-    for key, owner in zip(pool, selection.pool.owner.tolist(), strict=True):
-        holders.setdefault(key, set()).add(owner)
-    twice = sum(len(holders[key]) > 1 for key in pool)
+    owners = selection.pool.owner.tolist()
+    held = Counter(zip(pool, owners, strict=True))
+    holders = Counter(key for key, _ in held)
+    twice = sum(holders[key] > 1 for key in pool)
     if twice > 2 * by_chance * len(pool):
         notes.append(
             Note(
@@ -247,6 +247,16 @@ def copy_notes(selection: Selection, target: NDArray[Any], *, dropped: bool) -> 
                 f"is one file given as two owners? A record held twice counts twice, for the "
                 f"summary and for what it costs its person.",
                 Severity.ALARM if twice >= MUCH * len(pool) else Severity.WARNING,
+            )
+        )
+    again = sum(held[key, owner] > 1 for key, owner in zip(pool, owners, strict=True))
+    if again > 2 * by_chance * len(pool):
+        notes.append(
+            Note(
+                f"{again:,} of {read} read equal another one of the same owner in every column: "
+                f"does a file hold records more than once? Each copy counts, for the summary and "
+                f"for what it costs its person.",
+                Severity.ALARM if again >= MUCH * len(pool) else Severity.WARNING,
             )
         )
     return notes
