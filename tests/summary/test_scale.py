@@ -40,6 +40,7 @@ def test_a_large_pool_is_stood_for_by_some(rng):
 @pytest.mark.parametrize(
     ("mmd2", "random", "said"),
     [
+        (0.005, 0.1, "close to the target: its distance, with the target's sampling error, is abo"),
         (0.011, 0.1, "close to the target: its distance, with the target's sampling error, is 1.2"),
         (0.014, 0.1, "close to the target: its distance, with the target's sampling error, is 1.5"),
         (0.015, 0.1, "close to the target records given, too few to tell more: its distance, with"),

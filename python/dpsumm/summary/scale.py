@@ -61,7 +61,9 @@ class Scale:
     def judged(self, mmd2: float) -> tuple[str, str]:
         """Return the two halves of `verdict`."""
         far = self.to_distribution(mmd2)
+        # The sampling error is an average: below 1 a number would promise more than is known.
         times = f"{far / self.fresh:.2g} times" if self.fresh > 0 else "more than"
+        times = "about" if far < self.fresh else times
         fresh = (
             f"its distance, with the target's sampling error, is {times} what as many fresh target "
             "records would be expected to have"
