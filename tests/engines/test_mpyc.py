@@ -16,6 +16,10 @@ from dpsumm.vertical.mpyc_party import HELPER, LEFT, MODULUS, RIGHT
 pytest.importorskip("mpyc")
 
 
+# No level is merged, whatever the noise is.
+ALL = Tables(keep=0, bins=5)
+
+
 def owners(rng, names, n=300):
     """Return data and schemas of owners with two columns each."""
     data, schemas = {}, {}
@@ -29,9 +33,7 @@ def owners(rng, names, n=300):
 def test_mpyc_and_dealer_open_the_same_integers_between_three_owners(rng):
     data, schemas = owners(rng, "abc")
     tables = [
-        synthesize(
-            data, schema=schemas, seed=3, product=product, protocol=Tables(keep=0, bins=5)
-        ).tables.pairs
+        synthesize(data, schema=schemas, seed=3, product=product, protocol=ALL).tables.pairs
         for product in (Dealer(), Mpyc())
     ]
     assert len(tables[0]) == 15
@@ -44,7 +46,7 @@ def test_a_run_by_mpyc_is_charged_as_any_and_resumed_with_the_same_tables(rng, t
     books = {name: tmp_path / name for name in data}
     for path in books.values():
         Ledger.create(path).close()
-    kept = {"schema": schemas, "ledger": books, "run": "one", "product": Mpyc()}
+    kept = {"schema": schemas, "ledger": books, "run": "one", "product": Mpyc(), "protocol": ALL}
     first, again = (synthesize(data, **kept) for _ in range(2))
     for pair, table in first.tables.pairs.items():
         np.testing.assert_array_equal(table, again.tables.pairs[pair])
@@ -66,7 +68,7 @@ def test_a_run_that_died_by_mpyc_goes_on_under_a_cap_without_more_room(rng, tmp_
     books = {name: tmp_path / name for name in data}
     for path in books.values():
         Ledger.create(path).close()
-    given = {"schema": schemas, "ledger": books, "run": "one", "product": Mpyc()}
+    given = {"schema": schemas, "ledger": books, "run": "one", "product": Mpyc(), "protocol": ALL}
 
     def died(self, request):
         raise KeyboardInterrupt
