@@ -48,9 +48,8 @@ class Scale:
     def to_distribution(self, mmd2: float) -> float:
         """Return about how far from the target's distribution a summary may be, as an MMD^2.
 
-        The distance to the records given plus their sampling error. A summary that follows these
-        records leaves a rest that does not go along with their error, so on average it is no
-        further away; one run can be.
+        The distance to the records given plus what their sampling error is expected to be: an
+        estimate, not a bound. The records of one run can be a worse sample than most.
         """
         return mmd2 + self.sampling
 
