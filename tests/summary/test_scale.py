@@ -43,7 +43,7 @@ def test_a_large_pool_is_stood_for_by_some(rng):
         (0.005, 0.1, "close to the target: its distance, with the target's sampling error, is abo"),
         (0.011, 0.1, "close to the target: its distance, with the target's sampling error, is 1.2"),
         (0.014, 0.1, "close to the target: its distance, with the target's sampling error, is 1.5"),
-        (0.015, 0.1, "close to the target records given, too few to tell more: its distance, with"),
+        (0.015, 0.1, "on the way to the target: random ones of the points read would be 6.7 times"),
         (0.05, 0.1, "on the way to the target: random ones of the points read would be 2 times"),
         (0.2, 0.1, "poor: random ones of the points read would be no further away"),
         (0.05, None, "not close to the target: its distance, with the target's"),
@@ -57,7 +57,7 @@ def test_the_verdict(mmd2, random, said):
     ("mmd2", "random", "said"),
     [
         (0.011, 0.1, "the target about as well as fresh target records would."),
-        (0.015, 0.1, "the target records given, which are too few to tell whether fresh ones "),
+        (0.015, 0.1, "the target more than random ones would, and less than fresh target records"),
         (0.05, 0.1, "the target more than random ones would, and less than fresh target records"),
         (0.2, 0.1, "the target no more than random ones would."),
         (0.05, None, "the target less than fresh target records would."),
@@ -66,6 +66,14 @@ def test_the_verdict(mmd2, random, said):
 def test_the_point_of_a_report_in_one_sentence(mmd2, random, said):
     point = Scale(0.01, random, 0.1, 0.001).point(mmd2, "9 records of the owners")
     assert point.startswith(f"These 9 records of the owners resemble {said}")
+
+
+def test_fewer_target_records_than_points_are_too_few_to_tell():
+    few = Scale(0.01, 0.1, 0.1, 0.02)
+    said = few.verdict(0.015)
+    assert said.startswith("close to the target records given, too few to tell more: its distance")
+    assert "given, which are too few to tell whether fresh ones" in few.point(0.015, "9 records")
+    assert few.verdict(0.05).startswith("on the way to the target: ")
 
 
 def fitted(rng, m, size):

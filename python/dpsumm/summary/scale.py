@@ -88,11 +88,12 @@ class Scale:
         return self.to_distribution(mmd2) <= CLOSE * self.fresh
 
     def is_close_to_records(self, mmd2: float) -> bool:
-        """Return whether a summary is about as close to the records given as fresh ones would be.
+        """Return whether a summary is close to the records given, and nothing tells more.
 
-        They would be as far from these as from the distribution, and these are from it.
+        Fresh ones would be as far from these as from the distribution, and these are from it. Only
+        of fewer records than points: the sampling error of more is too small to hide anything.
         """
-        return mmd2 <= CLOSE * (self.fresh + self.sampling)
+        return self.sampling > self.fresh and mmd2 <= CLOSE * (self.fresh + self.sampling)
 
     def point(self, mmd2: float, points: str) -> str:
         """Return the verdict as one sentence for whoever reads no other, of `points` in words."""
