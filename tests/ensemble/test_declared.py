@@ -308,6 +308,7 @@ def people(rng, n):
     return x, (x[:, 0] + x[:, 1] > 0).astype(int)
 
 
+@pytest.mark.same_draws
 def test_learning_from_classifiers_keeps_the_model_here(rng):
     parties = {f"p{i}": people(rng, 25) for i in range(50)}
     fitted = {f"c{i}": DecisionTreeClassifier().fit(*people(rng, 25)) for i in range(10)}

@@ -118,6 +118,7 @@ def given(rng):
     }
 
 
+@pytest.mark.same_draws
 @pytest.mark.parametrize("change", [{}, {"majority": True}, {"exact": True}, {"delta": 1e-5}])
 def test_the_call(given, change, rng):
     made = published(**given, **change, seed=1)

@@ -37,20 +37,36 @@ def test_no_record_moves_the_sums_by_more_than_is_hidden(n_classes, rng, monkeyp
     n, d = 30, 3
     votes = noisy(rng.dirichlet(np.ones(n_classes), n), 50, 40.0, rng)
     points = rng.normal(size=(n, d)) * 3
-    worst = [0.0, 0.0]
-    for _ in range(60):
-        counts = votes.counts.copy()
-        counts[0] = rng.normal(size=columns) * rng.choice([0, 1, 1e3, 1e12])
-        there = rng.normal(size=(1, d)) * rng.choice([0, 1e-9, 1, 1e9])
-        first = split(noisy_sums(points, votes, 2.0, 5.0), d + 1, columns)
-        other = np.vstack([there, points[1:]])
-        if rng.random() < 0.3:  # the opposite of what was there
-            other, counts[0] = points, -votes.counts[0]
-        second = split(noisy_sums(other, replace(votes, counts=counts), 2.0, 5.0), d + 1, columns)
-        for i in (0, 1):
-            worst[i] = max(worst[i], float(np.linalg.norm(first[i] - second[i])))
-    assert GRID**2 < worst[0] <= 2 * GRID**2
-    assert 0.5 * GRID**2 < worst[1] <= math.sqrt(2) * GRID**2
+    points[0], votes.counts[0] = [9, 0, 0], [1000, *[0] * (columns - 1)]
+
+    def moved(record, point, row):
+        """How far a record moves both sums if it becomes another."""
+        other, counts = points.copy(), votes.counts.copy()
+        other[record], counts[record] = point, row
+        first, second = (
+            split(noisy_sums(p, replace(votes, counts=c), 2.0, 5.0), d + 1, columns)
+            for p, c in ((points, votes.counts), (other, counts))
+        )
+        return [float(np.linalg.norm(a - b)) for a, b in zip(first, second, strict=True)]
+
+    # The opposite votes, and a point at a right angle: the worst of each, nearly reached.
+    opposite, across = moved(0, points[0], -votes.counts[0]), moved(0, [0, 9, 0], votes.counts[0])
+    assert opposite[0] > 1.99 * GRID**2
+    assert across[1] > 0.95 * math.sqrt(2) * GRID**2
+    for reached in (
+        opposite,
+        across,
+        *(
+            moved(
+                int(rng.integers(2)),
+                rng.normal(size=d) * rng.choice([0, 1e-9, 1, 1e9]),
+                rng.normal(size=columns) * rng.choice([0, 1, 1e3, 1e12]),
+            )
+            for _ in range(60)
+        ),
+    ):
+        assert reached[0] <= 2 * GRID**2
+        assert reached[1] <= math.sqrt(2) * GRID**2
     assert min(stds[0::2]) >= 5.0 * 2 * GRID**2
     assert min(stds[1::2]) >= 5.0 * math.sqrt(2) * GRID**2
 
@@ -116,6 +132,7 @@ def learnt(rng, n_classes, n=3000, **more):
     return model, people(1000)
 
 
+@pytest.mark.same_draws
 @pytest.mark.parametrize(("n_classes", "least"), [(2, 0.9), (3, 0.6)])
 def test_an_exported_model_is_of_use_and_says_whom_it_protects(n_classes, least, rng, tmp_path):
     model, (x, y) = learnt(rng, n_classes)

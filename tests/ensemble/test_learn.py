@@ -53,6 +53,7 @@ def learn(parties, auxiliary, **given):
     return dpsumm.learn(parties, auxiliary, **(usual | given))
 
 
+@pytest.mark.same_draws
 def test_it_learns_what_the_parties_know(parties, auxiliary, rng):
     told = []
     model = dpsumm.learn(
@@ -87,6 +88,7 @@ def test_it_learns_what_the_parties_know(parties, auxiliary, rng):
     assert "Not protected: anything of the parties towards the curator" in sentences
 
 
+@pytest.mark.same_draws
 def test_parties_of_every_kind(rng, auxiliary):
     frames = {
         f"f{i}": pl.DataFrame(people(rng, 30)[0], schema=["a", "b"]).with_columns(
@@ -113,6 +115,7 @@ def test_parties_of_every_kind(rng, auxiliary):
     assert model.predict(frame).dtype.kind == "U"
 
 
+@pytest.mark.same_draws
 def test_files_and_a_schema(rng, auxiliary, tmp_path):
     schema = dpsumm.Schema(
         [
@@ -263,6 +266,7 @@ def test_labels_that_are_not_listed_are_left_out(rng, auxiliary):
     assert abs(model.votes.counts - wanted).max() <= 6 * model.votes.noise_std + 1
 
 
+@pytest.mark.same_draws
 def test_probabilities_on_a_grid(parties, auxiliary, rng):
     model = learn(parties, auxiliary, grid=100, epsilon=3)
     assert model.votes.terms.total == 100

@@ -38,6 +38,7 @@ def test_answers_of_pate_have_the_noise_of_a_release_of_so_many_points(n_classes
     assert given.release(1.0, 1e-5).terms.n_points == 60
 
 
+@pytest.mark.same_draws
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_pate_learns_from_its_answers_and_only_from_them(n_classes, rng):
     given = held(rng, n_classes)
@@ -95,6 +96,7 @@ def test_noise_on_averaged_parameters_covers_a_party_that_turns_round(rng, monke
         assert drawn[i] == pytest.approx(2 * steps * multiplier)
 
 
+@pytest.mark.same_draws
 def test_the_published_method_is_the_papers_at_its_own_noise(rng):
     given = held(rng, 3)
     fitted = baselines.minimisers(given, [0.1])
@@ -103,6 +105,7 @@ def test_the_published_method_is_the_papers_at_its_own_noise(rng):
     assert np.mean(noisy) < 0.55
 
 
+@pytest.mark.same_draws
 def test_one_call_compares_everything(rng):
     x = rng.normal(size=(60, 20, 2))
     parties = [(points, (points[:, 0] > 0).astype(int)) for points in x]

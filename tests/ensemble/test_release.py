@@ -89,9 +89,10 @@ def test_what_the_curator_accepts_is_what_the_sensitivity_is_for():
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_the_noise_has_its_law(points, rng, n_classes):
+def test_the_noise_has_its_law(rng, n_classes):
+    points = rng.normal(size=(200, 3))
     terms = Terms.of(points, range(n_classes), 5)
-    votes = [one_hot(rng.integers(n_classes, size=N), n_classes) for _ in range(5)]
+    votes = [one_hot(rng.integers(n_classes, size=200), n_classes) for _ in range(5)]
     exact, drawn = exact_counts(votes, terms), []
     for _ in range(60):
         with Ledger() as book:
@@ -103,7 +104,8 @@ def test_the_noise_has_its_law(points, rng, n_classes):
     assert stats.kstest(drawn + rng.uniform(-0.5, 0.5, len(drawn)), "norm", (0, std)).pvalue > (
         FALSE_ALARM
     )
-    # It has power: a fifth less noise is noticed.
+    # It has power: a fifth less noise is noticed, of 12,000 draws and more in all runs but one in a
+    # million (the laws are 0.054 apart, and draws less than 0.024 from their own, by Hoeffding).
     assert stats.kstest(drawn, "norm", (0, 0.8 * std)).pvalue < FALSE_ALARM
 
 

@@ -83,6 +83,7 @@ def test_the_estimate_is_unbiased(n_classes, rng):
     assert (abs((1.1 * got - wanted).mean(0)) / error).max() > 6
 
 
+@pytest.mark.same_draws
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_the_default_student_learns_from_noise_above_single_votes(n_classes, rng):
     points, place = blobs(rng, 1500, n_classes)
@@ -176,6 +177,7 @@ def test_the_softmax_minimises_and_judges_itself(rng):
     assert np.mean(wanted) > np.mean(got) - 6 * off.std()
 
 
+@pytest.mark.same_draws
 @pytest.mark.parametrize(
     "student",
     [
