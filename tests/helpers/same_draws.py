@@ -5,20 +5,36 @@ are drawn from seeds instead, so that chance decides nothing. The laws of the no
 their own.
 """
 
+import inspect
 import random
 import secrets
 from importlib import import_module
 from itertools import count
 
-NOISE = ("rounded_normal", "discrete_laplace", "exponential_choice")
-DRAWING = ("dpsumm.kernels", "dpsumm.vertical.owner", "dpsumm.vertical.dpvi.method")
+import numpy as np
+
+NOISE = (
+    "rounded_normal",
+    "discrete_laplace",
+    "exponential_choice",
+    "mwem",
+    "fit_mixture",
+    "sample_mixture",
+)
+DRAWING = (
+    "dpsumm.kernels",
+    "dpsumm.vertical.owner",
+    "dpsumm.vertical.model",
+    "dpsumm.vertical.dpvi.method",
+)
 
 
 def repeat(monkeypatch, seed: int) -> None:
-    """Let noise and coins of this process, which nothing seeds, come from a seed."""
+    """Let all that this process draws without a seed come from one, until the patches are undone."""
     coins, numbers = random.Random(seed), count(seed)
     monkeypatch.setattr(secrets, "randbits", coins.getrandbits)
     monkeypatch.setattr(secrets, "token_bytes", lambda size=32: coins.randbytes(size))
+    monkeypatch.setattr(np.random, "default_rng", _numbered(np.random.default_rng, numbers))
     for module in map(import_module, DRAWING):
         for name in NOISE:
             if hasattr(module, name):
@@ -26,7 +42,12 @@ def repeat(monkeypatch, seed: int) -> None:
 
 
 def _numbered(draw, numbers):
-    def drawn(first, second, seed=None):
-        return draw(first, second, next(numbers) if seed is None else seed)
+    signature = inspect.signature(draw)
+
+    def drawn(*given, **named):
+        bound = signature.bind(*given, **named)
+        if bound.arguments.get("seed") is None:
+            bound.arguments["seed"] = next(numbers)
+        return draw(*bound.args, **bound.kwargs)
 
     return drawn

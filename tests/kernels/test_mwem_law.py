@@ -62,6 +62,7 @@ def test_mwem_has_the_law_of_algorithm_2(rng, iterations):
     assert agree(fast(rng, iterations), slow(rng, iterations))
 
 
+@pytest.mark.same_draws
 @pytest.mark.parametrize(
     "wrong",
     [

@@ -80,6 +80,7 @@ def test_the_bounds_hold_when_an_owner_is_dropped_on_the_way(kind, rng):
         assert seen.ranks <= 1
 
 
+@pytest.mark.same_draws
 @pytest.mark.parametrize("kind", ["replace", "remove"])
 def test_both_bounds_are_reached(kind, rng):
     points = ranks = 0
@@ -135,6 +136,7 @@ def test_curators_with_a_wrong_step_14_are_caught(curator, what, rng):
     pytest.fail("not caught")
 
 
+@pytest.mark.same_draws
 @pytest.mark.parametrize("tau", [None, 1, 2, 3])
 def test_a_point_is_asked_for_when_it_was_its_owners_best_tau_times(tau, rng):
     """Ranks below the first are never asked for here, so the counts alone decide."""

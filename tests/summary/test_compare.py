@@ -105,6 +105,7 @@ def test_one_run_has_no_error():
     assert "(" not in found.rows[0].shown()
 
 
+@pytest.mark.same_draws
 def test_public_data_are_split_and_judged_by_what_is_left(rng):
     frame = pl.DataFrame({"a": rng.uniform(0, 1, 300), "b": rng.choice(["x", "y"], 300)})
     schema = Schema([Column("a", bounds=(0, 1)), Column("b", categories=("x", "y"))])

@@ -118,6 +118,7 @@ def test_distances_are_read_off(rng):
     assert np.abs(squared - true)[near].max() < 3
 
 
+@pytest.mark.same_draws
 def test_a_handful_of_known_records_reveals_the_others(rng):
     known, unknown = 12, 60
     points = rng.normal(size=(known + unknown, 8))
@@ -128,6 +129,7 @@ def test_a_handful_of_known_records_reveals_the_others(rng):
     assert right.mean() >= 0.95
 
 
+@pytest.mark.same_draws
 def test_fewer_known_records_than_columns_do_not(rng):
     # The attack's system of equations has columns + 1 unknowns per frequency.
     points = rng.normal(size=(40, 8))

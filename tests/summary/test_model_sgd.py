@@ -119,6 +119,7 @@ def test_without_the_libraries_nothing_is_charged(rng, monkeypatch):
 # --- with them ----------------------------------------------------------------------------------
 
 
+@pytest.mark.same_draws
 @with_jax
 def test_a_network_learns_what_a_linear_model_cannot(rng):
     summary = summary_of(rng, Uniform(), 1500)

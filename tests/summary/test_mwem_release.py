@@ -156,6 +156,7 @@ def test_an_auction_with_mwem_charges_every_round_and_starts_warm(rng, monkeypat
     assert [run[1] for run in runs] == [30, 1, 2, 3, 4]
 
 
+@pytest.mark.same_draws
 def test_a_mean_is_a_mean_of_features(rng):
     """Many precise iterations come close to the truth: the scale of the release is right."""
     features, points = draw_map(rng, n_features=6), rng.normal(size=(400, 3))

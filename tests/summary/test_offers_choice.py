@@ -65,6 +65,7 @@ def test_half_are_the_greedys_and_then_come_the_first_to_arrive(rng, data):
     assert picked[11:].tolist() == [row for _, row in others[:10]]
 
 
+@pytest.mark.same_draws
 def test_drawn_rows_are_like_the_target_unless_noise_hides_it(data):
     points, target = data
 

@@ -242,6 +242,7 @@ def test_a_stream_offers_what_the_same_rows_in_memory_do(rng, tmp_path):
     assert picks[0] == picks[1]
 
 
+@pytest.mark.same_draws
 def test_selection_with_the_release_alone_follows_the_target(rng):
     schema = numbers(2)
     owners = {n: rng.uniform(size=(400, 2)) for n in "ab"}

@@ -64,6 +64,7 @@ def test_landmarks_have_the_noise_of_their_release():
         dpsumm.plan(300, 50, schema=free, features="landmarks")
 
 
+@pytest.mark.same_draws
 def test_the_expected_ratio_with_landmarks_is_near_a_measured_one(rng):
     kernel, m, sums = RBF.for_schema(TABLE), 150, np.zeros(2)
 

@@ -185,6 +185,7 @@ def test_nothing_is_drawn_before_the_charge(rng, monkeypatch):
 # --- the model itself ---------------------------------------------------------------------------
 
 
+@pytest.mark.same_draws
 @pytest.mark.parametrize("n_classes", [2, 4])
 def test_a_model_of_many_points_is_like_the_one_without_noise(n_classes, rng):
     owners = [population(rng, 4000, n_classes) for _ in range(2)]
@@ -230,6 +231,7 @@ def test_nothing_but_the_set_of_points_enters(rng, monkeypatch):
     assert (mixed.private_model([0, 1]).layers[0] == first).all()
 
 
+@pytest.mark.same_draws
 def test_labels_that_are_texts_and_records_by_name(rng):
     polars = pytest.importorskip("polars")
     points, labels = population(rng, 3000)

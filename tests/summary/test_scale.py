@@ -15,6 +15,7 @@ def distance(points, target):
     return kernels.mmd2(np.ascontiguousarray(points), target, GAMMA)
 
 
+@pytest.mark.same_draws
 def test_the_scale_is_what_draws_give_on_average(rng):
     target, pool = rng.normal(0, 1, (200, 2)), rng.normal(1, 1, (80, 2))
     own = kernels.mean_kernel_self(target, GAMMA)
@@ -29,6 +30,7 @@ def test_the_scale_is_what_draws_give_on_average(rng):
     assert scale_of(target, own, pool, 80, GAMMA).random is None
 
 
+@pytest.mark.same_draws
 def test_a_large_pool_is_stood_for_by_some(rng):
     target, pool = rng.normal(0, 1, (50, 2)), rng.normal(1, 1, (3 * MOST_POOL + 1, 2))
     own = kernels.mean_kernel_self(target, GAMMA)
@@ -91,6 +93,7 @@ def fitted(rng, m, size):
     return summary, (distance(summary.points, fresh) - apart) / ((1 - own + apart) / size)
 
 
+@pytest.mark.same_draws
 def test_few_target_records_do_not_make_a_summary_close(rng):
     found = []
     for m, size in [(30, 200), (40, 100), (60, 300)] * 5:
@@ -107,6 +110,7 @@ def test_few_target_records_do_not_make_a_summary_close(rng):
     assert "With the target&#x27;s sampling error" in page
 
 
+@pytest.mark.same_draws
 def test_a_summary_said_to_be_close_is_as_close_as_that_on_average(rng):
     found = []
     for m, size in [(150, 100), (100, 40), (1000, 50)] * 4:

@@ -123,6 +123,7 @@ def test_memory_order_of_data_changes_nothing():
     assert kept[0].mmd2 == kept[1].mmd2
 
 
+@pytest.mark.same_draws
 def test_greedy_is_the_greedy_on_all_data_and_bounds_what_others_reach():
     owners, target = world()
     everything = np.concatenate(list(owners.values()))

@@ -39,6 +39,7 @@ def test_weighted_mmd2_equals_the_slow_twin(rng):
             mmd2(a, b, KERNEL.gamma, wrong)
 
 
+@pytest.mark.same_draws
 def test_weights_bring_the_summary_closer(summary, rng):
     assert summary.weights.min() >= 0
     assert summary.weights.sum() == pytest.approx(1, abs=1e-9)

@@ -100,7 +100,7 @@ def test_the_noise_in_a_share_is_what_its_owner_is_charged_for(rng, kind, honest
     found, plan = noise_of_clinic(kind, rng, [[40], [45]], monkeypatch)
     noise = found[0, 1]
     square = (noise.astype(float) ** 2).sum() / (plan.pair_std[0] ** 2 + 1 / 12)
-    fits = FALSE_ALARM < stats.chi2.cdf(square, noise.size) < 1 - FALSE_ALARM
+    fits = FALSE_ALARM / 2 < stats.chi2.cdf(square, noise.size) < 1 - FALSE_ALARM / 2
     assert fits == honest
 
 
@@ -189,7 +189,7 @@ def test_one_record_does_not_decide_what_is_merged(rng, kind, honest, monkeypatc
     monkeypatch.setattr(ExactMerge, "least", limit)
     for count in (limit - 1, limit):
         fates = []
-        for _ in range(24):
+        for _ in range(40):  # a fair coin's are all alike in one of 2**39
             world = of_kind(kind, rng, [[3], [2]], 400, keep=3.0)
             world.codes[0][:, 0] = np.where(np.arange(400) < count, 0, 2)
             released = world.run()
@@ -198,4 +198,4 @@ def test_one_record_does_not_decide_what_is_merged(rng, kind, honest, monkeypatc
             least = 3.0 * released.plan.single_std
             np.testing.assert_array_equal(codes, merged_codes(released.singles[0], least))
         merged.append(np.mean(fates))
-    assert (0.05 < min(merged) <= max(merged) < 0.95) == honest
+    assert (0 < min(merged) <= max(merged) < 1) == honest
