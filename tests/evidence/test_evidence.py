@@ -299,6 +299,7 @@ def small_table(rng, n_owners=2):
     return split(owners, like, 60, 30, RBF.for_schema(schema), rng, schema)
 
 
+@pytest.mark.same_draws
 def test_synthetic_records_follow_the_released_table(rng):
     problem = small_table(rng)
     made = dp_merf(problem, 1e6, 0)
@@ -328,6 +329,7 @@ def test_the_sensitivity_of_labelled_features_is_two(rng):
     assert worst == pytest.approx(2)
 
 
+@pytest.mark.same_draws
 def test_importance_weights_move_the_means_to_the_targets(rng):
     points, target = rng.normal(0, 1, (2000, 2)), rng.normal(0.7, 1, (500, 2))
     weights = importance(points, target)

@@ -56,6 +56,7 @@ def test_the_designs_that_are_run_are_those_of_the_paper():
         assert not set(design.F) & set(design.C) | set(design.O) & set(design.C)
 
 
+@pytest.mark.same_draws
 def test_models_are_measured_at_the_epsilon_that_is_said(data):
     design = small(model_sizes=[300], epsilons=[8.0])
     rows = list(measure._models(design, designs.split(design, Path(), 1)))

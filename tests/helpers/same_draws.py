@@ -30,7 +30,7 @@ DRAWING = (
 
 
 def repeat(monkeypatch, seed: int) -> None:
-    """Let all that this process draws without a seed come from one, until the patches are undone."""
+    """Let all that this process draws without a seed come from one, until this is undone."""
     coins, numbers = random.Random(seed), count(seed)
     monkeypatch.setattr(secrets, "randbits", coins.getrandbits)
     monkeypatch.setattr(secrets, "token_bytes", lambda size=32: coins.randbytes(size))
