@@ -38,7 +38,7 @@ def mutated(chance: random.Random, seeds: list[bytes], tokens: list[bytes]) -> b
 
 @pytest.mark.parametrize(
     ("target", "count"),
-    [(fuzz_wire, 5000), (fuzz_tables, 1000), (fuzz_ledger, 100)],
+    [(fuzz_wire, 5000), (fuzz_tables, 1000), (fuzz_ledger, 150)],
     ids=["wire", "tables", "ledger"],
 )
 def test_mutated_input_is_refused_or_good(target, count, seed, tmp_path):
@@ -51,5 +51,5 @@ def test_mutated_input_is_refused_or_good(target, count, seed, tmp_path):
         started = time.process_time()
         good += target.check(data, str(tmp_path))
         assert time.process_time() - started < 10
-    # Neither a wall nor an open door.
+    # Neither a wall nor an open door: about one in ten is good, of the wire's one in thirty.
     assert 0 < good < count

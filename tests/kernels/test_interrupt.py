@@ -13,8 +13,8 @@ from dpsumm.kernels import _core
 points = np.random.default_rng(0).normal(size=({n}, 8))
 some = points[:100]
 wanted = _core.mean_kernel_self(some, 0.1)
-print("ready", flush=True)
 try:
+    print("ready", flush=True)
     {call}
 except KeyboardInterrupt:
     print("interrupted", _core.mean_kernel_self(some, 0.1) == wanted)
