@@ -137,6 +137,7 @@ def test_seeded_run_repeats_and_is_called_not_private(
     assert (data / "one.csv").read_bytes() == (data / "two.csv").read_bytes()
     captured = capsys.readouterr()
     assert re.search(r"epsilon, target +∞", captured.out)
+    assert re.search(r"verdict +not private \(a seed was given\);", captured.out)
     assert "nothing is guaranteed" in captured.err
 
 

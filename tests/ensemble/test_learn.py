@@ -288,6 +288,7 @@ def test_a_seed_repeats_and_guarantees_nothing(parties, auxiliary):
     assert (first.votes.counts == again.votes.counts).all()
     assert first.privacy.epsilon() == first.privacy.epsilon(unit="replace one record") == np.inf
     assert "nothing is guaranteed" in first.privacy.statements()[0]
+    assert first.verdict.text.startswith("not private (a seed was given); ")
     unseeded = learn(parties, auxiliary, **{**given, "seed": None})
     assert (unseeded.votes.counts != first.votes.counts).any()
 

@@ -1,6 +1,8 @@
 """What would make a summary mean nothing is refused, or said first and in red."""
 
 import pickle
+import re
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -147,6 +149,40 @@ def test_such_a_budget_is_an_alarm_or_refused(rng):
         run(owners, target, accept=False, **given)
     # What is not spent is not told of.
     assert found(run(owners, target, epsilon=12.0), "Epsilon") is None
+
+
+def test_owners_who_are_not_protected_from_each_other_are_an_alarm(rng):
+    winner = dpsumm.Auction(batch=5, n_features=16, requests="winner")
+    summary = run([frame(rng), frame(rng)], frame(rng), protocol=winner)
+    assert found(summary, "Epsilon ∞ between owners promises next to nothing") is ALARM
+    everybody = dpsumm.Auction(batch=5, n_features=16)
+    assert found(run([frame(rng)] * 2, frame(rng), protocol=everybody), "between owners") is None
+
+
+def test_a_seeded_run_and_one_with_an_alarm_say_so_before_anything_good(rng, tmp_path):
+    owners, target = [frame(rng, 600), frame(rng, 600)], frame(rng, 400)
+    given = {"size": 20, "protocol": dpsumm.Offers(n_features=64), "epsilon": 8.0}
+    good = run(owners, target, **given)
+    assert good.verdict == good.scale.verdict(good.mmd2)
+    seeded = run(owners, target, seed=1, **given)
+    said = "not private (a seed was given); "
+    assert seeded.verdict == f"{said}{seeded.scale.verdict(seeded.mmd2)}"
+    title = re.search("<h1>(.*?)</h1>", seeded.report().html)[1]
+    assert title.startswith("Not private (a seed was given); ")
+    assert title.endswith(": 20 points of 2 owners")
+    page = seeded.report().html
+    assert page.index("Seeded run: nothing is guaranteed.") < page.index("points read, ")
+    assert said in seeded._repr_html_()
+    seeded.save(tmp_path / "summary.csv")
+    assert f'"{said}' in (tmp_path / "summary.csv.json").read_text("utf-8")
+    weak = run(owners, target, **{**given, "epsilon": 12.0})
+    assert weak.verdict.startswith("read the warnings first; ")
+    both = replace(seeded, warnings=weak.warnings)
+    assert both.verdict.startswith(f"{said}read the warnings first; ")
+    title = (
+        "<h1>Not private (a seed was given); read the warnings first: 20 points of 2 owners</h1>"
+    )
+    assert title in both.report().html
 
 
 # --- labels -----------------------------------------------------------------------------------

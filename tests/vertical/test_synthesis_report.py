@@ -129,4 +129,8 @@ def test_the_page_has_every_guarantee_and_condition_and_escapes_names(synthetic,
 
 
 def test_a_seeded_run_is_called_so():
-    assert "Seeded run: nothing is guaranteed." in render(made(500, seed=1))
+    seeded = made(500, seed=1)
+    page = render(seeded)
+    assert "Seeded run: nothing is guaranteed." in page
+    assert seeded.verdict.startswith("not private (a seed was given); ")
+    assert f": {seeded.verdict}</h1>" in page

@@ -92,7 +92,7 @@ def show_run(summary: Summary) -> None:
         ("owners", f"{used} of {len(summary.names)} are in the summary"),
         ("accesses", f"{summary.accesses:,} points read ({summary.parsimony:.3g} per point)"),
         ("MMD² to the target", f"{summary.mmd2:.4g}"),
-        ("verdict", summary.scale.verdict(summary.mmd2)),
+        ("verdict", summary.verdict),
         ("epsilon, target", f"{round_up(privacy.epsilon())} at delta {privacy.delta:g}"),
         (f"epsilon, {privacy.owners_towards}", round_up(privacy.epsilon(protected="owners"))),
     ]

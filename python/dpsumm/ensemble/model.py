@@ -26,7 +26,7 @@ from dpsumm.ensemble.students.student import Candidate, Student, chances_of
 from dpsumm.ensemble.verdict import Verdict, verdict_of
 from dpsumm.errors import InvalidParameterError
 from dpsumm.privacy.record import RunRecord
-from dpsumm.report.notes import Note, Severity, budget_alarms, sorted_notes
+from dpsumm.report.notes import Note, Severity, budget_alarms, qualified, sorted_notes
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,9 +105,17 @@ class Model:
         place, share = self._validation.commonest
         return self.classes_[place], share
 
-    @cached_property
+    @property
     def verdict(self) -> Verdict:
-        """Whether the model means anything, by the noisy votes and the consumer's own labels."""
+        """Whether the model means anything, by the noisy votes and the consumer's own labels.
+
+        Its text says first that the model is not private, if a seed was given.
+        """
+        text = qualified(self._reached.text, seeded=self.privacy.seeded)
+        return replace(self._reached, text=text)
+
+    @cached_property
+    def _reached(self) -> Verdict:
         met = None
         if (known := self._validation) is not None:
             met = chances_of(self._used.fitted.shares(known.points)).argmax(1) == known.places
@@ -117,8 +125,8 @@ class Model:
     def notes(self) -> tuple[Note, ...]:
         """The `warnings`, and alarms if model or budget mean nothing; the worst first."""
         alarms = []
-        if not self.verdict.good:
-            text = f"Do not use this model: {self.verdict.text}. {way_out(self.plan)}."
+        if not self._reached.good:
+            text = f"Do not use this model: {self._reached.text}. {way_out(self.plan)}."
             alarms = [Note(text, Severity.ALARM)]
         if not self.privacy.seeded:
             plan = self.plan

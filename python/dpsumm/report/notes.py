@@ -58,12 +58,31 @@ def budget_alarms(epsilon: float, delta: float, m: int) -> list[Note]:
     ]
 
 
+def qualified(verdict: str, *, seeded: bool, notes: Iterable[str] = ()) -> str:
+    """Return a verdict after what takes it back: no privacy, or an alarm among the notes.
+
+    Examples
+    --------
+    >>> qualified("close to the target", seeded=True)
+    'not private (a seed was given); close to the target'
+    """
+    taken_back = ["not private (a seed was given)"] if seeded else []
+    if alarming(notes):
+        taken_back.append("read the warnings first")
+    return "; ".join([*taken_back, *([verdict] if verdict else [])])
+
+
+def alarming(notes: Iterable[str]) -> bool:
+    """Return whether one of the notes is an alarm."""
+    return any(isinstance(one, Note) and one.severity is Severity.ALARM for one in notes)
+
+
 def shown_notes(warnings: Iterable[str], *, seeded: bool) -> list[Html]:
     """Return what matters most first and red, and what is only good to know in one list."""
     shown = []
     if seeded:
         call = "Seeded run: nothing is guaranteed."
-        text = "The noise can be computed again from the seed. For tests and experiments only."
+        text = "Whoever has the seed can compute the noise again. For tests and experiments only."
         shown.append(parts.alarm(call, text))
     by_severity: dict[Severity, list[Note]] = {severity: [] for severity in Severity}
     for note in sorted_notes(warnings):

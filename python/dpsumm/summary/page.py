@@ -9,7 +9,7 @@ import numpy as np
 
 from dpsumm.checks import counted
 from dpsumm.report import parts, spent
-from dpsumm.report.notes import Severity, shown_notes, sorted_notes
+from dpsumm.report.notes import Severity, alarming, qualified, shown_notes, sorted_notes
 from dpsumm.report.numbers import percent, round_up, small
 from dpsumm.report.parts import Html, safe, tag
 from dpsumm.summary import pictures
@@ -45,18 +45,18 @@ def _content(summary: Summary, image: tuple[int, int] | None) -> Iterator[Html]:
     head, why = summary.scale.judged(summary.mmd2)
     used = counted(len(np.unique(summary.owner)), "owner", "owners")
     notes = sorted_notes(summary.warnings)
-    alarms = any(note.severity is Severity.ALARM for note in notes)
-    call = "Read the warnings first" if alarms else f"{head[0].upper()}{head[1:]}"
+    alarms, seeded = alarming(notes), summary.privacy.seeded
+    call = qualified("" if alarms else head, seeded=seeded, notes=notes)
     yield parts.opening(
         f"Data summary, {_when(summary)}. For the curator and the consumer, not for owners: it "
         "shows their records.",
-        f"{call}: {counted(len(summary), 'point', 'points')} of {used}",
+        f"{call[0].upper()}{call[1:]}: {counted(len(summary), 'point', 'points')} of {used}",
         _lead(summary, why, alarms),
     )
     loud = [note for note in notes if note.severity is not Severity.INFO]
     known = [note for note in notes if note.severity is Severity.INFO]
-    said = safe(*shown_notes(loud, seeded=summary.privacy.seeded))
-    yield from (said, parts.tiles(_tiles(summary)))[:: 1 if alarms else -1]
+    said = safe(*shown_notes(loud, seeded=seeded))
+    yield from (said, parts.tiles(_tiles(summary)))[:: 1 if alarms or seeded else -1]
     yield parts.section("How close that is", *_closeness(summary))
     yield pictures.by_column(summary) if image is None else pictures.gallery(summary, image)
     yield parts.section("Where the points came from", *_owners(summary))

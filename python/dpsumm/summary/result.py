@@ -25,6 +25,7 @@ from dpsumm.privacy.facts import facts
 from dpsumm.privacy.guarantees import PrivacyReport
 from dpsumm.privacy.ledger import Ledger
 from dpsumm.privacy.record import Books, RunRecord
+from dpsumm.report.notes import qualified
 from dpsumm.report.numbers import round_up
 from dpsumm.report.page import Page
 from dpsumm.summary.frame import WEIGHT, check_weight_is_free, columns_of
@@ -215,8 +216,17 @@ class Summary:
 
     @cached_property
     def scale(self) -> Scale:
-        """What `mmd2` is to be compared with; ``scale.verdict(mmd2)`` says it in some words."""
+        """What `mmd2` is to be compared with."""
         return scale_of(self.target, self.target_self, self.pool, len(self), self.gamma)
+
+    @property
+    def verdict(self) -> str:
+        """How close the summary is, in some words; first what takes that back, if anything does.
+
+        That is a seed, which makes the run not private, and an alarm among the `warnings`.
+        """
+        said = self.scale.verdict(self.mmd2)
+        return qualified(said, seeded=self.privacy.seeded, notes=self.warnings)
 
     @property
     def has_weights(self) -> bool:
@@ -319,7 +329,7 @@ class Summary:
             "run": self.run,
             "finished": None if self.finished is None else self.finished.isoformat(),
             "protocol": self.protocol,
-            "verdict": self.scale.verdict(self.mmd2),
+            "verdict": self.verdict,
             "mmd2": self.mmd2,
             "privacy": self.privacy.statements(),
             "warnings": list(self.warnings),
@@ -403,7 +413,7 @@ class Summary:
         used = counted(len(np.unique(self.owner)), "owner", "owners")
         random = "" if scale.random is None else f"; as many random points read: {scale.random:.3g}"
         rows = [
-            ("verdict", scale.verdict(self.mmd2)),
+            ("verdict", self.verdict),
             (
                 "MMD² to the target",
                 f"{self.mmd2:.3g}, {scale.to_distribution(self.mmd2):.3g} with the target's "

@@ -18,7 +18,7 @@ from dpsumm.data.values import as_series, to_originals
 from dpsumm.data.written import write_rows
 from dpsumm.errors import InvalidParameterError
 from dpsumm.privacy.record import RunRecord
-from dpsumm.report.notes import Note
+from dpsumm.report.notes import Note, qualified
 from dpsumm.vertical.graphical import Graphical
 from dpsumm.vertical.layout import Released
 from dpsumm.vertical.levels import Levels
@@ -86,8 +86,11 @@ class Synthetic:
 
     @property
     def verdict(self) -> str:
-        """What the rows are worth, in a few words, by the noisy tables alone."""
-        return verdict_of(self.tables, self.fits)
+        """What the rows are worth, in a few words, by the noisy tables alone.
+
+        First that they are not private, if a seed was given.
+        """
+        return qualified(verdict_of(self.tables, self.fits), seeded=self.privacy.seeded)
 
     def report(self, path: str | os.PathLike[str]) -> None:
         """Write a self-contained HTML report. Needs the extra ``report``. Whole or not at all.
