@@ -51,6 +51,7 @@ onload = () => {{
       blank: [...page.images].filter(i => !i.complete || i.naturalWidth === 0).length,
       outside: all("*").flatMap(e => [e.src, e.href, e.data]).filter(
         url => url && !url.startsWith("data:")),
+      tiles: all(".tile").map(e => Math.round(box(e).width)),
       parts: all(
         "h1, .tiles, .note, h2, .bars, .panels, table, img, figcaption, footer"
       ).map(e => {{
@@ -269,6 +270,16 @@ def test_nothing_sticks_out_and_nothing_is_asked_for(looks, width):
     assert len(set(tops)) > 8
 
 
+def test_no_tile_stands_alone_in_a_row_but_the_first(report, dossier, tmp_path):
+    widths = (400, 700, DESK)
+    for path, count in ((report, 5), (dossier, 3)):
+        wide = re.sub("<b>[^<]*</b>", "<b>0.000123</b>", path.read_text("utf-8"))
+        for found in found_in([wide] * 3, widths, tmp_path):
+            (row,) = [width for name, _, _, width, _ in found["parts"] if name == "tiles"]
+            assert len(found["tiles"]) == count
+            assert max(found["tiles"][1:]) < 0.7 * row
+
+
 def test_a_page_that_is_too_wide_and_asks_for_more_is_noticed(tmp_path):
     page = '<main><div style="width: 3000px">x</div><img src="none.png"></main>'
     (found,) = found_in([page], [PHONE], tmp_path)
@@ -320,7 +331,7 @@ def dossier(tmp_path_factory):
 
 def test_a_dossier_fits_every_window_and_a_few_pages(dossier, tmp_path):
     page = dossier.read_text("utf-8")
-    for found in found_in([page] * 3, (PHONE, 700, DESK), tmp_path):
+    for found in found_in([page] * 5, (320, PHONE, 400, 700, DESK), tmp_path):
         assert not found["wide"]
         assert found["out"] == []
         assert found["outside"] == []

@@ -362,12 +362,15 @@ def test_points_are_shown_as_images_beside_the_nearest_target() -> None:
 def test_what_matters_comes_first_and_what_is_good_to_know_last() -> None:
     notes = (Note("Bad.", Severity.ALARM), Note("Fine.", Severity.INFO))
     text = Page(render(make(warnings=notes))).text
-    assert text.index("Read the warnings first") < text.index("Bad.") < text.index("MMD² to the")
+    assert text.index("Read the warnings first") < text.index("Bad.") < text.index("MMD² to the target, with")
     assert text.index("The run") > text.index("Fine.") > text.index("Column by column")
     assert "This result may mean nothing" in text
     assert "resemble the target" not in text
     assert "would be expected to be further away" not in text
-    fine = Page(render(make())).text
+    summary = make()
+    fine = Page(render(summary)).text
+    assert "0.0045 MMD² to the target, with its sampling error (fresh records: 0.00833)" in fine
+    assert ". The distance, with the target's sampling error, is about what as many" in fine
     assert "Close to the target: 60 points" in fine
     assert "These 60 records of the owners resemble the target about as well as fresh" in fine
 

@@ -42,13 +42,13 @@ def test_a_large_pool_is_stood_for_by_some(rng):
 @pytest.mark.parametrize(
     ("mmd2", "random", "said"),
     [
-        (0.005, 0.1, "close to the target: its distance, with the target's sampling error, is abo"),
-        (0.011, 0.1, "close to the target: its distance, with the target's sampling error, is 1.2"),
-        (0.014, 0.1, "close to the target: its distance, with the target's sampling error, is 1.5"),
+        (0.005, 0.1, "close to the target: the distance, with the target's sampling error, is abo"),
+        (0.011, 0.1, "close to the target: the distance, with the target's sampling error, is 1.2"),
+        (0.014, 0.1, "close to the target: the distance, with the target's sampling error, is 1.5"),
         (0.015, 0.1, "on the way to the target: random ones of the points read would be 6.7 times"),
         (0.05, 0.1, "on the way to the target: random ones of the points read would be 2 times"),
         (0.2, 0.1, "poor: random ones of the points read would be no further away"),
-        (0.05, None, "not close to the target: its distance, with the target's"),
+        (0.05, None, "not close to the target: the distance, with the target's"),
     ],
 )
 def test_the_verdict(mmd2, random, said):
@@ -73,7 +73,7 @@ def test_the_point_of_a_report_in_one_sentence(mmd2, random, said):
 def test_fewer_target_records_than_points_are_too_few_to_tell():
     few = Scale(0.01, 0.1, 0.1, 0.02)
     said = few.verdict(0.015)
-    assert said.startswith("close to the target records given, too few to tell more: its distance")
+    assert said.startswith("close to the target records given, too few to tell more: the distance")
     assert "given, which are too few to tell whether fresh ones" in few.point(0.015, "9 records")
     assert few.verdict(0.05).startswith("on the way to the target: ")
 

@@ -86,12 +86,13 @@ def show_run(summary: Summary) -> None:
     """Print what came out of a run, and what it cost."""
     privacy = summary.privacy
     used = len(np.unique(summary.owner))
+    far = summary.scale.to_distribution(summary.mmd2)
     facts = [
         ("run", run_of(summary)),
         ("points", f"{len(summary):,} of {summary.size_requested:,} asked for"),
         ("owners", f"{used} of {len(summary.names)} are in the summary"),
         ("accesses", f"{summary.accesses:,} points read ({summary.parsimony:.3g} per point)"),
-        ("MMD² to the target", f"{summary.mmd2:.4g}"),
+        ("MMD² to the target", f"{summary.mmd2:.4g} ({far:.4g} with its sampling error)"),
         ("verdict", summary.verdict),
         ("epsilon, target", f"{round_up(privacy.epsilon())} at delta {privacy.delta:g}"),
         (f"epsilon, {privacy.owners_towards}", round_up(privacy.epsilon(protected="owners"))),

@@ -112,9 +112,14 @@ def _lead(summary: Summary, why: str, alarms: bool) -> Html:
 
 
 def _tiles(summary: Summary) -> list[tuple[str, str]]:
-    privacy = summary.privacy
+    privacy, scale = summary.privacy, summary.scale
+    far = scale.to_distribution(summary.mmd2)
     return [
-        (f"{summary.mmd2:.3g}", "MMD² to the target (0 is a perfect match)"),
+        # Fitted to the records given: their sampling error makes it comparable with fresh ones.
+        (
+            f"{far:.3g}",
+            f"MMD² to the target, with its sampling error (fresh records: {scale.fresh:.3g})",
+        ),
         (f"{len(summary):,}", f"points, {summary.size_requested:,} asked for"),
         (f"{summary.accesses:,}", f"points read, {summary.parsimony:.3g} per point kept"),
         (round_up(privacy.epsilon()), f"epsilon of the target at delta {small(privacy.delta)}"),

@@ -64,7 +64,7 @@ class Scale:
         times = f"{far / self.fresh:.2g} times" if self.fresh > 0 else "more than"
         times = "about" if far < self.fresh else times
         fresh = (
-            f"its distance, with the target's sampling error, is {times} what as many fresh target "
+            f"the distance, with the target's sampling error, is {times} what as many fresh target "
             "records would be expected to have"
         )
         if self.is_close(mmd2):
