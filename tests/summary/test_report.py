@@ -362,7 +362,7 @@ def test_points_are_shown_as_images_beside_the_nearest_target() -> None:
 def test_what_matters_comes_first_and_what_is_good_to_know_last() -> None:
     notes = (Note("Bad.", Severity.ALARM), Note("Fine.", Severity.INFO))
     text = Page(render(make(warnings=notes))).text
-    assert text.index("Read the warnings first") < text.index("Bad.") < text.index("MMD² to the target, with")
+    assert text.index("Read the warnings first") < text.index("Bad.") < text.index("MMD² to the")
     assert text.index("The run") > text.index("Fine.") > text.index("Column by column")
     assert "This result may mean nothing" in text
     assert "resemble the target" not in text
