@@ -141,15 +141,17 @@ def test_a_wrong_output_is_noticed(page, tmp_path):
 
 
 def test_the_reference_has_every_public_name():
-    page = (ROOT / "docs" / "reference.md").read_text("utf-8")
-    names = re.findall(r"^::: dpsumm\.((?:\w+\.)*)(\w+)$", page, re.MULTILINE)
+    pages = "".join(p.read_text("utf-8") for p in (ROOT / "docs" / "reference").glob("*.md"))
+    names = re.findall(r"^::: dpsumm\.((?:\w+\.)*)(\w+)$", pages, re.MULTILINE)
     kernels = [name for room, name in names if room == "kernels."]
     others = [name for room, name in names if room != "kernels."]
     assert sorted(kernels) == sorted(dpsumm.kernels.__all__)
     assert len(names) == len(set(names))
-    rooms = (dpsumm, dpsumm.data, dpsumm.ensemble, dpsumm.summary)
+    rooms = (dpsumm, dpsumm.data, dpsumm.ensemble, dpsumm.summary, dpsumm.vertical, dpsumm.audit)
     public = {name for room in rooms for name in room.__all__}
     assert public - {"__version__", "kernels"} <= set(others)
+    books = {name for room, name in names if room == "privacy." or name == "Ledger"}
+    assert set(dpsumm.privacy.__all__) == books
 
 
 def test_pages_are_found():

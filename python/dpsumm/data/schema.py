@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,7 @@ from dpsumm.data.items import marks_in_text
 from dpsumm.data.schema_toml import from_toml, read_text, to_toml
 from dpsumm.errors import InvalidParameterError
 
-__all__ = ["Bounds", "Column", "Kind", "Schema", "WhenMissing"]
+__all__ = ["Bounds", "Column", "Kind", "Schema", "WhenMissing", "schema_of"]
 
 # Column name to (low, high), in the column's units.
 Bounds: TypeAlias = Mapping[str, tuple[float, float]]
@@ -291,3 +291,11 @@ class Schema:
         for j in self._particular if all_usable(values) else range(len(self.kernel)):
             for fault in faults(self.kernel[j], values[:, j]):
                 yield j, fault
+
+
+T = TypeVar("T")
+
+
+def schema_of(given: T | str | os.PathLike[str]) -> T | Schema:
+    """Return the schema in the file that is given, as `Schema.read`; whatever is no path itself."""
+    return Schema.read(given) if isinstance(given, (str, os.PathLike)) else given

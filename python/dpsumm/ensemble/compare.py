@@ -15,7 +15,7 @@ from dpsumm.checks import check_installed, check_whole
 from dpsumm.data.files import FileFormat
 from dpsumm.data.inputs import Source
 from dpsumm.data.labels import places_of
-from dpsumm.data.schema import Bounds, Schema
+from dpsumm.data.schema import Bounds, Schema, schema_of
 from dpsumm.ensemble import baselines
 from dpsumm.ensemble.baselines import Held
 from dpsumm.ensemble.inputs import Given, read_parties
@@ -155,7 +155,7 @@ def compare(
         columns=columns,
         label=label,
         bounds=bounds,
-        schema=Schema.read(schema) if isinstance(schema, (str, os.PathLike)) else schema,
+        schema=schema_of(schema),
         file_format=file_format,
     )
     if any(isinstance(one, np.ndarray) for one in given.others.values()):

@@ -37,6 +37,7 @@ from dpsumm.ensemble.students.plain import Plain
 from dpsumm.ensemble.students.student import Array
 from dpsumm.privacy import accounting, portable
 from dpsumm.privacy.events import Charge, Gaussian, Observer, Protected
+from dpsumm.privacy.facts import rounded_up
 from dpsumm.privacy.ledger import Ledger
 
 # Steps of the integers in a length of 1.
@@ -82,9 +83,9 @@ def exported(
     sums = np.frombuffer(drawn, dtype="<i8").astype(np.float64)
     means = sums / (GRID**2 * len(points))
     weights = weights_of(means, votes.terms.columns, multiplier, len(points))
-    spent = math.ceil(accounting.compose([(charge.event, 2)], delta) * 1e4 - 1e-6) / 1e4
+    spent = rounded_up(accounting.compose([(charge.event, 2)], delta))
     protects = (
-        f"The consumer's auxiliary points towards everybody who sees this model: ({spent:g}, "
+        f"The consumer's auxiliary points towards everybody who sees this model: ({spent}, "
         f"{delta:g})-differential privacy for one record; unit: {charge.unit.value}. Whatever "
         "else is shown of these points, another exported model too, adds to it."
     )

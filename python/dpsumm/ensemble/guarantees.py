@@ -9,6 +9,7 @@ from dpsumm.ensemble.release import classifiers_of
 from dpsumm.ensemble.terms import Terms
 from dpsumm.privacy import accounting
 from dpsumm.privacy.events import Gaussian, Protected, Unit
+from dpsumm.privacy.facts import rounded_up
 from dpsumm.privacy.guarantees import PrivacyReport
 
 
@@ -88,9 +89,9 @@ class LearningPrivacy(PrivacyReport):
         units += [unit for unit in (Unit.WHOLE_OWNER, Unit.REPLACE_RECORD) if unit not in units]
         shown = []
         for unit in units[: 2 if self.terms.shards > 1 else 1]:
-            epsilon = math.ceil(self.epsilon(unit=unit) * 1e4 - 1e-6) / 1e4
+            epsilon = rounded_up(self.epsilon(unit=unit))
             who = "all records of a party" if unit is Unit.WHOLE_OWNER else "one record of a party"
-            shown.append(f"({epsilon:g}, {self.delta:g})-differential privacy for {who}")
+            shown.append(f"({epsilon}, {self.delta:g})-differential privacy for {who}")
         return (
             "The parties' records towards the consumer, and whoever sees the noisy votes, the "
             f"model or its predictions: {'; '.join(shown)}. Unit of the charge: {units[0].value}."

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from dpsumm.data.files import FileFormat
 from dpsumm.data.inputs import Source
-from dpsumm.data.schema import Bounds, Schema
+from dpsumm.data.schema import Bounds, Schema, schema_of
 from dpsumm.ensemble.ballots import facts_of
 from dpsumm.ensemble.inputs import read_parties
 from dpsumm.ensemble.model import Model
@@ -168,7 +168,7 @@ def learn(
         columns=columns,
         label=label,
         bounds=bounds,
-        schema=Schema.read(schema) if isinstance(schema, (str, os.PathLike)) else schema,
+        schema=schema_of(schema),
         file_format=file_format,
     )
     terms = asked.terms(given.points, len(given.names))

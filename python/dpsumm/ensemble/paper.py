@@ -20,16 +20,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpsumm.checks import check_number, check_whole
+from dpsumm.checks import check_number
 from dpsumm.data.files import FileFormat
 from dpsumm.data.inputs import Source
-from dpsumm.data.schema import Bounds, Schema
+from dpsumm.data.schema import Bounds, Schema, schema_of
 from dpsumm.ensemble.inputs import Space, read_parties
 from dpsumm.ensemble.messages import Votes, VoteTask
 from dpsumm.ensemble.students.student import Array, chances_of
 from dpsumm.ensemble.terms import Terms
 from dpsumm.privacy import accounting
 from dpsumm.privacy.events import NonPrivate
+from dpsumm.privacy.seeds import check_seed
 
 # The bias is a constant feature inside the norm bound: appended after clipping it would break the
 # sensitivity.
@@ -128,15 +129,14 @@ def published(
     """
     accounting.check_epsilon(epsilon)
     check_number(lam, "lam", 1e-6, 1e6, "1e-3 to 1")
-    if seed is not None:
-        check_whole(seed, "seed", 0, 2**63 - 1)
+    check_seed(seed)
     given = read_parties(
         parties,
         auxiliary,
         columns=columns,
         label=label,
         bounds=bounds,
-        schema=Schema.read(schema) if isinstance(schema, (str, os.PathLike)) else schema,
+        schema=schema_of(schema),
         file_format=file_format,
     )
     terms = Terms.of(given.points, classes, len(given.names))

@@ -15,7 +15,6 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpsumm.checks import check_whole
 from dpsumm.ensemble.about import HIDDEN, VOTES
 from dpsumm.ensemble.consumer import Consumer
 from dpsumm.ensemble.curator import ClassifierCurator, VoteCurator
@@ -32,7 +31,7 @@ from dpsumm.privacy import accounting
 from dpsumm.privacy.events import Protected, Unit
 from dpsumm.privacy.ledger import Ledger
 from dpsumm.privacy.record import Books, RunRecord
-from dpsumm.privacy.seeds import refuse_ledger_of_seeded
+from dpsumm.privacy.seeds import check_seed
 from dpsumm.privacy.weak import check_budget
 from dpsumm.report.notes import Note
 
@@ -94,9 +93,7 @@ class Asked:
             raise InvalidParameterError(
                 f"auxiliary_is must be 'public' or 'consumer', got {auxiliary_is!r}"
             )
-        if seed is not None:
-            check_whole(seed, "seed", 0, 2**63 - 1)
-            refuse_ledger_of_seeded(ledger)
+        check_seed(seed, ledger)
         return cls(
             classes,
             epsilon,

@@ -61,16 +61,6 @@ class SigningKey:
         return signature
 
 
-def is_public_key(text: str) -> bool:
-    """Return whether a text is the public half of such a key: ``ssh-ed25519 AAAA...``."""
-    return _public(text) is not None
-
-
-def same_key(one: str, other: str) -> bool:
-    """Return whether two texts are one public key, whatever comments follow it."""
-    return bool(one.split()) and one.split()[:2] == other.split()[:2]
-
-
 def is_signed(data: bytes, signature: bytes, public: str) -> bool:
     """Return whether the owner of a public key signed the data; False for what is no key."""
     key = _public(public)

@@ -1,9 +1,18 @@
-"""Small tables of names and values for notebooks: escaped, with no style of their own."""
+"""Figures for readers, and small tables of names and values for notebooks, without a style."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from html import escape
+
+
+def rounded_up(epsilon: float) -> str:
+    """Return an epsilon for a sentence: four decimals at most, never rounded down."""
+    if math.isinf(epsilon):
+        return "inf"
+    # A ten-billionth above a figure is rounding, by which the accountant is above the truth anyway.
+    return f"{math.ceil(epsilon * 1e4 - 1e-6) / 1e4:.4f}".rstrip("0").rstrip(".")
 
 
 def facts(title: str, rows: Iterable[tuple[str, str]], said: Iterable[str] = ()) -> str:

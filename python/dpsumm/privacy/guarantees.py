@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from dpsumm.privacy import accounting
 from dpsumm.privacy.events import Charge, NonPrivate, Observer, Protected, Seeded, Unit
-from dpsumm.privacy.facts import facts
+from dpsumm.privacy.facts import facts, rounded_up
 
 
 @dataclass(frozen=True)
@@ -107,8 +107,7 @@ class PrivacyReport:
         rows = [
             (
                 name,
-                f"epsilon {math.ceil(found * 1e4 - 1e-6) / 1e4 if found < math.inf else found:g} "
-                f"at delta {self.delta:g}",
+                f"epsilon {rounded_up(found)} at delta {self.delta:g}",
             )
             for name, found in (
                 ("target's records", self.epsilon()),
@@ -150,10 +149,9 @@ class PrivacyReport:
         reasons = sorted({c.event.reason for c in mine if isinstance(c.event, NonPrivate)})
         if reasons:
             return f"{who}: epsilon is infinite, nothing is guaranteed ({'; '.join(reasons)})."
-        epsilon = self.epsilon(protected=protected)
-        shown = math.ceil(epsilon * 1e4 - 1e-6) / 1e4
+        epsilon = rounded_up(self.epsilon(protected=protected))
         return (
-            f"{who}: ({shown:g}, {self.delta:g})-differential privacy for {self._who()} all "
+            f"{who}: ({epsilon}, {self.delta:g})-differential privacy for {self._who()} all "
             f"messages; unit: {mine[0].unit.value}, {_sizes(mine[0].unit)}."
         )
 

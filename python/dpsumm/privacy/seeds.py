@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 
+from dpsumm.checks import check_whole
 from dpsumm.errors import InvalidParameterError
 
 
@@ -13,14 +14,17 @@ def derived_seed(seed: int, key: str) -> int:
     return int.from_bytes(digest[:8], "little") >> 1
 
 
-def refuse_ledger_of_seeded(ledger: object) -> None:
-    """Refuse the ledger of a seeded run, if there is one.
+def check_seed(seed: object, ledger: object = None) -> None:
+    """Refuse a seed that is none, and the ledger of a seeded run. No seed (None) is fine.
 
     Raises
     ------
     InvalidParameterError
-        There is one.
+        It is no whole number from 0 to 2**63 - 1, or there is a ledger, too.
     """
+    if seed is None:
+        return
+    check_whole(seed, "seed", 0, 2**63 - 1)
     if ledger is not None:
         raise InvalidParameterError(
             "seed: a seeded run is not private and would make the ledger's total infinite; leave "

@@ -11,7 +11,7 @@ from dpsumm.data.schema import Schema
 from dpsumm.errors import InvalidParameterError
 from dpsumm.privacy import accounting
 from dpsumm.privacy.events import Unit
-from dpsumm.privacy.seeds import refuse_ledger_of_seeded
+from dpsumm.privacy.seeds import check_seed
 from dpsumm.summary.kernel import RBF, Kernel, PrivateMedian
 from dpsumm.summary.protocols import Protocol
 
@@ -41,11 +41,7 @@ def check_run(
                 f"protocol: {type(protocol).__name__}.{attribute} must be a text, see "
                 "dpsumm.summary.Protocol"
             )
-    if seed is not None:
-        check_whole(seed, "seed", 0)
-        if seed >= 2**63:
-            raise InvalidParameterError(f"seed must be between 0 and 2**63 - 1, got {seed!r}")
-        refuse_ledger_of_seeded(ledger)
+    check_seed(seed, ledger)
 
 
 def held_to(names: Iterable[str], size: int, protocol: Protocol, schema: Schema) -> dict[str, str]:

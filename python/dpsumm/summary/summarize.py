@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dpsumm.data.inputs import FileFormat, Owners, Source, read_inputs
 from dpsumm.data.large.stream_table import StreamTable
 from dpsumm.data.openings import Commitments
-from dpsumm.data.schema import Bounds, Schema
+from dpsumm.data.schema import Bounds, Schema, schema_of
 from dpsumm.data.table import Table
 from dpsumm.errors import InvalidParameterError
 from dpsumm.exchange.driver import Progress, run_in_process
@@ -176,7 +176,7 @@ def summarize(
         columns=columns,
         label=label,
         bounds=bounds,
-        schema=Schema.read(schema) if isinstance(schema, (str, os.PathLike)) else schema,
+        schema=schema_of(schema),
         file_format=file_format,
     )
     check_target(goal)

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from dpsumm.data.schema import Kind, Schema
+from dpsumm.data.schema import Kind, Schema, schema_of
 from dpsumm.errors import InvalidParameterError
 from dpsumm.vertical.layout import HELPER, Layout
 from dpsumm.vertical.levels import Bins, Levels
@@ -53,10 +53,7 @@ class Agreed:
         InvalidParameterError
             Naming the column or owner and the way out.
         """
-        schemas = {
-            name: Schema.read(known) if isinstance(known, (str, os.PathLike)) else known
-            for name, known in schema.items()
-        }
+        schemas = {name: schema_of(known) for name, known in schema.items()}
         levels = public_levels(schemas, bins, ids)
         return cls(schemas, levels, layout_of(schemas, levels, label, ids), ids)
 

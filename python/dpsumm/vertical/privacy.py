@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from dpsumm.errors import InvalidParameterError
 from dpsumm.privacy import accounting
 from dpsumm.privacy.events import Gaussian
+from dpsumm.privacy.facts import rounded_up
 from dpsumm.vertical.noise import NoisePlan
 
 ANALYST = "analyst"
@@ -113,5 +114,4 @@ class SynthesisPrivacy:
         return told
 
     def _figure(self, observer: str) -> str:
-        shown = math.ceil(self.epsilon(observer=observer) * 1e4 - 1e-6) / 1e4
-        return f"({shown:g}, {self.delta:g})"
+        return f"({rounded_up(self.epsilon(observer=observer))}, {self.delta:g})"

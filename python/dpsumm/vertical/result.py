@@ -18,6 +18,7 @@ from dpsumm.data.values import as_series, to_originals
 from dpsumm.data.written import write_rows
 from dpsumm.errors import InvalidParameterError
 from dpsumm.privacy.record import RunRecord
+from dpsumm.privacy.seeds import check_seed
 from dpsumm.report.notes import Note, qualified
 from dpsumm.vertical.graphical import Graphical
 from dpsumm.vertical.layout import Released
@@ -142,8 +143,7 @@ class Synthetic:
         """
         n = self.n_records if n is None else n
         check_whole(n, "n", 0, 10**8)
-        if seed is not None:
-            check_whole(seed, "seed", 0, 2**63 - 1)
+        check_seed(seed)
         backend = backend_of(backend, self.backend)
         known = self._given(given or {})
         if blind := self._blind(known):

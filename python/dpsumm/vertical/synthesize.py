@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from dpsumm.checks import check_whole
 from dpsumm.data.extract import Backend
 from dpsumm.data.files import FileFormat
 from dpsumm.data.keys import SECRET_BYTES
@@ -24,7 +23,7 @@ from dpsumm.privacy import accounting
 from dpsumm.privacy.events import Protected
 from dpsumm.privacy.ledger import Ledger
 from dpsumm.privacy.record import Books, RunRecord
-from dpsumm.privacy.seeds import refuse_ledger_of_seeded
+from dpsumm.privacy.seeds import check_seed
 from dpsumm.privacy.weak import check_budget
 from dpsumm.vertical.about import MPYC, PADS
 from dpsumm.vertical.agreed import Agreed
@@ -343,6 +342,4 @@ def _check(
             "ledger must be a dict of owners' names to the files of their own books (--ledger "
             "NAME=FILE, once per owner)"
         )
-    if seed is not None:
-        check_whole(seed, "seed", 0, 2**63 - 1)
-        refuse_ledger_of_seeded(ledger)
+    check_seed(seed, ledger)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from dpsumm.checks import check_whole, is_number
+from dpsumm.checks import check_number, check_whole
 from dpsumm.errors import InvalidParameterError
 from dpsumm.privacy import accounting
 from dpsumm.vertical.graphical import Graphical, check_mbi, fit_graphical
@@ -74,11 +74,7 @@ class Tables:
             ("stop", 1e-3, 100),
             ("megabytes", 1e-4, 1000),
         ):
-            value = getattr(self, name)
-            if not (is_number(value) and low <= value <= high):
-                raise InvalidParameterError(
-                    f"{name} must be a number from {low:g} to {high:g}, got {value!r}"
-                )
+            check_number(getattr(self, name), name, low, high)
         check_whole(self.components, "components", 1, 10_000)
         if self.max_steps is not None:
             check_whole(self.max_steps, "max_steps", 1, 10**6)

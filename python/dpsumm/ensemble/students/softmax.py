@@ -41,7 +41,8 @@ class Softmax(Student):
 
     Minimises ``mean logsumexp(x W) - <W, S> + lam/2 ||W||^2`` with ``S = X'Y/N`` of noisy votes Y:
     the votes enter through S alone, so this is objective perturbation with the noise of
-    docs/ensemble.md, T3. The bias is not shrunk. No certificate of the minimum is needed.
+    docs/ensemble.md, The mathematics. The bias is not shrunk. No certificate of the minimum is
+    needed.
 
     Parameters
     ----------

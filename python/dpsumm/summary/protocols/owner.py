@@ -94,7 +94,7 @@ class Owner(Party):
             )
 
     def _offers(self, request: OfferRequest) -> Points:
-        """Choose offers for the released mean (protocol Offers, step 2)."""
+        """Choose offers for the released mean (docs/privacy/offers.md)."""
         self._check_width(request.feature_map)
         draws, total = self._draws(request), len(self.table)
         goal = request.target.mean

@@ -45,9 +45,13 @@ class Part:
 
 def responsibilities(parts: Sequence[Part], pi: Floats) -> Floats:
     """Return the chances of the components given the records, (B, K), in floats."""
-    logs = np.sum([part.logs for part in parts], axis=0) + np.log(pi)
-    shares = np.exp(logs - logs.max(axis=1, keepdims=True))
-    found: Floats = shares / shares.sum(axis=1, keepdims=True)
+    return softmax(np.sum([part.logs for part in parts], axis=0) + np.log(pi))
+
+
+def softmax(values: Floats) -> Floats:
+    """Return shares that add up to 1 along the last axis."""
+    shares = np.exp(values - values.max(axis=-1, keepdims=True))
+    found: Floats = shares / shares.sum(axis=-1, keepdims=True)
     return found
 
 

@@ -16,12 +16,13 @@ from typing import get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsumm.checks import check_whole, is_number
+from dpsumm.checks import check_number, check_whole
 from dpsumm.data.schema import Schema
 from dpsumm.data.table import Source
 from dpsumm.errors import InvalidDataError, InvalidParameterError
 from dpsumm.kernels import rounded_normal
 from dpsumm.privacy import accounting
+from dpsumm.privacy.seeds import check_seed
 from dpsumm.vertical.agreed import Agreed
 from dpsumm.vertical.dpvi import fixed
 from dpsumm.vertical.dpvi.figures import MARGIN, VPDP, Stated, stated_figures
@@ -32,6 +33,7 @@ from dpsumm.vertical.dpvi.gradients import (
     clip_factors,
     in_fixed,
     responsibilities,
+    softmax,
 )
 from dpsumm.vertical.inputs import read_held
 from dpsumm.vertical.levels import USUAL_BINS, Bins
@@ -109,11 +111,7 @@ class Dpvi:
             ("noise_multiplier", 1e-3, 1e4),
             ("rate", 1e-6, 10.0),
         ):
-            value = getattr(self, name)
-            if not (is_number(value) and low <= value <= high):
-                raise InvalidParameterError(
-                    f"{name} must be a number from {low:g} to {high:g}, got {value!r}"
-                )
+            check_number(getattr(self, name), name, low, high)
         if self.clip * self.noise_multiplier * fixed.UNIT > 2.0**40:
             raise InvalidParameterError(
                 "clip * noise_multiplier must be at most 256: noise is drawn in units of 2**-32"
@@ -182,8 +180,7 @@ class Dpvi:
         ]
         if len({(len(one.codes), one.identifiers) for one in held}) > 1:
             raise InvalidDataError("owners: all need the same records; intersect them first")
-        if seed is not None:
-            check_whole(seed, "seed", 0, 2**63 - 1)
+        check_seed(seed)
         codes = np.hstack([one.codes for one in held]).astype(np.int64)
         layout = agreed.layout
         parts = [layout.of_owner(p) for p in range(len(layout.owners))]
@@ -287,9 +284,9 @@ class _Training:
         k = self.method.components
         z = values[k:].reshape(k, -1)
         blocks = [
-            _softmax(z[:, a:b]) for a, b in zip(self.starts[:-1], self.starts[1:], strict=True)
+            softmax(z[:, a:b]) for a, b in zip(self.starts[:-1], self.starts[1:], strict=True)
         ]
-        return _softmax(values[:k]), np.hstack(blocks)
+        return softmax(values[:k]), np.hstack(blocks)
 
 
 class _Adam:
@@ -306,9 +303,3 @@ class _Adam:
         second = self._second / (1 - _DECAY[1] ** self._done)
         moved: Floats = rate * first / (np.sqrt(second) + 1e-10)
         return moved
-
-
-def _softmax(values: Floats) -> Floats:
-    shares = np.exp(values - values.max(axis=-1, keepdims=True))
-    found: Floats = shares / shares.sum(axis=-1, keepdims=True)
-    return found
