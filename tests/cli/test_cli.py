@@ -309,6 +309,12 @@ def test_a_budget_that_promises_nothing_needs_accept(
     assert run(*options, "--accept") == 0
     warned = " ".join(capsys.readouterr().err.split())
     assert "Warning: Epsilon 11 promises next to nothing" in warned
+    auction = (*TWO, *BOX, "--size", "20", "--protocol", "auction", "--requests", "private")
+    assert run(*auction, "--epsilon-owners", "50") == 2
+    assert "epsilon_owners 50 promises next to nothing" in " ".join(capsys.readouterr().err.split())
+    assert run(*auction, "--epsilon-owners", "50", "--accept") == 0
+    warned = " ".join(capsys.readouterr().err.split())
+    assert "Warning: Epsilon 50 between owners promises next to nothing" in warned
     # Nothing is spent by this protocol, whatever is given.
     assert run(*TWO, *BOX, "--size", "20", "--protocol", "pool", "--epsilon", "3") == 0
     told = capsys.readouterr()

@@ -140,6 +140,8 @@ def test_an_exported_model_is_of_use_and_says_whom_it_protects(n_classes, least,
         pickle.dumps(model)
     with pytest.raises(InvalidParameterError, match=r"Model\.export"):
         model.save(tmp_path / "model")
+    with pytest.raises(UserWarning, match="Epsilon 20 promises next to nothing"):
+        model.export(norm=1.5, epsilon=20.0)
     out = model.export(norm=1.5, epsilon=2.0)
     assert (out.predict(x) == y).mean() > least
     out.save(tmp_path / "model")

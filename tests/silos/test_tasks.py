@@ -73,6 +73,9 @@ def test_a_budget_that_promises_nothing_is_refused_unless_it_is_accepted(trial, 
     books = tmp_path / "trial" / "curator" / "books.db"
     with pytest.raises(InvalidParameterError, match=r"epsilon 12 promises next to nothing.*accept"):
         run(nodes, config)
+    of_owners = {"epsilon": 1.0, "protocol": "auction", "requests": "private"}
+    with pytest.raises(InvalidParameterError, match=r"epsilon_owners 12 promises.*accept"):
+        run(nodes, {**config, **of_owners, "epsilon-owners": 12.0})
     with Ledger(books) as book:
         assert book.charges() == ()
     grid = run(nodes, {**config, "accept": True})

@@ -183,6 +183,13 @@ def test_an_epsilon_that_is_none_is_refused(summary, epsilon):
         release_attribution(summary, epsilon=epsilon, ledger=ledger)
 
 
+def test_an_epsilon_that_promises_nothing_is_said_before_it_is_charged(summary):
+    with Ledger() as ledger:
+        with pytest.raises(UserWarning, match="Epsilon 50 promises next to nothing"):
+            release_attribution(summary, epsilon=50.0, ledger=ledger)
+        assert ledger.charges() == ()
+
+
 def test_a_seed_makes_it_not_private(summary):
     with Ledger() as ledger:
         noisy = release_attribution(summary, epsilon=0.5, ledger=ledger, seed=3)

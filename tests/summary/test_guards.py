@@ -9,9 +9,11 @@ import polars as pl
 import pytest
 
 import dpsumm
+from dpsumm.data.schema import Column, Schema
 from dpsumm.errors import InvalidDataError, InvalidParameterError, ProtocolError
 from dpsumm.privacy.weak import weak_budget
 from dpsumm.report.notes import Note, Severity, sorted_notes
+from dpsumm.summary.silos import summarize_silos
 
 ALARM, WARNING, INFO = Severity
 GREEDY = dpsumm.Greedy()
@@ -153,7 +155,8 @@ def test_such_a_budget_is_an_alarm_or_refused(rng):
 
 def test_owners_who_are_not_protected_from_each_other_are_an_alarm(rng):
     winner = dpsumm.Auction(batch=5, n_features=16, requests="winner")
-    summary = run([frame(rng), frame(rng)], frame(rng), protocol=winner)
+    # Chosen by name, which is no budget: said, not refused.
+    summary = run([frame(rng), frame(rng)], frame(rng), protocol=winner, accept=False)
     assert found(summary, "Epsilon ∞ between owners promises next to nothing") is ALARM
     everybody = dpsumm.Auction(batch=5, n_features=16)
     assert found(run([frame(rng)] * 2, frame(rng), protocol=everybody), "between owners") is None
@@ -183,6 +186,24 @@ def test_a_seeded_run_and_one_with_an_alarm_say_so_before_anything_good(rng, tmp
         "<h1>Not private (a seed was given); read the warnings first: 20 points of 2 owners</h1>"
     )
     assert title in both.report().html
+
+
+def test_the_owners_budget_is_judged_as_the_targets_is(rng, tmp_path):
+    owners, target, path = [frame(rng), frame(rng)], frame(rng), tmp_path / "books"
+    dpsumm.Ledger.create(path).close()
+    given = {"delta": 1e-5, "protocol": dpsumm.Auction(epsilon_owners=50.0, n_features=8)}
+    with pytest.raises(InvalidParameterError, match=r"^epsilon_owners 50 promises.*--accept"):
+        run(owners, target, accept=False, ledger=path, **given)
+    with dpsumm.Ledger(path) as book:
+        assert book.charges() == ()
+    summary = run(owners, target, **given)
+    assert found(summary, "Epsilon 50 between owners promises next to nothing") is ALARM
+    schema = Schema([Column("age", bounds=(18, 95)), Column("bmi", bounds=(15, 40))])
+    with pytest.raises(InvalidParameterError, match=r"^epsilon_owners 50 promises"):
+        # Before an owner is asked: there is no channel.
+        summarize_silos(None, ["a"], target, schema=schema, size=10, accept=False, **given)
+    usual = dpsumm.Auction(n_features=8)
+    assert found(run(owners, target, accept=False, protocol=usual), "next to nothing") is None
 
 
 # --- labels -----------------------------------------------------------------------------------

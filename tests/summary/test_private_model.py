@@ -106,6 +106,19 @@ def test_what_was_spent_before_is_part_of_epsilon(rng):
     assert summary.privacy is model.privacy
 
 
+def test_an_epsilon_that_promises_nothing_is_said_before_it_is_charged(rng):
+    summary = summary_of(rng, Uniform())
+    said = "Epsilon 50 promises next to nothing"
+    with pytest.raises(UserWarning, match=said):  # warnings are errors here
+        summary.private_model([0, 1], epsilon=50.0)
+    assert summary.privacy.charges == ()
+    assert summary.warnings == ()
+    with pytest.warns(UserWarning, match=said):
+        summary.private_model([0, 1], epsilon=50.0)
+    assert summary.warnings[0].startswith("Epsilon 50 of the owners, towards everyone promises")
+    assert summary.warnings[0].severity.name == "ALARM"
+
+
 # --- charges ------------------------------------------------------------------------------------
 
 

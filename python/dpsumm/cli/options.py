@@ -33,8 +33,8 @@ class Spending:
     seed
         Repeatable run for tests: [bold]not private[/], epsilon is then infinite.
     accept
-        Go on with a budget that promises next to nothing: an epsilon above 10, or a delta that is
-        not below 1 / protected records, or parties.
+        Go on with a budget that promises next to nothing: an epsilon above 10, the owners' too, or
+        a delta that is not below 1 / protected records, or parties.
     """
 
     epsilon: Annotated[float | None, typer.Option(show_default="1")] = None

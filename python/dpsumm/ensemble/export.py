@@ -39,6 +39,7 @@ from dpsumm.privacy import accounting, portable
 from dpsumm.privacy.events import Charge, Gaussian, Observer, Protected
 from dpsumm.privacy.facts import rounded_up
 from dpsumm.privacy.ledger import Ledger
+from dpsumm.report.notes import warn_of_epsilon
 
 # Steps of the integers in a length of 1.
 GRID = 2**16
@@ -62,6 +63,7 @@ def exported(
     """Charge a linear model to the auxiliary points and return it; see `Model.export`."""
     accounting.check_epsilon(epsilon)
     accounting.check_delta(delta)
+    warn_of_epsilon(epsilon, stacklevel=3)
     check_number(norm, "norm", 1e-12, 1e12, "the length that no point exceeds")
     multiplier = multiplier_of(epsilon, delta)
     charge = Charge(

@@ -224,7 +224,8 @@ class Model:
             Public length to which points are shortened, from the columns' bounds and not from the
             points.
         epsilon, delta
-            What it may cost one auxiliary record; delta is the run's by default.
+            What it may cost one auxiliary record; delta is the run's by default. An epsilon above
+            10 is warned of, with its odds.
         key
             Name in the ledger; another model of the same points needs another one, and a charge.
         ledger

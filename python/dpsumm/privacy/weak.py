@@ -10,15 +10,22 @@ from dpsumm.errors import InvalidParameterError
 MOST_EPSILON = 10.0
 
 
-def check_budget(epsilon: float, delta: float, m: int) -> None:
+def check_budget(epsilon: float, delta: float, m: int, *, epsilon_owners: float = 0.0) -> None:
     """Refuse a budget that promises next to nothing.
+
+    Parameters
+    ----------
+    epsilon, delta, m
+        Budget of m records.
+    epsilon_owners
+        What an owner's records may cost besides, towards the other owners.
 
     Raises
     ------
     InvalidParameterError
         Naming the odds and the way out.
     """
-    weak = weak_budget(epsilon, delta, m)
+    weak = weak_budget(epsilon, delta, m) + weak_epsilon(epsilon_owners, "epsilon_owners")
     if weak:
         raise InvalidParameterError(
             f"{'; '.join(weak)}. Give less, or accept=True (--accept) if that is meant"
@@ -27,17 +34,26 @@ def check_budget(epsilon: float, delta: float, m: int) -> None:
 
 def weak_budget(epsilon: float, delta: float, m: int) -> list[str]:
     """Return what a budget fails to promise to each of m records, as sentences without an end."""
-    weak = []
-    if epsilon > MOST_EPSILON:
-        odds = f"{math.exp(epsilon):.2g}" if epsilon < 700 else "any number of"
-        weak.append(
-            f"epsilon {epsilon:.4g} promises next to nothing: what an observer sees may be {odds} "
-            f"times as likely with a protected record as with another in its place (usual: "
-            f"0.1 to 3)"
-        )
+    weak = weak_epsilon(epsilon)
     if delta * m >= 1:
         weak.append(
             f"delta {delta:g} is not below 1 / {m:,}, one over the protected records: to publish "
             f"one of them as it is would satisfy it (usual: 1e-5 and well below that share)"
         )
     return weak
+
+
+def weak_epsilon(epsilon: float, name: str = "epsilon", among: str = "") -> list[str]:
+    """Return what an epsilon fails to promise, as at most one sentence without an end.
+
+    `name` is what it is called; `among` follows its number and says whose it is.
+    """
+    if epsilon <= MOST_EPSILON:
+        return []
+    shown = f"{epsilon:.4g}" if math.isfinite(epsilon) else "∞"
+    odds = f"{math.exp(epsilon):.2g}" if epsilon < 700 else "any number of"
+    return [
+        f"{name} {shown}{among} promises next to nothing: what an observer sees may be {odds} "
+        f"times as likely with a protected record as with another in its place (usual: "
+        f"0.1 to 3)"
+    ]

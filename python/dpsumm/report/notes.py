@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import warnings as python_warnings
 from collections.abc import Iterable
 from enum import Enum
 from typing import Any, Self
 
-from dpsumm.privacy.weak import weak_budget
+from dpsumm.privacy.events import Protected
+from dpsumm.privacy.guarantees import PrivacyReport
+from dpsumm.privacy.weak import weak_budget, weak_epsilon
 from dpsumm.report import parts
 from dpsumm.report.parts import Html
 
@@ -52,10 +55,28 @@ def sorted_notes(notes: Iterable[str]) -> tuple[Note, ...]:
 
 def budget_alarms(epsilon: float, delta: float, m: int) -> list[Note]:
     """Tell of a budget that promises next to nothing to each of m records."""
-    return [
-        Note(f"{text[0].upper()}{text[1:]}.", Severity.ALARM)
-        for text in weak_budget(epsilon, delta, m)
-    ]
+    return [_alarm(text) for text in weak_budget(epsilon, delta, m)]
+
+
+def owners_alarms(privacy: PrivacyReport) -> list[Note]:
+    """Tell of a run that promises next to nothing to the owners' records, by what was spent."""
+    if privacy.seeded:
+        return []
+    epsilon = privacy.epsilon(protected=Protected.OWNERS)
+    return [_alarm(text) for text in weak_epsilon(epsilon, among=f" {privacy.owners_towards}")]
+
+
+def warn_of_epsilon(epsilon: float, stacklevel: int) -> None:
+    """Warn of an epsilon that promises next to nothing; before it is charged.
+
+    `stacklevel` counts from the caller, as that of `warnings.warn`.
+    """
+    for text in weak_epsilon(epsilon):
+        python_warnings.warn(_alarm(text), stacklevel=stacklevel + 1)
+
+
+def _alarm(text: str) -> Note:
+    return Note(f"{text[0].upper()}{text[1:]}.", Severity.ALARM)
 
 
 def qualified(verdict: str, *, seeded: bool, notes: Iterable[str] = ()) -> str:

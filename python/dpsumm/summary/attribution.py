@@ -14,6 +14,7 @@ from dpsumm.errors import InvalidParameterError
 from dpsumm.privacy import accounting
 from dpsumm.privacy.events import Approximate, Charge, Protected, Seeded, Unit
 from dpsumm.privacy.ledger import Ledger, OtherReleaseError
+from dpsumm.report.notes import warn_of_epsilon
 from dpsumm.summary.result import Summary
 
 # Attribution is released on a grid of this many steps per unit.
@@ -58,7 +59,8 @@ def release_attribution(
     summary
         Of any protocol.
     epsilon
-        Nats, 1e-6 to 1e6: towards one owner, for everything the value depends on.
+        Nats, 1e-6 to 1e6: towards one owner, for everything the value depends on. Above 10 a
+        warning tells its odds.
     ledger
         Charged before anything is returned: epsilon is added to what the ledger's run has spent.
         The run must be over if it is the summary's.
@@ -95,6 +97,7 @@ def release_attribution(
             f"epsilon must be at least {_LEAST_EPSILON:g} for an attribution, got {epsilon!r}; no "
             "noise wider than that is drawn"
         )
+    warn_of_epsilon(epsilon, stacklevel=2)
     # Not `Pure`, whose composition wants a plan that was fixed before the run began: this one is
     # decided on after it, so it is added to the run's figure (docs/privacy/accounting.md, Lemma C).
     event = Approximate(epsilon, 0.0) if seed is None else Seeded()

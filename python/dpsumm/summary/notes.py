@@ -21,9 +21,7 @@ from dpsumm.privacy import events
 from dpsumm.privacy.events import Protected
 from dpsumm.privacy.guarantees import PrivacyReport
 from dpsumm.privacy.ledger import Ledger
-from dpsumm.privacy.weak import MOST_EPSILON
-from dpsumm.report.notes import Note, Severity, budget_alarms
-from dpsumm.report.numbers import round_up
+from dpsumm.report.notes import Note, Severity, budget_alarms, owners_alarms
 from dpsumm.summary.plan import BAD, noise_to_sampling
 from dpsumm.summary.protocols import Selection, Setting
 from dpsumm.summary.protocols.curator import row_keys
@@ -104,22 +102,15 @@ def quality_notes(selection: Selection, m: int, privacy: PrivacyReport) -> list[
 
 
 def budget_notes(privacy: PrivacyReport, m: int) -> list[Note]:
-    """Tell of a budget that promises next to nothing, by what was really spent."""
+    """Tell of budgets that promise next to nothing, by what was really spent.
+
+    The target's, of m records, and that of each owner's records.
+    """
     if privacy.seeded:
-        return []  # told of by its own: no budget matters then
-    notes = []
-    if privacy.epsilon() > 0:
-        notes += budget_alarms(privacy.epsilon(), privacy.delta, m)
-    between = privacy.epsilon(protected=Protected.OWNERS)
-    if between > MOST_EPSILON:
-        notes.append(
-            Note(
-                f"Epsilon {round_up(between)} {privacy.owners_towards} promises next to nothing to "
-                f"the owners' records (usual: 0.1 to 3).",
-                Severity.ALARM,
-            )
-        )
-    return notes
+        return []
+    spent = privacy.epsilon()
+    of_target = budget_alarms(spent, privacy.delta, m) if spent else []
+    return [*of_target, *owners_alarms(privacy)]
 
 
 def data_notes(tables: Sequence[Table | StreamTable]) -> list[Note]:

@@ -25,7 +25,7 @@ from dpsumm.privacy.facts import facts
 from dpsumm.privacy.guarantees import PrivacyReport
 from dpsumm.privacy.ledger import Ledger
 from dpsumm.privacy.record import Books, RunRecord
-from dpsumm.report.notes import qualified
+from dpsumm.report.notes import owners_alarms, qualified, sorted_notes
 from dpsumm.report.numbers import round_up
 from dpsumm.report.page import Page
 from dpsumm.summary.frame import WEIGHT, check_weight_is_free, columns_of
@@ -452,7 +452,7 @@ class Summary:
         epsilon
             In nats: of everything that everybody may see of one record of an owner, at the run's
             delta. What the run itself spent on the owners' records is part of it; the model gets
-            the rest.
+            the rest. Above 10 a warning tells its odds, and `warnings` keep it.
         method
             ``"objective"``: logistic regression for two classes, softmax regression for more, by
             objective perturbation. ``"sgd"`` or `dpsumm.summary.DpSgd`: a small network by DP-SGD
@@ -521,5 +521,7 @@ class Summary:
                 key=key,
             )
         # The one change that a summary knows: its report says what has left since.
+        notes = sorted_notes(dict.fromkeys((*owners_alarms(model.privacy), *self.warnings)))
         object.__setattr__(self, "privacy", model.privacy)
+        object.__setattr__(self, "warnings", notes)
         return model

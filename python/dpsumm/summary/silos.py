@@ -116,7 +116,7 @@ def summarize_silos(
     ).astype(PRECISION)
     check_target(goal)
     if not accept:
-        check_budget(epsilon, delta, len(goal))
+        check_budget(epsilon, delta, len(goal), epsilon_owners=protocol.epsilon_owners)
     with (
         Ledger(ledger, run=run, delta=delta) as book,
         Journal(None if ledger is None else f"{Path(ledger)}.answers", book.run) as journal,

@@ -34,6 +34,9 @@ class Protocol(ABC):
         Across silos: whether it cannot begin without every owner.
     coalition
         Number of owners, pooling what they see, whom the charges for owners' records cover.
+    epsilon_owners
+        Budget of an owner's records towards the other owners, in nats; 0 if it has none. One that
+        promises next to nothing is refused before anything is charged, unless it is accepted.
     """
 
     name: str
@@ -42,6 +45,7 @@ class Protocol(ABC):
     silos: bool = False
     needs_all: bool = False
     coalition: int = 1
+    epsilon_owners: float = 0.0
 
     @abstractmethod
     def curator(self, setting: Setting) -> Curator:
