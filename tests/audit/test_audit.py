@@ -69,8 +69,10 @@ def test_the_bound_refuses_scores_that_are_no_numbers():
 
 
 def test_the_ceiling_is_the_bound_of_worlds_that_never_look_alike(rng):
-    apart = lower_bound(rng.random(400), 2 + rng.random(400), 0.1).epsilon
-    assert bound.ceiling(400, 0.1) == pytest.approx(apart, abs=0.1)
+    # Of few values, so that a threshold of the first half parts the second half as well.
+    first, second = rng.integers(2, size=400) * 1.0, 2.0 + rng.integers(2, size=400)
+    apart = lower_bound(first, second, 0.1).epsilon
+    assert bound.ceiling(400, 0.1) == pytest.approx(apart, rel=1e-12)
     assert bound.ceiling(4, 0.1) == 0
 
 

@@ -50,6 +50,7 @@ TWO = ("run", "--owner", "near=near.csv", "--owner", "far=far.csv", "--target", 
 BOX = ("--column", "a=0:10", "--column", "b=0:10")
 
 
+@pytest.mark.same_draws
 def test_run_writes_summary_and_report_and_says_what_it_cost(
     data: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -276,6 +277,7 @@ def test_arguments_are_parsed() -> None:
             parse_columns([item])
 
 
+@pytest.mark.same_draws
 def test_demo_compares_protocols_and_writes_both_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

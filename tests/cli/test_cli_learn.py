@@ -60,6 +60,7 @@ def run(*arguments):
     return int(caught.value.code or 0)
 
 
+@pytest.mark.same_draws
 def test_predictions_model_and_report_are_written_and_paid_once(capsys):
     Ledger.create("books", caps={"owners": (4, 1e-4)}).close()
     given = (*USUAL, "--validation", "mine.csv", "--ledger", "books", "--run", "first")

@@ -51,6 +51,7 @@ def run(*arguments):
     return int(caught.value.code or 0)
 
 
+@pytest.mark.same_draws
 def test_rows_and_report_are_written_and_their_cost_is_told(capsys):
     options = ("--epsilon", "4", "--bins", "income=0,40,70,150", "--label", "smokes")
     assert run(*TWO, *options, "--rows", "1000", "--report", "r.html", "--out", "s.csv") == 0

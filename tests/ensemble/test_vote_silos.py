@@ -143,6 +143,7 @@ def test_a_second_answer_does_not_count(frames, whole):
     np.testing.assert_array_equal(learn(twice, points, seed=5).votes.counts, whole.votes.counts)
 
 
+@pytest.mark.same_draws
 def test_nobody_came_and_the_run_ends_all_the_same(frames):
     parties, points = frames
     faults = {name.replace("-", "_"): FAULTS["silent"] for name in NAMES}

@@ -28,6 +28,7 @@ def printed():
     return program, [shlex.split(line)[1:] for line in lines if line]
 
 
+@pytest.mark.same_draws
 def test_the_commands_of_the_page_work(printed, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     for name in ("adult.data", "adult.test"):

@@ -64,6 +64,7 @@ def same_rows(summary: Summary, owners: dict[str, pl.DataFrame]) -> None:
         assert row == theirs
 
 
+@pytest.mark.same_draws
 @pytest.mark.parametrize(
     "protocol", [Offers(), Pool(), Greedy(), Auction(n_features=64)], ids=lambda p: p.name
 )

@@ -75,6 +75,7 @@ def wide(monkeypatch):
     monkeypatch.setenv("COLUMNS", "120")
 
 
+@pytest.mark.same_draws
 @needs_data
 def test_hospitals_through_the_command_line(tmp_path):
     books = tmp_path / "books.db"
@@ -163,6 +164,7 @@ def mnist():
     return owners, tests[:1000], tests[1000:3000]
 
 
+@pytest.mark.same_draws
 @needs_data
 def test_offers_on_mnist_come_close_to_the_greedy_that_reads_everything(mnist):
     owners, target, fresh = mnist
@@ -201,6 +203,7 @@ def test_demo_digits_are_split_without_overlap():
     assert np.isin(data.fresh_labels, WANTED).mean() > 0.8
 
 
+@pytest.mark.same_draws
 def test_demo_rows_say_what_the_demo_shows():
     summary, rows = compare(load_digits(), size=60)
     offers, pool, uniform, greedy = rows

@@ -63,6 +63,7 @@ def points(table):
     return np.stack(parts, axis=1)
 
 
+@pytest.mark.same_draws
 @needs_data
 def test_four_hospitals_with_all_their_missing_values(tmp_path):
     HEART.save(tmp_path / "heart.toml")
@@ -213,6 +214,7 @@ def test_adult_is_the_same_from_the_file_and_from_pandas(adult):
     assert agree == 1
 
 
+@pytest.mark.same_draws
 @needs_data
 def test_adult_from_text_to_a_summary_in_its_own_columns(adult, tmp_path):
     part = adult.iloc[:6000]
@@ -243,6 +245,7 @@ def test_adult_from_text_to_a_summary_in_its_own_columns(adult, tmp_path):
     assert len(read_table(tmp_path / "summary.parquet", name="s", schema=ADULT)) == len(summary)
 
 
+@pytest.mark.same_draws
 @needs_data
 def test_adult_a_model_that_may_be_shown_and_a_summary_that_cannot_give_one(adult):
     target = adult[adult["education"] == " Bachelors"].iloc[:1000]

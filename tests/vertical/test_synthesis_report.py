@@ -81,6 +81,7 @@ def test_what_noise_alone_makes_is_what_it_makes(synthetic):
         assert one.noise == pytest.approx(abs(noise).sum(axis=1).mean() / (2 * n), rel=slack)
 
 
+@pytest.mark.same_draws
 @pytest.mark.parametrize(
     ("changes", "verdict", "alarm"),
     [

@@ -334,6 +334,7 @@ def test_a_pair_is_named_where_noise_hides_whether_it_depends(together, said):
     assert all(note.severity is Severity.ALARM for note in found)
 
 
+@pytest.mark.same_draws
 def test_rows_that_mean_nothing_are_an_alarm():
     """All levels share one code at every owner: nothing is left to join."""
     schemas = {name: Schema([Column(name, bounds=(0, 1))]) for name in "ab"}

@@ -74,7 +74,7 @@ def audits() -> list[Audit]:
                     300,
                 ),
             ),
-            *(20_000, 3_000),
+            *(20_000, 5_000),
         ),
         Audit(
             "summary release, two points replaced",
@@ -116,7 +116,7 @@ def audits() -> list[Audit]:
                 Twin("a retry that draws a new release", OffersRun(twins.RetriesAfresh), 300),
                 Twin("noise from the public seed", OffersRun(twins.PublicNoise), 300),
             ),
-            *(15_000, 2_400),
+            *(15_000, 5_000),
         ),
         Audit(
             "Auction: an owner's transcript",
