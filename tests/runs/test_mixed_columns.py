@@ -81,7 +81,9 @@ def test_a_run_with_mixed_columns(protocol: Any, hospitals: Any) -> None:
     assert "target: " in said
     assert re.search(r"in no category and count as its 'other' at 3 of 3 owners: [0-9]+ to ", said)
     assert re.search(r"target: [0-9]+ values of sex were in no category", said)
-    assert len(summary.warnings) <= 8  # a line for the owners, one for the target, by kind
+    # Records of so few values may be equal by chance, which has notes of its own.
+    counts = [note for note in summary.warnings if "equal" not in note]
+    assert len(counts) <= 8  # a line for the owners, one for the target, by kind
 
 
 def test_seed_points_of_an_auction_are_records_of_the_schema(hospitals: Any) -> None:

@@ -216,9 +216,15 @@ def test_labels_of_one_class_or_other_shares_are_said(rng):
     kernel = {"bounds": None, "kernel": dpsumm.RBF(1.0)}
     target = rng.normal(0, 0.1, (60, 1))
     far = {"a": labelled(0, "x"), "b": labelled(9, "y")}
-    assert found(run(far, target, **kernel), "have the same label, one of 2") is WARNING
+    assert found(run(far, target, **kernel), "have the same label, one of 2") is ALARM
     alone = run({"a": labelled(0, "x")}, target, **kernel)
     assert found(alone, "All points read have the same label") is WARNING
+    listed = dpsumm.Schema([
+        dpsumm.Column("x", bounds=(-1, 1)), dpsumm.Column("y", kind="label", categories=("x", "y"))
+    ])  # fmt: skip
+    one = pl.DataFrame({"x": rng.uniform(-1, 1, 60), "y": ["x"] * 60})
+    of_one = run({"a": one}, one.select("x") * 0.9, bounds=None, schema=listed)
+    assert found(of_one, "All points read have the same label") is ALARM
     mixed = np.concatenate([target, rng.normal(9, 0.1, (6, 1))])
     shifted = found(run(far, mixed, **kernel), "the class that differs most is 50% of the points")
     assert shifted is INFO
@@ -266,13 +272,50 @@ def test_owners_in_other_units_are_an_alarm_after_everything_was_sent(rng):
     months = frame(rng).with_columns(age=pl.col("age") * 12)
     owners = {"north": months, "south": frame(rng), "west": months}
     summary = run(owners, frame(rng), protocol=None)
-    said = "Every point read of 'north', 'west' lies outside the bounds of age"
+    said = "read of 'north', 'west', at least nine in ten values of age lie outside its bounds"
     assert found(summary, said) is ALARM
     assert summary.warnings[0].severity is ALARM
     everybody = run({"north": months}, frame(rng))
-    assert (
-        found(everybody, "Every point read of all owners lies outside the bounds of age") is ALARM
+    said = "In the points read of all owners, at least nine in ten values of age lie outside"
+    assert found(everybody, said) is ALARM
+
+
+def test_a_column_that_is_ruined_at_one_owner_is_a_warning_that_names_both(rng):
+    def owner(ages, sex):
+        rows = frame(rng).with_columns(sex=pl.Series(sex * 20))
+        return rows.with_columns(age=ages)
+
+    schema = dpsumm.Schema([
+        dpsumm.Column("age", bounds=(18, 95), when_missing="encode"),
+        dpsumm.Column("bmi", bounds=(15, 40)),
+        dpsumm.Column("sex", categories=("f", "m"), other="else"),
+    ])  # fmt: skip
+    usual, mixed = pl.col("age"), ["f", "m", "f"]
+    half = pl.when(pl.int_range(60) < 50).then(None)
+    owners = {
+        "months": owner(half.otherwise(usual * 12), mixed),
+        "empty": owner(pl.lit(None, pl.Float64), mixed),
+        "french": owner(usual, ["homme", "femme", "femme"]),
+        "some": owner(half.otherwise(usual), ["f", "f", "else"]),
+        "usual": owner(usual, mixed),
+    }
+    given = {"bounds": None, "schema": schema}
+    summary = run(owners, owner(usual, mixed), **given)
+    said = {
+        "read of 'months', at least nine in ten values of age lie outside its bounds": WARNING,
+        "No point read of 'empty' has a value of age": WARNING,
+        "read of 'french', at least nine in ten values of sex are in no category": WARNING,
+    }
+    assert {text: found(summary, text) for text in said} == said
+    assert not any(
+        name in note for note in summary.warnings for name in ("'some'", "'usual'", "of bmi")
     )
+    # Of the ten values that it has, all are clipped: no share of its sixty rows.
+    assert found(summary, "months: 10 values of age were clipped") is WARNING
+    assert not any(note.severity is ALARM for note in summary.warnings)
+    # Where most of the summary comes from such an owner, it means nothing.
+    alone = run({name: owners[name] for name in ("french", "usual")}, owner(usual, mixed), **given)
+    assert found(alone, "read of 'french', at least nine in ten values of sex") is ALARM
 
 
 def test_a_pool_of_one_point_is_an_alarm(rng):

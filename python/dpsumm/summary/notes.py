@@ -6,7 +6,7 @@ For curator and consumer alone: most of it depends on private data. No value of 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from dpsumm.checks import counted, listed
 from dpsumm.data.labels import labels_of, places_of
 from dpsumm.data.large.stream_table import StreamTable
 from dpsumm.data.openings import Commitments
+from dpsumm.data.schema import Schema
 from dpsumm.data.table import Table
 from dpsumm.privacy import events
 from dpsumm.privacy.events import Protected
@@ -31,6 +32,10 @@ from dpsumm.summary.space import remoteness
 LITTLE_OVERLAP = 0.2
 # A column with such a share of values outside its bounds, or in no category, is worth a warning.
 MUCH = 0.1
+# A column tells nothing if so large a share of its values does not.
+RUINED = 0.9
+# Points read of an owner, below which nothing is said of its columns.
+FEWEST = 5
 # An owner's remoteness (`dpsumm.summary.space`) above which its points are worth a look.
 REMOTE = 1.0
 # Columns that a note names.
@@ -161,13 +166,23 @@ def _severity(
     The target's are what a summary is compared with; an owner may well have records of another
     kind, but not most of what all owners have.
     """
-    rows = {table.name: len(table) for table in group}
-    worst = max((found / rows[name]).max() for name, found in counts.items())
-    if worst < MUCH:
+    if _worst(group, counts) < MUCH:
         return Severity.INFO
-    together = np.sum(list(counts.values()), axis=0).max() / sum(rows.values())
+    present = np.sum([_present(table) for table in group], axis=0)
+    together = (np.sum(list(counts.values()), axis=0) / present).max()
     bad = MUCH if group[0].name == "target" else 0.5
     return Severity.ALARM if together >= bad else Severity.WARNING
+
+
+def _worst(group: Sequence[Table | StreamTable], counts: dict[str, NDArray[np.int64]]) -> float:
+    """Return the largest share that such values have of a column's values at one owner."""
+    present = {table.name: _present(table) for table in group}
+    return max(float((found / present[name]).max()) for name, found in counts.items())
+
+
+def _present(table: Table | StreamTable) -> NDArray[np.int64]:
+    """Return how many values each column has; at least 1, of which a share can be taken."""
+    return np.maximum(len(table) - np.array(table.n_missing, np.int64), 1)
 
 
 def _values(
@@ -178,7 +193,6 @@ def _values(
     order = sorted(np.flatnonzero(total).tolist(), key=lambda j: -int(total[j]))
     shown, more = sorted(order[:MOST_NAMED]), len(order) - MOST_NAMED
     rest = f" and of {counted(more, 'more column', 'more columns')}" if more > 0 else ""
-    rows = {table.name: len(table) for table in group}
     if len(counts) == 1:
         name, found = next(iter(counts.items()))
         parts = [f"{found[j]:,} of {names[j]}" for j in shown]
@@ -193,7 +207,7 @@ def _values(
         text = (
             f"Values were {said} at {len(counts)} of {len(group)} owners: {', '.join(parts)}{rest}."
         )
-    worst = max(float((found / rows[name]).max()) for name, found in counts.items())
+    worst = _worst(group, counts)
     if worst >= MUCH and "missing" not in said:
         text += (
             f" That is up to {worst:.0%} of a column: check that the public bounds and categories "
@@ -268,9 +282,10 @@ def copy_notes(selection: Selection, target: NDArray[Any], *, dropped: bool) -> 
 
 
 def pool_notes(selection: Selection, setting: Setting) -> list[Note]:
-    """Tell of owners whose points all lie outside a column's bounds, and of points all the same.
+    """Tell of columns that are ruined at some owners, by name, and of points all the same.
 
-    After everything was sent: a refusal before would tell owners of each other's data.
+    By the points read alone, which the consumer sees, and after everything was sent: a refusal
+    before would tell owners of each other's data.
     """
     pool, notes = selection.pool, []
     if len(pool.scaled) > 1 and (pool.scaled == pool.scaled[0]).all():
@@ -279,24 +294,50 @@ def pool_notes(selection: Selection, setting: Setting) -> list[Note]:
             "columns, bounds and categories."
         )
         notes.append(Note(text, Severity.ALARM))
-    schema = setting.schema
-    if schema is None or not any(column.bounds for column in schema.kernel):
+    if setting.schema is None:
         return notes
-    outside: dict[str, list[str]] = {}
-    for i, name in enumerate(setting.names):
+    ruined: dict[tuple[str, str], list[int]] = {}
+    for i in range(len(setting.names)):
         own = pool.records.values[pool.owner == i]
-        if len(own) > 1:
-            for column, count in zip(schema.kernel, schema.encode(own)[1], strict=True):
-                if count == len(own):
-                    outside.setdefault(column.name, []).append(name)
-    for title, names in outside.items():
-        all_of = "all owners" if len(names) == len(setting.names) else listed(names)
-        text = (
-            f"Every point read of {all_of} lies outside the bounds of {title}, and counts as one "
-            f"at the bound: is the column in other units there?"
+        for found in _ruined(own, setting.schema) if len(own) >= FEWEST else ():
+            ruined.setdefault(found, []).append(i)
+    for (title, how), places in ruined.items():
+        everybody = len(places) == len(setting.names)
+        who = "all owners" if everybody else listed([setting.names[i] for i in places])
+        many = 2 * len(places) >= len(setting.names) or (
+            2 * np.isin(selection.owner, places).sum() >= len(selection.owner)
         )
-        notes.append(Note(text, Severity.ALARM))
+        # An owner may lack a column; the others still say something.
+        bad = many and how != _NO_VALUE
+        severity = Severity.ALARM if bad else Severity.WARNING
+        notes.append(Note(how.format(who=who, title=title), severity))
     return notes
+
+
+_NO_VALUE = "No point read of {who} has a value of {title}: is the column empty there?"
+_OUTSIDE = (
+    "In the points read of {who}, at least nine in ten values of {title} lie outside its bounds "
+    "and count as the bound: is the column in other units there?"
+)
+_UNKNOWN = (
+    "In the points read of {who}, at least nine in ten values of {title} are in no category and "
+    "count as its 'other': are the categories spelled otherwise there?"
+)
+
+
+def _ruined(own: NDArray[Any], schema: Schema) -> Iterator[tuple[str, str]]:
+    """Yield the columns of one owner's points that tell nothing, with what to say of each."""
+    present = np.count_nonzero(~np.isnan(own), axis=0)
+    for j, (column, clipped) in enumerate(zip(schema.kernel, schema.encode(own)[1], strict=True)):
+        others = 0
+        if column.other is not None:
+            others = int(np.count_nonzero(own[:, j] == len(column.categories)))
+        if not present[j]:
+            yield column.name, _NO_VALUE
+        elif clipped >= RUINED * present[j]:
+            yield column.name, _OUTSIDE
+        elif others >= RUINED * present[j]:
+            yield column.name, _UNKNOWN
 
 
 def space_notes(selection: Selection, setting: Setting) -> list[Note]:
@@ -318,7 +359,7 @@ def space_notes(selection: Selection, setting: Setting) -> list[Note]:
     ]
 
 
-def label_notes(selection: Selection) -> list[Note]:
+def label_notes(selection: Selection, schema: Schema | None = None) -> list[Note]:
     """Tell of a summary of one class, and of classes that it has more or less of than the pool."""
     some, every = selection.records.labels, selection.pool.records.labels
     if some is None or every is None:
@@ -326,17 +367,23 @@ def label_notes(selection: Selection) -> list[Note]:
     names = list(dict.fromkeys(labels_of(every.tolist()).tolist()))
     chosen, read = places_of(some, names), places_of(every, names)
     classes = np.unique(read)
-    if not 1 < len(classes) <= MOST_CLASSES:
-        if len(classes) == 1 and len(read) > 1:
-            return [Note("All points read have the same label: nothing is learned from it.")]
-        return []
-    if len(np.unique(chosen)) == 1:
+    if len(classes) == 1:
+        # What classes there are elsewhere is known from a schema that lists them.
+        label = None if schema is None else schema.label
+        known = len(label.categories or ()) if label is not None else 0
+        bad = Severity.ALARM if known > 1 else Severity.WARNING
+        text = "All points read have the same label: a classifier cannot be trained on them."
+        return [Note(text, bad)] if len(read) > 1 else []
+    if len(np.unique(chosen)) == 1 and len(chosen) > 1:
         return [
             Note(
                 f"All points of the summary have the same label, one of {len(classes)} in the "
-                f"points read. A classifier cannot be trained on it."
+                f"points read. A classifier cannot be trained on it.",
+                Severity.ALARM,
             )
         ]
+    if len(classes) > MOST_CLASSES:
+        return []
     before, after = (np.array([np.mean(part == one) for one in classes]) for part in (read, chosen))
     worst = int(np.argmax(np.abs(after - before)))
     if abs(after[worst] - before[worst]) < SHIFT:

@@ -106,7 +106,7 @@ def summary_of(
                 *pool_notes(selection, setting),
                 *space_notes(selection, setting),
                 *copy_notes(selection, setting.target, dropped=setting.drop_target_copies),
-                *label_notes(selection),
+                *label_notes(selection, setting.schema),
             )
         ),
         carried=tuple(map(typed, records.carried)),
