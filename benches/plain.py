@@ -83,6 +83,32 @@ def greedy_by_products(points: Array, target: Array, gamma: float, size: int) ->
     return _greedy(points, target, gamma, size, column)
 
 
+def one_product_a_pick(points: Array, size: int) -> float:
+    """The product of all points in f32 with one vector, for each pick: what reading them costs."""
+    points = points.astype(np.float32)
+    return float(sum((points @ points[t])[0] for t in range(size)))
+
+
+def in_doubt(points: Array, target: Array, gamma: float, rows: Array) -> float:
+    """Share of the points that the greedy needs more than one bound for.
+
+    By convexity a row's kernel values with the picks so far are on average at least that of its
+    mean squared distance from them. Of the rows counted, this bound on the score reached the best
+    row's at some pick.
+    """
+    attraction = kernel_means(points, target, gamma)
+    picks = points[rows]
+    near = np.tril(kernel(picks, picks, gamma), -1).sum(axis=1)
+    points, norms = points.astype(np.float32), (points * points).sum(axis=1)
+    doubt = np.zeros(len(points), bool)
+    for t in range(1, len(rows)):
+        mean = picks[:t].mean(axis=0)
+        squares = norms + (picks[:t] ** 2).sum() / t - 2 * (points @ mean.astype(np.float32))
+        bound = attraction - t / (t + 1) * np.exp(-gamma * squares)
+        doubt |= bound >= attraction[rows[t]] - near[t] / (t + 1)
+    return float(doubt.mean())
+
+
 def features(points: Array, omega: Array) -> Array:
     """Paired random Fourier features."""
     angles = points @ omega.T

@@ -97,10 +97,10 @@ def _rows(rows: list[dict[str, Any]]) -> str:
 def _aims(results: dict[str, Any]) -> str:
     rows = []
     for aim in AIMS:
-        measured, met = aim.judge(results)
+        measured, met, obstacle = aim.judge(results)
         bound = f"{'at least' if aim.at_least else 'at most'} {aim.bound:g} {aim.unit}".strip()
-        rows.append([aim.text, bound, measured, met])
-    return _table(["aim", "wanted", "measured", "met"], rows)
+        rows.append([aim.text, bound, measured, met, obstacle])
+    return _table(["aim", "wanted", "measured", "met", "what bounds it, measured"], rows)
 
 
 def _roofline(results: dict[str, Any]) -> str:

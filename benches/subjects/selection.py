@@ -14,6 +14,8 @@ from benches.timing import OURS, Case
 from dpsumm import kernels
 
 EXP = 30  # operations of an exponential: 15 fused
+READ = "one product of all points a pick, NumPy f32"
+DOUBT = "rows that one bound does not tell from the best"
 
 
 def cases(scale: Scale) -> Iterator[Case]:
@@ -38,20 +40,34 @@ def _beside(
     others: Callable[[NDArray[Any]], NDArray[Any]],
     copies: int = 0,
 ) -> Case:
-    """Ours beside ours from other points; `copies` of the points are the first that is picked."""
+    """Ours beside ours from other points; `copies` of the points are the first that is picked.
+
+    Without copies also what reading all points at each pick costs, and of how many rows the greedy
+    needs all kernel values.
+    """
     c = data.COLUMNS
     gamma = data.gamma(c)
     points, target = data.normals(n, c), data.normals(m, c, shift=0.5, seed=1)
     compared = others(points).copy()
     if copies:
         points[:copies] = points[kernels.greedy_towards(points, target, gamma, 1).rows[0]]
-    return Case(
-        {"n": n, "c": c, "m": m, "p": p} | ({"copies": copies} if copies else {}),
-        {
-            OURS: lambda: kernels.greedy_towards(points, target, gamma, p).rows,
-            f"{OURS}, {name}": lambda: kernels.greedy_towards(compared, target, gamma, p).rows,
-        },
-    )
+    contenders: dict[str, Callable[[], Any]] = {
+        OURS: lambda: kernels.greedy_towards(points, target, gamma, p).rows,
+        f"{OURS}, {name}": lambda: kernels.greedy_towards(compared, target, gamma, p).rows,
+    }
+    if copies:
+        return Case({"n": n, "c": c, "m": m, "p": p, "copies": copies}, contenders)
+    contenders[READ] = lambda: plain.one_product_a_pick(points, p)
+    contenders[f"{READ}, {name}"] = lambda: plain.one_product_a_pick(compared, p)
+
+    def check(results: dict[str, Any]) -> dict[str, dict[str, Any]]:
+        tables = {OURS: points, f"{OURS}, {name}": compared}
+        return {
+            who: {DOUBT: f"{plain.in_doubt(table, target, gamma, results[who]):.1%}"}
+            for who, table in tables.items()
+        }
+
+    return Case({"n": n, "c": c, "m": m, "p": p}, contenders, check=check)
 
 
 def _case(n: int, c: int, m: int, p: int, grows: str = "", everybody: bool = False) -> Case:
