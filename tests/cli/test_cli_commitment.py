@@ -87,6 +87,24 @@ def test_an_owner_opens_rows_that_somebody_asks_for(folder):
     assert verify_openings(folder / "changed.json").roots != made.roots
 
 
+def test_an_owner_s_file_is_opened_in_the_format_that_it_took_part_with(folder):
+    opened(folder, 7)
+    text = (folder / "p.csv").read_text().replace(",", ";").replace(".", ",")
+    (folder / "p.dat").write_bytes(text.replace("p-3", "pä3").encode("cp1252"))
+    given = ("commitment", "open", "p.dat", "--schema", "schema.toml", "--key", "key", "--run", RUN)
+    form = ("--kind", "csv", "--separator", ";", "--decimal", ",")
+    failed = dpsumm(*given, *form, "--row", "7", "--out", "other.json", cwd=folder)
+    assert failed.returncode == 2
+    assert "--encoding cp1252" in " ".join(failed.stderr.split())
+    form += ("--encoding", "cp1252")
+    done = dpsumm(*given, *form, "--row", "7", "--out", "other.json", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    first, other = (verify_openings(folder / f"{n}.json").owners["p"] for n in ("rows", "other"))
+    # The same row; another table, of which one cell has changed.
+    assert other[1][0].row == first[1][0].row
+    assert other[0] != first[0]
+
+
 @pytest.mark.parametrize(
     ("rows", "out", "words"),
     [

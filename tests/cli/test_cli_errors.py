@@ -10,6 +10,7 @@ import pytest
 
 import dpsumm
 from dpsumm.cli import main
+from dpsumm.cli.app import load
 
 PACKAGE = Path(dpsumm.__file__).parent
 
@@ -86,6 +87,33 @@ def test_a_remedy_in_python_names_the_option_as_well():
                     found.append((path.name, text))
     assert len(found) > 3
     assert [one for one in found if "--" not in one[1]] == []
+
+
+def options_by_command():
+    """Return the options of each command that reads files of data."""
+    reading = "run, learn, synthesize, predict, compare, schema init, schema check, commitment open"
+    found = {}
+    for words in map(str.split, reading.split(", ")):
+        command = load(words[0])
+        for word in words[1:]:
+            command = command.commands[word]
+        found[" ".join(words)] = {o for one in command.params for o in one.opts}
+    return found
+
+
+def test_a_remedy_for_a_file_names_an_option_that_each_command_reading_it_has():
+    """Of every sentence that says how to read a file: one of its options, wherever it is read."""
+    said, options = [], re.compile(r"--(?:encoding|separator|decimal|names|kind|format)\b")
+    for path in sorted((PACKAGE / "data").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, (ast.JoinedStr, ast.Constant)):
+                parts = [part.value for part in ast.walk(node) if isinstance(part, ast.Constant)]
+                text = "".join(part for part in parts if isinstance(part, str))
+                if found := set(options.findall(text)):
+                    said.append((text, found))
+    assert len(said) >= 6
+    for command, options in options_by_command().items():
+        assert [text for text, found in said if not found & options] == [], command
 
 
 @pytest.mark.parametrize(

@@ -104,6 +104,19 @@ def test_files_without_a_header_and_with_other_separators():
     assert len(pl.read_csv("p.csv")) == 30
 
 
+def test_a_german_csv_file_is_read(capsys):
+    rows = people(30).with_columns(pl.lit("Ärztin").alias("by"))
+    text = rows.write_csv(separator=";", decimal_comma=True)
+    Path("rows.dat").write_bytes(text.encode("cp1252"))
+    form = ("--kind", "csv", "--separator", ";", "--decimal", ",")
+    assert run("m", "rows.dat", *form, "--out", "p.csv") == 2
+    assert "--encoding cp1252" in " ".join(capsys.readouterr().err.split())
+    assert run("m", "rows.dat", *form, "--encoding", "cp1252", "--out", "p.csv") == 0
+    rows.write_csv("rows.csv")
+    assert run("m", "rows.csv", "--out", "same.csv") == 0
+    assert Path("p.csv").read_text() == Path("same.csv").read_text()
+
+
 def with_value(column, value):
     def change(rows):
         return rows.with_columns(

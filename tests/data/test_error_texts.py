@@ -5,6 +5,7 @@ from __future__ import annotations
 import traceback
 from collections.abc import Callable
 from datetime import date
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -136,3 +137,11 @@ def test_of_other_errors_the_kind_alone_is_told() -> None:
     assert reason(ValueError(MARK)) == "failed with ValueError"
     assert reason(DpsummError("'n' (~/a.csv): bad"), ["~/a.csv", ""]) == "'n' (...): bad"
     assert reason(DpsummError("data in data/x, not here"), ["a"]) == "data in data/x, not here"
+
+
+def test_decimals_of_pandas_are_refused_with_the_way_out_that_is_accepted():
+    held = pd.DataFrame({"a": [Decimal(i) / 8 for i in range(9)], "b": range(9)})
+    with pytest.raises(DpsummError, match=r"column 'a' .*, or make it numbers by astype\(float\)$"):
+        read_owners([held])
+    (table,) = read_owners([held.astype({"a": float})])
+    assert table.values[:, 0].tolist() == [i / 8 for i in range(9)]

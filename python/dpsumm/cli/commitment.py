@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from dpsumm.checks import counted
-from dpsumm.cli.arguments import file_format_of
 from dpsumm.cli.options import described
+from dpsumm.cli.reading import Format
 from dpsumm.data.keys import read_key
 from dpsumm.data.large.stream import Stream
 from dpsumm.data.leaves import record_of
@@ -36,8 +36,9 @@ def open_command(
     out: Path,
     owner: str | None = None,
     root: str | None = None,
-    separator: str = ",",
     stream: bool = False,
+    *,
+    form: Format,
 ) -> None:
     """Write openings of rows that somebody asked to see. [bold]They are your real records.[/]
 
@@ -59,8 +60,6 @@ def open_command(
         What you are called in the file; by default as the data file.
     root : DIGITS
         Your root as it was published: with other data, another key or run nothing is written.
-    separator
-        Character between CSV fields.
     stream
         As in the run: read a Parquet or .npy file in blocks.
     """
@@ -74,7 +73,7 @@ def open_command(
         run=run,
         key=read_key(key),
         schema=Schema.read(schema),
-        file_format=file_format_of(None, separator),
+        file_format=form.file_format,
     )
     made = commitments.roots[name]
     if root is not None and made != root.lower():

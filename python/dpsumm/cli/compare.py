@@ -7,6 +7,7 @@ from pathlib import Path
 from dpsumm.cli import console
 from dpsumm.cli.arguments import parse_owners
 from dpsumm.cli.options import described
+from dpsumm.cli.reading import Format
 from dpsumm.data.schema import Schema
 from dpsumm.report.numbers import round_up
 from dpsumm.summary.compare import compare as rehearse
@@ -28,6 +29,8 @@ def compare(
     delta: float = 1e-5,
     parsimony: float = 4.0,
     runs: int = 5,
+    *,
+    form: Format,
 ) -> None:
     """Rehearse pool, offers and uniform: what each would cost, and give.
 
@@ -70,6 +73,7 @@ def compare(
             n_owners=owners,
             n_records=records,
             rarity=rarity,
+            file_format=form.file_format,
             schema=None if schema is None else Schema.read(schema),
             epsilon=epsilon,
             delta=delta,

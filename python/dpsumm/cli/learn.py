@@ -18,6 +18,7 @@ from dpsumm.cli import console
 from dpsumm.cli.arguments import file_format_of, formatted, parse_owners
 from dpsumm.cli.options import Spending, described
 from dpsumm.cli.output import check_distinct, check_outputs, rows_in
+from dpsumm.cli.reading import Spelling
 from dpsumm.cli.spent import Kept
 from dpsumm.data.schema import Schema
 from dpsumm.ensemble.learn import learn as make_model
@@ -62,7 +63,7 @@ class Whose(str, Enum):
 
 
 @dataclass(frozen=True)
-class Data:
+class Data(Spelling):
     """What is read, and how.
 
     Parameters
@@ -81,8 +82,6 @@ class Data:
         schema[/].
     validation : FILE
         Labelled points of your own, which choose among candidates; a few hundred.
-    separator
-        Character between CSV fields.
     format : NAME:KEY=VALUE
         How one file is read, where it differs from the others: NAME is a party's, 'auxiliary' or
         'validation', KEY one of kind (csv, parquet or excel, if the suffix does not say),
@@ -94,7 +93,6 @@ class Data:
     auxiliary: Path | None = None
     schema: Path | None = None
     validation: Path | None = None
-    separator: str = ","
     format: list[str] | None = None
 
     @property
@@ -228,7 +226,7 @@ def learn(data: Data, method: Method, privacy: Privacy, output: Output) -> None:
     read = [*parties.values(), auxiliary, schema, *([data.validation] if data.validation else [])]
     check_distinct(read, [*books, *output.files.values()])
     mine = {"auxiliary": auxiliary} | ({"validation": data.validation} if data.validation else {})
-    form = file_format_of(None, data.separator)
+    form = file_format_of(None, data.separator, encoding=data.encoding, decimal=data.decimal)
     sources, points = formatted(parties, mine, data.format or [], form)
     told: set[str] = set()
     with kept.told_when_stopped():

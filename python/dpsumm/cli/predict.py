@@ -8,9 +8,9 @@ from typing import Annotated
 import typer
 
 from dpsumm.cli import console
-from dpsumm.cli.arguments import file_format_of
 from dpsumm.cli.options import described
 from dpsumm.cli.output import check_distinct, check_outputs, rows_in
+from dpsumm.cli.reading import Format
 from dpsumm.ensemble.saved import load_model
 
 
@@ -19,8 +19,8 @@ def predict(
     model: Annotated[Path, typer.Argument()],
     rows: Annotated[Path, typer.Argument()],
     out: Path = Path("predictions.parquet"),
-    names: str | None = None,
-    separator: str = ",",
+    *,
+    form: Format,
 ) -> None:
     """Predict classes of rows by a model that `dpsumm learn --model` wrote.
 
@@ -31,21 +31,17 @@ def predict(
     model : MODEL
         The model's file: plain numbers, no pickle; reading it runs no code.
     rows : ROWS
-        CSV or Parquet with the columns of the auxiliary points; others are left aside. A value that
-        is missing is refused, unless the model's schema encodes it.
+        CSV, Parquet or Excel with the columns of the auxiliary points; others are left aside. A
+        value that is missing is refused, unless the model's schema encodes it.
     out : FILE
         The class of each row and the probability of every class, in the rows' order, .parquet or
         .csv by suffix.
-    names : A,B,C
-        Column names, for CSV files without a header row.
-    separator
-        Character between CSV fields.
     """
     written = rows_in(out)
     check_outputs(written)
     check_distinct([model, rows], written.values())
     learnt = load_model(model)
-    count = learnt.save_predictions(rows, out, file_format=file_format_of(names, separator))
+    count = learnt.save_predictions(rows, out, file_format=form.file_format)
     console.show_facts(
         [("run", learnt.run), ("student", learnt.student), ("rows", f"{count:,} predicted")]
     )

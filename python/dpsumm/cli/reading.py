@@ -9,13 +9,11 @@ from dpsumm.data.files import FileFormat
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reading:
-    """How text files are read.
+class Spelling:
+    """How text files are spelt.
 
     Parameters
     ----------
-    names : A,B,C
-        Column names, for CSV files without a header row.
     separator
         Character between CSV fields.
     encoding
@@ -24,10 +22,22 @@ class Reading:
         ',' if numbers have a comma before their fraction.
     """
 
-    names: str | None = None
     separator: str = ","
     encoding: str = "utf-8"
     decimal: str = "."
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading(Spelling):
+    """How text files are read.
+
+    Parameters
+    ----------
+    names : A,B,C
+        Column names, for CSV files without a header row.
+    """
+
+    names: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,6 +15,7 @@ from dpsumm.cli import console
 from dpsumm.cli.arguments import file_format_of, formatted, parse_files
 from dpsumm.cli.options import Spending, described
 from dpsumm.cli.output import check_distinct, check_outputs, rows_in
+from dpsumm.cli.reading import Spelling
 from dpsumm.cli.spent import Kept
 from dpsumm.data.files import FileFormat
 from dpsumm.errors import InvalidParameterError
@@ -43,7 +44,7 @@ class Product(str, Enum):
 
 
 @dataclass(frozen=True)
-class Data:
+class Data(Spelling):
     """What is read, and how.
 
     Parameters
@@ -60,8 +61,6 @@ class Data:
         is trusted.
     missing : TOKEN
         A further field that means 'no value', besides empty ones, ?, NA, nan, null.
-    separator
-        Character between CSV fields.
     format : NAME:KEY=VALUE
         How one file is read, where it differs from the others: NAME is an owner's, KEY one
         of kind (csv, parquet or excel, if the suffix does not say), separator, encoding, decimal,
@@ -72,7 +71,6 @@ class Data:
     owner: list[str] | None = None
     ids: str | None = None
     missing: list[str] | None = None
-    separator: str = ","
     format: list[str] | None = None
 
     @property
@@ -88,7 +86,13 @@ class Data:
     @property
     def file_format(self) -> FileFormat:
         """How text files are read."""
-        return file_format_of(None, self.separator, self.missing or [])
+        return file_format_of(
+            None,
+            self.separator,
+            self.missing or [],
+            encoding=self.encoding,
+            decimal=self.decimal,
+        )
 
 
 @dataclass(frozen=True)

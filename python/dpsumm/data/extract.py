@@ -307,9 +307,11 @@ def _codes(
 
 
 def _not_numeric(title: str, found: str) -> InvalidDataError:
+    # Such as pandas' decimal.Decimal, which are numbers to everybody but the data frame.
+    objects = ", or make it numbers by astype(float)" if found == "type Object" else ""
     return InvalidDataError(
         f"{title} is not numeric ({found}); leave it out with columns (--column), make it the "
-        f"label (--label), or encode it with public categories (a Schema, --schema)"
+        f"label (--label), or encode it with public categories (a Schema, --schema){objects}"
     )
 
 

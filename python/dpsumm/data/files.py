@@ -115,7 +115,7 @@ class FileFormat:
         if kind is None:
             raise InvalidParameterError(
                 f"{where}: the suffix must be one of {', '.join(KNOWN_SUFFIXES)}; say what the "
-                f"file is by FileFormat(kind=...) (--format), convert it, or pass a data frame or "
-                f"array instead"
+                f"file is by FileFormat(kind=...) (--kind, or --format NAME:kind=...), convert it, "
+                f"or pass a data frame or array instead"
             )
         return kind

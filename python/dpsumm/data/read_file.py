@@ -70,7 +70,7 @@ def read_file(
             raise InvalidParameterError(
                 f"{where}: an Excel sheet without a header row begins where single records do; "
                 f"write the column names into its first row and leave header=False and names "
-                f"(--names) out, or save it as CSV"
+                f"(--names, --format NAME:names=...) out, or save it as CSV"
             )
         frame = guarded(lambda: read_sheet(path), where, "Excel")
     else:
