@@ -532,6 +532,10 @@ def test_the_plan_is_the_warning(auxiliary):
     assert plan.ratio > 1
     assert "shards" in plan.warnings[0]
     assert "above the signal" in str(plan)
+    assert "next to nothing" not in str(plan)
+    weak = str(dpsumm.plan_learning(10, 10_000, 10, epsilon=12, delta=0.2))
+    assert "Warning: epsilon 12 promises next to nothing" in weak
+    assert "Warning: delta 0.2 is not below 1 / 10, one over the protected records" in weak
     good = dpsumm.plan_learning(10, 10_000, 10, shards=100, unit="replace one record")
     assert good.warnings == ()
     assert good.vote_noise == pytest.approx(dpsumm.plan_learning(1000, 10_000, 10).vote_noise)

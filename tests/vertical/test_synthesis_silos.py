@@ -112,6 +112,18 @@ def whole(tmp_path_factory):
     return channel, go(channel, out=channel.folder / "rows.csv", rows=50)
 
 
+def test_a_budget_that_promises_nothing_is_refused_before_a_release(tmp_path):
+    channel = Loopback(tmp_path)
+    with pytest.raises(InvalidParameterError, match=r"epsilon 12 promises next.*accept=True"):
+        go(channel, epsilon=12.0, accept=False)
+    assert channel.asked == []
+    with pytest.raises(InvalidParameterError, match=r"delta 0\.01 is not below 1 / 300"):
+        go(channel, delta=0.01, accept=False)
+    assert channel.charges() == {"bank": (), "clinic": ()}
+    synthetic = go(channel, delta=0.01, run="s")
+    assert any("Delta 0.01 is not below 1 / 300" in note for note in synthetic.warnings)
+
+
 def test_rows_come_from_afar(whole):
     channel, synthetic = whole
     rows = pl.read_csv(channel.folder / "rows.csv")

@@ -14,6 +14,7 @@ from dpsumm.errors import InvalidDataError, ProtocolError
 from dpsumm.exchange.codec import Codec
 from dpsumm.exchange.messages import Answer, Request
 from dpsumm.exchange.roles import Coordinator
+from dpsumm.privacy.weak import check_budget
 from dpsumm.vertical.layout import HELPER, Budget, Layout, Released
 from dpsumm.vertical.messages import (
     ColumnCounts,
@@ -43,12 +44,18 @@ class TablesCoordinator(Coordinator[Released]):
         Public.
     run
         Name of the run.
+    refused
+        The budget's epsilon, if the run is to stop before the first release where that or delta
+        promises next to nothing to so many records as there are; None accepts it.
     """
 
     codec: ClassVar[Codec] = CODEC
     stages: ClassVar[tuple[str, str, str]] = ("plan", "tables", "open")
 
-    def __init__(self, layout: Layout, budget: Budget, run: str) -> None:
+    def __init__(
+        self, layout: Layout, budget: Budget, run: str, *, refused: float | None = None
+    ) -> None:
+        self._refused = refused
         self.names = (*layout.owners, HELPER)
         self._layout, self._budget, self._run = layout, budget, run
         self._joined: dict[str, Joined] = {}
@@ -69,6 +76,9 @@ class TablesCoordinator(Coordinator[Released]):
             self._asked = {name: self._join(p) for p, name in enumerate(owners)}
         elif not self._counts:
             self._check_joined()
+            if self._refused is not None:
+                records = self._joined[owners[0]].n_records
+                check_budget(self._refused, self._budget.delta, records)
             self._asked = {name: CountColumns(self._first.single_std) for name in owners}
         elif self._work is None:
             self._work = Work(

@@ -20,6 +20,7 @@ from dpsumm.exchange.messages import Answer, Request
 from dpsumm.exchange.roles import Party
 from dpsumm.privacy import accounting
 from dpsumm.privacy.ledger import Ledger
+from dpsumm.privacy.weak import check_budget
 from dpsumm.vertical.agreed import Agreed
 from dpsumm.vertical.coordinator import TablesCoordinator
 from dpsumm.vertical.helper import check_secret
@@ -137,6 +138,7 @@ def synthesize_silos(
     out: str | os.PathLike[str] | None = None,
     rows: int | None = None,
     report: str | os.PathLike[str] | None = None,
+    accept: bool = True,
     progress: Progress | None = None,
 ) -> Synthetic:
     """Return synthetic rows of owners that a channel reaches, and a helper named ``"helper"``.
@@ -160,6 +162,9 @@ def synthesize_silos(
         Where rows are saved, ``.parquet`` or ``.csv``, and how many.
     report
         Where the report is saved before the run ends; with `out` only.
+    accept
+        As for `synthesize`. False refuses a weak epsilon before anybody is asked, and a weak delta
+        as soon as owners have told how many records there are, before anything is released.
     progress
         Called with (stage, done, total).
 
@@ -182,7 +187,11 @@ def synthesize_silos(
     protocol.check_installed()
     run = run or uuid.uuid4().hex
     agreed = Agreed.of(schema, protocol.bins, ids, label)
-    coordinator = TablesCoordinator(agreed.layout, protocol.budget(epsilon, delta), run)
+    if not accept:
+        check_budget(epsilon, 0.0, 1)
+    refused = None if accept else epsilon
+    budget = protocol.budget(epsilon, delta)
+    coordinator = TablesCoordinator(agreed.layout, budget, run, refused=refused)
     with Journal(journal, run) as kept:
         try:
             released, _ = run_across(
