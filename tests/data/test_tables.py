@@ -91,6 +91,19 @@ def test_unknown_source_is_refused(source: Any) -> None:
         read(source)
 
 
+@pytest.mark.parametrize("single", [False, True])
+def test_columns_of_a_frame_stand_side_by_side(single: bool) -> None:
+    # More columns than are written at a time, and more rows.
+    values = np.random.default_rng(0).normal(size=(9_000, 35))
+    values[::7] = -0.0
+    frame = pl.DataFrame(values, schema=[f"x{j}" for j in range(35)])
+    read = read_table(frame, name="owner", file_format=FileFormat(single=single)).values
+    assert read.flags.c_contiguous
+    assert read.dtype == (np.float32 if single else np.float64)
+    np.testing.assert_array_equal(read, values.astype(read.dtype))
+    assert not np.signbit(read[read == 0]).any()
+
+
 def test_names_do_not_go_with_arrays() -> None:
     for options in ({"columns": ["a"]}, {"label": "a"}):
         with pytest.raises(InvalidParameterError, match="data frame"):

@@ -58,14 +58,16 @@ def choose(marks: Marks, wanted: int) -> NDArray[np.int64]:
     """
     if len(marks) <= wanted:
         return np.argsort(marks.rows)
-    kept = np.union1d(_least(-marks.scores, marks, wanted), _least(marks.keys, marks, wanted))
-    return kept[np.argsort(marks.rows[kept])]
+    rows = marks.rows
+    kept = np.union1d(least(-marks.scores, rows, wanted), least(marks.keys, rows, wanted))
+    return kept[np.argsort(rows[kept])]
 
 
-def _least(values: NDArray[np.float64], marks: Marks, wanted: int) -> NDArray[np.int64]:
+def least(values: NDArray[np.float64], rows: NDArray[np.int64], wanted: int) -> NDArray[np.int64]:
+    """Return where the `wanted` least values are, ascending; of equals the first rows."""
     # All could be sorted; of many rows most are told from a limit alone.
     index = np.flatnonzero(values <= np.partition(values, wanted - 1)[wanted - 1])
-    return index[np.lexsort((marks.rows[index], values[index]))[:wanted]]
+    return index[np.lexsort((rows[index], values[index]))[:wanted]]
 
 
 def merged(parts: Sequence[Marks], wanted: int) -> Marks:

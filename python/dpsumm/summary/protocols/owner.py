@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from dpsumm import kernels
 from dpsumm.data.along import as_text
 from dpsumm.data.large.stream_table import StreamTable
-from dpsumm.data.marks import Marks
+from dpsumm.data.marks import Marks, least
 from dpsumm.data.table import Table
 from dpsumm.errors import InvalidDataError, InvalidParameterError, ProtocolError
 from dpsumm.exchange.messages import Answer, Describe, Description, Request
@@ -170,7 +170,8 @@ def offers(
     if n_picked:
         gamma = request.feature_map.gamma
         picked = kernels.greedy(scaled, marks.scores, gamma, n_picked).rows
-    others = np.argsort(marks.keys, kind="stable")
+    # At most the picked ones of them are left out.
+    others = least(marks.keys, marks.rows, count)
     others = others[~np.isin(others, picked)]
     return np.concatenate([picked, others[: count - n_picked]])
 
