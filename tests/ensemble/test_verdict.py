@@ -83,6 +83,12 @@ def model():
     )
 
 
+def test_a_model_s_report_is_a_page_that_a_notebook_shows(model, tmp_path):
+    page = model.report(tmp_path / "report.html")
+    assert page.html == (tmp_path / "report.html").read_text("utf-8")
+    assert page._repr_html_().startswith("<iframe srcdoc=")
+
+
 def test_the_page_says_what_was_reached_and_names_no_party(model):
     page = render(model)
     assert "2 classes from 60 parties: right for" in page

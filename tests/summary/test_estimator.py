@@ -176,3 +176,8 @@ def test_scikit_learn_need_not_be_there() -> None:
     )
     assert done.stdout.strip().endswith(" 2 2")
     assert dpsumm.Summarizer is Summarizer
+
+
+def test_no_helper_of_scikit_learn_can_seed_a_run():
+    """Such as `_set_random_states`, which ensembles call: it goes by the parameters' names."""
+    assert not [name for name in Summarizer().get_params() if "random_state" in name]

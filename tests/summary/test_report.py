@@ -8,7 +8,7 @@ import itertools
 import math
 import re
 from dataclasses import replace
-from datetime import date
+from datetime import UTC, date, datetime
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -119,8 +119,20 @@ def test_page_is_whole_well_formed_and_needs_no_network(tmp_path: Path) -> None:
 
 
 def test_page_says_what_was_asked_what_came_out_and_what_it_cost() -> None:
-    summary = make(size_requested=100, warnings=("The pool was small.",))
+    ended = datetime(2026, 5, 4, 3, 2, tzinfo=UTC)
+    given = {"run": "tuesday", "finished": ended, "size_requested": 100}
+    summary = make(warnings=("The pool was small.",), **given)
     text = Page(render(summary)).text
+    assert "Data summary, 04 May 2026, 03:02 UTC." in text
+    assert "Run tuesday Finished 04 May 2026, 03:02 UTC" in text
+    about = summary._about()
+    assert (about["run"], about["finished"]) == ("tuesday", "2026-05-04T03:02:00+00:00")
+    assert "Dashed: what as many fresh target records would be expected to give" in text
+    scale = summary.scale
+    kinds = "the summary", "with the target's", "as many fresh", "all points", "the target itself"
+    values = summary.mmd2, scale.to_distribution(summary.mmd2), scale.fresh, scale.pool
+    for kind, value in zip(kinds, (*values, scale.sampling), strict=True):
+        assert f"{value:.3g} {kind}" in text, kind
     assert "100 points were asked for; 60 came out" in text
     assert "out of 6,000 records of 3 owners, to match 200 target records" in text
     assert f"{round_up(summary.privacy.epsilon())} epsilon of the target" in text

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsumm.atomic import write_text
 from dpsumm.data.inputs import Source
 from dpsumm.data.written import write_rows
 from dpsumm.ensemble.consumer import Consumer
@@ -17,7 +18,7 @@ from dpsumm.ensemble.export import exported
 from dpsumm.ensemble.guarantees import LearningPrivacy
 from dpsumm.ensemble.inputs import Space
 from dpsumm.ensemble.messages import NoisyVotes
-from dpsumm.ensemble.page import write_report
+from dpsumm.ensemble.page import render
 from dpsumm.ensemble.plan import LearningPlan, way_out
 from dpsumm.ensemble.saved import SavedModel, predictions, saved_model
 from dpsumm.ensemble.strength import Strength, strength_of
@@ -27,6 +28,7 @@ from dpsumm.ensemble.verdict import Verdict, verdict_of
 from dpsumm.errors import InvalidParameterError
 from dpsumm.privacy.record import RunRecord
 from dpsumm.report.notes import Note, Severity, budget_alarms, qualified, sorted_notes
+from dpsumm.report.page import Page
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,9 +161,15 @@ class Model:
         }
         write_rows(path, self.to_frame(), about)
 
-    def report(self, path: str | os.PathLike[str]) -> None:
-        """Write a self-contained HTML report. Needs the extra ``report``. Whole or not at all."""
-        write_report(self, path)
+    def report(self, path: str | os.PathLike[str] | None = None) -> Page:
+        """Return a self-contained HTML report, which a notebook shows; write it if asked to.
+
+        Needs the extra ``report``. A file is written whole or not at all.
+        """
+        page = Page(render(self))
+        if path is not None:
+            write_text(path, page.html)
+        return page
 
     def __getstate__(self) -> dict[str, Any]:
         """Refuse to leave with what was learnt on points that are not public."""

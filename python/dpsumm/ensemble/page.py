@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpsumm.atomic import write_text
 from dpsumm.checks import counted
 from dpsumm.privacy.events import Unit
 from dpsumm.report import figures, parts, spent
@@ -23,24 +20,11 @@ MOST_CANDIDATES = 12
 MOST_COLUMNS = 16
 
 
-def write_report(model: Model, path: str | os.PathLike[str]) -> Path:
-    """Write a model's report as one HTML file without outside references; return its path.
+def render(model: Model) -> str:
+    """Return a model's page, without outside references; labels and names of columns are escaped.
 
     Everything in it is computed from the noisy votes, public facts and the consumer's own labels:
     of the parties it tells no more than the model does.
-
-    Raises
-    ------
-    MissingExtraError
-        matplotlib is not installed.
-    InvalidParameterError
-        The file cannot be written.
-    """
-    return write_text(path, render(model))
-
-
-def render(model: Model) -> str:
-    """Return the page. Labels and names of columns are escaped.
 
     Raises
     ------

@@ -36,7 +36,9 @@ class Summarizer(Estimator, scikit_learn_base()):  # type: ignore[misc]
     ----------
     size, epsilon, delta, protocol, kernel, ...
         As for :func:`dpsumm.summarize`, where they are checked when :meth:`fit` is called. Every
-        `fit` is a run of its own and spends its own budget.
+        `fit` is a run of its own and spends its own budget. `seed` is not called `random_state`:
+        helpers of scikit-learn set a parameter of that name by themselves, and a seeded run is not
+        private.
 
     Attributes
     ----------
