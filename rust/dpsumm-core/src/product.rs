@@ -139,7 +139,18 @@ real!(f64, 8, trig::sincos_f64, exp::exp_nonpositive, double);
 /// `Lanes::WIDTH` columns.
 #[inline(always)]
 pub(crate) fn products<R: Real, const M: usize>(tile: &[R], panel: &[R], out: &mut [R::Lanes; M]) {
-    let mut sums = [R::Lanes::ZERO; M];
+    *out = [R::Lanes::ZERO; M];
+    add_products(tile, panel, out);
+}
+
+/// Go on with dot products of which `out` has the coordinates so far; see [`products`].
+#[inline(always)]
+pub(crate) fn add_products<R: Real, const M: usize>(
+    tile: &[R],
+    panel: &[R],
+    out: &mut [R::Lanes; M],
+) {
+    let mut sums = *out;
     for (rows, columns) in tile.as_chunks::<M>().0.iter().zip(R::Lanes::split(panel)) {
         for (sum, &x) in sums.iter_mut().zip(rows) {
             sum.add_product(x, columns);

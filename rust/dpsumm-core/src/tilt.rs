@@ -13,6 +13,7 @@
 
 mod axes;
 mod fit;
+mod inner;
 
 use rayon::prelude::*;
 
@@ -65,8 +66,7 @@ pub fn tilt<T: Scalar>(
     if !(0.0..=1.0).contains(&least) {
         return Err(Error::invalid("least", format!("{least} is not between 0 and 1")));
     }
-    let features: Vec<f64> = map.transform(sample)?.into_iter().map(T::to_f64).collect();
-    let axes = axes::Axes::of(features, goal);
+    let axes = axes::Axes::of(&map.transform(sample)?, goal);
     let mut tilt = fit::fit(&axes, noise * noise);
     fit::shortened(&axes, &mut tilt, least);
     Ok(axes.direction(&tilt.axes, &tilt.theta))

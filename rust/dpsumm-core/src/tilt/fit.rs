@@ -2,8 +2,10 @@
 
 use nalgebra::{DMatrix, DVector};
 
-use super::axes::{Axes, add, inner};
+use super::axes::{Axes, add};
+use super::inner::gram;
 use crate::exp::exp_nonpositive;
+use crate::simd::{Hot, dispatch};
 
 /// The ridge is so many times noise over signal, and an axis counts if its variance is above a
 /// share of the ridge.
@@ -87,12 +89,13 @@ impl<'a> Family<'a> {
     /// Return gradient and curvature at `theta`, where the rows have `ratios`.
     fn slope(&self, theta: &[f64], ratios: &[f64]) -> (DVector<f64>, DMatrix<f64>) {
         let roots: Vec<f64> = ratios.iter().map(|r| r.sqrt()).collect();
-        let means: Vec<f64> = self.rows.iter().map(|row| dot(row, ratios)).collect();
+        let means = dispatch(Means { rows: &self.rows, ratios });
         let mut scaled = Vec::with_capacity(self.rows.len() * self.n);
         for (row, mean) in self.rows.iter().zip(&means) {
             scaled.extend(row.iter().zip(&roots).map(|(y, root)| (y - mean) * root));
         }
-        let covariance = inner(&scaled, &scaled, self.n);
+        let scaled: Vec<&[f64]> = scaled.chunks_exact(self.n).collect();
+        let covariance = gram(&scaled, self.n, |_, x| x);
         let k = means.len();
         let mut curvature = DMatrix::from_vec(k, k, covariance);
         self.ridge.iter().enumerate().for_each(|(j, ridge)| curvature[(j, j)] += ridge);
@@ -148,14 +151,55 @@ pub(super) fn shortened(axes: &Axes, tilt: &mut Tilt, least: f64) {
 
 /// Return `exp(factor theta . y - largest)` of all rows, that largest exponent, and the sum.
 fn ratios(rows: &[&[f64]], theta: &[f64], factor: f64, n: usize) -> (Vec<f64>, f64, f64) {
-    let mut exponents = vec![0.0; n];
-    rows.iter().zip(theta).for_each(|(row, theta)| add(&mut exponents, factor * theta, row));
-    let largest = exponents.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    exponents.iter_mut().for_each(|x| *x = exp_nonpositive(*x - largest));
-    let sum = exponents.iter().sum();
-    (exponents, largest, sum)
+    dispatch(Ratios { rows, theta, factor, n })
 }
 
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
+struct Ratios<'a> {
+    rows: &'a [&'a [f64]],
+    theta: &'a [f64],
+    factor: f64,
+    n: usize,
+}
+
+impl Hot for Ratios<'_> {
+    type Output = (Vec<f64>, f64, f64);
+
+    #[inline(always)]
+    fn run(self) -> Self::Output {
+        let mut exponents = vec![0.0; self.n];
+        for (row, theta) in self.rows.iter().zip(self.theta) {
+            add(&mut exponents, self.factor * theta, row);
+        }
+        let largest = exponents.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        exponents.iter_mut().for_each(|x| *x = exp_nonpositive(*x - largest));
+        let sum = exponents.iter().sum();
+        (exponents, largest, sum)
+    }
+}
+
+/// Products of rows with one other, each the plain sum in order. A sum waits for each of its
+/// additions, so several go on at once.
+struct Means<'a> {
+    rows: &'a [&'a [f64]],
+    ratios: &'a [f64],
+}
+
+impl Hot for Means<'_> {
+    type Output = Vec<f64>;
+
+    #[inline(always)]
+    fn run(self) -> Vec<f64> {
+        const SUMS: usize = 8;
+        let mut means = Vec::with_capacity(self.rows.len());
+        for some in self.rows.chunks(SUMS) {
+            let row = |i: usize| &some[i.min(some.len() - 1)][..self.ratios.len()];
+            let rows: [&[f64]; SUMS] = std::array::from_fn(row);
+            let mut sums = [-0.0; SUMS];
+            for (i, ratio) in self.ratios.iter().enumerate() {
+                sums = std::array::from_fn(|j| sums[j] + rows[j][i] * ratio);
+            }
+            means.extend_from_slice(&sums[..some.len()]);
+        }
+        means
+    }
 }

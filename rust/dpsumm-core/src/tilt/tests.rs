@@ -38,6 +38,29 @@ fn bits_do_not_depend_on_instructions_or_threads() -> Result<()> {
 }
 
 #[test]
+fn inner_products_are_chains_of_fused_operations_in_order() {
+    for (n, m, dim) in [(1, 1, 1), (5, 9, 255), (100, 17, 257), (7, 8, 600)] {
+        let (rows, others) = (normals(n * dim, 7), normals(m * dim, 8));
+        let rows: Vec<&[f64]> = rows.chunks(dim).collect();
+        let others: Vec<&[f64]> = others.chunks(dim).collect();
+        let read = |k: usize, x: f64| x - 0.01 * k as f64;
+        let chain = |x: &[f64], y: &[f64]| {
+            let pairs = x.iter().zip(y).enumerate();
+            pairs.fold(0.0, |sum, (k, (&x, &y))| read(k, x).mul_add(read(k, y), sum))
+        };
+        let plain = |rows: &[&[f64]], others: &[&[f64]]| -> Vec<f64> {
+            rows.iter().flat_map(|x| others.iter().map(|y| chain(x, y))).collect()
+        };
+        assert_eq!(
+            same_every_way(|| inner::inner(&rows, &others, dim, read)),
+            plain(&rows, &others)
+        );
+        assert_eq!(same_every_way(|| inner::gram(&rows, dim, read)), plain(&rows, &rows));
+    }
+    assert!(inner::gram::<f64>(&[], 3, |_, x| x).is_empty());
+}
+
+#[test]
 fn equal_rows_and_hidden_signals_have_no_direction() -> Result<()> {
     let (map, rows, goal) = world(40)?;
     let equal = rows[..3].repeat(40);
