@@ -10,6 +10,9 @@
 //! kernel value found (the share t / (t + 1) of the mean that counts only grows). A panel is looked
 //! at again when that may be enough.
 //!
+//! Looks wait for memory, so they soon read rows of 16 bits a coordinate. A row that is off by |e| has
+//! a product with the mean m that is off by at most `|e| |m|`: twice this is added to s.
+//!
 //! Margins are those of [`crate::kernel::Margin`]: the mean of rounded coordinates is rounded once
 //! more, for which its slope has room, and a product in four chains rounds no more often than in one.
 
@@ -28,9 +31,13 @@ const TASK: usize = 512;
 const MEMORY: usize = 64;
 /// How far down from the best score to the mean of a panel rows go: deeper means fewer looks at the
 /// panel, which wait for memory, and more rows whose values are all computed.
-const DEPTH: f64 = 0.4;
+const DEPTH: f64 = 0.2;
 /// Chains of a product.
 const CHAINS: usize = 4;
+/// Before so many picks the means move so far that each panel is looked at again, whatever has left
+/// it: only rows that must go do. From then on looks read a rounded copy, which takes about as long to
+/// make as two of them.
+const EARLY: usize = 8;
 
 /// Sixteen rows. Their largest score was at most `high` after `seen` picks; `rate` and `reach` say
 /// how it may have grown since (see [`Drift::high`]).
@@ -55,9 +62,73 @@ pub(super) struct Far {
     /// At least the attractions in f64. Minus infinity for rows that are not here (any more).
     attraction: Vec<[f64; WIDE]>,
     panels: Vec<Panel>,
+    /// What looks read once there are [`EARLY`] picks.
+    rough: Option<Rough>,
     /// The sum of the picks, and the means after the last picks, the latest first.
     sum: Vec<f64>,
     means: std::collections::VecDeque<Mean>,
+}
+
+/// All rows with the upper half of the bits of their coordinates: half of what comes from memory.
+struct Rough {
+    dim: usize,
+    values: Vec<u16>,
+    /// For each panel, at least the distance of its rows from what is left of them.
+    off: Vec<f32>,
+}
+
+impl Rough {
+    fn new(rows: &Single, panels: usize, dim: usize) -> Self {
+        let (mut values, mut off) = (vec![0; panels * WIDE * dim], vec![0.0; panels]);
+        let tasks = values.par_chunks_mut(TASK * WIDE * dim).zip(off.par_chunks_mut(TASK));
+        tasks.enumerate().for_each(|(task, (values, off))| {
+            dispatch(Round { rows, dim, first: task * TASK, values, off });
+        });
+        Self { dim, values, off }
+    }
+
+    #[inline(always)]
+    fn group(&self, p: usize) -> &[u16] {
+        let size = WIDE * self.dim;
+        &self.values[p * size..][..size]
+    }
+}
+
+/// The number of which these are the upper bits.
+#[inline(always)]
+fn from_upper(bits: u16) -> f32 {
+    f32::from_bits(u32::from(bits) << 16)
+}
+
+/// Round a run of panels, the first of which is `first`.
+struct Round<'a> {
+    rows: &'a Single,
+    dim: usize,
+    first: usize,
+    values: &'a mut [u16],
+    off: &'a mut [f32],
+}
+
+impl Hot for Round<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self { rows, dim, first, values, off } = self;
+        for (p, (values, off)) in values.chunks_exact_mut(WIDE * dim).zip(off).enumerate() {
+            let lanes = rows.group(first + p).0.as_chunks::<WIDE>().0;
+            let mut squares = [0.0; WIDE];
+            for (lanes, values) in lanes.iter().zip(values.as_chunks_mut::<WIDE>().0) {
+                for j in 0..WIDE {
+                    // To the nearest; no coordinate is large enough to overflow.
+                    values[j] = ((lanes[j].to_bits() + 0x8000) >> 16) as u16;
+                    let lost = lanes[j] - from_upper(values[j]);
+                    squares[j] = lost.mul_add(lost, squares[j]);
+                }
+            }
+            *off = largest(&squares).sqrt();
+        }
+    }
 }
 
 /// Mean of the picks and of their squared norms.
@@ -105,7 +176,8 @@ impl Far {
             }
         };
         let panels = attraction.iter().enumerate().map(panel).collect();
-        Self { attraction, panels, sum: vec![0.0; dim], means: std::collections::VecDeque::new() }
+        let (sum, means) = (vec![0.0; dim], std::collections::VecDeque::new());
+        Self { attraction, panels, rough: None, sum, means }
     }
 
     /// Take a pick into the means.
@@ -141,13 +213,17 @@ impl Far {
         let drift = self.drift(shared.picks);
         let mean = self.means.front().map(|mean| Rounded {
             point: mean.point.iter().map(|&x| x as f32).collect(),
+            length: mean.point.iter().map(|x| x * x).sum::<f64>().sqrt(),
             norm: mean.norm,
         });
-        let (drift, mean) = (&drift, mean.as_ref());
+        if shared.picks >= EARLY && self.rough.is_none() {
+            self.rough = Some(Rough::new(&shared.single, self.panels.len(), self.sum.len()));
+        }
+        let (drift, mean, rough) = (&drift, mean.as_ref(), self.rough.as_ref());
         let tasks = self.panels.par_chunks_mut(TASK).zip(self.attraction.par_chunks_mut(TASK));
         let found = tasks.enumerate().map(|(task, (panels, attraction))| {
             let first = task * TASK;
-            dispatch(Look { shared, drift, mean, weight, least, first, panels, attraction })
+            dispatch(Look { shared, drift, mean, rough, weight, least, first, panels, attraction })
         });
         found.collect::<Vec<_>>().into_iter().flatten().collect()
     }
@@ -189,9 +265,10 @@ fn take(
     }
 }
 
-/// The mean of the picks in f32, with the mean of their squared norms.
+/// The mean of the picks in f32, its length, and the mean of their squared norms.
 struct Rounded {
     point: Vec<f32>,
+    length: f64,
     norm: f64,
 }
 
@@ -200,6 +277,7 @@ struct Look<'a, 's, T> {
     shared: &'a Shared<'s, T>,
     drift: &'a Drift,
     mean: Option<&'a Rounded>,
+    rough: Option<&'a Rough>,
     weight: f64,
     least: f64,
     first: usize,
@@ -212,7 +290,7 @@ impl<T> Hot for Look<'_, '_, T> {
 
     #[inline(always)]
     fn run(self) -> Vec<Near> {
-        let Self { shared, drift, mean, weight, least, first, panels, attraction } = self;
+        let Self { shared, drift, mean, rough, weight, least, first, panels, attraction } = self;
         let mut found = Vec::new();
         // Listed beforehand, as in `lazy`.
         let mut due = [0; TASK];
@@ -223,7 +301,10 @@ impl<T> Hot for Look<'_, '_, T> {
         }
         for (i, &p) in due[..n_due].iter().enumerate() {
             if let Some(&next) = due[..n_due].get(i + 1) {
-                prefetch(shared.single.group(first + next).0);
+                match rough {
+                    Some(rough) => prefetch(rough.group(first + next)),
+                    None => prefetch(shared.single.group(first + next).0),
+                }
             }
             let (rows, norms) = shared.single.group(first + p);
             // A constant length, without which nothing here would run in vector registers.
@@ -231,9 +312,19 @@ impl<T> Hot for Look<'_, '_, T> {
             let (panel, attraction) = (&mut panels[p], &mut attraction[p]);
             let mut scores = *attraction;
             if let Some(mean) = mean {
-                scores = panel.look(rows, norms, mean, drift.picks, weight, scores, shared.margin);
+                let (products, off) = match rough {
+                    Some(rough) => {
+                        let products = products(&mean.point, rough.group(first + p), from_upper);
+                        (products, f64::from(rough.off[first + p]))
+                    }
+                    None => (products(&mean.point, rows, |x| x), 0.0),
+                };
+                // 2, and one per cent for what rounding adds in products, sums and `off` itself.
+                let norm = (2.02 * off).mul_add(mean.length, mean.norm);
+                let margin = shared.margin;
+                scores = panel.look(products, norms, norm, drift.picks, weight, scores, margin);
             }
-            let least = reaching(&scores, least);
+            let least = if drift.picks < EARLY { least } else { reaching(&scores, least) };
             if largest(&scores) >= least {
                 take(attraction, first + p, |j| scores[j] >= least, &mut found);
                 for score in scores.iter_mut().filter(|score| **score >= least) {
@@ -252,21 +343,20 @@ impl Panel {
     #[expect(clippy::too_many_arguments, reason = "a step of the loop above")]
     fn look(
         &mut self,
-        rows: &[f32],
+        mut values: [f32; WIDE],
         norms: &[f32; WIDE],
-        mean: &Rounded,
+        mean_norm: f64,
         picks: usize,
         weight: f64,
         attraction: [f64; WIDE],
         margin: Margin,
     ) -> [f64; WIDE] {
-        let norm = mean.norm as f32;
-        let mut values = products(&mean.point, rows);
+        let norm = mean_norm as f32;
         for (value, row) in values.iter_mut().zip(norms) {
             let minus_square = value.mul_add(2.0, -(row + norm));
             *value = exp2_nonpositive(if minus_square < 0.0 { minus_square } else { 0.0 });
         }
-        let flat = Margin::FLAT + margin.slope * mean.norm;
+        let flat = Margin::FLAT + margin.slope * mean_norm;
         // 0.7 is ln 2 and one per cent; the slope is for a margin that grows with the mean norm.
         let room = margin.slope.mul_add(self.norm, flat);
         self.rate = 0.7 * (f64::from(largest(&values)) + room) + margin.slope;
@@ -307,22 +397,27 @@ fn largest<R: Copy + PartialOrd>(numbers: &[R; WIDE]) -> R {
 /// Products of one point with the rows of a panel, in four chains, as many as hide the latency of
 /// fused operations.
 #[inline(always)]
-fn products(point: &[f32], panel: &[f32]) -> [f32; WIDE] {
+fn products<R: Copy>(point: &[f32], panel: &[R], number: impl Fn(R) -> f32 + Copy) -> [f32; WIDE] {
     let (rows, _) = panel.as_chunks::<WIDE>();
     let (points, last_point) = point.as_chunks::<CHAINS>();
     let (groups, last_rows) = rows.as_chunks::<CHAINS>();
     let mut chains = [[0.0; WIDE]; CHAINS];
     for (point, rows) in points.iter().zip(groups) {
         for ((chain, &x), row) in chains.iter_mut().zip(point).zip(rows) {
-            chain.add_product(x, row);
+            chain.add_product(x, &row_of(row, number));
         }
     }
     let mut sums = [0.0; WIDE];
     for (&x, row) in last_point.iter().zip(last_rows) {
-        sums.add_product(x, row);
+        sums.add_product(x, &row_of(row, number));
     }
     for chain in &chains {
         sums.iter_mut().zip(chain).for_each(|(sum, x)| *sum += x);
     }
     sums
+}
+
+#[inline(always)]
+fn row_of<R: Copy>(row: &[R; WIDE], number: impl Fn(R) -> f32) -> [f32; WIDE] {
+    std::array::from_fn(|j| number(row[j]))
 }
