@@ -13,7 +13,8 @@ use crate::points::{Points, Scalar};
 /// `attraction` (n,): `mean_v k(v, x_i)` over the target, or `g . h(x_i)` for a released g.
 ///
 /// Exact: the rows a plain loop in f64 would pick. Memory: a packed copy of the points, in f32
-/// unless they are too far apart for it, and a second one of the rows that were near the best. Time:
+/// unless they are too far apart for it, with half as much again in 16 bits, and a second one of the
+/// rows that were near the best. Time:
 /// at most about `n size` kernel values in f32, and those in f64 of rows that f32 cannot tell from
 /// the best, where equal rows count once. In high dimension and at usual bandwidths most rows need a
 /// product now and then instead. Results do not depend on the number of threads.
