@@ -290,4 +290,43 @@ mod tests {
         assert!(waiting > 2000, "hardly any row was left far away: {waiting}");
         Ok(())
     }
+
+    /// The picks are copies of one point, so Jensen's bound is exact, and the rows far away lose the
+    /// most that rounding can take, in the direction that raises their kernel values.
+    #[test]
+    fn bounds_have_room_for_what_the_copy_of_16_bits_rounds() -> Result<()> {
+        const DIM: usize = 32;
+        // One unit of `Single` is 16 here, so that nothing but that copy rounds.
+        let gamma = std::f64::consts::LN_2 / 256.0;
+        let (mut data, mut attraction) = (Vec::new(), Vec::new());
+        for i in 0..64 {
+            let row: Vec<f64> = if i < 24 {
+                vec![1.0; DIM]
+            } else {
+                let sign = |k: usize| if (i + k).is_multiple_of(4) { -1.0 } else { 1.0 };
+                (0..DIM).map(|k| sign(k) * (1.0 + 1.02 / 256.0)).collect()
+            };
+            // Mirrored rows, so that the origin does not move, which nobody wants.
+            data.extend(row.iter().copied().chain(row.iter().map(|x| -x)));
+            attraction.extend([if i < 24 { 1.5 } else { 0.62 }, -5.0]);
+        }
+        let points = Points::new("points", &data, DIM)?;
+        let mut scores = Screened::new(&points, &attraction, gamma).expect("near points");
+        let mut seen = 0;
+        for t in 0..24 {
+            let weight = 1.0 / (t + 1) as f64;
+            let best = scores.best(weight)?.expect("enough rows");
+            assert_eq!(best.row, 2 * t);
+            for (row, bound) in scores.far.bounds(t).into_iter().filter(|(row, _)| row % 2 == 0) {
+                let pairs = points.row(row).iter().zip(points.row(0));
+                let square: f64 = pairs.map(|(x, y)| (x - y) * (x - y)).sum();
+                let score = attraction[row] - t as f64 * weight * (-gamma * square).exp();
+                assert!(score <= bound, "{t} {row} {score} {bound}");
+                seen += usize::from(t >= 10 && bound < 0.5);
+            }
+            scores.pick(best.row);
+        }
+        assert!(seen > 100, "hardly any row was looked at: {seen}");
+        Ok(())
+    }
 }
