@@ -134,9 +134,10 @@ ray-bench: $(VENV)/.built .venv-ray/.ready  ## Time and memory of sharded owners
 SILOS := PYTHONPATH=$(CURDIR)/python .venv-silos/bin/python
 $(eval $(call environment,.venv-silos,silos,flower$(comma)cli$(comma)learn))
 
-# Flower and what it needs use what their own dependencies call deprecated.
+# Flower and what it needs use what their own dependencies call deprecated. Three deployments at a time, since they
+# mostly wait; a file has one of its own.
 silos: $(VENV)/.built .venv-silos/.ready  ## Across silos: a deployment on loopback, faults, kills
-	$(SILOS) -m pytest -q -W ignore::DeprecationWarning tests/silos
+	$(SILOS) -m pytest -q -n 3 --dist loadfile -W ignore::DeprecationWarning tests/silos
 
 silos-bench: $(VENV)/.built .venv-silos/.ready  ## What an exchange across silos costs: the table of docs/deploy.md
 	$(SILOS) -m benches.silos

@@ -16,22 +16,22 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import psutil
+from ports import Ports
 
 import dpsumm
+from dpsumm.atomic import write_text
 from dpsumm.flower.trial import make_trial
 
+NAMES = ("east", "north", "west")
+# Seconds in which anything is done by a machine that does three times as much beside it. Nothing
+# waits for their end unless it fails.
+LONG = 400
 BIN = Path(sys.executable).parent
 BOUNDS = {f"c{j}": (-6.0, 6.0) for j in range(3)}
 SCHEMA = dpsumm.Schema(dpsumm.Column(name, bounds=pair) for name, pair in BOUNDS.items())
 
 
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
-def wait_for(condition, seconds=60, what="it"):
+def wait_for(condition, seconds=LONG, what="it"):
     """Wait until a condition holds; fail if it never does."""
     end = time.monotonic() + seconds
     while not condition():
@@ -81,9 +81,10 @@ class Deployment:
 
     def __init__(self, folder, names, task="summarize", schema=None, **run):
         self.folder = folder
-        self.port = free_port()
+        self.ports = Ports()
+        self.port = self.ports.first
         usual = {"size": 12} if task == "summarize" else {}
-        self.run_config = {**usual, "timeout": 60.0, "purpose": "trial", **run}
+        self.run_config = {**usual, "timeout": 150.0, "purpose": "trial", **run}
         self._processes = []
         self.submit = []
         if schema is None:
@@ -104,10 +105,11 @@ class Deployment:
         self.environment = {
             **os.environ,
             "PATH": f"{BIN}:{os.environ['PATH']}",
+            "DEPLOYMENT": str(folder),
             "FLWR_HOME": str(folder / "flwr-home"),
             "FLWR_TELEMETRY_ENABLED": "0",
             "FLWR_DISABLE_UPDATE_CHECK": "1",
-            "FLWR_SUPEREXEC_TASK_POLL_INTERVAL": "0.1",
+            "FLWR_SUPEREXEC_TASK_POLL_INTERVAL": "0.3",
             "DPSUMM_CURATOR": str(folder / "curator" / "curator.toml"),
             "OPENBLAS_NUM_THREADS": "1",
         }
@@ -128,6 +130,12 @@ class Deployment:
     def __exit__(self, *_):
         for process in self._processes:
             kill(process)
+        # Flower starts some in sessions of their own, which outlive a SuperLink that was killed.
+        for process in psutil.process_iter():
+            with contextlib.suppress(psutil.Error):
+                if process.environ().get("DEPLOYMENT") == self.environment["DEPLOYMENT"]:
+                    process.kill()
+        self.ports.close()
 
     def start(self, name, *command, **environment):
         log = (self.folder / f"{name}.log").open("ab")
@@ -156,21 +164,32 @@ class Deployment:
             name, "bash", script, WATCHED=self.folder / f"{name}.received"
         )
 
+    def kill_node(self, name):
+        """Kill a node and all that it started, as when its machine dies."""
+        family = psutil.Process(self.nodes[name].pid).children(recursive=True)
+        kill(self.nodes[name])
+        for process in family:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                process.kill()
+
     def restart_node(self, name):
         stop(self.nodes[name])
         self.start_node(name)
 
     @contextlib.contextmanager
     def misbehaving(self, **faults):
-        """Let owners misbehave in every exchange after the description, or hang until the end."""
+        """Let owners misbehave in every exchange after the description, or hang until the end.
+
+        Within a `with` in which an owner hangs another one may say how it goes on.
+        """
         files = {self.folder / f"{name}.fault": fault for name, fault in faults.items()}
         for path, fault in files.items():
-            path.write_text(fault)
+            write_text(path, fault)
         try:
             yield
         finally:
             for path in files:
-                path.unlink()
+                path.unlink(missing_ok=True)
 
     def flwr(self, *arguments, check=True):
         done = subprocess.run(
@@ -179,7 +198,7 @@ class Deployment:
             cwd=self.project,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=LONG,
             check=False,
         )
         assert not check or done.returncode == 0, done.stdout + done.stderr
@@ -205,7 +224,7 @@ class Deployment:
         found = json.loads(done.stdout[done.stdout.index("{") :])["runs"][0]
         return found["status"]
 
-    def finish(self, run, seconds=90):
+    def finish(self, run, seconds=LONG):
         """Wait for the end of a run; return its status."""
 
         # The log first: asking takes seconds of a processor.
@@ -246,7 +265,7 @@ def stop(process):
     root = psutil.Process(process.pid)
     family = [root, *root.children(recursive=True)]
     os.killpg(process.pid, signal.SIGTERM)
-    psutil.wait_procs(family, timeout=20)
+    psutil.wait_procs(family, timeout=60)
     kill(process)
 
 

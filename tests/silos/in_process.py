@@ -3,9 +3,11 @@
 from dataclasses import dataclass, field
 
 import httpx
+import pytest
 from flwr.app import Context, Error, Message, RecordDict
 from flwr.supercore.task_identity import TaskIdentity
 
+from dpsumm.exchange.post import Clock
 from dpsumm.flower.apps import _serve, client_app
 
 
@@ -57,9 +59,24 @@ class Grid:
         return [self.replies.pop(ident) for ident in idents if ident in self.replies]
 
 
+class Waiting(Clock):
+    """Time that passes only while the curator waits: here a reply has come by then, or never."""
+
+    def __init__(self):
+        self.time = 0.0
+
+    def now(self):
+        return self.time
+
+    def sleep(self, seconds):
+        self.time += seconds
+
+
 def run(nodes, run_config, **grid):
     """Run the curator's app over such a grid; return it."""
     TaskIdentity.run_id = TaskIdentity.task_id = TaskIdentity.node_id = 1
     made = Grid(dict(enumerate(nodes, 1)), run_config, **grid)
-    _serve(made, made.context(1))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("dpsumm.flower.channel.Clock", Waiting)
+        _serve(made, made.context(1))
     return made

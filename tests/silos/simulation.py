@@ -44,6 +44,6 @@ def simulate(folder, names, **run):
     with Simulation(folder, names, **run) as simulation:
         simulation.submit = ["--federation-config", f"num-supernodes={len(names)}"]
         ident = simulation.begin()
-        status = simulation.finish(ident, 200)
+        status = simulation.finish(ident)
         assert status == "finished:completed", simulation.log("superlink")[-4000:]
         return simulation.log("superlink")

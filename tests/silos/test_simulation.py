@@ -9,7 +9,7 @@ from simulation import simulate
 import dpsumm
 
 
-@pytest.mark.timeout(280)
+@pytest.mark.timeout(1200)
 def test_a_hundred_owners(tmp_path):
     names = [f"owner-{i:03d}" for i in range(100)]
     owners, target = make_data(tmp_path / "data", names, rows=20)

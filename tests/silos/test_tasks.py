@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from deployment import BOUNDS, SCHEMA, make_columns, make_data, write_csv
+from deployment import BOUNDS, NAMES, SCHEMA, make_columns, make_data, write_csv
 from in_process import run
 
 import dpsumm
@@ -19,7 +19,6 @@ from dpsumm.flower.trial import make_trial
 from dpsumm.privacy import Ledger
 from dpsumm.summary import open_rows, verify_openings
 
-NAMES = ("east", "north", "west")
 # A few clinics are few.
 pytestmark = pytest.mark.filterwarnings("ignore:learn")
 

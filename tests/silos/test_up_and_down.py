@@ -11,12 +11,13 @@ import time
 import polars as pl
 import psutil
 import pytest
-from deployment import SCHEMA, free_port, listening, make_data, wait_for
+from deployment import LONG, SCHEMA, listening, make_data, wait_for
+from ports import Ports
 
 from dpsumm.errors import InvalidParameterError
 from dpsumm.flower.running import LOGS, MARK, STATE, end_trial, start_trial
 
-pytestmark = pytest.mark.timeout(280)
+pytestmark = pytest.mark.timeout(1200)
 ENVIRONMENT = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
 
 
@@ -24,7 +25,7 @@ def command(*words):
     """Return the exit code of `dpsumm deploy ...` and what it said, in a process of its own."""
     done = subprocess.run(
         [sys.executable, "-m", "dpsumm", "deploy", *map(str, words)],
-        env=ENVIRONMENT, capture_output=True, text=True, timeout=200, check=False,
+        env=ENVIRONMENT, capture_output=True, text=True, timeout=LONG, check=False,
     )  # fmt: skip
     return done.returncode, done.stdout + done.stderr
 
@@ -36,11 +37,13 @@ def made(tmp_path):
     SCHEMA.save(tmp_path / "schema.toml")
     folder = tmp_path / "trial"
     given = ("--data", tmp_path / "data", "--schema", tmp_path / "schema.toml")
-    code, said = command("init", folder, "--owner", "north", "--port", free_port(), *given)
+    ports = Ports()
+    code, said = command("init", folder, "--owner", "north", "--port", ports.first, *given)
     assert code == 0, said
     yield folder, said
     if (folder / STATE).exists():
         end_trial(folder)
+    ports.close()
 
 
 @pytest.fixture
@@ -70,7 +73,7 @@ def test_up_a_run_and_down(made):
     lines = map(str.strip, printed.splitlines())
     up, run, down = [line for line in lines if line.startswith(("dpsumm deploy", "sh "))]
     up, down = (shlex.split(line)[2:] for line in (up, down))
-    bystander = subprocess.Popen(["sleep", "300"])
+    bystander = subprocess.Popen(["sleep", "3000"])
     try:
         code, said = command(*up)
         assert code == 0, said
@@ -85,7 +88,7 @@ def test_up_a_run_and_down(made):
         assert (code, "is up already" in said) == (2, True)
         path = f"{os.path.dirname(sys.executable)}{os.pathsep}{os.environ['PATH']}"
         words = [part.replace("size=100", "size=12") for part in shlex.split(run)]
-        subprocess.run(words, env={**ENVIRONMENT, "PATH": path}, timeout=120, check=True,
+        subprocess.run(words, env={**ENVIRONMENT, "PATH": path}, timeout=LONG, check=True,
                        capture_output=True)  # fmt: skip
         assert len(pl.read_parquet(trial / "curator" / "summary.parquet")) == 12
         assert (trial / "curator" / "report.html").is_file()
@@ -112,7 +115,7 @@ def test_interrupted_on_its_way_up_it_leaves_nothing(trial, until):
     wait_for((trial / LOGS / f"{until}.log").exists, what=until)
     mark = state(trial)["mark"]
     started.send_signal(signal.SIGINT)
-    _, said = started.communicate(timeout=60)
+    _, said = started.communicate(timeout=LONG)
     assert started.returncode == 130
     assert said == "dpsumm: interrupted; what was started has been ended\n"
     assert marked(mark) == []

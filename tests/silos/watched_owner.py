@@ -55,8 +55,9 @@ def answer(message, context):
     told = fault()
     if b"Describe" in bytes.fromhex(received[-1]) or not told:
         return client_app(message, context)
-    while fault() == "hang":
+    while told == "hang":
         time.sleep(0.2)
+        told = fault()
     if told == "raise":
         raise ValueError("a fault of the test")
     if told in FAULTS:
