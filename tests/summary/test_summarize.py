@@ -10,6 +10,7 @@ import pytest
 
 import dpsumm
 from dpsumm import RBF, Auction, Greedy, Offers, Pool, Uniform, kernels
+from dpsumm.report.notes import Severity
 from dpsumm.summary import Requests
 from dpsumm.summary.mechanisms import Gaussian
 from dpsumm.summary.settings import held_to
@@ -183,7 +184,42 @@ def test_a_short_pool_is_the_summary_and_says_so():
     assert any("fewer than the 30 asked for" in note for note in summary.warnings)
 
 
+def test_a_size_of_all_records_leaves_nothing_to_choose_and_says_so():
+    owners, target = world()
+
+    def notes(size):
+        run = dpsumm.summarize(owners, target, size=size, kernel=RBF(GAMMA), protocol=Pool())
+        return [note for note in run.warnings if "leaves nothing to choose" in note]
+
+    (note,) = notes(40 + 55 + 70)
+    assert "165 records in all" in note and "size (--size)" in note
+    assert note.severity is Severity.WARNING
+    assert not notes(164)
+
+
 # --- labels, sources, frames ------------------------------------------------------------------
+
+
+def test_a_pandas_index_is_not_kept_and_a_note_says_whose():
+    owners, target = world()
+    frames = {name: pd.DataFrame(data, columns=["a", "b"]) for name, data in owners.items()}
+    goal = pd.DataFrame(target, columns=["a", "b"])
+
+    def notes(owners, goal):
+        run = dpsumm.summarize(owners, goal, size=9, kernel=RBF(GAMMA))
+        return [note for note in run.warnings if "index" in note]
+
+    assert not notes(frames, goal)
+    assert not notes({name: pl.from_pandas(frame) for name, frame in frames.items()}, goal)
+    own = {
+        "west": frames["west"].set_index(np.arange(40) + 987_654),
+        "mid": frames["mid"][10:],  # counts from 10
+        "east": frames["east"].iloc[:20],  # still counts from 0
+    }
+    (note,) = notes(own, goal.set_index(pd.Index([f"patient {i}" for i in range(120)])))
+    assert "of 'west', 'mid', 'target' is not kept" in note
+    assert note.severity is Severity.INFO
+    assert "9876" not in note and "patient" not in note
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)

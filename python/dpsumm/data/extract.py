@@ -52,6 +52,8 @@ class Extract(Records):
         What messages call the columns; empty: by their names.
     backend
         Library of the data frame, None for arrays.
+    indexed
+        Whether it is a pandas frame whose index does not count its rows from 0.
     """
 
     schema: Schema
@@ -61,6 +63,7 @@ class Extract(Records):
     n_dropped: int = 0
     titles: tuple[str, ...] = ()
     backend: Backend | None = None
+    indexed: bool = False
 
 
 def from_arrays(source: Any, schema: Schema | None, where: str) -> Extract:
@@ -254,6 +257,17 @@ def from_frame(
         n_unreadable=tuple(n_unreadable),
         titles=titles,
         backend=backend if backend in ("pandas", "polars", "pyarrow") else None,
+        indexed=backend == "pandas" and _has_own_index(frame),
+    )
+
+
+def _has_own_index(frame: Any) -> bool:
+    """Return whether the index of a pandas frame is another one than pandas gives by itself."""
+    import narwhals as nw
+
+    index = nw.maybe_get_index(frame)
+    return not (
+        type(index).__name__ == "RangeIndex" and (index.start, index.step) == (0, 1)
     )
 
 

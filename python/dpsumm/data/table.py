@@ -86,6 +86,9 @@ class Table(Records):
         same; those are the array passed in itself when it already fits.
     backend
         The data-frame library the data came from (``"polars"`` for files), None for arrays.
+    indexed
+        Whether it is a pandas frame whose index does not count its rows from 0. Depends on the
+        private data.
     titles
         What messages call the columns: by their names, unless these come from a file's header.
     n_dropped
@@ -99,6 +102,7 @@ class Table(Records):
     schema: Schema = field(repr=False)
     scaled: NDArray[Any] = field(repr=False)
     backend: Backend | None = None
+    indexed: bool = field(default=False, repr=False)
     titles: tuple[str, ...] = ()
     n_dropped: int = field(default=0, repr=False)
     n_clipped: tuple[int, ...] = field(default=(), repr=False)
@@ -394,6 +398,7 @@ def encoded(extract: Extract) -> Table:
         name=extract.name,
         schema=extract.schema,
         backend=extract.backend,
+        indexed=extract.indexed,
         titles=extract.titles,
         n_dropped=extract.n_dropped,
         **_encoded(extract.schema, extract.values),

@@ -46,18 +46,32 @@ MOST_CLASSES = 50
 SHIFT = 0.1
 
 
-def run_notes(got: int, size: int, book: Ledger) -> list[Note]:
-    """Tell of a run that was resumed, or of a pool that is smaller than the summary should be."""
+def run_notes(got: int, size: int, held: int, book: Ledger) -> list[Note]:
+    """Tell of a run that was resumed, or of a summary with nothing to choose from.
+
+    Parameters
+    ----------
+    got, size
+        Points of the summary, and those asked for.
+    held
+        Records of all owners, which are public.
+    """
     notes = []
     if book.resumed:
         notes.append(
             f"Run {book.run!r} was resumed: what it had released was used again, not released "
             "anew. If target or data are not those of its first part, the summary is not for them."
         )
+    if held <= size:
+        notes.append(
+            f"The size of {size:,} leaves nothing to choose: the owners who take part have "
+            f"{counted(held, 'record', 'records')} in all, and whatever was read is the summary. "
+            f"Ask for fewer points with size (--size)."
+        )
     if got < size:
         notes.append(
             f"The pool has {got} points, fewer than the {size} asked for: the summary is the pool. "
-            "Owners have no more, or did not answer."
+            "Owners have no more, or did not answer. Ask for fewer points with size (--size)."
         )
     return [Note(text) for text in notes]
 
@@ -119,9 +133,9 @@ def budget_notes(privacy: PrivacyReport, m: int) -> list[Note]:
 
 
 def data_notes(tables: Sequence[Table | StreamTable]) -> list[Note]:
-    """Tell of rows left out and values clipped, missing or unknown, owners together."""
+    """Tell of rows left out and values clipped, missing or unknown, owners together; and of indexes."""
     owners = [table for table in tables if table.name != "target"]
-    notes: list[Note] = []
+    notes = _indexed(tables)
     for group in (owners, [table for table in tables if table.name == "target"]):
         notes += _dropped(group)
         for attribute, said, usual in (
@@ -139,6 +153,18 @@ def data_notes(tables: Sequence[Table | StreamTable]) -> list[Note]:
                 text = _values(group, counts, said)
                 notes.append(Note(text, severity))
     return notes
+
+
+def _indexed(tables: Sequence[Table | StreamTable]) -> list[Note]:
+    """Tell whose pandas index was left behind, by name: no value of it."""
+    names = [table.name for table in tables if table.head.indexed]
+    if not names:
+        return []
+    text = (
+        f"The pandas index of {listed(names)} is not kept: a summary's index counts an owner's "
+        f"rows from 0. Take rows by frame.iloc, or make the index a column by reset_index()."
+    )
+    return [Note(text, Severity.INFO)]
 
 
 def _dropped(group: Sequence[Table | StreamTable]) -> list[Note]:

@@ -99,7 +99,7 @@ def summary_of(
         warnings=sorted_notes(
             (
                 *budget_notes(privacy, len(setting.target)),
-                *run_notes(len(records), setting.size, book),
+                *run_notes(len(records), setting.size, sum(setting.n_records.values()), book),
                 *notes,
                 *commitment_notes(commitments, setting.names),
                 *quality_notes(selection, len(setting.target), privacy),
