@@ -266,9 +266,7 @@ def _has_own_index(frame: Any) -> bool:
     import narwhals as nw
 
     index = nw.maybe_get_index(frame)
-    return not (
-        type(index).__name__ == "RangeIndex" and (index.start, index.step) == (0, 1)
-    )
+    return not (type(index).__name__ == "RangeIndex" and (index.start, index.step) == (0, 1))
 
 
 @dataclass(frozen=True)

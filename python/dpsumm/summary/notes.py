@@ -133,7 +133,7 @@ def budget_notes(privacy: PrivacyReport, m: int) -> list[Note]:
 
 
 def data_notes(tables: Sequence[Table | StreamTable]) -> list[Note]:
-    """Tell of rows left out and values clipped, missing or unknown, owners together; and of indexes."""
+    """Tell of indexes and rows left out, and of values clipped, missing or unknown."""
     owners = [table for table in tables if table.name != "target"]
     notes = _indexed(tables)
     for group in (owners, [table for table in tables if table.name == "target"]):
