@@ -265,7 +265,7 @@ def _has_own_index(frame: Any) -> bool:
     """Return whether the index of a pandas frame is another one than pandas gives by itself."""
     import narwhals as nw
 
-    index = nw.maybe_get_index(frame)
+    index: Any = nw.maybe_get_index(frame)
     return not (type(index).__name__ == "RangeIndex" and (index.start, index.step) == (0, 1))
 
 
