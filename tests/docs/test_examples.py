@@ -7,10 +7,12 @@ text right after one marked python is what that one prints, but for line breaks.
 import contextlib
 import doctest
 import importlib
+import inspect
 import io
 import pkgutil
 import re
 import shlex
+from enum import Enum
 from pathlib import Path
 
 import numpy as np
@@ -152,6 +154,54 @@ def test_the_reference_has_every_public_name():
     assert public - {"__version__", "kernels"} <= set(others)
     books = {name for room, name in names if room == "privacy." or name == "Ledger"}
     assert set(dpsumm.privacy.__all__) == books
+
+
+# What other packages must be there for, or servers, or what is made by a run of many steps.
+WITHOUT_EXAMPLE = {
+    "Protected", "Protocol", "Student", "Shards", "Graphical", "Mpyc", "Outcome", "Commitments",
+    "NoisyAttribution", "PrivateModel", "SavedModel",
+}  # fmt: skip
+
+
+def has_example(public):
+    """Whether its docstring has an example, or names the call whose example makes one."""
+    text = inspect.getdoc(public) or ""
+    if "\nExamples\n" in text:
+        return ">>> " in text
+    section = text.partition("\nSee Also\n--------\n")[2]
+    name, colon, _ = section.partition(" : ")
+    if not colon:
+        return False
+    module, _, called = name.rpartition(".")
+    return ">>> " in inspect.getdoc(getattr(importlib.import_module(module), called))
+
+
+def test_public_classes_of_the_reference_have_examples():
+    found = {}
+    for page in (ROOT / "docs" / "reference").glob("*.md"):
+        text = page.read_text("utf-8")
+        for module, name in re.findall(r"^::: (dpsumm[\w.]*)\.(\w+)$", text, re.MULTILINE):
+            if module.startswith("dpsumm.flower"):
+                continue
+            public = getattr(importlib.import_module(module), name)
+            if isinstance(public, type) and not issubclass(public, (Enum, Exception)):
+                found[name] = found.get(name, True) and has_example(public)
+    assert len(found) >= 50
+    assert {name for name, has in found.items() if not has} == WITHOUT_EXAMPLE
+
+
+def test_a_class_without_an_example_is_noticed():
+    class Bare:
+        """Nothing.
+
+        See Also
+        --------
+        dpsumm.errors.DpsummError : Which has none.
+        """
+
+    assert not has_example(Bare)
+    Bare.__doc__ = "Nothing."
+    assert not has_example(Bare)
 
 
 def test_pages_are_found():

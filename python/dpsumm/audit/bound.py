@@ -28,6 +28,12 @@ class Measured:
         At which it holds.
     trials
         Samples of each world.
+
+    Examples
+    --------
+    >>> from dpsumm.audit import Measured
+    >>> Measured(epsilon=0.7, delta=1e-5, trials=10_000).epsilon
+    0.7
     """
 
     epsilon: float

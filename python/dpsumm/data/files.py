@@ -59,6 +59,13 @@ class FileFormat:
     InvalidParameterError
         `kind` is none of the three, `separator` is not a single ASCII character or is `decimal`,
         `names` is empty or repeats a name, or `encoding` is not one of the list.
+
+    Examples
+    --------
+    >>> from dpsumm.data import FileFormat
+    >>> german = FileFormat(separator=";", decimal=",", encoding="cp1252")
+    >>> german.separator, german.decimal
+    (';', ',')
     """
 
     header: bool = True

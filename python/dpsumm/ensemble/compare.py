@@ -66,6 +66,10 @@ class LearningComparison:
         Draws of the noise.
     title
         What was rehearsed.
+
+    See Also
+    --------
+    dpsumm.ensemble.compare.compare : Makes one; its example runs.
     """
 
     rows: tuple[Rehearsed, ...]

@@ -164,6 +164,10 @@ class NoisyVotes(Recordless):
         Of the noise in a count, before rounding to integers.
     counts : (N, K) int64, or (N, 1) for two classes
         Votes for each class; for two classes, votes for the second less votes for the first.
+
+    See Also
+    --------
+    dpsumm.learn : Makes them; its example runs.
     """
 
     disclosure: ClassVar[Disclosure | None] = Disclosure(

@@ -54,6 +54,10 @@ class Model:
         What the consumer should know; from public numbers alone.
     record
         The run's public facts, which saved predictions keep for its dossier.
+
+    See Also
+    --------
+    dpsumm.learn : Makes one; its example runs.
     """
 
     votes: NoisyVotes

@@ -56,6 +56,10 @@ class Published:
         constants are exact: the minimiser is within ``tau / lam`` of it.
     event
         What it would cost in a ledger: no guarantee, because of floating point.
+
+    See Also
+    --------
+    dpsumm.ensemble.paper.published : Makes one; its example runs.
     """
 
     classes_: NDArray[Any]

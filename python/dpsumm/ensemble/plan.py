@@ -37,6 +37,10 @@ class LearningPlan:
     ratio
         Noise over signal in the directions that a student uses, whatever the number of points: the
         signal is guessed from the number of classes.
+
+    See Also
+    --------
+    dpsumm.ensemble.plan.plan_learning : Makes one; its example runs.
     """
 
     n_parties: int

@@ -100,6 +100,12 @@ class Gaussian:
     ----------
     noise_multiplier
         Standard deviation divided by the L2 sensitivity of the unit.
+
+    Examples
+    --------
+    >>> from dpsumm.privacy import Gaussian
+    >>> Gaussian(noise_multiplier=4.0)  # noise of 8 on a sum that one record moves by 2
+    Gaussian(noise_multiplier=4.0)
     """
 
     noise_multiplier: float
@@ -116,6 +122,12 @@ class Laplace:
     ----------
     noise_multiplier
         Scale divided by the L1 sensitivity of the unit.
+
+    Examples
+    --------
+    >>> from dpsumm.privacy import Laplace
+    >>> Laplace(noise_multiplier=2.0)  # epsilon 1 / 2
+    Laplace(noise_multiplier=2.0)
     """
 
     noise_multiplier: float
@@ -129,6 +141,12 @@ class BoundedRange:
     """An exponential mechanism: ``epsilon``-DP with range bounded by ``epsilon``.
 
     Hence ``epsilon**2 / 8``-zCDP (Cesar & Rogers 2021). It does not hold for permute-and-flip.
+
+    Examples
+    --------
+    >>> from dpsumm.privacy import BoundedRange
+    >>> BoundedRange(epsilon=0.5)
+    BoundedRange(epsilon=0.5)
     """
 
     epsilon: float
@@ -139,7 +157,14 @@ class BoundedRange:
 
 @dataclass(frozen=True)
 class Pure:
-    """Anything that is ``epsilon``-DP, epsilon in nats."""
+    """Anything that is ``epsilon``-DP, epsilon in nats.
+
+    Examples
+    --------
+    >>> from dpsumm.privacy import Pure
+    >>> Pure(epsilon=0.5)
+    Pure(epsilon=0.5)
+    """
 
     epsilon: float
 
@@ -149,7 +174,14 @@ class Pure:
 
 @dataclass(frozen=True)
 class Approximate:
-    """Anything that is ``(epsilon, delta)``-DP."""
+    """Anything that is ``(epsilon, delta)``-DP.
+
+    Examples
+    --------
+    >>> from dpsumm.privacy import Approximate
+    >>> Approximate(epsilon=0.5, delta=1e-6)
+    Approximate(epsilon=0.5, delta=1e-06)
+    """
 
     epsilon: float
     delta: float
@@ -163,14 +195,28 @@ class Approximate:
 
 @dataclass(frozen=True)
 class NonPrivate:
-    """No guarantee: epsilon is infinite."""
+    """No guarantee: epsilon is infinite.
+
+    Examples
+    --------
+    >>> from dpsumm.privacy import NonPrivate
+    >>> NonPrivate("the winner is told")
+    NonPrivate(reason='the winner is told')
+    """
 
     reason: str
 
 
 @dataclass(frozen=True)
 class Seeded(NonPrivate):
-    """No guarantee: whoever knows the user's seed can draw the same noise again."""
+    """No guarantee: whoever knows the user's seed can draw the same noise again.
+
+    Examples
+    --------
+    >>> from dpsumm.privacy import Seeded
+    >>> Seeded().reason
+    'a seed was given'
+    """
 
     reason: str = field(default="a seed was given", init=False, repr=False)
 
@@ -201,6 +247,10 @@ class Charge:
     ------
     InvalidParameterError
         `count` is out of range.
+
+    See Also
+    --------
+    dpsumm.Ledger : Its example charges one.
     """
 
     protected: Protected

@@ -31,6 +31,10 @@ class PrivacyReport:
         Number of owners that the charges allow to pool what they see.
     published
         Sentences that set the paper's own figures beside the sound ones.
+
+    See Also
+    --------
+    dpsumm.summarize : Its example asks a summary's report for epsilon.
     """
 
     charges: tuple[Charge, ...]

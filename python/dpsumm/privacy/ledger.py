@@ -84,6 +84,17 @@ class Ledger(AbstractContextManager["Ledger"]):
         The file is not a ledger, or of a version of dpsumm that is not known here.
     InvalidParameterError
         There is no file, `delta` is not in (0, 1), or the run is known under another delta.
+
+    Examples
+    --------
+    >>> import dpsumm
+    >>> from dpsumm.privacy import Charge, Gaussian, Protected
+    >>> with dpsumm.Ledger(run="example", delta=1e-5) as book:
+    ...     mean = Charge(Protected.TARGET, "a noisy mean", Gaussian(noise_multiplier=4.0))
+    ...     released = book.release("mean", [mean], lambda: b"drawn with noise")
+    ...     epsilon, delta = book.spent("target")
+    >>> 0.8 < epsilon < 1.2, delta
+    (True, 1e-05)
     """
 
     def __init__(

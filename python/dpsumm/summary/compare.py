@@ -43,6 +43,10 @@ class Rehearsed:
         of means over the runs, with equal weights and with `Summary.weights`.
     error, weighted_error
         Standard errors of their logarithms; NaN for a single run.
+
+    See Also
+    --------
+    dpsumm.compare : Makes one for each protocol; its example runs.
     """
 
     protocol: str
@@ -76,6 +80,10 @@ class Comparison:
         Rehearsals, each with data of its own.
     title
         What was rehearsed.
+
+    See Also
+    --------
+    dpsumm.compare : Makes one; its example runs.
     """
 
     rows: tuple[Rehearsed, ...]

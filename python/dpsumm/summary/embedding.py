@@ -35,6 +35,15 @@ class Embedding:
     ----------
     weights : (d / 2, c + 1) float64
         Frequencies, and the phase in the last column. Secret.
+
+    Examples
+    --------
+    >>> import numpy as np, dpsumm
+    >>> from dpsumm.summary import Embedding
+    >>> secret = Embedding.draw(dpsumm.RBF(0.2), n_columns=3)
+    >>> features = secret.transform(np.zeros((4, 3)))
+    >>> features.shape
+    (4, 512)
     """
 
     weights: NDArray[np.float64] = field(repr=False)

@@ -35,6 +35,12 @@ class RBF:
     Privacy
     -------
     `gamma` is sent to every owner. It must not have been computed from private data.
+
+    Examples
+    --------
+    >>> import dpsumm
+    >>> dpsumm.RBF(0.25)
+    RBF(gamma=0.25)
     """
 
     gamma: float
@@ -146,6 +152,17 @@ class PrivateMedian:
     that would have to move for it to hold the median, so it moves by at most 2; weights are
     ``exp(share * epsilon / 4 * score)``. Numerics: integer scores and weights
     (``kernels.exponential_choice``). Tested by: tests/summary/test_bandwidth.py.
+
+    Examples
+    --------
+    >>> import numpy as np, dpsumm
+    >>> rng = np.random.default_rng(0)
+    >>> owners = [rng.uniform(0, 1, (200, 2)) for _ in range(3)]
+    >>> target = rng.uniform(0.4, 1, (1000, 2))
+    >>> kernel = dpsumm.PrivateMedian(share=0.3)
+    >>> summary = dpsumm.summarize(owners, target, size=12, kernel=kernel)
+    >>> summary.gamma > 0, summary.privacy.epsilon(1e-5) <= 1  # the bandwidth is paid from epsilon
+    (True, True)
     """
 
     share: float = 0.2

@@ -34,6 +34,12 @@ class Gaussian(Mechanism):
     normal rounded to integers, and rounding after an integer sum is post-processing. Numerics:
     clamp, sum and noise are exact; nothing rests on the accuracy of a cosine. Tested by:
     tests/summary/test_target_release.py, tests/summary/test_offers_landmarks.py.
+
+    Examples
+    --------
+    >>> import dpsumm
+    >>> dpsumm.Offers(release=dpsumm.Gaussian(noise_multiplier=8.0)).release
+    Gaussian(noise_multiplier=8.0)
     """
 
     noise_multiplier: float | None = None
@@ -101,6 +107,12 @@ class Mwem(Mechanism):
     bounded range ``2 D epsilon_select`` and a measurement that is ``D epsilon_measure``-DP.
     Assumes: counts public; warm start from released states only. Argument and numerics: the core's
     module ``mwem`` and ``docs/privacy/mwem.md``. Tested by: tests/summary/test_mwem_release.py.
+
+    Examples
+    --------
+    >>> import dpsumm
+    >>> dpsumm.Mwem(iterations=3, epsilon_select=0.05, epsilon_measure=0.05).steps
+    20
     """
 
     iterations: int

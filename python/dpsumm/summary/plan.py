@@ -72,6 +72,10 @@ class Plan:
         Epsilon from which the noise costs little at this target size.
     least_target_size
         Target points from which it does at this epsilon.
+
+    See Also
+    --------
+    dpsumm.plan : Makes one; its example runs.
     """
 
     target_size: int

@@ -109,6 +109,10 @@ class Summary:
         The owners' commitments to their data and the openings of all points read; None unless the
         run asked for them. ``commitments.roots`` may be published; ``commitments.save(path)``
         writes the openings, which are real records, for who is to check them.
+
+    See Also
+    --------
+    dpsumm.summarize : Makes one; its example runs.
     """
 
     points: FloatArray

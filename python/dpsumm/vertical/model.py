@@ -42,6 +42,10 @@ class Mixture:
         Levels of the columns.
     steps, chi2
         How far the fit came: chi-square for each two-way cell, 1 where it is as large as the noise.
+
+    See Also
+    --------
+    dpsumm.synthesize : Fits one; its example runs.
     """
 
     pi: NDArray[np.float64]

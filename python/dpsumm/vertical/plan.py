@@ -48,6 +48,10 @@ class PlannedTable:
     least_correlation
         If both columns are cut into halves: the correlation of the halves from which on this table
         alone shows it, at `SEEN` standard deviations. Above 1, the table shows nothing.
+
+    See Also
+    --------
+    dpsumm.vertical.plan.plan_synthesis : Makes one for each table; its example runs.
     """
 
     columns: tuple[str, str]
@@ -79,6 +83,10 @@ class SynthesisPlan:
         Epsilon from which on the noise would cost little at this number of records.
     least_records
         Records from which on it would at this epsilon.
+
+    See Also
+    --------
+    dpsumm.vertical.plan.plan_synthesis : Makes one; its example runs.
     """
 
     n_records: int

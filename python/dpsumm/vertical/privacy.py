@@ -41,6 +41,10 @@ class SynthesisPrivacy:
         That the owners' records are the same was checked by identifiers.
     by_mpyc
         The tables of two owners came from MPyC.
+
+    See Also
+    --------
+    dpsumm.synthesize : Makes one with the records; its example runs.
     """
 
     owners: tuple[str, ...]

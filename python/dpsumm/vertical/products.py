@@ -26,6 +26,12 @@ class Dealer:
 
     Whoever has an owner's secret with the helper reads that owner's records from its messages: the
     helper must not work with another owner, nor with the coordinator.
+
+    Examples
+    --------
+    >>> from dpsumm.vertical import Dealer
+    >>> Dealer()  # `synthesize(products=...)` takes it
+    Dealer()
     """
 
 

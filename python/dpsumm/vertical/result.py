@@ -58,6 +58,10 @@ class Synthetic:
         Name of the run, as the ledgers have it, and when it ended (UTC).
     record
         The run's public facts, which saved rows keep for its dossier.
+
+    See Also
+    --------
+    dpsumm.synthesize : Makes one; its example runs.
     """
 
     model: Mixture | Graphical

@@ -48,6 +48,12 @@ class Tables:
         Of the fit; 2500 for a mixture, 300 for a graphical model by default.
     rows
         Records in one message between owners, which bounds the memory.
+
+    Examples
+    --------
+    >>> import dpsumm
+    >>> dpsumm.Tables(bins=8, model="graphical").bins
+    8
     """
 
     bins: Bins = USUAL_BINS

@@ -62,6 +62,17 @@ class Stream:
         Another suffix or type, or a number out of range.
     MissingExtraError
         A Parquet file, and pyarrow is not installed.
+
+    Examples
+    --------
+    >>> import numpy as np, dpsumm
+    >>> rng = np.random.default_rng(0)
+    >>> large = dpsumm.Stream(rng.uniform(0, 1, (5000, 2)))  # or the path of a file
+    >>> large.n_rows
+    5000
+    >>> target = rng.uniform(0.4, 1, (300, 2))
+    >>> len(dpsumm.summarize([large], target, size=12, kernel=dpsumm.RBF(4)))
+    12
     """
 
     source: Any

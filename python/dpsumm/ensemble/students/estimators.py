@@ -108,6 +108,13 @@ class Argmax(Soft):
     ----------
     estimator
         Classifier of scikit-learn; cloned before it is fitted.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from dpsumm.ensemble import Argmax
+    >>> Argmax(LogisticRegression(C=0.1)).estimator.C
+    0.1
     """
 
     @staticmethod

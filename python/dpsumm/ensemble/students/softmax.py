@@ -51,6 +51,13 @@ class Softmax(Student):
         without noise, which costs no privacy. In units of the largest eigenvalue of X'X/N.
     random_features
         Fit on 600 random features of the points instead of the points themselves.
+
+    Examples
+    --------
+    >>> from dpsumm.ensemble import Softmax
+    >>> student = Softmax(0.1, random_features=False)  # one of `learn(students=...)`
+    >>> student.lam
+    0.1
     """
 
     def __init__(self, lam: float | None = None, *, random_features: bool = True) -> None:

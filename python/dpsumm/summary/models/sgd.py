@@ -53,6 +53,12 @@ class DpSgd:
         Length to which each point's gradient is shortened, above 0.
     rate
         Of the optimiser (Adam), above 0.
+
+    Examples
+    --------
+    >>> from dpsumm.summary import DpSgd
+    >>> DpSgd(hidden=0, steps=40)  # `Summary.private_model(method=...)` takes it
+    DpSgd(hidden=0, steps=40, clip=1.0, rate=0.1)
     """
 
     hidden: int = 16

@@ -40,6 +40,18 @@ class Pool(Protocol):
     ----------
     parsimony
         Points accessed per summary point, at least 1.
+
+    Examples
+    --------
+    >>> import numpy as np, dpsumm
+    >>> rng = np.random.default_rng(0)
+    >>> owners = [rng.uniform(0, 1, (200, 2)) for _ in range(3)]
+    >>> target = rng.uniform(0.4, 1, (300, 2))
+    >>> summary = dpsumm.summarize(
+    ...     owners, target, size=12, kernel=dpsumm.RBF(4), protocol=dpsumm.Pool(parsimony=2)
+    ... )
+    >>> len(summary), summary.accesses, summary.privacy.epsilon(1e-5)
+    (12, 24, 0.0)
     """
 
     parsimony: float = 4.0
@@ -64,7 +76,20 @@ class Pool(Protocol):
 
 @dataclass(frozen=True)
 class Uniform(Protocol):
-    """Uniform sampling per owner: ``size / K`` random points of each, and no selection at all."""
+    """Uniform sampling per owner: ``size / K`` random points of each, and no selection at all.
+
+    Examples
+    --------
+    >>> import numpy as np, dpsumm
+    >>> rng = np.random.default_rng(0)
+    >>> owners = [rng.uniform(0, 1, (200, 2)) for _ in range(3)]
+    >>> target = rng.uniform(0.4, 1, (300, 2))
+    >>> summary = dpsumm.summarize(
+    ...     owners, target, size=12, kernel=dpsumm.RBF(4), protocol=dpsumm.Uniform()
+    ... )
+    >>> len(summary), summary.accesses, summary.privacy.epsilon(1e-5)
+    (12, 12, 0.0)
+    """
 
     name = "uniform"
     owners_argument = _ARGUMENT
@@ -83,6 +108,18 @@ class Greedy(Protocol):
     """The non-private greedy of Kim, Khanna & Koyejo 2016 (exact kernel) on all data of all owners.
 
     It is the reference for quality. It leaks nothing to owners, but the curator reads everything.
+
+    Examples
+    --------
+    >>> import numpy as np, dpsumm
+    >>> rng = np.random.default_rng(0)
+    >>> owners = [rng.uniform(0, 1, (200, 2)) for _ in range(3)]
+    >>> target = rng.uniform(0.4, 1, (300, 2))
+    >>> summary = dpsumm.summarize(
+    ...     owners, target, size=12, kernel=dpsumm.RBF(4), protocol=dpsumm.Greedy()
+    ... )
+    >>> len(summary), summary.accesses, summary.privacy.epsilon(1e-5)
+    (12, 600, 0.0)
     """
 
     name = "greedy on all data"

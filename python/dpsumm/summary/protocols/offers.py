@@ -83,6 +83,18 @@ class Offers(Protocol):
     exact_selection
         Select from the pool with the exact target. False: with its release alone, for a curator
         that is not trusted with the target.
+
+    Examples
+    --------
+    >>> import numpy as np, dpsumm
+    >>> rng = np.random.default_rng(0)
+    >>> owners = [rng.uniform(0, 1, (200, 2)) for _ in range(3)]
+    >>> target = rng.uniform(0.4, 1, (300, 2))
+    >>> summary = dpsumm.summarize(
+    ...     owners, target, size=12, kernel=dpsumm.RBF(4), protocol=dpsumm.Offers(parsimony=2)
+    ... )
+    >>> len(summary), summary.accesses
+    (12, 24)
     """
 
     parsimony: float = 4.0

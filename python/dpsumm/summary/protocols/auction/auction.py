@@ -92,6 +92,18 @@ class Auction(Protocol):
         With 0 a failure ends the run.
     theorem
         What `theorem2` made the parameters from, for the report; None: nothing.
+
+    Examples
+    --------
+    >>> import numpy as np, dpsumm
+    >>> rng = np.random.default_rng(0)
+    >>> owners = [rng.uniform(0, 1, (200, 2)) for _ in range(3)]
+    >>> target = rng.uniform(0.4, 1, (300, 2))
+    >>> summary = dpsumm.summarize(
+    ...     owners, target, size=12, kernel=dpsumm.RBF(4), protocol=dpsumm.Auction(batch=4)
+    ... )
+    >>> len(summary), summary.privacy.epsilon(1e-5) <= 1
+    (12, True)
     """
 
     batch: int | None = None
