@@ -349,6 +349,44 @@ def test_a_draft_of_a_public_sample_takes_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("labels", "categories"),
+    [
+        (["yes", "no", "yes "], ("no", "yes")),
+        ([1, 0, 1], (0, 1)),
+        ([1.0, None, 0.0], (0, 1)),
+        ([0.5, 2.0, float("nan")], (0.5, 2)),
+        ([True, None, False], (False, True)),
+        (["ill", "?", "well"], ("ill", "well")),  # a mark is no class
+        ([*range(20)], tuple(range(20))),
+        ([*range(21)], ()),
+        ([1.0, float("inf")], ()),
+        ([2**60, 1], ()),
+        ([DAY(2020, 1, 1), DAY(2021, 1, 1)], ()),
+        ([None, None], ()),
+    ],
+)
+def test_a_draft_lists_few_labels_and_no_other(
+    labels: list[Any], categories: tuple[Any, ...], tmp_path: Path
+) -> None:
+    made, reasons = draft(pl.DataFrame({"x": 7.5, "y": labels}), label="y")
+    assert reasons == {}
+    assert made.label is not None
+    assert made.label.other is None
+    assert list(map(repr, made.label.categories)) == list(map(repr, categories))
+    made.save(tmp_path / "schema.toml")
+    assert Schema.read(tmp_path / "schema.toml") == made
+
+
+def test_a_drafted_label_refuses_another_spelling() -> None:
+    made, _ = draft(pl.DataFrame({"x": [1.5, 2.5], "y": ["yes", "no"]}), label="y")
+    for labels in ([1, 0], ["Yes", "No"], ["yes", "perhaps"], [True, False]):
+        other = pl.DataFrame({"x": [1.5, 2.5], "y": labels})
+        for see in (read, check):  # a run, and a check at home
+            with pytest.raises(InvalidDataError, match=r"'y'.* none of the schema's categories"):
+                see(other, made)
+
+
+@pytest.mark.parametrize(
     ("values", "reason"),
     [
         ({"patient_id": [*range(40, 20, -1)]}, "no value comes twice, as in an identifier"),

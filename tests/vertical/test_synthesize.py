@@ -463,7 +463,7 @@ BINS = Schema([Column("person", "ignore"), Column("size", categories=tuple(range
         (
             lambda: {"schema": {**SCHEMAS, "bank": Schema([*BANK.columns, Column("y", "label")])}},
             InvalidParameterError,
-            "kind 'label'.*categories",
+            "kind 'label'.*kind 'category' with its categories",
         ),
         (lambda: {"schema": {"bank": BANK}}, InvalidParameterError, "schema must be a dict"),
         (lambda: {"owners": [1, 2]}, InvalidParameterError, "owners must be a dict"),

@@ -56,7 +56,8 @@ def init(
     out : FILE
         The draft.
     label : COLUMN
-        Column of labels, which travel along.
+        Column of labels, which travel along; at most 20 values are listed as its categories, and
+        other spellings are then refused.
     ignore : COLUMN
         Another column that travels along, such as identifiers; once per column.
     """

@@ -14,7 +14,7 @@ import numpy as np
 
 from dpsumm.data.extract import as_frame
 from dpsumm.data.files import FileFormat
-from dpsumm.data.items import iso_date
+from dpsumm.data.items import is_mark, iso_date
 from dpsumm.data.schema import Column, Kind, Schema, WhenMissing
 from dpsumm.data.table import Source, opened
 
@@ -39,6 +39,8 @@ HEADER = (
 )
 # A whole-number column with at most so many values, or a text column, is taken for categories.
 MOST_NUMBERS, MOST_TEXTS = 6, 60
+# A label with at most so many values lists them: an owner who spells one otherwise is then refused.
+MOST_LABELS = 20
 # Whole numbers and texts that never repeat are taken for identifiers if the column's name says so;
 # whole numbers if they only rise, too: so many rows are no chance.
 FEWEST_ROWS = 20
@@ -61,9 +63,10 @@ def draft(
 
     Both are for people to correct. Numbers get bounds that are rounded outwards; whole numbers with
     at most 6 values, truth values, and texts with at most 60 values, each twice as a rule, become
-    categories; dates get whole years. What looks like an identifier is not in the schema, so no run
-    reads it. Other columns are ignored by the kernel and travel along. Where the sample has missing
-    values, they are encoded.
+    categories; dates get whole years. A label with at most 20 values lists them as its categories,
+    without an `other`: owners who spell them otherwise are refused. What looks like an identifier
+    is not in the schema, so no run reads it. Other columns are ignored by the kernel and travel
+    along. Where the sample has missing values, they are encoded.
 
     Parameters
     ----------
@@ -116,7 +119,7 @@ def _column(series: nw.Series[Any], *, is_label: bool) -> Column | str:
     ]
     short = len(items) < len(series)
     if is_label:
-        return Column(name, Kind.LABEL, when_missing="drop" if short else "refuse")
+        return _label(name, items, "drop" if short else "refuse")
     rule = WhenMissing.ENCODE if short else WhenMissing.REFUSE
     if not items:
         return "it is empty"
@@ -132,6 +135,23 @@ def _column(series: nw.Series[Any], *, is_label: bool) -> Column | str:
     if dtype not in (nw.String, nw.Categorical, nw.Enum):
         return f"it is of type {dtype}"
     return _texts(name, [str(item).strip() for item in items], rule)
+
+
+def _label(name: str, items: Sequence[Any], rule: str) -> Column:
+    """Return the label, with its values as categories if they are few: all text, or all numbers."""
+    mark = Column(name, Kind.LABEL)
+    values: set[Any] = {item.strip() if isinstance(item, str) else item for item in items}
+    values -= {item for item in values if isinstance(item, str) and is_mark(mark, item)}
+    listed = sorted(values) if len({type(item) for item in values}) == 1 else []
+    # 1.0 is 1 beside missing values; larger numbers are not exact.
+    if listed and isinstance(listed[0], float):
+        listed = [int(item) if item.is_integer() else item for item in listed]
+    usable = all(
+        isinstance(item, str | bool) or (isinstance(item, int | float) and abs(item) <= 2**53)
+        for item in listed
+    )
+    classes = tuple(listed) if usable and len(listed) <= MOST_LABELS else ()
+    return Column(name, Kind.LABEL, categories=classes, when_missing=rule)
 
 
 def _identifies(name: str, items: Sequence[Any], *, rising: bool = True) -> bool:

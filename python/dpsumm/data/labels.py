@@ -218,7 +218,7 @@ def _listed(
     known = missing | ((codes >= 0) & (codes < len(values)))
     if not known.all():
         raise InvalidDataError(
-            f"{what} has values that are in none of the schema's categories; add them if they are "
-            f"public, or say other in the schema"
+            f"{what} has values that are in none of the schema's categories; spell them as it "
+            "does, add them if they are public, or say other in the schema"
         )
     return np.array(values)[np.where(missing, 0, codes).astype(np.int64)], missing

@@ -90,8 +90,9 @@ def public_levels(
         for column in schema.columns:
             if column.kind is Kind.LABEL:
                 raise InvalidParameterError(
-                    f"schema: column {column.name!r} has kind 'label', which has no public values; "
-                    "give it categories, and name it by label= (--label)"
+                    f"schema: column {column.name!r} has kind 'label', which synthetic rows do "
+                    "not have; give it kind 'category' with its categories, and name it by label= "
+                    "(--label)"
                 )
             if column.kind is Kind.IGNORE and column.name != ids:
                 raise InvalidParameterError(
