@@ -75,6 +75,16 @@ def test_rows_and_report_are_written_and_their_cost_is_told(capsys):
         assert f"wrote {name}" in out
 
 
+@pytest.mark.parametrize("checked", [True, False])
+def test_order_that_was_trusted_is_told_once(capsys, checked):
+    if not checked:
+        Schema([Column("income", bounds=(0, 150))]).save("bank.toml")
+        Schema([Column("smokes", categories=(0, 1))]).save("clinic.toml")
+    assert run(*(TWO if checked else TWO[:-2]), *BINS, "--epsilon", "4") == 0
+    told = " ".join("".join(capsys.readouterr()).split())
+    assert told.count("trusted, not checked") == (not checked)
+
+
 def test_a_run_goes_on_under_its_name_and_is_charged_once(capsys):
     for name in ("bank", "clinic"):
         Ledger.create(f"{name}.db").close()

@@ -363,6 +363,7 @@ def test_a_draft_of_a_public_sample_takes_it(tmp_path: Path) -> None:
         ([2**60, 1], ()),
         ([DAY(2020, 1, 1), DAY(2021, 1, 1)], ()),
         ([None, None], ()),
+        ([[1], [2]], ()),
     ],
 )
 def test_a_draft_lists_few_labels_and_no_other(

@@ -315,6 +315,19 @@ def test_a_seeded_run_is_not_private_and_says_so():
     np.testing.assert_array_equal(one.model.theta, other.model.theta)
 
 
+@pytest.mark.parametrize("ids", [None, "person"])
+def test_equal_order_that_nobody_checked_is_warned_of_once(ids):
+    data, schemas = frames(300), SCHEMAS
+    if ids is None:
+        schemas = {
+            name: Schema([column for column in schema.columns if column.in_kernel])
+            for name, schema in SCHEMAS.items()
+        }
+    synthetic = synthesize(data, schema=schemas, ids=ids)
+    told = [note for note in synthetic.warnings if "trusted, not checked" in note]
+    assert [note.severity for note in told] == ([Severity.WARNING] if ids is None else [])
+
+
 def test_few_records_are_warned_of():
     synthetic = synthesize(frames(150), schema=SCHEMAS, ids="person", epsilon=0.5)
     assert synthetic.warnings[0].startswith("There are 150 records")

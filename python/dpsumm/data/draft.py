@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import date
 from itertools import pairwise
 from typing import Any
@@ -139,19 +140,17 @@ def _column(series: nw.Series[Any], *, is_label: bool) -> Column | str:
 
 def _label(name: str, items: Sequence[Any], rule: str) -> Column:
     """Return the label, with its values as categories if they are few: all text, or all numbers."""
-    mark = Column(name, Kind.LABEL)
+    plain = Column(name, Kind.LABEL, when_missing=rule)
+    if len({type(item) for item in items}) != 1 or not isinstance(items[0], str | int | float):
+        return plain
     values: set[Any] = {item.strip() if isinstance(item, str) else item for item in items}
-    values -= {item for item in values if isinstance(item, str) and is_mark(mark, item)}
-    listed = sorted(values) if len({type(item) for item in values}) == 1 else []
+    listed = sorted(x for x in values if not (isinstance(x, str) and is_mark(plain, x)))
     # 1.0 is 1 beside missing values; larger numbers are not exact.
+    if any(not isinstance(item, str) and abs(item) > 2**53 for item in listed):
+        return plain
     if listed and isinstance(listed[0], float):
         listed = [int(item) if item.is_integer() else item for item in listed]
-    usable = all(
-        isinstance(item, str | bool) or (isinstance(item, int | float) and abs(item) <= 2**53)
-        for item in listed
-    )
-    classes = tuple(listed) if usable and len(listed) <= MOST_LABELS else ()
-    return Column(name, Kind.LABEL, categories=classes, when_missing=rule)
+    return replace(plain, categories=tuple(listed)) if len(listed) <= MOST_LABELS else plain
 
 
 def _identifies(name: str, items: Sequence[Any], *, rising: bool = True) -> bool:

@@ -37,6 +37,14 @@ def notes_of(
                 "released anew."
             )
         )
+    if not privacy.identified:
+        notes.append(
+            Note(
+                "Rows of different owners were joined by their position: that all hold the same "
+                "records in the same order was trusted, not checked. A column of identifiers that "
+                "all owners have, named by ids= (--ids), checks it."
+            )
+        )
     if released.n_records < FEW_RECORDS:
         notes.append(
             Note(
