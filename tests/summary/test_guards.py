@@ -13,6 +13,7 @@ from dpsumm.data.schema import Column, Schema
 from dpsumm.errors import InvalidDataError, InvalidParameterError, ProtocolError
 from dpsumm.privacy.weak import weak_budget
 from dpsumm.report.notes import Note, Severity, sorted_notes
+from dpsumm.summary.copies import _nearly_equal as nearly_equal
 from dpsumm.summary.silos import summarize_silos
 
 ALARM, WARNING, INFO = Severity
@@ -127,6 +128,63 @@ def test_records_of_few_categories_are_equal_by_chance(rng):
     assert found(summary, "equal") is None
 
 
+def test_a_target_that_was_pasted_twice_hides_no_copies_and_is_told_of(rng):
+    once, owner = frame(rng), frame(rng)
+    summary = run({"a": once, "b": owner, "c": owner}, pl.concat([once, once[:40]]))
+    said = "80 of the target's 100 records equal another one in every column, up to 2 of them"
+    assert found(summary, said) is ALARM
+    assert found(summary, "60 of 180 points read equal a target record in every column") is ALARM
+    assert found(summary, "120 of 180 points read are held by two owners or more") is ALARM
+    few = run([frame(rng)], pl.concat([once, once[:1]]))
+    assert found(few, "2 of the target's 61 records equal another one") is WARNING
+
+
+def test_what_equal_records_of_a_coarse_target_are_is_left_open(rng):
+    """Different rows that are equal but for one column are as frequent as equal ones."""
+    coarse = pl.DataFrame({"a": rng.integers(0, 2, 60) * 1.0, "b": rng.integers(0, 3, 60) * 1.0})
+    assert nearly_equal(coarse.to_numpy(), None) == 1.0
+    schema = Schema(
+        [
+            Column("a", categories=("x", "y", "z")),
+            Column("b", bounds=(0, 1)),
+            Column("c", categories=("u", "v")),
+        ]
+    )
+    # Rows 0 and 1 differ in the category a alone, which is three coordinates.
+    rows = np.array([[1, 0, 0, 0.5, 1, 0], [0, 1, 0, 0.5, 1, 0], [0, 0, 1, 0.7, 0, 1]], float)
+    assert nearly_equal(rows, schema) == pytest.approx(2 / 3)
+    assert nearly_equal(rows, None) == 0.0
+
+
+# --- columns of the summary -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("most", "severity"), [(95.0, None), (95e4, ALARM)])
+def test_a_column_that_wide_bounds_hide_is_named(most, severity):
+    """Of the target, all are old; an owner's few are, and the rest of a record does not matter."""
+    rng = np.random.default_rng(5)
+    owner = pl.concat([frame(rng, 3000, 18, 60), frame(rng, 300, 60, 95)])
+    summary = run([owner], frame(rng, 200, 60, 95), size=60,
+                  bounds={"age": (18, most), "bmi": (15, 40)})  # fmt: skip
+    assert found(summary, "does not follow the target in age") is severity
+    assert found(summary, "follow the target in bmi") is None
+
+
+@pytest.mark.parametrize(("absent", "severity"), [(10, INFO), (35, WARNING), (60, ALARM)])
+def test_a_target_without_values_of_a_column_is_told_of(rng, absent, severity):
+    schema = Schema(
+        [
+            Column("age", bounds=(18, 95), when_missing="encode"),
+            Column("bmi", bounds=(15, 40)),
+        ]
+    )
+    target = frame(rng).with_columns(
+        age=pl.when(pl.int_range(60) < absent).then(None).otherwise(pl.col("age"))
+    )
+    summary = run([frame(rng, 200)], target, bounds=None, schema=schema)
+    assert found(summary, f"target: {absent} values of age were missing") is severity
+
+
 # --- budgets ----------------------------------------------------------------------------------
 
 
@@ -230,6 +288,27 @@ def test_labels_of_one_class_or_other_shares_are_said(rng):
     assert shifted is INFO
 
 
+def test_labels_that_one_owner_spells_otherwise_are_told_of(rng):
+    def of(*labels):
+        return frame(rng).with_columns(y=pl.Series(list(labels) * (60 // len(labels))))
+
+    target, said = frame(rng), "No label in the points read of"
+    schema = dpsumm.Schema([
+        dpsumm.Column("age", bounds=(18, 95)), dpsumm.Column("bmi", bounds=(15, 40)),
+        dpsumm.Column("y", kind="label"),
+    ])  # fmt: skip
+    given = {"bounds": None, "schema": schema, "size": 40}
+    usual = {"a": of("yes", "no"), "b": of("yes", "no")}
+    assert found(run({**usual, "c": of("yes")}, target, **given), said) is None
+    for own, severity in (
+        (of("1", "0"), ALARM),
+        (of("Yes", "No "), ALARM),
+        (of("maybe", "later"), WARNING),
+    ):
+        summary = run({**usual, "c": own}, target, **given)
+        assert found(summary, f"{said} 'c' is one of any other owner's") is severity
+
+
 # --- copies left out ----------------------------------------------------------------------------
 
 
@@ -280,6 +359,7 @@ def test_owners_in_other_units_are_an_alarm_after_everything_was_sent(rng):
     assert found(everybody, said) is ALARM
 
 
+@pytest.mark.same_draws  # a tenth of the summary from such an owner would be an alarm
 def test_a_column_that_is_ruined_at_one_owner_is_a_warning_that_names_both(rng):
     def owner(ages, sex):
         rows = frame(rng).with_columns(sex=pl.Series(sex * 20))

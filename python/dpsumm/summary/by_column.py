@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 
 from dpsumm.data.column import EPOCH, Column, Kind
 from dpsumm.data.coordinates import cell_names
+from dpsumm.data.schema import Schema
 from dpsumm.report.figures import MOST_SHOWN, thinned
 from dpsumm.report.numbers import percent
 from dpsumm.report.panels import Bins, Categories, Panel, shortened
@@ -122,19 +124,33 @@ def _bars(shares: NDArray[np.float64], names: tuple[str, ...]) -> Categories:
 
 
 def marginals(summary: Summary) -> Iterator[Marginal]:
-    """Yield the columns; those of an `Embedding` are coordinates that mean nothing."""
+    """Yield the columns of a summary; those of an `Embedding` are coordinates that mean nothing."""
     width = summary.scaled.shape[1]
-    most = min(MOST_SHOWN, max(MOST_VALUES // width, 100))
-    sets = [thinned(points, most) for points in (summary.pool, summary.target, summary.scaled)]
-    if len(summary.schema.cells) != width:
-        for j in range(width):
-            yield Marginal(f"coordinate {j}", tuple(points[:, j] for points in sets))
+    if len(summary.schema.cells) == width:
+        yield from of_schema(summary.schema, summary.pool, summary.target, summary.scaled)
         return
-    start = 0
-    for column in summary.schema.kernel:
+    sets = _few(summary.pool, summary.target, summary.scaled)
+    for j in range(width):
+        yield Marginal(f"coordinate {j}", tuple(points[:, j] for points in sets))
+
+
+def of_schema(schema: Schema, *sets: Array) -> Iterator[Marginal]:
+    """Yield the columns of sets of points of the kernel's space, as `Marginal.values` has them."""
+    sets, start = _few(*sets), 0
+    for column in schema.kernel:
         stop = start + len(cell_names(column))
         yield _marginal(column, [points[:, start:stop] for points in sets])
         start = stop
+
+
+def chance(p: int, m: int) -> float:
+    """Return the gap that chance makes: Kolmogorov and Smirnov's bound at 95 %, for two samples."""
+    return 1.36 * math.sqrt(1 / p + 1 / m)
+
+
+def _few(*sets: Array) -> tuple[Array, ...]:
+    most = min(MOST_SHOWN, max(MOST_VALUES // sets[0].shape[1], 100))
+    return tuple(thinned(points, most) for points in sets)
 
 
 def _marginal(column: Column, cells: list[Array]) -> Marginal:

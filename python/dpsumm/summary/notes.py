@@ -5,7 +5,6 @@ For curator and consumer alone: most of it depends on private data. No value of 
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -23,9 +22,9 @@ from dpsumm.privacy.events import Protected
 from dpsumm.privacy.guarantees import PrivacyReport
 from dpsumm.privacy.ledger import Ledger
 from dpsumm.report.notes import Note, Severity, budget_alarms, owners_alarms
+from dpsumm.summary.by_column import chance, of_schema
 from dpsumm.summary.plan import BAD, noise_to_sampling
 from dpsumm.summary.protocols import Selection, Setting
-from dpsumm.summary.protocols.curator import row_keys
 from dpsumm.summary.space import remoteness
 
 # Part of mean k(V, V) that MMD^2 may be before it is said that little fits.
@@ -34,6 +33,9 @@ LITTLE_OVERLAP = 0.2
 MUCH = 0.1
 # A column tells nothing if so large a share of its values does not.
 RUINED = 0.9
+# A column's gap between summary and target, in gaps that chance makes, that is worth a warning, and
+# that takes a title back.
+APART, NOT_FOLLOWED = 1.75, 2.5
 # Points read of an owner, below which nothing is said of its columns.
 FEWEST = 5
 # An owner's remoteness (`dpsumm.summary.space`) above which its points are worth a look.
@@ -149,7 +151,7 @@ def data_notes(tables: Sequence[Table | StreamTable]) -> list[Note]:
                 if sum(getattr(table, attribute))
             }
             if counts:
-                severity = Severity.INFO if usual else _severity(group, counts)
+                severity = _absent(group) if usual else _severity(group, counts)
                 text = _values(group, counts, said)
                 notes.append(Note(text, severity))
     return notes
@@ -182,6 +184,16 @@ def _dropped(group: Sequence[Table | StreamTable]) -> list[Note]:
             f"{_range(least, most)} each."
         )
     return [Note(text, Severity.INFO)]
+
+
+def _absent(group: Sequence[Table | StreamTable]) -> Severity:
+    """Return how bad missing values are: a target without a column asks for records without it."""
+    if group[0].name != "target":
+        return Severity.INFO  # see `pool_notes`
+    share = max(group[0].n_missing) / len(group[0])
+    if share >= RUINED:
+        return Severity.ALARM
+    return Severity.WARNING if share >= 0.5 else Severity.INFO
 
 
 def _severity(
@@ -237,7 +249,8 @@ def _values(
     if worst >= MUCH and "missing" not in said:
         text += (
             f" That is up to {worst:.0%} of a column: check that the public bounds and categories "
-            f"are in its own units."
+            f"are in its own units, and that marks of no value, such as 999, are listed in the "
+            f"column's missing."
         )
     return text
 
@@ -246,65 +259,30 @@ def _range(least: int, most: int) -> str:
     return f"{least:,}" if least == most else f"{least:,} to {most:,}"
 
 
-def copy_notes(selection: Selection, target: NDArray[Any], *, dropped: bool) -> list[Note]:
-    """Tell of records that are there twice: at owner and target, at two owners, or at one.
+def column_notes(selection: Selection, setting: Setting) -> list[Note]:
+    """Tell of columns in which the summary is far from the target, however small its distance.
 
-    Records of few columns or categories are often equal by chance. What is chance is told from the
-    target alone: how many of its own records are equal to another one.
-
-    Parameters
-    ----------
-    dropped
-        Whether points that equal a target record were left out of the summary.
+    Bounds far wider than a column's values, or a small weight, take it out of the distance.
     """
-    seen = Counter(row_keys(target))
-    by_chance = sum(count for count in seen.values() if count > 1) / len(target)
-    pool, chosen = row_keys(selection.pool.scaled), row_keys(selection.scaled)
-    notes = []
-    copies = sum(key in seen for key in pool)
-    taken = sum(key in seen for key in chosen)
-    read = counted(len(pool), "point", "points")
-    if dropped:
-        if copies:
-            text = (
-                f"{copies:,} of {read} read equal a target record in every column and were left "
-                f"out."
-            )
-            notes.append(Note(text, Severity.INFO))
-    elif copies > 2 * by_chance * len(pool):
-        notes.append(
-            Note(
-                f"{copies:,} of {read} read equal a target record in every column, {taken:,} of "
-                f"the summary's {len(chosen):,}. If an owner holds the target's own data, a "
-                f"summary of it says nothing about the owners: leave that owner out, or those "
-                f"points with drop_target_copies (--drop-target-copies), which costs nothing.",
-                Severity.ALARM if taken >= MUCH * len(chosen) else Severity.WARNING,
-            )
+    schema = setting.schema
+    if schema is None or len(schema.cells) != selection.scaled.shape[1]:
+        return []
+    usual = chance(len(selection.scaled), len(setting.target))
+    sets = (selection.pool.scaled, setting.target, selection.scaled)
+    gaps = {one.name: one.gap(2) for one in of_schema(schema, *sets)}
+    far = sorted((gap, name) for name, gap in gaps.items() if gap >= APART * usual)[::-1]
+    if not far:
+        return []
+    said = ", ".join(f"{name} ({gap:.0%})" for gap, name in far[:MOST_NAMED])
+    return [
+        Note(
+            f"The summary does not follow the target in {said}: so far apart are their values, "
+            f"where up to {usual:.0%} is chance. Owners that have none like the target's do that; "
+            f"so do bounds far wider than the values, or a small weight, which take a column out "
+            f"of the distance.",
+            Severity.ALARM if far[0][0] >= NOT_FOLLOWED * usual else Severity.WARNING,
         )
-    owners = selection.pool.owner.tolist()
-    held = Counter(zip(pool, owners, strict=True))
-    holders = Counter(key for key, _ in held)
-    twice = sum(holders[key] > 1 for key in pool)
-    if twice > 2 * by_chance * len(pool):
-        notes.append(
-            Note(
-                f"{twice:,} of {read} read are held by two owners or more, equal in every column: "
-                f"is one file given as two owners? A record held twice counts twice, for the "
-                f"summary and for what it costs its person.",
-                Severity.ALARM if twice >= MUCH * len(pool) else Severity.WARNING,
-            )
-        )
-    again = sum(held[key, owner] > 1 for key, owner in zip(pool, owners, strict=True))
-    if again > 2 * by_chance * len(pool):
-        notes.append(
-            Note(
-                f"{again:,} of {read} read equal another one of the same owner in every column: "
-                f"does a file hold records more than once? Each copy counts, for the summary and "
-                f"for what it costs its person.",
-                Severity.ALARM if again >= MUCH * len(pool) else Severity.WARNING,
-            )
-        )
-    return notes
+    ]
 
 
 def pool_notes(selection: Selection, setting: Setting) -> list[Note]:
@@ -331,7 +309,7 @@ def pool_notes(selection: Selection, setting: Setting) -> list[Note]:
         everybody = len(places) == len(setting.names)
         who = "all owners" if everybody else listed([setting.names[i] for i in places])
         many = 2 * len(places) >= len(setting.names) or (
-            2 * np.isin(selection.owner, places).sum() >= len(selection.owner)
+            np.isin(selection.owner, places).sum() >= MUCH * len(selection.owner)
         )
         # An owner may lack a column; the others still say something.
         bad = many and how != _NO_VALUE
@@ -343,7 +321,7 @@ def pool_notes(selection: Selection, setting: Setting) -> list[Note]:
 _NO_VALUE = "No point read of {who} has a value of {title}: is the column empty there?"
 _OUTSIDE = (
     "In the points read of {who}, at least nine in ten values of {title} lie outside its bounds "
-    "and count as the bound: is the column in other units there?"
+    "and count as the bound: is the column in other units there, or is that a mark of no value?"
 )
 _UNKNOWN = (
     "In the points read of {who}, at least nine in ten values of {title} are in no category and "
@@ -424,3 +402,40 @@ def label_notes(selection: Selection, schema: Schema | None = None) -> list[Note
             Severity.INFO,
         )
     ]
+
+
+def spelling_notes(selection: Selection, names: Sequence[str]) -> list[Note]:
+    """Tell of owners in whose points no label is one of any other owner's."""
+    if selection.pool.records.labels is None:
+        return []
+    labels = np.array(labels_of(selection.pool.records.labels.tolist()).tolist(), object)
+    owners = selection.pool.owner
+    sets = {i: set(labels[owners == i]) for i in np.unique(owners).tolist()}
+    held = {i: sets[i] for i in sets if np.count_nonzero(owners == i) >= FEWEST}
+    if len(held) < 2 or len(set().union(*held.values())) > MOST_CLASSES:
+        return []
+    apart, alike = [], False
+    for i, own in held.items():
+        others = set().union(*(held[j] for j in held if j != i))
+        if not own & others:
+            apart.append(names[i])
+            # Yes beside yes, or numbers beside text, is one question answered in two ways.
+            alike |= bool(_plainly(own) & _plainly(others)) or _texts(own) != _texts(others)
+    if not apart:
+        return []
+    return [
+        Note(
+            f"No label in the points read of {listed(apart)} is one of any other owner's: are "
+            f"classes spelled otherwise there? A label whose categories the schema lists is "
+            f"refused where it is not one of them.",
+            Severity.ALARM if alike else Severity.WARNING,
+        )
+    ]
+
+
+def _plainly(labels: set[Any]) -> set[str]:
+    return {str(label).strip().casefold() for label in labels}
+
+
+def _texts(labels: set[Any]) -> set[bool]:
+    return {isinstance(label, str) for label in labels}

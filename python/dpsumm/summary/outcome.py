@@ -16,15 +16,17 @@ from dpsumm.privacy.events import Protected, Unit
 from dpsumm.privacy.guarantees import PrivacyReport
 from dpsumm.privacy.record import Books, RunRecord
 from dpsumm.report.notes import sorted_notes
+from dpsumm.summary.copies import copy_notes
 from dpsumm.summary.notes import (
     budget_notes,
+    column_notes,
     commitment_notes,
-    copy_notes,
     label_notes,
     pool_notes,
     quality_notes,
     run_notes,
     space_notes,
+    spelling_notes,
 )
 from dpsumm.summary.protocols import Curator, Protocol, Selection, Setting
 from dpsumm.summary.protocols.messages import COMMITMENTS
@@ -105,8 +107,15 @@ def summary_of(
                 *quality_notes(selection, len(setting.target), privacy),
                 *pool_notes(selection, setting),
                 *space_notes(selection, setting),
-                *copy_notes(selection, setting.target, dropped=setting.drop_target_copies),
+                *column_notes(selection, setting),
+                *copy_notes(
+                    selection,
+                    setting.target,
+                    setting.schema,
+                    dropped=setting.drop_target_copies,
+                ),
                 *label_notes(selection, setting.schema),
+                *spelling_notes(selection, setting.names),
             )
         ),
         carried=tuple(map(typed, records.carried)),

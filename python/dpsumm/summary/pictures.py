@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,7 +14,7 @@ from dpsumm.report.numbers import percent
 from dpsumm.report.panels import panels as draw_panels
 from dpsumm.report.parts import Html
 from dpsumm.report.pixels import pairs
-from dpsumm.summary.by_column import worst_first
+from dpsumm.summary.by_column import chance, worst_first
 
 if TYPE_CHECKING:
     from dpsumm.summary.result import Summary
@@ -32,12 +31,11 @@ def by_column(summary: Summary) -> Html:
         if summary.scaled.shape[1] != len(summary.schema.cells)
         else len(summary.columns)
     )
-    # Kolmogorov and Smirnov's bound at 95 %, for a sample of either size.
-    chance = 1.36 * math.sqrt(1 / len(summary) + 1 / len(summary.target))
+    usual = chance(len(summary), len(summary.target))
     text = (
         "Where orange follows blue, the summary is like the target. Gap: the largest difference "
         f"of cumulative shares, or the share that would have to change its category; up to "
-        f"{percent(min(chance, 1.0))} is chance, with so few points and records."
+        f"{percent(min(usual, 1.0))} is chance, with so few points and records."
     )
     if n > len(panels):
         text += (
