@@ -93,6 +93,24 @@ def test_predictions_model_and_report_are_written_and_paid_once(capsys):
     assert not Path("predictions.parquet").exists()
 
 
+def test_labels_in_no_class_are_told_by_the_schema_alone(capsys):
+    """A party's labels may hang on one record: what is told is the same whatever they are."""
+    Path("two").mkdir()
+    for name in ("one", "two"):
+        people(np.random.default_rng(1), 20).write_csv(f"two/{name}.csv")
+    told = []
+    for schema, spelt in (("schema", "no"), ("schema", "0"), ("listed", "no")):
+        odd = pl.read_csv("two/one.csv").with_columns(sick=pl.lit(spelt))
+        odd.write_csv("two/one.csv")
+        words = [{"parties": "two", "schema.toml": f"{schema}.toml"}.get(w, w) for w in USUAL]
+        assert run(*words, "--accept", "--out", f"{schema}{spelt}.csv") == 0
+        told.append("lists no categories" in capsys.readouterr().err)
+    assert told == [True, True, False]
+    pl.read_csv("two/one.csv").with_columns(sick=pl.lit("0")).write_csv("two/one.csv")
+    assert run(*words, "--accept", "--out", "refused.csv") == 2
+    assert re.search("'one'.*none of the schema's categories", capsys.readouterr().err)
+
+
 def test_a_plan_reads_and_writes_nothing(capsys):
     assert run("learn", "--plan", "--points", "1200", "--owner", "parties", "--classes", "a,b") == 0
     assert "Noisy votes of 60 parties on 1200 points, 2 classes" in capsys.readouterr().out
@@ -203,6 +221,7 @@ def test_matrix_libraries_use_one_thread_unless_told_otherwise(monkeypatch, give
 @pytest.mark.parametrize("after", [False, True])
 def test_an_interrupted_run_says_what_was_spent_and_goes_on(monkeypatch, after):
     Ledger.create("books").close()
+    usual = [{"schema.toml": "listed.toml"}.get(word, word) for word in USUAL]  # no note of its own
     real = learn_module.make_model
 
     def stopped(*parties, **given):
@@ -212,8 +231,8 @@ def test_an_interrupted_run_says_what_was_spent_and_goes_on(monkeypatch, after):
 
     with monkeypatch.context() as patch:
         patch.setattr(learn_module, "make_model", stopped)
-        done = dpsumm(*USUAL, "--ledger", "books", cwd=Path.cwd())
-        unkept = dpsumm(*USUAL, cwd=Path.cwd())
+        done = dpsumm(*usual, "--ledger", "books", cwd=Path.cwd())
+        unkept = dpsumm(*usual, cwd=Path.cwd())
     assert done.returncode == unkept.returncode == 130
     assert unkept.stderr.endswith("is spent: no --ledger kept it\n")
     with Ledger("books") as book:
@@ -228,6 +247,6 @@ def test_an_interrupted_run_says_what_was_spent_and_goes_on(monkeypatch, after):
         done.stderr,
     )
     assert runs == (told[3],)
-    assert dpsumm(*USUAL, *told[2].split(), cwd=Path.cwd()).returncode == 0
+    assert dpsumm(*usual, *told[2].split(), cwd=Path.cwd()).returncode == 0
     with Ledger("books") as book:
         assert len(book.charges()) == 1

@@ -196,3 +196,31 @@ def test_check_shows_at_home_what_a_renamed_column_is_called(directory, head, sh
     assert re.fullmatch(r"dpsumm: .* has no column '\w+'; all parties .*\n", said.err)
     # Nor is it in the message itself, which may travel.
     assert "pressure" not in said.err
+
+
+@pytest.mark.parametrize(
+    ("labels", "code", "said"),
+    [
+        ("yesno", 0, "0 of 4 rows have a label in none of the classes"),
+        ("yes01", 0, "3 of 4 rows have a label in none of the classes"),
+        ("01", 1, "4 of 4 rows .* counts for nothing in it, .* Spell the labels as the classes"),
+    ],
+)
+def test_check_tells_at_home_of_labels_that_are_no_class(directory, labels, code, said, capsys):
+    of = {"yesno": "yes no yes no", "yes01": "yes 0 1 0", "01": "0 1 0 1"}[labels].split()
+    (directory / "l.csv").write_text("x,y\n" + "".join(f"{i},{y}\n" for i, y in enumerate(of)))
+    Schema([Column("x", bounds=(0, 9)), Column("y", "label")]).save(directory / "l.toml")
+    found, shown = checked(capsys, "l.csv", "--schema", "l.toml", "--classes", "yes,no")
+    assert found == code
+    assert re.search(said, shown)
+    found, shown = checked(capsys, "l.csv", "--schema", "l.toml")
+    assert found == 0
+    assert "none of the classes" not in shown
+
+
+@pytest.mark.parametrize("more", [("--schema", "s.toml"), ("--schema", "l.toml", "--target")])
+def test_check_has_no_classes_without_labels(directory, more, capsys):
+    Schema([Column("x", bounds=(0, 9)), Column("y", "label")]).save(directory / "l.toml")
+    code, shown = checked(capsys, "a.csv", *more, "--classes", "yes,no")
+    assert code == 2
+    assert "--classes: there are no labels to compare" in shown

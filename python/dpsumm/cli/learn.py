@@ -31,6 +31,13 @@ from dpsumm.privacy.events import Unit as Units
 from dpsumm.report.notes import Note
 from dpsumm.report.numbers import percent, round_up
 
+# Whether a party's labels are the classes may hang on one record, so a run cannot tell of it.
+UNLISTED = (
+    "The schema's label lists no categories: a party that spells its labels otherwise than the "
+    "classes counts for nothing, and a run tells nobody. List them as categories, or let every "
+    "party try at home: dpsumm schema check FILE --schema SCHEMA --classes A,B"
+)
+
 
 class Learner(str, Enum):
     """Words of ``--learner``."""
@@ -70,7 +77,8 @@ class Data(Spelling):
     ----------
     classes : A,B,...
         All labels, public; those of the schema's label by default, if it lists categories. Parties
-        leave rows with others out.
+        leave rows with others out, and a party that has no other counts for nothing, unsaid: see
+        dpsumm schema check --classes.
     owner : NAME=FILE or PATTERN
         A party's name and labelled data (CSV or Parquet), once per party; or a folder, or a pattern
         such as 'sites/*.csv', each of whose files is a party of the file's name. From 2; better
@@ -228,6 +236,9 @@ def learn(data: Data, method: Method, privacy: Privacy, output: Output) -> None:
     mine = {"auxiliary": auxiliary} | ({"validation": data.validation} if data.validation else {})
     form = file_format_of(None, data.separator, encoding=data.encoding, decimal=data.decimal)
     sources, points = formatted(parties, mine, data.format or [], form)
+    label = Schema.read(schema).label
+    if label is not None and not label.categories:  # public: what a party's labels are, is not
+        console.tell(Note(UNLISTED))
     told: set[str] = set()
     with kept.told_when_stopped():
         with console.progress() as progress, _warnings_told(told), _one_thread():

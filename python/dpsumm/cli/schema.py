@@ -15,6 +15,7 @@ from dpsumm.atomic import write_text
 from dpsumm.cli import console
 from dpsumm.cli.options import described
 from dpsumm.cli.reading import Format
+from dpsumm.data.labels import places_of
 from dpsumm.data.schema import Kind, Schema, WhenMissing
 from dpsumm.data.schema_toml import to_toml
 from dpsumm.data.table import WAY_OUT, read_table
@@ -93,10 +94,11 @@ def check_command(
     file: File,
     schema: Path = Path("schema.toml"),
     target: bool = False,
+    classes: str | None = None,
     *,
     form: Format,
 ) -> None:
-    """Count what a schema meets in your data; exit code 1 if a run would refuse them.
+    """Count what a schema meets in your data; exit code 1 if a run would refuse or omit them.
 
     Parameters
     ----------
@@ -106,10 +108,17 @@ def check_command(
         The schema of the run.
     target
         The data are the target's: no label, nothing beside.
+    classes : A,B,...
+        Those of a run of learn: rows with other labels are counted, which it leaves out.
     """
     from dpsumm.data.check import check, strangers
 
     public = Schema.read(schema)
+    if classes is not None and (target or public.label is None):
+        raise InvalidParameterError(
+            "--classes: there are no labels to compare; leave out --target, and give a --schema "
+            "with a label"
+        )
     wanted = public.for_target() if target else public
     try:
         rows, found = check(file, wanted, file_format=form.file_format)
@@ -123,6 +132,8 @@ def check_command(
             )
         raise
     refusal = _refusal(file, wanted, form, found, target=target)
+    accepted = not refusal and not any(one.refused for one in found)
+    left_out = None if classes is None or not accepted else _left_out(file, wanted, form, classes)
     console.say(
         f"schema {public.fingerprint}: the same at every party of a run\n"
         f"{rows:,} rows. These counts are private: for you, not for other parties."
@@ -144,10 +155,29 @@ def check_command(
     )
     if refusal:
         console.say(f"A run would refuse the file: {escape(refusal)}.", style="red")
+    if left_out is not None:
+        count, of = left_out
+        said = (
+            f"{count:,} of {of:,} rows have a label in none of the classes: learn leaves them out."
+        )
+        if count == of:
+            said += " The party counts for nothing in it, and a run tells nobody. "
+            said += "Spell the labels as the classes are, or list them in --classes."
+        console.say(said, style="red" if count == of else "dim")
     for text in _advice(found):
         console.say(escape(text), style="dim")
-    if refusal or any(one.refused for one in found):
+    if not accepted or (left_out is not None and left_out[0] == left_out[1]):
         raise typer.Exit(1)
+
+
+def _left_out(file: Path, schema: Schema, form: Format, classes: str) -> tuple[int, int]:
+    """Return how many rows of a file have a label in none of the classes, and how many it has."""
+    from dpsumm.ensemble.terms import classes_of
+
+    table = read_table(file, name="data", schema=schema, file_format=form.file_format)
+    assert table.labels is not None
+    places = places_of(table.labels, classes_of(classes))
+    return int((places < 0).sum()), len(places)
 
 
 def _refusal(file: Path, schema: Schema, form: Format, found: list[Found], *, target: bool) -> str:

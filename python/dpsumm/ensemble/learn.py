@@ -63,7 +63,10 @@ def learn(
         path; from 20, better thousands. Parties see them. They must not be anybody's private
         records: a summary of the parties' points is not public.
     classes
-        All K labels, public. A party leaves rows with other labels out.
+        All K labels, public. A party leaves rows with other labels out. One that has no other
+        counts for nothing, and nothing says so, since that may hang on one record: compare at home
+        (``dpsumm schema check --classes``), or give a `schema` whose label lists categories, which
+        refuses other spellings.
     epsilon, delta
         Budget of the parties, in nats, and the probability with which it may fail to hold.
     learner
