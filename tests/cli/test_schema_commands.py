@@ -201,8 +201,8 @@ def test_check_shows_at_home_what_a_renamed_column_is_called(directory, head, sh
 @pytest.mark.parametrize(
     ("labels", "code", "said"),
     [
-        ("yesno", 0, "0 of 4 rows have a label in none of the classes"),
-        ("yes01", 0, "3 of 4 rows have a label in none of the classes"),
+        ("yesno", 0, r"0 of 4 rows have a label in none of the classes\."),
+        ("yes01", 0, "3 of 4 rows have a label in none of the classes: learn leaves"),
         ("01", 1, "4 of 4 rows .* counts for nothing in it, .* Spell the labels as the classes"),
     ],
 )

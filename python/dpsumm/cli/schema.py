@@ -157,9 +157,8 @@ def check_command(
         console.say(f"A run would refuse the file: {escape(refusal)}.", style="red")
     if left_out is not None:
         count, of = left_out
-        said = (
-            f"{count:,} of {of:,} rows have a label in none of the classes: learn leaves them out."
-        )
+        said = f"{count:,} of {of:,} rows have a label in none of the classes"
+        said += ": learn leaves them out." if count else "."
         if count == of:
             said += " The party counts for nothing in it, and a run tells nobody. "
             said += "Spell the labels as the classes are, or list them in --classes."
