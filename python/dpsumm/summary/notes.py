@@ -22,7 +22,6 @@ from dpsumm.privacy.events import Protected
 from dpsumm.privacy.guarantees import PrivacyReport
 from dpsumm.privacy.ledger import Ledger
 from dpsumm.report.notes import Note, Severity, budget_alarms, owners_alarms
-from dpsumm.summary.by_column import chance, of_schema
 from dpsumm.summary.plan import BAD, noise_to_sampling
 from dpsumm.summary.protocols import Selection, Setting
 from dpsumm.summary.space import remoteness
@@ -264,6 +263,8 @@ def column_notes(selection: Selection, setting: Setting) -> list[Note]:
 
     Bounds far wider than a column's values, or a small weight, take it out of the distance.
     """
+    from dpsumm.summary.by_column import chance, of_schema  # not by a mere import of dpsumm
+
     schema = setting.schema
     if schema is None or len(schema.cells) != selection.scaled.shape[1]:
         return []
