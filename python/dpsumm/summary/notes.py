@@ -32,9 +32,8 @@ LITTLE_OVERLAP = 0.2
 MUCH = 0.1
 # A column tells nothing if so large a share of its values does not.
 RUINED = 0.9
-# A column's gap between summary and target, in gaps that chance makes, that is worth a warning, and
-# that takes a title back.
-APART, NOT_FOLLOWED = 1.75, 2.5
+# A column's gap between summary and target, in gaps that chance makes, that takes a title back.
+NOT_FOLLOWED = 2.5
 # Points read of an owner, below which nothing is said of its columns.
 FEWEST = 5
 # An owner's remoteness (`dpsumm.summary.space`) above which its points are worth a look.
@@ -271,7 +270,7 @@ def column_notes(selection: Selection, setting: Setting) -> list[Note]:
     usual = chance(len(selection.scaled), len(setting.target))
     sets = (selection.pool.scaled, setting.target, selection.scaled)
     gaps = {one.name: one.gap(2) for one in of_schema(schema, *sets)}
-    far = sorted((gap, name) for name, gap in gaps.items() if gap >= APART * usual)[::-1]
+    far = sorted((gap, name) for name, gap in gaps.items() if gap >= NOT_FOLLOWED * usual)[::-1]
     if not far:
         return []
     said = ", ".join(f"{name} ({gap:.0%})" for gap, name in far[:MOST_NAMED])
@@ -281,7 +280,7 @@ def column_notes(selection: Selection, setting: Setting) -> list[Note]:
             f"where up to {usual:.0%} is chance. Owners that have none like the target's do that; "
             f"so do bounds far wider than the values, or a small weight, which take a column out "
             f"of the distance.",
-            Severity.ALARM if far[0][0] >= NOT_FOLLOWED * usual else Severity.WARNING,
+            Severity.ALARM,
         )
     ]
 
