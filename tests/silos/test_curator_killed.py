@@ -49,7 +49,8 @@ def test_a_curator_killed_within_an_auction_resumes_with_the_same_bytes(deployme
     first = last_asked(deployment, "east")
     assert deployment.finish(deployment.begin(**auction)) == "finished:completed"
     second = last_asked(deployment, "east")
-    assert len(first) >= 3
+    # Who answered in the second round may be another owner.
+    assert len(first) >= 2
     assert len(second) == 4
     assert second[: len(first)] == first
     assert len(pl.read_parquet(folder / "rounds.parquet")) == 12
