@@ -156,7 +156,7 @@ def audits() -> list[Audit]:
                 Twin("chosen again at the end", StableRuns((model_twins.ChosenAgain(batch=4),))),
                 Twin("a choice from a pool accepted", StableRuns((model_twins.PoolAccepted(),))),
             ),
-            *(400, 40),
+            *(400, 100),
         ),
         Audit(
             "synthesize: a column towards the other owner",
@@ -223,7 +223,7 @@ def audits() -> list[Audit]:
                 Twin("second places count", Lemmas(auction_twins.SecondPlaceCounted, tau=2)),
                 Twin("asked once too late", Lemmas(auction_twins.OnceTooLate, tau=2)),
             ),
-            *(1_000, 60),
+            *(1_000, 100),
         ),
         Audit(
             "Auction: the same, an owner dropped",
@@ -318,7 +318,7 @@ def audits() -> list[Audit]:
                 ),
                 Twin("agreement in a warning", AfterRelease(vote_twins.tells_agreement)),
             ),
-            *(100, 10),
+            *(100, 20),
         ),
     ]
 

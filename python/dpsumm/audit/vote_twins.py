@@ -195,8 +195,8 @@ def chooses_without_noise(*given: Any) -> Model:
     model, counts = _with_counts(*given)
     exact = replace(model.votes, counts=counts, noise_std=1e-9)
     asked, points = given[0], given[3]
-    found = asked.students[0].candidates(points, exact)
-    return replace(model, student=max(found, key=lambda one: one.sure).name)
+    found = tuple(asked.students[0].candidates(points, exact))
+    return replace(model, student=max(found, key=lambda one: one.sure).name, candidates=found)
 
 
 def _with_counts(*given: Any) -> tuple[Model, NDArray[np.int64]]:
