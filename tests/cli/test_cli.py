@@ -310,13 +310,13 @@ def test_a_budget_that_promises_nothing_needs_accept(
     assert "--accept" in refused
     assert run(*options, "--accept") == 0
     warned = " ".join(capsys.readouterr().err.split())
-    assert "Warning: Epsilon 11 promises next to nothing" in warned
+    assert "Look at this first: Epsilon 11 promises next to nothing" in warned
     auction = (*TWO, *BOX, "--size", "20", "--protocol", "auction", "--requests", "private")
     assert run(*auction, "--epsilon-owners", "50") == 2
     assert "epsilon_owners 50 promises next to nothing" in " ".join(capsys.readouterr().err.split())
     assert run(*auction, "--epsilon-owners", "50", "--accept") == 0
     warned = " ".join(capsys.readouterr().err.split())
-    assert "Warning: Epsilon 50 between owners promises next to nothing" in warned
+    assert "Look at this first: Epsilon 50 between owners promises next to nothing" in warned
     # Nothing is spent by this protocol, whatever is given.
     assert run(*TWO, *BOX, "--size", "20", "--protocol", "pool", "--epsilon", "3") == 0
     told = capsys.readouterr()
@@ -395,7 +395,7 @@ def test_a_run_says_that_no_ledger_counts_what_it_spent(
     Ledger.create("books").close()
     assert run(*TWO, *BOX, "--size", "20", *more) == 0
     said = " ".join(capsys.readouterr().err.split())
-    line = "Note: No ledger: nothing adds this epsilon to that of other runs; --ledger FILE does."
+    line = "Good to know: No ledger: nothing adds this epsilon to that of other runs; --ledger "
     assert (line in said) == told
 
 

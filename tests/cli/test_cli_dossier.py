@@ -125,7 +125,7 @@ def test_a_sound_run_has_nothing_in_red(runs, result):
     text, done = made(runs, result, *GOOD[result])
     assert red(runs) == []
     assert "who holds the result →" not in text  # all charges are those of messages
-    assert "Warning" not in done.stderr
+    assert "Look at this first" not in done.stderr
     for heading in (
         *("What is guaranteed", "Conditions that people", "Who received which", "What was charged"),
         *("What each charge claims", "Audits of this code", "Versions, hashes", "NIST SP 800-226"),
@@ -257,7 +257,7 @@ def test_a_run_that_means_nothing_does_not_look_good(runs, tmp_path, more, title
     text, done = made(tmp_path, "s.parquet")
     assert title in text[:300]
     assert any(words in note.lower() or words in note for note in red(tmp_path))
-    assert "Warning" in done.stderr
+    assert "Look at this first:" in done.stderr
     # Before the first figure.
     page = (tmp_path / "d.html").read_text("utf-8")
     assert page.index('class="note alarm"') < page.index('class="tiles"')
@@ -412,7 +412,7 @@ def test_rows_that_were_changed_are_told_in_red(runs, tmp_path, result, change, 
     assert any("are not those that were written with this record" in x for x in red(tmp_path)) == (
         told
     )
-    assert ("WHICH THEY DO NOT HAVE" in text) == told == ("Warning" in done.stderr)
+    assert ("WHICH THEY DO NOT HAVE" in text) == told == ("Look at this first" in done.stderr)
 
 
 def test_a_result_of_before_digests_is_not_vouched_for(runs, tmp_path):

@@ -216,7 +216,7 @@ def test_rows_that_mean_nothing_are_called_so(capsys):
     assert run(*TWO, "--epsilon", "0.05", "--seed", "1") == 0
     captured = capsys.readouterr()
     assert "the rows mean nothing" in " ".join(captured.out.split())
-    assert captured.err.startswith("Warning: The noise hides")
+    assert captured.err.startswith("Look at this first: The noise hides")
     assert "Seeded run" in captured.err
 
 

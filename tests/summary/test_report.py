@@ -168,6 +168,7 @@ def test_every_part_escapes_what_it_is_given() -> None:
         parts.tiles([(evil, evil)]),
         parts.note(evil),
         parts.alarm(evil, evil),
+        parts.warning(evil, evil),
         parts.section(evil, parts.intro(evil), parts.listed([evil])),
         parts.figure(evil, evil, evil),
         parts.table([evil], [[evil]]),
@@ -178,8 +179,9 @@ def test_every_part_escapes_what_it_is_given() -> None:
     assert evil not in made
     page = Page(made)
     assert page.open == []
-    # title, opening 3, tile 2, note 1, alarm 2, section 3, caption, table 2, facts 2, bar 3, 8
-    assert page.text.count(evil) == 28
+    # title, opening 3, tile 2, note 1, alarm 2, warning 2, section 3, caption,
+    # table 2, facts 2, bar 3, panels 8
+    assert page.text.count(evil) == 30
     assert (page.references, page.alts) == ([evil], [evil])
 
 

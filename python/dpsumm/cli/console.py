@@ -16,15 +16,11 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedCo
 from rich.table import Table
 from rich.text import Text
 
-from dpsumm.report.notes import Note, Severity, sorted_notes
+from dpsumm.report.notes import CALLS, Note, Severity, sorted_notes
 from dpsumm.report.numbers import round_up
 from dpsumm.summary.result import Summary
 
-_CALLS = {
-    Severity.ALARM: "[bold red]Warning:[/]",
-    Severity.WARNING: "[yellow]Note:[/]",
-    Severity.INFO: "[dim]Note:[/]",
-}
+_STYLES = {Severity.ALARM: "bold red", Severity.WARNING: "bold yellow", Severity.INFO: "dim"}
 
 
 @contextmanager
@@ -120,7 +116,8 @@ def show_files(files: Iterable[Path]) -> None:
 
 def tell(note: Note) -> None:
     """Print a note to standard error."""
-    Console(stderr=True, highlight=False).print(f"{_CALLS[note.severity]} {escape(note)}")
+    call = f"[{_STYLES[note.severity]}]{CALLS[note.severity]}:[/]"
+    Console(stderr=True, highlight=False).print(f"{call} {escape(note)}")
 
 
 def tell_uncounted(note: Note | None, epsilon: float) -> None:

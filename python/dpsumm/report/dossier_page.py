@@ -13,7 +13,7 @@ from dpsumm.privacy.ledger import Line
 from dpsumm.privacy.record import code_digest
 from dpsumm.report import nist, parts
 from dpsumm.report.dossier import REMAKE, WHOSE, Dossier, alarms, of_whom
-from dpsumm.report.notes import Note, Severity
+from dpsumm.report.notes import Note, Severity, called
 from dpsumm.report.numbers import round_up, small
 from dpsumm.report.parts import Html, tag
 from dpsumm.report.spent import mechanism
@@ -43,8 +43,7 @@ def _content(dossier: Dossier) -> Iterator[Html]:
         ),
     )
     yield parts.note(_unchecked(dossier))
-    yield from (parts.alarm("Look at this first.", note) for note in loud)
-    yield from (parts.note(note) for note in notes if note not in loud)
+    yield from (called(note) for note in notes)
     yield parts.tiles(
         (round_up(epsilon), f"epsilon {what}, at delta {small(record.delta)}")
         for what, epsilon in dossier.figures

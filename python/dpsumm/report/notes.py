@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings as python_warnings
 from collections.abc import Iterable
 from enum import Enum
+from html import escape
 from typing import Any, Self
 
 from dpsumm.privacy.events import Protected
@@ -23,6 +24,20 @@ class Severity(Enum):
     WARNING = 1
     #: Good to know.
     INFO = 2
+
+
+#: What a page, a notebook and a terminal say before a note, so that it does not hang on a colour.
+CALLS = {
+    Severity.ALARM: "Look at this first",
+    Severity.WARNING: "Check this",
+    Severity.INFO: "Good to know",
+}
+# Bars beside notes in a notebook, whose text has a colour of its own: seen on white and on black.
+_BARS = {
+    Severity.ALARM: "6px solid #d2413d",
+    Severity.WARNING: "6px double #c27a00",
+    Severity.INFO: "6px solid transparent",
+}
 
 
 class Note(str):
@@ -99,7 +114,7 @@ def alarming(notes: Iterable[str]) -> bool:
 
 
 def shown_notes(warnings: Iterable[str], *, seeded: bool) -> list[Html]:
-    """Return what matters most first and red, and what is only good to know in one list."""
+    """Return what matters most first: red, amber, and what is only good to know in one list."""
     shown = []
     if seeded:
         call = "Seeded run: nothing is guaranteed."
@@ -108,8 +123,23 @@ def shown_notes(warnings: Iterable[str], *, seeded: bool) -> list[Html]:
     by_severity: dict[Severity, list[Note]] = {severity: [] for severity in Severity}
     for note in sorted_notes(warnings):
         by_severity[note.severity].append(note)
-    shown += [parts.alarm("Look at this first.", text) for text in by_severity[Severity.ALARM]]
-    shown += [parts.note(text) for text in by_severity[Severity.WARNING]]
+    for severity in (Severity.ALARM, Severity.WARNING):
+        shown += [called(note) for note in by_severity[severity]]
     if by_severity[Severity.INFO]:
         shown.append(parts.listed(by_severity[Severity.INFO]))
     return shown
+
+
+def called(note: Note) -> Html:
+    """Return an alarm or a warning of a page, with its call."""
+    call = f"{CALLS[note.severity]}."
+    return (parts.alarm if note.severity is Severity.ALARM else parts.warning)(call, note)
+
+
+def notebook_notes(warnings: Iterable[str]) -> str:
+    """Return HTML of notes for a notebook, worst first, in its own colours; escaped here."""
+    return "".join(
+        f'<p style="border-left:{_BARS[note.severity]};padding-left:.6em">'
+        f"<strong>{CALLS[note.severity]}.</strong> {escape(note)}</p>"
+        for note in sorted_notes(warnings)
+    )

@@ -76,6 +76,11 @@ def alarm(call: str, text: str) -> Html:
     return tag("div", tag("p", tag("strong", call), text), class_="note alarm")
 
 
+def warning(call: str, text: str) -> Html:
+    """Return a note that takes nothing back and is to be looked at all the same."""
+    return tag("div", tag("p", tag("strong", call), text), class_="note warning")
+
+
 def section(heading: str, *content: Html) -> Html:
     """Return content under a heading."""
     return safe(tag("h2", heading), *content)

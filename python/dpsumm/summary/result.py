@@ -25,7 +25,7 @@ from dpsumm.privacy.facts import facts
 from dpsumm.privacy.guarantees import PrivacyReport
 from dpsumm.privacy.ledger import Ledger
 from dpsumm.privacy.record import Books, RunRecord
-from dpsumm.report.notes import owners_alarms, qualified, sorted_notes
+from dpsumm.report.notes import notebook_notes, owners_alarms, qualified, sorted_notes
 from dpsumm.report.numbers import round_up
 from dpsumm.report.page import Page
 from dpsumm.summary.frame import WEIGHT, check_weight_is_free, columns_of
@@ -432,7 +432,7 @@ class Summary:
             ("protocol", self.protocol),
         ]
         title = f"Summary of {counted(len(self), 'point', 'points')} of {used}"
-        return facts(title, rows, self.warnings)
+        return f"<div>{facts(title, rows)}{notebook_notes(self.warnings)}</div>"
 
     def private_model(
         self,
