@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from dpsumm.summary.plan import plan
     from dpsumm.summary.protocols import Auction, Greedy, Offers, Pool, Uniform
     from dpsumm.summary.result import Summary
+    from dpsumm.summary.run import run
     from dpsumm.summary.summarize import summarize
     from dpsumm.vertical.plan import plan_synthesis
     from dpsumm.vertical.synthesize import synthesize
@@ -59,6 +60,7 @@ __all__ = [
     "plan",
     "plan_learning",
     "plan_synthesis",
+    "run",
     "summarize",
     "synthesize",
 ]
@@ -81,6 +83,7 @@ _HOMES = {
     "summary.plan": "plan",
     "summary.protocols": "Auction Greedy Offers Pool Uniform",
     "summary.result": "Summary",
+    "summary.run": "run",
     "summary.summarize": "summarize",
     "vertical.plan": "plan_synthesis",
     "vertical.synthesize": "synthesize",

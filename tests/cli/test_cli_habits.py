@@ -1,5 +1,6 @@
 """What people expect of a command line: options in a file, owners by a pattern, Ctrl-C."""
 
+import json
 import signal
 import subprocess
 import sys
@@ -11,11 +12,13 @@ import pytest
 import dpsumm
 from dpsumm.cli import main
 from dpsumm.cli import run as run_module
+from dpsumm.cli.app import load
 from dpsumm.data import File, FileFormat
 from dpsumm.data.folder import owner_files
 from dpsumm.data.inputs import read_owners
 from dpsumm.errors import InvalidDataError, InvalidParameterError
-from dpsumm.privacy import Ledger
+from dpsumm.privacy import Ledger, Protected
+from dpsumm.summary.options_file import KINDS
 from helpers.sheets import write_sheet
 
 CONFIG = """
@@ -68,14 +71,114 @@ def test_a_run_s_options_may_be_in_a_file(sites, owners, capsys):
     ("text", "said"),
     [("sizes = 3", "unknown option 'sizes'"), ("size = [3]", "must be one value"),
      ("owner = 'x'", "must be a list"), ("column = { a = 3 }", "must hold [low, high]"),
-     ("size = ", "is not a TOML file"), (None, "there is no file")],
+     ("size = ", "is not a TOML file"), (None, "there is no such file"),
+     ("size = true", "run.toml: size must be a whole number, got True"),
+     ("seed = 1.5", "seed must be a whole number"), ("epsilon = '1'", "epsilon must be a number"),
+     ("accept = 1", "accept must be true or false"), ("label = 3", "label must be a text"),
+     ("protocol = 'magic'", "protocol must be one of offers, auction"),
+     ("sample = 3", "sample must be a path"), ("target = 3", "target must hold paths"),
+     ("seed = -1", "seed must be")],
 )  # fmt: skip
 def test_a_file_of_options_that_is_wrong_is_told_of(sites, text, said, capsys):
+    """By the command and by Python, in the same words."""
     path = sites / "run.toml"
     if text is not None:
         path.write_text(text)
-    assert run("run", "--config", path, "--target", "goal.csv", "--size", 3) == 2
-    assert said in capsys.readouterr().err
+    owners = ("--owner", sites / "sites")
+    given = ("--target", sites / "goal.csv", "--size", 3, "--label", "y")
+    common = () if text == "owner = 'x'" else owners
+    assert run("run", "--config", path, *common, *given) == 2
+    assert said in " ".join(capsys.readouterr().err.split())
+    python = {} if text in (None, "owner = 'x'") else {"owner": [sites / "sites"]}
+    with pytest.raises(InvalidParameterError) as caught:
+        dpsumm.run(path, **python, **{"target": sites / "goal.csv", "size": 3, "label": "y"})
+    assert said in str(caught.value)
+
+
+SAMPLED = """
+protocol = "offers"
+parsimony = 2
+features = "random"
+n_features = 64
+spread = 0.25
+gamma = 0.5
+delta = 1e-6
+seed = 5
+drop_target_copies = true
+openings = "openings.json"
+[owner]
+near = "sites/near.csv"
+far = "sites/far.csv"
+"""
+
+
+def test_python_and_the_command_make_the_same_run_of_one_file(sites):
+    path = sites / "run.toml"
+    path.write_text(CONFIG.replace("OWNERS", SAMPLED))
+    assert run("run", "--config", path) == 0
+    (made := dpsumm.run(path)).save(sites / "python.csv")
+    assert pl.read_csv(sites / "python.csv").equals(pl.read_csv(sites / "made.csv"))
+    told = [json.loads((sites / f"{name}.csv.json").read_text()) for name in ("python", "made")]
+    records = [one["record"] | {"run": None, "finished": None} for one in told]
+    assert records[0] == records[1]
+    assert made.commitments is not None
+    # What is said in the call comes first, and another seed is another run.
+    other = dpsumm.run(path, seed=6, size=12)
+    assert len(other.points) == 12
+    assert dpsumm.run(path, seed=6).index.tolist() != made.index.tolist()
+    frames = {name: (sites / "sites" / f"{name}.csv") for name in ("near", "far")}
+    given = {"label": "y", "bounds": {"a": (0, 10), "b": (0, 10)}, "columns": ["a", "b"]}
+    same = dpsumm.summarize(
+        frames, sites / "goal.csv", size=10, epsilon=2, delta=1e-6, seed=5, kernel=dpsumm.RBF(0.5),
+        protocol=dpsumm.Offers(parsimony=2, features="random", n_features=64, spread=0.25),
+        drop_target_copies=True, **given,
+    )  # fmt: skip
+    assert (same.points == made.points).all()
+    assert same.owner.tolist() == made.owner.tolist()
+
+
+def test_python_goes_on_with_a_run_that_the_command_began(sites):
+    """One file, one run: the books take the one for the other."""
+    path = sites / "run.toml"
+    Ledger.create(sites / "books.db").close()
+    owners = 'ledger = "books.db"\nrun = "once"\nparsimony = 2\nspread = 0\nowner = ["sites"]'
+    path.write_text(CONFIG.replace("OWNERS", owners))
+    assert run("run", "--config", path) == 0
+    made = pl.read_csv(sites / "made.csv")
+    again = dpsumm.run(path)
+    assert again.to_frame("polars").select("a", "b").equals(made.select("a", "b"))
+    with Ledger(sites / "books.db") as book:
+        assert book.runs() == ("once",)
+        assert book.spent(Protected.TARGET)[0] <= 2
+
+
+def test_a_run_s_file_is_refused_before_anything_is_read_if_something_is_missing(sites):
+    path = sites / "run.toml"
+    path.write_text('target = "nowhere.csv"\nsize = 3\n')
+    with pytest.raises(InvalidParameterError, match=r"run\.toml: owner is missing"):
+        dpsumm.run(path)
+    with pytest.raises(InvalidParameterError, match="unknown option 'epsilom'"):
+        dpsumm.run(path, epsilom=1)
+    # A budget that promises next to nothing is refused as the command refuses it.
+    path.write_text(CONFIG.replace("OWNERS", 'owner = ["sites"]'))
+    with pytest.raises(InvalidParameterError, match="accept"):
+        dpsumm.run(path, epsilon=50)
+    assert len(dpsumm.run(path, epsilon=50, accept=True).points) == 10
+
+
+def test_every_path_of_a_file_of_options_is_relative_to_it(sites):
+    np.save(sites / "sample.npy", np.random.default_rng(0).uniform(0, 1, (128, 2)))
+    path = sites / "run.toml"
+    said = 'sample = "sample.npy"\nopenings = "openings.json"\nseed = 1\nowner = ["sites"]'
+    path.write_text(CONFIG.replace("OWNERS", said))
+    assert run("run", "--config", path) == 0
+    assert (sites / "openings.json").exists()
+    assert len(dpsumm.run(path).points) == 10
+
+
+def test_a_file_of_options_knows_all_that_the_command_has():
+    names = {one.name for one in load("run").params} - {"config", "help"}
+    assert names == set(KINDS)
 
 
 def test_owners_by_a_pattern_are_called_by_their_files(sites):

@@ -9,11 +9,11 @@ import typer
 
 from dpsumm.checks import counted
 from dpsumm.cli.options import described
-from dpsumm.cli.reading import Format
 from dpsumm.data.keys import read_key
 from dpsumm.data.large.stream import Stream
 from dpsumm.data.leaves import record_of
 from dpsumm.data.openings import verify_openings
+from dpsumm.data.reading import Format
 from dpsumm.data.schema import Schema
 from dpsumm.errors import InvalidParameterError
 from dpsumm.summary.protocols.committed import open_rows

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from dpsumm.cli import console
-from dpsumm.cli.arguments import parse_owners
 from dpsumm.cli.options import described
-from dpsumm.cli.reading import Format
+from dpsumm.data.arguments import parse_owners
+from dpsumm.data.reading import Format
 from dpsumm.data.schema import Schema
 from dpsumm.report.numbers import round_up
 from dpsumm.summary.compare import compare as rehearse

@@ -15,11 +15,11 @@ import typer
 
 from dpsumm.checks import check_installed
 from dpsumm.cli import console
-from dpsumm.cli.arguments import file_format_of, formatted, parse_owners
-from dpsumm.cli.options import Spending, described
+from dpsumm.cli.options import described
 from dpsumm.cli.output import check_distinct, check_outputs, rows_in
-from dpsumm.cli.reading import Spelling
 from dpsumm.cli.spent import Kept
+from dpsumm.data.arguments import file_format_of, formatted, parse_owners
+from dpsumm.data.reading import Spelling
 from dpsumm.data.schema import Schema
 from dpsumm.ensemble.learn import learn as make_model
 from dpsumm.ensemble.model import Model
@@ -28,6 +28,7 @@ from dpsumm.ensemble.terms import Label, classes_of
 from dpsumm.errors import InvalidParameterError
 from dpsumm.privacy.events import Protected
 from dpsumm.privacy.events import Unit as Units
+from dpsumm.privacy.spending import Spending
 from dpsumm.report.notes import Note
 from dpsumm.report.numbers import percent, round_up
 

@@ -1,4 +1,4 @@
-"""Commands whose docstrings are their help, and the options that several of them have."""
+"""Commands whose docstrings are their help, and how these become options."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import functools
 import re
 from collections.abc import Callable, Iterator
 from copy import copy
-from dataclasses import dataclass, is_dataclass
+from dataclasses import is_dataclass
 from inspect import Parameter, Signature, getdoc, signature
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
@@ -18,37 +18,11 @@ _ENTRY = re.compile(r"^(\w+)(?: : (.+))?\n((?: {4}.+(?:\n|$))+)", re.MULTILINE)
 Seed = Annotated[int | None, typer.Option(min=0)]
 
 
-@dataclass(frozen=True)
-class Spending:
-    """What may be spent, and where that is written down.
-
-    Parameters
-    ----------
-    delta
-        Probability of failure of the guarantee, between 0 and 1; usual: well below 1 / protected
-        records, or parties.
-    run : NAME
-        Name of this run in the ledger. The name of a run that died resumes it: what it released is
-        sent again, unchanged and uncharged, to the same owners or parties alone.
-    seed
-        Repeatable run for tests: [bold]not private[/], epsilon is then infinite.
-    accept
-        Go on with a budget that promises next to nothing: an epsilon above 10, the owners' too, or
-        a delta that is not below 1 / protected records, or parties.
-    """
-
-    epsilon: Annotated[float | None, typer.Option(show_default="1")] = None
-    delta: float = 1e-5
-    ledger: Any = None
-    run: str | None = None
-    seed: Seed = None
-    accept: bool = False
-
-
 def described(command: Callable[..., None]) -> Callable[..., None]:
     """Return the command with options whose help is what its docstring says of its parameters.
 
-    A parameter that is a dataclass stands for its fields, options in a panel of that name.
+    A parameter that is a dataclass stands for its fields, options in a panel of that name. A text
+    after a type is the default that is shown.
     """
     groups = {
         name: parameter.annotation
@@ -80,7 +54,7 @@ def _options(holder: Callable[..., Any]) -> Iterator[Parameter]:
         kind = kinds[name]
         if get_origin(kind) is Annotated:
             kind, option = get_args(kind)
-            option = copy(option)
+            option = typer.Option(show_default=option) if isinstance(option, str) else copy(option)
         else:  # a flag has no negation
             option = typer.Option(*[f"--{name.replace('_', '-')}"] * (kind is bool))
         what, text = texts.get(name, ("", ""))  # Python leaves docstrings out if told to

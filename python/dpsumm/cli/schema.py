@@ -14,8 +14,8 @@ from rich.panel import Panel
 from dpsumm.atomic import write_text
 from dpsumm.cli import console
 from dpsumm.cli.options import described
-from dpsumm.cli.reading import Format
 from dpsumm.data.labels import places_of
+from dpsumm.data.reading import Format
 from dpsumm.data.schema import Kind, Schema, WhenMissing
 from dpsumm.data.schema_toml import to_toml
 from dpsumm.data.table import WAY_OUT, read_table

@@ -12,14 +12,15 @@ from typing import Annotated
 import typer
 
 from dpsumm.cli import console
-from dpsumm.cli.arguments import file_format_of, formatted, parse_files
-from dpsumm.cli.options import Spending, described
+from dpsumm.cli.options import described
 from dpsumm.cli.output import check_distinct, check_outputs, rows_in
-from dpsumm.cli.reading import Spelling
 from dpsumm.cli.spent import Kept
+from dpsumm.data.arguments import file_format_of, formatted, parse_files
 from dpsumm.data.files import FileFormat
+from dpsumm.data.reading import Spelling
 from dpsumm.errors import InvalidParameterError
 from dpsumm.privacy.events import Protected
+from dpsumm.privacy.spending import Spending
 from dpsumm.report.numbers import round_up
 from dpsumm.vertical.levels import bins_of
 from dpsumm.vertical.plan import plan_synthesis

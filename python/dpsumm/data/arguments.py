@@ -1,4 +1,4 @@
-"""Meaning of the command line's arguments."""
+"""Meaning of what is said in words of the files that are read: by options, or in a file of them."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""The options that say how files are read, of several commands."""
+"""The options that say how files are read, of several calls that take words."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from dpsumm.cli.arguments import file_format_of
+from dpsumm.data.arguments import file_format_of
 from dpsumm.data.files import FileFormat
 
 

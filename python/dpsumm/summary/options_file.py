@@ -1,0 +1,175 @@
+"""A run's options in a TOML file: ``dpsumm run --config run.toml`` and ``dpsumm.run``."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import fields
+from enum import Enum
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import Any, get_args, get_origin, get_type_hints
+
+from dpsumm.errors import InvalidParameterError
+from dpsumm.summary.options import Data, Method, Output, Privacy
+
+GROUPS = (Data, Method, Privacy, Output)
+
+
+def _kind(hint: Any) -> Any:
+    """Return the type of an option that is given."""
+    kinds = get_args(hint) if isinstance(hint, UnionType) else (hint,)
+    (kind,) = (one for one in kinds if one is not NoneType)
+    return get_origin(kind) or kind
+
+
+# What may be said, and of which type it is.
+KINDS = {
+    field.name: _kind(get_type_hints(group)[field.name])
+    for group in GROUPS
+    for field in fields(group)
+}
+# What a value must be: as TOML has it, and as Python's callers may have it.
+_TAKEN: dict[type, tuple[tuple[type, ...], str]] = {
+    bool: ((bool,), "true or false"),
+    int: ((int,), "a whole number"),
+    float: ((int, float), "a number"),
+    str: ((str,), "a text"),
+    Path: ((str, os.PathLike), "a path"),
+}
+
+
+def read_options(path: Path) -> dict[str, Any]:
+    """Return a file's options by name, as they would be typed; paths are relative to the file.
+
+    Raises
+    ------
+    InvalidParameterError
+        No such file, no TOML, or as `as_typed`.
+    """
+    try:
+        given = tomllib.loads(path.read_text("utf-8"))
+    except FileNotFoundError:
+        raise InvalidParameterError(
+            f"{path}: there is no such file; give a TOML file of options"
+        ) from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError):
+        raise InvalidParameterError(f"{path}: this is not a TOML file") from None
+    return as_typed(given, path.parent, f"{path}: ")
+
+
+def as_typed(given: Mapping[str, Any], folder: Path, where: str) -> dict[str, Any]:
+    """Return options by name, as they would be typed.
+
+    Parameters
+    ----------
+    given
+        By name, with - or _, as TOML has them.
+    folder
+        Which paths are relative to.
+    where
+        What messages begin with.
+
+    Raises
+    ------
+    InvalidParameterError
+        There is no such option, or its value is of another type.
+    """
+    options: dict[str, Any] = {}
+    formats: list[str] = []
+    for key, value in given.items():
+        name = key.replace("-", "_")
+        if name not in KINDS:
+            raise InvalidParameterError(
+                f"{where}unknown option {key!r}; known are {', '.join(sorted(KINDS))}"
+            )
+        formats += _formats(name, value)
+        options[name] = _as_typed(name, value, folder, where + key)
+    if formats:
+        options["format"] = [*options.get("format", []), *formats]
+    return options
+
+
+def grouped(options: Mapping[str, Any], where: str) -> tuple[Data, Method, Privacy, Output]:
+    """Return what `as_typed` gives as the groups of a run's options.
+
+    Raises
+    ------
+    InvalidParameterError
+        One is missing that a run needs.
+    """
+    for name in ("owner", "target", "size"):
+        if name not in options:
+            raise InvalidParameterError(f"{where}{name} is missing; a run needs one")
+    # As the command line converts: the books of a run hold it to what 2.0 looks like, not 2.
+    made = {
+        name: KINDS[name](value) if issubclass(KINDS[name], (Path, Enum, float)) else value
+        for name, value in options.items()
+    }
+
+    def its(group: Any) -> dict[str, Any]:
+        return {field.name: made[field.name] for field in fields(group) if field.name in made}
+
+    return Data(**its(Data)), Method(**its(Method)), Privacy(**its(Privacy)), Output(**its(Output))
+
+
+def _as_typed(name: str, value: Any, folder: Path, where: str) -> Any:
+    """Return a value as it would be typed."""
+    if name == "owner" and isinstance(value, dict):
+        return [f"{owner}={folder / _file(file, where)}" for owner, file in value.items()]
+    if name == "target":
+        return str(folder / _file(value, where))
+    if name == "owner":
+        parts = (str(item).rpartition("=") for item in _listed(value, where))
+        return [f"{owner}{equals}{folder / file}" for owner, equals, file in parts]
+    if name == "column" and isinstance(value, dict):
+        return [f"{column}{_bounds(pair, where)}" for column, pair in value.items()]
+    kind = KINDS[name]
+    if kind is list:
+        return list(map(str, _listed(value, where)))
+    if isinstance(value, (dict, list)):
+        raise InvalidParameterError(f"{where} must be one value")
+    if issubclass(kind, Enum):
+        words: list[Any] = [one.value for one in kind]
+        if value not in words:
+            raise InvalidParameterError(f"{where} must be one of {', '.join(words)}, got {value!r}")
+        return value
+    taken, what = _TAKEN[kind]
+    if not isinstance(value, taken) or (isinstance(value, bool) and kind is not bool):
+        raise InvalidParameterError(f"{where} must be {what}, got {value!r}")
+    return str(folder / str(value)) if kind is Path else value
+
+
+def _formats(name: str, value: Any) -> list[str]:
+    """Return what tables of an owner or the target say of their files, as it would be typed."""
+    files = {"target": value} if name == "target" else value if name == "owner" else {}
+    return [
+        f"{party}:{key}={','.join(said) if isinstance(said, list) else said}"
+        for party, file in (files.items() if isinstance(files, dict) else ())
+        if isinstance(file, dict)
+        for key, said in file.items()
+        if key != "file"
+    ]
+
+
+def _file(value: Any, where: str) -> str | os.PathLike[str]:
+    """Return the path of a file that stands alone or in a table with its format."""
+    path = value.get("file") if isinstance(value, dict) else value
+    if not isinstance(path, (str, os.PathLike)):
+        raise InvalidParameterError(
+            f'{where} must hold paths, or tables such as {{ file = "a.dat", kind = "csv" }}'
+        )
+    return path
+
+
+def _listed(value: Any, where: str) -> list[Any]:
+    if not isinstance(value, (list, tuple)):
+        raise InvalidParameterError(f"{where} must be a list")
+    return list(value)
+
+
+def _bounds(pair: Any, where: str) -> str:
+    if not (isinstance(pair, (list, tuple)) and len(pair) in (0, 2)):
+        raise InvalidParameterError(f"{where} must hold [low, high], or [] for no bounds")
+    return f"={pair[0]}:{pair[1]}" if pair else ""
