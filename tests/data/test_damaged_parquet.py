@@ -4,6 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from helpers.patience import PATIENCE
+
 # 3 rows of 3 columns, whose row group declares 68,987,912,192 rows.
 DAMAGED = Path(__file__).parent.parent / "files" / "rows-not-there.parquet"
 READ = """
@@ -31,7 +33,7 @@ def test_rows_that_are_declared_and_not_there_cost_no_memory():
         ],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE,
         check=False,
     )
     assert done.returncode == 0, done.stderr[-500:]

@@ -13,6 +13,7 @@ from dpsumm.data.inputs import read_owners
 from dpsumm.data.large.stream import Stream
 from dpsumm.data.large.stream_table import StreamTable
 from dpsumm.errors import InvalidDataError, InvalidParameterError
+from helpers.patience import PATIENCE
 
 SEED = 7
 
@@ -189,7 +190,7 @@ def test_memory_does_not_grow_with_the_rows(tmp_path):
         rng = np.random.default_rng(n)
         np.save(path, rng.random((n, 16), dtype=np.float32))
         command = [sys.executable, "-c", GROWTH, str(path)]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=True)
         peak[n] = int(done.stdout) * 1024
     # The file itself grew by 64 MB.
     assert peak[1_200_000] - peak[200_000] < 25e6

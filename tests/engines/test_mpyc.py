@@ -12,6 +12,7 @@ from dpsumm.privacy import Ledger
 from dpsumm.vertical import Dealer, Mpyc
 from dpsumm.vertical.mpyc import Meeting, MpycOwner
 from dpsumm.vertical.mpyc_party import HELPER, LEFT, MODULUS, RIGHT
+from helpers.patience import PATIENCE
 
 pytest.importorskip("mpyc")
 
@@ -118,7 +119,7 @@ def test_a_party_refuses_to_meet_where_nothing_is_secret(words):
         input=b"",
         capture_output=True,
         check=False,
-        timeout=60,
+        timeout=PATIENCE,
     )
     assert ended.returncode == 1
     assert b"keep no secret" in ended.stderr

@@ -20,6 +20,7 @@ from dpsumm.summary.protocols.messages import Bids, DrawRequest, Points, SendReq
 from dpsumm.summary.protocols.wire import decode, encode
 from dpsumm.summary.silos import summarize_silos
 from helpers import silo_curator
+from helpers.patience import PATIENCE
 from helpers.silo_curator import NAMES, SCHEMA, Loopback, owners_of, run
 
 AUCTION = Auction(batch=3, n_features=16)
@@ -316,7 +317,7 @@ def test_two_curators_of_one_run_at_once_pay_once(tmp_path, forks, protocol):
     for process in both:
         process.start()
     for process in both:
-        process.join(60)
+        process.join(PATIENCE)
     # The second one is refused, unless it came when the first had ended.
     assert 0 in [process.exitcode for process in both]
     with Ledger(tmp_path / "books") as book:

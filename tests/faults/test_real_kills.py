@@ -11,6 +11,7 @@ import worlds
 
 from helpers.crashes import left_by, live, make, plans, resumed
 from helpers.disk import Fault, once
+from helpers.patience import PATIENCE
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +37,7 @@ def test_a_process_that_the_system_kills_is_resumed(name, whole, disk, tmp_path,
             target=worlds.die, args=(name, folder, act.number, Fault.KILL_AFTER)
         )
         process.start()
-        process.join(60)
+        process.join(PATIENCE)
         assert process.exitcode == -signal.SIGKILL
         make(one.world, twin)
         assert live(one.world, disk, twin, once(act.number, Fault.KILL_AFTER)).killed

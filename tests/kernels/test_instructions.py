@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from dpsumm.kernels import _core
+from helpers.patience import PATIENCE
 from reference.everything import every_result
 
 
@@ -19,7 +20,7 @@ def run(setting):
         env={**os.environ, "DPSUMM_SIMD": setting, "PYTHONPATH": os.pathsep.join(sys.path)},
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=PATIENCE,
         check=False,
     )
 

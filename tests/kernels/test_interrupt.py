@@ -7,6 +7,8 @@ import time
 
 import pytest
 
+from helpers.patience import PATIENCE
+
 RUN = """
 import numpy as np
 from dpsumm.kernels import _core
@@ -41,7 +43,7 @@ def test_a_long_kernel_stops_at_ctrl_c(n, call):
             assert process.stdout.readline() == "ready\n"
             time.sleep(0.3)  # well inside the kernel
             process.send_signal(signal.SIGINT)
-            out, _ = process.communicate(timeout=60)
+            out, _ = process.communicate(timeout=PATIENCE)
         finally:
             process.kill()
     assert out == "interrupted True\n"

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from dpsumm.kernels import _core
+from helpers.patience import PATIENCE
 from reference.everything import assert_identical, every_result
 
 
@@ -127,7 +128,7 @@ sys.exit(os.waitstatus_to_exitcode(status))
 @pytest.mark.parametrize("reset", [False, True])
 def test_a_forked_child_computes_and_has_noise_of_its_own(busy, reset):
     command = [sys.executable, "-c", FORK.format(busy=busy, reset=reset)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert done.returncode == 0, done.stderr
     child, parent = sorted(line.split() for line in done.stdout.splitlines())
     assert child[:2] == ["child", "True"]

@@ -193,7 +193,7 @@ def test_figures_are_rounded_up():
     assert gaussian_delta(1 / multiplier, epsilon) < 1e-5
 
 
-@pytest.mark.timeout(20)
+@pytest.mark.timeout(120)
 @pytest.mark.parametrize(
     "events",
     [

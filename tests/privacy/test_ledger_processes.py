@@ -15,6 +15,7 @@ from dpsumm.errors import BudgetExceededError
 from dpsumm.privacy import Charge, Ledger, Protected, Pure
 from dpsumm.privacy.accounting import compose
 from helpers import releasing
+from helpers.patience import PATIENCE
 
 RELEASING = Path(releasing.__file__)
 
@@ -55,7 +56,7 @@ def test_processes_at_once_never_exceed_the_cap(tmp_path):
     with Ledger.create(ledger, run="cap") as book:
         book.set_cap(Protected.TARGET, epsilon=0.4, delta=1.0 - 1e-9)
     runs = [start(ledger, f"run-{i}", tmp_path / f"sent {i}", 60, 0.001) for i in range(3)]
-    assert [run.wait(60) for run in runs] == [0, 0, 0]
+    assert [run.wait(PATIENCE) for run in runs] == [0, 0, 0]
     sent = [line for i in range(3) for line in transcript_of(tmp_path / f"sent {i}")]
     assert_charged(ledger, sent)
     with Ledger(ledger, run="last") as book:
@@ -75,7 +76,7 @@ def test_one_run_in_two_processes_sends_one_release_per_key(tmp_path):
     ledger = tmp_path / "books"
     Ledger.create(ledger).close()
     both = [start(ledger, "same", tmp_path / f"sent {i}", 100) for i in range(2)]
-    assert [process.wait(60) for process in both] == [0, 0]
+    assert [process.wait(PATIENCE) for process in both] == [0, 0]
     first, second = (transcript_of(tmp_path / f"sent {i}") for i in range(2))
     assert first == second
     with Ledger(ledger) as book:
@@ -91,7 +92,6 @@ def forks(monkeypatch):
     return context
 
 
-@pytest.mark.timeout(120)
 def test_killed_at_any_moment_what_left_was_charged(tmp_path, rng, forks):
     ledger, sent = tmp_path / "books", tmp_path / "sent"
     Ledger.create(ledger).close()
@@ -104,13 +104,13 @@ def test_killed_at_any_moment_what_left_was_charged(tmp_path, rng, forks):
         ]
         for process in pair:
             process.start()
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + PATIENCE
         while len(transcript_of(sent)) < before + 3 and time.monotonic() < deadline:
             time.sleep(0.002)
         time.sleep(rng.uniform(0, 0.02))
         for process in pair:
             process.kill()
-            process.join(10)
+            process.join(PATIENCE)
             kills += process.exitcode == -signal.SIGKILL
         lines = transcript_of(sent)
         assert len(lines) >= before + 3

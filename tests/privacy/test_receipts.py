@@ -19,6 +19,7 @@ from dpsumm.errors import InvalidDataError, InvalidParameterError
 from dpsumm.privacy import receipts as module
 from dpsumm.privacy.receipt import Asked, fault, from_csv, to_csv
 from dpsumm.privacy.receipts import Receipts
+from helpers.patience import PATIENCE
 
 
 class Key:
@@ -397,9 +398,9 @@ def test_runs_at_the_same_time_share_the_limit(path):
     for worker in workers:
         worker.start()
     for worker in workers:
-        worker.join(60)
+        worker.join(PATIENCE)
     assert [worker.exitcode for worker in workers] == [0, 0, 0]
-    counted = [accepted.get(timeout=10) for _ in range(13)]
+    counted = [accepted.get(timeout=PATIENCE) for _ in range(13)]
     assert accepted.empty()
     assert sum(counted) == 39
     lines = outcomes(path)

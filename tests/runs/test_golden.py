@@ -11,6 +11,7 @@ from numpy._core._multiarray_umath import __cpu_dispatch__
 from tests import golden
 
 from dpsumm.privacy import portable
+from helpers.patience import PATIENCE
 
 ROOT = Path(__file__).parents[2]
 WIDEST = [name for name in __cpu_dispatch__ if name.startswith(("X86_V4", "AVX512"))]
@@ -44,7 +45,7 @@ def test_every_message_is_the_golden_one(processor):
         },
         capture_output=True,
         text=True,
-        timeout=250,
+        timeout=PATIENCE,
         check=False,
     )
     assert done.returncode == 0, done.stderr

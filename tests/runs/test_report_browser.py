@@ -19,6 +19,7 @@ from PIL import Image, ImageStat
 
 import dpsumm
 from helpers.command_line import dpsumm as dpsumm_command
+from helpers.patience import PATIENCE
 
 BROWSER = next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
@@ -87,7 +88,9 @@ class Look:
 def chromium(*arguments):
     command = [BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"]
     command += map(str, arguments)
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
+    return subprocess.run(
+        command, capture_output=True, text=True, timeout=PATIENCE, check=True
+    ).stdout
 
 
 def opened(pages, widths, folder, option="--dump-dom", height=900):

@@ -222,7 +222,8 @@ fn extreme_noise_keeps_every_mean_in_range() -> Result<()> {
         let release = state.run(&[0, 1, -2], 1, &params, &mut Source::seeded(seed()?, 0))?;
         assert!(release.means.iter().chain(&release.last_means).all(|mean| mean.abs() <= 1.0));
     }
-    assert!(state.theta().iter().all(|theta| theta.is_finite() && theta.abs() > 1e6));
+    // A sum of some 300 noises, each of a standard deviation near 7e10: below 1e5 with a chance of 2e-7.
+    assert!(state.theta().iter().all(|theta| theta.is_finite() && theta.abs() > 1e5));
     Ok(())
 }
 
