@@ -186,10 +186,10 @@ def written(directory: Path, records: list[Record], kind: str) -> Path:
 
 
 def by_sheet(directory: Path, records: list[Record]) -> Table:
-    """From an Excel sheet with a column that is never empty; short numbers are such cells."""
+    """From an Excel sheet with a column that is never empty; plain numbers are such cells."""
 
     def cell(field: str) -> str | float:
-        if re.fullmatch(r"-?[0-9]{1,9}(\.[0-9]{1,5})?", field, re.ASCII):
+        if re.fullmatch(r"-?[0-9]{1,9}(\.[0-9]{1,15})?", field, re.ASCII):
             return float(field)
         return "".join(x for x in field if x.isprintable() or x == "\n")  # what XML holds
 

@@ -8,9 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpsumm.data import FileFormat
+from dpsumm.data.column import EPOCH
 from dpsumm.data.inputs import read_table
 from dpsumm.data.schema import Column, Schema
-from dpsumm.data.spelling import ENCODINGS, as_utf8
+from dpsumm.data.spelling import ENCODINGS, as_utf8, read_sheet
 from dpsumm.errors import InvalidDataError, InvalidParameterError
 from helpers.effort import examples
 from helpers.sheets import write_sheet
@@ -135,9 +136,12 @@ def test_an_excel_sheet_is_read_cell_by_cell(tmp_path):
     rows = [["weight", "town"], [1.5, "Köln"], ["2.25", "Bonn"], [3, "Köln"]]
     write_sheet(path, rows)
     assert read(path) == [[1.5, 0], [2.25, 1], [3, 0]]
-    # What the documentation says of it: nine decimals.
-    write_sheet(path, [["weight", "town"], [0.1234567894321, "Bonn"], [12345.6789, "Bonn"]])
-    assert [weight for weight, _ in read(path)] == [0.123456789, 12345.6789]
+    # All decimals, where the library gives nine as text; text that is a number stays that text.
+    write_sheet(path, [["weight", "town"], [0.1234567894321, "Bonn"], ["1e-10", "Bonn"]])
+    assert [weight for weight, _ in read(path)] == [0.1234567894321, 1e-10]
+    write_sheet(path, [["1e-10", "town"], [1, "0.10"], [1, "02139"], [1, 1e-10], [1, 3.0], [1, 0]])
+    shown = ["town", "0.10", "02139", "1e-10", "3", "0"]
+    assert read_sheet(path).to_series(1).to_list() == shown
     # One cell of another type changes nothing about the others.
     write_sheet(path, [*rows, ["x", "Bonn"]])
     with pytest.raises(InvalidDataError, match="weight"):
@@ -182,3 +186,44 @@ def test_a_blank_record_of_a_sheet_stays_but_at_the_end(tmp_path):
 def test_a_sheet_begins_with_its_header_row_and_is_as_wide(tmp_path, rows):
     with pytest.raises(InvalidDataError, match="no name in the header row"):
         read_blank(tmp_path / "a.xlsx", [*rows, [3, 4]])
+
+
+NUMBERS = st.floats(-1e15, 1e15) | st.floats(-1e-6, 1e-6) | st.integers(-(2**53), 2**53)
+
+
+@examples(30)
+@given(st.lists(NUMBERS, min_size=1, max_size=30))
+def test_a_number_is_the_same_in_an_excel_file_and_in_a_csv_file(tmp_path_factory, numbers):
+    """To the last bit, for numbers and for categories that are numbers."""
+    folder = tmp_path_factory.mktemp("sheet")
+    rows = [["number", "code"], *([number, number] for number in numbers)]
+    write_sheet(folder / "a.xlsx", rows)
+    (folder / "a.csv").write_text("".join(f"{a},{b}\n" for a, b in rows))
+    codes = Column("code", categories=tuple({float(number): None for number in numbers}))
+    schema = Schema([Column("number", bounds=(-1e16, 1e16)), codes])
+    excel, csv = (
+        read_table(folder / f"a.{kind}", name="own", schema=schema, file_format=FileFormat()).values
+        for kind in ("xlsx", "csv")
+    )
+    assert excel.tobytes() == csv.tobytes()
+    if len(numbers) > 1:  # no cell is read by another one
+        write_sheet(folder / "one.xlsx", [rows[0], rows[-1]])
+        alone = read_table(folder / "one.xlsx", name="own", schema=schema).values
+        assert alone.tobytes() == excel[-1:].tobytes()
+
+
+@pytest.mark.parametrize("form", [None, "%d.%m.%Y"])
+def test_a_cell_that_is_a_date_is_one_whatever_format_the_text_has(tmp_path, form):
+    day, texts = np.datetime64("2024-12-31").item(), {None: "2024-12-31", "%d.%m.%Y": "31.12.2024"}
+    schema = Schema([Column("day", "date", bounds=DAYS, date_format=form)])
+    path = tmp_path / "a.xlsx"
+    write_sheet(path, [["day"], [day], [texts[form]]])
+    table = read_table(path, name="own", schema=schema)
+    assert table.values[0] == table.values[1]
+    assert table.values[0, 0] == day.toordinal() - EPOCH
+    # The number alone is no date, nor is a text of another form: what it means would be a guess.
+    other = "31.12.2024" if form is None else "2024-12-31"
+    for wrong in (45657, other):
+        write_sheet(path, [["day"], [day], [wrong]])
+        with pytest.raises(InvalidDataError, match="no date"):
+            read_table(path, name="own", schema=schema)

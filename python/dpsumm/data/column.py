@@ -83,6 +83,7 @@ class Column:
     date_format
         Format of dates given as text, see `datetime.strptime`; by default ``YYYY-MM-DD``, to which
         a time may be added, but no offset from UTC. The kernel and the summary have the day alone.
+        Columns and Excel cells that are dates, not text, need no format and are taken under any.
     whole
         A number column has whole numbers of at most 2**53 in size, which the summary gives back as
         such; fractions are refused.

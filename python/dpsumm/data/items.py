@@ -23,6 +23,8 @@ from dpsumm.data.column import EPOCH, Column, Kind
 
 # Texts that a library may take for a truth value, and the digit it may have been.
 _WORDS = {True: ("True", "true", "TRUE", "1"), False: ("False", "false", "FALSE", "0")}
+# How `read_sheet` writes an Excel date, which has no spelling of its own.
+_DATE_CELL = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?")
 
 
 def codes_of(items: list[Any], column: Column) -> NDArray[np.float64]:
@@ -262,11 +264,21 @@ def iso_date(text: str) -> date | None:
 
 
 def _date(column: Column) -> Callable[[Any], float]:
+    known = column.date_format
+
+    def day_of(text: str) -> date | None:
+        if known is not None:
+            try:
+                return datetime.strptime(text, known)
+            except ValueError:
+                if not _DATE_CELL.fullmatch(text):
+                    raise
+        return iso_date(text)
+
     def read(item: Any) -> float:
         try:
             if isinstance(item, str):
-                known = column.date_format
-                item = iso_date(item) if known is None else datetime.strptime(item, known)
+                item = day_of(item)
             if isinstance(item, date):
                 return float(item.toordinal() - EPOCH)
         except (ValueError, OverflowError):

@@ -110,7 +110,9 @@ def read_sheet(path: Path) -> pl.DataFrame:
     """Return the only sheet of an Excel file, every cell as text, the header row included.
 
     From the first row on and as wide as cells are used: only a header row keeps both from being
-    decided by single records. Rows after the last used cell are none.
+    decided by single records. Rows after the last used cell are none. A number is the shortest text
+    of its float64, a date is ``2024-12-31 00:00:00``, a truth value ``true`` or ``false``; an error
+    such as ``#N/A``, or a formula that was never calculated, is an empty cell.
 
     Raises
     ------
@@ -129,6 +131,28 @@ def read_sheet(path: Path) -> pl.DataFrame:
     if len(book.sheet_names) != 1:
         raise ValueError("not one sheet")
     # As text: types guessed from the first rows would let one record change how others are read.
-    sheet = book.load_sheet(0, header_row=None, skip_rows=0, dtypes="string")
-    frame: pl.DataFrame = sheet.to_polars()
-    return frame
+    texts, numbers = (
+        book.load_sheet(0, header_row=None, skip_rows=0, dtypes=kind).to_polars()
+        for kind in ("string", "float")
+    )
+    return _exact(texts, numbers)
+
+
+def _exact(texts: pl.DataFrame, numbers: pl.DataFrame) -> pl.DataFrame:
+    """Return cells as text, where fastexcel writes numbers to nine decimals, with all of them.
+
+    Each cell by itself: by its own text, if that is a number and not the cell's.
+    """
+    import polars
+
+    def exact(text: pl.Series) -> pl.Series:
+        number = numbers[text.name]
+        rounded = text.cast(polars.Float64, strict=False)
+        return polars.select(
+            polars.when(number.is_finite() & (rounded != number))
+            .then(number.cast(polars.String))
+            .otherwise(text)
+            .alias(text.name)
+        ).to_series()
+
+    return texts.with_columns(map(exact, texts))
