@@ -3,6 +3,7 @@
 import pickle
 import re
 from dataclasses import replace
+from datetime import date, timedelta
 
 import numpy as np
 import polars as pl
@@ -12,9 +13,11 @@ import dpsumm
 from dpsumm.cli import console
 from dpsumm.data.schema import Column, Schema
 from dpsumm.errors import InvalidDataError, InvalidParameterError, ProtocolError
-from dpsumm.privacy.weak import weak_budget
+from dpsumm.privacy.weak import thin_budget, weak_budget
 from dpsumm.report.notes import CALLS, Note, Severity, notebook_notes, shown_notes, sorted_notes
 from dpsumm.summary.copies import _nearly_equal as nearly_equal
+from dpsumm.summary.mechanisms import Exact
+from dpsumm.summary.release import TARGET, Draw
 from dpsumm.summary.silos import summarize_silos
 
 ALARM, WARNING, INFO = Severity
@@ -421,3 +424,200 @@ def test_a_pool_of_one_point_is_an_alarm(rng):
     same = pl.DataFrame({"age": [30.0] * 20, "bmi": [20.0] * 20})
     assert found(run([same], frame(rng)), "All points read are one point") is ALARM
     assert found(run([frame(rng)], frame(rng)), "All points read") is None
+
+
+# --- columns that the distance does not see ------------------------------------------------------
+
+AGE, BMI = Column("age", bounds=(18, 95)), Column("bmi", bounds=(15, 40))
+HIDDEN, LIGHT = "take up a small part of the bounds of", "The distance hardly sees"
+
+
+def with_columns(owners, target, *columns, **more):
+    return run(owners, target, bounds=None, schema=Schema(columns), **more)
+
+
+@pytest.mark.parametrize(
+    ("most", "severity"), [(95, None), (1000, None), (2000, WARNING), (1e6, ALARM)]
+)
+def test_bounds_far_wider_than_the_values_are_told_of(rng, most, severity):
+    age = Column("age", bounds=(0, most))
+    summary = with_columns([frame(rng, 200)], frame(rng), age, BMI)
+    assert found(summary, f"{HIDDEN} age (") is severity
+    assert found(summary, "of bmi") is None
+    # A bandwidth as much smaller sees the column again.
+    sharp = dpsumm.RBF(3 * (most / 20) ** 2)
+    summary = with_columns([frame(rng, 200)], frame(rng), age, BMI, kernel=sharp)
+    assert found(summary, HIDDEN) is None
+
+
+def test_dates_up_to_the_year_9999_are_an_alarm_whatever_a_few_marks_are(rng):
+    def dated(n):
+        days = [date(2024, 1, 1) + timedelta(int(i)) for i in rng.integers(0, 365, n)]
+        return frame(rng, n).with_columns(day=pl.Series([date(9999, 12, 31), *days[1:]]))
+
+    for last, severity in ((9999, ALARM), (2026, None)):
+        day = Column("day", bounds=(date(2023, 1, 1), date(last, 12, 31)))
+        summary = with_columns([dated(300)], dated(100), AGE, BMI, day)
+        assert found(summary, f"{HIDDEN} day (") is severity
+
+
+def test_a_column_of_one_value_is_not_told_of(rng):
+    def nearly(n):
+        return frame(rng, n).with_columns(age=pl.when(pl.int_range(n) < 1).then(90).otherwise(18))
+
+    assert found(run([nearly(200)], nearly(100)), HIDDEN) is None
+
+
+@pytest.mark.parametrize(("weight", "severity"), [(1.0, None), (0.1, None), (0.001, WARNING)])
+def test_a_weight_that_takes_a_column_out_is_a_warning(rng, weight, severity):
+    age = replace(AGE, weight=weight)
+    sex = Column("sex", categories=("f", "m"), weight=weight)
+    owner, target = (frame(rng, n).with_columns(sex=pl.lit("f")) for n in (200, 60))
+    summary = with_columns([owner], target, age, BMI, sex)
+    assert found(summary, f"{LIGHT} age ({weight:g}), sex ({weight:g})") is severity
+    # All weights alike are none.
+    alike = with_columns([owner], target, age, replace(BMI, weight=weight))
+    assert found(alike, LIGHT) is None
+
+
+# --- an owner whose column is elsewhere ----------------------------------------------------------
+
+ELSEWHERE = "far from the target's and from every other owner's"
+
+
+@pytest.mark.parametrize(
+    ("factor", "told"), [(1, False), (10, True), (1 / 18, True), (2.54, False), (2.2046, False)]
+)
+@pytest.mark.parametrize("bounds", [(0, 500), None])
+def test_one_owner_in_other_units_inside_the_bounds_is_named(rng, factor, told, bounds):
+    other = frame(rng, 200).with_columns(bmi=factor * pl.col("bmi"))
+    owners = {"north": frame(rng, 200), "south": other, "west": frame(rng, 200)}
+    given = {} if bounds else {"kernel": dpsumm.RBF(1e-3)}
+    columns = (Column("age", bounds=bounds), Column("bmi", bounds=bounds))
+    summary = with_columns(owners, frame(rng), *columns, **given)
+    said = f"values of bmi in the points read of 'south' lie {ELSEWHERE}"
+    assert found(summary, said) is (WARNING if told else None)
+    assert sum(ELSEWHERE in note for note in summary.warnings) == told
+
+
+def test_owners_of_other_populations_are_not_in_other_units(rng):
+    owners = [rng.normal(shift, 1, (500, 2)) for shift in (-3, 0, 3)]
+    summary = run(owners, rng.normal(2, 1, (300, 2)), bounds=None, kernel=dpsumm.RBF(0.25))
+    assert found(summary, ELSEWHERE) is None
+    # Nor is one of a column that is mostly 0, as pixels are.
+    dark = np.where(rng.random((4, 200, 1)) < 0.05, rng.uniform(0, 1, (4, 200, 1)), 0.0)
+    lit = [*dark[:2], 9 + dark[2]]
+    summary = run(lit, dark[3], bounds=None, kernel=dpsumm.RBF(0.25))
+    assert found(summary, ELSEWHERE) is None
+
+
+# --- a column that says the label ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("values", "told"),
+    [
+        (lambda y, rng: y * 3.0, True),
+        (lambda y, rng: (y == 1) * 2.0, True),
+        (lambda y, rng: y + rng.uniform(0, 0.9, len(y)), True),
+        (lambda y, rng: np.where(y == 0, np.nan, 1.0), True),
+        (lambda y, rng: rng.uniform(0, 3, len(y)), False),
+        (lambda y, rng: np.where(np.arange(len(y)) == 7, 1 - y, y), False),
+    ],
+)
+def test_a_column_that_says_the_label_is_told_of(rng, values, told):
+    y = np.arange(300) % 2
+    rows = frame(rng, 300).with_columns(y=pl.Series(y), leak=pl.Series(values(y, rng)))
+    rows = rows.with_columns(leak=pl.col("leak").fill_nan(None))
+    columns = (AGE, BMI, Column("leak", bounds=(-1, 3), when_missing="encode"))
+    label = Column("y", kind="label")
+    summary = with_columns([rows], rows.drop("y").reverse(), *columns, label)
+    said = "one column alone tells the label without an error: 'leak'"
+    assert found(summary, said) is (WARNING if told else None)
+    few = with_columns([rows.head(49)], rows.drop("y"), *columns, label)
+    assert found(few, "tells the label") is None
+
+
+def test_with_as_many_points_read_as_kept_nothing_was_chosen(rng):
+    said = "the curator had none to choose from"
+    for protocol in (dpsumm.Pool(parsimony=1), dpsumm.Offers(parsimony=1, n_features=64)):
+        assert found(run([frame(rng)], frame(rng), protocol=protocol), said) is WARNING
+    for protocol in (dpsumm.Pool(parsimony=2), dpsumm.Uniform(), GREEDY):
+        assert found(run([frame(rng)], frame(rng), protocol=protocol), said) is None
+
+
+# --- a run that is resumed -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "protocol",
+    [
+        dpsumm.Offers(),
+        dpsumm.Offers(features="random", n_features=64),
+        dpsumm.Offers(release=Exact()),
+        dpsumm.Auction(batch=5, n_features=64),
+    ],
+    ids=lambda protocol: repr(protocol)[:60],
+)
+def test_a_run_resumed_with_another_target_is_an_alarm(rng, tmp_path, protocol):
+    dpsumm.Ledger.create(tmp_path / "books").close()
+    owners, target = [frame(rng, 100)], frame(rng, 2000)
+    given = {"ledger": tmp_path / "books", "run": "r", "protocol": protocol, "delta": 1e-6}
+    young = target.with_columns(age=18 + (pl.col("age") - 18) / 3)
+    said = "'r' was resumed: what it had released was used again, not released anew. "
+    first = run(owners, target, **given)
+    assert found(first, "resumed") is None
+    again = run(owners, target, **given)
+    assert found(again, f"{said}The target given fits") is INFO
+    other = run(owners, young, **given)
+    assert found(other, f"{said}It was released of another target") is ALARM
+    assert other.verdict.startswith("read the warnings first")
+    # What owners see, and what is charged, is the same.
+    assert other.privacy.charges == again.privacy.charges == first.privacy.charges
+    with dpsumm.Ledger(tmp_path / "books") as book:
+        assert len(book.charges()) == len(first.privacy.charges)
+
+
+def test_the_noise_explains_the_same_target_and_no_other(rng):
+    """A release is within the bound but for 1e-9; a bound of half the noise refuses all."""
+    features = dpsumm.kernels.RandomFeatures(2, 256, gamma=1.0, seed=1)
+    points, mechanism = rng.uniform(0, 1, (500, 2)), dpsumm.Gaussian(5.0)
+    draw = Draw(features, points, TARGET, 500)
+    half = dpsumm.Gaussian(2.5)
+    for _ in range(20):
+        made = mechanism.draw(draw)
+        assert mechanism.fits(draw, made)
+        assert not half.fits(draw, made)
+    assert not mechanism.fits(replace(draw, points=points + 9), made)
+    assert dpsumm.Mwem.published(0.1, 3).fits(draw, made) is None
+
+
+# --- budgets that promise little -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "said"),
+    [
+        (4.0, 1e-5, ()),
+        (4.1, 1e-5, ("epsilon 4.1 promises little: .* 60 times .* 98.37% sure",)),
+        (10.0, 1e-5, ("2.2e.04 times .* 99.99% sure",)),
+        (10.1, 1e-5, ()),  # refused
+        (1.0, 1e-3, ()),
+        (1.0, 5e-3, (r"delta 0.005 is 0.5 / 100, .* 0.5 records on average",)),
+        (1.0, 1e-2, ()),  # refused
+    ],
+)
+def test_a_budget_that_promises_little_says_its_odds(epsilon, delta, said):
+    thin = thin_budget(epsilon, delta, 100)
+    assert len(thin) == len(said)
+    assert all(re.search(a, b) for a, b in zip(said, thin, strict=True))
+
+
+def test_such_a_budget_is_a_warning_and_no_refusal(rng):
+    given = {"epsilon": 8.0, "delta": 0.5 / 60, "protocol": None, "accept": False}
+    summary = run([frame(rng), frame(rng)], frame(rng), **given)
+    assert found(summary, "Epsilon 8 promises little") is WARNING
+    assert found(summary, "Delta 0.00833333 is 0.5 / 60") is WARNING
+    auction = dpsumm.Auction(epsilon_owners=6.0, n_features=8)
+    summary = run([frame(rng), frame(rng)], frame(rng), protocol=auction, delta=1e-5)
+    assert found(summary, "between owners promises little") is WARNING

@@ -207,7 +207,9 @@ def test_the_command_prints_the_plan_and_draws_it(tmp_path):
 @pytest.mark.parametrize(
     ("budget", "said"),
     [
-        ({"epsilon": 10.0}, None),
+        ({"epsilon": 4.0}, None),
+        ({"epsilon": 10.0}, "Epsilon 10 promises little"),
+        ({"delta": 0.002}, "Delta 0.002 is 0.2 / 100"),
         ({"epsilon": 50.0}, "Epsilon 50 promises next to nothing"),
         ({"delta": 0.01}, "Delta 0.01 is not below 1 / 100"),
     ],

@@ -103,7 +103,12 @@ def check_protocol(protocol, bounds, dtype):
     check_invariants(summary, owners, target, 12, bounds)
     assert len(summary) == 12
     assert summary.gamma == (3.0 if bounds else GAMMA)
-    expected = ("Little overlap", "Epsilon ∞ between owners", "does not follow the target")
+    expected = (
+        "Little overlap",
+        "Epsilon ∞ between owners",
+        "does not follow the target",
+        "promises little",
+    )
     told = [note for note in summary.warnings if not any(text in note for text in expected)]
     assert told == [] or bounds
 

@@ -27,7 +27,7 @@ from dpsumm.ensemble.students.student import Candidate, Student, chances_of
 from dpsumm.ensemble.verdict import Verdict, verdict_of
 from dpsumm.errors import InvalidParameterError
 from dpsumm.privacy.record import RunRecord
-from dpsumm.report.notes import Note, Severity, budget_alarms, qualified, sorted_notes
+from dpsumm.report.notes import Note, Severity, budget_notes, qualified, sorted_notes
 from dpsumm.report.page import Page
 
 
@@ -136,7 +136,7 @@ class Model:
             alarms = [Note(text, Severity.ALARM)]
         if not self.privacy.seeded:
             plan = self.plan
-            alarms += budget_alarms(plan.epsilon, plan.delta, plan.n_parties)
+            alarms += budget_notes(plan.epsilon, plan.delta, plan.n_parties)
         return sorted_notes([*alarms, *self.warnings])
 
     def to_frame(self) -> Any:

@@ -10,7 +10,7 @@ from dpsumm.ensemble.terms import Terms
 from dpsumm.errors import InvalidParameterError
 from dpsumm.privacy.accounting import gaussian_noise_multiplier
 from dpsumm.privacy.events import Unit
-from dpsumm.privacy.weak import weak_budget
+from dpsumm.privacy.weak import thin_budget, weak_budget
 from dpsumm.report.notes import Note, Severity
 
 # Directions in which a student must tell signal from noise, and mean squared distance of a point's
@@ -107,7 +107,8 @@ class LearningPlan:
             f"{LITTLE:g} it costs little)",
             f"{self.verdict}.",
         ]
-        weak = weak_budget(self.epsilon, self.delta, self.n_parties)
+        budget = self.epsilon, self.delta, self.n_parties
+        weak = [*weak_budget(*budget), *thin_budget(*budget)]
         return "\n".join([*lines, *(f"Warning: {note}." for note in (*weak, *self.warnings))])
 
 

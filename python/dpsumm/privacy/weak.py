@@ -1,4 +1,4 @@
-"""Budgets that promise next to nothing."""
+"""Budgets that promise little, or next to nothing."""
 
 from __future__ import annotations
 
@@ -8,6 +8,10 @@ from dpsumm.errors import InvalidParameterError
 
 # Above, an observer's view may be thousands of times as likely with a record as without.
 MOST_EPSILON = 10.0
+# Above, who thinks a fact of a record as likely as not may end more than 98 % sure of it.
+MUCH_EPSILON = 4.0
+# Part of one over the protected records that delta may be before it is said.
+MUCH_DELTA = 0.1
 
 
 def check_budget(epsilon: float, delta: float, m: int, *, epsilon_owners: float = 0.0) -> None:
@@ -55,5 +59,33 @@ def weak_epsilon(epsilon: float, name: str = "epsilon", among: str = "") -> list
     return [
         f"{name} {shown}{among} promises next to nothing: what an observer sees may be {odds} "
         f"times as likely with a protected record as with another in its place (usual: "
+        f"0.1 to 3)"
+    ]
+
+
+def thin_budget(epsilon: float, delta: float, m: int) -> list[str]:
+    """Return what a budget of m records that is not refused promises little of, as sentences.
+
+    Without an end; none of them is of what `weak_budget` tells.
+    """
+    thin = thin_epsilon(epsilon)
+    if MUCH_DELTA < delta * m < 1:
+        thin.append(
+            f"delta {delta:g} is {delta * m:.2g} / {m:,}, close to one over the protected records: "
+            f"to publish each of them as it is with that probability would satisfy it, "
+            f"{delta * m:.2g} records on average (usual: 1e-5 and well below that share)"
+        )
+    return thin
+
+
+def thin_epsilon(epsilon: float, among: str = "") -> list[str]:
+    """Return what an epsilon that is not refused promises little of; see `weak_epsilon`."""
+    if not MUCH_EPSILON < epsilon <= MOST_EPSILON:
+        return []
+    sure = min(1 / (1 + math.exp(-epsilon)), 0.9999)
+    return [
+        f"epsilon {epsilon:.4g}{among} promises little: what an observer sees may be "
+        f"{math.exp(epsilon):.2g} times as likely with a protected record as with another in its "
+        f"place, and who thinks a fact of it as likely as not may end {sure:.2%} sure (usual: "
         f"0.1 to 3)"
     ]

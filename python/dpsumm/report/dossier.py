@@ -18,7 +18,7 @@ from dpsumm.privacy.claims import Claim, claim_of
 from dpsumm.privacy.events import Charge, NonPrivate, Protected, Seeded
 from dpsumm.privacy.ledger import Ledger, Line
 from dpsumm.privacy.record import Books, RunRecord
-from dpsumm.privacy.weak import weak_budget
+from dpsumm.privacy.weak import thin_budget, weak_budget
 from dpsumm.report.about import About
 from dpsumm.report.audits import AuditResults
 from dpsumm.report.notes import Note, Severity, sorted_notes
@@ -157,18 +157,23 @@ def _void(dossier: Dossier) -> Iterator[Note]:
 
 
 def _weak(dossier: Dossier) -> Iterator[Note]:
-    """Tell of budgets that promise next to nothing."""
+    """Tell of budgets that promise little, or next to nothing."""
     record = dossier.record
     said: dict[str, None] = {}
+    thin: dict[str, None] = {}
     for _, whose, epsilon, _ in dossier.totals:
         if 0 < epsilon < math.inf:
-            weak = weak_budget(epsilon, record.delta, record.units.get(whose, 1))
-            said |= dict.fromkeys(weak)
+            budget = epsilon, record.delta, record.units.get(whose, 1)
+            said |= dict.fromkeys(weak_budget(*budget))
+            thin |= dict.fromkeys(thin_budget(*budget))
     for epsilon in record.observers.values():
         if epsilon < math.inf:
             said |= dict.fromkeys(weak_budget(epsilon, 0.0, 1))
+            thin |= dict.fromkeys(thin_budget(epsilon, 0.0, 1))
     for text in said:
         yield _red(f"{text[0].upper()}{text[1:]}.")
+    for text in thin:
+        yield Note(f"{text[0].upper()}{text[1:]}.")
 
 
 def _unsure(dossier: Dossier) -> Iterator[Note]:

@@ -10,7 +10,7 @@ from typing import Any, Self
 
 from dpsumm.privacy.events import Protected
 from dpsumm.privacy.guarantees import PrivacyReport
-from dpsumm.privacy.weak import weak_budget, weak_epsilon
+from dpsumm.privacy.weak import thin_budget, thin_epsilon, weak_budget, weak_epsilon
 from dpsumm.report import parts
 from dpsumm.report.parts import Html
 
@@ -68,17 +68,24 @@ def sorted_notes(notes: Iterable[str]) -> tuple[Note, ...]:
     return tuple(sorted(all_notes, key=lambda note: note.severity.value))
 
 
-def budget_alarms(epsilon: float, delta: float, m: int) -> list[Note]:
-    """Tell of a budget that promises next to nothing to each of m records."""
-    return [_alarm(text) for text in weak_budget(epsilon, delta, m)]
+def budget_notes(epsilon: float, delta: float, m: int) -> list[Note]:
+    """Tell of a budget that promises little, or next to nothing, to each of m records."""
+    return [
+        *(_alarm(text) for text in weak_budget(epsilon, delta, m)),
+        *(_sentence(text, Severity.WARNING) for text in thin_budget(epsilon, delta, m)),
+    ]
 
 
-def owners_alarms(privacy: PrivacyReport) -> list[Note]:
-    """Tell of a run that promises next to nothing to the owners' records, by what was spent."""
+def owners_notes(privacy: PrivacyReport) -> list[Note]:
+    """Tell of a run that promises little to the owners' records, by what was spent."""
     if privacy.seeded:
         return []
     epsilon = privacy.epsilon(protected=Protected.OWNERS)
-    return [_alarm(text) for text in weak_epsilon(epsilon, among=f" {privacy.owners_towards}")]
+    among = f" {privacy.owners_towards}"
+    return [
+        *(_alarm(text) for text in weak_epsilon(epsilon, among=among)),
+        *(_sentence(text, Severity.WARNING) for text in thin_epsilon(epsilon, among)),
+    ]
 
 
 def warn_of_epsilon(epsilon: float, stacklevel: int) -> None:
@@ -91,7 +98,11 @@ def warn_of_epsilon(epsilon: float, stacklevel: int) -> None:
 
 
 def _alarm(text: str) -> Note:
-    return Note(f"{text[0].upper()}{text[1:]}.", Severity.ALARM)
+    return _sentence(text, Severity.ALARM)
+
+
+def _sentence(text: str, severity: Severity) -> Note:
+    return Note(f"{text[0].upper()}{text[1:]}.", severity)
 
 
 def qualified(verdict: str, *, seeded: bool, notes: Iterable[str] = ()) -> str:

@@ -15,11 +15,9 @@ from dpsumm.checks import counted
 from dpsumm.data.coordinates import cell_names
 from dpsumm.data.schema import Schema
 from dpsumm.report.notes import Note, Severity
+from dpsumm.summary.notes import MUCH
 from dpsumm.summary.protocols import Selection
 from dpsumm.summary.protocols.curator import row_keys
-
-# Such a share of records that are there twice may make a run mean nothing.
-MUCH = 0.1
 
 
 def copy_notes(

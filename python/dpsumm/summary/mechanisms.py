@@ -15,6 +15,9 @@ from dpsumm.privacy import accounting, events
 from dpsumm.privacy.events import Event
 from dpsumm.summary.release import LEVELS, Draw, Mechanism, Release, Sensitivity
 
+# Probability at the most that a release is taken for that of other points.
+WRONG = 1e-9
+
 
 @dataclass(frozen=True)
 class Gaussian(Mechanism):
@@ -74,6 +77,20 @@ class Gaussian(Mechanism):
         return Release(
             total + kernels.rounded_normal(noise_std, len(total), given.seed), given.count
         )
+
+    def fits(self, given: Draw, made: Release) -> bool | None:
+        """Return whether the noise explains how far the points' sum is from the release.
+
+        Of a release of these points the answer is False with probability 1e-9 at the most, by the
+        tail of chi-square (Laurent & Massart 2000, Lemma 1). Two targets that the noise hides from
+        each other cannot be told apart.
+        """
+        apart = (made.steps - given.features.sum_on_grid(given.points, LEVELS)).astype(np.float64)
+        noise_std = self._multiplier * given.sensitivity.steps(given.features)
+        d, t = len(apart), math.log(1 / WRONG)
+        most = noise_std * math.sqrt(d + 2 * math.sqrt(d * t) + 2 * t)
+        # Each coordinate was rounded to a whole number.
+        return bool(np.linalg.norm(apart) <= most + math.sqrt(d) / 2)
 
     @property
     def _multiplier(self) -> float:
@@ -196,3 +213,8 @@ class Exact(Mechanism):
     def draw(self, given: Draw) -> Release:
         """Return the exact sum on the grid."""
         return Release(given.features.sum_on_grid(given.points, LEVELS), given.count)
+
+    def fits(self, given: Draw, made: Release) -> bool | None:
+        """Return whether the points have the sum that was released."""
+        total = given.features.sum_on_grid(given.points, LEVELS)
+        return bool(np.array_equal(total, made.steps))

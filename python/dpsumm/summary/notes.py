@@ -21,14 +21,16 @@ from dpsumm.privacy import events
 from dpsumm.privacy.events import Protected
 from dpsumm.privacy.guarantees import PrivacyReport
 from dpsumm.privacy.ledger import Ledger
-from dpsumm.report.notes import Note, Severity, budget_alarms, owners_alarms
+from dpsumm.report.notes import Note, Severity, owners_notes
+from dpsumm.report.notes import budget_notes as notes_of_budget
 from dpsumm.summary.plan import BAD, noise_to_sampling
 from dpsumm.summary.protocols import Selection, Setting
 from dpsumm.summary.space import remoteness
 
 # Part of mean k(V, V) that MMD^2 may be before it is said that little fits.
 LITTLE_OVERLAP = 0.2
-# A column with such a share of values outside its bounds, or in no category, is worth a warning.
+# Such a share of values outside a column's bounds or in no category, or of records that are there
+# twice, may make a run mean nothing.
 MUCH = 0.1
 # A column tells nothing if so large a share of its values does not.
 RUINED = 0.9
@@ -38,6 +40,8 @@ NOT_FOLLOWED = 2.5
 FEWEST = 5
 # An owner's remoteness (`dpsumm.summary.space`) above which its points are worth a look.
 REMOTE = 1.0
+# Points read for each one kept, below which nothing is chosen.
+NO_CHOICE = 1.1
 # Columns that a note names.
 MOST_NAMED = 12
 # Labels are compared as classes if there are so many at most.
@@ -46,8 +50,27 @@ MOST_CLASSES = 50
 SHIFT = 0.1
 
 
-def run_notes(got: int, size: int, held: int, book: Ledger) -> list[Note]:
-    """Tell of a run that was resumed, or of a summary with nothing to choose from.
+def resumed_notes(book: Ledger, of_this_target: bool | None) -> list[Note]:
+    """Tell of a run that was resumed; see `Curator.of_this_target`."""
+    if not book.resumed:
+        return []
+    said = f"Run {book.run!r} was resumed: what it had released was used again, not released anew."
+    if of_this_target is None:
+        text = "If target or data are not those of its first part, the summary is not for them."
+        return [Note(f"{said} {text}")]
+    if of_this_target:
+        text = "The target given fits that release within its noise; data of owners are as now."
+        return [Note(f"{said} {text}", Severity.INFO)]
+    text = (
+        "It was released of another target: the one given is further from it than its noise "
+        "explains. Owners chose their points for the first target. Give the new one a run of its "
+        "own (run, --run), which is charged."
+    )
+    return [Note(f"{said} {text}", Severity.ALARM)]
+
+
+def run_notes(got: int, size: int, held: int, parsimony: float | None) -> list[Note]:
+    """Tell of a summary with nothing to choose from.
 
     Parameters
     ----------
@@ -55,12 +78,15 @@ def run_notes(got: int, size: int, held: int, book: Ledger) -> list[Note]:
         Points of the summary, and those asked for.
     held
         Records of all owners, which are public.
+    parsimony
+        Points read for each one of the summary, where the protocol asks for that.
     """
     notes = []
-    if book.resumed:
+    if parsimony is not None and parsimony < NO_CHOICE and held > size:
         notes.append(
-            f"Run {book.run!r} was resumed: what it had released was used again, not released "
-            "anew. If target or data are not those of its first part, the summary is not for them."
+            f"With parsimony {parsimony:g} hardly more points are read than kept, so the curator "
+            f"had none to choose from: the summary is what was read. Give 4 or more (--parsimony), "
+            f"unless a private model is to be trained on it."
         )
     if held <= size:
         notes.append(
@@ -121,15 +147,15 @@ def quality_notes(selection: Selection, m: int, privacy: PrivacyReport) -> list[
 
 
 def budget_notes(privacy: PrivacyReport, m: int) -> list[Note]:
-    """Tell of budgets that promise next to nothing, by what was really spent.
+    """Tell of budgets that promise little, or next to nothing, by what was really spent.
 
     The target's, of m records, and that of each owner's records.
     """
     if privacy.seeded:
         return []
     spent = privacy.epsilon()
-    of_target = budget_alarms(spent, privacy.delta, m) if spent else []
-    return [*of_target, *owners_alarms(privacy)]
+    of_target = notes_of_budget(spent, privacy.delta, m) if spent else []
+    return [*of_target, *owners_notes(privacy)]
 
 
 def data_notes(tables: Sequence[Table | StreamTable]) -> list[Note]:

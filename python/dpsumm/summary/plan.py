@@ -14,7 +14,7 @@ from dpsumm.data.schema import Schema
 from dpsumm.privacy import accounting
 from dpsumm.privacy.events import Gaussian
 from dpsumm.privacy.facts import facts
-from dpsumm.report.notes import budget_alarms
+from dpsumm.report.notes import budget_notes
 from dpsumm.summary.kernel import RBF
 from dpsumm.summary.mechanisms import Gaussian as GaussianRelease
 from dpsumm.summary.protocols.features import FeatureChoice, MapChoice, features_of
@@ -113,7 +113,7 @@ class Plan:
     @property
     def advice(self) -> tuple[str, ...]:
         """Sentences that say what to do; first, what the budget fails to promise."""
-        return (*budget_alarms(self.epsilon, self.delta, self.target_size), *self._worth)
+        return (*budget_notes(self.epsilon, self.delta, self.target_size), *self._worth)
 
     @property
     def _worth(self) -> tuple[str, ...]:

@@ -180,6 +180,14 @@ class Mechanism(ABC):
     def draw(self, given: Draw) -> Release:
         """Return a fresh release of `given.count` points; `release` has charged it."""
 
+    def fits(self, given: Draw, made: Release) -> bool | None:
+        """Return whether an earlier release may be of these points; None: that is not known.
+
+        For who has the points, and not to be sent: it depends on them without a charge. By default
+        nothing is known.
+        """
+        return None
+
 
 def charges(
     mechanism: Mechanism,

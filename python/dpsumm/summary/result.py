@@ -25,7 +25,7 @@ from dpsumm.privacy.facts import facts
 from dpsumm.privacy.guarantees import PrivacyReport
 from dpsumm.privacy.ledger import Ledger
 from dpsumm.privacy.record import Books, RunRecord
-from dpsumm.report.notes import notebook_notes, owners_alarms, qualified, sorted_notes
+from dpsumm.report.notes import notebook_notes, owners_notes, qualified, sorted_notes
 from dpsumm.report.numbers import round_up
 from dpsumm.report.page import Page
 from dpsumm.summary.frame import WEIGHT, check_weight_is_free, columns_of
@@ -525,7 +525,7 @@ class Summary:
                 key=key,
             )
         # The one change that a summary knows: its report says what has left since.
-        notes = sorted_notes(dict.fromkeys((*owners_alarms(model.privacy), *self.warnings)))
+        notes = sorted_notes(dict.fromkeys((*owners_notes(model.privacy), *self.warnings)))
         object.__setattr__(self, "privacy", model.privacy)
         object.__setattr__(self, "warnings", notes)
         return model

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dpsumm.report.notes import Note, Severity, budget_alarms, sorted_notes
+from dpsumm.report.notes import Note, Severity, budget_notes, sorted_notes
 from dpsumm.vertical.graphical import Graphical
 from dpsumm.vertical.layout import Layout, Released
 from dpsumm.vertical.model import Mixture, hidden_pairs
@@ -65,7 +65,7 @@ def notes_of(
         )
     notes += _hidden(released, layout)
     if not privacy.seeded:
-        notes += budget_alarms(privacy.largest, privacy.delta, released.n_records)
+        notes += budget_notes(privacy.largest, privacy.delta, released.n_records)
     return sorted_notes(notes)
 
 

@@ -13,7 +13,7 @@ from dpsumm.data.schema import Schema
 from dpsumm.errors import InvalidParameterError
 from dpsumm.privacy import accounting
 from dpsumm.privacy.events import Gaussian
-from dpsumm.privacy.weak import weak_budget
+from dpsumm.privacy.weak import thin_budget, weak_budget
 from dpsumm.vertical.agreed import Agreed
 from dpsumm.vertical.layout import Budget, Layout
 from dpsumm.vertical.noise import NoisePlan
@@ -130,6 +130,7 @@ class SynthesisPlan:
                 "the noise"
             )
         notes += weak_budget(self.epsilon, self.delta, self.n_records)
+        notes += thin_budget(self.epsilon, self.delta, self.n_records)
         return tuple(notes)
 
     def __str__(self) -> str:

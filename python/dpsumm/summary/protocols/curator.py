@@ -24,7 +24,7 @@ from dpsumm.summary.kernel import RBF, FloatArray, Kernel
 from dpsumm.summary.protocols.features import features_of
 from dpsumm.summary.protocols.messages import FeatureMap, LandmarkMap, Points
 from dpsumm.summary.protocols.wire import CODEC
-from dpsumm.summary.release import Mechanism, Release, release, target_sensitivity
+from dpsumm.summary.release import Draw, Mechanism, Release, release, target_sensitivity
 
 
 @dataclass(frozen=True)
@@ -154,7 +154,14 @@ class Selection:
 
 
 class Curator(Coordinator[Selection]):
-    """The coordinator of a summary: its result is a selection of the owners' points."""
+    """The coordinator of a summary: its result is a selection of the owners' points.
+
+    Attributes
+    ----------
+    of_this_target
+        In a resumed run, whether the recorded release may be of the target given; None if nothing
+        is known of it. For the consumer: nothing that is sent may depend on it.
+    """
 
     codec = CODEC
     stages = ("release", "owners", "selection")
@@ -163,6 +170,7 @@ class Curator(Coordinator[Selection]):
         self.setting = setting
         self.names = setting.names
         self._settled: tuple[RBF, float] | None = None
+        self.of_this_target: bool | None = None
 
     @property
     def kernel(self) -> RBF:
@@ -205,19 +213,25 @@ class Curator(Coordinator[Selection]):
 
         Once a run: the budget is for one release. Asked again it returns the same.
         """
-        setting = self.setting
-        return release(
-            mechanism.calibrated(self.settle()[1], setting.delta),
-            self.features(feature_map),
+        setting, features = self.setting, self.features(feature_map)
+        mechanism = mechanism.calibrated(self.settle()[1], setting.delta)
+        sensitivity = target_sensitivity(setting.unit)
+        made = release(
+            mechanism,
+            features,
             setting.target,
             key="target",
             message="target's noisy mean embedding",
             protected=Protected.TARGET,
-            sensitivity=target_sensitivity(setting.unit),
+            sensitivity=sensitivity,
             count=setting.public_count,
             ledger=setting.ledger,
             seed=setting.seed,
         )
+        if setting.ledger.resumed:
+            given = Draw(features, setting.target, sensitivity, setting.public_count)
+            self.of_this_target = mechanism.fits(given, made)
+        return made
 
     def target_noise(self, mechanism: Mechanism, feature_map: FeatureMap | LandmarkMap) -> float:
         """Return the noise of `release_target` in each coordinate of the mean, as owners know it.
