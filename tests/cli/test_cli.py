@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-import errno
+import base64
+import io
+import json
 import os
 import re
 import subprocess
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
+from PIL import Image
 
 from dpsumm import __version__
 from dpsumm.cli import main
@@ -22,6 +26,7 @@ from dpsumm.errors import InvalidParameterError
 from dpsumm.privacy.ledger import Ledger
 from dpsumm.summary.protocols import Auction, Offers, Pool, Requests
 from dpsumm.summary.protocols.choose import Name, choose_protocol
+from helpers.disk import full_for
 
 SECRET = 31.4159
 
@@ -286,6 +291,14 @@ def test_demo_compares_protocols_and_writes_both_files(
     assert run("demo", "--out", str(out)) == 0
     assert sorted(os.listdir(out)) == ["report.html", "summary.parquet"]
     assert pl.read_parquet(out / "summary.parquet").shape[1] == 64 + 3
+    # Points are shown as the images that they are.
+    pairs = re.findall(
+        r'<img src="data:image/png;base64,([^"]+)"',
+        (out / "report.html").read_text("utf-8").partition('class="pairs"')[2],
+    )
+    sizes = {Image.open(io.BytesIO(base64.b64decode(one))).size for one in pairs[:20]}
+    assert len(pairs) > 20
+    assert sizes == {(8, 8)}
     text = capsys.readouterr().out
     rows = [line for line in text.splitlines() if "%  " in line]
     assert [row.split("  ")[0] for row in rows] == [
@@ -329,29 +342,84 @@ def test_bounds_of_another_unit_are_refused(data: Path, capsys: pytest.CaptureFi
     assert "every value of column 'a' is outside its bounds" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("name", "written"),
+    [
+        ("summary.parquet", "nothing was written"),
+        ("report.html", "summary.parquet was written"),
+        ("openings.json", "summary.parquet, report.html was written"),
+    ],
+)
 @pytest.mark.parametrize("book", [(), ("--ledger", "books", "--run", "monday")])
 def test_a_full_disk_says_what_is_spent_and_how_to_resume(
     data: Path,
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
     book: tuple[str, ...],
+    name: str,
+    written: str,
 ) -> None:
     Ledger.create("books").close()
-
-    def full(path: Path, text: str) -> None:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
     options = (*TWO, *BOX, "--size", "20", *book, "--report", "report.html")
+    openings = ("--openings", "openings.json") if name == "openings.json" else ()
     with monkeypatch.context() as patch:
-        patch.setattr("dpsumm.summary.result.write_text", full)
-        assert run(*options) != 0
+        full_for(patch, name)
+        assert run(*options, *openings) == 2
     said = " ".join(capsys.readouterr().err.split())
-    assert "report.html cannot be written (No space left on device)" in said
-    assert "summary.parquet was written. Epsilon 1 of the target is spent." in said
-    assert ("--run monday: nothing is charged twice" in said) == bool(book)
+    assert f"{name} cannot be written (No space left on device); {written}. " in said
+    assert "Epsilon 1 of the target is spent. " in said
+    assert ("with --ledger books and --run monday: nothing is charged twice" in said) == bool(book)
+    assert not Path(name).exists()
+    assert not list(Path().glob(".*.part*"))
+    # The command that it names; openings are of one call.
     assert run(*options) == 0
     with Ledger("books") as books:
-        assert books.spent("target")[0] == pytest.approx(1.0 if book else 0.0, abs=1e-3)
+        assert len(books.charges()) == len(book) / 4
+
+
+def test_the_name_and_the_end_of_a_run_are_shown_and_stand_in_its_files(
+    data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = datetime.now(UTC).replace(second=0, microsecond=0)
+    abouts = []
+    for out in ("one.parquet", "two.csv"):
+        assert run(*TWO, *BOX, "--size", "20", "--run", f"run of {out}", "--out", out) == 0
+        shown = re.search(r"^run +(.+), ([0-9-]+ [0-9:]+) UTC *$", capsys.readouterr().out, re.M)
+        assert shown is not None
+        when = datetime.strptime(f"{shown[2]} +0000", "%Y-%m-%d %H:%M %z")
+        assert before <= when <= datetime.now(UTC)
+        about = json.loads(
+            pl.read_parquet_metadata(out)["dpsumm"]
+            if out.endswith("parquet")
+            else Path(f"{out}.json").read_text("utf-8")
+        )
+        assert about["run"] == about["record"]["run"] == shown[1] == f"run of {out}"
+        assert datetime.fromisoformat(about["finished"]).replace(second=0, microsecond=0) == when
+        assert "epsilon" not in about["verdict"]
+        assert any("(1, 1e-05)-differential privacy" in text for text in about["privacy"])
+        assert about["mmd2"] > 0
+        abouts.append(about)
+    assert abouts[0].keys() == abouts[1].keys()
+
+
+def test_a_delta_of_one_over_the_target_is_refused_and_a_large_one_is_told_of(
+    data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Ledger.create("books").close()
+    options = (*TWO, *BOX, "--size", "20", "--ledger", "books")
+    assert run(*options, "--delta", "0.0025") == 2
+    said = " ".join(capsys.readouterr().err.split())
+    assert "delta 0.0025 is not below 1 / 400, one over the protected records" in said
+    assert "--accept" in said
+    with Ledger("books") as books:
+        assert books.charges() == ()
+    for delta, told in (("0.00125", True), ("0.0001", False)):
+        assert run(*options, "--delta", delta) == 0
+        said = " ".join(capsys.readouterr().err.split())
+        assert ("Check this: Delta 0.00125 is 0.5 / 400, close to one over" in said) == told
+    assert run(*options, "--delta", "0.0025", "--accept") == 0
+    said = " ".join(capsys.readouterr().err.split())
+    assert "Look at this first: Delta 0.0025 is not below 1 / 400" in said
 
 
 @pytest.mark.parametrize("word", COMMANDS)

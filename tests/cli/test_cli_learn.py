@@ -15,6 +15,7 @@ from dpsumm.ensemble import load_model
 from dpsumm.errors import InvalidParameterError
 from dpsumm.privacy import Ledger
 from helpers.command_line import dpsumm
+from helpers.disk import full_for
 
 USUAL = (
     "learn", "--owner", "parties", "--auxiliary", "auxiliary.csv", "--schema", "schema.toml",
@@ -250,3 +251,26 @@ def test_an_interrupted_run_says_what_was_spent_and_goes_on(monkeypatch, after):
     assert dpsumm(*usual, *told[2].split(), cwd=Path.cwd()).returncode == 0
     with Ledger("books") as book:
         assert len(book.charges()) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "written"),
+    [("p.csv", "nothing was written"), ("m", "p.csv was written"), ("r.html", "p.csv, m was")],
+)
+def test_a_full_disk_says_what_is_spent_and_how_to_resume(capsys, monkeypatch, name, written):
+    Ledger.create("books").close()
+    given = (*USUAL, "--ledger", "books", "--run", "first")
+    given = (*given, "--model", "m", "--report", "r.html", "--out", "p.csv")
+    with monkeypatch.context() as patch:
+        full_for(patch, name)
+        assert run(*given) == 2
+    said = " ".join(capsys.readouterr().err.split())
+    assert f"{name} cannot be written (No space left on device); {written}" in said
+    assert re.search(r"Epsilon (4|3\.\d+) of the parties is spent\.", said)
+    assert "with --ledger books and --run first: nothing is charged twice" in said
+    with Ledger("books") as books:
+        charged = books.charges()
+    assert charged
+    assert run(*given) == 0
+    with Ledger("books") as books:
+        assert books.charges() == charged

@@ -17,6 +17,7 @@ from dpsumm.vertical.levels import bins_of
 from dpsumm.vertical.messages import ColumnCounts
 from dpsumm.vertical.owner import Owner
 from helpers.command_line import dpsumm
+from helpers.disk import full_for
 
 TWO = (
     "synthesize", "--owner", "bank=bank.csv", "--owner", "clinic=clinic.parquet",
@@ -272,3 +273,33 @@ def test_bins_are_read(given, bins):
 def test_other_bins_are_refused(given):
     with pytest.raises(InvalidParameterError, match="bins:"):
         bins_of(given)
+
+
+@pytest.mark.parametrize(
+    ("name", "written"), [("s.csv", "nothing was written"), ("r.html", "s.csv was written")]
+)
+def test_a_full_disk_says_what_is_spent_and_how_to_resume(capsys, monkeypatch, name, written):
+    books = ("bank.db", "clinic.db")
+    for book in books:
+        Ledger.create(book).close()
+    kept = ("--ledger", "bank=bank.db", "--ledger", "clinic=clinic.db", "--run", "first")
+    given = (*TWO, *BINS, *kept, "--report", "r.html", "--out", "s.csv")
+    with monkeypatch.context() as patch:
+        full_for(patch, name)
+        assert run(*given) == 2
+    said = " ".join(capsys.readouterr().err.split())
+    assert f"{name} cannot be written (No space left on device); {written}. Epsilon " in said
+    assert "of the records is spent. Make room and run again with --ledger bank=bank.db" in said
+    assert "--ledger clinic=clinic.db and --run first: nothing is charged twice" in said
+
+    def charged():
+        found = []
+        for book in books:
+            with Ledger(book) as opened:
+                found.append(opened.charges())
+        return found
+
+    before = charged()
+    assert all(before)
+    assert run(*given) == 0
+    assert charged() == before

@@ -214,3 +214,15 @@ def _sql_error(fault: Fault) -> sqlite3.Error:
 def _file_error(fault: Fault) -> OSError:
     number = errno.ENOSPC if fault is Fault.FULL else errno.EIO
     return OSError(number, os.strerror(number))
+
+
+def full_for(patch: Any, name: str) -> None:
+    """Have the disk be full for the file of this name, by pytest's `monkeypatch`."""
+    replace = os.replace
+
+    def full(source: Any, target: Any) -> None:
+        if Path(target).name == name:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        replace(source, target)
+
+    patch.setattr(os, "replace", full)

@@ -77,8 +77,22 @@ def test_plot_draws_on_the_axes_given(summary):
     axes = Figure().subplots()
     assert summary.plot(axes) is axes
     assert [text.get_text() for text in axes.get_legend().get_texts()] == [
-        "pool", "target", "summary",
+        "points read", "target", "summary",
     ]  # fmt: skip
+
+
+def test_plot_makes_axes_of_its_own_where_none_are_given(summary):
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    pyplot.switch_backend("Agg")
+    before = pyplot.get_fignums()
+    axes = [summary.plot() for _ in range(2)]
+    try:
+        assert len(pyplot.get_fignums()) == len(before) + 2  # each on a figure of its own
+        assert axes[0].figure is not axes[1].figure
+        assert axes[0].get_xlabel() == "first direction"
+    finally:
+        for one in axes:
+            pyplot.close(one.figure)
 
 
 def test_dir_shows_public_names_only():

@@ -115,7 +115,9 @@ def test_an_epsilon_that_promises_nothing_is_said_before_it_is_charged(rng):
     assert summary.warnings == ()
     with pytest.warns(UserWarning, match=said):
         summary.private_model([0, 1], epsilon=50.0)
-    assert summary.warnings[0].startswith("Epsilon 50 of the owners, towards everyone promises")
+    assert summary.warnings[0].startswith(
+        "Epsilon 50, of the owners' records towards everyone, promises next to nothing"
+    )
     assert summary.warnings[0].severity.name == "ALARM"
 
 

@@ -202,7 +202,7 @@ def test_infinite_epsilon_and_seed_are_shown_as_such() -> None:
     page = Page(render(make(charges=charges)))
     assert "nothing is guaranteed" in page.text
     assert "Seeded run" in page.text
-    assert page.text.count("ε = ∞") == 4
+    assert page.text.count("ε = ∞") == 2  # of all messages; each has one
     assert "none: the winner is told" in page.text
     assert "Seeded run" not in Page(render(make())).text
 
@@ -414,3 +414,42 @@ def test_a_report_of_thousands_of_columns_does_bounded_work(
     assert found[0] <= figures.MOST_VALUES
     # Each column costs characters where it has a panel alone.
     assert len(page) < 1.5 * len(render(make(n_columns=20)))
+
+
+def test_the_worth_of_owners_points_is_shown_with_its_error() -> None:
+    summary = make(gamma=0.01)
+    text = Page(render(summary)).text
+    found = dict(
+        re.findall(r"(north|south|east) \d+ \(\d+%\) [^;]*; worth\s(-?\d+\s±\s\d+%)", text)
+    )
+    all_of_it = sum(summary.attribution.values())
+    assert found == {
+        name: f"{100 * value / all_of_it:.0f} ± {summary.attribution_error[name] / all_of_it:.0%}"
+        for name, value in summary.attribution.items()
+    }
+    assert len(found) == 3
+
+
+def test_no_two_bars_are_always_equal() -> None:
+    """Of reports of different runs, one at least tells any two bars of a section apart."""
+    rounds = [Charge(Protected.OWNERS, f"round {i}", Gaussian(9.0 + i)) for i in range(2)]
+    made = [
+        make(),
+        make(mmd2=0.2, charges=(RELEASE, rounds[0])),
+        make(charges=(RELEASE, *rounds)),
+        make(owner=np.repeat([0, 1, 2], [10, 20, 30])),
+    ]
+    told: dict[str, dict[str, list[str]]] = {}
+    for summary in made:
+        for heading, body in re.findall(
+            r"<h2>(.*?)</h2>(.*?)(?=<h2>|<footer>)", render(summary), re.S
+        ):
+            who = re.findall(r'<div class="who">(.*?)</div>', body, re.S)
+            lengths = re.findall(r'class="bar" style="width:([\d.]+)%"', body)
+            for name, length in zip(who, lengths, strict=True):
+                told.setdefault(heading, {}).setdefault(name, []).append(length)
+    sections = {heading: bars for heading, bars in told.items() if len(bars) > 1}
+    assert len(sections) >= 2
+    for heading, bars in sections.items():
+        for one, other in itertools.combinations(sorted(bars), 2):
+            assert bars[one] != bars[other], (heading, one, other)

@@ -99,7 +99,7 @@ def draw_overlay(
         return
     few = len(summary) <= 150
     for points, label, style in (
-        (pool, "pool", {"s": 9, "color": GREY, "linewidths": 0}),
+        (pool, "points read", {"s": 9, "color": GREY, "linewidths": 0}),
         (target, "target", {"s": 13, "color": TARGET, "alpha": 0.6, "linewidths": 0}),
         (
             summary,
@@ -234,7 +234,7 @@ def thinned(points: Array, most: int = MOST_SHOWN) -> Array:
 def _shares(axes: Any, target: Array, summary: Array, pool: Array) -> None:
     """Draw which share of each set's values lies below a value."""
     for values, color, label, width in (
-        (pool, GREY, "pool", 1.5),
+        (pool, GREY, "points read", 1.5),
         (target, TARGET, "target", 2.5),
         (summary, SUMMARY, "summary", 1.2),
     ):

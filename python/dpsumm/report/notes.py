@@ -45,7 +45,7 @@ class Note(str):
 
     Examples
     --------
-    >>> Note("The summary is the pool.", Severity.WARNING).severity.name
+    >>> Note("All points read have the same label.", Severity.WARNING).severity.name
     'WARNING'
     """
 
@@ -81,7 +81,7 @@ def owners_notes(privacy: PrivacyReport) -> list[Note]:
     if privacy.seeded:
         return []
     epsilon = privacy.epsilon(protected=Protected.OWNERS)
-    among = f" {privacy.owners_towards}"
+    among = ", of the owners' records towards everyone," if privacy.shown else " between owners"
     return [
         *(_alarm(text) for text in weak_epsilon(epsilon, among=among)),
         *(_sentence(text, Severity.WARNING) for text in thin_epsilon(epsilon, among)),

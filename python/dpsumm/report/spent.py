@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 
 from dpsumm.privacy import accounting
@@ -60,7 +61,6 @@ def sections(
                 "smaller protects more, 0 tells nothing, ∞ guarantees nothing. A total comes from "
                 "composing the messages and is not their sum."
             ),
-            # One message's bar would be as long as that of all messages.
             *([_bars(privacy, totals)] if len(privacy.charges) > 1 else []),
             _charges(privacy),
         ),
@@ -68,6 +68,9 @@ def sections(
 
 
 def _bars(privacy: PrivacyReport, totals: Sequence[Total]) -> Html:
+    # One message's bar would be as long as that of all messages on the same records.
+    kinds = Counter(charge.protected.value for charge in privacy.charges)
+    alone = {kind for _, _, kind in totals if kinds[kind] == 1}
     rows = [
         (
             charge.message if charge.count == 1 else f"{charge.message}, {charge.count} times",
@@ -75,6 +78,7 @@ def _bars(privacy: PrivacyReport, totals: Sequence[Total]) -> Html:
             charge.protected.value,
         )
         for charge in privacy.charges
+        if charge.protected.value not in alone
     ]
     rows += totals
     largest = max((epsilon for _, epsilon, _ in rows if math.isfinite(epsilon)), default=0.0)

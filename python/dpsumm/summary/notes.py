@@ -96,8 +96,9 @@ def run_notes(got: int, size: int, held: int, parsimony: float | None) -> list[N
         )
     if got < size:
         notes.append(
-            f"The pool has {got} points, fewer than the {size} asked for: the summary is the pool. "
-            "Owners have no more, or did not answer. Ask for fewer points with size (--size)."
+            f"There were only {got} points to take, fewer than the {size} asked for: all of them "
+            "are the summary. Owners have no more, or did not answer. Ask for fewer points with "
+            "size (--size)."
         )
     return [Note(text) for text in notes]
 

@@ -84,7 +84,7 @@ def overlay(summary: Summary) -> Html:
     return parts.figure(
         figures.overlay(summary.target, summary.scaled, summary.pool, seen),
         f"Cloud of {len(summary.target):,} target points with the {len(summary):,} points of "
-        "the summary and the pool they were chosen from.",
+        "the summary and the points read, which they were chosen from.",
         _overlay_caption(summary, seen),
     )
 
