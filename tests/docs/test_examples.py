@@ -6,6 +6,7 @@ text right after one marked python is what that one prints, but for line breaks.
 
 import contextlib
 import doctest
+import functools
 import importlib
 import inspect
 import io
@@ -156,38 +157,81 @@ def test_the_reference_has_every_public_name():
     assert set(dpsumm.privacy.__all__) == books
 
 
-# What other packages must be there for, or servers, or what is made by a run of many steps.
-WITHOUT_EXAMPLE = {
-    "Protected", "Protocol", "Student", "Shards", "Graphical", "Mpyc", "Outcome", "Commitments",
-    "NoisyAttribution", "PrivateModel", "SavedModel",
-}  # fmt: skip
+SEE_ALSO = "\nSee Also\n--------\n"
+# One page has them all, and says when which one is raised.
+WITHOUT_NEIGHBOURS = {name for name in vars(dpsumm.errors) if name.endswith("Error")}
+
+
+def named(path):
+    """What a full name in a section of neighbours stands for: in a module, or in a class there."""
+    parts = path.split(".")
+    for count in range(len(parts), 0, -1):
+        with contextlib.suppress(ModuleNotFoundError):
+            module = importlib.import_module(".".join(parts[:count]))
+            return functools.reduce(getattr, parts[count:], module)
+    raise ModuleNotFoundError(path)
+
+
+def neighbours(public):
+    """The full names in a docstring's section of neighbours, each with a text."""
+    section = (inspect.getdoc(public) or "").partition(SEE_ALSO)[2].partition("\n\n")[0]
+    lines = [line for line in section.splitlines() if not line.startswith(" ")]
+    pairs = [line.partition(" : ") for line in lines]
+    assert all(name and text for name, _, text in pairs), lines
+    return [name for name, _, _ in pairs]
 
 
 def has_example(public):
-    """Whether its docstring has an example, or names the call whose example makes one."""
+    """Whether its docstring has an example, or names first the call whose example makes one."""
     text = inspect.getdoc(public) or ""
     if "\nExamples\n" in text:
         return ">>> " in text
-    section = text.partition("\nSee Also\n--------\n")[2]
-    name, colon, _ = section.partition(" : ")
-    if not colon:
-        return False
-    module, _, called = name.rpartition(".")
-    return ">>> " in inspect.getdoc(getattr(importlib.import_module(module), called))
+    beside = neighbours(public)
+    return bool(beside) and ">>> " in (inspect.getdoc(named(beside[0])) or "")
 
 
-def test_public_classes_of_the_reference_have_examples():
+def public_names():
+    """Full name to class or function, of all in the reference but what needs Flower."""
     found = {}
     for page in (ROOT / "docs" / "reference").glob("*.md"):
-        text = page.read_text("utf-8")
-        for module, name in re.findall(r"^::: (dpsumm[\w.]*)\.(\w+)$", text, re.MULTILINE):
-            if module.startswith("dpsumm.flower"):
-                continue
-            public = getattr(importlib.import_module(module), name)
-            if isinstance(public, type) and not issubclass(public, (Enum, Exception)):
-                found[name] = found.get(name, True) and has_example(public)
-    assert len(found) >= 50
-    assert {name for name, has in found.items() if not has} == WITHOUT_EXAMPLE
+        for name in re.findall(r"^::: (dpsumm[\w.]*)$", page.read_text("utf-8"), re.MULTILINE):
+            if not name.startswith("dpsumm.flower"):
+                found[name] = named(name)
+    return {name: one for name, one in found.items() if isinstance(one, type) or callable(one)}
+
+
+def test_public_classes_and_functions_of_the_reference_have_examples():
+    found = {
+        name: has_example(one)
+        for name, one in public_names().items()
+        if not (isinstance(one, type) and issubclass(one, (Enum, Exception)))
+    }
+    assert len(found) >= 90
+    assert [name for name, has in found.items() if not has] == []
+
+
+def test_public_classes_and_functions_of_the_reference_name_their_neighbours():
+    public = {name: one for name, one in public_names().items() if ".kernels." not in name}
+    found = {name: neighbours(one) for name, one in public.items()}
+    assert len(found) >= 75
+    alone = {name.rpartition(".")[2] for name, beside in found.items() if not beside}
+    assert alone == WITHOUT_NEIGHBOURS
+    for name, beside in found.items():
+        for other in beside:  # an error names what leads nowhere
+            assert named(other) is not public[name], name
+
+
+@pytest.mark.parametrize("name", ["dpsumm.nothing", "dpsumm.Summary.nothing", "nothing.at_all"])
+def test_a_neighbour_that_leads_nowhere_is_noticed(name):
+    def lost():
+        pass
+
+    lost.__doc__ = f"""Nothing.
+{SEE_ALSO}{name} : Which is not there.
+"""
+    assert neighbours(lost) == [name]
+    with pytest.raises((AttributeError, ModuleNotFoundError)):
+        named(name)
 
 
 def test_a_class_without_an_example_is_noticed():

@@ -107,6 +107,10 @@ class Outcome:
         Of the claim.
     twins
         Of the twins, in their order.
+
+    See Also
+    --------
+    dpsumm.audit.run_audits : Makes them.
     """
 
     audit: Audit

@@ -29,6 +29,10 @@ class Measured:
     trials
         Samples of each world.
 
+    See Also
+    --------
+    dpsumm.audit.lower_bound : Makes one.
+
     Examples
     --------
     >>> from dpsumm.audit import Measured
@@ -62,6 +66,26 @@ def lower_bound(
     Privacy
     -------
     None: for audits on made-up data.
+
+    See Also
+    --------
+    dpsumm.audit.Measured : What it returns.
+    dpsumm.audit.run_audits : All audits of this package.
+
+    Examples
+    --------
+    Laplace noise of scale 1 on counts that differ by 1 has epsilon 1. No measurement exceeds that,
+    and half the noise is caught:
+
+    >>> import numpy as np
+    >>> from dpsumm.audit import lower_bound
+    >>> rng = np.random.default_rng(0)
+    >>> one, other = rng.laplace(0, 1, 20_000), rng.laplace(1, 1, 20_000)
+    >>> bool(0.8 < lower_bound(one, other, 0.0).epsilon <= 1)
+    True
+    >>> one, other = rng.laplace(0, 0.5, 20_000), rng.laplace(1, 0.5, 20_000)
+    >>> bool(lower_bound(one, other, 0.0).epsilon > 1)
+    True
     """
     n = len(first)
     if np.isnan(first).any() or np.isnan(second).any():

@@ -40,6 +40,20 @@ def run_audits(
     ------
     InvalidParameterError
         An audit could not fail, or has no twin; before anything is run.
+
+    See Also
+    --------
+    dpsumm.audit.Outcome : What comes of each.
+    dpsumm.audit.lower_bound : What an audit measures by.
+
+    Examples
+    --------
+    About a minute of one processor:
+
+    >>> from dpsumm.audit import run_audits
+    >>> outcomes = run_audits(quick=True)  # doctest: +SKIP
+    >>> all(outcome.passed for outcome in outcomes)  # doctest: +SKIP
+    True
     """
     rng = np.random.default_rng(seed)
     suite = audits()

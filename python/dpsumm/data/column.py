@@ -19,7 +19,12 @@ EPOCH = date(1970, 1, 1).toordinal()
 
 
 class Kind(str, Enum):
-    """What a column is."""
+    """What a column is.
+
+    See Also
+    --------
+    dpsumm.Column : Has one.
+    """
 
     NUMBER = "number"
     CATEGORY = "category"
@@ -31,7 +36,12 @@ class Kind(str, Enum):
 
 
 class WhenMissing(str, Enum):
-    """What happens to a missing value."""
+    """What happens to a missing value.
+
+    See Also
+    --------
+    dpsumm.Column : Has one.
+    """
 
     REFUSE = "refuse"
     DROP = "drop"
@@ -97,6 +107,12 @@ class Column:
     -------
     Public: every party has it. Nothing of it may be computed from private data; bounds and
     categories read from private data leak records.
+
+    See Also
+    --------
+    dpsumm.Schema : All columns of a party.
+    dpsumm.data.Kind : What a column holds.
+    dpsumm.data.WhenMissing : What is done where a value is missing.
 
     Examples
     --------

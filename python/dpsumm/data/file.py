@@ -30,6 +30,10 @@ class File:
         `format` drops rows with missing values: that is one rule for all data of a run, given by
         its ``file_format``.
 
+    See Also
+    --------
+    dpsumm.data.FileFormat : How it is read.
+
     Examples
     --------
     >>> from dpsumm.data import File, FileFormat

@@ -60,6 +60,10 @@ class FileFormat:
         `kind` is none of the three, `separator` is not a single ASCII character or is `decimal`,
         `names` is empty or repeats a name, or `encoding` is not one of the list.
 
+    See Also
+    --------
+    dpsumm.data.File : One file with a format of its own.
+
     Examples
     --------
     >>> from dpsumm.data import FileFormat

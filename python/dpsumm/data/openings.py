@@ -60,6 +60,22 @@ class Commitments:
     owners
         Owner's name to its root and its openings. Real records: for the consumer, and for whoever
         it may show them to.
+
+    See Also
+    --------
+    dpsumm.summary.verify_openings : Checks a file of them.
+    dpsumm.summary.open_rows : Opens further rows.
+
+    Examples
+    --------
+    >>> import numpy as np, dpsumm
+    >>> rng = np.random.default_rng(0)
+    >>> owners, target = {"north": rng.normal(0, 1, (100, 2))}, rng.normal(0, 1, (50, 2))
+    >>> kernel = dpsumm.RBF(0.25)
+    >>> summary = dpsumm.summarize(owners, target, size=5, kernel=kernel, commitments=True)
+    >>> made = summary.commitments
+    >>> list(made.roots), len(made.owners["north"][1])  # every point that was read is opened
+    (['north'], 20)
     """
 
     run: str
@@ -121,6 +137,24 @@ def verify_openings(
     InvalidDataError
         The file is none of these, has no opening at all or one position twice, or an opening does
         not lead to its owner's root.
+
+    See Also
+    --------
+    dpsumm.summary.Commitments : What it returns.
+    dpsumm.summary.open_rows : Makes openings of rows that somebody asks for.
+
+    Examples
+    --------
+    >>> import tempfile, numpy as np, dpsumm
+    >>> rng = np.random.default_rng(0)
+    >>> owners, target = {"north": rng.normal(0, 1, (100, 2))}, rng.normal(0, 1, (50, 2))
+    >>> kernel = dpsumm.RBF(0.25)
+    >>> summary = dpsumm.summarize(owners, target, size=5, kernel=kernel, commitments=True)
+    >>> file = f"{tempfile.mkdtemp()}/openings.json"
+    >>> summary.commitments.save(file)
+    >>> published = summary.commitments.roots
+    >>> len(dpsumm.summary.verify_openings(file, published).owners["north"][1])
+    20
     """
     published = None if roots is None else {n: _published(n, root) for n, root in roots.items()}
     opened = _read(Path(path))

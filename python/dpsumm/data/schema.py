@@ -55,6 +55,10 @@ class Schema:
     Public, as every `Column` in it. What is counted by it (values clipped, missing or in no
     category) depends on private data: it is for curator and consumer, never sent to an owner.
 
+    See Also
+    --------
+    dpsumm.Column : One column of it.
+
     Examples
     --------
     >>> schema = Schema([

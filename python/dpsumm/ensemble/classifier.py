@@ -47,6 +47,10 @@ class PrivateEnsembleClassifier(Estimator, scikit_learn_base()):  # type: ignore
     feature_names_in_ : object array
         Their names.
 
+    See Also
+    --------
+    dpsumm.learn : The same as one call.
+
     Examples
     --------
     >>> import numpy as np, dpsumm

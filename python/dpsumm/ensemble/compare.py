@@ -135,6 +135,10 @@ def compare(
     -------
     None needed: public data. Noise is fresh in every call, so figures differ a little.
 
+    See Also
+    --------
+    dpsumm.learn : The run itself.
+
     Examples
     --------
     >>> import numpy as np

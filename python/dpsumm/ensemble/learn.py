@@ -135,6 +135,13 @@ def learn(
     party, or for one record. Towards the curator, who sees votes: none. Source: Hamm, Cao & Belkin
     2016, corrected; ``docs/ensemble.md`` and ``docs/privacy/votes.md``.
 
+    See Also
+    --------
+    dpsumm.plan_learning : What to expect, before any data are read.
+    dpsumm.PrivateEnsembleClassifier : The same as an estimator of scikit-learn.
+    dpsumm.ensemble.Model : What it returns.
+    dpsumm.ensemble.silos.learn_silos : Parties on other machines.
+
     Examples
     --------
     >>> import numpy as np, dpsumm

@@ -168,6 +168,7 @@ class NoisyVotes(Recordless):
     See Also
     --------
     dpsumm.learn : Makes them; its example runs.
+    dpsumm.ensemble.Model : Has them as `votes`.
     """
 
     disclosure: ClassVar[Disclosure | None] = Disclosure(

@@ -58,6 +58,7 @@ class Model:
     See Also
     --------
     dpsumm.learn : Makes one; its example runs.
+    dpsumm.ensemble.load_model : Reads what `save` has written.
     """
 
     votes: NoisyVotes

@@ -118,6 +118,10 @@ def published(
     seed
         Repeats the noise.
 
+    See Also
+    --------
+    dpsumm.learn : What this package does instead.
+
     Examples
     --------
     >>> import numpy as np

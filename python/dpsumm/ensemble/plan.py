@@ -150,6 +150,11 @@ def plan_learning(
     InvalidParameterError
         A number out of range.
 
+    See Also
+    --------
+    dpsumm.learn : The run itself.
+    dpsumm.ensemble.compare.compare : Measures it on data that you may use.
+
     Examples
     --------
     >>> made = plan_learning(1000, 8000, 2)

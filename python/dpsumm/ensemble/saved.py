@@ -50,6 +50,10 @@ class SavedModel(Recordless):
         What it computes.
     statements
         What the run guarantees to whom.
+
+    See Also
+    --------
+    dpsumm.ensemble.load_model : Reads one; its example runs.
     """
 
     disclosure: ClassVar[Disclosure | None] = Disclosure(
@@ -159,6 +163,26 @@ def load_model(path: str | os.PathLike[str]) -> SavedModel:
         There is no such file.
     InvalidDataError
         It is not a model's.
+
+    See Also
+    --------
+    dpsumm.ensemble.Model : Whose `save` writes the file.
+    dpsumm.ensemble.SavedModel : What it returns.
+
+    Examples
+    --------
+    >>> import tempfile, numpy as np, dpsumm
+    >>> rng = np.random.default_rng(0)
+    >>> def people(n):
+    ...     x = rng.normal(0, 1, (n, 2))
+    ...     return x, (x[:, 0] > 0).astype(int)
+    >>> parties, (x, _) = [people(10) for _ in range(60)], people(1000)
+    >>> model = dpsumm.learn(parties, x, classes=[0, 1], student="softmax")
+    >>> file = f"{tempfile.mkdtemp()}/model.dpsumm"
+    >>> model.save(file)
+    >>> read = dpsumm.ensemble.load_model(file)
+    >>> bool((read.predict(x) == model.predict(x)).all())
+    True
     """
     try:
         data = Path(path).read_bytes()

@@ -72,6 +72,21 @@ def learn_silos(
     among the registered ones: the run ends with the channel's time limit, no number of parties
     stops it, and neither the model nor its warnings tell. Who failed and why is told to the
     curator alone, who is trusted with the votes.
+
+    See Also
+    --------
+    dpsumm.learn : The same in one process.
+    dpsumm.summary.silos.summarize_silos : A summary instead.
+
+    Examples
+    --------
+    In an app of Flower, whose channel reaches the parties (``docs/deploy.md``):
+
+    >>> from dpsumm.ensemble.silos import learn_silos
+    >>> model = learn_silos(  # doctest: +SKIP
+    ...     channel, parties, "auxiliary.csv", schema="schema.toml", classes=["no", "yes"],
+    ...     ledger="books.db", run="spring",
+    ... )
     """
     asked = Asked.of(classes, **asked_for)
     known = schema if isinstance(schema, Schema) else Schema.read(schema)

@@ -27,6 +27,20 @@ class Protected(str):
     ------
     InvalidParameterError
         No subsystem has named such a party.
+
+    See Also
+    --------
+    dpsumm.privacy.Unit : What changes between neighbouring data.
+    dpsumm.Ledger : Counts what was spent on each.
+
+    Examples
+    --------
+    >>> from dpsumm.privacy import Ledger, Protected
+    >>> Protected("target").value
+    'target'
+    >>> with Ledger() as book:
+    ...     book.spent(Protected("target"))[0]
+    0.0
     """
 
     _known: ClassVar[dict[str, Protected]] = {}
@@ -72,7 +86,12 @@ Protected.TARGET, Protected.OWNERS, Protected.RECORDS = map(
 
 
 class Observer(str, Enum):
-    """Who sees the message."""
+    """Who sees the message.
+
+    See Also
+    --------
+    dpsumm.privacy.Charge : Has one.
+    """
 
     OWNER = "an owner"
     CONSUMER = "the consumer"
@@ -80,7 +99,12 @@ class Observer(str, Enum):
 
 
 class Unit(str, Enum):
-    """What may change between two neighbouring data sets."""
+    """What may change between two neighbouring data sets.
+
+    See Also
+    --------
+    dpsumm.privacy.Protected : Whose records a claim is for.
+    """
 
     REPLACE_RECORD = "replace one record"
     ADD_REMOVE_RECORD = "add or remove one record"
@@ -100,6 +124,10 @@ class Gaussian:
     ----------
     noise_multiplier
         Standard deviation divided by the L2 sensitivity of the unit.
+
+    See Also
+    --------
+    dpsumm.privacy.Charge : An event with whom it is charged to.
 
     Examples
     --------
@@ -123,6 +151,11 @@ class Laplace:
     noise_multiplier
         Scale divided by the L1 sensitivity of the unit.
 
+    See Also
+    --------
+    dpsumm.privacy.Charge : An event with whom it is charged to.
+    dpsumm.privacy.Pure : Any mechanism with delta 0.
+
     Examples
     --------
     >>> from dpsumm.privacy import Laplace
@@ -142,6 +175,10 @@ class BoundedRange:
 
     Hence ``epsilon**2 / 8``-zCDP (Cesar & Rogers 2021). It does not hold for permute-and-flip.
 
+    See Also
+    --------
+    dpsumm.privacy.Pure : Any mechanism with delta 0.
+
     Examples
     --------
     >>> from dpsumm.privacy import BoundedRange
@@ -159,6 +196,10 @@ class BoundedRange:
 class Pure:
     """Anything that is ``epsilon``-DP, epsilon in nats.
 
+    See Also
+    --------
+    dpsumm.privacy.Approximate : A mechanism with a delta.
+
     Examples
     --------
     >>> from dpsumm.privacy import Pure
@@ -175,6 +216,10 @@ class Pure:
 @dataclass(frozen=True)
 class Approximate:
     """Anything that is ``(epsilon, delta)``-DP.
+
+    See Also
+    --------
+    dpsumm.privacy.Pure : A mechanism with delta 0.
 
     Examples
     --------
@@ -197,6 +242,10 @@ class Approximate:
 class NonPrivate:
     """No guarantee: epsilon is infinite.
 
+    See Also
+    --------
+    dpsumm.privacy.Seeded : Of runs with a seed.
+
     Examples
     --------
     >>> from dpsumm.privacy import NonPrivate
@@ -210,6 +259,10 @@ class NonPrivate:
 @dataclass(frozen=True)
 class Seeded(NonPrivate):
     """No guarantee: whoever knows the user's seed can draw the same noise again.
+
+    See Also
+    --------
+    dpsumm.privacy.NonPrivate : What guarantees nothing in earnest.
 
     Examples
     --------

@@ -35,6 +35,7 @@ class PrivacyReport:
     See Also
     --------
     dpsumm.summarize : Its example asks a summary's report for epsilon.
+    dpsumm.Ledger : Counts what several runs cost together.
     """
 
     charges: tuple[Charge, ...]

@@ -85,6 +85,11 @@ class Ledger(AbstractContextManager["Ledger"]):
     InvalidParameterError
         There is no file, `delta` is not in (0, 1), or the run is known under another delta.
 
+    See Also
+    --------
+    dpsumm.privacy.PrivacyReport : What one run cost.
+    dpsumm.privacy.Charge : One line of the books.
+
     Examples
     --------
     >>> import dpsumm

@@ -36,6 +36,10 @@ class NoisyAttribution:
     charges
         What was charged, for the target and for the owners: on top of `Summary.privacy`, which does
         not know of it. The ledger has both.
+
+    See Also
+    --------
+    dpsumm.summary.release_attribution : Makes one; its example runs.
     """
 
     values: dict[str, float]
@@ -90,6 +94,27 @@ def release_attribution(
     to [0, 1], so nothing moves it by more than 1, and Laplace noise of scale ``1 / epsilon`` is
     added. No smaller sensitivity is claimed: which points are chosen is not stable. Numerics:
     integer noise on a grid. Tested by: tests/summary/test_attribution.py.
+
+    See Also
+    --------
+    dpsumm.Summary : Has the values without noise, for the curator alone.
+    dpsumm.summary.NoisyAttribution : What it returns.
+
+    Examples
+    --------
+    >>> import numpy as np, dpsumm
+    >>> from dpsumm.summary import release_attribution
+    >>> rng = np.random.default_rng(0)
+    >>> owners = {"near": rng.normal(1, 1, (200, 2)), "far": rng.normal(-3, 1, (200, 2))}
+    >>> summary = dpsumm.summarize(
+    ...     owners, rng.normal(1, 1, (300, 2)), size=20, kernel=dpsumm.RBF(0.25)
+    ... )
+    >>> with dpsumm.Ledger() as book:
+    ...     noisy = release_attribution(summary, epsilon=2.0, ledger=book)
+    ...     round(book.spent("target")[0], 6)
+    2.0
+    >>> sorted(noisy.values), noisy.noise_scale
+    (['far', 'near'], 0.5)
     """
     accounting.check_epsilon(epsilon)
     if epsilon < _LEAST_EPSILON:

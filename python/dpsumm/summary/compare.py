@@ -84,6 +84,7 @@ class Comparison:
     See Also
     --------
     dpsumm.compare : Makes one; its example runs.
+    dpsumm.summary.compare.Rehearsed : One row of it.
     """
 
     rows: tuple[Rehearsed, ...]
@@ -175,6 +176,10 @@ def compare(
     Privacy
     -------
     None needed: made-up or public data. Noise is fresh in every call, so figures differ a little.
+
+    See Also
+    --------
+    dpsumm.plan : Figures of one protocol, in a moment.
 
     Examples
     --------

@@ -36,6 +36,10 @@ class Embedding:
     weights : (d / 2, c + 1) float64
         Frequencies, and the phase in the last column. Secret.
 
+    See Also
+    --------
+    dpsumm.summarize : Takes it as `embedding`.
+
     Examples
     --------
     >>> import numpy as np, dpsumm

@@ -65,6 +65,10 @@ class Summarizer(Estimator, scikit_learn_base()):  # type: ignore[misc]
     feature_names_in_ : (c,) object
         Their names.
 
+    See Also
+    --------
+    dpsumm.summarize : The same as one call.
+
     Examples
     --------
     >>> import numpy as np, dpsumm

@@ -36,6 +36,10 @@ class RBF:
     -------
     `gamma` is sent to every owner. It must not have been computed from private data.
 
+    See Also
+    --------
+    dpsumm.PrivateMedian : A bandwidth bought from epsilon.
+
     Examples
     --------
     >>> import dpsumm
@@ -152,6 +156,10 @@ class PrivateMedian:
     that would have to move for it to hold the median, so it moves by at most 2; weights are
     ``exp(share * epsilon / 4 * score)``. Numerics: integer scores and weights
     (``kernels.exponential_choice``). Tested by: tests/summary/test_bandwidth.py.
+
+    See Also
+    --------
+    dpsumm.RBF : A public bandwidth, which costs nothing.
 
     Examples
     --------

@@ -38,6 +38,12 @@ class Gaussian(Mechanism):
     clamp, sum and noise are exact; nothing rests on the accuracy of a cosine. Tested by:
     tests/summary/test_target_release.py, tests/summary/test_offers_landmarks.py.
 
+    See Also
+    --------
+    dpsumm.Mwem : The paper's release.
+    dpsumm.Offers : Takes it as `release`.
+    dpsumm.privacy.Gaussian : What it costs, as an event.
+
     Examples
     --------
     >>> import dpsumm
@@ -124,6 +130,10 @@ class Mwem(Mechanism):
     bounded range ``2 D epsilon_select`` and a measurement that is ``D epsilon_measure``-DP.
     Assumes: counts public; warm start from released states only. Argument and numerics: the core's
     module ``mwem`` and ``docs/privacy/mwem.md``. Tested by: tests/summary/test_mwem_release.py.
+
+    See Also
+    --------
+    dpsumm.Gaussian : The default.
 
     Examples
     --------

@@ -264,6 +264,11 @@ def plan(
     InvalidParameterError
         A number out of range.
 
+    See Also
+    --------
+    dpsumm.compare : Rehearses protocols on made-up data.
+    dpsumm.summarize : The run itself.
+
     Examples
     --------
     >>> made = plan(1000, 400)

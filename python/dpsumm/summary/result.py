@@ -113,6 +113,7 @@ class Summary:
     See Also
     --------
     dpsumm.summarize : Makes one; its example runs.
+    dpsumm.privacy.PrivacyReport : What it cost, as `Summary.privacy`.
     """
 
     points: FloatArray

@@ -51,6 +51,10 @@ def run(
     As :func:`dpsumm.summarize`: the file is public. A file without `ledger` counts nothing across
     runs.
 
+    See Also
+    --------
+    dpsumm.summarize : The same call with Python's values: arrays, frames, protocols of your own.
+
     Examples
     --------
     >>> import tempfile, dpsumm
@@ -71,10 +75,6 @@ def run(
     (20, 1)
     >>> len(dpsumm.run(folder / "run.toml", size=10, protocol="pool"))
     10
-
-    See Also
-    --------
-    dpsumm.summarize : The same call with Python's values: arrays, frames, protocols of your own.
     """
     where = f"{os.fspath(config)}: "
     said = read_options(Path(config)) | as_typed(options, Path(), "")

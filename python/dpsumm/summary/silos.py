@@ -100,6 +100,22 @@ def summarize_silos(
     As `summarize`. Under Offers the broadcast goes out whether or not the others could describe
     their data, so that no owner's failure changes what another receives. Under the Auction an owner
     may notice that the run does not begin or stops; the cause is not told.
+
+    See Also
+    --------
+    dpsumm.summarize : The same in one process.
+    dpsumm.ensemble.silos.learn_silos : A classifier instead.
+    dpsumm.vertical.silos.synthesize_silos : Synthetic rows instead.
+
+    Examples
+    --------
+    In an app of Flower, whose channel reaches the owners (``docs/deploy.md``):
+
+    >>> from dpsumm.summary.silos import summarize_silos
+    >>> summary = summarize_silos(  # doctest: +SKIP
+    ...     channel, ["north", "south"], "clinic.csv", schema="schema.toml", size=200,
+    ...     ledger="books.db", run="spring", out="summary.parquet",
+    ... )
     """
     started = time.perf_counter()
     protocol = Offers() if protocol is None else protocol

@@ -152,6 +152,13 @@ def summarize(
     Towards an owner: (epsilon, delta)-DP for one replaced record of the target, sizes public;
     nothing about other owners (0, 0). Towards curator and consumer: none. See `Summary.privacy`.
 
+    See Also
+    --------
+    dpsumm.run : The same from a file of options.
+    dpsumm.Summarizer : The same as an estimator of scikit-learn.
+    dpsumm.plan : What to expect, before any data are read.
+    dpsumm.compare : Rehearses the protocols on made-up data.
+
     Examples
     --------
     >>> import numpy as np, dpsumm

@@ -65,6 +65,20 @@ class Graphical:
     steps, chi2
         How far the fit came: chi-square for each cell of the pairs, 1 where it is as large as the
         noise.
+
+    See Also
+    --------
+    dpsumm.vertical.Mixture : The other model of the noisy counts.
+    dpsumm.Tables : Says which of the two is fitted.
+
+    Examples
+    --------
+    >>> import dpsumm  # and mbi, of the extra `graphical`
+    >>> synthetic = dpsumm.synthesize(  # doctest: +SKIP
+    ...     owners, schema=schemas, protocol=dpsumm.Tables(model="graphical")
+    ... )
+    >>> synthetic.model.pairs  # doctest: +SKIP
+    ((0, 1), (1, 3))
     """
 
     pairs: tuple[tuple[int, int], ...]

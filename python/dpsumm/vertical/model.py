@@ -46,6 +46,7 @@ class Mixture:
     See Also
     --------
     dpsumm.synthesize : Fits one; its example runs.
+    dpsumm.vertical.Graphical : The other model of the noisy counts.
     """
 
     pi: NDArray[np.float64]

@@ -196,6 +196,11 @@ def plan_synthesis(
     InvalidParameterError
         A parameter out of range, or schemas that cannot be joined.
 
+    See Also
+    --------
+    dpsumm.synthesize : The run itself.
+    dpsumm.vertical.SynthesisPlan : What it returns.
+
     Examples
     --------
     >>> from dpsumm import Column, Schema, plan_synthesis

@@ -27,6 +27,10 @@ class Dealer:
     Whoever has an owner's secret with the helper reads that owner's records from its messages: the
     helper must not work with another owner, nor with the coordinator.
 
+    See Also
+    --------
+    dpsumm.vertical.Mpyc : Secret sharing instead of pads; slow, for checks.
+
     Examples
     --------
     >>> from dpsumm.vertical import Dealer
@@ -50,6 +54,16 @@ class Mpyc:
         3. With two MPyC's threshold is 0: it runs, and keeps no secret, so that is refused.
     patience
         Seconds after which a process is ended, from 1 to 86,400.
+
+    See Also
+    --------
+    dpsumm.vertical.Dealer : The usual engine, much faster.
+
+    Examples
+    --------
+    >>> from dpsumm.vertical import Mpyc
+    >>> Mpyc(patience=60.0)  # `synthesize(products=...)` takes it
+    Mpyc(parties=3, patience=60.0)
     """
 
     parties: int = 3

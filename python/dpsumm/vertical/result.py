@@ -62,6 +62,7 @@ class Synthetic:
     See Also
     --------
     dpsumm.synthesize : Makes one; its example runs.
+    dpsumm.vertical.SynthesisPrivacy : What it cost.
     """
 
     model: Mixture | Graphical

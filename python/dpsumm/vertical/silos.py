@@ -179,6 +179,21 @@ def synthesize_silos(
     Privacy
     -------
     As `synthesize`. Owners and helper see that a run stops, not why.
+
+    See Also
+    --------
+    dpsumm.synthesize : The same in one process.
+    dpsumm.summary.silos.summarize_silos : A summary instead.
+
+    Examples
+    --------
+    In an app of Flower, whose channel reaches both owners and the helper (``docs/deploy.md``):
+
+    >>> from dpsumm.vertical.silos import synthesize_silos
+    >>> synthetic = synthesize_silos(  # doctest: +SKIP
+    ...     channel, {"registry": "registry.toml", "clinic": "clinic.toml"},
+    ...     journal="run.db", run="spring", out="rows.parquet",
+    ... )
     """
     started = time.perf_counter()
     accounting.check_epsilon(epsilon)

@@ -119,6 +119,12 @@ def synthesize(
     an owner or the coordinator. In one process all roles are this process's: it shows what the
     parties of a real run would see. See `Synthetic.privacy`.
 
+    See Also
+    --------
+    dpsumm.plan_synthesis : What to expect, before any data are read.
+    dpsumm.Tables : How the tables are made and fitted.
+    dpsumm.vertical.Synthetic : What it returns.
+
     Examples
     --------
     >>> import numpy as np, dpsumm

@@ -49,6 +49,10 @@ class Tables:
     rows
         Records in one message between owners, which bounds the memory.
 
+    See Also
+    --------
+    dpsumm.synthesize : Takes it as `protocol`.
+
     Examples
     --------
     >>> import dpsumm

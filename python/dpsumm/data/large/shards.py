@@ -65,6 +65,17 @@ class Shards:
         Workers that read the files' headers were lost.
     MissingExtraError
         Ray is not installed.
+
+    See Also
+    --------
+    dpsumm.Stream : Rows in one file, on one machine.
+
+    Examples
+    --------
+    >>> import dpsumm, ray  # doctest: +SKIP
+    >>> ray.init()  # doctest: +SKIP
+    >>> north = dpsumm.Shards(["north-0.parquet", "north-1.parquet"])  # doctest: +SKIP
+    >>> dpsumm.summarize({"north": north}, "clinic.csv", size=200)  # doctest: +SKIP
     """
 
     files: Paths | Mapping[str, Paths]

@@ -63,6 +63,10 @@ class Stream:
     MissingExtraError
         A Parquet file, and pyarrow is not installed.
 
+    See Also
+    --------
+    dpsumm.Shards : Rows in many files, read by workers of Ray.
+
     Examples
     --------
     >>> import numpy as np, dpsumm

@@ -109,6 +109,11 @@ class Argmax(Soft):
     estimator
         Classifier of scikit-learn; cloned before it is fitted.
 
+    See Also
+    --------
+    dpsumm.ensemble.Spectral : The default.
+    dpsumm.ensemble.Student : For one of your own.
+
     Examples
     --------
     >>> from sklearn.linear_model import LogisticRegression

@@ -52,6 +52,10 @@ class Softmax(Student):
     random_features
         Fit on 600 random features of the points instead of the points themselves.
 
+    See Also
+    --------
+    dpsumm.ensemble.Spectral : The default.
+
     Examples
     --------
     >>> from dpsumm.ensemble import Softmax

@@ -66,6 +66,11 @@ class Spectral(Student):
         Which of "linear", "features", "graph". The graph is left out by itself where it says little
         (tables of categories fall into pieces) or takes too long (above 20,000 points).
 
+    See Also
+    --------
+    dpsumm.ensemble.Softmax : Another student.
+    dpsumm.ensemble.Argmax : Estimators of scikit-learn as students.
+
     Examples
     --------
     >>> from dpsumm.ensemble import Spectral

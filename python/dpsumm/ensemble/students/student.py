@@ -55,6 +55,27 @@ class Student(ABC):
 
     Whatever it does with the noisy votes and public data is post-processing. It must not see
     anything else of the parties.
+
+    See Also
+    --------
+    dpsumm.ensemble.Spectral : The default.
+    dpsumm.ensemble.Softmax : Softmax regression on the votes.
+    dpsumm.ensemble.Argmax : Estimators of scikit-learn.
+
+    Examples
+    --------
+    >>> import numpy as np, dpsumm
+    >>> from dpsumm.ensemble import Softmax, Student
+    >>> class Simple(Student):
+    ...     def candidates(self, points, votes):
+    ...         return Softmax().candidates(points, votes)[:1]
+    >>> rng = np.random.default_rng(0)
+    >>> def people(n):
+    ...     x = rng.normal(0, 1, (n, 2))
+    ...     return x, (x[:, 0] > 0).astype(int)
+    >>> parties, (x, _) = [people(10) for _ in range(60)], people(1000)
+    >>> dpsumm.learn(parties, x, classes=[0, 1], student=Simple()).predict(x[:5]).shape
+    (5,)
     """
 
     @abstractmethod

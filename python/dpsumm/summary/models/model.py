@@ -73,6 +73,11 @@ class PrivateModel:
         How it was made private: noise and regularisation of objective perturbation, or of DP-SGD.
     privacy
         The summary's report with this model in it.
+
+    See Also
+    --------
+    dpsumm.Summary.private_model : Makes one; its example runs.
+    dpsumm.summary.DpSgd : Parameters of a network trained by DP-SGD.
     """
 
     classes: tuple[Any, ...]

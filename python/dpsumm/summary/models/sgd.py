@@ -54,6 +54,10 @@ class DpSgd:
     rate
         Of the optimiser (Adam), above 0.
 
+    See Also
+    --------
+    dpsumm.Summary.private_model : Trains with it.
+
     Examples
     --------
     >>> from dpsumm.summary import DpSgd

@@ -154,6 +154,22 @@ def open_rows(
         A row is not among those that the owner took part with, or `run` is no such name.
     InvalidDataError
         As `summarize`, of the data.
+
+    See Also
+    --------
+    dpsumm.summary.verify_openings : Checks what this makes.
+
+    Examples
+    --------
+    >>> import secrets, numpy as np
+    >>> from dpsumm import Column, Schema
+    >>> from dpsumm.summary import open_rows
+    >>> data, key = np.random.default_rng(0).normal(0, 1, (100, 2)), secrets.token_bytes(32)
+    >>> schema = Schema([Column("x0"), Column("x1")])
+    >>> run = "0123456789abcdef" * 2  # as `Commitments.run` says
+    >>> opened = open_rows(data, [3, 14], name="north", run=run, key=key, schema=schema)
+    >>> len(opened.owners["north"][1])
+    2
     """
     if not is_hex(run, RUN_DIGITS):
         raise InvalidParameterError(

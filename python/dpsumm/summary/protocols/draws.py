@@ -41,6 +41,11 @@ class Pool(Protocol):
     parsimony
         Points accessed per summary point, at least 1.
 
+    See Also
+    --------
+    dpsumm.Offers : Points that are like the target.
+    dpsumm.Uniform : Without a choice among them.
+
     Examples
     --------
     >>> import numpy as np, dpsumm
@@ -78,6 +83,11 @@ class Pool(Protocol):
 class Uniform(Protocol):
     """Uniform sampling per owner: ``size / K`` random points of each, and no selection at all.
 
+    See Also
+    --------
+    dpsumm.Pool : Chooses among the points that it reads.
+    dpsumm.Offers : Points that are like the target.
+
     Examples
     --------
     >>> import numpy as np, dpsumm
@@ -108,6 +118,10 @@ class Greedy(Protocol):
     """The non-private greedy of Kim, Khanna & Koyejo 2016 (exact kernel) on all data of all owners.
 
     It is the reference for quality. It leaks nothing to owners, but the curator reads everything.
+
+    See Also
+    --------
+    dpsumm.Offers : Reads a few points, with a guarantee.
 
     Examples
     --------

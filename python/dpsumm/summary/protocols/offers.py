@@ -84,6 +84,13 @@ class Offers(Protocol):
         Select from the pool with the exact target. False: with its release alone, for a curator
         that is not trusted with the target.
 
+    See Also
+    --------
+    dpsumm.Auction : Rounds of bids.
+    dpsumm.Pool : Random points instead, at no epsilon.
+    dpsumm.Gaussian : The release that it makes by default.
+    dpsumm.Mwem : Another release.
+
     Examples
     --------
     >>> import numpy as np, dpsumm

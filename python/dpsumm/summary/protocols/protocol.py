@@ -37,6 +37,27 @@ class Protocol(ABC):
     epsilon_owners
         Budget of an owner's records towards the other owners, in nats; 0 if it has none. One that
         promises next to nothing is refused before anything is charged, unless it is accepted.
+
+    See Also
+    --------
+    dpsumm.Offers : The default.
+    dpsumm.summarize : Runs it.
+
+    Examples
+    --------
+    >>> import numpy as np, dpsumm
+    >>> from dataclasses import dataclass
+    >>> @dataclass(frozen=True)
+    ... class Doubled(dpsumm.summary.Protocol):
+    ...     name = "doubled"
+    ...     owners_argument = "Owners receive public numbers only."
+    ...     def curator(self, setting):
+    ...         return dpsumm.Pool(parsimony=2).curator(setting)
+    >>> rng = np.random.default_rng(0)
+    >>> owners, target = [rng.normal(0, 1, (100, 2))], rng.normal(0, 1, (50, 2))
+    >>> kernel = dpsumm.RBF(0.25)
+    >>> dpsumm.summarize(owners, target, size=10, kernel=kernel, protocol=Doubled()).accesses
+    20
     """
 
     name: str

@@ -93,6 +93,11 @@ class Auction(Protocol):
     theorem
         What `theorem2` made the parameters from, for the report; None: nothing.
 
+    See Also
+    --------
+    dpsumm.Offers : One broadcast instead of rounds.
+    dpsumm.summary.Requests : Whom it asks for points.
+
     Examples
     --------
     >>> import numpy as np, dpsumm

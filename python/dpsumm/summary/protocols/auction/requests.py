@@ -65,6 +65,10 @@ class Requests(str, Enum):
     ``PRIVATE``: by rank, with the cheapest profile for the run.
     ``WINNER``: only the best; not private.
     ``PUBLISHED``: as in the paper, `published` with its defaults; no guarantee with a small delta.
+
+    See Also
+    --------
+    dpsumm.Auction : Takes it as `requests`.
     """
 
     ALL = "all"
