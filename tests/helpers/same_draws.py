@@ -13,6 +13,8 @@ from itertools import count
 
 import numpy as np
 
+from dpsumm.kernels import RandomFeatures
+
 NOISE = (
     "rounded_normal",
     "discrete_laplace",
@@ -30,11 +32,17 @@ DRAWING = (
 
 
 def repeat(monkeypatch, seed: int) -> None:
-    """Let all that this process draws without a seed come from one, until this is undone."""
+    """Let all that this process draws without a seed come from one, until this is undone.
+
+    Functions that a test module imported by their own names are not among it: such a test says
+    ``kernels.rounded_normal``.
+    """
     coins, numbers = random.Random(seed), count(seed)
     monkeypatch.setattr(secrets, "randbits", coins.getrandbits)
     monkeypatch.setattr(secrets, "token_bytes", lambda size=32: coins.randbytes(size))
     monkeypatch.setattr(np.random, "default_rng", _numbered(np.random.default_rng, numbers))
+    rounded = _numbered(RandomFeatures.quantized_sum, numbers)
+    monkeypatch.setattr(RandomFeatures, "quantized_sum", rounded)
     for module in map(import_module, DRAWING):
         for name in NOISE:
             if hasattr(module, name):

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from dpsumm import kernels
 from dpsumm.errors import InvalidDataError, InvalidParameterError
-from dpsumm.kernels import fit_mixture, rounded_normal, sample_mixture
+from dpsumm.kernels import fit_mixture, sample_mixture
 from helpers.chance import FALSE_ALARM
 from reference import laws
 from reference.vertical import fit_mixture as plain_fit
@@ -87,10 +88,10 @@ def test_it_finds_a_mixture_and_leaves_the_noise(rng):
     pairs, records, noise_std = theta.T @ (pi[:, None] * theta), 10_000, 50.0
     block = np.repeat(np.arange(6), 8)
     counted = block[:, None] != block
-    noise = np.triu(rounded_normal(noise_std, pairs.size).reshape(pairs.shape), 1) / records
+    noise = np.triu(kernels.rounded_normal(noise_std, pairs.size).reshape(pairs.shape), 1) / records
     noise = np.where(counted, noise + noise.T, 0)
     weights = np.where(counted, (records / noise_std) ** 2, 0)
-    fit = fit_mixture(sizes, pairs + noise, weights, pi @ theta, weights[0] + weights[-1])
+    fit = kernels.fit_mixture(sizes, pairs + noise, weights, pi @ theta, weights[0] + weights[-1])
     assert fit.chi2 <= 1
     assert fit.steps < 1000
     model = fit.theta.T @ (fit.pi[:, None] * fit.theta)
