@@ -101,6 +101,21 @@ def test_candidates_are_the_best_rows_and_random_ones(rng):
     assert abs(early + late - 150 * 50 * 0.95) < 6 * np.sqrt(150 * 50 * 0.05 * 0.95)
 
 
+@pytest.mark.parametrize("kind", ["array", "array's file", "Parquet"])
+def test_rows_by_position_are_those_rows(tmp_path, rng, kind):
+    values = rng.normal(size=(1000, 3))
+    np.save(tmp_path / "a.npy", values)
+    columns = ["x", "x.y", "z"]
+    pl.DataFrame(values, columns).write_parquet(tmp_path / "a.parquet", row_group_size=70)
+    sources = {"array": values, "array's file": tmp_path / "a.npy"}
+    source = sources.get(kind, tmp_path / "a.parquet")
+    [table] = read_owners([Stream(source, block_rows=64)])
+    index = np.array([0, 63, 64, 500, 999])
+    found = table.rows_at(index)
+    np.testing.assert_array_equal(found.values, values[index])
+    np.testing.assert_array_equal(found.rows, index)
+
+
 def test_ties_keep_the_first_rows():
     [table] = read_owners([Stream(np.zeros((300, 1)), n_candidates=10, block_rows=7)])
     found, _ = table.sift(even, np.random.default_rng(1), 1)
@@ -126,6 +141,12 @@ REFUSED = {
     "pickle": (lambda f: Stream(f / "pickle.npy"), "well-formed"),
     "columns first": (lambda f: Stream(f / "fortran.npy"), "well-formed"),
     "short": (lambda f: list(Stream(f / "short.npy").blocks()), "cut short"),
+    "short, a row": (
+        lambda f: read_owners([Stream(f / "short.npy", block_rows=9)])[0].points_at(
+            np.array([3, 29])
+        ),
+        "cut short",
+    ),
     "protocol": (
         lambda f: run([Stream(made()[0][0])], made()[1], protocol=dpsumm.Pool()),
         "works with Offers",

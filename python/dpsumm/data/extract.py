@@ -105,7 +105,7 @@ def from_arrays(source: Any, schema: Schema | None, where: str) -> Extract:
         raise _empty(values.shape, where)
     unreadable: tuple[int, ...] = ()
     if schema is None:
-        schema = _numbers(values.shape[1])
+        schema = _numbers(tuple(f"x{j}" for j in range(values.shape[1])), None, False)
     else:
         values, unreadable = _recoded(values, schema, labels is not None, where)
     rows = np.arange(len(values))
@@ -133,9 +133,9 @@ def from_arrays(source: Any, schema: Schema | None, where: str) -> Extract:
     )
 
 
-@lru_cache(maxsize=4)  # many owners with data of one width
-def _numbers(width: int) -> Schema:
-    return Schema.numbers([f"x{j}" for j in range(width)])
+@lru_cache(maxsize=4)  # many owners with the same columns, or many blocks of one
+def _numbers(names: tuple[str, ...], label: str | None, drop_missing: bool) -> Schema:
+    return Schema.numbers(names, label=label, drop_missing=drop_missing)
 
 
 def _recoded(
@@ -294,6 +294,8 @@ class Chosen:
         """Return the schema for a source with these columns."""
         if isinstance(self.columns, str):
             raise InvalidParameterError(f"columns must be a list of names, got {self.columns!r}")
+        if not isinstance(self.label, str | None):
+            raise InvalidParameterError(f"label must be the name of a column, got {self.label!r}")
         chosen = self.columns
         wanted = [n for n in present if n != self.label] if chosen is None else list(chosen)
         if len(set(wanted)) < len(wanted):
@@ -304,7 +306,7 @@ class Chosen:
             )
         if not wanted:
             raise InvalidDataError(f"{where}: the data are empty (no columns besides the label)")
-        return Schema.numbers(wanted, label=self.label, drop_missing=self.drop_missing)
+        return _numbers(tuple(wanted), self.label, self.drop_missing)
 
 
 def _interleave(columns: Sequence[NDArray[Any]], out: NDArray[Any]) -> None:

@@ -58,8 +58,10 @@ def choose(marks: Marks, wanted: int) -> NDArray[np.int64]:
     """
     if len(marks) <= wanted:
         return np.argsort(marks.rows)
-    rows = marks.rows
-    kept = np.union1d(least(-marks.scores, rows, wanted), least(marks.keys, rows, wanted))
+    rows, is_kept = marks.rows, np.zeros(len(marks), bool)
+    is_kept[least(-marks.scores, rows, wanted)] = True
+    is_kept[least(marks.keys, rows, wanted)] = True
+    kept = np.flatnonzero(is_kept)
     return kept[np.argsort(rows[kept])]
 
 

@@ -57,12 +57,22 @@ class Sieve:
         """Return what is kept of the rows shown so far, at least one."""
         self._cut()
         assert self._counts is not None
-        return Candidates(self._tables[0], self._marks[0], self._counts)
+        table, marks = Table.concat(self._tables), joined(self._marks)
+        order = np.argsort(marks.rows)
+        return Candidates(table.take(order), marks[order], self._counts)
 
     def _cut(self) -> None:
-        table, marks = Table.concat(self._tables), joined(self._marks)
-        kept = choose(marks, self._wanted)
-        self._tables, self._marks = [table.take(kept)], [marks[kept]]
+        marks = joined(self._marks)
+        kept = np.sort(choose(marks, self._wanted))
+        # Table by table: joined, they would be copied with all that is not kept.
+        starts = np.cumsum([0, *map(len, self._marks)])
+        bounds = np.searchsorted(kept, starts).tolist()
+        parts = [
+            kept[first:last] - start
+            for first, last, start in zip(bounds, bounds[1:], starts, strict=False)
+        ]
+        self._tables = [table.take(part) for table, part in zip(self._tables, parts, strict=True)]
+        self._marks = [of[part] for of, part in zip(self._marks, parts, strict=True)]
         if len(marks) > self._wanted:
             # What a later row needs to get in, at least.
             last = self._wanted - 1

@@ -23,6 +23,9 @@ from dpsumm.errors import InvalidDataError, InvalidParameterError
 SUFFIXES = (".parquet", ".npy")
 # Enough rows to tell columns and types.
 HEAD_ROWS = 4096
+# Bytes of a Parquet file's column that are read at once. Memory for a whole chunk of a column would
+# be fetched anew from the system for each.
+READ_BYTES = 2**16
 
 
 @dataclass(frozen=True)
@@ -135,15 +138,11 @@ class Stream:
 
     def take(self, read: Reader, index: NDArray[np.int64]) -> Table:
         """Return some of the rows, ascending; errors as :meth:`StreamTable.sift`."""
-        parts, seen = [], 0
-        for raw in self.blocks():
-            first, last = np.searchsorted(index, (seen, seen + len(raw)))
-            if first < last:
-                wanted = index[first:last] - seen
-                # A record is read the same whatever is beside it: the others are left alone.
-                parts.append(read(raw[wanted] if isinstance(raw, np.ndarray) else raw.take(wanted)))
-            seen += len(raw)
-        return Table.concat(parts)
+        # A record is read the same whatever is beside it: the others are left alone.
+        # They are read together, since a reading takes some time for each column.
+        if isinstance(self.source, np.ndarray):
+            return read(self.source[index])
+        return read(self._parquet_rows(index) if self._is_parquet else self._array_rows(index))
 
     def pour(
         self,
@@ -200,15 +199,27 @@ class Stream:
     def _parquet_blocks(self) -> Iterator[Any]:
         pyarrow = import_pyarrow()
         # Buffered ahead, what was read stays in memory until the file is closed.
-        with pyarrow.parquet.ParquetFile(self.source, pre_buffer=False) as file:
+        with pyarrow.parquet.ParquetFile(
+            self.source, pre_buffer=False, buffer_size=READ_BYTES
+        ) as file:
             # By this thread: memory that others fill is fetched anew from the system each time,
             # which takes longer than decoding.
-            batches = file.iter_batches(batch_size=self.block_rows, use_threads=False)
+            batches = file.iter_batches(self.block_rows, use_threads=False)
             while True:
                 batch = guarded(lambda: next(batches, None), self.where, "Parquet")
                 if batch is None:
                     return
                 yield pyarrow.Table.from_batches([batch])
+
+    def _parquet_rows(self, index: NDArray[np.int64]) -> Any:
+        """Return some rows of a Parquet file, all of whose columns must be decoded for them."""
+        parts, seen = [], 0
+        for block in self._parquet_blocks():
+            first, last = np.searchsorted(index, (seen, seen + len(block)))
+            if first < last:
+                parts.append(block.take(index[first:last] - seen))
+            seen += len(block)
+        return import_pyarrow().concat_tables(parts)
 
     def _header(self) -> tuple[tuple[int, ...], np.dtype[Any], int]:
         def read() -> tuple[tuple[int, ...], np.dtype[Any], int]:
@@ -227,6 +238,17 @@ class Stream:
 
     def _open_array(self) -> int:
         return self._header()[0][0]
+
+    def _array_rows(self, index: NDArray[np.int64]) -> NDArray[Any]:
+        """Return some rows of an array's file."""
+        (_, n_columns), dtype, offset = self._header()
+        rows = np.empty((len(index), n_columns), dtype)
+        with open(self.source, "rb") as file:
+            for row, position in zip(rows, index.tolist(), strict=True):
+                file.seek(offset + position * row.nbytes)
+                if file.readinto(row.view(np.uint8)) < row.nbytes:
+                    raise InvalidDataError(f"{self.where}: the file is cut short; copy it again")
+        return rows
 
     def _array_blocks(self) -> Iterator[Any]:
         # Plain reads: pages of a mapped file would count as this process's memory.
