@@ -104,6 +104,8 @@ def run_blocks(page, namespace):
     return len(blocks)
 
 
+# What an example shows of noisy results is no law: chance does not decide about a page.
+@pytest.mark.same_draws
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_blocks_of_a_page_run_in_order(page, files):
     count = run_blocks(page, {"__name__": "__main__"})
@@ -252,6 +254,7 @@ def test_pages_are_found():
     assert any(page.parent.name == "privacy" for page in PAGES)
 
 
+@pytest.mark.same_draws
 @pytest.mark.parametrize("name", ["dpsumm", *MODULES])
 def test_doctests(name):
     result = doctest.testmod(importlib.import_module(name), optionflags=doctest.ELLIPSIS)
