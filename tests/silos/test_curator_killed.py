@@ -1,5 +1,7 @@
 """The curator's processes are killed: the run goes on under its name, and pays once."""
 
+from contextlib import contextmanager
+
 import polars as pl
 import pytest
 from curating import count_answers, curator_file, last_asked, transcript
@@ -11,18 +13,24 @@ from dpsumm.privacy import Ledger
 pytestmark = pytest.mark.timeout(1200)
 
 
+@contextmanager
+def two_of_three_answered(deployment, books):
+    """A run under way, with what it has spent; an owner that hangs keeps the curator waiting."""
+    with deployment.misbehaving(west="hang"):
+        deployment.begin()
+        wait_for(lambda: count_answers(books, step=1) == 2, what="two answers")
+        with Ledger(books) as book:
+            spent = book.charges()
+        yield spent
+
+
 def test_a_killed_curator_resumes_and_pays_once(deployment):
     """Kill -9 of the ServerApp when one of the owners has answered; then the run again."""
     books = deployment.folder / "curator" / "kill.db"
     folder = curator_file(deployment, out="kill.parquet", ledger="kill.db", run="r")
-    # An owner that does not answer keeps the curator waiting, at a place of our choosing.
-    with deployment.misbehaving(west="hang"):
-        deployment.begin()
-        wait_for(lambda: count_answers(books, step=1) == 2, what="two answers")
+    with two_of_three_answered(deployment, books) as spent:
         (curator,) = deployment.processes("flwr-serverapp")
         curator.kill()
-    with Ledger(books) as book:
-        spent = book.charges()
     assert len(spent) == 1
     again = deployment.begin()
     assert deployment.finish(again) == "finished:completed"
@@ -67,11 +75,7 @@ def test_the_superlink_is_killed_and_comes_back(deployment):
     """Its keys are registered again; what was collected is kept, and paid for once."""
     books = deployment.folder / "curator" / "link.db"
     folder = curator_file(deployment, out="link.parquet", ledger="link.db", run="r")
-    with deployment.misbehaving(west="hang"):
-        deployment.begin()
-        wait_for(lambda: count_answers(books, step=1) == 2, what="two answers")
-        with Ledger(books) as book:
-            spent = book.charges()
+    with two_of_three_answered(deployment, books) as spent:
         kill(deployment.superlink)
     deployment.start_superlink()
     for name in deployment.names:

@@ -64,11 +64,8 @@ def discrete_laplace(scale: float, size: int, seed: int | None = None) -> NDArra
     ----------
     scale
         From 2**-20 to 2**40, rounded up to a multiple of 2**-20.
-    size
-        Number of draws.
-    seed
-        From 0 to 2**64 - 1, for tests: repeatable, so not private. None: the operating system's
-        randomness.
+    size, seed
+        As for `rounded_normal`.
 
     Returns
     -------
@@ -76,10 +73,8 @@ def discrete_laplace(scale: float, size: int, seed: int | None = None) -> NDArra
 
     Raises
     ------
-    InvalidParameterError
-        A parameter out of range.
-    OSError
-        The operating system gave no random bytes.
+    InvalidParameterError, OSError
+        As `rounded_normal`.
 
     Privacy
     -------

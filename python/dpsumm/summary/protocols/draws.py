@@ -52,11 +52,14 @@ class Pool(Protocol):
     >>> rng = np.random.default_rng(0)
     >>> owners = [rng.uniform(0, 1, (200, 2)) for _ in range(3)]
     >>> target = rng.uniform(0.4, 1, (300, 2))
-    >>> summary = dpsumm.summarize(
-    ...     owners, target, size=12, kernel=dpsumm.RBF(4), protocol=dpsumm.Pool(parsimony=2)
-    ... )
-    >>> len(summary), summary.accesses, summary.privacy.epsilon(1e-5)
-    (12, 24, 0.0)
+    >>> for protocol in (dpsumm.Pool(parsimony=2), dpsumm.Uniform(), dpsumm.Greedy()):
+    ...     made = dpsumm.summarize(
+    ...         owners, target, size=12, kernel=dpsumm.RBF(4), protocol=protocol
+    ...     )
+    ...     print(f"{made.protocol}: {made.accesses} points read, epsilon {made.privacy.epsilon()}")
+    random pool: 24 points read, epsilon 0.0
+    uniform: 12 points read, epsilon 0.0
+    greedy on all data: 600 points read, epsilon 0.0
     """
 
     parsimony: float = 4.0
@@ -85,20 +88,8 @@ class Uniform(Protocol):
 
     See Also
     --------
-    dpsumm.Pool : Chooses among the points that it reads.
+    dpsumm.Pool : Chooses among the points that it reads; its example runs both.
     dpsumm.Offers : Points that are like the target.
-
-    Examples
-    --------
-    >>> import numpy as np, dpsumm
-    >>> rng = np.random.default_rng(0)
-    >>> owners = [rng.uniform(0, 1, (200, 2)) for _ in range(3)]
-    >>> target = rng.uniform(0.4, 1, (300, 2))
-    >>> summary = dpsumm.summarize(
-    ...     owners, target, size=12, kernel=dpsumm.RBF(4), protocol=dpsumm.Uniform()
-    ... )
-    >>> len(summary), summary.accesses, summary.privacy.epsilon(1e-5)
-    (12, 12, 0.0)
     """
 
     name = "uniform"
@@ -121,19 +112,8 @@ class Greedy(Protocol):
 
     See Also
     --------
-    dpsumm.Offers : Reads a few points, with a guarantee.
-
-    Examples
-    --------
-    >>> import numpy as np, dpsumm
-    >>> rng = np.random.default_rng(0)
-    >>> owners = [rng.uniform(0, 1, (200, 2)) for _ in range(3)]
-    >>> target = rng.uniform(0.4, 1, (300, 2))
-    >>> summary = dpsumm.summarize(
-    ...     owners, target, size=12, kernel=dpsumm.RBF(4), protocol=dpsumm.Greedy()
-    ... )
-    >>> len(summary), summary.accesses, summary.privacy.epsilon(1e-5)
-    (12, 600, 0.0)
+    dpsumm.Pool : Reads a few points; its example runs both.
+    dpsumm.Offers : Reads a few points that are like the target, with a guarantee.
     """
 
     name = "greedy on all data"
