@@ -29,6 +29,10 @@ class Bidder:
     -------
     Exact and not private: bids depend on the rows. They may go to a trusted curator alone.
 
+    See Also
+    --------
+    dpsumm.kernels.RandomFeatures : Makes such rows.
+
     Examples
     --------
     >>> import numpy as np

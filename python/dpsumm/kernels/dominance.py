@@ -31,6 +31,10 @@ def diagonal_dominance(points: ArrayLike, gamma: float) -> tuple[float, float]:
     InvalidDataError
         NaN or infinite values.
 
+    See Also
+    --------
+    dpsumm.kernels.is_diagonally_dominant : Whether the bound holds.
+
     Examples
     --------
     >>> from dpsumm.kernels import diagonal_dominance
@@ -58,6 +62,10 @@ def is_diagonally_dominant(points: ArrayLike, gamma: float) -> bool:
     ----------
     points, gamma
         As for :func:`diagonal_dominance`, and so are errors.
+
+    See Also
+    --------
+    dpsumm.kernels.diagonal_dominance : The two sides of the condition.
 
     Examples
     --------

@@ -52,6 +52,11 @@ class RandomFeatures(FeatureMap):
     Features are the points in another form, and sums of them are exact: neither is private. Noise
     for the sensitivity that each method states makes a release of them.
 
+    See Also
+    --------
+    dpsumm.kernels.LandmarkFeatures : Features by public points.
+    dpsumm.kernels.Bidder : Finds the best of rows of features on a grid.
+
     Examples
     --------
     >>> import numpy as np

@@ -52,6 +52,10 @@ class LandmarkFeatures(FeatureMap):
     Features are the points in another form, and sums of them are exact: neither is private. The map
     is public only if landmarks, gamma and region are. What one point moves: `sum_on_grid`.
 
+    See Also
+    --------
+    dpsumm.kernels.RandomFeatures : Needs no landmarks.
+
     Examples
     --------
     >>> import numpy as np

@@ -44,6 +44,10 @@ def exponential_choice(scores: ArrayLike, epsilon: float, seed: int | None = Non
     `epsilon` is not the guarantee. Weights are powers of two with rational exponents (Ilvento
     2020): nothing is added for arithmetic.
 
+    See Also
+    --------
+    dpsumm.kernels.mwem : Selects coordinates by it.
+
     Examples
     --------
     >>> from dpsumm.kernels import exponential_choice
@@ -64,6 +68,10 @@ class MwemRun(NamedTuple):
         Private means of the coordinates, in [-1, 1]: the average over the iterates.
     theta : (d,) float64
         Tilts of the last iterate, where another run can start.
+
+    See Also
+    --------
+    dpsumm.kernels.mwem : Makes one.
 
     Examples
     --------
@@ -133,6 +141,11 @@ def mwem(
     measurement that is ``D epsilon_measure``-DP. Assumes that `count` is public and `theta` was
     released before. Sums, scores and noise are integers; floats are computed from the released
     transcript alone.
+
+    See Also
+    --------
+    dpsumm.kernels.exponential_choice : How it selects what it measures.
+    dpsumm.kernels.MwemRun : What it returns.
 
     Examples
     --------

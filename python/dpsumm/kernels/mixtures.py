@@ -26,6 +26,11 @@ class MixtureFit(NamedTuple):
     chi2
         Chi-square of the two-way cells at the end, divided by their number.
 
+    See Also
+    --------
+    dpsumm.kernels.fit_mixture : Makes one.
+    dpsumm.kernels.sample_mixture : Draws rows of it.
+
     Examples
     --------
     See :func:`fit_mixture`.
@@ -96,6 +101,12 @@ def fit_mixture(
     Privacy
     -------
     Post-processing: nothing but the tables is read, so a model of released tables costs nothing.
+
+    See Also
+    --------
+    dpsumm.kernels.pair_counts : Exact two-way tables, before noise.
+    dpsumm.kernels.sample_mixture : Draws rows of what was fitted.
+    dpsumm.kernels.MixtureFit : What it returns.
 
     Examples
     --------
@@ -171,6 +182,10 @@ def sample_mixture(
     Privacy
     -------
     Post-processing of the model.
+
+    See Also
+    --------
+    dpsumm.kernels.fit_mixture : Fits what it draws from.
 
     Examples
     --------

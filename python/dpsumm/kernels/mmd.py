@@ -38,6 +38,11 @@ def kernel_means(points: ArrayLike, others: ArrayLike, gamma: float) -> NDArray[
     InvalidDataError
         NaN or infinite values.
 
+    See Also
+    --------
+    dpsumm.kernels.mean_kernel_self : The other term of the distance.
+    dpsumm.kernels.mmd2 : Both together.
+
     Examples
     --------
     >>> from dpsumm.kernels import kernel_means
@@ -59,6 +64,11 @@ def mean_kernel_self(points: ArrayLike, gamma: float) -> float:
     points : (n, c), n >= 1
     gamma
         As for :func:`kernel_means`, and so are errors.
+
+    See Also
+    --------
+    dpsumm.kernels.kernel_means : The other term of the distance.
+    dpsumm.kernels.mmd2 : Both together.
 
     Examples
     --------
@@ -87,6 +97,11 @@ def mmd2(a: ArrayLike, b: ArrayLike, gamma: float, weights: ArrayLike | None = N
     -------
     float
         At least 0 but for rounding (1e-15); at most 2.
+
+    See Also
+    --------
+    dpsumm.kernels.kernel_means : A term of it, for each point.
+    dpsumm.kernels.mean_kernel_self : A term of it.
 
     Examples
     --------

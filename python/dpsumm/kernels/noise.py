@@ -43,6 +43,10 @@ def rounded_normal(noise_std: float, size: int, seed: int | None = None) -> NDAr
     post-processing of the continuous Gaussian mechanism with noise multiplier ``noise_std / D``
     (Balle & Wang 2018): integer plus rounded noise has the law of the rounded sum.
 
+    See Also
+    --------
+    dpsumm.kernels.discrete_laplace : Noise for an L1 sensitivity.
+
     Examples
     --------
     >>> from dpsumm.kernels import rounded_normal
@@ -79,6 +83,10 @@ def discrete_laplace(scale: float, size: int, seed: int | None = None) -> NDArra
     Privacy
     -------
     Added to integers of L1 sensitivity D, the result is ``D / scale``-DP, pure.
+
+    See Also
+    --------
+    dpsumm.kernels.rounded_normal : Noise for an L2 sensitivity.
 
     Examples
     --------

@@ -41,6 +41,10 @@ class Pad:
     ChaCha20. The sum of both shares is exact: who opens it sees the counts, so owners add their
     noise to their shares before.
 
+    See Also
+    --------
+    dpsumm.kernels.one_hot_product : What an owner computes of masked rows.
+
     Examples
     --------
     The left owner's matrix has columns for one feature of 2 categories, the right one's for one of
@@ -162,6 +166,11 @@ def one_hot_product(codes: ArrayLike, width: int, masked: ArrayLike) -> inputs.W
     InvalidParameterError
         A code is not below `width`, or the rows differ.
 
+    See Also
+    --------
+    dpsumm.kernels.Pad : Hides what is multiplied.
+    dpsumm.kernels.pair_counts : The same tables where one party has all columns.
+
     Examples
     --------
     See :class:`Pad`.
@@ -195,6 +204,11 @@ def pair_counts(codes: ArrayLike, width: int) -> NDArray[np.int64]:
     ------
     InvalidParameterError
         A code is not below `width`.
+
+    See Also
+    --------
+    dpsumm.kernels.one_hot_product : The same where two parties hold the columns.
+    dpsumm.kernels.fit_mixture : Fits a model to noisy tables.
 
     Examples
     --------

@@ -24,6 +24,10 @@ class Picks(NamedTuple):
     objective : (t,) float64
         J (see :func:`objective`) of the first 1, 2, .. t of them.
 
+    See Also
+    --------
+    dpsumm.kernels.greedy : Makes one.
+
     Examples
     --------
     >>> from dpsumm.kernels import greedy
@@ -61,6 +65,12 @@ def greedy(points: ArrayLike, attraction: ArrayLike, gamma: float, size: int) ->
     InvalidDataError
         NaN or infinite values.
 
+    See Also
+    --------
+    dpsumm.kernels.greedy_towards : The same picks in less time, if the target is at hand.
+    dpsumm.kernels.objective : What it maximises.
+    dpsumm.kernels.weights : Weights for what it has picked.
+
     Examples
     --------
     >>> from dpsumm.kernels import greedy
@@ -80,6 +90,10 @@ def greedy_towards(points: ArrayLike, target: ArrayLike, gamma: float, size: int
     target : (m, c), same dtype
     gamma, size
         As for :func:`greedy`, and so are errors.
+
+    See Also
+    --------
+    dpsumm.kernels.greedy : The same picks by a mean kernel alone.
 
     Examples
     --------
@@ -112,6 +126,10 @@ def objective(points: ArrayLike, attraction: ArrayLike, gamma: float) -> NDArray
     Returns
     -------
     (n,) float64
+
+    See Also
+    --------
+    dpsumm.kernels.greedy : Maximises it.
 
     Examples
     --------
@@ -154,6 +172,11 @@ def weights(
     Returns
     -------
     (n,) float64
+
+    See Also
+    --------
+    dpsumm.kernels.greedy : Picks points.
+    dpsumm.kernels.mmd2 : The distance without weights.
 
     Examples
     --------

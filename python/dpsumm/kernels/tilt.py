@@ -50,6 +50,10 @@ def tilt(
     InvalidDataError
         NaN or infinite values.
 
+    See Also
+    --------
+    dpsumm.kernels.arrivals : Draws rows by their rates.
+
     Examples
     --------
     >>> import numpy as np
@@ -96,6 +100,10 @@ def arrivals(log_rates: ArrayLike, uniform: ArrayLike) -> NDArray[np.float64]:
         Lengths that do not fit, or numbers of `uniform` outside [0, 1).
     InvalidDataError
         NaN or infinite rates.
+
+    See Also
+    --------
+    dpsumm.kernels.tilt : The direction that rates may follow.
 
     Examples
     --------
