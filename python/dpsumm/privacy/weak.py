@@ -85,7 +85,7 @@ def thin_epsilon(epsilon: float, among: str = "") -> list[str]:
     sure = min(1 / (1 + math.exp(-epsilon)), 0.9999)
     return [
         f"epsilon {epsilon:.4g}{among} promises little: what an observer sees may be "
-        f"{math.exp(epsilon):.2g} times as likely with a protected record as with another in its "
+        f"{math.exp(epsilon):,.0f} times as likely with a protected record as with another in its "
         f"place, and who thinks a fact of it as likely as not may end {sure:.2%} sure (usual: "
         f"0.1 to 3)"
     ]

@@ -53,8 +53,9 @@ def numbers_of(schema: Schema, points: NDArray[np.floating]) -> Array:
 def narrow_notes(selection: Selection, setting: Setting, kernel: RBF) -> list[Note]:
     """Tell of columns that bounds far too wide, or a small weight, take out of the distance.
 
-    A weight is a choice, so it is a warning; a column that its bounds hide may be an alarm. Columns
-    of which nearly all values are one are left out: no bounds would show more of them.
+    A weight is a choice, so it is a warning; a column that its bounds hide may be an alarm, and so
+    are either if they hide most columns. A column of which nearly all values are one is left out:
+    no bounds would show more of it.
     """
     schema = setting.schema
     if schema is None or not schema.bounded or not _fits(schema, selection):
@@ -76,13 +77,15 @@ def narrow_notes(selection: Selection, setting: Setting, kernel: RBF) -> list[No
         else:
             light.append((weight, f"{column.name} ({column.weight:g})"))
     notes = []
+    # A small distance in fewer than half of the columns is none of the records.
+    most = 2 * (len(unused) + len(light)) > len(columns)
     if unused:
         notes.append(
             Note(
                 f"Target and points read take up a small part of the bounds of {_named(unused)}, "
                 f"so the distance hardly sees them. Give public bounds that are close to the "
                 f"values which can be there, and look for marks of no value, such as 9999.",
-                Severity.ALARM if min(unused)[0] < NOTHING else Severity.WARNING,
+                Severity.ALARM if most or min(unused)[0] < NOTHING else Severity.WARNING,
             )
         )
     if light:
@@ -90,7 +93,7 @@ def narrow_notes(selection: Selection, setting: Setting, kernel: RBF) -> list[No
             Note(
                 f"The distance hardly sees {_named(light)}: the weight is so small beside that of "
                 f"other columns. Give a larger one, unless the column is not to be matched.",
-                Severity.WARNING,
+                Severity.ALARM if most else Severity.WARNING,
             )
         )
     return notes
