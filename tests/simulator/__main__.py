@@ -11,7 +11,7 @@ import time
 from collections import Counter
 from itertools import cycle
 
-from simulator.planted import BUGS, find
+from simulator.planted import BUGS, MOST, find
 from simulator.search import search
 from simulator.systems import SYSTEMS
 
@@ -55,7 +55,7 @@ def planted(seed: int) -> int:
     """Plant every bug and look for it; return how many were not found."""
     missed = 0
     for name, (system, _) in BUGS.items():
-        done = find(name, seed, 2000)
+        done = find(name, seed, MOST)
         missed += done.error is None
         said = f"found by plan {done.simulated}" if done.error else "NOT FOUND"
         print(f"{name} ({system}): {said}", flush=True)
