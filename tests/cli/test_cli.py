@@ -371,8 +371,8 @@ def test_a_full_disk_says_what_is_spent_and_how_to_resume(
     assert ("with --ledger books and --run monday: nothing is charged twice" in said) == bool(book)
     assert not Path(name).exists()
     assert not list(Path().glob(".*.part*"))
-    # The command that it names; openings are of one call.
-    assert run(*options) == 0
+    if book:
+        assert run(*options) == 0  # without openings, which are of one call
     with Ledger("books") as books:
         assert len(books.charges()) == len(book) / 4
 
