@@ -24,6 +24,7 @@ from dpsumm.data import FileFormat
 
 M = 1000
 BLOCK = 100_000
+DECODING = "pyarrow, decoding alone"
 
 
 def cases(scale: Scale) -> Iterator[Case]:
@@ -49,6 +50,8 @@ def _case(n: int, p: int, d: int, grows: str = "") -> Iterator[Case]:
                     else Missing("pyarrow is not installed")
                 )
         contenders["products and sines alone"] = Isolated(scores, (array, d), imports)
+        if table:
+            contenders[DECODING] = Isolated(decoded, (table,), imports)
         yield Case(
             {"n": n, "c": c, "m": M, "d": d, "p": p},
             contenders,
@@ -99,6 +102,11 @@ def imports() -> None:
     """Load what a first call loads, so that it is not measured: a small summary."""
     importlib.import_module("pyarrow.parquet")
     _summarize(data.normals(100).astype(np.float32), 10, 16, "random")
+
+
+def decoded(owner: Path) -> int:
+    """Decode all columns of a Parquet file once, by blocks of which nothing is kept."""
+    return sum(map(len, dpsumm.Stream(owner).blocks()))
 
 
 def scores(owner: Path, d: int) -> float:
