@@ -37,7 +37,7 @@ const CHAINS: usize = 4;
 /// Before so many picks the means move so far that each panel is looked at again, whatever has left
 /// it: only rows that must go do. From then on looks read a rounded copy, which takes about as long to
 /// make as two of them.
-const EARLY: usize = 8;
+pub(super) const EARLY: usize = 8;
 
 /// Sixteen rows. Their largest score was at most `high` after `seen` picks; `rate` and `reach` say
 /// how it may have grown since (see [`Drift::high`]).

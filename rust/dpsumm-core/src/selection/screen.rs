@@ -5,7 +5,7 @@
 
 use rayon::prelude::*;
 
-use super::far::Far;
+use super::far::{EARLY, Far};
 use super::lazy::Best;
 use super::moments::{Bound, Moments};
 use super::near::{Found, Near, PICKS};
@@ -226,8 +226,13 @@ impl<T: Scalar> Scores for Screened<'_, T> {
     fn best(&mut self, weight: f64) -> Result<Option<Best>> {
         let Self { shared, far, near, found, .. } = self;
         *found = near.best(shared, weight)?;
-        if found.best == Best::NONE {
-            *found = near.take(shared, &far.first(), weight, *found)?;
+        // While few rows are near they may all be like the picks, and so poor that every row far away
+        // reaches them: copies of one point, when it is picked.
+        if shared.picks < EARLY || found.best == Best::NONE {
+            let promising = far.first();
+            if !promising.is_empty() {
+                *found = near.take(shared, &promising, weight, *found)?;
+            }
         }
         let rows = far.reaching(shared, weight, found.best.score);
         if !rows.is_empty() {
@@ -291,6 +296,32 @@ mod tests {
         Ok(())
     }
 
+    /// The first pick is one of many copies, which all score little once it is picked.
+    #[test]
+    fn copies_of_a_pick_bring_few_other_rows_near() -> Result<()> {
+        const DIM: usize = 64;
+        let mut data = normals(2000 * DIM, 23);
+        let target: Vec<f64> = normals(500 * DIM, 24).iter().map(|x| x + 0.5).collect();
+        let target = Points::new("target", &target, DIM)?;
+        let first = {
+            let points = Points::new("points", &data, DIM)?;
+            super::super::greedy_towards(&points, &target, 0.002, 1)?.rows[0]
+        };
+        for copy in 0..800 {
+            data.copy_within(first * DIM..(first + 1) * DIM, copy * DIM);
+        }
+        let points = Points::new("points", &data, DIM)?;
+        let mut scores =
+            Screened::towards(&points, &target, 0.002)?.expect("points near each other");
+        for t in 0..4 {
+            let best = scores.best(1.0 / (t + 1) as f64)?.expect("enough rows");
+            scores.pick(best.row);
+        }
+        let far = scores.far.bounds(4).len();
+        assert!((600..=1200).contains(&far), "{far} of 1200 rows are far away");
+        Ok(())
+    }
+
     /// The picks are copies of one point, so Jensen's bound is exact, and the rows far away lose the
     /// most that rounding can take, in the direction that raises their kernel values.
     #[test]
@@ -299,7 +330,7 @@ mod tests {
         // One unit of `Single` is 16 here, so that nothing but that copy rounds.
         let gamma = std::f64::consts::LN_2 / 256.0;
         let (mut data, mut attraction) = (Vec::new(), Vec::new());
-        for i in 0..64 {
+        for i in 0..256 {
             let row: Vec<f64> = if i < 24 {
                 vec![1.0; DIM]
             } else {
