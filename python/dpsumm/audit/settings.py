@@ -30,6 +30,7 @@ class Unbooked(Ledger):
 
     def __init__(self, run: str, *, again: bool = False) -> None:
         self.run = run
+        self.resumed = False
         self._again = again
         self._kept: dict[str, bytes] = {}
 
