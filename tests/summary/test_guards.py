@@ -496,6 +496,39 @@ def test_a_distance_that_sees_few_of_the_columns_is_an_alarm(rng):
     assert both.verdict.startswith("read the warnings first")
 
 
+# --- a kernel that takes all records for alike ---------------------------------------------------
+
+ALIKE = "takes the target's records for alike"
+
+
+@pytest.mark.parametrize(("wider", "severity"), [(1, None), (2, None), (8, WARNING), (30, ALARM)])
+@pytest.mark.parametrize("by_gamma", [False, True])
+def test_a_kernel_that_tells_no_records_apart_is_told_of(rng, wider, severity, by_gamma):
+    bounds = {"age": (18, 18 + 77 * wider), "bmi": (15, 15 + 25 * wider)}
+    given = {"bounds": bounds}
+    if by_gamma:
+        given = {"kernel": dpsumm.RBF(3 / wider**2)}
+    owners, target = [frame(rng, 200), frame(rng, 200)], frame(rng, 300)
+    summary = run(owners, target, **given)
+    assert found(summary, ALIKE) is severity
+    # One note about one thing.
+    assert sum(ALIKE in note or HIDDEN in note for note in summary.warnings) == bool(severity)
+    assert (found(summary, HIDDEN) is ALARM) == (wider == 30 and not by_gamma)
+    assert summary.verdict.startswith("read the warnings first") == (severity is ALARM)
+    # Without bounds, in the data's own units.
+    free = run(owners, target, bounds=None, kernel=dpsumm.RBF(3 / (77 * wider) ** 2))
+    assert found(free, ALIKE) is severity
+
+
+def test_a_narrow_target_and_equal_records_are_told_apart(rng):
+    """A kernel that sees owners' points far from a narrow target, or a few among copies, works."""
+    narrow = frame(rng, 200, 40, 41).with_columns(bmi=20 + pl.col("bmi") / 100)
+    assert found(run([frame(rng, 200)], narrow), ALIKE) is None
+    assert found(run([narrow], narrow.reverse()), ALIKE) is ALARM
+    copies = pl.concat([frame(rng, 10), *[frame(rng, 1)] * 990])
+    assert found(run([copies], copies), ALIKE) is None
+
+
 # --- an owner whose column is elsewhere ----------------------------------------------------------
 
 ELSEWHERE = "far from the target's and from every other owner's"
@@ -516,10 +549,34 @@ def test_one_owner_in_other_units_inside_the_bounds_is_named(rng, factor, told, 
     assert sum(ELSEWHERE in note for note in summary.warnings) == told
 
 
+OUTSIDE = "points of the summary have values of bmi far outside the target's"
+
+
+@pytest.mark.parametrize(("slips", "severity"), [(0, None), (2, None), (3, ALARM), (30, ALARM)])
+def test_points_in_other_units_at_several_owners_are_counted(rng, slips, severity):
+    """A pool that is the summary: so many points are far outside, at two owners of three."""
+    part = frame(rng, 10)
+    far = pl.when(pl.int_range(10) < slips / 2).then(88 * pl.col("bmi")).otherwise("bmi")
+    near = pl.when(pl.int_range(10) < slips // 2).then(88 * pl.col("bmi")).otherwise("bmi")
+    owners = [part.with_columns(bmi=far), part.with_columns(bmi=near), frame(rng, 10)]
+    given = {"size": 30, "bounds": {"age": (18, 95), "bmi": (0, 4000)}}
+    summary = run(owners, frame(rng), **given)
+    assert found(summary, f"{min(slips, 20)} of the 30 {OUTSIDE}") is severity
+    assert found(summary, OUTSIDE) is severity
+
+
+def test_an_owner_in_other_units_who_fills_the_summary_is_one_alarm(rng):
+    other = frame(rng, 60).with_columns(bmi=88 * pl.col("bmi"))
+    owners = {"north": frame(rng, 20), "south": other}
+    summary = run(owners, frame(rng), size=80, bounds={"age": (18, 95), "bmi": (0, 4000)})
+    assert found(summary, f"of 'south' lie {ELSEWHERE}") is ALARM
+    assert found(summary, OUTSIDE) is None
+
+
 def test_owners_of_other_populations_are_not_in_other_units(rng):
     owners = [rng.normal(shift, 1, (500, 2)) for shift in (-3, 0, 3)]
     summary = run(owners, rng.normal(2, 1, (300, 2)), bounds=None, kernel=dpsumm.RBF(0.25))
-    assert found(summary, ELSEWHERE) is None
+    assert found(summary, ELSEWHERE) is found(summary, "far outside the target's") is None
     # Nor is one of a column that is mostly 0, as pixels are.
     dark = np.where(rng.random((4, 200, 1)) < 0.05, rng.uniform(0, 1, (4, 200, 1)), 0.0)
     lit = [*dark[:2], 9 + dark[2]]

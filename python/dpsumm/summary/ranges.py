@@ -16,6 +16,7 @@ from dpsumm.data.coordinates import cell_names
 from dpsumm.data.schema import Schema
 from dpsumm.report.notes import Note, Severity
 from dpsumm.report.numbers import percent
+from dpsumm.summary.alike import severity_of, unlike
 from dpsumm.summary.kernel import RBF
 from dpsumm.summary.notes import MOST_NAMED
 from dpsumm.summary.protocols import Selection, Setting
@@ -29,6 +30,9 @@ ENDS = 1 / 50
 FEWEST_VALUES, FEWEST_POINTS = 20, 16
 # An owner's column is elsewhere if nine in ten of its values are beyond the others' by their width.
 TAIL = 0.1
+# Values are far outside the target's if they are beyond them by so many of their widths. That is an
+# alarm at such a share of the summary, of at least so many points: a slip of the pen is chosen too.
+WIDTHS, HIT, FEWEST_HIT = 3, 0.1, 3
 
 Array = NDArray[np.float64]
 
@@ -51,15 +55,25 @@ def numbers_of(schema: Schema, points: NDArray[np.floating]) -> Array:
 
 
 def narrow_notes(selection: Selection, setting: Setting, kernel: RBF) -> list[Note]:
-    """Tell of columns that bounds far too wide, or a small weight, take out of the distance.
+    """Tell of a distance that hardly sees the records, or some of their columns.
 
-    A weight is a choice, so it is a warning; a column that its bounds hide may be an alarm, and so
-    are either if they hide most columns. A column of which nearly all values are one is left out:
-    no bounds would show more of it.
+    Bounds far too wide do that, a small gamma or a small weight. A weight is a choice, so it is a
+    warning; a column that its bounds hide may be an alarm, and so are either if they hide most
+    columns. A column of which nearly all values are one is left out: no bounds would show more of
+    it.
     """
     schema = setting.schema
+    unlikeness = unlike(selection, setting, kernel.gamma)
+    alike = severity_of(unlikeness)
+    said = (
+        f"The kernel takes the target's records for alike: on average two of them, or one of "
+        f"them and a point read, are {_few(unlikeness)} as unlike as two records can be, or less. "
+        f"Any of the points read would look close, well chosen or not. Give public bounds that "
+        f"are close to the values which can be there, or a larger gamma (kernel, --gamma)."
+    )
+    whole = [] if alike is None else [Note(said, alike)]
     if schema is None or not schema.bounded or not _fits(schema, selection):
-        return []
+        return whole
     columns = schema.kernel
     usual = math.sqrt(sum(column.weight**2 for column in columns) / len(columns))
     # A bandwidth smaller than the default one sees smaller differences.
@@ -79,13 +93,19 @@ def narrow_notes(selection: Selection, setting: Setting, kernel: RBF) -> list[No
     notes = []
     # A small distance in fewer than half of the columns is none of the records.
     most = 2 * (len(unused) + len(light)) > len(columns)
-    if unused:
+    small = Severity.ALARM if most or (unused and min(unused)[0] < NOTHING) else Severity.WARNING
+    if alike is not None:
+        if unused:
+            said += f" They take up a small part of the bounds of {_named(unused)}."
+        worst = Severity.ALARM if unused and small is Severity.ALARM else alike
+        notes.append(Note(said, worst))
+    elif unused:
         notes.append(
             Note(
                 f"Target and points read take up a small part of the bounds of {_named(unused)}, "
                 f"so the distance hardly sees them. Give public bounds that are close to the "
                 f"values which can be there, and look for marks of no value, such as 9999.",
-                Severity.ALARM if most or min(unused)[0] < NOTHING else Severity.WARNING,
+                small,
             )
         )
     if light:
@@ -100,29 +120,68 @@ def narrow_notes(selection: Selection, setting: Setting, kernel: RBF) -> list[No
 
 
 def elsewhere_notes(selection: Selection, setting: Setting) -> list[Note]:
-    """Tell of an owner whose values of a column lie far from everybody else's, if no other's do.
+    """Tell of an owner whose values of a column lie far from everybody else's, and of such points.
 
-    Nine in ten of them are beyond the range of the target's and of each other owner's middle 96 %,
-    by as much as that range is wide; or, below it, by the square of the ratio of its ends. Two
-    owners that are elsewhere alike hide each other, and so do units close to each other, such as
-    pounds and kilograms of people: owners may differ by as much without a slip.
+    Nine in ten of an owner's are beyond the range of the target's and of each other owner's middle
+    96 %, by as much as that range is wide; or, below it, by the square of the ratio of its ends.
+    Two owners that are elsewhere alike hide each other, but not points of the summary that lie far
+    outside the target's: a tenth of them is an alarm, whoever's they are. Units close to each other
+    stay hidden, such as pounds and kilograms of people: owners may differ as much without a slip.
     """
-    schema, pool = setting.schema, selection.pool
+    schema = setting.schema
     if schema is None or not _fits(schema, selection):
         return []
-    columns = [column for column in schema.kernel if not column.categories]
-    counts = np.bincount(pool.owner, minlength=len(setting.names))
-    owners = np.flatnonzero(counts >= FEWEST_POINTS)
+    names = [column.name for column in schema.kernel if not column.categories]
     goal = numbers_of(schema, setting.target)
-    if not columns or not len(owners) or len(goal) < FEWEST_VALUES:
+    if not names or len(goal) < FEWEST_VALUES:
         return []
-    values = numbers_of(schema, pool.scaled)
-    order = np.argsort(pool.owner, kind="stable")
-    parts = np.split(values[order], np.cumsum(counts)[:-1])
     low, mid_low, middle, mid_high, high = _quantiles(goal, (ENDS, TAIL, 0.5, 1 - TAIL, 1 - ENDS))
     # Of a column that is mostly one value, as a pixel is, values elsewhere are no other unit.
     varied = np.flatnonzero((mid_low < middle) & (middle < mid_high))
     low, high = low[varied], high[varied]
+    chosen = numbers_of(schema, selection.scaled)[:, varied]
+    reach = WIDTHS * (high - low)
+    hit = np.count_nonzero((chosen < low - reach) | (chosen > high + reach), axis=0)
+    many = hit >= max(HIT * len(chosen), FEWEST_HIT)
+    far = _far_owners(schema, selection, setting, varied, low, high)
+    notes = []
+    for j in np.flatnonzero(many | far.any(axis=0))[:MOST_NAMED]:
+        name = names[varied[j]]
+        severity = Severity.ALARM if many[j] else Severity.WARNING
+        if far[:, j].any():
+            who = listed([setting.names[i] for i in np.flatnonzero(far[:, j])])
+            text = (
+                f"Nearly all values of {name} in the points read of {who} lie far from the "
+                f"target's and from every other owner's: is the column in other units there?"
+            )
+        else:
+            text = (
+                f"{hit[j]:,} of the {len(chosen):,} points of the summary have values of {name} "
+                f"far outside the target's: is the column in other units at some owners, or are "
+                f"they marks of no value?"
+            )
+        notes.append(Note(text, severity))
+    return notes
+
+
+def _far_owners(
+    schema: Schema,
+    selection: Selection,
+    setting: Setting,
+    varied: NDArray[np.int64],
+    low: Array,
+    high: Array,
+) -> NDArray[np.bool_]:
+    """Return which owners are elsewhere in which of the columns `varied`, (owners, columns)."""
+    pool = selection.pool
+    found = np.zeros((len(setting.names), len(varied)), np.bool_)
+    counts = np.bincount(pool.owner, minlength=len(setting.names))
+    owners = np.flatnonzero(counts >= FEWEST_POINTS)
+    if not len(owners):
+        return found
+    values = numbers_of(schema, pool.scaled)
+    order = np.argsort(pool.owner, kind="stable")
+    parts = np.split(values[order], np.cumsum(counts)[:-1])
     at_each = (ENDS, TAIL, 1 - TAIL, 1 - ENDS)
     bulk = np.array([_quantiles(parts[i][:, varied], at_each) for i in owners])
     below = np.minimum(low, _least_of_others(bulk[:, 0]))
@@ -131,18 +190,8 @@ def elsewhere_notes(selection: Selection, setting: Setting) -> list[Note]:
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.where(below > 0, below * np.square(below / above), -np.inf)
     far = (bulk[:, 1] > above + width) | (bulk[:, 2] < np.maximum(below - width, ratio))
-    notes = []
-    for j in np.flatnonzero(far.any(axis=0))[:MOST_NAMED]:
-        who = listed([setting.names[i] for i in owners[far[:, j]]])
-        notes.append(
-            Note(
-                f"Nearly all values of {columns[varied[j]].name} in the points read of {who} lie "
-                f"far from the target's and from every other owner's: is the column in other "
-                f"units there?",
-                Severity.WARNING,
-            )
-        )
-    return notes
+    found[owners] = far
+    return found
 
 
 def _least_of_others(values: Array) -> Array:
