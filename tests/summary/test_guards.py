@@ -150,6 +150,32 @@ def test_records_of_few_categories_are_equal_by_chance(rng):
     assert found(summary, "equal") is None
 
 
+def whole_numbers(rng, n, slope=1.0):
+    """Return people of two whole numbers each, of which many are equal where the target is."""
+    age = rng.normal(62, 11, n).clip(18, 95).round()
+    pressure = (130 + slope * (age - 62) + rng.normal(0, 10, n)).clip(60, 240).round()
+    return pl.DataFrame({"age": age, "pressure": pressure})
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(
+    "protocol", [dpsumm.Offers(), dpsumm.Uniform(), GREEDY], ids=["offers", "uniform", "greedy"]
+)
+def test_points_of_whole_numbers_are_equal_by_chance_and_copies_are_found(protocol, seed):
+    rng = np.random.default_rng(seed)
+    owners = {"a": whole_numbers(rng, 1200, -1), "b": whole_numbers(rng, 900)}
+    owners["c"], target = whole_numbers(rng, 700), whole_numbers(rng, 220)
+    given = {"size": 60, "bounds": {"age": (18, 95), "pressure": (60, 240)}, "seed": seed}
+    given |= {"protocol": protocol, "delta": 1e-5}
+    assert found(run(owners, target, **given), "equal") is None
+    if not isinstance(protocol, dpsumm.Uniform):  # which reads few of a file's rows twice
+        twice = run(owners | {"d": owners["a"]}, target, **given)
+        assert found(twice, "held by two owners or more") is ALARM
+        assert found(twice, "equal a target record") is None
+        copied = run(owners | {"d": target}, target, **given)
+        assert found(copied, "equal a target record") is not None
+
+
 def test_a_target_that_was_pasted_twice_hides_no_copies_and_is_told_of(rng):
     once, owner = frame(rng), frame(rng)
     summary = run({"a": once, "b": owner, "c": owner}, pl.concat([once, once[:40]]))
