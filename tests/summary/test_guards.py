@@ -667,7 +667,7 @@ def test_a_run_resumed_with_another_target_is_an_alarm(rng, tmp_path, protocol):
     first = run(owners, target, **given)
     assert found(first, "resumed") is None
     again = run(owners, target, **given)
-    assert found(again, f"{said}The target given fits") is INFO
+    assert found(again, f"{said}Its noise cannot tell the target given from") is WARNING
     other = run(owners, young, **given)
     assert found(other, f"{said}It was released of another target") is ALARM
     assert other.verdict.startswith("read the warnings first")

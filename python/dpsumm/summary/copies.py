@@ -69,8 +69,8 @@ def copy_notes(
     owners = selection.pool.owner.tolist()
     held = Counter(zip(pool, owners, strict=True))
     some_equal = len({*pool, *seen}) < len(pool) + len(seen)
-    most = _nearly_equal(selection.pool.scaled, schema) if some_equal else 0.0
-    chance = _Chance.of(pool, owners, target, by_chance, most)
+    nearly = _nearly_equal(selection.pool.scaled, schema) if some_equal else 0.0
+    chance = _Chance.of(pool, owners, target, by_chance, nearly)
     copies = Counter(owner for key, owner in zip(pool, owners, strict=True) if key in seen)
     if dropped:
         if copies:

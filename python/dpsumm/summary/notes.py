@@ -59,8 +59,12 @@ def resumed_notes(book: Ledger, of_this_target: bool | None) -> list[Note]:
         text = "If target or data are not those of its first part, the summary is not for them."
         return [Note(f"{said} {text}")]
     if of_this_target:
-        text = "The target given fits that release within its noise; data of owners are as now."
-        return [Note(f"{said} {text}", Severity.INFO)]
+        text = (
+            "Its noise cannot tell the target given from the one it was released of: was it the "
+            "same file? If not, the summary is not for it; give it a run of its own (run, --run), "
+            "which is charged."
+        )
+        return [Note(f"{said} {text}")]
     text = (
         "It was released of another target: the one given is further from it than its noise "
         "explains. Owners chose their points for the first target. Give the new one a run of its "
