@@ -94,6 +94,20 @@ def test_predictions_model_and_report_are_written_and_paid_once(capsys):
     assert not Path("predictions.parquet").exists()
 
 
+def test_one_file_under_two_names_is_refused_before_anything_is_charged(capsys):
+    Ledger.create("books").close()
+    Path("link.csv").symlink_to("parties/clinic-00.csv")
+    twice = (*USUAL, "--owner", "hx=link.csv", "--ledger", "books")
+    assert run(*twice) == 2
+    told = " ".join(capsys.readouterr().err.split())
+    assert "'clinic-00' and 'hx' are the same file; give each party's file once (--owner)" in told
+    assert run(*USUAL, "--auxiliary", "link.csv", "--ledger", "books") == 2
+    told = " ".join(capsys.readouterr().err.split())
+    assert "'clinic-00' and 'auxiliary points' are the same file; the auxiliary points are" in told
+    with Ledger("books") as book:
+        assert book.charges() == ()
+
+
 def test_labels_in_no_class_are_told_by_the_schema_alone(capsys):
     """A party's labels may hang on one record: what is told is the same whatever they are."""
     Path("two").mkdir()

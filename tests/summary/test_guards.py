@@ -104,6 +104,15 @@ def test_owners_outside_the_bounds_are_told_of_together(rng, first, others, seve
         assert found(summary, f"at 4 of 4 owners: {first} of age") is severity
 
 
+@pytest.mark.parametrize(("dropped", "severity"), [(29, INFO), (30, WARNING)])
+def test_an_owner_half_of_whose_rows_were_dropped_is_a_warning(rng, dropped, severity):
+    age = pl.when(pl.int_range(60) < dropped).then(None).otherwise(30)
+    form = dpsumm.data.FileFormat(drop_missing=True)
+    owners = {"a": frame(rng).with_columns(age=age), "b": frame(rng)}
+    summary = run(owners, frame(rng), file_format=form)
+    assert found(summary, f"a: {dropped} rows with missing values were left out") is severity
+
+
 def test_dropped_rows_of_many_owners_are_one_note(rng):
     def short(n):
         return frame(rng).with_columns(age=pl.when(pl.int_range(60) < n).then(None).otherwise(30))
@@ -111,7 +120,7 @@ def test_dropped_rows_of_many_owners_are_one_note(rng):
     form = dpsumm.data.FileFormat(drop_missing=True)
     summary = run([short(3), short(41), frame(rng), short(7)], frame(rng), file_format=form)
     note = "Rows with missing values were left out at 3 of 4 owners: 3 to 41 each."
-    assert found(summary, note) is INFO
+    assert found(summary, note) is WARNING  # 41 of 60 at one
 
 
 # --- copies -----------------------------------------------------------------------------------

@@ -170,6 +170,30 @@ def read_inputs(
     return tables, encoded(replace(goal, schema=first.schema.for_target(), values=values))
 
 
+def check_other_files(sources: Mapping[str, object], advice: str) -> None:
+    """Refuse one file under two names. Paths are public, so this tells of no record.
+
+    Parameters
+    ----------
+    sources
+        By name; what is neither a path nor a `File` is passed over.
+    advice
+        The way out, for the message.
+
+    Raises
+    ------
+    InvalidParameterError
+        Two sources are the same file; it names both.
+    """
+    taken: dict[Path, str] = {}
+    for name, source in sources.items():
+        path = source.path if isinstance(source, File) else source
+        if isinstance(path, (str, os.PathLike)):
+            first = taken.setdefault(Path(path).resolve(), name)
+            if first != name:
+                raise InvalidParameterError(f"{first!r} and {name!r} are the same file; {advice}")
+
+
 def _named(owners: Owners) -> dict[str, Source]:
     if isinstance(owners, (str, os.PathLike)):
         return dict(owner_files(os.fspath(owners)))

@@ -10,7 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsumm.data.files import FileFormat
-from dpsumm.data.inputs import Source, Table, read_every_row, read_inputs, read_table
+from dpsumm.data.inputs import (
+    Source,
+    Table,
+    check_other_files,
+    read_every_row,
+    read_inputs,
+    read_table,
+)
 from dpsumm.data.labels import label_of, places_of
 from dpsumm.data.schema import Bounds, Schema
 from dpsumm.ensemble.ballots import ballot_of, given_votes
@@ -185,6 +192,13 @@ def read_parties(
     named = _named(parties)
     records = {name: one for name, one in named.items() if _has_records(one)}
     others = {name: one for name, one in named.items() if name not in records}
+    check_other_files(records, "give each party's file once (--owner)")
+    for name, one in records.items():
+        check_other_files(
+            {name: one, "auxiliary points": auxiliary},
+            "the auxiliary points are public and nobody's private records: give other ones "
+            "(auxiliary, --auxiliary), or leave the party out",
+        )
     tables: dict[str, Table] = {}
     if records:
         read, goal = read_inputs(

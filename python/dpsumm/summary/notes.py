@@ -212,7 +212,9 @@ def _dropped(group: Sequence[Table | StreamTable]) -> list[Note]:
             f"Rows with missing values were left out at {len(dropped)} of {len(group)} owners: "
             f"{_range(least, most)} each."
         )
-    return [Note(text, Severity.INFO)]
+    owners = group[0].name != "target"
+    many = any(table.n_dropped >= len(table) for table in group)  # half or more of its rows
+    return [Note(text, Severity.WARNING if owners and many else Severity.INFO)]
 
 
 def _absent(group: Sequence[Table | StreamTable]) -> Severity:
