@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import dpsumm
-from dpsumm.summary.notes import REMOTE
-from dpsumm.summary.space import remoteness
+from dpsumm.summary.notes.space import REMOTE, remoteness
 from evidence.problem import Floats
 from evidence.runner import SCENARIOS, Scenario, scenarios
 

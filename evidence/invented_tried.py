@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 
 import dpsumm
 from dpsumm.kernels.mmd import mmd2
-from dpsumm.summary.notes import REMOTE
-from dpsumm.summary.space import nearest, remoteness
+from dpsumm.summary.notes.space import REMOTE, nearest, remoteness
 from evidence.invented import DIMENSIONS, KINDS, ROWS, SIZE, Sites, evenly, shifts
 from evidence.problem import Floats
 

@@ -15,24 +15,9 @@ from dpsumm.data.schema import Schema
 from dpsumm.privacy.events import Protected, Unit
 from dpsumm.privacy.guarantees import PrivacyReport
 from dpsumm.privacy.record import Books, RunRecord
-from dpsumm.report.notes import sorted_notes
-from dpsumm.summary.copies import copy_notes
-from dpsumm.summary.leaks import leak_notes
-from dpsumm.summary.notes import (
-    budget_notes,
-    column_notes,
-    commitment_notes,
-    label_notes,
-    pool_notes,
-    quality_notes,
-    resumed_notes,
-    run_notes,
-    space_notes,
-    spelling_notes,
-)
+from dpsumm.summary.notes import notes_of
 from dpsumm.summary.protocols import Curator, Protocol, Selection, Setting
 from dpsumm.summary.protocols.messages import COMMITMENTS
-from dpsumm.summary.ranges import elsewhere_notes, narrow_notes
 from dpsumm.summary.result import Summary
 from dpsumm.summary.stability import COPIES_DROPPED
 
@@ -101,35 +86,7 @@ def summary_of(
         target_self=selection.target_self,
         size_requested=setting.size,
         seconds=time.perf_counter() - started,
-        warnings=sorted_notes(
-            (
-                *budget_notes(privacy, len(setting.target)),
-                *resumed_notes(book, curator.of_this_target),
-                *run_notes(
-                    len(records),
-                    setting.size,
-                    sum(setting.n_records.values()),
-                    getattr(protocol, "parsimony", None),
-                ),
-                *notes,
-                *commitment_notes(commitments, setting.names),
-                *quality_notes(selection, len(setting.target), privacy),
-                *pool_notes(selection, setting),
-                *space_notes(selection, setting),
-                *column_notes(selection, setting),
-                *narrow_notes(selection, setting, curator.kernel),
-                *elsewhere_notes(selection, setting),
-                *leak_notes(selection, schema),
-                *copy_notes(
-                    selection,
-                    setting.target,
-                    setting.schema,
-                    dropped=setting.drop_target_copies,
-                ),
-                *label_notes(selection, setting.schema),
-                *spelling_notes(selection, setting.names),
-            )
-        ),
+        warnings=notes_of(selection, curator, protocol, privacy, schema, commitments, notes),
         carried=tuple(map(typed, records.carried)),
         backend=backend,
         stability=COPIES_DROPPED if setting.drop_target_copies else protocol.stability(setting),

@@ -5,7 +5,7 @@ import pytest
 
 import dpsumm
 from dpsumm.report.notes import Severity
-from dpsumm.summary.space import LEAST_POINTS, nearest, remoteness
+from dpsumm.summary.notes.space import LEAST_POINTS, nearest, remoteness
 
 KERNEL = dpsumm.RBF(0.025)
 

@@ -18,7 +18,7 @@ from dpsumm.checks import counted
 from dpsumm.data.coordinates import cell_names
 from dpsumm.data.schema import Schema
 from dpsumm.report.notes import Note, Severity
-from dpsumm.summary.notes import MUCH
+from dpsumm.summary.notes.limits import MUCH
 from dpsumm.summary.protocols import Selection
 from dpsumm.summary.protocols.curator import row_keys
 

@@ -14,7 +14,7 @@ from dpsumm.checks import listed
 from dpsumm.data.labels import labels_of, places_of
 from dpsumm.data.schema import Schema
 from dpsumm.report.notes import Note, Severity
-from dpsumm.summary.notes import MOST_CLASSES
+from dpsumm.summary.notes.limits import MOST_CLASSES
 from dpsumm.summary.protocols import Selection
 
 # Fewer points, or fewer of the second class, may be told apart by chance: of 50 points with 10 of

@@ -12,6 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsumm.checks import listed
+from dpsumm.report.notes import Note, Severity
+from dpsumm.summary.protocols import Selection, Setting
+
 Array = NDArray[np.float64]
 
 # An owner with fewer points is not judged; of all owners, and of all that they are compared with,
@@ -19,6 +23,27 @@ Array = NDArray[np.float64]
 LEAST_POINTS, MOST_POINTS, MOST_OTHERS = 16, 2_000, 6_000
 # Of others' points, so many are closer than that to their neighbour.
 USUAL = 0.9
+# An owner's remoteness above which its points are worth a look.
+REMOTE = 1.0
+
+
+def space_notes(selection: Selection, setting: Setting) -> list[Note]:
+    """Tell of owners most of whose points are where no other owner and no target record is."""
+    pool = selection.pool
+    if len(pool.owner) == sum(setting.n_records.values()):
+        return []  # all records, not what an owner chose to offer
+    found = remoteness(pool.scaled, pool.owner, setting.target, len(setting.names))
+    names = [name for name, value in zip(setting.names, found, strict=True) if value > REMOTE]
+    if not names:
+        return []
+    return [
+        Note(
+            f"Most points of {listed(names)} lie where no other owner has any and no target record "
+            f"is, and far from one another. Data of another unit or kind look so, and rows that "
+            f"were invented: ask where they come from.",
+            Severity.WARNING,
+        )
+    ]
 
 
 def remoteness(

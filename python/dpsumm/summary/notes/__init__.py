@@ -1,0 +1,80 @@
+"""What a consumer should know before relying on a summary, worst first.
+
+For curator and consumer alone: most of it depends on private data. No value of a record is in it.
+Notes are made after the last message, so nothing of them reaches an owner.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dpsumm.data.openings import Commitments
+from dpsumm.data.schema import Schema
+from dpsumm.privacy.guarantees import PrivacyReport
+from dpsumm.report.notes import Note, sorted_notes
+from dpsumm.summary.notes.columns import column_notes, pool_notes
+from dpsumm.summary.notes.copies import copy_notes
+from dpsumm.summary.notes.data import data_notes
+from dpsumm.summary.notes.elsewhere import elsewhere_notes
+from dpsumm.summary.notes.labels import label_notes, spelling_notes
+from dpsumm.summary.notes.leaks import leak_notes
+from dpsumm.summary.notes.narrow import narrow_notes
+from dpsumm.summary.notes.run import (
+    budget_notes,
+    commitment_notes,
+    quality_notes,
+    resumed_notes,
+    run_notes,
+)
+from dpsumm.summary.notes.space import space_notes
+from dpsumm.summary.protocols import Curator, Protocol, Selection
+
+__all__ = ["data_notes", "notes_of"]
+
+
+def notes_of(
+    selection: Selection,
+    curator: Curator,
+    protocol: Protocol,
+    privacy: PrivacyReport,
+    schema: Schema,
+    commitments: Commitments | None,
+    notes: Sequence[str] = (),
+) -> tuple[Note, ...]:
+    """Return all that is to be said of a finished run.
+
+    Parameters
+    ----------
+    privacy
+        What the run spent.
+    schema
+        Of the summary's columns; `Setting.schema` is that of the kernel's, if there is one.
+    commitments
+        The owners', with the openings that were checked.
+    notes
+        What is known of the data already; see `data_notes`.
+    """
+    setting, book = curator.setting, curator.setting.ledger
+    held = sum(setting.n_records.values())
+    parsimony = getattr(protocol, "parsimony", None)
+    return sorted_notes(
+        (
+            *budget_notes(privacy, len(setting.target)),
+            *resumed_notes(book, curator.of_this_target),
+            *run_notes(len(selection.records), setting.size, held, parsimony),
+            *notes,
+            *commitment_notes(commitments, setting.names),
+            *quality_notes(selection, len(setting.target), privacy),
+            *pool_notes(selection, setting),
+            *space_notes(selection, setting),
+            *column_notes(selection, setting),
+            *narrow_notes(selection, setting, curator.kernel),
+            *elsewhere_notes(selection, setting),
+            *leak_notes(selection, schema),
+            *copy_notes(
+                selection, setting.target, setting.schema, dropped=setting.drop_target_copies
+            ),
+            *label_notes(selection, setting.schema),
+            *spelling_notes(selection, setting.names),
+        )
+    )

@@ -1,0 +1,112 @@
+"""Columns that the summary does not follow, and columns ruined at some owners.
+
+For curator and consumer alone: it depends on private data. No value of a record is in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsumm.checks import listed
+from dpsumm.data.schema import Schema
+from dpsumm.report.notes import Note, Severity
+from dpsumm.summary.notes.limits import FEWEST, MOST_NAMED, MUCH, RUINED
+from dpsumm.summary.protocols import Selection, Setting
+
+# A column's gap between summary and target, in gaps that chance makes, that takes a title back.
+NOT_FOLLOWED = 2.5
+
+
+def column_notes(selection: Selection, setting: Setting) -> list[Note]:
+    """Tell of columns in which the summary is far from the target, however small its distance.
+
+    Bounds far wider than a column's values, or a small weight, take it out of the distance.
+    """
+    from dpsumm.summary.by_column import chance, of_schema  # not by a mere import of dpsumm
+
+    schema = setting.schema
+    if schema is None or len(schema.cells) != selection.scaled.shape[1]:
+        return []
+    usual = chance(len(selection.scaled), len(setting.target))
+    sets = (selection.pool.scaled, setting.target, selection.scaled)
+    gaps = {one.name: one.gap(2) for one in of_schema(schema, *sets)}
+    far = sorted((gap, name) for name, gap in gaps.items() if gap >= NOT_FOLLOWED * usual)[::-1]
+    if not far:
+        return []
+    said = ", ".join(f"{name} ({gap:.0%})" for gap, name in far[:MOST_NAMED])
+    return [
+        Note(
+            f"The summary does not follow the target in {said}: so far apart are their values, "
+            f"where up to {usual:.0%} is chance. Owners that have none like the target's do that; "
+            f"so do bounds far wider than the values, or a small weight, which take a column out "
+            f"of the distance.",
+            Severity.ALARM,
+        )
+    ]
+
+
+def pool_notes(selection: Selection, setting: Setting) -> list[Note]:
+    """Tell of columns that are ruined at some owners, by name, and of points all the same.
+
+    By the points read alone, which the consumer sees, and after everything was sent: a refusal
+    before would tell owners of each other's data.
+    """
+    pool, notes = selection.pool, []
+    if len(pool.scaled) > 1 and (pool.scaled == pool.scaled[0]).all():
+        text = (
+            "All points read are one point for the kernel, so nothing was chosen among them. Check "
+            "columns, bounds and categories."
+        )
+        notes.append(Note(text, Severity.ALARM))
+    if setting.schema is None:
+        return notes
+    ruined: dict[tuple[str, str], list[int]] = {}
+    for i in range(len(setting.names)):
+        own = pool.records.values[pool.owner == i]
+        for found in _ruined(own, setting.schema) if len(own) >= FEWEST else ():
+            ruined.setdefault(found, []).append(i)
+    for (title, how), places in ruined.items():
+        everybody = len(places) == len(setting.names)
+        who = "all owners" if everybody else listed([setting.names[i] for i in places])
+        many = 2 * len(places) >= len(setting.names) or (
+            np.isin(selection.owner, places).sum() >= MUCH * len(selection.owner)
+        )
+        # An owner may lack a column; the others still say something.
+        bad = many and how != _NO_VALUE
+        severity = Severity.ALARM if bad else Severity.WARNING
+        notes.append(Note(how.format(who=who, title=title), severity))
+    return notes
+
+
+_NO_VALUE = "No point read of {who} has a value of {title}: is the column empty there?"
+
+
+_OUTSIDE = (
+    "In the points read of {who}, at least nine in ten values of {title} lie outside its bounds "
+    "and count as the bound: is the column in other units there, or is that a mark of no value?"
+)
+
+
+_UNKNOWN = (
+    "In the points read of {who}, at least nine in ten values of {title} are in no category and "
+    "count as its 'other': are the categories spelled otherwise there?"
+)
+
+
+def _ruined(own: NDArray[Any], schema: Schema) -> Iterator[tuple[str, str]]:
+    """Yield the columns of one owner's points that tell nothing, with what to say of each."""
+    present = np.count_nonzero(~np.isnan(own), axis=0)
+    for j, (column, clipped) in enumerate(zip(schema.kernel, schema.encode(own)[1], strict=True)):
+        others = 0
+        if column.other is not None:
+            others = int(np.count_nonzero(own[:, j] == len(column.categories)))
+        if not present[j]:
+            yield column.name, _NO_VALUE
+        elif clipped >= RUINED * present[j]:
+            yield column.name, _OUTSIDE
+        elif others >= RUINED * present[j]:
+            yield column.name, _UNKNOWN

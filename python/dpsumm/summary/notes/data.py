@@ -1,0 +1,144 @@
+"""What readers left out, clipped or did not know.
+
+For curator and consumer alone: it depends on private data. No value of a record is in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsumm.checks import counted, listed
+from dpsumm.data.large.stream_table import StreamTable
+from dpsumm.data.table import Table
+from dpsumm.report.notes import Note, Severity
+from dpsumm.summary.notes.limits import MOST_NAMED, MUCH, RUINED
+
+
+def data_notes(tables: Sequence[Table | StreamTable]) -> list[Note]:
+    """Tell of indexes and rows left out, and of values clipped, missing or unknown."""
+    owners = [table for table in tables if table.name != "target"]
+    notes = _indexed(tables)
+    for group in (owners, [table for table in tables if table.name == "target"]):
+        notes += _dropped(group)
+        for attribute, said, usual in (
+            ("n_clipped", "clipped to the public bounds", False),
+            ("n_missing", "missing, which is a value of its own to the kernel", True),
+            ("n_unknown", "in no category and count as its 'other'", False),
+        ):
+            counts = {
+                table.name: np.array(getattr(table, attribute), np.int64)
+                for table in group
+                if sum(getattr(table, attribute))
+            }
+            if counts:
+                severity = _absent(group) if usual else _severity(group, counts)
+                text = _values(group, counts, said)
+                notes.append(Note(text, severity))
+    return notes
+
+
+def _indexed(tables: Sequence[Table | StreamTable]) -> list[Note]:
+    """Tell whose pandas index was left behind, by name: no value of it."""
+    names = [table.name for table in tables if table.head.indexed]
+    if not names:
+        return []
+    text = (
+        f"The pandas index of {listed(names)} is not kept: a summary's index counts an owner's "
+        f"rows from 0. Take rows by frame.iloc, or make the index a column by reset_index()."
+    )
+    return [Note(text, Severity.INFO)]
+
+
+def _dropped(group: Sequence[Table | StreamTable]) -> list[Note]:
+    dropped = {table.name: table.n_dropped for table in group if table.n_dropped}
+    if not dropped:
+        return []
+    least, most = min(dropped.values()), max(dropped.values())
+    if len(dropped) == 1:
+        name = next(iter(dropped))
+        were = "was" if most == 1 else "were"
+        text = f"{name}: {counted(most, 'row', 'rows')} with missing values {were} left out."
+    else:
+        text = (
+            f"Rows with missing values were left out at {len(dropped)} of {len(group)} owners: "
+            f"{_range(least, most)} each."
+        )
+    owners = group[0].name != "target"
+    many = any(table.n_dropped >= len(table) for table in group)  # half or more of its rows
+    return [Note(text, Severity.WARNING if owners and many else Severity.INFO)]
+
+
+def _absent(group: Sequence[Table | StreamTable]) -> Severity:
+    """Return how bad missing values are: a target without a column asks for records without it."""
+    if group[0].name != "target":
+        return Severity.INFO  # see `pool_notes`
+    share = max(group[0].n_missing) / len(group[0])
+    if share >= RUINED:
+        return Severity.ALARM
+    return Severity.WARNING if share >= 0.5 else Severity.INFO
+
+
+def _severity(
+    group: Sequence[Table | StreamTable], counts: dict[str, NDArray[np.int64]]
+) -> Severity:
+    """Return how bad values outside the bounds or categories are.
+
+    The target's are what a summary is compared with; an owner may well have records of another
+    kind, but not most of what all owners have.
+    """
+    if _worst(group, counts) < MUCH:
+        return Severity.INFO
+    present = np.sum([_present(table) for table in group], axis=0)
+    together = (np.sum(list(counts.values()), axis=0) / present).max()
+    bad = MUCH if group[0].name == "target" else 0.5
+    return Severity.ALARM if together >= bad else Severity.WARNING
+
+
+def _worst(group: Sequence[Table | StreamTable], counts: dict[str, NDArray[np.int64]]) -> float:
+    """Return the largest share that such values have of a column's values at one owner."""
+    present = {table.name: _present(table) for table in group}
+    return max(float((found / present[name]).max()) for name, found in counts.items())
+
+
+def _present(table: Table | StreamTable) -> NDArray[np.int64]:
+    """Return how many values each column has; at least 1, of which a share can be taken."""
+    return np.maximum(len(table) - np.array(table.n_missing, np.int64), 1)
+
+
+def _values(
+    group: Sequence[Table | StreamTable], counts: dict[str, NDArray[np.int64]], said: str
+) -> str:
+    names = group[0].columns
+    total = np.sum(list(counts.values()), axis=0)
+    order = sorted(np.flatnonzero(total).tolist(), key=lambda j: -int(total[j]))
+    shown, more = sorted(order[:MOST_NAMED]), len(order) - MOST_NAMED
+    rest = f" and of {counted(more, 'more column', 'more columns')}" if more > 0 else ""
+    if len(counts) == 1:
+        name, found = next(iter(counts.items()))
+        parts = [f"{found[j]:,} of {names[j]}" for j in shown]
+        parts[0] = f"{counted(int(found[shown[0]]), 'value', 'values')} of {names[shown[0]]}"
+        were = "was" if len(order) == 1 and found[order[0]] == 1 else "were"
+        text = f"{name}: {', '.join(parts)}{rest} {were} {said}."
+    else:
+        parts = []
+        for j in shown:
+            present = [int(found[j]) for found in counts.values() if found[j]]
+            parts.append(f"{_range(min(present), max(present))} of {names[j]}")
+        text = (
+            f"Values were {said} at {len(counts)} of {len(group)} owners: {', '.join(parts)}{rest}."
+        )
+    worst = _worst(group, counts)
+    if worst >= MUCH and "missing" not in said:
+        text += (
+            f" That is up to {worst:.0%} of a column: check that the public bounds and categories "
+            f"are in its own units, and that marks of no value, such as 999, are listed in the "
+            f"column's missing."
+        )
+    return text
+
+
+def _range(least: int, most: int) -> str:
+    return f"{least:,}" if least == most else f"{least:,} to {most:,}"

@@ -1,0 +1,137 @@
+"""A run as a whole: resumed, with nothing to choose from, mostly noise, or of a thin budget.
+
+For curator and consumer alone: it depends on private data. No value of a record is in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dpsumm.checks import counted
+from dpsumm.data.openings import Commitments
+from dpsumm.privacy import events
+from dpsumm.privacy.events import Protected
+from dpsumm.privacy.guarantees import PrivacyReport
+from dpsumm.privacy.ledger import Ledger
+from dpsumm.report.notes import Note, Severity, owners_notes
+from dpsumm.report.notes import budget_notes as notes_of_budget
+from dpsumm.summary.plan import BAD, noise_to_sampling
+from dpsumm.summary.protocols import Selection
+
+# Part of mean k(V, V) that MMD^2 may be before it is said that little fits.
+LITTLE_OVERLAP = 0.2
+# Points read for each one kept, below which nothing is chosen.
+NO_CHOICE = 1.1
+
+
+def resumed_notes(book: Ledger, of_this_target: bool | None) -> list[Note]:
+    """Tell of a run that was resumed; see `Curator.of_this_target`."""
+    if not book.resumed:
+        return []
+    said = f"Run {book.run!r} was resumed: what it had released was used again, not released anew."
+    if of_this_target is None:
+        text = "If target or data are not those of its first part, the summary is not for them."
+        return [Note(f"{said} {text}")]
+    if of_this_target:
+        text = (
+            "Its noise cannot tell the target given from the one it was released of: was it the "
+            "same file? If not, the summary is not for it; give it a run of its own (run, --run), "
+            "which is charged."
+        )
+        return [Note(f"{said} {text}")]
+    text = (
+        "It was released of another target: the one given is further from it than its noise "
+        "explains. Owners chose their points for the first target. Give the new one a run of its "
+        "own (run, --run), which is charged."
+    )
+    return [Note(f"{said} {text}", Severity.ALARM)]
+
+
+def run_notes(got: int, size: int, held: int, parsimony: float | None) -> list[Note]:
+    """Tell of a summary with nothing to choose from.
+
+    Parameters
+    ----------
+    got, size
+        Points of the summary, and those asked for.
+    held
+        Records of all owners, which are public.
+    parsimony
+        Points read for each one of the summary, where the protocol asks for that.
+    """
+    notes = []
+    if parsimony is not None and parsimony < NO_CHOICE and held > size:
+        notes.append(
+            f"With parsimony {parsimony:g} hardly more points are read than kept, so the curator "
+            f"had none to choose from: the summary is what was read. Give 4 or more (--parsimony), "
+            f"unless a private model is to be trained on it."
+        )
+    if held <= size:
+        notes.append(
+            f"The size of {size:,} leaves nothing to choose: the owners who take part have "
+            f"{counted(held, 'record', 'records')} in all, and whatever was read is the summary. "
+            f"Ask for fewer points with size (--size)."
+        )
+    if got < size:
+        notes.append(
+            f"There were only {got} points to take, fewer than the {size} asked for: all of them "
+            "are the summary. Owners have no more, or did not answer. Ask for fewer points with "
+            "size (--size)."
+        )
+    return [Note(text) for text in notes]
+
+
+def commitment_notes(commitments: Commitments | None, names: Sequence[str]) -> list[Note]:
+    """Tell whose points were rows of tables that had been committed to."""
+    if commitments is None:
+        return []
+    opened = sum(len(found) for _, found in commitments.owners.values())
+    owners = counted(len(names), "owner", "owners")
+    return [
+        Note(
+            f"{len(commitments.roots)} of {owners} committed to their data before anything was "
+            f"released, and {counted(opened, 'point', 'points')} read were checked against that. "
+            f"Rows that were invented before are not found so.",
+            Severity.INFO,
+        )
+    ]
+
+
+def quality_notes(selection: Selection, m: int, privacy: PrivacyReport) -> list[Note]:
+    """Tell when the noise is above the signal, and when the owners have little that fits."""
+    notes = []
+    noise = max(
+        (
+            charge.event.noise_multiplier
+            for charge in privacy.charges
+            if charge.protected is Protected.TARGET and isinstance(charge.event, events.Gaussian)
+        ),
+        default=0.0,
+    )
+    relative = noise_to_sampling(noise, m)
+    if relative > BAD:
+        notes.append(
+            f"The noise of the release is {relative:.1f} times the target's sampling error: the "
+            f"offers follow it more than the target. Use a larger target or epsilon, or Pool() "
+            f"(--protocol pool); `dpsumm plan` tells from where on it pays."
+        )
+    left = selection.curve[-1] / selection.target_self
+    if left > LITTLE_OVERLAP:
+        notes.append(
+            f"Little overlap: the distance to the target is {left:.0%} of what no point at all "
+            f"would have. The owners have few points like the target, or the bandwidth is too "
+            f"small."
+        )
+    return [Note(text, Severity.ALARM) for text in notes]
+
+
+def budget_notes(privacy: PrivacyReport, m: int) -> list[Note]:
+    """Tell of budgets that promise little, or next to nothing, by what was really spent.
+
+    The target's, of m records, and that of each owner's records.
+    """
+    if privacy.seeded:
+        return []
+    spent = privacy.epsilon()
+    of_target = notes_of_budget(spent, privacy.delta, m) if spent else []
+    return [*of_target, *owners_notes(privacy)]

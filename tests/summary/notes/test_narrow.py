@@ -1,0 +1,104 @@
+"""Columns that the distance hardly sees, and a kernel that takes all for alike."""
+
+from dataclasses import replace
+from datetime import date, timedelta
+
+import polars as pl
+import pytest
+from tests.helpers.noted import AGE, ALARM, BMI, WARNING, found, frame, run, with_columns
+
+import dpsumm
+from dpsumm.data.schema import Column
+
+HIDDEN, LIGHT = "take up a small part of the bounds of", "The distance hardly sees"
+
+
+@pytest.mark.parametrize(
+    ("most", "severity"), [(95, None), (1000, None), (2000, WARNING), (1e6, ALARM)]
+)
+def test_bounds_far_wider_than_the_values_are_told_of(rng, most, severity):
+    age = Column("age", bounds=(0, most))
+    summary = with_columns([frame(rng, 200)], frame(rng), age, BMI)
+    assert found(summary, f"{HIDDEN} age (") is severity
+    assert found(summary, "of bmi") is None
+    # A bandwidth as much smaller sees the column again.
+    sharp = dpsumm.RBF(3 * (most / 20) ** 2)
+    summary = with_columns([frame(rng, 200)], frame(rng), age, BMI, kernel=sharp)
+    assert found(summary, HIDDEN) is None
+
+
+def test_dates_up_to_the_year_9999_are_an_alarm_whatever_a_few_marks_are(rng):
+    def dated(n):
+        days = [date(2024, 1, 1) + timedelta(int(i)) for i in rng.integers(0, 365, n)]
+        return frame(rng, n).with_columns(day=pl.Series([date(9999, 12, 31), *days[1:]]))
+
+    for last, severity in ((9999, ALARM), (2026, None)):
+        day = Column("day", bounds=(date(2023, 1, 1), date(last, 12, 31)))
+        summary = with_columns([dated(300)], dated(100), AGE, BMI, day)
+        assert found(summary, f"{HIDDEN} day (") is severity
+
+
+def test_a_column_of_one_value_is_not_told_of(rng):
+    def nearly(n):
+        return frame(rng, n).with_columns(age=pl.when(pl.int_range(n) < 1).then(90).otherwise(18))
+
+    assert found(run([nearly(200)], nearly(100)), HIDDEN) is None
+
+
+@pytest.mark.parametrize(("weight", "severity"), [(1.0, None), (0.1, None), (0.001, WARNING)])
+def test_a_weight_that_takes_a_column_out_is_a_warning(rng, weight, severity):
+    age = replace(AGE, weight=weight)
+    sex = Column("sex", categories=("f", "m"), weight=weight)
+    owner, target = (
+        frame(rng, n).with_columns(sex=pl.lit("f"), kg=pl.Series(rng.uniform(40, 120, n)))
+        for n in (200, 60)
+    )
+    summary = with_columns([owner], target, age, BMI, sex, Column("kg", bounds=(40, 120)))
+    assert found(summary, f"{LIGHT} age ({weight:g}), sex ({weight:g})") is severity
+    # All weights alike are none.
+    alike = with_columns([owner], target, age, replace(BMI, weight=weight))
+    assert found(alike, LIGHT) is None
+
+
+def test_a_distance_that_sees_few_of_the_columns_is_an_alarm(rng):
+    wide, light = Column("age", bounds=(0, 2000)), replace(BMI, weight=0.001)
+    third = Column("third", bounds=(0, 1))
+    owner, target = (
+        frame(rng, n).with_columns(third=pl.Series(rng.uniform(0, 1, n))) for n in (200, 60)
+    )
+    one = with_columns([owner], target, wide, BMI, third)
+    assert found(one, f"{HIDDEN} age") is WARNING
+    both = with_columns([owner], target, wide, light, third)
+    assert found(both, f"{HIDDEN} age") is found(both, f"{LIGHT} bmi (0.001)") is ALARM
+    assert both.verdict.startswith("read the warnings first")
+
+
+ALIKE = "takes the target's records for alike"
+
+
+@pytest.mark.parametrize(("wider", "severity"), [(1, None), (2, None), (8, WARNING), (30, ALARM)])
+@pytest.mark.parametrize("by_gamma", [False, True])
+def test_a_kernel_that_tells_no_records_apart_is_told_of(rng, wider, severity, by_gamma):
+    bounds = {"age": (18, 18 + 77 * wider), "bmi": (15, 15 + 25 * wider)}
+    given = {"bounds": bounds}
+    if by_gamma:
+        given = {"kernel": dpsumm.RBF(3 / wider**2)}
+    owners, target = [frame(rng, 200), frame(rng, 200)], frame(rng, 300)
+    summary = run(owners, target, **given)
+    assert found(summary, ALIKE) is severity
+    # One note about one thing.
+    assert sum(ALIKE in note or HIDDEN in note for note in summary.warnings) == bool(severity)
+    assert (found(summary, HIDDEN) is ALARM) == (wider == 30 and not by_gamma)
+    assert summary.verdict.startswith("read the warnings first") == (severity is ALARM)
+    # Without bounds, in the data's own units.
+    free = run(owners, target, bounds=None, kernel=dpsumm.RBF(3 / (77 * wider) ** 2))
+    assert found(free, ALIKE) is severity
+
+
+def test_a_narrow_target_and_equal_records_are_told_apart(rng):
+    """A kernel that sees owners' points far from a narrow target, or a few among copies, works."""
+    narrow = frame(rng, 200, 40, 41).with_columns(bmi=20 + pl.col("bmi") / 100)
+    assert found(run([frame(rng, 200)], narrow), ALIKE) is None
+    assert found(run([narrow], narrow.reverse()), ALIKE) is ALARM
+    copies = pl.concat([frame(rng, 10), *[frame(rng, 1)] * 990])
+    assert found(run([copies], copies), ALIKE) is None

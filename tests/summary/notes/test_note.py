@@ -1,0 +1,34 @@
+"""Notes: the worst first, called the same wherever they are read."""
+
+import pickle
+import re
+
+from tests.helpers.noted import ALARM, INFO, WARNING
+
+from dpsumm.cli import console
+from dpsumm.report.notes import CALLS, Note, Severity, notebook_notes, shown_notes, sorted_notes
+
+
+def test_notes_have_the_worst_first_and_survive_a_copy():
+    notes = sorted_notes([Note("c", INFO), "b", Note("a", ALARM)])
+    assert notes == ("a", "b", "c")
+    assert [note.severity for note in notes] == [ALARM, WARNING, INFO]
+    assert [note.severity for note in pickle.loads(pickle.dumps(notes))] == [ALARM, WARNING, INFO]
+
+
+def test_each_severity_is_called_the_same_on_page_notebook_and_terminal(capsys):
+    notes = [Note(f"<b>{severity.name}", severity) for severity in Severity]
+    page = "".join(shown_notes(notes[:2], seeded=False))
+    told = [page, notebook_notes(notes[::-1])]
+    assert re.findall('class="note ([a-z]+)"', page) == ["alarm", "warning"]
+    assert (
+        told[1].count("border-left:") == len(set(re.findall("border-left:([^;]+)", told[1]))) == 3
+    )
+    for html in told:
+        assert "<b>" not in html
+        assert html.index(CALLS[ALARM]) < html.index(CALLS[WARNING])
+    assert f"{CALLS[INFO]}.</strong> &lt;b&gt;INFO" in told[1]
+    console.warn(notes[::-1], seeded=False)
+    said = [f"{CALLS[note.severity]}: {note}" for note in notes]
+    assert capsys.readouterr().err.splitlines() == said
+    assert len(set(CALLS.values())) == 3

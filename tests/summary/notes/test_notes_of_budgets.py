@@ -1,0 +1,117 @@
+"""Budgets that promise little, or nothing, say their odds."""
+
+import re
+from dataclasses import replace
+
+import pytest
+from tests.helpers.noted import ALARM, WARNING, found, frame, run
+
+import dpsumm
+from dpsumm.data.schema import Column, Schema
+from dpsumm.errors import InvalidParameterError
+from dpsumm.privacy.weak import thin_budget, weak_budget
+from dpsumm.summary.silos import summarize_silos
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "said"),
+    [(1.0, 1e-5, ()), (12.0, 1e-5, ("1.6e+05 times",)), (1.0, 0.02, ("1 / 60",)),
+     (800.0, 0.5, ("any number of times", "1 / 60"))],
+)  # fmt: skip
+def test_a_budget_that_promises_nothing_says_its_odds(epsilon, delta, said):
+    weak = weak_budget(epsilon, delta, 60)
+    assert len(weak) == len(said)
+    assert all(text in sentence for text, sentence in zip(said, weak, strict=True))
+
+
+def test_such_a_budget_is_an_alarm_or_refused(rng):
+    given = {"epsilon": 12.0, "delta": 0.02, "protocol": None}
+    owners, target = [frame(rng), frame(rng)], frame(rng)
+    summary = run(owners, target, **given)
+    assert found(summary, "Epsilon 12 promises next to nothing") is ALARM
+    assert found(summary, "Delta 0.02 is not below 1 / 60") is ALARM
+    with pytest.raises(InvalidParameterError, match=r"--accept"):
+        run(owners, target, accept=False, **given)
+    # What is not spent is not told of.
+    assert found(run(owners, target, epsilon=12.0), "Epsilon") is None
+
+
+def test_owners_who_are_not_protected_from_each_other_are_an_alarm(rng):
+    winner = dpsumm.Auction(batch=5, n_features=16, requests="winner")
+    # Chosen by name, which is no budget: said, not refused.
+    summary = run([frame(rng), frame(rng)], frame(rng), protocol=winner, accept=False)
+    assert found(summary, "Epsilon ∞ between owners promises next to nothing") is ALARM
+    everybody = dpsumm.Auction(batch=5, n_features=16)
+    assert found(run([frame(rng)] * 2, frame(rng), protocol=everybody), "between owners") is None
+
+
+def test_a_seeded_run_and_one_with_an_alarm_say_so_before_anything_good(rng, tmp_path):
+    owners, target = [frame(rng, 600), frame(rng, 600)], frame(rng, 400)
+    given = {"size": 20, "protocol": dpsumm.Offers(n_features=64), "epsilon": 8.0}
+    good = run(owners, target, **given)
+    assert good.verdict == good.scale.verdict(good.mmd2)
+    seeded = run(owners, target, seed=1, **given)
+    said = "not private (a seed was given); "
+    assert seeded.verdict == f"{said}{seeded.scale.verdict(seeded.mmd2)}"
+    title = re.search("<h1>(.*?)</h1>", seeded.report().html)[1]
+    assert title.startswith("Not private (a seed was given); ")
+    assert title.endswith(": 20 points of 2 owners")
+    page = seeded.report().html
+    assert page.index("Seeded run: nothing is guaranteed.") < page.index("points read, ")
+    assert said in seeded._repr_html_()
+    seeded.save(tmp_path / "summary.csv")
+    assert f'"{said}' in (tmp_path / "summary.csv.json").read_text("utf-8")
+    weak = run(owners, target, **{**given, "epsilon": 12.0})
+    assert weak.verdict.startswith("read the warnings first; ")
+    both = replace(seeded, warnings=weak.warnings)
+    assert both.verdict.startswith(f"{said}read the warnings first; ")
+    title = (
+        "<h1>Not private (a seed was given); read the warnings first: 20 points of 2 owners</h1>"
+    )
+    assert title in both.report().html
+
+
+def test_the_owners_budget_is_judged_as_the_targets_is(rng, tmp_path):
+    owners, target, path = [frame(rng), frame(rng)], frame(rng), tmp_path / "books"
+    dpsumm.Ledger.create(path).close()
+    given = {"delta": 1e-5, "protocol": dpsumm.Auction(epsilon_owners=50.0, n_features=8)}
+    with pytest.raises(InvalidParameterError, match=r"^epsilon_owners 50 promises.*--accept"):
+        run(owners, target, accept=False, ledger=path, **given)
+    with dpsumm.Ledger(path) as book:
+        assert book.charges() == ()
+    summary = run(owners, target, **given)
+    assert found(summary, "Epsilon 50 between owners promises next to nothing") is ALARM
+    schema = Schema([Column("age", bounds=(18, 95)), Column("bmi", bounds=(15, 40))])
+    with pytest.raises(InvalidParameterError, match=r"^epsilon_owners 50 promises"):
+        # Before an owner is asked: there is no channel.
+        summarize_silos(None, ["a"], target, schema=schema, size=10, accept=False, **given)
+    usual = dpsumm.Auction(n_features=8)
+    assert found(run(owners, target, accept=False, protocol=usual), "next to nothing") is None
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "said"),
+    [
+        (4.0, 1e-5, ()),
+        (4.1, 1e-5, ("epsilon 4.1 promises little: .* 60 times .* 98.37% sure",)),
+        (10.0, 1e-5, (" 22,026 times .* 99.99% sure",)),
+        (10.1, 1e-5, ()),  # refused
+        (1.0, 1e-3, ()),
+        (1.0, 5e-3, (r"delta 0.005 is 0.5 / 100, .* 0.5 records on average",)),
+        (1.0, 1e-2, ()),  # refused
+    ],
+)
+def test_a_budget_that_promises_little_says_its_odds(epsilon, delta, said):
+    thin = thin_budget(epsilon, delta, 100)
+    assert len(thin) == len(said)
+    assert all(re.search(a, b) for a, b in zip(said, thin, strict=True))
+
+
+def test_such_a_budget_is_a_warning_and_no_refusal(rng):
+    given = {"epsilon": 8.0, "delta": 0.5 / 60, "protocol": None, "accept": False}
+    summary = run([frame(rng), frame(rng)], frame(rng), **given)
+    assert found(summary, "Epsilon 8 promises little") is WARNING
+    assert found(summary, "Delta 0.00833333 is 0.5 / 60") is WARNING
+    auction = dpsumm.Auction(epsilon_owners=6.0, n_features=8)
+    summary = run([frame(rng), frame(rng)], frame(rng), protocol=auction, delta=1e-5)
+    assert found(summary, "between owners promises little") is WARNING

@@ -1,0 +1,63 @@
+"""Values outside bounds and rows left out: refused, or said."""
+
+import polars as pl
+import pytest
+from tests.helpers.noted import ALARM, INFO, WARNING, found, frame, run
+
+import dpsumm
+from dpsumm.errors import InvalidDataError
+
+
+def test_a_target_outside_its_bounds_is_refused_before_anything_is_charged(rng, tmp_path):
+    path = tmp_path / "books"
+    dpsumm.Ledger.create(path).close()
+    message = r"'target': every value of column 'age' is outside its bounds \(0\.0, 1\.0\)"
+    with pytest.raises(InvalidDataError, match=message):
+        run([frame(rng)], frame(rng), bounds={"age": (0, 1), "bmi": (15, 40)}, protocol=None,
+            ledger=path)  # fmt: skip
+    with dpsumm.Ledger(path) as book:
+        assert book.charges() == ()
+    same = pl.DataFrame({"age": [30.0] * 5, "bmi": [20.0] * 5})
+    with pytest.raises(InvalidDataError, match="the same point for the kernel"):
+        run([frame(rng)], same)
+
+
+@pytest.mark.parametrize(("outside", "severity"), [(2, INFO), (8, ALARM), (59, ALARM)])
+def test_a_tenth_of_the_target_outside_its_bounds_is_an_alarm(rng, outside, severity):
+    inside, far = frame(rng, 60 - outside), frame(rng, outside, 96, 120)
+    summary = run([frame(rng)], pl.concat([inside, far]))
+    assert found(summary, "of age were clipped to the public bounds") is severity
+    assert found(summary, "check that the public bounds") is (None if severity is INFO else ALARM)
+
+
+@pytest.mark.parametrize(
+    ("first", "others", "severity"), [(1, 1, INFO), (50, 0, WARNING), (50, 50, ALARM)]
+)
+def test_owners_outside_the_bounds_are_told_of_together(rng, first, others, severity):
+    owners = [
+        pl.concat([frame(rng, 60 - n), frame(rng, n, 96, 120)])
+        for n in (first, others, others, others)
+    ]
+    summary = run(owners, frame(rng))
+    assert found(summary, "of age") is severity
+    if others:
+        assert found(summary, f"at 4 of 4 owners: {first} of age") is severity
+
+
+@pytest.mark.parametrize(("dropped", "severity"), [(29, INFO), (30, WARNING)])
+def test_an_owner_half_of_whose_rows_were_dropped_is_a_warning(rng, dropped, severity):
+    age = pl.when(pl.int_range(60) < dropped).then(None).otherwise(30)
+    form = dpsumm.data.FileFormat(drop_missing=True)
+    owners = {"a": frame(rng).with_columns(age=age), "b": frame(rng)}
+    summary = run(owners, frame(rng), file_format=form)
+    assert found(summary, f"a: {dropped} rows with missing values were left out") is severity
+
+
+def test_dropped_rows_of_many_owners_are_one_note(rng):
+    def short(n):
+        return frame(rng).with_columns(age=pl.when(pl.int_range(60) < n).then(None).otherwise(30))
+
+    form = dpsumm.data.FileFormat(drop_missing=True)
+    summary = run([short(3), short(41), frame(rng), short(7)], frame(rng), file_format=form)
+    note = "Rows with missing values were left out at 3 of 4 owners: 3 to 41 each."
+    assert found(summary, note) is WARNING  # 41 of 60 at one

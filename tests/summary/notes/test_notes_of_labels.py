@@ -1,0 +1,85 @@
+"""Labels of one class, spelled otherwise, or said by a column."""
+
+import numpy as np
+import polars as pl
+import pytest
+from tests.helpers.noted import (
+    AGE,
+    ALARM,
+    BMI,
+    INFO,
+    WARNING,
+    found,
+    frame,
+    run,
+    with_columns,
+)
+
+import dpsumm
+from dpsumm.data.schema import Column
+
+
+def test_labels_of_one_class_or_other_shares_are_said(rng):
+    def labelled(shift, label, n=60):
+        return rng.normal(shift, 0.1, (n, 1)), np.full(n, label)
+
+    kernel = {"bounds": None, "kernel": dpsumm.RBF(1.0)}
+    target = rng.normal(0, 0.1, (60, 1))
+    far = {"a": labelled(0, "x"), "b": labelled(9, "y")}
+    assert found(run(far, target, **kernel), "have the same label, one of 2") is ALARM
+    alone = run({"a": labelled(0, "x")}, target, **kernel)
+    assert found(alone, "All points read have the same label") is WARNING
+    listed = dpsumm.Schema([
+        dpsumm.Column("x", bounds=(-1, 1)), dpsumm.Column("y", kind="label", categories=("x", "y"))
+    ])  # fmt: skip
+    one = pl.DataFrame({"x": rng.uniform(-1, 1, 60), "y": ["x"] * 60})
+    of_one = run({"a": one}, one.select("x") * 0.9, bounds=None, schema=listed)
+    assert found(of_one, "All points read have the same label") is ALARM
+    mixed = np.concatenate([target, rng.normal(9, 0.1, (6, 1))])
+    shifted = found(run(far, mixed, **kernel), "the class that differs most is 50% of the points")
+    assert shifted is INFO
+
+
+def test_labels_that_one_owner_spells_otherwise_are_told_of(rng):
+    def of(*labels):
+        return frame(rng).with_columns(y=pl.Series(list(labels) * (60 // len(labels))))
+
+    target, said = frame(rng), "No label in the points read of"
+    schema = dpsumm.Schema([
+        dpsumm.Column("age", bounds=(18, 95)), dpsumm.Column("bmi", bounds=(15, 40)),
+        dpsumm.Column("y", kind="label"),
+    ])  # fmt: skip
+    given = {"bounds": None, "schema": schema, "size": 40}
+    usual = {"a": of("yes", "no"), "b": of("yes", "no")}
+    assert found(run({**usual, "c": of("yes")}, target, **given), said) is None
+    for own, severity in (
+        (of("1", "0"), ALARM),
+        (of("Yes", "No "), ALARM),
+        (of("maybe", "later"), WARNING),
+    ):
+        summary = run({**usual, "c": own}, target, **given)
+        assert found(summary, f"{said} 'c' is one of any other owner's") is severity
+
+
+@pytest.mark.parametrize(
+    ("values", "told"),
+    [
+        (lambda y, rng: y * 3.0, True),
+        (lambda y, rng: (y == 1) * 2.0, True),
+        (lambda y, rng: y + rng.uniform(0, 0.9, len(y)), True),
+        (lambda y, rng: np.where(y == 0, np.nan, 1.0), True),
+        (lambda y, rng: rng.uniform(0, 3, len(y)), False),
+        (lambda y, rng: np.where(np.arange(len(y)) == 7, 1 - y, y), False),
+    ],
+)
+def test_a_column_that_says_the_label_is_told_of(rng, values, told):
+    y = np.arange(300) % 2
+    rows = frame(rng, 300).with_columns(y=pl.Series(y), leak=pl.Series(values(y, rng)))
+    rows = rows.with_columns(leak=pl.col("leak").fill_nan(None))
+    columns = (AGE, BMI, Column("leak", bounds=(-1, 3), when_missing="encode"))
+    label = Column("y", kind="label")
+    summary = with_columns([rows], rows.drop("y").reverse(), *columns, label)
+    said = "one column alone tells the label without an error: 'leak'"
+    assert found(summary, said) is (WARNING if told else None)
+    few = with_columns([rows.head(49)], rows.drop("y"), *columns, label)
+    assert found(few, "tells the label") is None
