@@ -341,6 +341,7 @@ def _show(model: Model) -> None:
             f"{round_up(privacy.epsilon())} at delta {privacy.delta:g}, unit: {model.votes.unit}",
         ),
     ]
-    if model.accuracy is not None:
+    # A share of labels beside a model that means nothing would speak for it.
+    if model.accuracy is not None and model.verdict.good:
         facts.insert(4, ("your labels", f"{percent(model.accuracy)} are met"))
     console.show_facts(facts)

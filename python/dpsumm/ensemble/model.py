@@ -24,11 +24,12 @@ from dpsumm.ensemble.saved import SavedModel, predictions, saved_model
 from dpsumm.ensemble.strength import Strength, strength_of
 from dpsumm.ensemble.students.choose import Judged, Validation, students_of
 from dpsumm.ensemble.students.student import Candidate, Student, chances_of
-from dpsumm.ensemble.verdict import Verdict, verdict_of
+from dpsumm.ensemble.verdict import verdict_of
 from dpsumm.errors import InvalidParameterError
 from dpsumm.privacy.record import RunRecord
-from dpsumm.report.notes import Note, Severity, budget_notes, qualified, sorted_notes
+from dpsumm.report.notes import Note, Severity, budget_notes, sorted_notes
 from dpsumm.report.page import Page
+from dpsumm.report.verdict import Verdict
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,10 +117,10 @@ class Model:
     def verdict(self) -> Verdict:
         """Whether the model means anything, by the noisy votes and the consumer's own labels.
 
-        Its text says first that the model is not private, if a seed was given.
+        It says first that the model is not private, if a seed was given; an alarm among the `notes`
+        takes its place, and warnings are counted in it.
         """
-        text = qualified(self._reached.text, seeded=self.privacy.seeded)
-        return replace(self._reached, text=text)
+        return self._reached.qualified(seeded=self.privacy.seeded, notes=self.notes)
 
     @cached_property
     def _reached(self) -> Verdict:
@@ -130,15 +131,20 @@ class Model:
 
     @property
     def notes(self) -> tuple[Note, ...]:
-        """The `warnings`, and alarms if model or budget mean nothing; the worst first."""
-        alarms = []
+        """The `warnings`, and alarms if model or budget mean nothing; the worst first.
+
+        A plan that expected chance is a warning, no alarm, where the votes turned out otherwise.
+        """
+        foreseen, alarms = sorted_notes(self.warnings), []
         if not self._reached.good:
             text = f"Do not use this model: {self._reached.text}. {way_out(self.plan)}."
             alarms = [Note(text, Severity.ALARM)]
+        else:
+            foreseen = tuple(_unfulfilled(note) for note in foreseen)
         if not self.privacy.seeded:
             plan = self.plan
             alarms += budget_notes(plan.epsilon, plan.delta, plan.n_parties)
-        return sorted_notes([*alarms, *self.warnings])
+        return sorted_notes([*alarms, *foreseen])
 
     def to_frame(self) -> Any:
         """Return predictions for the auxiliary points, a polars data frame.
@@ -312,6 +318,13 @@ class Model:
         return replace(
             self, student=used.name, candidates=judged, _used=used, _validation=judged_by
         )
+
+
+def _unfulfilled(note: Note) -> Note:
+    """Return an alarm of the plan as the warning that it is once the votes are there."""
+    if note.severity is not Severity.ALARM:
+        return note
+    return Note(f"The plan expected worse than was found: {note}", Severity.WARNING)
 
 
 def checked_students(student: Any, validated: bool) -> list[Student]:

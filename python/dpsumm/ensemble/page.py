@@ -9,7 +9,7 @@ import numpy as np
 from dpsumm.checks import counted
 from dpsumm.privacy.events import Unit
 from dpsumm.report import figures, parts, spent
-from dpsumm.report.notes import shown_notes
+from dpsumm.report.notes import around
 from dpsumm.report.numbers import percent, round_up, small
 from dpsumm.report.parts import Bar, Html, safe, tag
 
@@ -33,15 +33,12 @@ def render(model: Model) -> str:
     """
     terms = model.votes.terms
     return parts.page(
-        f"A classifier from {terms.n_parties:,} parties",
-        parts.opening(
-            "Classifier from noisy votes, for the consumer."
-            + ("" if model.privacy.auxiliary_is == "public" else " Not for parties."),
-            f"{terms.n_classes} classes from {terms.n_parties:,} parties: {model.verdict.text}",
-            _lead(model),
-        ),
-        parts.tiles(_tiles(model)),
-        *shown_notes(model.notes, seeded=model.privacy.seeded),
+        "classifier from votes",
+        "Classifier from noisy votes, for the consumer."
+        + ("" if model.privacy.auxiliary_is == "public" else " Not for parties."),
+        f"{terms.n_classes} classes from {terms.n_parties:,} parties: {model.verdict.text}",
+        _lead(model),
+        *around(parts.tiles(_tiles(model)), model.notes, seeded=model.privacy.seeded),
         *spent.sections(
             model.privacy,
             [
@@ -84,7 +81,8 @@ def _tiles(model: Model) -> list[tuple[str, str]]:
         (f"{model.plan.ratio:.2g}", "noise over signal, foreseen from public numbers"),
         (f"{model.votes.share_noise:.3g}", "noise in a point's share of votes, which is 0 to 1"),
     ]
-    if model.accuracy is not None:
+    # A share of labels beside a model that means nothing would speak for it.
+    if model.accuracy is not None and model.verdict.good:
         shown.insert(0, (percent(model.accuracy), "of your own labels are met"))
     return shown
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from dpsumm import __version__
@@ -13,7 +13,7 @@ from dpsumm.privacy.ledger import Line
 from dpsumm.privacy.record import code_digest
 from dpsumm.report import nist, parts
 from dpsumm.report.dossier import REMAKE, WHOSE, Dossier, alarms, of_whom
-from dpsumm.report.notes import Note, Severity, called
+from dpsumm.report.notes import Note, alarming, called, to_check
 from dpsumm.report.numbers import round_up, small
 from dpsumm.report.parts import Html, tag
 from dpsumm.report.spent import mechanism
@@ -23,17 +23,13 @@ MOST_PARTIES = 200
 
 def render(dossier: Dossier) -> str:
     """Return the page, without outside references; whatever users named is escaped."""
-    return parts.page(f"Privacy dossier of run {dossier.record.run}", *_content(dossier))
-
-
-def _content(dossier: Dossier) -> Iterator[Html]:
     record, about = dossier.record, dossier.about
     notes = alarms(dossier)
-    loud = [note for note in notes if note.severity is Severity.ALARM]
-    yield parts.opening(
+    return parts.page(
+        f"privacy dossier of run {record.run}",
         "Privacy dossier, for a data-protection officer. It holds public facts, charges and "
         "claims; nothing on it depends on records but what was released and charged.",
-        _headline(dossier, loud),
+        _headline(dossier, notes),
         parts.safe(
             f"{about.name}, by {record.protocol}: "
             f"{counted(len(record.parties), 'party', 'parties')}"
@@ -41,7 +37,12 @@ def _content(dossier: Dossier) -> Iterator[Html]:
             tag("strong", record.run),
             f"ended on {record.finished[:16].replace('T', ' ')} UTC.",
         ),
+        *_content(dossier, notes),
     )
+
+
+def _content(dossier: Dossier, notes: Sequence[Note]) -> Iterator[Html]:
+    record, about = dossier.record, dossier.about
     yield parts.note(_unchecked(dossier))
     yield from (called(note) for note in notes)
     yield parts.tiles(
@@ -74,7 +75,7 @@ def _content(dossier: Dossier) -> Iterator[Html]:
     yield parts.section("The questions of NIST SP 800-226", *nist.answers(dossier))
 
 
-def _headline(dossier: Dossier, loud: list[Note]) -> str:
+def _headline(dossier: Dossier, notes: Sequence[Note]) -> str:
     if dossier.record.seeded:
         return "This run guarantees nothing: a seed was given"
     endless = [what for what, epsilon in dossier.figures if math.isinf(epsilon)]
@@ -86,7 +87,7 @@ def _headline(dossier: Dossier, loud: list[Note]) -> str:
         if len(dossier.figures) <= 2
         else (f"Epsilon {round_up(max(e for _, e in dossier.figures))} towards whoever learns most")
     )
-    return f"Read the red notes first. {said}" if loud else said
+    return f"Read the red notes first. {said}" if alarming(notes) else f"{said}{to_check(notes)}"
 
 
 def _unchecked(dossier: Dossier) -> str:

@@ -8,6 +8,7 @@ from enum import Enum
 from html import escape
 from typing import Any, Self
 
+from dpsumm.checks import counted
 from dpsumm.privacy.events import Protected
 from dpsumm.privacy.guarantees import PrivacyReport
 from dpsumm.privacy.weak import thin_budget, thin_epsilon, weak_budget, weak_epsilon
@@ -105,23 +106,15 @@ def _sentence(text: str, severity: Severity) -> Note:
     return Note(f"{text[0].upper()}{text[1:]}.", severity)
 
 
-def qualified(verdict: str, *, seeded: bool, notes: Iterable[str] = ()) -> str:
-    """Return a verdict after what takes it back: no privacy, or an alarm among the notes.
-
-    Examples
-    --------
-    >>> qualified("close to the target", seeded=True)
-    'not private (a seed was given); close to the target'
-    """
-    taken_back = ["not private (a seed was given)"] if seeded else []
-    if alarming(notes):
-        taken_back.append("read the warnings first")
-    return "; ".join([*taken_back, *([verdict] if verdict else [])])
-
-
 def alarming(notes: Iterable[str]) -> bool:
     """Return whether one of the notes is an alarm."""
     return any(isinstance(one, Note) and one.severity is Severity.ALARM for one in notes)
+
+
+def to_check(notes: Iterable[Note]) -> str:
+    """Return how many warnings there are, as the end of a title; empty if there are none."""
+    many = sum(note.severity is Severity.WARNING for note in notes)
+    return f", with {counted(many, 'warning', 'warnings')} to check" if many else ""
 
 
 def shown_notes(warnings: Iterable[str], *, seeded: bool) -> list[Html]:
@@ -139,6 +132,13 @@ def shown_notes(warnings: Iterable[str], *, seeded: bool) -> list[Html]:
     if by_severity[Severity.INFO]:
         shown.append(parts.listed(by_severity[Severity.INFO]))
     return shown
+
+
+def around(figures: Html, warnings: Iterable[str], *, seeded: bool) -> list[Html]:
+    """Return a page's figures and notes; above the figures what takes them back."""
+    warnings = list(warnings)
+    said = shown_notes(warnings, seeded=seeded)
+    return [*said, figures] if seeded or alarming(warnings) else [figures, *said]
 
 
 def called(note: Note) -> Html:

@@ -42,20 +42,27 @@ def safe(*content: str) -> Html:
     return Html("\n".join(x if isinstance(x, Html) else html.escape(x) for x in content))
 
 
-def page(title: str, *content: Html) -> str:
-    """Return the page: style, content, and a footer with version and time."""
+def page(what: str, audience: str, headline: str, lead: Html, *content: Html) -> str:
+    """Return the page: style, opening, content, and a footer with version and time.
+
+    Parameters
+    ----------
+    what
+        Kind of page, behind the headline in the title that a browser shows of a tab.
+    audience, headline, lead
+        For whom it is, its one message, what was asked.
+    content
+        What follows.
+    """
     template = resources.files("dpsumm.report").joinpath("template.html").read_text("utf-8")
     now = datetime.now(UTC)
     return Template(template).substitute(
-        title=safe(title),
-        content=safe(*content),
+        title=safe(f"{headline} ({what})"),
+        content=safe(
+            tag("p", audience, class_="over"), tag("h1", headline), tag("p", lead), *content
+        ),
         footer=safe(f"dpsumm {__version__}, {now:%d %B %Y, %H:%M} UTC"),
     )
-
-
-def opening(audience: str, headline: str, lead: Html) -> Html:
-    """Return the head of the content: for whom it is, its one message, what was asked."""
-    return safe(tag("p", audience, class_="over"), tag("h1", headline), tag("p", lead))
 
 
 def tiles(figures: Iterable[tuple[str, str]]) -> Html:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dpsumm.checks import counted
 from dpsumm.report import parts, spent
-from dpsumm.report.notes import Severity, alarming, qualified, shown_notes, sorted_notes
+from dpsumm.report.notes import Note, Severity, alarming, around, sorted_notes
 from dpsumm.report.numbers import percent, round_up, small
 from dpsumm.report.parts import Html, safe, tag
 from dpsumm.summary import pictures
@@ -38,25 +38,26 @@ def render(summary: Summary, image: tuple[int, int] | None = None) -> str:
     InvalidParameterError
         `image` has another number of pixels than the data have columns.
     """
-    return parts.page(f"Summary of {len(summary):,} points", *_content(summary, image))
-
-
-def _content(summary: Summary, image: tuple[int, int] | None) -> Iterator[Html]:
-    head, why = summary.scale.judged(summary.mmd2)
     used = counted(len(np.unique(summary.owner)), "owner", "owners")
-    notes = sorted_notes(summary.warnings)
-    alarms, seeded = alarming(notes), summary.privacy.seeded
-    call = qualified("" if alarms else head, seeded=seeded, notes=notes)
-    yield parts.opening(
+    notes, seeded = sorted_notes(summary.warnings), summary.privacy.seeded
+    reached = summary.scale.judged(summary.mmd2)
+    call = reached.qualified(seeded=seeded, notes=notes).head
+    return parts.page(
+        "data summary",
         f"Data summary, {_when(summary)}. For the curator and the consumer, not for owners: it "
         "shows their records.",
         f"{call[0].upper()}{call[1:]}: {counted(len(summary), 'point', 'points')} of {used}",
-        _lead(summary, why, alarms),
+        _lead(summary, reached.why, alarming(notes)),
+        *_content(summary, notes, image),
     )
+
+
+def _content(
+    summary: Summary, notes: Sequence[Note], image: tuple[int, int] | None
+) -> Iterator[Html]:
     loud = [note for note in notes if note.severity is not Severity.INFO]
     known = [note for note in notes if note.severity is Severity.INFO]
-    said = safe(*shown_notes(loud, seeded=seeded))
-    yield from (said, parts.tiles(_tiles(summary)))[:: 1 if alarms or seeded else -1]
+    yield from around(parts.tiles(_tiles(summary)), loud, seeded=summary.privacy.seeded)
     yield parts.section("How close that is", *_closeness(summary))
     yield pictures.by_column(summary) if image is None else pictures.gallery(summary, image)
     yield parts.section("Where the points came from", *_owners(summary))

@@ -25,7 +25,7 @@ from dpsumm.privacy.facts import facts
 from dpsumm.privacy.guarantees import PrivacyReport
 from dpsumm.privacy.ledger import Ledger
 from dpsumm.privacy.record import Books, RunRecord
-from dpsumm.report.notes import notebook_notes, owners_notes, qualified, sorted_notes
+from dpsumm.report.notes import notebook_notes, owners_notes, sorted_notes
 from dpsumm.report.numbers import round_up
 from dpsumm.report.page import Page
 from dpsumm.summary.frame import WEIGHT, check_weight_is_free, columns_of
@@ -226,12 +226,13 @@ class Summary:
 
     @property
     def verdict(self) -> str:
-        """How close the summary is, in some words; first what takes that back, if anything does.
+        """How close the summary is, in some words, and how many `warnings` are to be checked.
 
-        That is a seed, which makes the run not private, and an alarm among the `warnings`.
+        An alarm among these takes its place. If a seed was given, it says first that the run is not
+        private.
         """
-        said = self.scale.verdict(self.mmd2)
-        return qualified(said, seeded=self.privacy.seeded, notes=self.warnings)
+        reached = self.scale.judged(self.mmd2)
+        return reached.qualified(seeded=self.privacy.seeded, notes=self.warnings).text
 
     @property
     def has_weights(self) -> bool:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsumm import kernels
+from dpsumm.report.verdict import Verdict
 
 # Of the points read, so many stand for all: their number is squared.
 MOST_POOL = 2000
@@ -55,10 +56,10 @@ class Scale:
 
     def verdict(self, mmd2: float) -> str:
         """Return in some words how close a summary at this distance is, and why."""
-        return ": ".join(self.judged(mmd2))
+        return self.judged(mmd2).text
 
-    def judged(self, mmd2: float) -> tuple[str, str]:
-        """Return the two halves of `verdict`."""
+    def judged(self, mmd2: float) -> Verdict:
+        """Return `verdict` in its two halves."""
         far = self.to_distribution(mmd2)
         # The sampling error is an average: below 1 a number would promise more than is known.
         times = f"{far / self.fresh:.2g} times" if self.fresh > 0 else "more than"
@@ -68,17 +69,17 @@ class Scale:
             "records would be expected to have"
         )
         if self.is_close(mmd2):
-            return "close to the target", fresh
+            return Verdict("close to the target", fresh)
         if self.is_close_to_records(mmd2):
-            return "close to the target records given, too few to tell more", fresh
+            return Verdict("close to the target records given, too few to tell more", fresh)
         if self.random is None:
-            return "not close to the target", fresh
+            return Verdict("not close to the target", fresh)
         if mmd2 >= self.random:
-            return "poor", "random ones of the points read would be no further away"
+            return Verdict("poor", "random ones of the points read would be no further away")
         random = (
             f"random ones of the points read would be {self.random / mmd2:.2g} times as far away"
         )
-        return "on the way to the target", f"{random}, and {fresh}"
+        return Verdict("on the way to the target", f"{random}, and {fresh}")
 
     def is_close(self, mmd2: float) -> bool:
         """Return whether a summary is about as close as as many fresh records would be.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dpsumm.report.notes import Note, Severity, budget_notes, sorted_notes
+from dpsumm.report.verdict import Verdict
 from dpsumm.vertical.graphical import Graphical
 from dpsumm.vertical.layout import Layout, Released
 from dpsumm.vertical.model import Mixture, hidden_pairs
@@ -110,18 +111,21 @@ def seen_across(released: Released) -> tuple[int, int]:
     return len(cross & (set(plan.pairs) - set(hidden_pairs(released)))), len(cross)
 
 
-def verdict_of(released: Released, fits: bool) -> str:
+def verdict_of(released: Released, fits: bool) -> Verdict:
     """Return in a few words what rows of these tables are worth, by the tables alone."""
     seen, cross = seen_across(released)
     if not released.plan.pairs:
-        return "the noise hides every table of two columns, and the rows mean nothing"
+        text = "the noise hides every table of two columns, and the rows mean nothing"
+        return Verdict(text, severity=Severity.ALARM)
     if released.n_records < FEW_RECORDS:
-        return "too few records, and the rows mean next to nothing"
+        text = "too few records, and the rows mean next to nothing"
+        return Verdict(text, severity=Severity.ALARM)
     if seen < FEW_SEEN * cross or not cross:
-        return (
+        text = (
             f"the noise hides how columns of different owners depend on each other ({seen} of "
             f"{cross} pairs stand out)"
         )
+        return Verdict(text, severity=Severity.ALARM)
     if not fits:
-        return "the model does not fit the tables"
-    return f"{seen} of {cross} pairs of columns across owners stand out of the noise"
+        return Verdict("the model does not fit the tables", severity=Severity.WARNING)
+    return Verdict(f"{seen} of {cross} pairs of columns across owners stand out of the noise")

@@ -12,7 +12,7 @@ import numpy as np
 from dpsumm.atomic import write_text
 from dpsumm.checks import counted
 from dpsumm.report import figures, parts
-from dpsumm.report.notes import shown_notes
+from dpsumm.report.notes import around
 from dpsumm.report.numbers import percent, round_up, small
 from dpsumm.report.parts import Bar, Html, safe, tag
 from dpsumm.vertical.fidelity import Fidelity, PairFidelity, fidelity_of
@@ -44,16 +44,15 @@ def render(synthetic: Synthetic) -> str:
     columns = counted(len(synthetic.columns), "column", "columns")
     found = fidelity_of(synthetic.tables, synthetic.model)
     return parts.page(
-        f"Synthetic rows of {columns}",
-        parts.opening(
-            "Synthetic rows across columns. Made of noisy tables alone: for all to whom the "
-            "guarantees below suffice.",
-            f"{columns} of {counted(len(synthetic.privacy.owners), 'owner', 'owners')}: "
-            f"{synthetic.verdict}",
-            _lead(synthetic),
+        "synthetic rows",
+        "Synthetic rows across columns. Made of noisy tables alone: for all to whom the "
+        "guarantees below suffice.",
+        f"{columns} of {counted(len(synthetic.privacy.owners), 'owner', 'owners')}: "
+        f"{synthetic.verdict}",
+        _lead(synthetic),
+        *around(
+            parts.tiles(_tiles(synthetic)), synthetic.warnings, seeded=synthetic.privacy.seeded
         ),
-        parts.tiles(_tiles(synthetic)),
-        *shown_notes(synthetic.warnings, seeded=synthetic.privacy.seeded),
         parts.section(
             "What is protected, against whom, on what condition, and what is not",
             parts.listed(synthetic.privacy.statements()),

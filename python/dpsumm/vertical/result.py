@@ -19,7 +19,7 @@ from dpsumm.data.written import write_rows
 from dpsumm.errors import InvalidParameterError
 from dpsumm.privacy.record import RunRecord
 from dpsumm.privacy.seeds import check_seed
-from dpsumm.report.notes import Note, qualified
+from dpsumm.report.notes import Note
 from dpsumm.vertical.graphical import Graphical
 from dpsumm.vertical.layout import Released
 from dpsumm.vertical.levels import Levels
@@ -94,9 +94,11 @@ class Synthetic:
     def verdict(self) -> str:
         """What the rows are worth, in a few words, by the noisy tables alone.
 
-        First that they are not private, if a seed was given.
+        First that they are not private, if a seed was given; an alarm among the `warnings` takes
+        its place, and warnings are counted in it.
         """
-        return qualified(verdict_of(self.tables, self.fits), seeded=self.privacy.seeded)
+        reached = verdict_of(self.tables, self.fits)
+        return reached.qualified(seeded=self.privacy.seeded, notes=self.warnings).text
 
     def report(self, path: str | os.PathLike[str]) -> None:
         """Write a self-contained HTML report. Needs the extra ``report``. Whole or not at all.
