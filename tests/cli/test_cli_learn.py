@@ -74,12 +74,13 @@ def test_predictions_model_and_report_are_written_and_paid_once(capsys):
     assert (model.predict(Path("auxiliary.csv")) == frame["prediction"].to_numpy()).mean() > 0.99
     assert re.search(r"run +first *\n", out)
     assert re.search(r"votes +of 60 parties on 1,200 points, with noise", out)
-    assert re.search(r"verdict +right for (9\d|100)% of your 300 labelled points; always", out)
+    said = r"verdict +better than one label for all: right for (9\d|100)% of your 300 labelled"
+    assert re.search(said, out)
     assert re.search(r"epsilon, parties +(4|3\.\d+) at delta 1e-05, unit: one whole owner", out)
     for name in ("p.csv", "m", "r.html"):
         assert f"wrote {name}" in out
     page = Path("r.html").read_text("utf-8")
-    assert "2 classes from 60 parties: right for" in page
+    assert "2 classes from 60 parties: better than one label for all: right for" in page
     assert "clinic-" not in page
     # Again: the same votes and no charge; another budget is beyond the cap.
     assert run(*given, "--out", "again.csv") == 0

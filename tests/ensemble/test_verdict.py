@@ -1,5 +1,6 @@
 """What is said of a model: strength of the votes, the verdict, the report page."""
 
+import html
 import math
 from dataclasses import replace
 
@@ -13,7 +14,7 @@ from dpsumm.ensemble.page import render
 from dpsumm.ensemble.strength import Strength, strength_of
 from dpsumm.ensemble.students.choose import Validation
 from dpsumm.ensemble.verdict import verdict_of
-from dpsumm.report.notes import Severity
+from dpsumm.report.notes import Note, Severity
 from helpers.chance import FALSE_ALARM
 from helpers.votes import noisy
 
@@ -44,10 +45,16 @@ def test_strength_is_the_signal_and_chance_is_not_seen(rng):
     [
         (Strength(np.array([1.0, 4.0]), 1.0, 2.0), MIXED, 90, Severity.ALARM, "nothing but noise"),
         (SEEN, np.zeros(3, int), 90, Severity.ALARM, "it says no for every auxiliary point"),
-        (SEEN, MIXED, None, Severity.INFO, "which is 0.053 of the signal; only labels"),
+        (SEEN, MIXED, None, Severity.INFO, "noise: the noise is 0.053 of the signal; only labels"),
         (SEEN, MIXED, 70, Severity.ALARM, "no better than one label for all: right for 70%"),
         (SEEN, MIXED, 72, Severity.WARNING, "perhaps better than one label for all"),
-        (SEEN, MIXED, 95, Severity.INFO, "right for 95% of your 100 labelled points; always"),
+        (
+            SEEN,
+            MIXED,
+            95,
+            Severity.INFO,
+            "better than one label for all: right for 95% of your 100",
+        ),
     ],
 )
 def test_the_verdict(strength, predicted, met, severity, text):
@@ -91,22 +98,43 @@ def test_a_model_s_report_is_a_page_that_a_notebook_shows(model, tmp_path):
 
 def test_the_page_says_what_was_reached_and_names_no_party(model):
     page = render(model)
-    assert "2 classes from 60 parties: right for" in page
+    assert "2 classes from 60 parties: read the warnings first</h1>" in page
+    assert "2 classes from 60 parties: read the warnings first (classifier" in page
     assert "&lt;a&gt;" in page
     assert "<a>" not in page.replace("</a>", "")
     assert "site-" not in page
     assert "(in use)" in page
     assert "always &lt;a&gt;" in page or "always b&amp;c" in page
     assert "epsilon 12 promises next to nothing" in page.lower()
-    assert "Look at this first." in page
+    assert page.index("Look at this first.") < page.index('class="tiles"')
     # Nothing outside is asked for.
     assert 'src="http' not in page
     assert 'href="http' not in page
 
 
+def test_warnings_and_alarms_are_in_a_model_s_verdict(model):
+    """One rule with summaries and synthetic rows; a forecast gives way to what was measured."""
+    good = replace(model, plan=replace(model.plan, epsilon=1.0), warnings=())
+    assert good.verdict.text.startswith("better than one label for all: right for ")
+    assert "of your own labels are met" in render(good)
+    thin = replace(good, plan=replace(good.plan, epsilon=8.0), warnings=(Note("b", Severity.INFO),))
+    assert thin.verdict.text.startswith("better than one label for all, with 1 warning to check: ")
+    assert f"parties: {thin.verdict.text}</h1>" in html.unescape(render(thin))
+    foreseen = replace(good, warnings=(Note("expect chance", Severity.ALARM),))
+    assert foreseen.notes == ("The plan expected worse than was found: expect chance",)
+    assert foreseen.verdict.text.startswith("better than one label for all, with 1 warning ")
+    # What means nothing says so itself, and no share of labels speaks for it.
+    labels = replace(good._validation, places=1 - good._validation.places)
+    bad = replace(thin, _validation=labels)
+    assert bad.verdict.text.startswith("no better than one label for all: right for ")
+    assert "to check" not in bad.verdict.text
+    assert "of your own labels are met" not in render(bad)
+
+
 def test_the_page_without_labels_of_ones_own(model):
     judged = tuple(replace(one, accuracy=None) for one in model.candidates)
-    page = render(replace(model, candidates=judged, _validation=None))
+    plan = replace(model.plan, epsilon=1.0)
+    page = render(replace(model, plan=plan, candidates=judged, _validation=None))
     assert "only labels of your own can say" in page
     assert "Stein&#x27;s estimate chose" in page
 

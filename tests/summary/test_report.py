@@ -163,8 +163,7 @@ def test_every_part_escapes_what_it_is_given() -> None:
     bins = panels.Bins(np.full((3, 4), 0.25), (evil, evil, evil))
     categories = panels.Categories(np.full((3, 1), 1.0), (evil,))
     made = parts.page(
-        evil,
-        parts.opening(evil, evil, parts.safe(evil)),
+        *(evil, evil, evil, parts.safe(evil)),
         parts.tiles([(evil, evil)]),
         parts.note(evil),
         parts.alarm(evil, evil),
@@ -179,9 +178,9 @@ def test_every_part_escapes_what_it_is_given() -> None:
     assert evil not in made
     page = Page(made)
     assert page.open == []
-    # title, opening 3, tile 2, note 1, alarm 2, warning 2, section 3, caption,
+    # title 2, opening 3, tile 2, note 1, alarm 2, warning 2, section 3, caption,
     # table 2, facts 2, bar 3, panels 8
-    assert page.text.count(evil) == 30
+    assert page.text.count(evil) == 31
     assert (page.references, page.alts) == ([evil], [evil])
 
 

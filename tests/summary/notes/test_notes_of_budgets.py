@@ -1,15 +1,17 @@
 """Budgets that promise little, or nothing, say their odds."""
 
+import html
 import re
 from dataclasses import replace
 
 import pytest
-from tests.helpers.noted import ALARM, WARNING, found, frame, run
+from tests.helpers.noted import ALARM, INFO, WARNING, found, frame, run
 
 import dpsumm
 from dpsumm.data.schema import Column, Schema
 from dpsumm.errors import InvalidParameterError
 from dpsumm.privacy.weak import thin_budget, weak_budget
+from dpsumm.report.notes import Note
 from dpsumm.summary.silos import summarize_silos
 
 
@@ -48,8 +50,15 @@ def test_owners_who_are_not_protected_from_each_other_are_an_alarm(rng):
 def test_a_seeded_run_and_one_with_an_alarm_say_so_before_anything_good(rng, tmp_path):
     owners, target = [frame(rng, 600), frame(rng, 600)], frame(rng, 400)
     given = {"size": 20, "protocol": dpsumm.Offers(n_features=64), "epsilon": 8.0}
-    good = run(owners, target, **given)
+    good = replace(run(owners, target, **given), warnings=(Note("Well.", INFO),))
     assert good.verdict == good.scale.verdict(good.mmd2)
+    thin = replace(good, warnings=(Note("Thin."), Note("Well.", INFO)))
+    head, why = thin.scale.verdict(thin.mmd2).split(": ", 1)
+    assert thin.verdict == f"{head}, with 1 warning to check: {why}"
+    assert thin.verdict in html.unescape(thin._repr_html_())
+    title = f"{head.capitalize()}, with 1 warning to check: 20 points of "
+    assert f"<h1>{title}" in thin.report().html
+    assert f"<title>{title}" in thin.report().html
     seeded = run(owners, target, seed=1, **given)
     said = "not private (a seed was given); "
     assert seeded.verdict == f"{said}{seeded.scale.verdict(seeded.mmd2)}"
@@ -62,9 +71,13 @@ def test_a_seeded_run_and_one_with_an_alarm_say_so_before_anything_good(rng, tmp
     seeded.save(tmp_path / "summary.csv")
     assert f'"{said}' in (tmp_path / "summary.csv.json").read_text("utf-8")
     weak = run(owners, target, **{**given, "epsilon": 12.0})
-    assert weak.verdict.startswith("read the warnings first; ")
+    # Nothing good is said anywhere beside an alarm.
+    assert weak.verdict == "read the warnings first"
+    for shown in (weak._repr_html_(), weak.report().html):
+        assert "read the warnings first" in shown.lower()
+        assert weak.scale.judged(weak.mmd2).head not in shown.lower()
     both = replace(seeded, warnings=weak.warnings)
-    assert both.verdict.startswith(f"{said}read the warnings first; ")
+    assert both.verdict == f"{said}read the warnings first"
     title = (
         "<h1>Not private (a seed was given); read the warnings first: 20 points of 2 owners</h1>"
     )
