@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-COLOURS = ("#0b6e99", "#d9730d", "#4d7c0f", "#9333ea", "#64748b")
+COLOURS = ("#0b6e99", "#d9730d", "#4d7c0f", "#9333ea", "#64748b", "#be123c")
 SIZE_NAMES = {
     "n": "n, points",
     "c": "c, columns",
@@ -62,10 +62,11 @@ def _draw(name: str, grown: dict[str, dict[str, list[tuple[int, float]]]], path:
         for axis in axes[0]
         for pair in zip(*reversed(axis.get_legend_handles_labels()), strict=True)
     )
-    figure.legend(
-        handles.values(), handles.keys(), loc="upper center", ncols=2, frameon=False, title=name
-    )
-    figure.tight_layout(rect=(0, 0, 1, 0.8))
-    figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
+    figure.tight_layout()
+    # Beside the axes, whatever its names are: the picture grows with it.
+    beside = {"loc": "center left", "bbox_to_anchor": (1.0, 0.55), "frameon": False}
+    figure.legend(handles.values(), handles.keys(), title=name, **beside)
+    dated = {"metadata": {"Date": None}} if path.suffix == ".svg" else {}
+    figure.savefig(path, bbox_inches="tight", pad_inches=0.25, **dated)
     plt.close(figure)
     return path
