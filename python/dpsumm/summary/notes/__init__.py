@@ -71,9 +71,7 @@ def notes_of(
             *narrow_notes(selection, setting, curator.kernel),
             *elsewhere_notes(selection, setting),
             *leak_notes(selection, schema),
-            *copy_notes(
-                selection, setting.target, setting.schema, dropped=setting.drop_target_copies
-            ),
+            *copy_notes(selection, setting),
             *label_notes(selection, setting.schema),
             *spelling_notes(selection, setting.names),
         )
