@@ -14,7 +14,14 @@ MUCH_EPSILON = 4.0
 MUCH_DELTA = 0.1
 
 
-def check_budget(epsilon: float, delta: float, m: int, *, epsilon_owners: float = 0.0) -> None:
+def check_budget(
+    epsilon: float,
+    delta: float,
+    m: int,
+    *,
+    epsilon_owners: float = 0.0,
+    unprotected: str = "",
+) -> None:
     """Refuse a budget that promises next to nothing.
 
     Parameters
@@ -23,6 +30,8 @@ def check_budget(epsilon: float, delta: float, m: int, *, epsilon_owners: float 
         Budget of m records.
     epsilon_owners
         What an owner's records may cost besides, towards the other owners.
+    unprotected
+        What leaves them without any guarantee there, whatever their budget; empty if nothing does.
 
     Raises
     ------
@@ -30,9 +39,12 @@ def check_budget(epsilon: float, delta: float, m: int, *, epsilon_owners: float 
         Naming the odds and the way out.
     """
     weak = weak_budget(epsilon, delta, m) + weak_epsilon(epsilon_owners, "epsilon_owners")
+    other = "less" if weak else "another"
+    if unprotected:
+        weak.append(f"{unprotected}: epsilon between owners is ∞")
     if weak:
         raise InvalidParameterError(
-            f"{'; '.join(weak)}. Give less, or accept=True (--accept) if that is meant"
+            f"{'; '.join(weak)}. Give {other}, or accept=True (--accept) if that is meant"
         )
 
 

@@ -132,7 +132,13 @@ def summarize_silos(
     ).astype(PRECISION)
     check_target(goal)
     if not accept:
-        check_budget(epsilon, delta, len(goal), epsilon_owners=protocol.epsilon_owners)
+        check_budget(
+            epsilon,
+            delta,
+            len(goal),
+            epsilon_owners=protocol.epsilon_owners,
+            unprotected=protocol.unprotected,
+        )
     with (
         Ledger(ledger, run=run, delta=delta) as book,
         Journal(None if ledger is None else f"{Path(ledger)}.answers", book.run) as journal,

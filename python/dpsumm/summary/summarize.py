@@ -119,8 +119,9 @@ def summarize(
         For tests and experiments: repeatable, and **not private** (epsilon is then infinite).
     accept
         Whether a budget that promises next to nothing is accepted, with a note of its odds: an
-        epsilon above 10, the target's or the owners' (`Protocol.epsilon_owners`), or a delta that
-        is not below 1 / target records.
+        epsilon above 10, the target's or the owners' (`Protocol.epsilon_owners`), a delta that is
+        not below 1 / target records, or requests that tell owners of each other without a
+        guarantee (`Protocol.unprotected`).
     drop_target_copies
         Whether points that equal a record of the target in every column are left out of the
         summary. Costs nothing: the curator does it after the last message. `Summary.private_model`
@@ -189,7 +190,13 @@ def summarize(
     )
     check_target(goal)
     if not accept:
-        check_budget(epsilon, delta, len(goal), epsilon_owners=protocol.epsilon_owners)
+        check_budget(
+            epsilon,
+            delta,
+            len(goal),
+            epsilon_owners=protocol.epsilon_owners,
+            unprotected=protocol.unprotected,
+        )
     in_memory = [table.in_memory for table in tables if table.in_memory is not None]
     if len(in_memory) < len(tables) and (embedding is not None or not protocol.streams):
         raise InvalidParameterError(

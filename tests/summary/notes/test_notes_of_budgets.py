@@ -40,11 +40,33 @@ def test_such_a_budget_is_an_alarm_or_refused(rng):
 
 def test_owners_who_are_not_protected_from_each_other_are_an_alarm(rng):
     winner = dpsumm.Auction(batch=5, n_features=16, requests="winner")
-    # Chosen by name, which is no budget: said, not refused.
-    summary = run([frame(rng), frame(rng)], frame(rng), protocol=winner, accept=False)
+    summary = run([frame(rng), frame(rng)], frame(rng), protocol=winner)
     assert found(summary, "Epsilon ∞ between owners promises next to nothing") is ALARM
     everybody = dpsumm.Auction(batch=5, n_features=16)
     assert found(run([frame(rng)] * 2, frame(rng), protocol=everybody), "between owners") is None
+
+
+@pytest.mark.parametrize("rule", ["winner", "published", "all", "private"])
+def test_requests_without_a_guarantee_are_refused_unless_accepted(rng, tmp_path, rule):
+    """By a property of the protocol, so that whoever refuses a weak budget refuses these, too."""
+    batch = 1 if rule == "published" else 5
+    protocol = dpsumm.Auction(batch=batch, n_features=16, requests=rule)
+    given = {"protocol": protocol, "accept": False}
+    owners, target, path = [frame(rng), frame(rng)], frame(rng), tmp_path / "books"
+    dpsumm.Ledger.create(path).close()
+    if rule in ("all", "private"):
+        assert protocol.unprotected == ""
+        assert run(owners, target, **given).privacy.epsilon(protected="owners") <= 1.0
+        return
+    said = rf"^requests '{rule}' \(--requests\) protect .* epsilon between owners is ∞\. Give a"
+    with pytest.raises(InvalidParameterError, match=said):
+        run(owners, target, ledger=path, **given)
+    schema = Schema([Column("age", bounds=(18, 95)), Column("bmi", bounds=(15, 40))])
+    with pytest.raises(InvalidParameterError, match=said):
+        summarize_silos(None, ["a"], target, schema=schema, size=10, **given)
+    # Nothing was charged.
+    with dpsumm.Ledger(path) as book:
+        assert book.charges() == ()
 
 
 def test_a_seeded_run_and_one_with_an_alarm_say_so_before_anything_good(rng, tmp_path):

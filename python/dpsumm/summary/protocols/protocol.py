@@ -37,6 +37,9 @@ class Protocol(ABC):
     epsilon_owners
         Budget of an owner's records towards the other owners, in nats; 0 if it has none. One that
         promises next to nothing is refused before anything is charged, unless it is accepted.
+    unprotected
+        What leaves owners' records without any guarantee towards the other owners, whatever that
+        budget; refused in the same way. Empty if nothing does.
 
     See Also
     --------
@@ -67,6 +70,7 @@ class Protocol(ABC):
     needs_all: bool = False
     coalition: int = 1
     epsilon_owners: float = 0.0
+    unprotected: str = ""
 
     @abstractmethod
     def curator(self, setting: Setting) -> Curator:

@@ -21,6 +21,7 @@ from dpsumm.summary.protocols.auction.requests import (
     gaussian_threshold,
     one_round_profile,
     published_profile,
+    unguarded,
     winner_profile,
 )
 
@@ -76,21 +77,13 @@ class Asking:
         """Return the rule's profile and price."""
         if self.rule is Requests.PRIVATE:
             return self._private()
-        if self.rule is Requests.WINNER:
-            profile, reason = (
-                winner_profile(self._n_ranks, self.batch),
-                "only the winner sent its point",
-            )
-        elif isinstance(self.rule, PublishedRequests) and not self.rule.asks_everybody:
-            profile = published_profile(self.rule.epsilon_auction, self._n_ranks)
-            tau = self.rule.tau
-            by_tau = "" if tau is None else f"; that tau is {tau} changes nothing in it"
-            reason = (
-                f"the published request rule forces delta >= {self.rule.forced_delta:.3g} in a "
-                f"single round, whatever epsilon{by_tau}"
-            )
-        else:
+        reason = unguarded(self.rule)
+        if not reason:
             return self._everybody()
+        if isinstance(self.rule, PublishedRequests):
+            profile = published_profile(self.rule.epsilon_auction, self._n_ranks)
+        else:
+            profile = winner_profile(self._n_ranks, self.batch)
         return RequestPlan(profile, [(NonPrivate(reason), 1)], self.epsilon)
 
     def _everybody(self) -> RequestPlan:

@@ -41,7 +41,12 @@ from dpsumm.summary.protocols.auction.asking import Asking
 from dpsumm.summary.protocols.auction.curator import AuctionCurator
 from dpsumm.summary.protocols.auction.plan import Plan
 from dpsumm.summary.protocols.auction.published import published_figure
-from dpsumm.summary.protocols.auction.requests import PublishedRequests, Requests, rule_of
+from dpsumm.summary.protocols.auction.requests import (
+    PublishedRequests,
+    Requests,
+    rule_of,
+    unguarded,
+)
 from dpsumm.summary.protocols.auction.theorem2 import RoundMwem, Theorem2
 from dpsumm.summary.protocols.curator import Curator, Setting
 from dpsumm.summary.protocols.protocol import Protocol
@@ -150,6 +155,16 @@ class Auction(Protocol):
                 f"request_share must lie strictly between 0 and 1, got {self.request_share!r}"
             )
         accounting.check_epsilon(self.epsilon_owners, "epsilon_owners")
+
+    @property
+    def unprotected(self) -> str:  # type: ignore[override]  # a constant where it is no parameter
+        """Why requests have no guarantee between owners, with the way out; empty if they do."""
+        reason = unguarded(self._rule)
+        name = "published" if isinstance(self._rule, PublishedRequests) else self._rule.value
+        return reason and (
+            f"requests {name!r} (--requests) protect owners' records from no other owner, since "
+            f"{reason} ('all' and 'private' have a guarantee)"
+        )
 
     @property
     def _rule(self) -> Requests | PublishedRequests:

@@ -110,6 +110,19 @@ class Requests(str, Enum):
         return PublishedRequests(epsilon_auction, tau)
 
 
+def unguarded(rule: Requests | PublishedRequests) -> str:
+    """Return why a rule has no guarantee between owners, without an end; empty if it has one."""
+    if rule is Requests.WINNER:
+        return "only the winner sent its point"
+    if not isinstance(rule, PublishedRequests) or rule.asks_everybody:
+        return ""
+    by_tau = "" if rule.tau is None else f"; that tau is {rule.tau} changes nothing in it"
+    return (
+        f"the published request rule forces delta >= {rule.forced_delta:.3g} in a single round, "
+        f"whatever epsilon{by_tau}"
+    )
+
+
 def rule_of(requests: object) -> Requests | PublishedRequests:
     """Return the rule that a parameter names.
 
