@@ -326,7 +326,9 @@ def test_a_budget_that_promises_nothing_needs_accept(
     assert "Look at this first: Epsilon 11 promises next to nothing" in warned
     auction = (*TWO, *BOX, "--size", "20", "--protocol", "auction", "--requests", "private")
     assert run(*auction, "--epsilon-owners", "50") == 2
-    assert "epsilon_owners 50 promises next to nothing" in " ".join(capsys.readouterr().err.split())
+    assert "--epsilon-owners 50 promises next to nothing" in " ".join(
+        capsys.readouterr().err.split()
+    )
     assert run(*auction, "--epsilon-owners", "50", "--accept") == 0
     warned = " ".join(capsys.readouterr().err.split())
     assert "Look at this first: Epsilon 50 between owners promises next to nothing" in warned

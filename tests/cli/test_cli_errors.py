@@ -9,8 +9,9 @@ import polars as pl
 import pytest
 
 import dpsumm
-from dpsumm.cli import main
+from dpsumm.cli import console, main
 from dpsumm.cli.app import load
+from dpsumm.report.notes import Note
 
 PACKAGE = Path(dpsumm.__file__).parent
 
@@ -61,6 +62,40 @@ def test_error_is_one_line_and_exit_2(directory, arguments, message, capsys):
     assert captured.out == ""
     written = {p.name for p in directory.rglob("*") if p.is_file()}
     assert written == {"a.csv", "t.csv", "file"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((*RUN, "--n-features", "7"), "--n-features must be an even number"),
+        ((*RUN, "--epsilon", "50"), "--epsilon 50 promises .* Give less, or --accept if"),
+        ((*RUN, "--drop-missing", "--decimal", "x"), "--decimal must be .* has --separator ';'"),
+        ((*RUN, "--protocol", "auction", "--requests", "winner"),
+         "--requests winner protect .* between owners is ∞. Give another, or --accept"),
+        ((*RUN[:5], "--size", "3", "--column", "x=9:1"), "--column: column 'x' needs finite low"),
+        (("plan", "--target-size", "1", "--size", "3"), "--target-size must be"),
+        (("learn", "--plan", "--points", "300", "--parties", "1", "--classes", "a,b"),
+         "--parties must be"),
+        (("learn", "--plan", "--points", "3", "--parties", "9", "--classes", "a,b"),
+         "--points must be"),
+        (("schema", "check", "a.csv", "--schema", "none.toml"), "--schema: there is no file"),
+        (("synthesize", "--schema", "a=none.toml", "--owner", "a=a.csv"), "--schema: there is no"),
+        # What is no option keeps its name.
+        (("predict", "none.model", "a.csv"), "model: none.model cannot be read"),
+    ],
+)  # fmt: skip
+def test_an_error_begins_with_the_option_that_was_typed(arguments, message, capsys):
+    with pytest.raises(SystemExit):
+        main(arguments)
+    said = capsys.readouterr().err
+    assert re.fullmatch(f"dpsumm: {message}.*\n", said)
+    assert not re.search(r"\b[a-z_]+=(True|'|\()", said)
+
+
+def test_a_note_names_the_option_too(capsys):
+    console.tell(Note("Join by ids= (--ids), or Pool()\n(--protocol pool); columns (--column)."))
+    said = " ".join(capsys.readouterr().err.split())
+    assert said == "Check this: Join by --ids, or --protocol pool; columns (--column)."
 
 
 def test_a_remedy_in_python_names_the_option_as_well():

@@ -134,7 +134,7 @@ def test_a_plan_reads_and_writes_nothing(capsys):
     assert run("learn", "--plan", "--points", "5000", *given) == 0
     out = capsys.readouterr().out
     assert "The noise is above the signal" in out
-    assert "unit='replace one record' with shards (--unit, --shards)" in out
+    assert "--unit 'replace one record' with --shards" in out
     single = ("--unit", "replace one record", "--shards", "100")
     assert run("learn", "--plan", "--points", "5000", *given, *single) == 0
     assert "The noise costs little" in capsys.readouterr().out
@@ -178,7 +178,7 @@ def test_points_that_parties_do_not_see(capsys):
         (["--points", "20"], "for --plan"),
         (
             ["--student", "spectral", "--student", "softmax"],
-            r"list needs validation=.* \(--validation\)",
+            r"--student: a list needs labelled points of yours, --validation, which",
         ),
         (["--schema", "bare.toml"], r"has no labels; .* \(--schema\)"),
         (["--auxiliary", "none.csv"], r"'auxiliary' \(none.csv\): no such file"),

@@ -144,7 +144,9 @@ def test_other_data_or_settings_under_a_run_s_name_are_called_so():
     Ledger.create("clinic.db").close()
     books = ("--ledger", "bank=bank.db", "--ledger", "clinic=clinic.db", "--run", "r")
     assert dpsumm(*TWO, *books, cwd=Path.cwd()).returncode == 0
-    told = "dpsumm: run: the data or settings differ from those of run 'r' in the ledger of 'bank'"
+    told = (
+        "dpsumm: --run: the data or settings differ from those of run 'r' in the ledger of 'bank'"
+    )
     settings = dpsumm(*TWO, *books, "--bins", "8", cwd=Path.cwd())
     assert settings.returncode == 2
     assert settings.stderr.startswith(told)
@@ -232,7 +234,7 @@ ERRORS = {
     ),
     "no identifiers": (
         ("--ids", "nothing"),
-        r"'person' has kind 'ignore', .* name it by ids= \(--ids\)",
+        r"'person' has kind 'ignore', .* name it by --ids",
     ),
     "no ledger": (("--ledger", "bank=books.db"), "ledger.*no file|books.db"),
     "bins": (("--bins", "income=1,x"), "bins: write N"),

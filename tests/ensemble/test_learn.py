@@ -397,7 +397,11 @@ REFUSED = [
     ({"learner": Failing}, InvalidParameterError, "learner must be a scikit-learn classifier"),
     ({"learner": "oracle"}, InvalidParameterError, "learner must be logistic or tree"),
     ({"student": "tree"}, InvalidParameterError, "student must be"),
-    ({"student": [FAST, Softmax()]}, InvalidParameterError, "list needs validation"),
+    (
+        {"student": [FAST, Softmax()]},
+        InvalidParameterError,
+        r"list needs .* validation=.*--validation",
+    ),
     ({"validation": np.zeros((3, 2))}, InvalidParameterError, "validation must be a pair"),
     (
         {"validation": (np.zeros((3, 2)), [0, 1])},

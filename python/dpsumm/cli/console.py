@@ -16,6 +16,7 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedCo
 from rich.table import Table
 from rich.text import Text
 
+from dpsumm.cli.typed import typed
 from dpsumm.report.notes import CALLS, Note, Severity, sorted_notes
 from dpsumm.report.numbers import round_up
 from dpsumm.summary.result import Summary
@@ -117,7 +118,7 @@ def show_files(files: Iterable[Path]) -> None:
 def tell(note: Note) -> None:
     """Print a note to standard error."""
     call = f"[{_STYLES[note.severity]}]{CALLS[note.severity]}:[/]"
-    Console(stderr=True, highlight=False).print(f"{call} {escape(note)}")
+    Console(stderr=True, highlight=False).print(f"{call} {escape(typed(note))}")
 
 
 def tell_uncounted(note: Note | None, epsilon: float) -> None:

@@ -18,6 +18,7 @@ from dpsumm.cli import console
 from dpsumm.cli.options import described
 from dpsumm.cli.output import check_distinct, check_outputs, rows_in
 from dpsumm.cli.spent import Kept
+from dpsumm.cli.typed import typed
 from dpsumm.data.arguments import file_format_of, formatted, parse_owners
 from dpsumm.data.reading import Spelling
 from dpsumm.data.schema import Schema
@@ -221,7 +222,7 @@ def learn(data: Data, method: Method, privacy: Privacy, output: Output) -> None:
     if output.plan != (output.points is not None) or (output.parties and not output.plan):
         raise InvalidParameterError("--points and --parties are for --plan, which needs --points")
     if output.plan:
-        typer.echo(str(_planned(data, method, privacy, output)))
+        typer.echo(typed(str(_planned(data, method, privacy, output))))
         return
     parties, auxiliary, schema = data.given()
     if output.model is not None and method.auxiliary_is is Whose.CONSUMER:

@@ -11,6 +11,10 @@ from inspect import Parameter, Signature, getdoc, signature
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import typer
+from typer.models import OptionInfo
+
+from dpsumm.cli.typed import typed
+from dpsumm.errors import DpsummError
 
 # An entry of a docstring in NumPy's style: ``name : WHAT``, then indented lines.
 _ENTRY = re.compile(r"^(\w+)(?: : (.+))?\n((?: {4}.+(?:\n|$))+)", re.MULTILINE)
@@ -35,10 +39,14 @@ def described(command: Callable[..., None]) -> Callable[..., None]:
     def called(**given: Any) -> None:
         for name, group in groups.items():
             given[name] = group(**{option.name: given.pop(option.name) for option in options[name]})
-        command(**given)
+        try:
+            command(**given)
+        except DpsummError as error:
+            raise DpsummError(typed(str(error), typable)) from error
 
     plain = [option for option in _options(command) if option.name not in groups]
     own = [*plain, *(option for each in options.values() for option in each)]
+    typable = {one.name for one in own if isinstance(get_args(one.annotation)[1], OptionInfo)}
     called.__signature__ = Signature(own)  # type: ignore[attr-defined]
     called.__doc__ = (getdoc(command) or "").partition("\n\nParameters\n")[0]
     return called

@@ -9,6 +9,7 @@ import typer
 
 from dpsumm.checks import check_installed
 from dpsumm.cli.options import described
+from dpsumm.cli.typed import typed
 from dpsumm.data.schema import Schema
 from dpsumm.errors import InvalidParameterError
 from dpsumm.summary.kernel import RBF
@@ -70,7 +71,7 @@ def plan(
     )
     if plot is not None:
         _draw(made, plot)
-    typer.echo(str(made))
+    typer.echo(typed(str(made)))
     if plot is not None:
         typer.echo(f"wrote {plot}")
 

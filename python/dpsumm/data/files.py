@@ -86,7 +86,7 @@ class FileFormat:
         """Check the parameters."""
         if self.kind is not None and self.kind not in KINDS:
             raise InvalidParameterError(
-                f"kind must be one of {', '.join(KINDS)}, or None to go by the suffix, got "
+                f"kind must be one of {', '.join(KINDS)}, or left out to go by the suffix, got "
                 f"{self.kind!r}"
             )
         if len(self.separator) != 1 or not self.separator.isascii() or self.separator in '"\r\n':
@@ -97,7 +97,7 @@ class FileFormat:
         if self.decimal not in (".", ",") or self.decimal == self.separator:
             raise InvalidParameterError(
                 f"decimal must be '.' or ',' and not the separator, got {self.decimal!r}; a file "
-                "with decimal commas usually has separator=';' (--separator)"
+                "with decimal commas usually has separator=';' (--separator ';')"
             )
         if name_of(self.encoding) is None:
             raise InvalidParameterError(

@@ -69,8 +69,8 @@ def as_utf8(data: bytes, encoding: str, where: str) -> bytes:
     if name_of(encoding) == "utf-16" and not data.startswith(_UTF16):
         # Without one the machine's own order would count.
         raise InvalidDataError(
-            f"{where}: has no byte order mark; give FileFormat(encoding='utf-16-le') (--encoding), "
-            "or 'utf-16-be'"
+            f"{where}: has no byte order mark; give FileFormat(encoding='utf-16-le') "
+            "(--encoding utf-16-le), or utf-16-be"
         )
     check_encoding(data, encoding, where)
     return data.decode(encoding).removeprefix("\ufeff").encode()

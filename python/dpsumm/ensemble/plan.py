@@ -117,8 +117,8 @@ def way_out(plan: LearningPlan) -> str:
     out = "Take a larger epsilon or more parties"
     if plan.unit is Unit.WHOLE_OWNER:
         return (
-            f"{out}, or protect single records: unit='replace one record' with shards (--unit, "
-            "--shards)"
+            f"{out}, or protect single records: unit='replace one record' "
+            "(--unit 'replace one record') with shards (--shards)"
         )
     return f"{out}, or more shards"
 

@@ -184,7 +184,8 @@ def _public_sample(path: Path) -> NDArray[Any]:
     try:
         return np.asarray(np.load(path, allow_pickle=False))
     except (OSError, ValueError) as error:
-        raise InvalidParameterError(f"--sample: cannot read {path} as .npy: {error}") from None
+        reason = getattr(error, "strerror", None) or error
+        raise InvalidParameterError(f"--sample: cannot read {path} as .npy: {reason}") from None
 
 
 @dataclass(frozen=True)

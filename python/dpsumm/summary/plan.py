@@ -118,8 +118,8 @@ class Plan:
     @property
     def _worth(self) -> tuple[str, ...]:
         first = (
-            "Try Pool() first if points like the target are common at the owners (a third or "
-            "more): it costs no privacy.",
+            "Try Pool() (--protocol pool) first if points like the target are common at the owners "
+            "(a third or more): it costs no privacy.",
         )
         if self.noise_to_sampling <= GOOD:
             return (*first, "If they are rarer, Offers is the choice: the noise costs little here.")
@@ -130,8 +130,8 @@ class Plan:
         if self.noise_to_sampling <= BAD:
             return (*first, "If they are rarer, Offers works, and the noise can be felt.", remedy)
         return (
-            "The noise is above the signal: what Offers gains over Pool(), which is free, is "
-            "uncertain. Rehearse both with `dpsumm compare`.",
+            "The noise is above the signal: what Offers gains over Pool() "
+            "(--protocol pool), which is free, is uncertain. Rehearse both with `dpsumm compare`.",
             remedy,
         )
 
@@ -275,7 +275,8 @@ def plan(
     >>> round(made.score_noise, 4), made.reads
     (0.0075, 1600)
     >>> plan(40, 60, epsilon=0.3).advice[0]
-    'The noise is above the signal: what Offers gains over Pool(), which is free, is uncertain. \
+    'The noise is above the signal: what Offers gains over Pool() (--protocol pool), \
+which is free, is uncertain. \
 Rehearse both with `dpsumm compare`.'
     """
     for value, name, least in ((target_size, "target_size", 2), (size, "size", 1)):

@@ -58,7 +58,7 @@ def test_requests_without_a_guarantee_are_refused_unless_accepted(rng, tmp_path,
         assert protocol.unprotected == ""
         assert run(owners, target, **given).privacy.epsilon(protected="owners") <= 1.0
         return
-    said = rf"^requests '{rule}' \(--requests\) protect .* epsilon between owners is ∞\. Give a"
+    said = rf"^requests='{rule}' \(--requests {rule}\) protect .* between owners is ∞\. Give a"
     with pytest.raises(InvalidParameterError, match=said):
         run(owners, target, ledger=path, **given)
     schema = Schema([Column("age", bounds=(18, 95)), Column("bmi", bounds=(15, 40))])

@@ -162,8 +162,8 @@ class Auction(Protocol):
         reason = unguarded(self._rule)
         name = "published" if isinstance(self._rule, PublishedRequests) else self._rule.value
         return reason and (
-            f"requests {name!r} (--requests) protect owners' records from no other owner, since "
-            f"{reason} ('all' and 'private' have a guarantee)"
+            f"requests={name!r} (--requests {name}) protect owners' records from no other owner, "
+            f"since {reason} ('all' and 'private' have a guarantee)"
         )
 
     @property
