@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 import dpsumm
-from benches import data
+from benches import data, plain
 from benches.subjects import Scale
 from benches.subjects.features import SINES
 from benches.timing import OURS, Case, Contender, Isolated, Missing
@@ -25,6 +26,7 @@ from dpsumm.data import FileFormat
 M = 1000
 BLOCK = 100_000
 DECODING = "pyarrow, decoding alone"
+VALUES = "kernel values of landmarks alone, NumPy f32"
 
 
 def cases(scale: Scale) -> Iterator[Case]:
@@ -50,6 +52,7 @@ def _case(n: int, p: int, d: int, grows: str = "") -> Iterator[Case]:
                     else Missing("pyarrow is not installed")
                 )
         contenders["products and sines alone"] = Isolated(scores, (array, d), imports)
+        contenders[VALUES] = Isolated(values, (array, d), imports)
         if table:
             contenders[DECODING] = Isolated(decoded, (table,), imports)
         yield Case(
@@ -91,11 +94,15 @@ def offers(owner: Path, p: int, d: int, features: str) -> int:
 def _summarize(owner: Any, p: int, d: int, features: str) -> int:
     form = FileFormat(single=True)  # as the array's type says for the .npy file
     target = data.normals(M, shift=0.5, seed=1).astype(np.float32)
-    sample = data.normals(d, seed=2) if features == "landmarks" else None
+    sample = landmarks(d) if features == "landmarks" else None
     protocol = dpsumm.Offers(parsimony=1, n_features=d, sample=sample)
     kernel = dpsumm.RBF(data.gamma())
     more = {"kernel": kernel, "protocol": protocol, "file_format": form}
     return len(dpsumm.summarize([owner], target, size=p, **more).points)
+
+
+def landmarks(d: int) -> NDArray[Any]:
+    return data.normals(d, seed=2)
 
 
 def imports() -> None:
@@ -114,3 +121,8 @@ def scores(owner: Path, d: int) -> float:
     made = kernels.RandomFeatures(data.COLUMNS, d, gamma=data.gamma(), seed=0)
     points = np.load(owner, mmap_mode="r")
     return float(made.scores(points, np.full(d, 1 / d)).max())
+
+
+def values(owner: Path, d: int) -> float:
+    """The kernel values of one pass of landmark features, as matrix products and exponentials."""
+    return plain.kernel_values(np.load(owner, mmap_mode="r"), landmarks(d), data.gamma())
