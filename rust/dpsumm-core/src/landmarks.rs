@@ -26,7 +26,7 @@ use crate::grid::{Grid, MAX_LEVELS};
 use crate::kernel::{BLOCK, PANEL, Packed, check_gamma, kernel_values, origin};
 use crate::points::{Points, Scalar};
 use crate::product::{TILE, products};
-use crate::simd::{Hot, dispatch};
+use crate::simd::{Hot, dispatch, turn_by_turn};
 use rayon::prelude::*;
 
 use bounds::Bounds;
@@ -312,6 +312,7 @@ impl Hot for Weights<'_> {
             let columns = panel.as_chunks::<PANEL>().0.iter();
             for (out, column) in self.out.as_chunks_mut::<PANEL>().0.iter_mut().zip(columns) {
                 for (entry, direction) in column.iter().zip(directions) {
+                    turn_by_turn();
                     *out = std::array::from_fn(|j| entry.mul_add(direction[j], out[j]));
                 }
             }

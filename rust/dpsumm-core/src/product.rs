@@ -6,6 +6,7 @@
 
 use std::fmt::Debug;
 
+use crate::simd::turn_by_turn;
 use crate::{exp, trig};
 
 /// Rows in a tile. Six rows times two vectors are twelve of AVX2's sixteen registers.
@@ -82,6 +83,7 @@ macro_rules! real {
             #[inline(always)]
             fn kernel(products: &mut [Self::Lanes], rows: &[Self], columns: &Self::Lanes) {
                 for (values, &row) in products.iter_mut().zip(rows) {
+                    turn_by_turn();
                     let products = *values;
                     *values = std::array::from_fn(|j| {
                         let square = products[j].mul_add(-2.0, row + columns[j]);

@@ -13,7 +13,7 @@ use crate::features::add_weighted;
 use crate::kernel::BLOCK;
 use crate::points::{Points, Scalar};
 use crate::product::{Both, Lanes, Real, TILE, pack_row, products};
-use crate::simd::{Hot, dispatch};
+use crate::simd::{Hot, dispatch, turn_by_turn};
 
 /// Squared norm of a landmark, times gamma, up to which kernel values in f32 are right to 1e-3.
 const NEAR: f64 = 100.0;
@@ -143,6 +143,7 @@ impl<R: Scalar> Hot for Pass<'_, R> {
             for (sums, weights) in self.sums.chunks_exact_mut(BLOCK * width).zip(self.weights) {
                 let weights = &weights[p * width..][..width];
                 for (sums, values) in sums.chunks_exact_mut(width).zip(&*values) {
+                    turn_by_turn();
                     add_weighted(sums, values.values(), weights);
                 }
             }
