@@ -189,7 +189,7 @@ def _imports(rows: Rows, _: dict[str, Any]) -> str:
 
 def _imports_beside(rows: Rows, about: dict[str, Any]) -> str:
     others = _after_start(LOADS)(rows, about) / _after_start(NUMPY)(rows, about)
-    return f"NumPy and what the call loads of the standard library: {others:.3g} times; the rest is ours"
+    return f"NumPy and the standard modules it loads: {others:.3g} times; the rest is ours"
 
 
 _SELECTION = {"n": 50_000, "p": 500}
