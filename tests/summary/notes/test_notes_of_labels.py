@@ -83,3 +83,43 @@ def test_a_column_that_says_the_label_is_told_of(rng, values, told):
     assert found(summary, said) is (WARNING if told else None)
     few = with_columns([rows.head(49)], rows.drop("y"), *columns, label)
     assert found(few, "tells the label") is None
+
+
+@pytest.mark.parametrize(
+    ("labels", "told"),
+    [
+        ([f"N{i:04}" for i in range(60)], True),
+        (range(1000, 1060), True),
+        ([f"N{max(i, 7):04}" for i in range(60)], False),  # 53 of 60
+        ([*range(59), 58], False),
+        ([i + 0.5 for i in range(60)], False),
+        (["yes", "no"] * 30, False),
+    ],
+)
+def test_a_label_that_is_an_identifier_is_told_of(rng, labels, told):
+    rows = frame(rng).with_columns(y=pl.Series(list(labels)))
+    summary = with_columns([rows], frame(rng), AGE, BMI, Column("y", kind="label"))
+    assert found(summary, "60 points read have") is (WARNING if told else None)
+    few = with_columns([rows[:15]], frame(rng), AGE, BMI, Column("y", kind="label"))
+    assert found(few, "identifier") is None
+
+
+def test_an_owner_of_one_class_is_told_of_if_that_is_no_chance(rng):
+    def of(*labels, n=60):
+        return frame(rng, n).with_columns(y=pl.Series(list(labels) * (n // len(labels))))
+
+    def told(**owners):
+        summary = with_columns(owners, frame(rng), AGE, BMI, Column("y", kind="label"))
+        return found(summary, "'b' (50% of the others' points)")
+
+    usual = {"a": of("yes", "no"), "c": of("no", "yes")}
+    assert told(**usual, b=of("yes")) is WARNING
+    assert told(**usual, b=of("yes", n=16)) is WARNING  # 2**-16 is 1.5e-5
+    assert told(**usual, b=of("yes", n=15)) is None
+    assert told(**usual, b=of("no", *["yes"] * 59)) is None
+    assert told(a=of("no"), b=of("yes"), c=of("no")) is None
+    rare = {"a": of("no", *["yes"] * 9), "c": of("yes")}
+    summary = with_columns(
+        {**rare, "b": of("yes")}, frame(rng), AGE, BMI, Column("y", kind="label")
+    )
+    assert found(summary, "All points read of one owner") is None  # 0.95**60 is 0.05

@@ -19,6 +19,22 @@ def test_with_as_many_points_read_as_kept_nothing_was_chosen(rng):
         assert found(run([frame(rng)], frame(rng), protocol=protocol), said) is None
 
 
+def test_that_nearly_all_records_were_read_is_said(rng):
+    owners, target, said = (
+        [frame(rng), frame(rng)],
+        frame(rng),
+        "the curator sees nearly all of their data",
+    )
+    for protocol in (dpsumm.Pool(parsimony=1000), dpsumm.Offers(parsimony=12, n_features=64)):
+        read = f"120 of the owners' 120 records were read with parsimony {protocol.parsimony:g}, so"
+        summary = run(owners, target, protocol=protocol)
+        assert found(summary, f"{read} {said}") is WARNING
+    assert found(run(owners, target, protocol=dpsumm.Pool(parsimony=10.8)), said) is WARNING
+    for protocol in (dpsumm.Pool(parsimony=10.6), dpsumm.Uniform(), GREEDY):
+        assert found(run(owners, target, protocol=protocol), said) is None
+    assert found(run(owners, target, protocol=dpsumm.Pool(), size=120), said) is None
+
+
 @pytest.mark.parametrize(
     "protocol",
     [

@@ -16,7 +16,7 @@ from dpsumm.summary.notes.columns import column_notes, pool_notes
 from dpsumm.summary.notes.copies import copy_notes
 from dpsumm.summary.notes.data import data_notes
 from dpsumm.summary.notes.elsewhere import elsewhere_notes
-from dpsumm.summary.notes.labels import label_notes, spelling_notes
+from dpsumm.summary.notes.labels import label_notes, one_class_notes, spelling_notes
 from dpsumm.summary.notes.leaks import leak_notes
 from dpsumm.summary.notes.narrow import narrow_notes
 from dpsumm.summary.notes.run import (
@@ -55,13 +55,13 @@ def notes_of(
         What is known of the data already; see `data_notes`.
     """
     setting, book = curator.setting, curator.setting.ledger
-    held = sum(setting.n_records.values())
+    read, held = len(selection.pool.owner), sum(setting.n_records.values())
     parsimony = getattr(protocol, "parsimony", None)
     return sorted_notes(
         (
             *budget_notes(privacy, len(setting.target)),
             *resumed_notes(book, curator.of_this_target),
-            *run_notes(len(selection.records), setting.size, held, parsimony),
+            *run_notes(len(selection.records), setting.size, read, held, parsimony),
             *notes,
             *commitment_notes(commitments, setting.names),
             *quality_notes(selection, len(setting.target), privacy),
@@ -73,6 +73,7 @@ def notes_of(
             *leak_notes(selection, schema),
             *copy_notes(selection, setting),
             *label_notes(selection, setting.schema),
+            *one_class_notes(selection, setting.names),
             *spelling_notes(selection, setting.names),
         )
     )

@@ -1,4 +1,4 @@
-"""Labels: one class only, other shares than in the points read, spelled otherwise.
+"""Labels: one class only, in all or at one owner; other shares; spelled otherwise; identifiers.
 
 For curator and consumer alone: it depends on private data. No value of a record is in it.
 """
@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from dpsumm.checks import listed
+from dpsumm.checks import counted, listed
 from dpsumm.data.labels import labels_of, places_of
 from dpsumm.data.schema import Schema
 from dpsumm.report.notes import Note, Severity
@@ -19,6 +19,10 @@ from dpsumm.summary.protocols import Selection
 
 # A class that shrinks or grows by so much of all points is worth a word.
 SHIFT = 0.1
+# Labels of which so large a share is different may be identifiers; of fewer points nothing is said.
+UNIQUE, FEWEST_POINTS = 0.9, 16
+# That an owner's points have one label is no chance if that has such a probability at most.
+CHANCE = 1e-4
 
 
 def label_notes(selection: Selection, schema: Schema | None = None) -> list[Note]:
@@ -29,6 +33,15 @@ def label_notes(selection: Selection, schema: Schema | None = None) -> list[Note
     names = list(dict.fromkeys(labels_of(every.tolist()).tolist()))
     chosen, read = places_of(some, names), places_of(every, names)
     classes = np.unique(read)
+    if _identify(names, len(read)):
+        return [
+            Note(
+                f"{counted(len(read), 'point', 'points')} read have {len(names):,} different "
+                f"labels: is the label an identifier? A classifier cannot be trained on that. Name "
+                f"another column (label, --label), or leave it out.",
+                Severity.WARNING,
+            )
+        ]
     if len(classes) == 1:
         # What classes there are elsewhere is known from a schema that lists them.
         label = None if schema is None else schema.label
@@ -58,6 +71,50 @@ def label_notes(selection: Selection, schema: Schema | None = None) -> list[Note
             f"differs most is {before[worst]:.0%} of the points read and {after[worst]:.0%} of the "
             f"summary.{gone}",
             Severity.INFO,
+        )
+    ]
+
+
+def _identify(labels: Sequence[Any], n: int) -> bool:
+    """Return whether labels that differ are those of n points that have, or nearly, one each.
+
+    Numbers with decimals are measured, so that they all differ; whole ones must all differ.
+    """
+    if n < FEWEST_POINTS or any(isinstance(label, float | bool) for label in labels):
+        return False
+    texts = all(isinstance(label, str) for label in labels)
+    return len(labels) > UNIQUE * n if texts else len(labels) == n
+
+
+def one_class_notes(selection: Selection, names: Sequence[str]) -> list[Note]:
+    """Tell of owners in whose points all labels are one, where the other owners have several.
+
+    Others' points would all have that label with probability 1e-4 at most.
+    """
+    if selection.pool.records.labels is None:
+        return []
+    labels = labels_of(selection.pool.records.labels.tolist()).tolist()
+    known = list(dict.fromkeys(labels))
+    if not 2 <= len(known) <= MOST_CLASSES:
+        return []
+    counts = np.zeros((len(names), len(known)), np.int64)
+    np.add.at(counts, (selection.pool.owner, places_of(selection.pool.records.labels, known)), 1)
+    found = []
+    for i, own in enumerate(counts):
+        n, others = own.sum(), counts.sum(axis=0) - own
+        if n < FEWEST_POINTS or own.max() < n or np.count_nonzero(others) < 2:
+            continue
+        share = others[own.argmax()] / others.sum()
+        if share and share**n <= CHANCE:
+            found.append(f"{names[i]!r} ({share:.0%} of the others' points)")
+    if not found:
+        return []
+    return [
+        Note(
+            f"All points read of one owner have the same label, which others have more rarely: "
+            f"{', '.join(found)}. If its records are not of one kind, as those of a hospice are, "
+            f"look how the label is made there.",
+            Severity.WARNING,
         )
     ]
 

@@ -22,6 +22,8 @@ from dpsumm.summary.protocols import Selection
 LITTLE_OVERLAP = 0.2
 # Points read for each one kept, below which nothing is chosen.
 NO_CHOICE = 1.1
+# Share of the owners' records that were read, from which on that is said.
+NEARLY_ALL = 0.9
 
 
 def resumed_notes(book: Ledger, of_this_target: bool | None) -> list[Note]:
@@ -47,15 +49,15 @@ def resumed_notes(book: Ledger, of_this_target: bool | None) -> list[Note]:
     return [Note(f"{said} {text}", Severity.ALARM)]
 
 
-def run_notes(got: int, size: int, held: int, parsimony: float | None) -> list[Note]:
-    """Tell of a summary with nothing to choose from.
+def run_notes(got: int, size: int, read: int, held: int, parsimony: float | None) -> list[Note]:
+    """Tell of a summary with nothing to choose from, and of one for which nearly all was read.
 
     Parameters
     ----------
     got, size
         Points of the summary, and those asked for.
-    held
-        Records of all owners, which are public.
+    read, held
+        Points read, and records of all owners; both are public.
     parsimony
         Points read for each one of the summary, where the protocol asks for that.
     """
@@ -65,6 +67,12 @@ def run_notes(got: int, size: int, held: int, parsimony: float | None) -> list[N
             f"With parsimony {parsimony:g} hardly more points are read than kept, so the curator "
             f"had none to choose from: the summary is what was read. Give 4 or more (--parsimony), "
             f"unless a private model is to be trained on it."
+        )
+    if parsimony is not None and held > size and read >= NEARLY_ALL * held:
+        notes.append(
+            f"{read:,} of the owners' {counted(held, 'record', 'records')} were read with "
+            f"parsimony {parsimony:g}, so the curator sees nearly all of their data. Give a "
+            f"smaller parsimony (--parsimony) or size (--size), unless the owners agreed to that."
         )
     if held <= size:
         notes.append(
