@@ -128,7 +128,7 @@ def _column(series: nw.Series[Any], *, is_label: bool) -> Column | str:
         return Column(name, categories=(False, True), when_missing=rule)
     if dtype.is_numeric():
         whole = dtype.is_integer()
-        if whole and _identifies(name, items):
+        if whole and identifies(name, items):
             return IDENTIFIES
         return _number(name, [float(item) for item in items], rule, whole)
     if dtype in (nw.Date, nw.Datetime):
@@ -153,7 +153,7 @@ def _label(name: str, items: Sequence[Any], rule: str) -> Column:
     return replace(plain, categories=tuple(listed)) if len(listed) <= MOST_LABELS else plain
 
 
-def _identifies(name: str, items: Sequence[Any], *, rising: bool = True) -> bool:
+def identifies(name: str, items: Sequence[Any], *, rising: bool = True) -> bool:
     """Return whether items are identifiers; `rising` if their order alone may say so."""
     distinct = len(set(items)) == len(items) >= FEWEST_ROWS
     if not distinct or IDENTIFIER.search(name):
@@ -166,7 +166,7 @@ def _texts(name: str, texts: Sequence[str], rule: WhenMissing) -> Column | str:
     known = [day for day in dates if day is not None]
     if len(known) == len(dates):
         return _date(name, known, rule)
-    if _identifies(name, texts, rising=False):
+    if identifies(name, texts, rising=False):
         return IDENTIFIES
     values = sorted(set(texts))
     if len(values) > min(MOST_TEXTS, len(texts) / 2):

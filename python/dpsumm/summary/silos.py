@@ -203,6 +203,8 @@ def summarize_silos(
             max_bytes=max_bytes,
             progress=progress,
         )
+        pool = selection.pool
+        read = {name: pool.records.values[pool.owner == i] for i, name in enumerate(names)}
         summary = summary_of(
             selection,
             curator,
@@ -214,7 +216,7 @@ def summarize_silos(
             across=True,
             notes=[
                 *(f"{n!r} was left out: {why}." for n, why in failed.items()),
-                *data_notes([goal]),
+                *data_notes([goal], read),
             ],
         )
         with nullcontext() if out is None else journal.ending(out):

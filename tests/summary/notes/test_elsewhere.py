@@ -50,10 +50,74 @@ def test_an_owner_in_other_units_who_fills_the_summary_is_one_alarm(rng):
     assert found(summary, OUTSIDE) is None
 
 
+APART = "lie on one side of the target's and of every other owner's"
+
+
+def spread(centre, n=80):
+    """Return people whose bmi is spread evenly over 10 around a centre, and their ages over all."""
+    bmi, ages = np.linspace(-5, 5, n) + centre, np.linspace(18, 95, n)
+    return pl.DataFrame({"age": np.roll(ages, n // 3), "bmi": bmi})
+
+
+# Of two such spreads, the shift s apart, all pairs but (1 - s / 10)^2 / 2 are on one side.
+@pytest.mark.parametrize(
+    ("shift", "n", "told"),
+    [(7.5, 80, True), (-7.5, 80, True), (6, 80, False), (7.5, 16, False), (9.5, 16, True)],
+)
+def test_an_owner_on_one_side_of_everybody_is_told_of(shift, n, told):
+    owners = {"north": spread(20), "south": spread(20 + shift, n), "west": spread(20)}
+    summary = run(owners, spread(20))
+    said = f"Nearly all values of bmi in the points read of 'south' {APART}"
+    assert found(summary, said) is (WARNING if told else None)
+    assert sum(APART in note for note in summary.warnings) == told
+    # Not if one other owner, or the target, is there as well, nor if there is no other owner.
+    assert found(run({**owners, "east": spread(20 + shift)}, spread(20)), APART) is None
+    assert found(run(owners, spread(20 + shift)), APART) is None
+    assert found(run({"south": owners["south"]}, spread(20)), APART) is None
+
+
+@pytest.mark.parametrize(("columns", "told"), [(2, False), (3, False), (4, True)])
+def test_two_columns_that_an_owner_swapped_are_one_note(columns, told):
+    """An owner that is apart in more than half of its columns has records of another kind."""
+    names = ["pulse", "pressure", "age", "height"][:columns]
+    schema = [Column(name, bounds=(0, 250)) for name in names]
+
+    def clinic(*centres):
+        middle = np.linspace(-25, 25, 80)
+        return pl.DataFrame(
+            {name: np.roll(middle, 20 * i) + centres[i] for i, name in enumerate(names)}
+        )
+
+    owners = {
+        "north": clinic(80, 125, 50, 170),
+        "south": clinic(125, 80, 55, 165),
+        "west": clinic(78, 130, 60, 168),
+    }
+    summary = with_columns(owners, clinic(82, 128, 65, 171), *schema)
+    said = f"Nearly all values of pulse, pressure in the points read of 'south' {APART}"
+    assert found(summary, said) is (WARNING if told else None)
+    assert found(summary, APART) is (WARNING if told else None)
+
+
+IN_PART = "are some rows in other units there, or hold marks of no value?"
+
+
+@pytest.mark.parametrize(("rows", "told"), [(0, False), (7, False), (8, True), (40, True)])
+def test_a_tenth_of_an_owner_in_other_units_is_told_of(rows, told):
+    """Mixed units leave the others' values where they are, so only some lie elsewhere."""
+    mixed = pl.when(pl.int_range(pl.len()) < rows).then(88 * pl.col("bmi")).otherwise("bmi")
+    owners = {"north": spread(20), "south": spread(20).with_columns(bmi=mixed), "west": spread(21)}
+    summary = run(owners, spread(20), bounds={"age": (18, 95), "bmi": (0, 4000)})
+    said = f"Some values of bmi in the points read of 'south' lie {ELSEWHERE}: {IN_PART}"
+    assert (found(summary, said) is not None) is told
+    assert any(IN_PART in note for note in summary.warnings) is told
+
+
 def test_owners_of_other_populations_are_not_in_other_units(rng):
     owners = [rng.normal(shift, 1, (500, 2)) for shift in (-3, 0, 3)]
     summary = run(owners, rng.normal(2, 1, (300, 2)), bounds=None, kernel=dpsumm.RBF(0.25))
     assert found(summary, ELSEWHERE) is found(summary, "far outside the target's") is None
+    assert found(summary, APART) is None
     # Nor is one of a column that is mostly 0, as pixels are.
     dark = np.where(rng.random((4, 200, 1)) < 0.05, rng.uniform(0, 1, (4, 200, 1)), 0.0)
     lit = [*dark[:2], 9 + dark[2]]

@@ -13,6 +13,7 @@ from dpsumm.data.schema import Schema
 from dpsumm.privacy.guarantees import PrivacyReport
 from dpsumm.report.notes import Note, sorted_notes
 from dpsumm.summary.notes.columns import column_notes, pool_notes
+from dpsumm.summary.notes.constant import constant_notes
 from dpsumm.summary.notes.copies import copy_notes
 from dpsumm.summary.notes.data import data_notes
 from dpsumm.summary.notes.elsewhere import elsewhere_notes
@@ -68,6 +69,7 @@ def notes_of(
             *pool_notes(selection, setting),
             *space_notes(selection, setting),
             *column_notes(selection, setting),
+            *constant_notes(selection, setting),
             *narrow_notes(selection, setting, curator.kernel),
             *elsewhere_notes(selection, setting),
             *leak_notes(selection, schema),

@@ -1,10 +1,13 @@
-"""An owner's numbers that lie far from everybody else's, such as those of another unit.
+"""An owner's numbers that lie elsewhere than everybody else's, such as those of another unit.
 
 For curator and consumer alone: it depends on private data. No value of a record is in it. It looks
 at target and points read, after the last message, so nothing of it reaches an owner.
 """
 
 from __future__ import annotations
+
+import math
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,17 +31,25 @@ from dpsumm.summary.protocols import Selection, Setting
 TAIL = 0.1
 # Values are far outside the target's if they are beyond them by so many of their widths. That is an
 # alarm at such a share of the summary, of at least so many points: a slip of the pen is chosen too.
+# So are some of an owner's, if they are beyond those of all others as far.
 WIDTHS, HIT, FEWEST_HIT = 3, 0.1, 3
+# An owner's value is on the same side of another's in such a share of all pairs if the column is
+# apart; and in the second less so many standard errors, which few points make wide.
+APART, SURELY, ERRORS = 0.95, 0.85, 3
 
 
 def elsewhere_notes(selection: Selection, setting: Setting) -> list[Note]:
-    """Tell of an owner whose values of a column lie far from everybody else's, and of such points.
+    """Tell of an owner whose values of a column lie elsewhere than everybody else's.
 
-    Nine in ten of an owner's are beyond the range of the target's and of each other owner's middle
-    96 %, by as much as that range is wide; or, below it, by the square of the ratio of its ends.
+    *Far*: nine in ten are beyond the range of the target's and of each other owner's middle 96 %,
+    by as much as that range is wide; or, below it, by the square of the ratio of its ends.
+    *Apart*: of an owner's value and one of the target's, or of any other owner's, the owner's is
+    the larger in 95 % of all pairs, or each time the smaller; and in at most half of the columns it
+    is so in 85 %, as that of an owner whose records are of another kind would be in most.
+    *In part*: a tenth are beyond the range by three times its width.
+
     Two owners that are elsewhere alike hide each other, but not points of the summary that lie far
-    outside the target's: a tenth of them is an alarm, whoever's they are. Units close to each other
-    stay hidden, such as pounds and kilograms of people: owners may differ as much without a slip.
+    outside the target's: a tenth of them is an alarm, whoever's they are.
     """
     schema = setting.schema
     if schema is None or not fits(schema, selection):
@@ -55,55 +66,142 @@ def elsewhere_notes(selection: Selection, setting: Setting) -> list[Note]:
     reach = WIDTHS * (high - low)
     hit = np.count_nonzero((chosen < low - reach) | (chosen > high + reach), axis=0)
     many = hit >= max(HIT * len(chosen), FEWEST_HIT)
-    far = _far_owners(schema, selection, setting, varied, low, high)
-    notes = []
-    for j in np.flatnonzero(many | far.any(axis=0))[:MOST_NAMED]:
-        name = names[varied[j]]
-        severity = Severity.ALARM if many[j] else Severity.WARNING
-        if far[:, j].any():
-            who = listed([setting.names[i] for i in np.flatnonzero(far[:, j])])
-            text = (
-                f"Nearly all values of {name} in the points read of {who} lie far from the "
-                f"target's and from every other owner's: is the column in other units there?"
-            )
+    owners = _Owners.of(schema, selection, setting, varied)
+    found = owners.elsewhere(goal[:, varied], low, high, len(schema.kernel))
+    ways = dict(zip(_SAID, found, strict=True))
+    told: dict[tuple[str, Severity], list[str]] = {}
+    for j in range(len(varied)):
+        said = next((said for said, found in ways.items() if found[:, j].any()), None)
+        if said is not None:
+            who = listed([setting.names[i] for i in np.flatnonzero(ways[said][:, j])])
+            text = said.format(names="{names}", who=who)
+        elif many[j]:
+            text = _HIT.format(names="{names}", hit=hit[j], chosen=len(chosen))
         else:
-            text = (
-                f"{hit[j]:,} of the {len(chosen):,} points of the summary have values of {name} "
-                f"far outside the target's: is the column in other units at some owners, or are "
-                f"they marks of no value?"
+            continue
+        severity = Severity.ALARM if many[j] else Severity.WARNING
+        told.setdefault((text, severity), []).append(names[varied[j]])
+    return [
+        Note(text.format(names=", ".join(columns[:MOST_NAMED])), severity)
+        for (text, severity), columns in list(told.items())[:MOST_NAMED]
+    ]
+
+
+# The worst first: of a column the first that is so is said.
+_SAID = (
+    "Nearly all values of {names} in the points read of {who} lie far from the target's and from "
+    "every other owner's: is the column in other units there?",
+    "Nearly all values of {names} in the points read of {who} lie on one side of the target's and "
+    "of every other owner's: is the column in other units there, or another column? If that is "
+    "what sets the owner's records apart, all is well.",
+    "Some values of {names} in the points read of {who} lie far from the target's and from every "
+    "other owner's: are some rows in other units there, or hold marks of no value?",
+)
+_HIT = (
+    "{hit:,} of the {chosen:,} points of the summary have values of {names} far outside the "
+    "target's: is the column in other units at some owners, or are they marks of no value?"
+)
+
+
+@dataclass(frozen=True)
+class _Owners:
+    """The points read of the owners, the columns that vary in the target.
+
+    Attributes
+    ----------
+    parts
+        Each owner's, (its points, columns).
+    judged
+        Owners with points enough to be judged.
+    bulk
+        Of these the quantiles `AT` of each column, (owners judged, len(AT), columns).
+    """
+
+    parts: list[Array]
+    judged: NDArray[np.int64]
+    bulk: Array
+
+    AT = (ENDS, TAIL, 0.5, 1 - TAIL, 1 - ENDS)
+
+    @classmethod
+    def of(
+        cls, schema: Schema, selection: Selection, setting: Setting, varied: NDArray[np.int64]
+    ) -> _Owners:
+        pool = selection.pool
+        counts = np.bincount(pool.owner, minlength=len(setting.names))
+        order = np.argsort(pool.owner, kind="stable")
+        values = numbers_of(schema, pool.scaled)[order][:, varied]
+        parts = np.split(values, np.cumsum(counts)[:-1])
+        judged = np.flatnonzero(counts >= FEWEST_POINTS)
+        bulk = [quantiles(parts[i], cls.AT) for i in judged]
+        return cls(parts, judged, np.array(bulk).reshape(len(judged), len(cls.AT), len(varied)))
+
+    def elsewhere(
+        self, goal: Array, low: Array, high: Array, n_columns: int
+    ) -> tuple[NDArray[np.bool_], ...]:
+        """Return who is far, apart and in part elsewhere in which columns, (owners, columns).
+
+        Of a target's values with the ends `low` and `high`, and of `n_columns` in all.
+        """
+        far, apart, some = np.zeros((3, len(self.parts), goal.shape[1]), np.bool_)
+        if len(self.judged):
+            ends, tail, _, end_tail, end = self.bulk.transpose(1, 0, 2)
+            below = np.minimum(low, _least_of_others(ends))
+            above = np.maximum(high, -_least_of_others(-end))
+            width = above - below
+            with np.errstate(divide="ignore", invalid="ignore"):
+                ratio = np.where(below > 0, below * np.square(below / above), -np.inf)
+            far[self.judged] = (tail > above + width) | (
+                end_tail < np.maximum(below - width, ratio)
             )
-        notes.append(Note(text, severity))
-    return notes
+            for i, bottom, top, reach in zip(
+                self.judged, below, above, WIDTHS * width, strict=True
+            ):
+                own = self.parts[i]
+                count = np.count_nonzero((own < bottom - reach) | (own > top + reach), axis=0)
+                there = np.count_nonzero(~np.isnan(own), axis=0)
+                some[i] = count >= np.maximum(HIT * there, FEWEST_HIT)
+        displaced = np.zeros(far.shape, np.bool_)
+        if len(self.judged) > 1:  # of one owner nobody knows whether it or the target differs
+            for j in range(goal.shape[1]):
+                for i in self._outermost(j):
+                    others = [self.parts[k][:, j] for k in self.judged if k != i]
+                    share, surely = _one_side(self.parts[i][:, j], [goal[:, j], *others])
+                    displaced[i, j] = share >= SURELY
+                    apart[i, j] = share >= APART and surely >= SURELY
+        # Records of another kind differ in most columns.
+        apart[2 * displaced.sum(axis=1) > n_columns] = False
+        return far, apart, some
+
+    def _outermost(self, j: int) -> tuple[int, ...]:
+        """Return the owners with the lowest and the highest median: only these can be apart.
+
+        None whose values are mostly one: see `constant_notes`.
+        """
+        _, tail, medians, end_tail, _ = self.bulk[:, :, j].T
+        if np.isnan(medians).all():
+            return ()
+        outermost = np.nanargmin(medians), np.nanargmax(medians)
+        return tuple(self.judged[i] for i in outermost if tail[i] < end_tail[i])
 
 
-def _far_owners(
-    schema: Schema,
-    selection: Selection,
-    setting: Setting,
-    varied: NDArray[np.int64],
-    low: Array,
-    high: Array,
-) -> NDArray[np.bool_]:
-    """Return which owners are elsewhere in which of the columns `varied`, (owners, columns)."""
-    pool = selection.pool
-    found = np.zeros((len(setting.names), len(varied)), np.bool_)
-    counts = np.bincount(pool.owner, minlength=len(setting.names))
-    owners = np.flatnonzero(counts >= FEWEST_POINTS)
-    if not len(owners):
-        return found
-    values = numbers_of(schema, pool.scaled)
-    order = np.argsort(pool.owner, kind="stable")
-    parts = np.split(values[order], np.cumsum(counts)[:-1])
-    at_each = (ENDS, TAIL, 1 - TAIL, 1 - ENDS)
-    bulk = np.array([quantiles(parts[i][:, varied], at_each) for i in owners])
-    below = np.minimum(low, _least_of_others(bulk[:, 0]))
-    above = np.maximum(high, -_least_of_others(-bulk[:, 3]))
-    width = above - below
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = np.where(below > 0, below * np.square(below / above), -np.inf)
-    far = (bulk[:, 1] > above + width) | (bulk[:, 2] < np.maximum(below - width, ratio))
-    found[owners] = far
-    return found
+def _one_side(own: Array, others: list[Array]) -> tuple[float, float]:
+    """Return in which share of pairs values are on one side of each of the others, at least.
+
+    On the side where that is more; and the same less `ERRORS` standard errors.
+    """
+    own = own[~np.isnan(own)]
+    shares = []
+    for other in others:
+        known = np.sort(other[~np.isnan(other)])
+        if len(known) >= FEWEST_POINTS:
+            ranks = np.searchsorted(known, own) + np.searchsorted(known, own, "right")
+            above = float(ranks.mean()) / (2 * len(known))
+            # No share of pairs has a larger standard error.
+            error = ERRORS * math.sqrt(above * (1 - above) / min(len(own), len(known)))
+            shares.append((above, 1 - above, above - error, 1 - above - error))
+    above, below, surely_above, surely_below = np.min(shares, axis=0) if shares else (0.0,) * 4
+    return (above, surely_above) if above >= below else (below, surely_below)
 
 
 def _least_of_others(values: Array) -> Array:

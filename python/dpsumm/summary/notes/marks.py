@@ -1,0 +1,88 @@
+"""Marks of no value that nobody listed, such as 999 for a blood pressure.
+
+For curator and consumer alone: it depends on private data. No value of a record is in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsumm.checks import listed
+from dpsumm.data.schema import Schema
+from dpsumm.report.notes import Note, Severity
+from dpsumm.summary.notes.limits import MOST_NAMED, MUCH
+from dpsumm.summary.notes.numbers import FEWEST_VALUES, Array
+
+# A mark is there so often, and in such a share of the rows: fewer are a few odd records, and what
+# most rows have is a value, as 0 is of a gain.
+FEWEST_ALIKE, LEAST_SHARE, MOST_SHARE = 3, 1 / 1000, 0.5
+# Different values beside it that a column has at least: 20 is no mark among doses of 0, 5 and 10.
+FEWEST_DIFFERENT = 10
+# Values that are looked at, of all parties together; no fewer rows of one.
+MOST_CELLS, LEAST_ROWS = 10_000_000, 100
+
+
+def mark_notes(parts: Mapping[str, NDArray[Any]], schema: Schema) -> list[Note]:
+    """Tell of one value that several rows have and that lies far from all others of its column.
+
+    Inside the bounds that is beyond all others by more than their range; outside them, where nine
+    in ten of the others are inside, by a tenth of the bounds.
+
+    Parameters
+    ----------
+    parts
+        Values of each party, (n, c), as they were written; see `Schema.encode`.
+    """
+    numbers = [j for j, column in enumerate(schema.kernel) if not column.categories]
+    if not numbers or not parts:
+        return []
+    most = max(MOST_CELLS // (len(numbers) * len(parts)), LEAST_ROWS)
+    found: dict[str, list[str]] = {}
+    for name, values in parts.items():
+        some = np.linspace(0, len(values) - 1, min(len(values), most)).astype(np.int64)
+        for j in numbers:
+            if _has_mark(values[some, j], schema.kernel[j].limits):
+                found.setdefault(schema.kernel[j].name, []).append(name)
+    if not found:
+        return []
+    said = [f"{column} of {listed(names)}" for column, names in found.items()]
+    more = f" and of {len(said) - MOST_NAMED:,} more columns" if len(said) > MOST_NAMED else ""
+    return [
+        Note(
+            f"Several rows have one and the same value, far from all others, in "
+            f"{'; '.join(said[:MOST_NAMED])}{more}. Is it a mark of no value, such as 999, -1 or "
+            f"1900-01-01? Then list it in the column's missing: now it counts as a value.",
+            Severity.WARNING,
+        )
+    ]
+
+
+def _has_mark(column: NDArray[Any], limits: tuple[float, float] | None) -> bool:
+    """Return whether the lowest or the highest value of a column is a mark of no value."""
+    values: Array = column[~np.isnan(column)].astype(np.float64)
+    fewest = max(FEWEST_ALIKE, LEAST_SHARE * len(values))
+    if len(values) < FEWEST_VALUES:
+        return False
+    for sign in (1.0, -1.0):
+        signed = sign * values
+        alike = signed == signed.min()
+        if fewest <= np.count_nonzero(alike) <= MOST_SHARE * len(values):
+            ends = None if limits is None else sorted(sign * end for end in limits)
+            if _apart(signed.min(), signed[~alike], ends):
+                return True
+    return False
+
+
+def _apart(lowest: float, rest: Array, ends: list[float] | None) -> bool:
+    """Return whether a value lies below all others by so much that it is none of them."""
+    least, most = rest.min(), rest.max()
+    gap = least - lowest
+    if ends is not None and lowest < ends[0]:
+        inside = np.count_nonzero((rest >= ends[0]) & (rest <= ends[1]))
+        if gap > MUCH * (ends[1] - ends[0]) and inside >= (1 - MUCH) * len(rest):
+            return True
+    return bool(gap > most - least and len(np.unique(rest)) >= FEWEST_DIFFERENT)

@@ -1,0 +1,103 @@
+"""Marks of no value that nobody listed."""
+
+from datetime import date
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.helpers.noted import AGE, WARNING, found, frame, run, with_columns
+
+from dpsumm.data.schema import Column, Schema
+from dpsumm.summary.notes.marks import mark_notes
+
+MARK = "Several rows have one and the same value, far from all others"
+YEARS = (date(2018, 1, 1), date(2024, 1, 1))
+
+
+def marked(rows, name, mark, count):
+    first = pl.int_range(pl.len()) < count
+    return rows.with_columns(pl.when(first).then(pl.lit(mark)).otherwise(name).alias(name))
+
+
+@pytest.mark.parametrize(
+    ("mark", "count", "told"),
+    [(-1, 3, True), (999, 3, True), (999, 2, False), (97, 5, False)],
+)
+def test_one_value_outside_the_bounds_in_several_rows_is_a_warning(rng, mark, count, told):
+    """Beside ages from 18 to 95 a mark is far from all of them; the age of 97 is not."""
+    owners = {"north": frame(rng, 200), "south": marked(frame(rng, 200), "age", mark, count)}
+    summary = run(owners, frame(rng))
+    assert found(summary, MARK) is (WARNING if told else None)
+    assert found(summary, f"{MARK}, in age of 'south'.") is (WARNING if told else None)
+
+
+def test_parties_and_columns_are_named_in_one_note(rng):
+    owners = {"north": frame(rng, 80), "south": marked(frame(rng, 80), "age", 999.0, 4)}
+    both = marked(marked(frame(rng, 80), "age", -9999.0, 4), "bmi", -9999.0, 4)
+    summary = run(owners, both)
+    assert found(summary, f"{MARK}, in age of 'south', 'target'; bmi of 'target'. ") is WARNING
+
+
+@pytest.mark.parametrize("bounds", [(0, 2000), None])
+@pytest.mark.parametrize(("mark", "told"), [(999, True), (160, False)])
+def test_inside_the_bounds_a_mark_is_beyond_all_others_by_their_range(bounds, mark, told):
+    """Values from 18 to 95."""
+    values = np.concatenate([np.linspace(18, 95, 90), np.full(5, mark)])[:, None]
+    notes = mark_notes({"north": values}, Schema([Column("age", bounds=bounds)]))
+    assert bool(notes) is told
+
+
+@pytest.mark.parametrize("day", [date(1900, 1, 1), date(9999, 12, 31)])
+def test_dates_have_marks_too(rng, day):
+    days = [date(2019, 1, 1 + i % 28) for i in range(60)]
+    target = frame(rng).with_columns(seen=pl.Series([day] * 3 + days[3:]))
+    owner = frame(rng).with_columns(seen=pl.Series(days))
+    columns = (AGE, Column("seen", bounds=YEARS))
+    assert found(with_columns([owner], target, *columns), f"{MARK}, in seen of 'target'") is WARNING
+    assert found(with_columns([owner], owner[::-1], *columns), MARK) is None
+
+
+def test_what_most_rows_have_is_no_mark():
+    """A gain that most lack; a dose of a few values; ages all of which are outside the bounds."""
+    gain = np.concatenate([np.zeros(60), np.linspace(5000, 9000, 40)])
+    dose = np.repeat([0.0, 5, 10, 200], 25)
+    ages = np.repeat([30.0, 40, 50, 99], 25)
+    for values, bounds in ((gain, (0, 10_000)), (dose, (0, 500)), (ages, (0, 1))):
+        schema = Schema([Column("x", bounds=bounds)])
+        assert mark_notes({"north": values[:, None]}, schema) == []
+    # With as many of each a mark it is.
+    half = np.concatenate([np.zeros(40), np.linspace(5000, 9000, 60)])
+    assert mark_notes({"north": half[:, None]}, Schema([Column("x", bounds=(0, 10_000))]))
+
+
+@given(
+    st.lists(st.integers(0, 10), min_size=25, max_size=60),
+    st.integers(0, 9),
+    st.integers(-60, 60),
+)
+def test_a_mark_is_found_as_a_slow_search_finds_it(inside, count, mark):
+    values = np.array([*inside, *[mark] * count], float)
+    told = mark_notes({"n": values[:, None]}, Schema([Column("x", bounds=(0, 10))]))
+
+    def is_mark(one):
+        others = [x for x in values if x != one]
+        times = len(values) - len(others)
+        if not others or times < 3 or times > len(values) / 2 or min(others) < one < max(others):
+            return False
+        gap, width = min(abs(x - one) for x in others), max(others) - min(others)
+        within = sum(0 <= x <= 10 for x in others) >= 0.9 * len(others)
+        outside = not 0 <= one <= 10 and within and gap > 1
+        return outside or (gap > width and len(set(others)) >= 10)
+
+    assert bool(told) == any(is_mark(one) for one in set(values))
+
+
+def test_of_many_rows_some_are_looked_at(monkeypatch):
+    values = np.linspace(18, 95, 100_000)
+    values[::10] = 999
+    monkeypatch.setattr("dpsumm.summary.notes.marks.MOST_CELLS", 1000)
+    schema = Schema([Column("age", bounds=(18, 95))])
+    assert mark_notes({"north": values[:, None]}, schema)
+    assert mark_notes({"north": np.linspace(18, 95, 100_000)[:, None]}, schema) == []
