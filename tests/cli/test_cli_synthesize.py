@@ -234,7 +234,7 @@ ERRORS = {
     ),
     "no identifiers": (
         ("--ids", "nothing"),
-        r"'person' has kind 'ignore', .* name it by --ids",
+        r"--ids: the schema of '.*' has no column 'nothing' .*; it has 'person'",
     ),
     "no ledger": (("--ledger", "bank=books.db"), "ledger.*no file|books.db"),
     "bins": (("--bins", "income=1,x"), "bins: write N"),

@@ -12,7 +12,9 @@ import pytest
 
 from dpsumm.data.files import FileFormat
 from dpsumm.data.inputs import Table, read_table
+from dpsumm.data.read_file import read_file
 from dpsumm.errors import InvalidDataError, InvalidParameterError, MissingExtraError
+from helpers.sheets import write_sheet
 
 SECRET = "31.4159"  # a data value; must never be in a message
 
@@ -117,7 +119,7 @@ def test_another_separator_is_named_and_no_record_quoted(
     path.write_text(f"{SECRET}{mark}x\n1{mark}2\n3{mark}4\n")  # no header: the first is a record
     with pytest.raises(InvalidDataError) as caught:
         read(path)
-    assert f"FileFormat(separator={told}) (--separator {told})" in str(caught.value)
+    assert f"FileFormat(separator={told}) (--separator {told}, or for this" in str(caught.value)
     assert SECRET not in str(caught.value)
     path.write_text(f'"a{mark}b"\n1\n2\n')
     assert len(read(path, file_format=FileFormat(separator=mark))) == 2
@@ -139,6 +141,40 @@ def test_another_encoding_is_named(tmp_path: Path) -> None:
     with pytest.raises(InvalidDataError, match=r"is not utf-8 text.*cp1252") as caught:
         read(path)
     assert SECRET not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("suffix", "said"),
+    [
+        (
+            ".xlsx",
+            r"is an Excel workbook .* FileFormat\(kind='excel'\) \(--kind excel, or --format",
+        ),
+        (".parquet", r"is a Parquet file, not CSV text; .*kind='parquet'"),
+        (".xls", r"is an old Excel workbook .* save it as \.xlsx or CSV"),
+        (".csv", None),
+    ],
+)
+def test_a_file_that_is_no_csv_says_what_it_is(
+    tmp_path: Path, suffix: str, said: str | None
+) -> None:
+    path, named = tmp_path / f"a{suffix}", tmp_path / "named.csv"
+    # A text that begins as a Parquet file does is a text.
+    frame = pl.DataFrame({"PAR1": ["1", "2"], "b": ["3", "PAR1"]})
+    if suffix == ".xlsx":
+        write_sheet(path, [["a", "b"], [1, 2]])
+    elif suffix == ".xls":
+        path.write_bytes(bytes.fromhex("d0cf11e0a1b11ae1") + bytes(500))
+    elif suffix == ".parquet":
+        frame.write_parquet(path)
+    else:
+        path.write_text(frame.write_csv().removesuffix("\n"))
+    named.write_bytes(path.read_bytes())
+    if said is None:
+        assert read_file(named, FileFormat(), where="'a'").shape == (2, 2)
+        return
+    with pytest.raises(InvalidDataError, match=said):
+        read_file(named, FileFormat(), where="'a'")
 
 
 def test_cut_off_gzip_file_is_refused(tmp_path: Path) -> None:

@@ -471,8 +471,9 @@ BINS = Schema([Column("person", "ignore"), Column("size", categories=tuple(range
             "bank",
         ),
         (lambda: {"label": "profit"}, InvalidParameterError, "label: there is no column 'profit'"),
-        (lambda: {"ids": None}, InvalidParameterError, "'person' has kind 'ignore'.*ids="),
-        (lambda: {"ids": "age"}, InvalidParameterError, "'person' has kind 'ignore'"),
+        (lambda: {"ids": None}, InvalidParameterError, "'person' of .* kind 'ignore'.*ids='p"),
+        (lambda: {"ids": "age"}, InvalidParameterError, "ids: column 'age' has kind 'number' in"),
+        (lambda: {"ids": "persn"}, InvalidParameterError, "column 'persn'.* it has 'person': corr"),
         (
             lambda: {"schema": {**SCHEMAS, "bank": Schema([*BANK.columns, Column("y", "label")])}},
             InvalidParameterError,

@@ -24,6 +24,11 @@ if TYPE_CHECKING:
     import polars as pl
 
 SEPARATORS = (";", "\t", "|", ",")
+_SEPARATED = (
+    "there is one column only, and its name has {0!r} in it. Does that separate its fields? Give "
+    "FileFormat(separator={0!r}) (--separator {0!r}, or for this file alone "
+    "--format NAME:separator={0!r}); or rename the column"
+)
 _DATE = re.compile(r"\d{4}-\d\d-\d\d|\d{1,2}[./]\d{1,2}[./]\d{4}")
 
 
@@ -42,7 +47,9 @@ def read_csv(path: Path, file_format: FileFormat, where: str) -> pl.DataFrame:
         with opener(path, "rb") as stream:
             return stream.read()
 
-    data = as_utf8(guarded(load, where, "CSV"), file_format.encoding, where)
+    raw = guarded(load, where, "CSV")
+    _check_text(raw, where)
+    data = as_utf8(raw, file_format.encoding, where)
 
     def parse() -> pl.DataFrame:
         if _has_stray_quote(data, file_format.separator):
@@ -63,6 +70,25 @@ def read_csv(path: Path, file_format: FileFormat, where: str) -> pl.DataFrame:
         # polars pads short rows, and a padded row ends in a null: count the fields exactly.
         frame = frame.head(_count_rows(data, frame.shape, file_format, where))
     return frame
+
+
+def _check_text(data: bytes, where: str) -> None:
+    """Refuse a file that is no text by what stands at its ends, and say what it is."""
+    if data.startswith(b"PK\x03\x04"):
+        what = (
+            "is an Excel workbook (or another zip archive), not CSV text; name it so, or say so by "
+            "FileFormat(kind='excel') (--kind excel, or --format NAME:kind=excel)"
+        )
+    elif data.startswith(b"PAR1") and data.endswith(b"PAR1") and b"\0" in data[-8:]:
+        what = (
+            "is a Parquet file, not CSV text; name it so, or say so by FileFormat(kind='parquet') "
+            "(--kind parquet, or --format NAME:kind=parquet)"
+        )
+    elif data.startswith(b"\xd0\xcf\x11\xe0"):
+        what = "is an old Excel workbook (.xls), not CSV text; save it as .xlsx or CSV"
+    else:
+        return
+    raise InvalidDataError(f"{where}: {what}")
 
 
 def named_texts(
@@ -176,10 +202,7 @@ def _column_names(frame: pl.DataFrame, file_format: FileFormat, where: str) -> t
     likely = next((mark for mark in others if len(names) == 1 and mark in names[0]), None)
     if likely is not None:
         # The name is not quoted: without a header it would be a record.
-        raise InvalidDataError(
-            f"{where}: there is one column only, and its name has {likely!r} in it; give "
-            f"FileFormat(separator={likely!r}) (--separator {likely!r}), or rename the column"
-        )
+        raise InvalidDataError(f"{where}: {_SEPARATED.format(likely)}")
     if any(not name for name in names):
         raise InvalidDataError(
             f"{where}: a column has no name in the header row; name it, or leave the column out "

@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from dpsumm.checks import listed
 from dpsumm.data.schema import Kind, Schema, schema_of
 from dpsumm.errors import InvalidParameterError
 from dpsumm.vertical.layout import HELPER, Layout
@@ -87,6 +88,8 @@ def public_levels(
             raise InvalidParameterError(
                 f"schema: that of {name!r} must be a dpsumm.Schema, got {type(schema).__name__}"
             )
+        if ids is not None:
+            _check_ids(ids, name, schema)
         for column in schema.columns:
             if column.kind is Kind.LABEL:
                 raise InvalidParameterError(
@@ -96,23 +99,41 @@ def public_levels(
                 )
             if column.kind is Kind.IGNORE and column.name != ids:
                 raise InvalidParameterError(
-                    f"schema: column {column.name!r} has kind 'ignore', so it cannot be in "
-                    "synthetic rows; leave it out, or name it by ids= (--ids)"
+                    f"schema: column {column.name!r} of {name!r} has kind 'ignore', so it cannot "
+                    "be in synthetic rows; leave it out of the schema, or, if it identifies the "
+                    f"records of all owners, give ids={column.name!r} (--ids {column.name})"
                 )
             if column.in_kernel and held_by.setdefault(column.name, name) != name:
                 raise InvalidParameterError(
                     f"schema: column {column.name!r} is held by {held_by[column.name]!r} and "
                     f"{name!r}; leave it out of one of the two schemas, or rename it"
                 )
-        if ids is not None and ids not in [column.name for column in schema.carried]:
-            raise InvalidParameterError(
-                f"ids: the schema of {name!r} has no column {ids!r} of kind 'ignore'; add it"
-            )
         levels[name] = tuple(Levels.of(column, bins) for column in schema.kernel)
     if isinstance(bins, Mapping) and (unknown := set(bins) - set(held_by)):
         raise InvalidParameterError(f"bins: there is no column {min(unknown)!r}")
     _check_sizes([one for owner in levels.values() for one in owner])
     return levels
+
+
+def _check_ids(ids: str, name: str, schema: Schema) -> None:
+    """Refuse identifiers that are none in an owner's schema; its columns are public."""
+    carried = [column.name for column in schema.carried]
+    if ids in carried:
+        return
+    kinds = {column.name: Kind(column.kind).value for column in schema.columns}
+    if ids in kinds:
+        raise InvalidParameterError(
+            f"ids: column {ids!r} has kind {kinds[ids]!r} in the schema of {name!r}; identifiers "
+            "have kind 'ignore', and are in no synthetic row"
+        )
+    way = (
+        f"it has {listed(carried)}: correct the spelling, the same in every schema"
+        if carried
+        else "add it to the schemas of all owners"
+    )
+    raise InvalidParameterError(
+        f"ids: the schema of {name!r} has no column {ids!r} of kind 'ignore'; {way}"
+    )
 
 
 def _check_sizes(levels: Sequence[Levels]) -> None:
