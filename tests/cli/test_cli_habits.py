@@ -243,6 +243,37 @@ def test_an_interruption_while_the_command_loads_is_one_line_too(monkeypatch, ca
     assert capsys.readouterr().err == "dpsumm: interrupted\n"
 
 
+@pytest.mark.parametrize("where", ["dpsumm.cli.app.import_module", "typer.core._main"])
+@pytest.mark.parametrize("word", ["run", "learn", "synthesize", "ledger"])
+def test_an_interruption_before_a_run_begins_says_that_nothing_was_spent(
+    monkeypatch, capsys, where, word
+):
+    """While modules load, and while Typer reads options, which ends with 130 and no word."""
+
+    def stopped(*_, **__):
+        raise SystemExit(130) if where.startswith("typer") else KeyboardInterrupt
+
+    monkeypatch.setattr(where, stopped)
+    assert run(word, "--size", 3) == 130
+    unspent = "" if word == "ledger" else "; nothing was spent"
+    assert capsys.readouterr().err == f"dpsumm: interrupted{unspent}\n"
+
+
+def test_an_interruption_after_a_run_does_not_deny_what_it_spent(sites, monkeypatch, capsys):
+    def stopped(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(run_module.console, "show_run", stopped)
+    box = ("--column", "a=0:10", "--column", "b=0:10", "--label", "y")
+    given = ("--owner", sites / "sites", "--target", sites / "goal.csv", "--size", 5, *box)
+    assert run("run", *given) == 130
+    assert capsys.readouterr().err == "dpsumm: interrupted\n"
+    # The next command begins anew.
+    monkeypatch.setattr("dpsumm.cli.app.import_module", stopped)
+    assert run("run", *given) == 130
+    assert capsys.readouterr().err == "dpsumm: interrupted; nothing was spent\n"
+
+
 LATE = "import ctypes; libc = ctypes.CDLL(None); libc.on_exit(libc.kill, 2)"  # kill(0, 2)
 IN_TEXT = """
 from dpsumm.cli import app

@@ -9,11 +9,13 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import NoReturn
 
-from dpsumm.cli.stopped import Interrupted
+from dpsumm.cli.stopped import Charging, Interrupted
 from dpsumm.errors import DpsummError
 
 # 128 + SIGINT, as shells have it.
 INTERRUPTED = 130
+# Commands that spend a budget: interrupted before, they say that they did not.
+SPENDING = ("run", "learn", "synthesize")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -26,6 +28,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     arguments
         Without the program's name; those of the process if None.
     """
+    Charging.begun = False
     try:
         try:
             _run(arguments)
@@ -35,7 +38,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 # too late. As the interpreter goes down it would end the process without a word.
                 signal.signal(signal.SIGINT, signal.SIG_IGN)
     except (KeyboardInterrupt, Interrupted) as error:
-        said = f"interrupted; {error}" if str(error) else "interrupted"
+        word = next(iter(sys.argv[1:] if arguments is None else arguments), "")
+        unspent = "nothing was spent" if word in SPENDING and not Charging.begun else ""
+        said = "; ".join(filter(None, ("interrupted", str(error) or unspent)))
         if arguments is None:
             _end(said)
         _leave(said, INTERRUPTED)
@@ -52,6 +57,10 @@ def _run(arguments: Sequence[str] | None) -> None:
         _fail("the command line needs typer and rich: pip install 'dpsumm[cli]'")
     try:
         app(args=arguments, prog_name="dpsumm")
+    except SystemExit as ended:
+        if ended.code == INTERRUPTED:  # before the command ran: Typer ends without a word
+            raise KeyboardInterrupt from None
+        raise
     except DpsummError as error:
         _fail(str(error))
     except OSError as error:

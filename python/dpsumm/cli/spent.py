@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from dpsumm.cli.stopped import Charging
 from dpsumm.errors import DpsummError, InvalidDataError
 from dpsumm.privacy.events import Protected
 from dpsumm.privacy.ledger import Ledger
@@ -45,6 +46,7 @@ class Kept:
     @contextmanager
     def told_when_stopped(self) -> Iterator[None]:
         """Say what was written and spent if the run is interrupted (Ctrl-C), and how to go on."""
+        Charging.begun = True
         try:
             yield
         except KeyboardInterrupt:

@@ -1,5 +1,19 @@
 """A command that was interrupted."""
 
+from __future__ import annotations
+
 
 class Interrupted(BaseException):
     """As `KeyboardInterrupt`, which Click would report in its own way; with what is left to say."""
+
+
+class Charging:
+    """Whether the command that runs may have charged something, and so may not deny it.
+
+    Attributes
+    ----------
+    begun
+        Set before anything can be charged, and by nothing taken back until another command runs.
+    """
+
+    begun = False
