@@ -17,6 +17,7 @@ from dpsumm.cli.typed import typed
 from dpsumm.errors import InvalidParameterError
 from dpsumm.kernels import mmd2
 from dpsumm.privacy.events import Unit
+from dpsumm.report.notes import CALLS, notebook_notes
 from dpsumm.summary.mechanisms import Gaussian
 from dpsumm.summary.plan import BAD, GOOD
 from dpsumm.summary.protocols.features import MapChoice, features_of
@@ -106,6 +107,25 @@ def test_the_remedies_are_enough(m):
     by_target = dpsumm.plan(made.least_target_size, 50, epsilon=0.4)
     assert by_target.noise_to_sampling <= GOOD
     assert dpsumm.plan(made.least_target_size - 1, 50, epsilon=0.4).noise_to_sampling > GOOD
+
+
+def test_a_notebook_shows_a_plan_in_the_colours_of_notes():
+    """The same bars and calls as a summary's notes; what is only good to know has no colour."""
+    shown = {
+        name: dpsumm.plan(m, 50, epsilon=epsilon)._repr_html_()
+        for name, m, epsilon in (("good", 4000, 1), ("felt", 100, 1), ("bad", 40, 0.3),
+                                 ("weak", 4000, 50))
+    }  # fmt: skip
+    calls = {
+        name: [call for call in CALLS.values() for _ in range(html.count(f"{call}.</strong>"))]
+        for name, html in shown.items()
+    }
+    alarm, warning, info = CALLS.values()
+    assert calls["good"] == [info, info]
+    assert calls["felt"] == [warning, info, info]
+    assert calls["bad"] == [warning, info]
+    assert calls["weak"] == [alarm, info, info]
+    assert notebook_notes(dpsumm.plan(40, 50, epsilon=0.3).advice) in shown["bad"]
 
 
 def test_advice_follows_the_noise():

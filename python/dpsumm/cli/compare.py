@@ -6,6 +6,7 @@ from pathlib import Path
 
 from dpsumm.cli import console
 from dpsumm.cli.options import described
+from dpsumm.cli.typed import typed
 from dpsumm.data.arguments import parse_owners
 from dpsumm.data.reading import Format
 from dpsumm.data.schema import Schema
@@ -101,4 +102,4 @@ def compare(
         "Read: points for each of the summary.",
         style="dim",
     )
-    console.say(found.advice)
+    console.say(typed(found.advice))

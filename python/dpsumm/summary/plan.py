@@ -14,7 +14,7 @@ from dpsumm.data.schema import Schema
 from dpsumm.privacy import accounting
 from dpsumm.privacy.events import Gaussian
 from dpsumm.privacy.facts import facts
-from dpsumm.report.notes import budget_notes
+from dpsumm.report.notes import Note, Severity, budget_notes, notebook_notes
 from dpsumm.summary.kernel import RBF
 from dpsumm.summary.mechanisms import Gaussian as GaussianRelease
 from dpsumm.summary.protocols.features import FeatureChoice, MapChoice, features_of
@@ -111,29 +111,34 @@ class Plan:
         )
 
     @property
-    def advice(self) -> tuple[str, ...]:
+    def advice(self) -> tuple[Note, ...]:
         """Sentences that say what to do; first, what the budget fails to promise."""
         return (*budget_notes(self.epsilon, self.delta, self.target_size), *self._worth)
 
     @property
-    def _worth(self) -> tuple[str, ...]:
-        first = (
+    def _worth(self) -> tuple[Note, ...]:
+        info, warning = Severity.INFO, Severity.WARNING
+        first = Note(
             "Try Pool() (--protocol pool) first if points like the target are common at the owners "
             "(a third or more): it costs no privacy.",
+            info,
         )
         if self.noise_to_sampling <= GOOD:
-            return (*first, "If they are rarer, Offers is the choice: the noise costs little here.")
-        remedy = (
+            text = "If they are rarer, Offers is the choice: the noise costs little here."
+            return first, Note(text, info)
+        remedy = Note(
             f"An epsilon of {self.least_epsilon:.2g}, or a target of {self.least_target_size} "
-            f"points at this epsilon, would make the noise cost little."
+            f"points at this epsilon, would make the noise cost little.",
+            info,
         )
         if self.noise_to_sampling <= BAD:
-            return (*first, "If they are rarer, Offers works, and the noise can be felt.", remedy)
-        return (
+            text = "If they are rarer, Offers works, and the noise can be felt."
+            return first, Note(text, warning), remedy
+        text = (
             "The noise is above the signal: what Offers gains over Pool() "
-            "(--protocol pool), which is free, is uncertain. Rehearse both with `dpsumm compare`.",
-            remedy,
+            "(--protocol pool), which is free, is uncertain. Rehearse both with `dpsumm compare`."
         )
+        return Note(text, warning), remedy
 
     def _rows(self) -> list[tuple[str, str]]:
         expected = (
@@ -172,7 +177,7 @@ class Plan:
         return "\n".join([self._title, *wrapped, *(fill(text, 80) for text in self.advice)])
 
     def _repr_html_(self) -> str:
-        return facts(self._title, self._rows(), self.advice)
+        return f"<div>{facts(self._title, self._rows())}{notebook_notes(self.advice)}</div>"
 
     def plot(self, axes: Any = None) -> Any:
         """Draw the expected ratio against epsilon, for this target size and others.
