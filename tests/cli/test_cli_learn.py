@@ -105,6 +105,9 @@ def test_one_file_under_two_names_is_refused_before_anything_is_charged(capsys):
     assert run(*USUAL, "--auxiliary", "link.csv", "--ledger", "books") == 2
     told = " ".join(capsys.readouterr().err.split())
     assert "'clinic-00' and 'auxiliary points' are the same file; the auxiliary points are" in told
+    assert run(*USUAL, "--validation", "link.csv", "--ledger", "books") == 2
+    told = " ".join(capsys.readouterr().err.split())
+    assert "'clinic-00' and 'validation' are the same file; it chooses among candidates" in told
     with Ledger("books") as book:
         assert book.charges() == ()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,12 +21,14 @@ from dpsumm.data.inputs import (
 from dpsumm.data.labels import label_of, places_of
 from dpsumm.data.schema import Bounds, Schema
 from dpsumm.ensemble.ballots import ballot_of, given_votes
+from dpsumm.ensemble.copies import copies_note
 from dpsumm.ensemble.party import Voter
 from dpsumm.ensemble.students.choose import Validation
 from dpsumm.ensemble.terms import Label, Terms
 from dpsumm.ensemble.trainer import Trainer, check_learner, declarer
 from dpsumm.errors import InvalidDataError, InvalidParameterError
 from dpsumm.exchange.roles import Party
+from dpsumm.report.notes import Note
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +76,7 @@ class Space:
         InvalidDataError
             Labels of another type than the classes, or none that is listed.
         """
-        if isinstance(given, tuple) and len(given) == 2:
+        if _is_pair(given):
             points, labels = self.points(given[0], "validation"), np.asarray(given[1])
         elif self.labelled is not None and self.labelled.label is not None:
             table = read_table(
@@ -126,6 +128,11 @@ class Given:
     tables: Mapping[str, Table]
     others: Mapping[str, Any]
     typed: tuple[str, ...]
+
+    @property
+    def copies(self) -> Note | None:
+        """For whoever holds all data, and in no result: that the points are parties' records."""
+        return copies_note(self.points, map(_float64, self.tables.values()))
 
     def roles(
         self, terms: Terms, learner: Any, seed: int | None, *, declared: bool
@@ -181,6 +188,7 @@ def read_parties(
     bounds: Bounds | None = None,
     schema: Schema | None = None,
     file_format: FileFormat | None = None,
+    validation: object = None,
 ) -> Given:
     """Return what was given, with all data read; see `dpsumm.learn`.
 
@@ -198,6 +206,11 @@ def read_parties(
             {name: one, "auxiliary points": auxiliary},
             "the auxiliary points are public and nobody's private records: give other ones "
             "(auxiliary, --auxiliary), or leave the party out",
+        )
+        check_other_files(
+            {name: one, "validation": validation[0] if _is_pair(validation) else validation},
+            "it chooses among candidates without noise, which would tell of the party's records: "
+            "give labelled points of your own (validation, --validation), or leave the party out",
         )
     tables: dict[str, Table] = {}
     if records:
@@ -237,6 +250,10 @@ def read_parties(
     space = Space(goal.schema.for_target(), later, schema)
     typed = tuple(name for name, one in records.items() if _has_numbers(one))
     return Given(space, _float64(goal), tuple(named), tables, others, typed)
+
+
+def _is_pair(one: object) -> TypeGuard[tuple[Any, Any]]:
+    return isinstance(one, tuple) and len(one) == 2
 
 
 def _has_numbers(one: Any) -> bool:

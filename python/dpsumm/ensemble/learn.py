@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -127,7 +128,9 @@ def learn(
     -----
     UserWarning
         Before anything is spent, from public numbers: the noise is above the signal, few parties,
-        few points, a large delta; with the way out. See `dpsumm.plan_learning`.
+        few points, a large delta; with the way out. See `dpsumm.plan_learning`. And, to the caller
+        alone and in no result, that many auxiliary points are records of parties: that depends on
+        their data, which the caller holds.
 
     Privacy
     -------
@@ -180,7 +183,10 @@ def learn(
         bounds=bounds,
         schema=schema_of(schema),
         file_format=file_format,
+        validation=validation,
     )
+    if note := given.copies:
+        warnings.warn(note, stacklevel=2)
     terms = asked.terms(given.points, len(given.names))
     roles = given.roles(terms, learner, seed, declared=asked.hidden)
     return run_vote(
