@@ -44,7 +44,7 @@ class Marginal:
         among `categories`.
     categories
         Their names; empty for numbers.
-    absent : (3,)
+    absent
         Shares of missing values, which `values` leave out; of categories they are one of these.
     is_date
         Whether the numbers are days since 1970-01-01.
@@ -69,10 +69,14 @@ class Marginal:
         if self.categories:
             shares = self.shares()
             return float(np.abs(shares[one] - shares[other]).sum() / 2)
-        a, b = np.sort(a), np.sort(b)
-        places = np.concatenate([a, b])
-        below = [np.searchsorted(part, places, side="right") / len(part) for part in (a, b)]
-        return max(float(np.abs(below[0] - below[1]).max()), missing)
+        few, many = sorted((np.sort(a), np.sort(b)), key=len)
+        # Between two of the fewer values the shares differ most at either end.
+        gaps = [
+            np.searchsorted(few, few, side) / len(few)
+            - np.searchsorted(many, few, side) / len(many)
+            for side in ("left", "right")
+        ]
+        return max(float(np.abs(gaps).max()), missing)
 
     def shares(self) -> NDArray[np.float64]:
         """Return the share of each category in each set, (3, number of categories)."""
@@ -172,12 +176,14 @@ def _marginal(column: Column, cells: list[Array]) -> Marginal:
         ]
         return Marginal(column.name, tuple(c.astype(np.int64) for c in codes), names)
     low, high = column.limits or (0.0, 1.0)
-    there = [~flags.any(axis=1) for flags in flagged]
+    values = [low + (high - low) * place for place in places]
+    absent = [0.0] * len(values)
+    if flagged[0].shape[1]:
+        gone = [flags.any(axis=1) for flags in flagged]
+        values = [part[~flags] for part, flags in zip(values, gone, strict=True)]
+        absent = [float(flags.mean()) for flags in gone]
     return Marginal(
-        column.name,
-        tuple(low + (high - low) * p[keep] for p, keep in zip(places, there, strict=True)),
-        absent=tuple(float(flags.any(axis=1).mean()) for flags in flagged),
-        is_date=column.kind is Kind.DATE,
+        column.name, tuple(values), absent=tuple(absent), is_date=column.kind is Kind.DATE
     )
 
 

@@ -32,8 +32,8 @@ def column_notes(selection: Selection, setting: Setting) -> list[Note]:
     if schema is None or len(schema.cells) != selection.scaled.shape[1]:
         return []
     usual = chance(len(selection.scaled), len(setting.target))
-    sets = (selection.pool.scaled, setting.target, selection.scaled)
-    gaps = {one.name: one.gap(2) for one in of_schema(schema, *sets)}
+    sets = (setting.target, selection.scaled)
+    gaps = {one.name: one.gap(0, 1) for one in of_schema(schema, *sets)}
     far = sorted((gap, name) for name, gap in gaps.items() if gap >= NOT_FOLLOWED * usual)[::-1]
     if not far:
         return []

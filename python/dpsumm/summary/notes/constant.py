@@ -20,6 +20,7 @@ from dpsumm.summary.notes.numbers import (
     Array,
     fits,
     numbers_of,
+    quantiles,
 )
 from dpsumm.summary.protocols import Selection, Setting
 
@@ -68,10 +69,9 @@ def constant_notes(selection: Selection, setting: Setting) -> list[Note]:
 def _one_value(own: NDArray[Any]) -> list[int]:
     """Return the columns nine in ten of whose values are one: then their median is it."""
     there = np.count_nonzero(~np.isnan(own), axis=0)
-    columns = np.flatnonzero(there >= FEWEST_POINTS)
-    middle = np.nanmedian(own[:, columns], axis=0)
-    equal = np.count_nonzero(own[:, columns] == middle, axis=0)
-    return [int(j) for j in columns[equal >= RUINED * there[columns]]]
+    (middle,) = quantiles(own, (0.5,))
+    equal = np.count_nonzero(own == middle, axis=0)
+    return np.flatnonzero((there >= FEWEST_POINTS) & (equal >= RUINED * there)).tolist()
 
 
 def _varies(values: Array) -> bool:

@@ -42,10 +42,11 @@ def mark_notes(parts: Mapping[str, NDArray[Any]], schema: Schema) -> list[Note]:
         return []
     most = max(MOST_CELLS // (len(numbers) * len(parts)), LEAST_ROWS)
     found: dict[str, list[str]] = {}
-    for name, values in parts.items():
-        some = np.linspace(0, len(values) - 1, min(len(values), most)).astype(np.int64)
-        for j in numbers:
-            if _has_mark(values[some, j], schema.kernel[j].limits):
+    for name, rows in parts.items():
+        few = np.linspace(0, len(rows) - 1, most).astype(np.int64)
+        values = rows if len(rows) <= most else rows[few]
+        for j in np.intersect1d(numbers, _repeat_an_end(values)).tolist():
+            if _has_mark(values[:, j], schema.kernel[j].limits):
                 found.setdefault(schema.kernel[j].name, []).append(name)
     if not found:
         return []
@@ -59,6 +60,17 @@ def mark_notes(parts: Mapping[str, NDArray[Any]], schema: Schema) -> list[Note]:
             Severity.WARNING,
         )
     ]
+
+
+def _repeat_an_end(values: NDArray[Any]) -> NDArray[np.int64]:
+    """Return the columns whose lowest or highest value is there often enough for a mark."""
+    if not len(values):
+        return np.empty(0, np.int64)
+    ends = values.min(axis=0), values.max(axis=0)
+    if np.isnan(ends).any():
+        ends = np.fmin.reduce(values), np.fmax.reduce(values)
+    counts = [np.count_nonzero(values == end, axis=0) for end in ends]
+    return np.flatnonzero(np.maximum(*counts) >= FEWEST_ALIKE)
 
 
 def _has_mark(column: NDArray[Any], limits: tuple[float, float] | None) -> bool:

@@ -28,6 +28,11 @@ def numbers_of(schema: Schema, points: NDArray[np.floating]) -> Array:
 
     In their own units; NaN where a value is missing. Columns in the order of `number_columns`.
     """
+    if len(schema.cells) == len(schema.kernel) and not any(c.categories for c in schema.kernel):
+        low, high = np.array([column.limits or (0.0, 1.0) for column in schema.kernel]).T
+        weights = np.array([column.weight for column in schema.kernel])
+        plain: Array = low + (high - low) * (points / weights)
+        return plain
     found, start = [], 0
     for column in schema.kernel:
         stop = start + len(cell_names(column))
@@ -42,11 +47,16 @@ def numbers_of(schema: Schema, points: NDArray[np.floating]) -> Array:
 
 def quantiles(values: Array, at: tuple[float, ...]) -> Array:
     """Return quantiles of each column, (len(at), number of columns); NaN where no value is."""
-    if not np.isnan(values).any():
-        return np.asarray(np.quantile(values, at, axis=0), np.float64)
     found = np.full((len(at), values.shape[1]), np.nan)
-    for j in range(values.shape[1]):
-        there = values[~np.isnan(values[:, j]), j]
-        if len(there) >= FEWEST_POINTS:
-            found[:, j] = np.quantile(there, at)
+    columns = np.array(values.T, order="C")
+    columns.sort()  # missing ones are at the end
+    count = values.shape[0] - np.count_nonzero(np.isnan(values), axis=0)
+    few = FEWEST_POINTS if (count < len(values)).any() else 1
+    columns, count, there = columns[count >= few], count[count >= few], count >= few
+    for row, share in zip(found, at, strict=True):
+        place = share * (count - 1)
+        before = np.floor(place).astype(np.int64)
+        each = np.arange(len(count))
+        low, high = columns[each, before], columns[each, np.minimum(before + 1, count - 1)]
+        row[there] = low + (high - low) * (place - before)
     return found

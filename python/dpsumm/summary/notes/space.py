@@ -32,7 +32,7 @@ def space_notes(selection: Selection, setting: Setting) -> list[Note]:
     pool = selection.pool
     if len(pool.owner) == sum(setting.n_records.values()):
         return []  # all records, not what an owner chose to offer
-    found = remoteness(pool.scaled, pool.owner, setting.target, len(setting.names))
+    found = remoteness(pool.scaled, pool.owner, setting.target, len(setting.names), above=REMOTE)
     names = [name for name, value in zip(setting.names, found, strict=True) if value > REMOTE]
     if not names:
         return []
@@ -47,14 +47,19 @@ def space_notes(selection: Selection, setting: Setting) -> list[Note]:
 
 
 def remoteness(
-    pool: NDArray[Any], owner: NDArray[np.int64], target: NDArray[Any], n_owners: int
+    pool: NDArray[Any],
+    owner: NDArray[np.int64],
+    target: NDArray[Any],
+    n_owners: int,
+    above: float = 0.0,
 ) -> Array:
     """Return by owner how remote its points are: (n_owners,), NaN for one with few points.
 
     The median distance from a point of the owner to the nearest of all others, its own among them,
     in units of the distance that nine of ten points of the target, and of a middling other owner,
     have to their nearest among as many points of their own. Above 1 most of the owner's points are
-    where nobody else is.
+    where nobody else is. A value of at most `above` may be given too large, up to that: an owner
+    whose own points are as close to each other is compared with nobody's.
     """
     most = max(LEAST_POINTS, MOST_POINTS // n_owners)
     samples = [_some(pool[owner == i], most) for i in range(n_owners)]
@@ -71,21 +76,25 @@ def remoteness(
         *usual, of_target = spacings[len(own)]
         known = [one for one in (*usual[:i], *usual[i + 1 :]) if not np.isnan(one)]
         unit = max(of_target, float(np.median(known)) if known else 0.0)
-        rest = _some(pool[others[owner != i]], MOST_OTHERS)
-        alone = np.minimum(nearest(own, np.concatenate([rest, goal])), nearest(own))
-        if unit > 0:
-            found[i] = np.median(alone) / unit
+        if unit <= 0:
+            continue
+        alone = nearest(own)
+        if np.median(alone) > above * unit:
+            rest = _some(pool[others[owner != i]], MOST_OTHERS)
+            alone = np.minimum(nearest(own, np.concatenate([rest, goal])), alone)
+        found[i] = np.median(alone) / unit
     return found
 
 
 def nearest(points: Array, others: Array | None = None) -> Array:
     """Return the distance from each point to the nearest of others, or of the other points."""
     to = points if others is None else others
-    lengths = (points * points).sum(axis=1)[:, None] + (to * to).sum(axis=1)[None]
-    squared = np.maximum(lengths - 2.0 * points @ to.T, 0.0)
+    squared = (-2.0 * points) @ to.T
+    squared += (to * to).sum(axis=1)
     if others is None:
         np.fill_diagonal(squared, np.inf)
-    closest: Array = np.sqrt(squared.min(axis=1))
+    least = squared.min(axis=1) + (points * points).sum(axis=1)
+    closest: Array = np.sqrt(np.maximum(least, 0.0))
     return closest
 
 
