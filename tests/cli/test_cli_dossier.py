@@ -263,6 +263,18 @@ def test_a_run_that_means_nothing_does_not_look_good(runs, tmp_path, more, title
     assert page.index('class="note alarm"') < page.index('class="tiles"')
 
 
+def test_a_title_counts_what_is_to_be_checked(runs, tmp_path):
+    Ledger.create(tmp_path / "b.db", caps={"target": (9, 1e-4)}).close()
+    save_run(tmp_path / "s.parquet", epsilon=8.0, ledger=tmp_path / "b.db")
+    shutil.copy(runs / "audit.json", tmp_path)
+    made(tmp_path, "s.parquet", "--ledger", "b.db")
+    page = (tmp_path / "d.html").read_text("utf-8")
+    many = page.count('class="note warning"')
+    assert many
+    assert re.search(rf"<h1>Epsilon 8 .*, with {many} warnings? to check</h1>", page)
+    assert re.search(r"<title>Epsilon 8 .* to check \(privacy dossier of run \w+\)</title>", page)
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [
