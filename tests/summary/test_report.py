@@ -27,6 +27,7 @@ from dpsumm.report.numbers import round_up
 from dpsumm.summary.by_column import marginals
 from dpsumm.summary.page import render
 from dpsumm.summary.result import Summary
+from dpsumm.summary.written import about
 
 RELEASE = Charge(Protected.TARGET, "target release", Gaussian(3.8))
 
@@ -125,8 +126,8 @@ def test_page_says_what_was_asked_what_came_out_and_what_it_cost() -> None:
     text = Page(render(summary)).text
     assert "Data summary, 04 May 2026, 03:02 UTC." in text
     assert "Run tuesday Finished 04 May 2026, 03:02 UTC" in text
-    about = summary._about()
-    assert (about["run"], about["finished"]) == ("tuesday", "2026-05-04T03:02:00+00:00")
+    told = about(summary)
+    assert (told["run"], told["finished"]) == ("tuesday", "2026-05-04T03:02:00+00:00")
     assert "Dashed: what as many fresh target records would be expected to give" in text
     scale = summary.scale
     kinds = "the summary", "with the target's", "as many fresh", "all points", "the target itself"

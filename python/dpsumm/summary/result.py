@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
@@ -17,24 +17,21 @@ from dpsumm import kernels
 from dpsumm.atomic import write_text
 from dpsumm.checks import counted
 from dpsumm.data.extract import Backend
-from dpsumm.data.frames import backend_of, framed
 from dpsumm.data.openings import Commitments
 from dpsumm.data.schema import Schema
 from dpsumm.data.written import write_rows
-from dpsumm.privacy.facts import facts
 from dpsumm.privacy.guarantees import PrivacyReport
 from dpsumm.privacy.ledger import Ledger
-from dpsumm.privacy.record import Books, RunRecord
-from dpsumm.report.notes import notebook_notes, owners_notes, sorted_notes
-from dpsumm.report.numbers import round_up
+from dpsumm.privacy.record import RunRecord
+from dpsumm.report.notes import owners_notes, sorted_notes
 from dpsumm.report.page import Page
-from dpsumm.summary.frame import WEIGHT, check_weight_is_free, columns_of
 from dpsumm.summary.kernel import FloatArray
 from dpsumm.summary.models.model import PrivateModel, Training
 from dpsumm.summary.models.sgd import DpSgd
 from dpsumm.summary.scale import Scale, scale_of
 from dpsumm.summary.stability import Stability
 from dpsumm.summary.worth import Worth, worth_of
+from dpsumm.summary.written import about, frame_of, notebook_html
 
 # How far the weights' objective may be from the least: as a part of the target's sampling error, in
 # units of MMD^2, and at least.
@@ -312,14 +309,7 @@ class Summary:
         MissingExtraError
             The library is not installed.
         """
-        backend = backend_of(backend, self.backend)
-        if weights:
-            check_weight_is_free(self.schema)
-        own = {"owner": np.array(self.names)[self.owner], "index": self.index}
-        data = columns_of(self.schema, self.points, self.labels, self.carried, backend, own)
-        if weights:
-            data[WEIGHT] = self.weights * len(self)
-        return framed(data, backend)
+        return frame_of(self, backend, weights=weights)
 
     def save(self, path: str | os.PathLike[str], *, weights: bool = False) -> None:
         """Write `to_frame` to a Parquet or CSV file, by suffix. Whole or not at all.
@@ -327,29 +317,7 @@ class Summary:
         A Parquet file's metadata (key ``dpsumm``, JSON) name the run, its date, what it reached and
         what it cost; beside a CSV file ``<path>.json`` does.
         """
-        rows = self.to_frame("polars", weights=weights)
-        write_rows(path, rows, self._about())
-
-    def _about(self) -> dict[str, Any]:
-        return {
-            "run": self.run,
-            "finished": None if self.finished is None else self.finished.isoformat(),
-            "protocol": self.protocol,
-            "verdict": self.verdict,
-            "mmd2": self.mmd2,
-            "privacy": self.privacy.statements(),
-            "warnings": list(self.warnings),
-            "record": None if self.record is None else self._recorded(self.record).to_json(),
-        }
-
-    def _recorded(self, record: RunRecord) -> RunRecord:
-        """Return the record with what was charged since, such as a model."""
-        file = None if self.ledger is None else self.ledger.name
-        # How much was read may depend on bids.
-        said = replace(self.privacy, accesses_everything=False).statements()
-        return replace(
-            record, books={"": Books(file, self.privacy.charges)}, statements=tuple(said)
-        )
+        write_rows(path, self.to_frame("polars", weights=weights), about(self))
 
     def report(
         self, path: str | os.PathLike[str] | None = None, *, image: tuple[int, int] | None = None
@@ -415,26 +383,7 @@ class Summary:
         return axes
 
     def _repr_html_(self) -> str:
-        scale, privacy = self.scale, self.privacy
-        used = counted(len(np.unique(self.owner)), "owner", "owners")
-        random = "" if scale.random is None else f"; as many random points read: {scale.random:.3g}"
-        rows = [
-            ("verdict", self.verdict),
-            (
-                "MMD² to the target",
-                f"{self.mmd2:.3g}, {scale.to_distribution(self.mmd2):.3g} with the target's "
-                f"sampling error; as many fresh target records: {scale.fresh:.3g}{random}",
-            ),
-            ("points read", f"{self.accesses:,}, {self.parsimony:.3g} per point kept"),
-            ("epsilon of the target", f"{round_up(privacy.epsilon())} at delta {privacy.delta:g}"),
-            (
-                f"epsilon {privacy.owners_towards}",
-                round_up(privacy.epsilon(protected="owners")),
-            ),
-            ("protocol", self.protocol),
-        ]
-        title = f"Summary of {counted(len(self), 'point', 'points')} of {used}"
-        return f"<div>{facts(title, rows)}{notebook_notes(self.warnings)}</div>"
+        return notebook_html(self)
 
     def private_model(
         self,

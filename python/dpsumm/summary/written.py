@@ -1,0 +1,77 @@
+"""A summary as a data frame, as what its file says of it, and as a notebook shows it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpsumm.checks import counted
+from dpsumm.data.extract import Backend
+from dpsumm.data.frames import backend_of, framed
+from dpsumm.privacy.facts import facts
+from dpsumm.privacy.record import Books, RunRecord
+from dpsumm.report.notes import notebook_notes
+from dpsumm.report.numbers import round_up
+from dpsumm.summary.frame import WEIGHT, check_weight_is_free, columns_of
+
+if TYPE_CHECKING:
+    from dpsumm.summary.result import Summary
+
+
+def frame_of(summary: Summary, backend: Backend | None, *, weights: bool) -> Any:
+    """Return the points with label, owner and index; see `Summary.to_frame`."""
+    backend = backend_of(backend, summary.backend)
+    schema = summary.schema
+    if weights:
+        check_weight_is_free(schema)
+    own = {"owner": np.array(summary.names)[summary.owner], "index": summary.index}
+    data = columns_of(schema, summary.points, summary.labels, summary.carried, backend, own)
+    if weights:
+        data[WEIGHT] = summary.weights * len(summary)
+    return framed(data, backend)
+
+
+def about(summary: Summary) -> dict[str, Any]:
+    """Return what stands with the rows in a file: the run, what it reached and what it cost."""
+    finished, record = summary.finished, summary.record
+    return {
+        "run": summary.run,
+        "finished": None if finished is None else finished.isoformat(),
+        "protocol": summary.protocol,
+        "verdict": summary.verdict,
+        "mmd2": summary.mmd2,
+        "privacy": summary.privacy.statements(),
+        "warnings": list(summary.warnings),
+        "record": None if record is None else _charged_since(summary, record).to_json(),
+    }
+
+
+def _charged_since(summary: Summary, record: RunRecord) -> RunRecord:
+    """Return the record with what was charged after the run, such as a model."""
+    file = None if summary.ledger is None else summary.ledger.name
+    # How much was read may depend on bids.
+    said = replace(summary.privacy, accesses_everything=False).statements()
+    return replace(record, books={"": Books(file, summary.privacy.charges)}, statements=tuple(said))
+
+
+def notebook_html(summary: Summary) -> str:
+    """Return what a notebook shows: verdict, figures, and notes in their colours; escaped."""
+    scale, privacy = summary.scale, summary.privacy
+    used = counted(len(np.unique(summary.owner)), "owner", "owners")
+    random = "" if scale.random is None else f"; as many random points read: {scale.random:.3g}"
+    rows = [
+        ("verdict", summary.verdict),
+        (
+            "MMD² to the target",
+            f"{summary.mmd2:.3g}, {scale.to_distribution(summary.mmd2):.3g} with the target's "
+            f"sampling error; as many fresh target records: {scale.fresh:.3g}{random}",
+        ),
+        ("points read", f"{summary.accesses:,}, {summary.parsimony:.3g} per point kept"),
+        ("epsilon of the target", f"{round_up(privacy.epsilon())} at delta {privacy.delta:g}"),
+        (f"epsilon {privacy.owners_towards}", round_up(privacy.epsilon(protected="owners"))),
+        ("protocol", summary.protocol),
+    ]
+    title = f"Summary of {counted(len(summary), 'point', 'points')} of {used}"
+    return f"<div>{facts(title, rows)}{notebook_notes(summary.warnings)}</div>"
