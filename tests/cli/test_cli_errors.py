@@ -80,6 +80,8 @@ def test_error_is_one_line_and_exit_2(directory, arguments, message, capsys):
          "--points must be"),
         (("schema", "check", "a.csv", "--schema", "none.toml"), "--schema: there is no file"),
         (("synthesize", "--schema", "a=none.toml", "--owner", "a=a.csv"), "--schema: there is no"),
+        (("ledger", "create", "l.db", "--cap", "target=1,2"), "--cap: 'target': delta must lie"),
+        (("ledger", "show", "none.db"), "ledger: there .* make .* once, with dpsumm ledger create"),
         # What is no option keeps its name.
         (("predict", "none.model", "a.csv"), "model: none.model cannot be read"),
     ],

@@ -7,11 +7,14 @@ from collections.abc import Collection
 
 # A message that goes beyond one command begins with the parameter that it is about.
 _FIRST = re.compile(r"^(\w+)(?=:| must | needs | \d| ∞)")
-# A remedy in Python, then in brackets what to type instead.
-_BOTH = re.compile(r"\b(\w+(?:=(?:'[^']*'|[\w.]*(?:\([^()]*\))?|\S+)|\([^()]*\))?)\s\((--[^()]+)\)")
+# A remedy in Python, then in brackets the option or command to type instead.
+_BOTH = re.compile(
+    r"\b([\w.]+(?:=(?:'[^']*'|[\w.]*(?:\([^()]*\))?|\S+)|\([^()]*\))?)\s\(((?:--|dpsumm )[^()]+)\)"
+)
 # Parameters whose options have other names.
 _ALIASES = {
     "bounds": "column",
+    "caps": "cap",
     "columns": "column",
     "n_parties": "parties",
     "n_points": "points",
@@ -49,7 +52,7 @@ def typed(message: str, options: Collection[str] = ()) -> str:
 def _option(both: re.Match[str]) -> str:
     """Return what to type, where Python's own words stand right before it."""
     python, option = both.groups()
-    return option if re.search("[=(]", python) or _dashed(python) == option else both[0]
+    return option if re.search("[=(.]", python) or _dashed(python) == option else both[0]
 
 
 def _dashed(name: str) -> str:

@@ -307,9 +307,9 @@ def opened(
     file_format = FileFormat() if file_format is None else file_format
     if schema is not None and (file_format.drop_missing or file_format.missing != MISSING):
         raise InvalidParameterError(
-            "schema: it says what means a missing value and what happens then; leave out missing "
-            "and drop_missing of the file format, and set missing and when_missing of its columns"
-            " (instead of --missing, --drop-missing)"
+            "schema: it says what means a missing value and what happens then; leave out "
+            "FileFormat(missing=..., drop_missing=...) (--missing, --drop-missing), and set "
+            "missing and when_missing of its columns instead"
         )
     if not isinstance(source, (str, os.PathLike)):
         return source
