@@ -47,17 +47,26 @@ def equal_to_another(keys: Hashes) -> NDArray[np.bool_]:
     return equal
 
 
-def nearly_equal(hashes: Hashes) -> float:
+def nearly_equal(hashes: Hashes) -> tuple[float, float]:
     """Return the share of rows that differ from another one in exactly one column.
 
-    So many are equal in all columns by chance, about: leaving a column out makes more rows equal,
-    unless they are copies.
+    About so many at most are equal in all columns by chance: leaving a column out makes more rows
+    equal, unless they are copies. And how many are if the columns have nothing to do with each
+    other, by the column for which that is most: of rows that agree in all others, as many agree in
+    it, too, as any two rows do.
     """
     _, first, counts = np.unique(row_hashes(hashes), return_index=True, return_counts=True)
     different = hashes[first]
     rest = row_hashes(different)[:, None] - different
-    nearly = np.zeros(len(first), np.bool_)
-    for one in rest.T:
+    nearly, independent = np.zeros(len(first), np.bool_), 0.0
+    for one, column in zip(rest.T, hashes.T, strict=True):
         order = np.argsort(one)
-        nearly[order] |= equal_to_another(one[order])
-    return float(counts[nearly].sum() / len(hashes))
+        equal = np.zeros(len(first), np.bool_)
+        equal[order] = equal_to_another(one[order])
+        if equal.any():
+            nearly |= equal
+            agree = float(np.square(np.unique(column, return_counts=True)[1] / len(column)).sum())
+            share = float(counts[equal].sum()) / len(hashes)
+            independent = max(independent, share * agree / (1 - agree))
+    share = float(counts[nearly].sum() / len(hashes))
+    return share, min(share, independent)

@@ -130,7 +130,7 @@ def _many(equal: Hashes, of: int, compared: Hashes) -> bool:
     """
     if len(equal) < MUCH * of or len(np.unique(equal)) < FEWEST_ROWS:
         return False
-    usual = nearly_equal(compared) * of
+    usual = nearly_equal(compared)[0] * of
     return clearly_more(len(equal), of, usual, 2 * usual)
 
 

@@ -83,7 +83,7 @@ def twice(rows: Rows) -> Twice:
     counts = np.bincount(key[: m + n])
     seen = np.bincount(key[:m], minlength=len(counts))
     pasted = int(seen[seen > 1].sum())
-    by_chance = min(pasted / m, nearly_equal(rows.target)) if pasted else 0.0
+    by_chance = min(pasted / m, nearly_equal(rows.target)[0]) if pasted else 0.0
     sizes = {i: size for i, size in enumerate(np.bincount(rows.owner).tolist()) if size}
     place, chosen = key[m : m + n], key[m + n :]
     there = counts[place] > 1
@@ -93,8 +93,9 @@ def twice(rows: Rows) -> Twice:
     for (one, holder), count in held.items():
         copies[holder] += count * bool(seen[one])
         doubled[holder] += count * (count > 1)
-    most = nearly_equal(rows.pool) if held else 0.0
-    chance = _Chance.of(sizes, m, copies, doubled, by_chance, most)
+    most = nearly_equal(rows.pool)[0] if held else 0.0
+    least = nearly_equal(np.concatenate([rows.target, rows.pool]))[1] if held else 0.0
+    chance = _Chance.of(sizes, m, copies, doubled, by_chance, most, least)
     who = [holder for holder, count in copies.items() if chance.are_copies(holder, count)]
     again = doubled.total()
     is_again = again > most * n and clearly_more(again, n, chance.again(1), chance.again(3))
@@ -117,7 +118,7 @@ class _Chance:
     What is chance among them is told from how many equal a record of the target, which no copy
     within or among owners changes; between two owners, or one and the target, also from how many
     equal another one of the same owner. No share is taken for larger than that of different points
-    nearly equal.
+    nearly equal, nor for smaller than columns that have nothing to do with each other make it.
 
     Attributes
     ----------
@@ -147,21 +148,27 @@ class _Chance:
         again: Mapping[int, int],
         by_chance: float,
         most: float,
+        least: float,
     ) -> _Chance:
-        """Return what is chance, where by owner so many equal the target's, or its own others."""
+        """Return what is chance, where by owner so many equal the target's, or its own others.
+
+        Of points of the pool it is `most` at most; of them and the target together, `least`.
+        """
 
         def rate(found: float, of: int, others: int) -> float:
             share = min(found / of, most)
             return 0.0 if share == 0 else -log1p(-share) / others if share < 1 else inf
 
-        within = rate(by_chance, 1, max(records - 1, 1))
-        usual = max(within, rate(sum(copies.values()), sum(sizes.values()), records))
+        n = sum(sizes.values())
+        known = rate(least, 1, records + n - 1)
+        within = max(known, rate(by_chance, 1, max(records - 1, 1)))
+        usual = max(within, rate(sum(copies.values()), n, records))
         return cls(
             sizes,
             records,
             within,
             {o: max(usual, rate(copies.get(o, 0), n, records)) for o, n in sizes.items()},
-            {o: rate(again.get(o, 0), n, max(n - 1, 1)) for o, n in sizes.items()},
+            {o: max(known, rate(again.get(o, 0), n, max(n - 1, 1))) for o, n in sizes.items()},
         )
 
     def are_copies(self, owner: int, count: int) -> bool:
