@@ -17,7 +17,7 @@ pub const SETTING: &str = "DPSUMM_SIMD";
 
 /// Instruction sets, each a part of the next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Path {
+pub(crate) enum Path {
     Baseline,
     Avx2,
     Avx512,
@@ -68,6 +68,9 @@ pub(crate) trait Hot {
     /// What the loop returns.
     type Output;
 
+    /// The widest instructions that make it faster.
+    const WIDEST: Path = Path::Avx512;
+
     /// Run the loop.
     fn run(self) -> Self::Output;
 }
@@ -75,7 +78,7 @@ pub(crate) trait Hot {
 /// Run `hot` with the best instructions this machine has.
 pub(crate) fn dispatch<H: Hot>(hot: H) -> H::Output {
     #[cfg(target_arch = "x86_64")]
-    match path() {
+    match path().min(H::WIDEST) {
         // SAFETY: the processor has what `path` says.
         Path::Avx512 => return unsafe { run_avx512(hot) },
         // SAFETY: as above.

@@ -8,12 +8,14 @@
 use rayon::prelude::*;
 
 use crate::error::{Error, Result};
-use crate::simd::{Hot, dispatch};
+use crate::simd::{Hot, Path, dispatch};
 
 /// Bits of a digit; digits lie in `-2^9 ..= 2^9 - 1`.
 const DIGIT_BITS: u32 = 10;
 /// Columns added in 32 bits: at most `64 * 2^15 * 2^9 = 2^30` in absolute value.
 const CHUNK: usize = 64;
+/// Columns of a vector register, in which those past the last chunk are added.
+const PIECE: usize = 16;
 /// Numbers of features in one unit of parallel work: tens of microseconds.
 pub(super) const UNIT: usize = 1 << 18;
 /// Largest L1 norm of a direction. A feature is at most `2^15` in absolute value, so by Hölder a
@@ -40,8 +42,29 @@ pub(super) fn check_direction(
 
 /// A direction in balanced digits: coordinate j is the sum over k of digit k of j times `2^(10 k)`.
 pub(super) struct Digits {
-    /// Each digit of all coordinates, in chunks; the last one is filled up with zeros.
-    digits: Vec<Vec<[i16; CHUNK]>>,
+    digits: Vec<Digit>,
+}
+
+/// One digit of all coordinates: chunks, then pieces, the last of which is [`last`]'s.
+struct Digit {
+    chunks: Vec<[i16; CHUNK]>,
+    pieces: Vec<[i16; PIECE]>,
+}
+
+impl Digit {
+    fn new(values: &[i16]) -> Self {
+        let (chunks, rest) = values.as_chunks();
+        let (pieces, tail) = rest.as_chunks();
+        let mut pieces = pieces.to_vec();
+        if !tail.is_empty() {
+            let mut last = last(values);
+            if values.len() >= PIECE {
+                last[..PIECE - tail.len()].fill(0);
+            }
+            pieces.push(last);
+        }
+        Self { chunks: chunks.to_vec(), pieces }
+    }
 }
 
 impl Digits {
@@ -56,8 +79,7 @@ impl Digits {
                 *g = (*g - low) >> DIGIT_BITS;
                 low as i16
             };
-            let digit: Vec<i16> = rest.iter_mut().map(digit).collect();
-            digits.push(digit.chunks(CHUNK).map(filled).collect());
+            digits.push(Digit::new(&rest.iter_mut().map(digit).collect::<Vec<_>>()));
         }
         Self { digits }
     }
@@ -66,13 +88,17 @@ impl Digits {
     #[inline(always)]
     fn dot(&self, row: &[i16]) -> i64 {
         let (chunks, rest) = row.as_chunks();
-        let rest = filled(rest);
+        let pieces = rest.as_chunks().0;
+        let last = (!row.len().is_multiple_of(PIECE)).then(|| last(row));
         let mut total = 0i64;
         // From the top digit down. Wrapping: a partial sum may leave 64 bits, the result cannot.
         for digit in self.digits.iter().rev() {
             let mut sum = 0i64;
-            for (features, digits) in chunks.iter().chain([&rest]).zip(digit) {
-                sum += i64::from(dot_chunk(features, digits));
+            for (features, digits) in chunks.iter().zip(&digit.chunks) {
+                sum += i64::from(dot_of::<CHUNK, { CHUNK / 2 }>(features, digits));
+            }
+            for (features, digits) in pieces.iter().chain(&last).zip(&digit.pieces) {
+                sum += i64::from(dot_of::<PIECE, { PIECE / 2 }>(features, digits));
             }
             total = total.wrapping_shl(DIGIT_BITS).wrapping_add(sum);
         }
@@ -102,6 +128,8 @@ struct Dense<'a> {
 
 impl Hot for Dense<'_> {
     type Output = ();
+    // With wider ones the compiler shuffles more than it multiplies (bench `bid`).
+    const WIDEST: Path = Path::Avx2;
 
     #[inline(always)]
     fn run(self) {
@@ -125,6 +153,7 @@ pub(super) struct AddColumn<'a> {
 
 impl Hot for AddColumn<'_> {
     type Output = ();
+    const WIDEST: Path = Path::Avx2;
 
     #[inline(always)]
     fn run(self) {
@@ -144,20 +173,23 @@ impl Hot for AddColumn<'_> {
     }
 }
 
-/// Copy at most a chunk and fill it up with zeros.
+/// The last columns, among them some of the last piece: their digits are 0, so they count once. Of
+/// fewer columns than that, all, filled up with zeros. Copies of any length would be calls.
 #[inline(always)]
-fn filled(values: &[i16]) -> [i16; CHUNK] {
-    let mut chunk = [0; CHUNK];
-    chunk[..values.len()].copy_from_slice(values);
-    chunk
+fn last(row: &[i16]) -> [i16; PIECE] {
+    row.last_chunk().copied().unwrap_or_else(|| {
+        let mut piece = [0; PIECE];
+        piece[..row.len()].copy_from_slice(row);
+        piece
+    })
 }
 
-/// Pairs first, over a fixed length: in this form the compiler finds `pmaddwd` and uses all its
-/// lanes. The plain loop takes several times as long (bench `bid`).
+/// Pairs first, `HALF` of them, over a fixed length: in this form the compiler finds `pmaddwd` and
+/// uses all its lanes. The plain loop takes several times as long (bench `bid`).
 #[inline(always)]
-fn dot_chunk(features: &[i16; CHUNK], digits: &[i16; CHUNK]) -> i32 {
+fn dot_of<const N: usize, const HALF: usize>(features: &[i16; N], digits: &[i16; N]) -> i32 {
     let product = |i: usize| i32::from(features[i]) * i32::from(digits[i]);
-    let mut pairs = [0i32; CHUNK / 2];
+    let mut pairs = [0i32; HALF];
     for (i, pair) in pairs.iter_mut().enumerate() {
         *pair = product(2 * i) + product(2 * i + 1);
     }
@@ -196,21 +228,31 @@ mod tests {
     #[test]
     fn digits_rebuild_the_direction_and_stay_in_range() {
         let direction = [0, 1, -1, 511, 512, -512, -513, (1 << 47), -(1 << 47), 987_654_321];
+        // Of a chunk, a piece and a rest of ten; the last piece begins with six that count before.
+        let direction: Vec<i64> = direction.into_iter().cycle().take(90).collect();
         let split = Digits::new(&direction);
+        let rebuilt = |at: &dyn Fn(&Digit) -> i16| {
+            split.digits.iter().rev().fold(0i64, |v, digit| (v << 10) + i64::from(at(digit)))
+        };
         for (j, &g) in direction.iter().enumerate() {
-            let value = split
-                .digits
-                .iter()
-                .rev()
-                .fold(0i64, |v, digit| (v << 10) + i64::from(digit[j / CHUNK][j % CHUNK]));
+            let value = match j {
+                0..64 => rebuilt(&|digit| digit.chunks[0][j]),
+                64..80 => rebuilt(&|digit| digit.pieces[0][j - 64]),
+                _ => rebuilt(&|digit| digit.pieces[1][j - 74]),
+            };
             assert_eq!(value, g);
         }
-        assert!(split.digits.iter().flatten().flatten().all(|&l| (-512..512).contains(&l)));
+        for digit in &split.digits {
+            let all = digit.chunks.as_flattened().iter().chain(digit.pieces.as_flattened());
+            assert!(all.into_iter().all(|&l| (-512..512).contains(&l)));
+            assert_eq!((digit.chunks.len(), digit.pieces.len()), (1, 2));
+            assert!(digit.pieces[1][..6].iter().all(|&l| l == 0));
+        }
     }
 
     #[test]
     fn extreme_rows_and_directions_are_exact() -> Result<()> {
-        for d in [1usize, 63, 64, 65, 130, 512] {
+        for d in [1usize, 15, 16, 17, 63, 64, 65, 79, 80, 81, 130, 512] {
             let share = MAX_L1 as i64 / d as i64;
             // A digit of -512 against features of -32768 is the worst 32-bit sum.
             for g in [share, -share, 512, -512, -512 - 512 * 1024, 1] {
@@ -231,7 +273,9 @@ mod tests {
     #[test]
     fn random_rows_are_exact() {
         let mut source = Source::seeded(11, 0);
-        for (d, bits) in [(1usize, 60), (7, 20), (100, 22), (512, 25), (1000, 30)] {
+        for (d, bits) in
+            [(1usize, 60), (7, 20), (16, 20), (90, 22), (140, 22), (512, 25), (1000, 30)]
+        {
             let rows: Vec<i16> = (0..300 * d).map(|_| source.bits() as i16).collect();
             let direction: Vec<i64> = (0..d).map(|_| source.bits() as i64 >> bits).collect();
             let mut scores = vec![0; 300];
