@@ -232,6 +232,22 @@ def test_labels_and_carried_columns_come_along():
         assert row["note"] == f"{row['owner']} {row['index']}"
 
 
+def test_marks_of_no_value_are_told_by_the_points_read(rng):
+    """Owners send all their rows, and their tables are not here."""
+    data = {name: rng.uniform(0, 90, (40, 1)) for name in NAMES}
+    schema = Schema([Column("age", bounds=(0, 90))])
+    data["b"][:4] = 999
+    channel = Loopback()
+    channel.tables = {n: read_table(f, name=n, schema=schema) for n, f in data.items()}
+    target = rng.uniform(0, 90, (40, 1))
+    summary = summarize_silos(channel, NAMES, target, schema=schema, size=40)
+    assert sum("far from all others, in age of 'b'. Is it a mark" in n for n in summary.warnings)
+    data["b"][:4] = 50
+    channel.tables["b"] = read_table(data["b"], name="b", schema=schema)
+    summary = summarize_silos(channel, NAMES, target, schema=schema, size=40)
+    assert not any("a mark" in note for note in summary.warnings)
+
+
 def test_an_owner_sends_no_more_than_it_wants():
     data, _ = owners_of()
     owner = Owner(read_table(data["a"], name="a", schema=SCHEMA), seed=0)

@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 from tests.helpers.effort import examples
 
 from dpsumm.summary.by_column import Marginal
-from dpsumm.summary.notes.elsewhere import _Owners
 from dpsumm.summary.notes.numbers import FEWEST_POINTS, quantiles
+from dpsumm.summary.notes.places import Owners
 from dpsumm.summary.notes.space import remoteness
 
 SEEDS = st.integers(0, 2**32)
-AT = _Owners.AT
+AT = Owners.AT
 
 
 def tables(rng, counts, columns=3):
@@ -57,12 +57,12 @@ def test_columns_that_are_passed_over_have_no_owner_apart(seed):
     goal, *parts = tables(rng, rng.integers(20, 90, rng.integers(3, 6)))
     parts[0][:, 0] += rng.choice([-1, 1]) * rng.uniform(1, 8)
     bulk = np.array([quantiles(part, AT) for part in parts])
-    owners = _Owners(parts, np.arange(len(parts)), bulk)
+    owners = Owners(parts, np.arange(len(parts)), bulk, goal.shape[1])
     low, high = quantiles(goal, (0.02, 0.98))
-    quick = owners.elsewhere(goal, low, high, goal.shape[1])
+    quick = owners.elsewhere(goal, low, high)
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(_Owners, "_may_be_apart", lambda *_: np.ones(goal.shape[1], np.bool_))
-        slow = owners.elsewhere(goal, low, high, goal.shape[1])
+        patched.setattr(Owners, "_may_be_apart", lambda *_: np.ones(bulk[:, 0].shape, np.bool_))
+        slow = owners.elsewhere(goal, low, high)
     np.testing.assert_array_equal(quick, slow)
 
 
@@ -70,7 +70,7 @@ def test_most_columns_of_honest_owners_are_passed_over():
     rng = np.random.default_rng(3)
     goal, *parts = (rng.normal(size=(80, 50)) for _ in range(4))
     bulk = np.array([quantiles(part, AT) for part in parts])
-    assert not _Owners(parts, np.arange(3), bulk)._may_be_apart(goal).any()
+    assert not Owners(parts, np.arange(3), bulk, 50)._may_be_apart(goal).any()
 
 
 @given(SEEDS)
