@@ -145,7 +145,8 @@ class Method:
     requests
         Auction: who is asked for points. all: every owner, which reveals nothing. private: by rank,
         with differential privacy. winner: not private. published: the paper's rule with all its
-        parameters (give --gamma 0.1 for the paper's kernel).
+        parameters (give --gamma 0.1 for the paper's kernel), not private either. These two need
+        --accept.
     batch
         Auction: points added per round, at least 1.
     drop_target_copies
