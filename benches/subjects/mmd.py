@@ -11,6 +11,8 @@ from benches.subjects.selection import EXP
 from benches.timing import OURS, Case, Missing
 from dpsumm import kernels
 
+LOOSELY, ONCE = "within 1e-5", "all kernel values once"
+
 
 def cases(scale: Scale) -> Iterator[Case]:
     yield _case(scale.of(500, 50_000), data.COLUMNS)
@@ -31,10 +33,14 @@ def _weights(n: int, c: int, floor: int) -> Case:
     ridge = (1.0 - kernels.mean_kernel_self(target, gamma)) / len(target)
     tolerance = 1e-2 * ridge if floor > 1 else 1e-9
 
-    def call() -> Any:
+    def weights(tolerance: float) -> Any:
         return kernels.weights(points, attraction, gamma, ridge, tolerance, floor)
 
-    return Case({"n": n, "c": c, "floor": floor}, {f"{OURS}, weights": call})
+    contenders = {f"{OURS}, weights": lambda: weights(tolerance)}
+    if floor == 1:
+        contenders[LOOSELY] = lambda: weights(1e-5)
+        contenders[ONCE] = lambda: kernels.kernel_means(points, points, gamma)
+    return Case({"n": n, "c": c, "floor": floor}, contenders)
 
 
 def _case(n: int, c: int, grows: str = "") -> Case:
