@@ -14,6 +14,7 @@ use crate::error::{Error, Result};
 use crate::exp::exp_nonpositive;
 use crate::points::{Points, Scalar};
 use crate::product::{TILE, products};
+use crate::simd::turn_by_turn;
 pub(crate) use packed::Packed;
 pub(crate) use single::{Margin, Single, WIDE, single_values};
 pub(crate) use sums::{Sums, shared_rows};
@@ -106,6 +107,7 @@ pub(crate) fn kernel_values<const M: usize>(
     }
     let Some(&column_norms) = panel_norms.first_chunk::<PANEL>() else { return };
     for (values, &row_norm) in out.iter_mut().zip(row_norms) {
+        turn_by_turn();
         let products = *values;
         *values = std::array::from_fn(|j| {
             let square = products[j].mul_add(-2.0, row_norm + column_norms[j]);

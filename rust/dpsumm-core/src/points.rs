@@ -76,6 +76,14 @@ impl<'a, T: Scalar> Points<'a, T> {
         Self { stop: Some(stop), ..self }
     }
 
+    /// Other rows under the same name, stopped by the same.
+    pub(crate) fn with<'b>(&self, data: &'b [T]) -> Points<'b, T>
+    where
+        'a: 'b,
+    {
+        Points { data, ..*self }
+    }
+
     /// Asked between blocks of work.
     pub(crate) fn check_stop(&self) -> Result<()> {
         match self.stop {

@@ -3,7 +3,7 @@
 use super::BLOCK;
 use crate::points::Scalar;
 use crate::product::{Lanes, Real, TILE, products};
-use crate::simd::Hot;
+use crate::simd::{Hot, turn_by_turn};
 
 /// What becomes of the cosines and sines of a block of rows and one panel of frequencies.
 pub(super) trait Sink<R: Real> {
@@ -38,7 +38,10 @@ impl<R: Scalar, S: Sink<R>> Hot for Pass<'_, R, S> {
                 products::<R, TILE>(tile, panel, angles);
             }
             if let Some(&phase) = R::Lanes::split(self.phase).get(p) {
-                cosines.iter_mut().for_each(|angles| angles.add_product(R::ONE, &phase));
+                for angles in &mut *cosines {
+                    turn_by_turn();
+                    angles.add_product(R::ONE, &phase);
+                }
             }
             finite &= R::sincos(cosines, sines);
             self.sink.take(p, cosines, sines);

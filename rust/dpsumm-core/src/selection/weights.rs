@@ -1,5 +1,6 @@
 //! Weights of chosen points that bring them closest to a target.
 
+mod active;
 mod descent;
 mod gradient;
 mod gram;
@@ -18,7 +19,7 @@ const ROUNDING: f64 = 1e-12;
 /// which is `MMD^2` to the target, less a constant, and a ridge.
 ///
 /// `attraction` (n,): each point's mean kernel value with the target. Without a floor few points have
-/// weight, and steps between pairs of them find it (see `descent`); under one most have, and steps
+/// weight, and steps between pairs of them find it (see `active`); under one most have, and steps
 /// of all at once do (see `gradient`).
 ///
 /// The result is at most `tolerance` above the least value.
@@ -50,7 +51,8 @@ pub fn weights<T: Scalar>(
         return Err(Error::invalid("effective_size", reason));
     }
     if effective_size <= 1.0 {
-        return descent::weights(points, attraction, gamma, ridge, tolerance);
+        let way = if points.len() <= active::FEW { descent::weights } else { active::weights };
+        return way(points, attraction, gamma, ridge, tolerance);
     }
     if effective_size >= (1.0 - ROUNDING) * n {
         return Ok(vec![1.0 / n; points.len()]);

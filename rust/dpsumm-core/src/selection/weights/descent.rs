@@ -25,22 +25,34 @@ pub(super) fn weights<T: Scalar>(
     ridge: f64,
     tolerance: f64,
 ) -> Result<Vec<f64>> {
-    let n = points.len();
     let means = kernel_means(points, points, gamma)?;
-    let mut kernel = Columns::new(points, gamma, KEPT)?;
-    let mut weights = vec![1.0 / n as f64; n];
-    // `K w - a`, half the gradient but for the ridge's part.
+    let mut weights = vec![1.0 / points.len() as f64; points.len()];
     let mut pull: Vec<f64> = means.iter().zip(attraction).map(|(mean, a)| mean - a).collect();
+    improve(points, (&mut weights, &mut pull), gamma, ridge, tolerance)?;
+    Ok(weights)
+}
+
+/// Improve weights of sum 1 until they are the best to a tolerance, and keep `pull`, which is
+/// `K w - a`, up to date.
+pub(super) fn improve<T: Scalar>(
+    points: &Points<T>,
+    (weights, pull): (&mut [f64], &mut [f64]),
+    gamma: f64,
+    ridge: f64,
+    tolerance: f64,
+) -> Result<()> {
+    let n = points.len();
+    let mut kernel = Columns::new(points, gamma, KEPT)?;
     let mut gains = vec![0.0; n];
     for step in 0..STEPS.saturating_mul(n) {
         if step % 64 == 0 {
             points.check_stop()?;
         }
-        let Slopes { steepest, least, mean } =
-            dispatch(Look { pull: &pull, weights: &weights, ridge });
-        if 2.0 * (mean - least) <= tolerance {
-            return Ok(weights);
+        let slopes = Slopes::of(pull, weights, ridge);
+        if slopes.gap() <= tolerance {
+            return Ok(());
         }
+        let steepest = slopes.steepest;
         // Of equal slopes the first.
         let slope = |i: usize| pull[i] + ridge * weights[i];
         let Some(giver) = (0..n).find(|&i| weights[i] > 0.0 && slope(i) == steepest) else {
@@ -48,17 +60,11 @@ pub(super) fn weights<T: Scalar>(
         };
         let column = kernel.column(giver);
         let curvature = |i: usize| 2.0 * (1.0 - column[i] + ridge).max(f64::EPSILON);
-        let most = dispatch(Gains {
-            pull: &pull,
-            weights: &weights,
-            column: &column,
-            ridge,
-            steepest,
-            gains: &mut gains,
-        });
+        let most =
+            dispatch(Gains { pull, weights, column: &column, ridge, steepest, gains: &mut gains });
         let taker = gains.iter().position(|&gain| gain == most).unwrap_or(giver);
         if most <= 0.0 || taker == giver {
-            return Ok(weights); // all slopes are equal up to rounding
+            return Ok(()); // all slopes are equal up to rounding
         }
         let wanted = (steepest - pull[taker] - ridge * weights[taker]) / curvature(taker);
         let moved = wanted.min(weights[giver]);
@@ -66,7 +72,7 @@ pub(super) fn weights<T: Scalar>(
         weights[giver] = if moved < weights[giver] { weights[giver] - moved } else { 0.0 };
         weights[taker] += moved;
         let to = kernel.column(taker);
-        dispatch(Move { pull: &mut pull, from: &column, to: &to, moved });
+        dispatch(Move { pull, from: &column, to: &to, moved });
     }
     Err(too_small())
 }
@@ -74,13 +80,26 @@ pub(super) fn weights<T: Scalar>(
 /// Numbers side by side in vector registers.
 const LANES: usize = 8;
 
-struct Slopes {
+/// Half the gradient at some weights.
+pub(super) struct Slopes {
     /// The largest of points that have weight.
     steepest: f64,
     /// The smallest of all.
-    least: f64,
+    pub(super) least: f64,
     /// Their mean under the weights.
-    mean: f64,
+    pub(super) mean: f64,
+}
+
+impl Slopes {
+    /// From `K w - a`.
+    pub(super) fn of(pull: &[f64], weights: &[f64], ridge: f64) -> Self {
+        dispatch(Look { pull, weights, ridge })
+    }
+
+    /// How far above the least value the weights are, at most.
+    pub(super) fn gap(&self) -> f64 {
+        2.0 * (self.mean - self.least)
+    }
 }
 
 struct Look<'a> {
