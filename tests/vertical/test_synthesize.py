@@ -339,12 +339,31 @@ def test_a_pair_is_named_where_noise_hides_whether_it_depends(together, said):
     a, b = rng.random((2, 3000, 1))
     schemas = {name: Schema([Column(name, bounds=(0, 1))]) for name in "ab"}
     data = {"a": a, "b": together * a + (1 - together) * b}
-    # Of columns that do not depend on each other one run in six says nothing; ten in a row never.
+    # Of columns that do not depend on each other one run in a hundred says nothing.
     warnings = [synthesize(data, schema=schemas).warnings for _ in range(10)]
     text = "In 1 of 1 pairs of columns nothing but noise is seen beyond independence (a and b)"
     found = [note for notes in warnings for note in notes if note.startswith(text)]
-    assert bool(found) == said
+    assert len(found) > 5 if said else not found
     assert all(note.severity is Severity.ALARM for note in found)
+
+
+@pytest.mark.parametrize("levels", [2, 0])
+def test_what_records_differ_by_alone_does_not_stand_out(levels):
+    """Where next to no noise is left, columns in another order still depend on each other a bit."""
+    rng = np.random.default_rng(0)
+    data = {name: rng.random((20_000, 1)) for name in "ab"}
+    column = {"bounds": (0, 1)}
+    if levels:
+        data = {name: np.floor(levels * values) for name, values in data.items()}
+        column = {"categories": tuple(range(levels))}
+    schemas = {name: Schema([Column(name, **column)]) for name in "ab"}
+    linked = {"a": data["a"], "b": np.where(rng.random((20_000, 1)) < 0.1, data["a"], data["b"])}
+    for seed in range(5):
+        shuffled = {name: rng.permuted(values) for name, values in data.items()}
+        apart = synthesize(shuffled, schema=schemas, epsilon=100, accept=True, seed=seed)
+        assert "(0 of 1 pairs stand out)" in apart.verdict
+        seen = synthesize(linked, schema=schemas, epsilon=100, accept=True, seed=seed)
+        assert "1 of 1 pairs of columns" in seen.verdict
 
 
 @pytest.mark.same_draws

@@ -13,7 +13,8 @@ from dpsumm.kernels import fit_mixture, sample_mixture
 from dpsumm.vertical.layout import Released
 from dpsumm.vertical.merged import level_shares, merged_counts, repeats
 
-# From how many standard deviations of the noise on two columns are seen to depend on each other.
+# From how many standard deviations of noise and sampling on two columns are seen to depend on each
+# other.
 SEEN = 3.0
 
 
@@ -116,7 +117,8 @@ def hidden_pairs(released: Released) -> list[tuple[int, int]]:
     """Return the pairs in which nothing but noise is seen beyond independence.
 
     By the noisy tables alone: where their distance from the product of the one-way tables (sum of
-    absolute differences) is that of noise of their size, up to `SEEN` standard deviations.
+    absolute differences) is that of noise of their size and of as many records drawn from
+    independent columns, up to `SEEN` standard deviations.
     """
     hidden, n = [], released.n_records
     for index, (i, j) in enumerate(released.plan.pairs):
@@ -126,8 +128,19 @@ def hidden_pairs(released: Released) -> list[tuple[int, int]]:
         variance = released.plan.variance(index) + released.plan.single_std**2 * (
             repeats(released, i)[:, None] * other**2 + one[:, None] ** 2 * repeats(released, j)
         )
-        mean = math.sqrt(2 / math.pi) * np.sqrt(variance).sum()
-        spread = math.sqrt((1 - 2 / math.pi) * variance.sum())
+        # What records of independent columns differ by. Rows and columns of it sum to 0, so fewer
+        # numbers than cells vary, and their sum spreads more.
+        sampling = n * np.outer(_bernoulli(one), _bernoulli(other))
+        free = max((len(one) - 1) * (len(other) - 1), 1) / sampling.size
+        mean = math.sqrt(2 / math.pi) * np.sqrt(variance + sampling).sum()
+        spread = math.sqrt((1 - 2 / math.pi) * (variance.sum() + sampling.sum() / free))
         if np.abs(apart).sum() <= mean + SEEN * spread:
             hidden.append((i, j))
     return hidden
+
+
+def _bernoulli(shares: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the variance of whether a record has each level; noisy shares may lie beyond 0, 1."""
+    inside = shares.clip(0.0, 1.0)
+    result: NDArray[np.float64] = inside * (1.0 - inside)
+    return result

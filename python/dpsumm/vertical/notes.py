@@ -90,7 +90,7 @@ def _hidden(released: Released, layout: Layout) -> list[Note]:
     advice = (
         f"of all {cross} pairs of two owners' columns {seen} stand out of the noise, so the rows "
         "are hardly better than rows of each owner's own drawn apart. Use a larger epsilon or "
-        "fewer bins"
+        "fewer bins, and check that the owners' files have the same records in the same order"
         if poor
         else "do not rely on how these depend on each other"
     )
