@@ -140,6 +140,67 @@ def test_a_tenth_of_an_owner_in_other_units_is_told_of(rows, told):
     assert any(IN_PART in note for note in summary.warnings) is told
 
 
+def thousands(rows):
+    """Return rows whose km are spread evenly, in thousands from row `rows` on."""
+    km = np.linspace(5_000, 40_000, 60)
+    small = np.where(np.arange(60) % 10 < rows, km / 1000, km)
+    return pl.DataFrame({"age": np.roll(np.linspace(18, 95, 60), 20), "km": small})
+
+
+KM = (Column("age", bounds=(0, 120)), Column("km", bounds=(0, 60_000)))
+
+
+@pytest.mark.parametrize(("rows", "told"), [(0, False), (1, True), (3, True)])
+def test_a_tenth_of_an_owner_in_thousands_is_told_of(rows, told):
+    """Too small by far on the logarithmic scale, though on the linear one all are near 0."""
+    owners = {"north": thousands(0), "south": thousands(rows), "west": thousands(0)}
+    summary = with_columns(owners, thousands(0), *KM)
+    said = f"Some values of km in the points read of 'south' lie {ELSEWHERE}: {IN_PART}"
+    assert found(summary, said) is (WARNING if told else None)
+    assert any(IN_PART in note for note in summary.warnings) is told
+    # Where somebody's km are 0, small ones may well be.
+    owners["west"] = owners["west"].with_columns(
+        km=pl.when(pl.col("km") < 6000).then(0.0).otherwise("km")
+    )
+    assert found(with_columns(owners, thousands(0), *KM), IN_PART) is None
+
+
+@pytest.mark.parametrize(("least", "told"), [(5.0, False), (0.4, True)])
+def test_children_at_one_clinic_are_not_in_other_units(rng, least, told):
+    """Elsewhere people are 18 to 95: only far fewer than a tenth of 18 years are too few."""
+    young = pl.DataFrame(
+        {"age": np.append(rng.uniform(18, 95, 60), np.linspace(least, least + 1, 20))}
+    )
+    others = [pl.DataFrame({"age": rng.uniform(18, 95, 60)}) for _ in range(3)]
+    summary = with_columns([*others[:2], young], others[2], Column("age", bounds=(0, 120)))
+    assert (found(summary, IN_PART) is not None) is told
+
+
+GROUPS = "The target's values of km lie in two groups far apart"
+
+
+@pytest.mark.parametrize(("rows", "told"), [(0, False), (1, True), (3, True), (9, True)])
+def test_a_target_partly_in_thousands_is_told_of(rows, told):
+    owners = {"north": thousands(0), "south": thousands(0)}
+    summary = with_columns(owners, thousands(rows), *KM)
+    assert found(summary, GROUPS) is (WARNING if told else None)
+
+
+def test_two_groups_need_an_empty_gap_wider_than_either(rng):
+    """Skewed values; two groups a factor of 8 apart, or of wide groups; a mark; zeros."""
+    wide = np.geomspace(1, 100, 30)
+    for values in (
+        np.exp(rng.normal(0, 3, 60)),
+        np.append(np.geomspace(1, 4, 30), np.geomspace(32, 90, 30)),
+        np.append(wide, 3000 * wide[:30:2]),
+        np.append(np.full(20, 0.01), np.linspace(10, 90, 40)),
+        np.append(np.zeros(30), np.linspace(5000, 9000, 30)),
+    ):
+        km = pl.DataFrame({"km": values})
+        found_in = found(with_columns([km], km, Column("km", bounds=(0, 600_000))), GROUPS)
+        assert found_in is None
+
+
 def test_owners_of_other_populations_are_not_in_other_units(rng):
     owners = [rng.normal(shift, 1, (500, 2)) for shift in (-3, 0, 3)]
     summary = run(owners, rng.normal(2, 1, (300, 2)), bounds=None, kernel=dpsumm.RBF(0.25))

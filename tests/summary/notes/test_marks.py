@@ -1,5 +1,6 @@
 """Marks of no value that nobody listed."""
 
+import itertools
 from datetime import date
 
 import numpy as np
@@ -38,6 +39,28 @@ def test_parties_and_columns_are_named_in_one_note(rng):
     both = marked(marked(frame(rng, 80), "age", -9999.0, 4), "bmi", -9999.0, 4)
     summary = run(owners, both)
     assert found(summary, f"{MARK}, in age of 'south', 'target'; bmi of 'target'. ") is WARNING
+
+
+@pytest.mark.parametrize("mark", [-1, -9, 60_500])
+def test_a_mark_in_wide_bounds_is_told_of_if_it_alone_is_outside(rng, mark):
+    """A tenth of the bounds is 6,000 km; the others lie within them, and closer together."""
+    km = np.append(rng.uniform(2400, 58_000, 400), [2400, 58_000])
+    schema = Schema([Column("km", bounds=(0, 60_000))])
+
+    def told(*more):
+        return mark_notes({"north": np.concatenate([km, *more])[:, None]}, schema)
+
+    assert told([mark] * 3)
+    assert not told([mark] * 2)
+    assert not told([mark] * 3, [mark + (0.5 if mark < 0 else 9)] * 3)  # two values are no mark
+
+
+@pytest.mark.parametrize(("first", "told"), [(90, False), (89, False), (88, True)])
+def test_people_just_above_a_round_bound_are_no_mark(first, told):
+    """Ages end at 91, which several people are, and others are near: or nobody from 89 to 90."""
+    ages = np.concatenate([np.repeat(np.arange(18, first + 1), 3), [91] * 4])
+    schema = Schema([Column("age", bounds=(18, 90))])
+    assert bool(mark_notes({"north": ages[:, None].astype(float)}, schema)) is told
 
 
 @pytest.mark.parametrize("bounds", [(0, 2000), None])
@@ -88,8 +111,18 @@ def test_a_mark_is_found_as_a_slow_search_finds_it(inside, count, mark):
             return False
         gap, width = min(abs(x - one) for x in others), max(others) - min(others)
         within = sum(0 <= x <= 10 for x in others) >= 0.9 * len(others)
-        outside = not 0 <= one <= 10 and within and gap > 1
-        return outside or (gap > width and len(set(others)) >= 10)
+        many = len(set(others)) >= 10
+        outside = not 0 <= one <= 10 and within and (gap > 1 or (many and alone(one, others, gap)))
+        return outside or (gap > width and many)
+
+    def alone(one, others, gap):
+        side = 1 if one < 0 else -1
+        if any(side * x < min(side * 0, side * 10) for x in others):
+            return False
+        middle = np.median(others)
+        near = sorted({x for x in others if side * x <= side * middle})
+        gaps = [b - a for a, b in itertools.pairwise(near)]
+        return bool(gaps) and gap > 2 * np.quantile(gaps, 0.99)
 
     assert bool(told) == any(is_mark(one) for one in set(values))
 

@@ -6,13 +6,15 @@ at target and points read, after the last message, so nothing of it reaches an o
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from dpsumm.checks import listed
 from dpsumm.report.notes import Note, Severity
 from dpsumm.summary.notes.limits import MOST_NAMED
-from dpsumm.summary.notes.numbers import ENDS, FEWEST_VALUES, fits, numbers_of, quantiles
-from dpsumm.summary.notes.places import TAIL, WIDTHS, Owners
+from dpsumm.summary.notes.numbers import ENDS, FEWEST_VALUES, Array, fits, numbers_of, quantiles
+from dpsumm.summary.notes.places import FACTOR, FEWEST_SOME, TAIL, WIDTHS, Owners
 from dpsumm.summary.protocols import Selection, Setting
 
 # An alarm if so many points of the summary are far outside the target's values, and such a share.
@@ -27,10 +29,14 @@ def elsewhere_notes(selection: Selection, setting: Setting) -> list[Note]:
     *Apart*: of an owner's value and one of the target's, or of any other owner's, the owner's is
     the larger in 95 % of all pairs, or each time the smaller; and in at most half of the columns it
     is so in 85 %, as that of an owner whose records are of another kind would be in most.
-    *In part*: a tenth are beyond the range by three times its width.
+    *In part*: a tenth are beyond the range by three times its width; or, if target and points read
+    have positive values only, below it by the ratio of its ends and a factor of ten.
 
     Two owners that are elsewhere alike hide each other, but not points of the summary that lie far
     outside the target's: a tenth of them is an alarm, whoever's they are.
+
+    The target itself has rows in other units if its positive values are *two groups*; see
+    `_in_two_groups`.
     """
     schema = setting.schema
     if schema is None or not fits(schema, selection):
@@ -48,6 +54,8 @@ def elsewhere_notes(selection: Selection, setting: Setting) -> list[Note]:
     hit = np.count_nonzero((chosen < low - reach) | (chosen > high + reach), axis=0)
     many = hit >= max(HIT * len(chosen), FEWEST_HIT)
     owners = Owners.of(schema, selection, setting, varied)
+    split = [names[j] for j in range(len(names)) if _in_two_groups(goal[:, j])]
+    groups = [Note(_SPLIT.format(names=", ".join(split[:MOST_NAMED])), Severity.WARNING)]
     ways = list(zip(_SAID, owners.elsewhere(goal[:, varied], low, high), strict=True))
     told: dict[tuple[str, str, int, Severity], list[str]] = {}
     for j in range(len(varied)):
@@ -60,7 +68,7 @@ def elsewhere_notes(selection: Selection, setting: Setting) -> list[Note]:
         else:
             if many[j]:
                 told.setdefault((_HIT, "", int(hit[j]), severity), []).append(names[varied[j]])
-    return [
+    return (groups if split else []) + [
         Note(
             said.format(
                 names=", ".join(columns[:MOST_NAMED]), who=who, hit=hits, chosen=len(chosen)
@@ -70,6 +78,34 @@ def elsewhere_notes(selection: Selection, setting: Setting) -> list[Note]:
         for (said, who, hits, severity), columns in list(told.items())[:MOST_NAMED]
     ]
 
+
+def _in_two_groups(values: Array) -> bool:
+    """Return whether positive values are two groups with a gap between them that is no accident.
+
+    On the logarithmic scale the gap is wider than the middle 96 % of either, and a factor of ten
+    at least. Either group has `FEWEST_SOME` different values, and one in 50.
+    """
+    known = np.log(np.sort(values[values > 0]))
+    fewest = max(FEWEST_SOME, math.ceil(ENDS * len(known)))
+    if len(known) < FEWEST_VALUES:
+        return False
+    gaps = np.diff(known)[fewest - 1 : len(known) - fewest]
+    first = int(gaps.argmax()) + fewest
+    wide = max(math.log(FACTOR), *map(_width, (known[:first], known[first:])))
+    return bool(gaps.max() > wide) and all(
+        len(np.unique(group)) >= FEWEST_SOME for group in (known[:first], known[first:])
+    )
+
+
+def _width(group: Array) -> float:
+    low, high = np.quantile(group, (ENDS, 1 - ENDS))
+    return float(high - low)
+
+
+_SPLIT = (
+    "The target's values of {names} lie in two groups far apart: are some of its rows in other "
+    "units?"
+)
 
 # The worst first: of a column the first that is so is said.
 _SAID = (

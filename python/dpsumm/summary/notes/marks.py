@@ -22,6 +22,9 @@ from dpsumm.summary.notes.numbers import FEWEST_VALUES, Array
 FEWEST_ALIKE, LEAST_SHARE, MOST_SHARE = 3, 1 / 1000, 0.5
 # Different values beside it that a column has at least: 20 is no mark among doses of 0, 5 and 10.
 FEWEST_DIFFERENT = 10
+# Alone outside the bounds, a mark is apart by more than so many times the gap that such a share of
+# the others' gaps on its side do not exceed: rounding and a thin tail make gaps, too.
+USUAL, TIMES = 0.99, 2
 # Values that are looked at, of all parties together; no fewer rows of one.
 MOST_CELLS, LEAST_ROWS = 10_000_000, 100
 
@@ -30,7 +33,8 @@ def mark_notes(parts: Mapping[str, NDArray[Any]], schema: Schema) -> list[Note]:
     """Tell of one value that several rows have and that lies far from all others of its column.
 
     Inside the bounds that is beyond all others by more than their range; outside them, where nine
-    in ten of the others are inside, by a tenth of the bounds.
+    in ten of the others are inside, by a tenth of the bounds; or, where all others are inside or
+    beyond the other end, by twice what nearly all neighbours on that side are apart.
 
     Parameters
     ----------
@@ -93,8 +97,17 @@ def _apart(lowest: float, rest: Array, ends: list[float] | None) -> bool:
     """Return whether a value lies below all others by so much that it is none of them."""
     least, most = rest.min(), rest.max()
     gap = least - lowest
+    different = np.unique(rest)
+    varied = len(different) >= FEWEST_DIFFERENT
     if ends is not None and lowest < ends[0]:
         inside = np.count_nonzero((rest >= ends[0]) & (rest <= ends[1]))
-        if gap > MUCH * (ends[1] - ends[0]) and inside >= (1 - MUCH) * len(rest):
+        alone = varied and least >= ends[0] and gap > TIMES * _usual_gap(different, rest)
+        if inside >= (1 - MUCH) * len(rest) and (alone or gap > MUCH * (ends[1] - ends[0])):
             return True
-    return bool(gap > most - least and len(np.unique(rest)) >= FEWEST_DIFFERENT)
+    return bool(varied and gap > most - least)
+
+
+def _usual_gap(different: Array, rest: Array) -> float:
+    """Return what nearly all neighbours of the lower half are apart; infinity if it is one."""
+    gaps = np.diff(different[different <= np.median(rest)])
+    return float(np.quantile(gaps, USUAL)) if len(gaps) else np.inf

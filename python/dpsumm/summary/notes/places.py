@@ -19,6 +19,9 @@ from dpsumm.summary.protocols import Selection, Setting
 TAIL = 0.1
 # It is in part if such a share, of at least so many points, is beyond them by so many widths.
 WIDTHS, SOME, FEWEST_SOME = 3, 0.1, 3
+# Of positive values it also is if they are smaller by the ratio of the range's ends, and by this
+# factor: thousands are nearer to 0 than three widths, and there may be children at one clinic.
+FACTOR = 10
 # An owner's value is on the same side of another's in such a share of all pairs if the column is
 # apart; and in the second less so many standard errors, which few points make wide.
 APART, SURELY, ERRORS = 0.95, 0.85, 3
@@ -80,16 +83,23 @@ class Owners:
             far[self.judged] = (tail > above + width) | (
                 end_tail < np.maximum(below - width, ratio)
             )
-            for i, bottom, top, reach in zip(
-                self.judged, below, above, WIDTHS * width, strict=True
-            ):
+            bottom = np.maximum(below - WIDTHS * width, self._far_smaller(goal, below, above))
+            top = above + WIDTHS * width
+            for place, i in enumerate(self.judged):
                 own = self.parts[i]
-                count = np.count_nonzero((own < bottom - reach) | (own > top + reach), axis=0)
+                count = np.count_nonzero((own < bottom[place]) | (own > top[place]), axis=0)
                 there = np.count_nonzero(~np.isnan(own), axis=0)
                 some[i] = count >= np.maximum(SOME * there, FEWEST_SOME)
             if len(self.judged) > 1:  # of one owner nobody knows whether it or the target differs
                 self._find_apart(apart, goal)
         return far, apart, some
+
+    def _far_smaller(self, goal: Array, below: Array, above: Array) -> Array:
+        """Return below what values are far smaller than a range, of columns without 0 or less."""
+        least = np.fmin.reduce([np.fmin.reduce(part) for part in (goal, *self.parts) if len(part)])
+        with np.errstate(divide="ignore", invalid="ignore"):
+            smaller = np.where(least > 0, below / np.maximum(above / below, FACTOR), -np.inf)
+        return np.asarray(smaller, np.float64)
 
     def _find_apart(self, apart: NDArray[np.bool_], goal: Array) -> None:
         """Mark who is apart in which columns."""
