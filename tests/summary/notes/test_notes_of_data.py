@@ -2,9 +2,10 @@
 
 import polars as pl
 import pytest
-from tests.helpers.noted import ALARM, INFO, WARNING, found, frame, run
+from tests.helpers.noted import AGE, ALARM, INFO, WARNING, found, frame, run, with_columns
 
 import dpsumm
+from dpsumm.data.schema import Column
 from dpsumm.errors import InvalidDataError
 
 
@@ -42,6 +43,18 @@ def test_owners_outside_the_bounds_are_told_of_together(rng, first, others, seve
     assert found(summary, "of age") is severity
     if others:
         assert found(summary, f"at 4 of 4 owners: {first} of age") is severity
+
+
+@pytest.mark.parametrize(("unknown", "severity"), [(6, WARNING), (5, INFO)])
+def test_values_in_no_category_are_asked_for_their_spelling(rng, unknown, severity):
+    fuel = Column("fuel", categories=("diesel", "petrol"), other="other")
+    usual = frame(rng).select("age", fuel=pl.lit("petrol"))
+    other = pl.when(pl.int_range(60) < unknown).then(pl.lit("Benzin")).otherwise(pl.lit("diesel"))
+    summary = with_columns([usual, usual.with_columns(fuel=other)], usual, AGE, fuel)
+    assert found(summary, f"{unknown} values of fuel were in no category") is severity
+    asked = found(summary, "check that they are spelled as the public categories are")
+    assert asked is (severity if severity is WARNING else None)
+    assert found(summary, "units") is found(summary, "Benzin") is None
 
 
 @pytest.mark.parametrize(("dropped", "severity"), [(29, INFO), (30, WARNING)])

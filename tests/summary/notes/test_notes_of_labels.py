@@ -61,6 +61,54 @@ def test_labels_that_one_owner_spells_otherwise_are_told_of(rng):
         assert found(summary, f"{said} 'c' is one of any other owner's") is severity
 
 
+ABSENT = "A class that others have is absent from all points read of an owner: 'b' (50% of"
+REPLACED = "A label in the points read of 'b' is no other owner's"
+FOUR = ["w", "x", "y", "y"]  # y is half of a usual owner's
+MANY = [*"wxyy" * 39, "u", "v", "u", "v"]  # u and v are too few to be missed
+
+
+@pytest.mark.parametrize(
+    ("labels", "of_others", "absent", "replaced"),
+    [
+        (FOUR, FOUR, None, None),
+        (["w", "x"], FOUR, WARNING, None),
+        (["w", "x", "z"], FOUR, None, WARNING),  # one note, the one that says more
+        (["w", "x", "Y ", "Y "], FOUR, None, ALARM),
+        (["w", "x", "y", "y", "z", "z"], FOUR, None, None),  # nothing is absent beside it
+        (["w", "x", *"yyyy" * 2], FOUR, None, None),
+        ([*["w", "x"] * 28, "z", "z", "z", "z"], FOUR, WARNING, None),  # too few of its own
+        ([*["w", "x"] * 29, "y", "y"], FOUR, None, None),  # not absent
+        (FOUR, MANY, None, None),
+    ],
+)
+def test_a_class_of_others_that_an_owner_lacks_is_told_of(rng, labels, of_others, absent, replaced):
+    def of(labels):
+        n = len(labels) * -(-60 // len(labels))
+        return frame(rng, n).with_columns(y=pl.Series(list(labels) * (n // len(labels))))
+
+    owners = {"a": of(of_others), "b": of(labels), "c": of(of_others)}
+    summary = with_columns(owners, frame(rng), AGE, BMI, Column("y", kind="label"))
+    assert found(summary, ABSENT) is absent
+    assert found(summary, REPLACED) is replaced
+    assert found(summary, "absent") is (replaced or absent)
+    assert not any("'z'" in note or "'y'" in note.casefold() for note in summary.warnings)
+
+
+def test_what_one_of_two_others_has_or_few_points_have_is_not_missed(rng):
+    def of(*labels, n=60):
+        return frame(rng, n).with_columns(y=pl.Series(list(labels) * (n // len(labels))))
+
+    def told(**owners):
+        summary = with_columns(owners, frame(rng), AGE, BMI, Column("y", kind="label"))
+        return found(summary, "absent from all points")
+
+    two = {"a": of("x", "y"), "b": of("x", "y")}
+    assert told(**two, c=of("x", "y", "z")) is None
+    assert told(a=of("x", "y"), b=of("x", "y", "z")) is WARNING
+    # A fifth of five points is one: 0.8**60 is 1.5e-6, but one in 65 is there by chance.
+    assert told(a=of("x", "y"), b=of("x", "x", "y", "y", "z", n=5)) is None
+
+
 @pytest.mark.parametrize(
     ("values", "told"),
     [
@@ -110,7 +158,7 @@ def test_an_owner_of_one_class_is_told_of_if_that_is_no_chance(rng):
 
     def told(**owners):
         summary = with_columns(owners, frame(rng), AGE, BMI, Column("y", kind="label"))
-        return found(summary, "'b' (50% of the others' points)")
+        return found(summary, "'b' (50% of a typical other owner's points)")
 
     usual = {"a": of("yes", "no"), "c": of("no", "yes")}
     assert told(**usual, b=of("yes")) is WARNING
@@ -122,4 +170,4 @@ def test_an_owner_of_one_class_is_told_of_if_that_is_no_chance(rng):
     summary = with_columns(
         {**rare, "b": of("yes")}, frame(rng), AGE, BMI, Column("y", kind="label")
     )
-    assert found(summary, "All points read of one owner") is None  # 0.95**60 is 0.05
+    assert found(summary, "A class that others have is absent") is None  # 0.95**60 is 0.05

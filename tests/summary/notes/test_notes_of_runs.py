@@ -2,9 +2,10 @@
 
 from dataclasses import replace
 
+import numpy as np
 import polars as pl
 import pytest
-from tests.helpers.noted import ALARM, GREEDY, WARNING, found, frame, run
+from tests.helpers.noted import ALARM, GREEDY, INFO, WARNING, found, frame, run
 
 import dpsumm
 from dpsumm.summary.mechanisms import Exact
@@ -33,6 +34,47 @@ def test_that_nearly_all_records_were_read_is_said(rng):
     for protocol in (dpsumm.Pool(parsimony=10.6), dpsumm.Uniform(), GREEDY):
         assert found(run(owners, target, protocol=protocol), said) is None
     assert found(run(owners, target, protocol=dpsumm.Pool(), size=120), said) is None
+
+
+@pytest.mark.parametrize(
+    ("small", "size", "parsimony", "severity"),
+    [
+        (60, 60, 2.0, WARNING),
+        (60, 61, 2.0, INFO),  # it is smaller than the summary
+        (49, 40, 4.0, None),
+        (60, 60, 1.7, None),  # 51 of 60
+    ],
+)
+def test_owners_of_whom_nearly_all_was_read_are_counted(rng, small, size, parsimony, severity):
+    owners, protocol = [frame(rng, small), frame(rng, 300)], dpsumm.Pool(parsimony=parsimony)
+    summary = run(owners, frame(rng), protocol=protocol, size=size)
+    said = f"Nearly all records of 1 of 2 owners, {small} in all, were read with parsimony"
+    assert found(summary, said) is severity
+    assert found(summary, "Nearly all records of") is severity
+    assert found(summary, "the curator sees nearly all") is None
+    for other in (GREEDY, dpsumm.Uniform()):
+        assert found(run(owners, frame(rng), protocol=other, size=size), "Nearly all") is None
+
+
+@pytest.mark.parametrize(
+    ("size", "far", "severity"), [(1, 0, None), (2, 0, None), (1, 1, ALARM), (20, 1, ALARM)]
+)
+def test_few_points_are_far_from_a_target_that_owners_have(size, far, severity):
+    """Of 40 places alike, one point is 39/40 + 1/40 off, by what fresh records would be, too."""
+    places = np.repeat(np.arange(40.0)[:, None] * 9, 5, axis=0)
+    kernel = dpsumm.RBF(1.0)
+    summary = run([places + 4 * far], places, size=size, bounds=None, kernel=kernel)
+    assert summary.mmd2 > 0.2 * summary.target_self
+    assert found(summary, "Little overlap") is severity
+
+
+def test_points_chosen_for_noise_are_not_called_few(rng):
+    near, kernel = [rng.normal(0, 1, (200, 2))], dpsumm.RBF(0.5)
+    summary = run(near, rng.normal(9, 1, (8, 2)), bounds=None, kernel=kernel,
+                  protocol=dpsumm.Offers())  # fmt: skip
+    assert summary.mmd2 > 0.2 * summary.target_self
+    assert found(summary, "The noise of the release is") is ALARM
+    assert found(summary, "Little overlap") is None
 
 
 @pytest.mark.parametrize(

@@ -8,16 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from dpsumm.data.openings import Commitments
 from dpsumm.data.schema import Schema
 from dpsumm.privacy.guarantees import PrivacyReport
 from dpsumm.report.notes import Note, sorted_notes
+from dpsumm.summary.notes.classes import class_notes
 from dpsumm.summary.notes.columns import column_notes, pool_notes
 from dpsumm.summary.notes.constant import constant_notes
 from dpsumm.summary.notes.copies import copy_notes
 from dpsumm.summary.notes.data import data_notes
 from dpsumm.summary.notes.elsewhere import elsewhere_notes
-from dpsumm.summary.notes.labels import label_notes, one_class_notes, spelling_notes
+from dpsumm.summary.notes.labels import label_notes
 from dpsumm.summary.notes.leaks import leak_notes
 from dpsumm.summary.notes.narrow import narrow_notes
 from dpsumm.summary.notes.run import (
@@ -56,13 +59,16 @@ def notes_of(
         What is known of the data already; see `data_notes`.
     """
     setting, book = curator.setting, curator.setting.ledger
-    read, held = len(selection.pool.owner), sum(setting.n_records.values())
+    read = np.bincount(selection.pool.owner, minlength=len(setting.names)).tolist()
+    owners = [
+        (n, setting.n_records.get(name, 0)) for n, name in zip(read, setting.names, strict=True)
+    ]
     parsimony = getattr(protocol, "parsimony", None)
     return sorted_notes(
         (
             *budget_notes(privacy, len(setting.target)),
             *resumed_notes(book, curator.of_this_target),
-            *run_notes(len(selection.records), setting.size, read, held, parsimony),
+            *run_notes(len(selection.records), setting.size, owners, parsimony),
             *notes,
             *commitment_notes(commitments, setting.names),
             *quality_notes(selection, len(setting.target), privacy),
@@ -75,7 +81,6 @@ def notes_of(
             *leak_notes(selection, schema),
             *copy_notes(selection, setting),
             *label_notes(selection, setting.schema),
-            *one_class_notes(selection, setting.names),
-            *spelling_notes(selection, setting.names),
+            *class_notes(selection, setting.names),
         )
     )

@@ -146,12 +146,21 @@ def _values(
         )
     worst = _worst(group, counts)
     if worst >= MUCH and "missing" not in said:
-        text += (
-            f" That is up to {worst:.0%} of a column: check that the public bounds and categories "
-            f"are in its own units, and that marks of no value, such as 999, are listed in the "
-            f"column's missing."
-        )
+        check = _IN_BOUNDS if "bounds" in said else _IN_CATEGORIES
+        text += f" That is up to {worst:.0%} of a column: check that {check}."
     return text
+
+
+_IN_BOUNDS = (
+    "the public bounds are in its own units, and that marks of no value, such as 999, are listed "
+    "in the column's missing"
+)
+
+
+_IN_CATEGORIES = (
+    "they are spelled as the public categories are; list others there, and marks of no value in "
+    "the column's missing"
+)
 
 
 def _range(least: int, most: int) -> str:

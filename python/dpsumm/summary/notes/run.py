@@ -24,6 +24,8 @@ LITTLE_OVERLAP = 0.2
 NO_CHOICE = 1.1
 # Share of the owners' records that were read, from which on that is said.
 NEARLY_ALL = 0.9
+# Owners of fewer records are read as a whole as a rule.
+FEW_RECORDS = 50
 
 
 def resumed_notes(book: Ledger, of_this_target: bool | None) -> list[Note]:
@@ -49,26 +51,30 @@ def resumed_notes(book: Ledger, of_this_target: bool | None) -> list[Note]:
     return [Note(f"{said} {text}", Severity.ALARM)]
 
 
-def run_notes(got: int, size: int, read: int, held: int, parsimony: float | None) -> list[Note]:
+def run_notes(
+    got: int, size: int, owners: Sequence[tuple[int, int]], parsimony: float | None
+) -> list[Note]:
     """Tell of a summary with nothing to choose from, and of one for which nearly all was read.
 
     Parameters
     ----------
     got, size
         Points of the summary, and those asked for.
-    read, held
-        Points read, and records of all owners; both are public.
+    owners
+        Points read of each owner, and its records; both are public.
     parsimony
         Points read for each one of the summary, where the protocol asks for that.
     """
     notes = []
+    read, held = (sum(part) for part in zip(*owners, strict=True))
     if parsimony is not None and parsimony < NO_CHOICE and held > size:
         notes.append(
             f"With parsimony {parsimony:g} hardly more points are read than kept, so the curator "
             f"had none to choose from: the summary is what was read. Give 4 or more (--parsimony), "
             f"unless a private model is to be trained on it."
         )
-    if parsimony is not None and held > size and read >= NEARLY_ALL * held:
+    all_read = held > size and read >= NEARLY_ALL * held
+    if parsimony is not None and all_read:
         notes.append(
             f"{read:,} of the owners' {counted(held, 'record', 'records')} were read with "
             f"parsimony {parsimony:g}, so the curator sees nearly all of their data. Give a "
@@ -86,7 +92,18 @@ def run_notes(got: int, size: int, read: int, held: int, parsimony: float | None
             "are the summary. Owners have no more, or did not answer. Ask for fewer points with "
             "size (--size)."
         )
-    return [Note(text) for text in notes]
+    said = [Note(text) for text in notes]
+    whole = [n for taken, n in owners if n >= FEW_RECORDS and taken >= NEARLY_ALL * n]
+    if parsimony is not None and whole and held > size and not all_read:
+        text = (
+            f"Nearly all records of {len(whole)} of {counted(len(owners), 'owner', 'owners')}, "
+            f"{sum(whole):,} in all, were read with parsimony {parsimony:g}. Give a smaller "
+            f"parsimony (--parsimony) or size (--size), unless they agreed that the curator sees "
+            f"them."
+        )
+        # One of fewer records than the summary is to have is easily read as a whole.
+        said.append(Note(text, Severity.WARNING if max(whole) >= size else Severity.INFO))
+    return said
 
 
 def commitment_notes(commitments: Commitments | None, names: Sequence[str]) -> list[Note]:
@@ -124,7 +141,10 @@ def quality_notes(selection: Selection, m: int, privacy: PrivacyReport) -> list[
             f"(--protocol pool); `dpsumm plan` tells from where on it pays."
         )
     left = selection.curve[-1] / selection.target_self
-    if left > LITTLE_OVERLAP:
+    # So far would as many fresh target records be: a summary of few points is far in any case.
+    fresh = (1 / selection.target_self - 1) / len(selection.records)
+    # Points that were chosen for noise are far from the target for that reason.
+    if relative <= BAD and left > max(LITTLE_OVERLAP, fresh):
         notes.append(
             f"Little overlap: the distance to the target is {left:.0%} of what no point at all "
             f"would have. The owners have few points like the target, or the bandwidth is too "
