@@ -4,6 +4,8 @@ import polars as pl
 import pytest
 from tests.helpers.noted import AGE, BMI, WARNING, found, frame, with_columns
 
+from dpsumm.data.schema import Column
+
 SAME = "at least nine in ten values of bmi are one and the same"
 
 
@@ -51,3 +53,37 @@ def test_few_points_and_few_records_tell_nothing(rng):
     owners["south"] = filled(frame(rng, 16), 22.0, 16)
     assert found(with_columns(owners, frame(rng), AGE, BMI), SAME) is WARNING
     assert found(with_columns(owners, frame(rng, 19), AGE, BMI), SAME) is None
+
+
+EVERYWHERE = "In the target and in all points read"
+
+
+def test_a_column_of_one_value_everywhere_says_nothing(rng):
+    same = [filled(frame(rng), 22.0, 60) for _ in range(3)]
+    summary = with_columns(same[:2], same[2], AGE, BMI)
+    assert found(summary, f"{EVERYWHERE} bmi is one and the same value") is WARNING
+    assert found(summary, SAME) is None
+    # One other value, in the target or at an owner, is another value.
+    other = filled(frame(rng), 22.0, 59)
+    assert found(with_columns(same[:2], other, AGE, BMI), EVERYWHERE) is None
+    assert found(with_columns([same[0], other], same[2], AGE, BMI), EVERYWHERE) is None
+
+
+@pytest.mark.parametrize("value", [15.0, 40.0])
+def test_at_an_end_of_its_bounds_one_value_is_none(rng, value):
+    """So is a count of what never came about; if clipped, another note tells of it."""
+    same = [filled(frame(rng), value, 60) for _ in range(2)]
+    assert found(with_columns(same[:1], same[1], AGE, BMI), EVERYWHERE) is None
+
+
+@pytest.mark.parametrize(("constant", "told"), [(1, True), (2, True), (3, False)])
+def test_many_columns_of_one_value_are_as_in_images(rng, constant, told):
+    columns = [Column(f"x{i}", bounds=(0, 10)) for i in range(20)]
+
+    def party():
+        values = rng.uniform(0, 10, (30, 20))
+        values[:, :constant] = 5.0
+        return pl.DataFrame(values, schema=[column.name for column in columns])
+
+    summary = with_columns([party()], party(), *columns)
+    assert (found(summary, f"{EVERYWHERE} x0") is WARNING) is told
