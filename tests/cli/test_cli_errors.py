@@ -11,6 +11,7 @@ import pytest
 import dpsumm
 from dpsumm.cli import console, main
 from dpsumm.cli.app import load
+from dpsumm.cli.typed import typed
 from dpsumm.report.notes import Note
 
 PACKAGE = Path(dpsumm.__file__).parent
@@ -152,6 +153,60 @@ def test_a_remedy_for_a_file_names_an_option_that_each_command_reading_it_has():
     assert len(said) >= 6
     for command, options in options_by_command().items():
         assert [text for text, found in said if not found & options] == [], command
+
+
+# The commands that print the messages of a room besides those that read data.
+PRINTED_BY = {
+    "ensemble": ["learn"],
+    "privacy": ["run"],
+    "summary": ["run"],
+    "vertical": ["synthesize"],
+}
+
+
+def test_a_message_names_options_that_the_command_which_prints_it_has():
+    """Of every message in Python's words and a command line's: what each command makes of it."""
+    known, n_said = options_by_command(), 0
+    for path in sorted(PACKAGE.rglob("*.py")):
+        room = path.relative_to(PACKAGE).parts[0]
+        commands = list(known) if room == "data" else PRINTED_BY.get(room, [])
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if not isinstance(node, (ast.JoinedStr, ast.Constant)):
+                continue
+            parts = [part.value for part in ast.walk(node) if isinstance(part, ast.Constant)]
+            text = "".join(part for part in parts if isinstance(part, str))
+            for command in commands if "(--" in text else ():
+                options = known[command]
+                said = typed(text, {one[2:].replace("-", "_") for one in options})
+                named = set(re.findall(r"--[a-z][a-z-]*", said))
+                assert named <= options, (command, said)
+                n_said += bool(named)
+    assert n_said > 50
+
+
+@pytest.mark.parametrize(
+    ("files", "arguments", "message"),
+    [
+        # An Excel workbook by another name; each command says so by options of its own.
+        ({"b.csv": "PK\x03\x04"}, ("run", "--owner", "b=b.csv", *RUN[3:]),
+         "'b' .* name it so, or say so by --format NAME:kind=excel$"),
+        ({"b.csv": "PK\x03\x04"}, ("schema", "init", "b.csv"), ".* say so by --kind excel$"),
+        ({"b.csv": "1,2\n3,4\n"}, ("run", "--owner", "b=b.csv", *RUN[3:]),
+         ".* column names; give --names, or --format NAME:names=...$"),
+        ({"b.csv": "x\n1\n\"\"\n"}, ("run", "--owner", "b=b.csv", *RUN[3:]),
+         ".* drop such rows with --drop-missing, or say when_missing in a schema's file "
+         r"\(--schema\)$"),
+        ({}, ("run", "--owner", "a=a.csv", "--target", "t.csv", "--size", "3"),
+         "--gamma: a private bandwidth .* Give --gamma, bounds for every column .then gamma = 6 / "
+         "columns., or a larger epsilon$"),
+    ],
+)  # fmt: skip
+def test_a_remedy_can_be_typed(directory, files, arguments, message, capsys):
+    for name, text in files.items():
+        (directory / name).write_text(text)
+    with pytest.raises(SystemExit):
+        main(arguments)
+    assert re.match(f"dpsumm: {message}", capsys.readouterr().err.strip())
 
 
 @pytest.mark.parametrize(

@@ -79,7 +79,9 @@ def test_check_says_how_to_mend_what_is_refused(directory, capsys):
     shown = capsys.readouterr().out
     assert re.search(r"no number: correct them \(a decimal point", shown)
     assert re.search(r"no date: .*date_format in the schema, such as '%d\.%m\.%Y'", shown)
-    assert re.search(r"missing: .*when_missing", shown)
+    # What the column cannot be is not offered: a label is never encoded.
+    assert re.search(r"missing labels: .*when_missing = 'drop' in the schema", shown)
+    assert "'encode'" not in shown
     assert "mark of 'no value'" in shown
     assert "31.4159" not in shown
     assert "in no category:" not in shown

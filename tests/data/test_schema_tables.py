@@ -317,7 +317,7 @@ def test_counts_of_a_schema_in_somebody_s_data(tmp_path: Path) -> None:
         "note": ("in no category", "missing"),
         "sex": ("no number", "missing"),
         "age": ("missing",),
-        "outcome": ("missing",),
+        "outcome": ("missing labels",),
     }
 
 

@@ -141,15 +141,18 @@ def test_an_excel_sheet_is_read_cell_by_cell(tmp_path):
     assert [weight for weight, _ in read(path)] == [0.1234567894321, 1e-10]
     write_sheet(path, [["1e-10", "town"], [1, "0.10"], [1, "02139"], [1, 1e-10], [1, 3.0], [1, 0]])
     shown = ["town", "0.10", "02139", "1e-10", "3", "0"]
-    assert read_sheet(path).to_series(1).to_list() == shown
+    assert read_sheet(path, "'a'").to_series(1).to_list() == shown
     # One cell of another type changes nothing about the others.
     write_sheet(path, [*rows, ["x", "Bonn"]])
     with pytest.raises(InvalidDataError, match="weight"):
         read(path)
     write_sheet(path, rows, sheets=2)
-    with pytest.raises(InvalidDataError, match="has one sheet"):
+    with pytest.raises(InvalidDataError, match=r"the workbook has 2 sheets, .* own, or as CSV"):
         read(path)
-    path.write_bytes(b"no zip")
+    path.write_bytes(b"weight,town\r\n1.5,K\xc3\xb6ln\n")
+    with pytest.raises(InvalidDataError, match=r"is text, not an Excel workbook; name it \.csv"):
+        read(path)
+    path.write_bytes(b"PK\x03\x04no zip")
     with pytest.raises(InvalidDataError, match="not a well-formed Excel file"):
         read(path)
 

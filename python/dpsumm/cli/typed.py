@@ -7,15 +7,16 @@ from collections.abc import Collection
 
 # A message that goes beyond one command begins with the parameter that it is about.
 _FIRST = re.compile(r"^(\w+)(?=:| must | needs | \d| ∞)")
-# A remedy in Python, then in brackets the option or command to type instead.
-_BOTH = re.compile(
-    r"\b([\w.]+(?:=(?:'[^']*'|[\w.]*(?:\([^()]*\))?|\S+)|\([^()]*\))?)\s\(((?:--|dpsumm )[^()]+)\)"
-)
+_CALL = r"[\w.]+(?:=(?:'[^']*'|[\w.]*(?:\([^()]*\))?|\S+)|\([^()]*\))"
+# One or several remedies in Python, then in brackets the options or commands to type instead.
+_BOTH = re.compile(rf"\b((?:{_CALL},? or )*(?:{_CALL}|[\w.]+))\s\(((?:--|dpsumm )[^()]+)\)")
+_OPTION = re.compile(r"--([a-z][a-z-]*)")
 # Parameters whose options have other names.
 _ALIASES = {
     "bounds": "column",
     "caps": "cap",
     "columns": "column",
+    "kernel": "gamma",
     "n_parties": "parties",
     "n_points": "points",
     "n_records": "records",
@@ -32,7 +33,8 @@ def typed(message: str, options: Collection[str] = ()) -> str:
     message
         Of an error or a note.
     options
-        Names of the parameters that are options of the command.
+        Names of the parameters that are options of the command. Of several options of which a
+        message names the alternatives, only these are left; all if empty.
 
     Examples
     --------
@@ -40,8 +42,10 @@ def typed(message: str, options: Collection[str] = ()) -> str:
     '--n-features must be even, got 7'
     >>> typed("Give less, or accept=True (--accept) if that is meant")
     'Give less, or --accept if that is meant'
+    >>> typed("FileFormat(kind='csv') (--kind csv, or --format NAME:kind=csv)", {"kind"})
+    '--kind csv'
     """
-    said = _BOTH.sub(_option, message)
+    said = _BOTH.sub(lambda both: _option(both, options), message)
     first = _FIRST.match(said)
     if first is None:
         return said
@@ -49,10 +53,20 @@ def typed(message: str, options: Collection[str] = ()) -> str:
     return f"{_dashed(name)}{said[first.end() :]}" if name in options else said
 
 
-def _option(both: re.Match[str]) -> str:
+def _option(both: re.Match[str], options: Collection[str]) -> str:
     """Return what to type, where Python's own words stand right before it."""
-    python, option = both.groups()
-    return option if re.search("[=(.]", python) or _dashed(python) == option else both[0]
+    python, said = both.groups()
+    named = [(part, _OPTION.findall(part)) for part in re.split(", (?:or )?", said)]
+    had = [
+        part
+        for part, names in named
+        if not options or all(name.replace("-", "_") in options for name in names)
+    ]
+    typable = (", or " if ", or " in said else ", ").join(had)
+    if not typable:
+        return python
+    replaces = re.search("[=(.]", python) or _dashed(python) == had[0]
+    return typable if replaces else f"{python} ({typable})"
 
 
 def _dashed(name: str) -> str:

@@ -105,7 +105,7 @@ def _found_beside(column: Column, extract: Extract) -> Found:
         absent = extract.unlabelled
         missing = 0 if absent is None else int(absent.sum())
         refused = missing > 0 and column.when_missing is WhenMissing.REFUSE
-        return Found(column, missing, refused=("missing",) if refused else ())
+        return Found(column, missing, refused=("missing labels",) if refused else ())
     values = extract.carried[extract.schema.carried.index(column)]
     gone = values != values if values.dtype.kind in "fM" else values == ""  # noqa: PLR0124
     return Found(column, int(np.sum(gone)) if values.dtype.kind in "fMO" else 0)

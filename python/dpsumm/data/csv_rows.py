@@ -213,8 +213,8 @@ def _column_names(frame: pl.DataFrame, file_format: FileFormat, where: str) -> t
     if not numbered and any(_is_number(name) or _DATE.match(name) for name in names):
         raise InvalidDataError(
             f"{where}: the first row looks like data, not like column names; "
-            f"give FileFormat(names=...) (--names, or --format NAME:names=...), or "
-            f"FileFormat(header=False)"
+            f"give FileFormat(names=...), or FileFormat(header=False) (--names, or --format "
+            f"NAME:names=...)"
         )
     if len(set(names)) < len(names):
         raise InvalidDataError(f"{where}: two columns have the same name; rename one")

@@ -344,7 +344,8 @@ def _not_numeric(title: str, found: str) -> InvalidDataError:
     objects = ", or make it numbers by astype(float)" if found == "type Object" else ""
     return InvalidDataError(
         f"{title} is not numeric ({found}); leave it out with columns (--column), make it the "
-        f"label (--label), or encode it with public categories (a Schema, --schema){objects}"
+        f"label (--label), or encode it with public categories that a Schema lists (--schema)"
+        f"{objects}"
     )
 
 

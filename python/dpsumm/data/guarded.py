@@ -14,7 +14,7 @@ def guarded(read: Callable[[], T], where: str, kind: str) -> T:
     """Run a reader; its own messages may quote data, so they are replaced, never passed on."""
     try:
         return read()
-    except MissingExtraError:
+    except (InvalidDataError, MissingExtraError):  # words of this package's own
         raise
     except MemoryError:
         raise InvalidDataError(
@@ -34,8 +34,6 @@ def guarded(read: Callable[[], T], where: str, kind: str) -> T:
             "fields, that no line but the last ones is blank, that quotes are around fields or "
             "doubled inside them, and that the separator is right"
             if kind == "CSV"
-            else "that it is complete and has one sheet"
-            if kind == "Excel"
             else "that it is complete and what its suffix says"
         )
         raise InvalidDataError(f"{where}: not a well-formed {kind} file; check {advice}") from None

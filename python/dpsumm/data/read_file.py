@@ -69,10 +69,10 @@ def read_file(
         if not file_format.header or file_format.names is not None:
             raise InvalidParameterError(
                 f"{where}: an Excel sheet without a header row begins where single records do; "
-                f"write the column names into its first row and leave header=False and names "
-                f"(--names, --format NAME:names=...) out, or save it as CSV"
+                f"write the column names into its first row and leave header=False or names=... "
+                f"(--names, or --format NAME:names=...) out, or save it as CSV"
             )
-        frame = guarded(lambda: read_sheet(path), where, "Excel")
+        frame = guarded(lambda: read_sheet(path, where), where, "Excel")
     else:
         frame = read_csv(path, file_format, where)
     return named_texts(frame, file_format, where, marks, typed)

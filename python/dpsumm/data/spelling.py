@@ -106,7 +106,7 @@ def with_points(text: pl.Expr) -> pl.Expr:
     return polars.when(text.str.contains(_WITH_COMMA)).then(swapped).otherwise(text)
 
 
-def read_sheet(path: Path) -> pl.DataFrame:
+def read_sheet(path: Path, where: str) -> pl.DataFrame:
     """Return the only sheet of an Excel file, every cell as text, the header row included.
 
     From the first row on and as wide as cells are used: only a header row keeps both from being
@@ -116,11 +116,16 @@ def read_sheet(path: Path) -> pl.DataFrame:
 
     Raises
     ------
-    ValueError
-        There is another number of sheets than one.
+    InvalidDataError
+        The file is text, or there is another number of sheets than one.
     MissingExtraError
         fastexcel is not installed.
     """
+    if _is_text(path):
+        raise InvalidDataError(
+            f"{where}: is text, not an Excel workbook; name it .csv, or say so by "
+            "FileFormat(kind='csv') (--kind csv, or --format NAME:kind=csv)"
+        )
     try:
         import fastexcel
     except ImportError:
@@ -128,14 +133,24 @@ def read_sheet(path: Path) -> pl.DataFrame:
             "reading Excel files needs fastexcel: pip install 'dpsumm[excel]', or save as CSV"
         ) from None
     book: Any = fastexcel.read_excel(path)
-    if len(book.sheet_names) != 1:
-        raise ValueError("not one sheet")
+    if (n_sheets := len(book.sheet_names)) != 1:
+        raise InvalidDataError(
+            f"{where}: the workbook has {n_sheets} sheets, and nothing says which to read; save "
+            "the one with the records as a workbook of its own, or as CSV"
+        )
     # As text: types guessed from the first rows would let one record change how others are read.
     texts, numbers = (
         book.load_sheet(0, header_row=None, skip_rows=0, dtypes=kind).to_polars()
         for kind in ("string", "float")
     )
     return _exact(texts, numbers)
+
+
+def _is_text(path: Path) -> bool:
+    """Return whether a file begins as text does: with no control character but white space."""
+    with path.open("rb") as file:
+        head = file.read(4096)
+    return bool(head) and not any(byte < 32 and byte not in b"\t\n\r\f" for byte in head)
 
 
 def _exact(texts: pl.DataFrame, numbers: pl.DataFrame) -> pl.DataFrame:

@@ -34,14 +34,22 @@ Reader: TypeAlias = "Callable[[Any], Table]"
 
 # What to do about missing values when there is no schema.
 DROP = (
-    "impute them with public values, drop such rows with FileFormat(drop_missing=True){option}, "
-    "or say when_missing in a Schema{schema}"
+    "impute them with public values, drop such rows with FileFormat(drop_missing=True), or say "
+    "when_missing in a Schema"
+)
+# The same of a file: the command line has files only.
+DROP_FROM_FILE = (
+    "impute them with public values, drop such rows with FileFormat(drop_missing=True) "
+    "(--drop-missing), or say when_missing in a schema's file (--schema)"
 )
 # What to do about values that a schema refuses, by what they are.
 WAY_OUT = {
     "missing": (
-        "impute them with public values, or say when_missing in the schema: 'drop' the row or, "
-        "but for a label, 'encode' it"
+        "impute them with public values, or say when_missing in the schema: 'drop' leaves such "
+        "rows out, 'encode' keeps them, with 'missing' as a value of its own"
+    ),
+    "missing labels": (
+        "fill them in, or say when_missing = 'drop' in the schema, which leaves such rows out"
     ),
     "no number": (
         "correct them (a decimal point, no unit, no separator of thousands), add their mark to "
@@ -252,11 +260,7 @@ def usable(
         return _checked(extract, where, missing, drop_unlabelled=False)
     if extract.backend is None and wanted.drop_missing:
         extract = replace(extract, schema=extract.schema.with_rule(WhenMissing.DROP))
-    # The command line has files only.
-    is_path = isinstance(source, (str, os.PathLike))
-    remedy = DROP.format(
-        option=" (--drop-missing)" if is_path else "", schema=" (--schema)" if is_path else ""
-    )
+    remedy = DROP_FROM_FILE if isinstance(source, (str, os.PathLike)) else DROP
     return _checked(extract, where, remedy, drop_unlabelled=wanted.drop_missing)
 
 
@@ -375,7 +379,8 @@ def _checked(extract: Extract, where: str, remedy: str, *, drop_unlabelled: bool
         rule = None if schema.label is None else schema.label.when_missing
         drop = drop_unlabelled or rule is WhenMissing.DROP
         if extract.unlabelled.any() and not drop:
-            raise InvalidDataError(f"{where}: some labels are missing; {remedy}")
+            way_out = WAY_OUT["missing labels"] if remedy == WAY_OUT["missing"] else remedy
+            raise InvalidDataError(f"{where}: some labels are missing; {way_out}")
         missing |= extract.unlabelled
     if missing.all():
         raise InvalidDataError(

@@ -345,8 +345,9 @@ class Ledger(AbstractContextManager["Ledger"]):
             known = self._select("WHERE run = ? AND key = ?", self.run, key)
             if not same_charges(known, charges) or bound != binding:
                 raise OtherReleaseError(
-                    f"ledger: release {key!r} of run {self.run!r} was made with other parameters; "
-                    "resume the run with those, or give the new run another name"
+                    f"ledger: release {key!r} of run {self.run!r} was made with other parameters. "
+                    "They include its epsilon and delta and how many columns and records there "
+                    "are; resume the run with the same ones, or give the new run another name"
                 )
             if type(released) is not bytes:
                 raise self._book.unusable("a release is not bytes")

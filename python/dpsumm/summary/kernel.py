@@ -193,9 +193,9 @@ class PrivateMedian:
         if pairs < needed:
             raise InvalidParameterError(
                 f"kernel: a private bandwidth at epsilon {spent:g} needs a target of {2 * needed} "
-                f"records, this one has {n_target}. Give kernel=RBF(gamma) (--gamma), bounds for "
-                "every column (then gamma = 6 / columns), RBF.from_public(sample), or a larger "
-                "epsilon"
+                f"records, this one has {n_target}. Give kernel=RBF(gamma) or "
+                "kernel=RBF.from_public(sample) (--gamma), bounds for every column (then gamma = "
+                "6 / columns), or a larger epsilon"
             )
 
     def choose(
