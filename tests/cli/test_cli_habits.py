@@ -360,7 +360,7 @@ def test_every_owner_may_have_a_format_of_its_own(mixed, capsys):
         (["neat:kind=csv"], "no file is called 'neat'; there are near, target"),
         (["near:kind=csv", "near:kind=excel"], "near:kind is given twice"),
         (["near:encoding=utf-7"], "encoding must be one in which"),
-        ([], r"say what the file is by --kind, or --format NAME:kind=..."),
+        ([], r"say what the file is by --format NAME:kind=..."),
     ],
 )
 def test_a_format_that_is_wrong_is_named(mixed, said, why, capsys):

@@ -87,6 +87,16 @@ def test_check_says_how_to_mend_what_is_refused(directory, capsys):
     assert "in no category:" not in shown
 
 
+def test_a_run_says_of_a_missing_label_what_a_label_allows(directory, capsys):
+    Schema([Column("x", bounds=(0, 9)), Column("c", "label")]).save(directory / "l.toml")
+    (directory / "a.csv").write_text("x,c\n1,u\n2,\n")
+    with pytest.raises(SystemExit):
+        main((*RUN, "l.toml"))
+    said = capsys.readouterr().err
+    assert "some labels are missing; fill them in, or say when_missing = 'drop'" in said
+    assert "encode" not in said
+
+
 def test_a_draft_says_what_a_column_may_say_and_is_a_schema(directory):
     with pytest.raises(SystemExit):
         main(("schema", "init", "a.csv", "--out", "draft.toml"))
