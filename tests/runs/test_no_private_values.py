@@ -20,6 +20,7 @@ from dpsumm.data.inputs import read_inputs
 from dpsumm.data.schema import Column, Schema
 from dpsumm.errors import DpsummError
 from dpsumm.privacy import Ledger, Protected
+from dpsumm.summary import written
 from dpsumm.summary.attribution import release_attribution
 from dpsumm.summary.kernel import RBF
 from dpsumm.summary.mechanisms import Exact, Mwem
@@ -419,7 +420,7 @@ def test_the_record_of_a_run_is_the_same_whatever_the_records_are(protocol, worl
 
     def told(owners, target):
         made = dpsumm.summarize(owners, target, size=4, protocol=protocol, kernel=RBF(0.1), run="r")
-        about = made._about()
+        about = written.about(made)
         record = dict(about.pop("record"), finished="")
         return record, about
 
