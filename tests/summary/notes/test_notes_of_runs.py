@@ -60,12 +60,21 @@ def test_owners_of_whom_nearly_all_was_read_are_counted(rng, small, size, parsim
     ("size", "far", "severity"), [(1, 0, None), (2, 0, None), (1, 1, ALARM), (20, 1, ALARM)]
 )
 def test_few_points_are_far_from_a_target_that_owners_have(size, far, severity):
-    """Of 40 places alike, one point is 39/40 + 1/40 off, by what fresh records would be, too."""
-    places = np.repeat(np.arange(40.0)[:, None] * 9, 5, axis=0)
+    """Of 4 places alike, one point is 3/4 off, by what a fresh record would be, too."""
+    places = np.repeat(np.arange(4.0)[:, None] * 9, 50, axis=0)
     kernel = dpsumm.RBF(1.0)
     summary = run([places + 4 * far], places, size=size, bounds=None, kernel=kernel)
     assert summary.mmd2 > 0.2 * summary.target_self
     assert found(summary, "Little overlap") is severity
+
+
+@pytest.mark.parametrize(("gamma", "severity"), [(3.0, None), (1000.0, ALARM)])
+def test_a_bandwidth_that_takes_all_for_unlike_is_an_alarm(rng, gamma, severity):
+    """Fresh records would be as far, as no point is like another: no reason to be silent."""
+    summary = run([frame(rng, 2000)], frame(rng, 200), size=60, kernel=dpsumm.RBF(gamma))
+    fresh = (1 - summary.target_self) / 60
+    assert summary.mmd2 < fresh
+    assert found(summary, "or the bandwidth is too small") is severity
 
 
 def test_points_chosen_for_noise_are_not_called_few(rng):

@@ -20,6 +20,8 @@ from dpsumm.summary.protocols import Selection
 
 # Part of mean k(V, V) that MMD^2 may be before it is said that little fits.
 LITTLE_OVERLAP = 0.2
+# Mean k(V, V) below which the kernel takes records for unlike whatever they are.
+UNLIKE = 0.1
 # Points read for each one kept, below which nothing is chosen.
 NO_CHOICE = 1.1
 # Share of the owners' records that were read, from which on that is said.
@@ -141,8 +143,11 @@ def quality_notes(selection: Selection, m: int, privacy: PrivacyReport) -> list[
             f"(--protocol pool); `dpsumm plan` tells from where on it pays."
         )
     left = selection.curve[-1] / selection.target_self
-    # So far would as many fresh target records be: a summary of few points is far in any case.
+    # So far would as many fresh target records be: a summary of few points is far in any case. Of a
+    # bandwidth too small that is so of any number, and no reason to be silent.
     fresh = (1 / selection.target_self - 1) / len(selection.records)
+    if selection.target_self < UNLIKE:
+        fresh = 0.0
     # Points that were chosen for noise are far from the target for that reason.
     if relative <= BAD and left > max(LITTLE_OVERLAP, fresh):
         notes.append(
