@@ -41,9 +41,11 @@ def watched(call: Callable[[], Any]) -> Spent:
 
 
 def commanded(arguments: Sequence[str]) -> Spent:
-    """Run a command to its end; what it prints is not kept."""
+    """Run a command to its end, with one thread; what it prints is not kept."""
     # Compiled modules are part of an installation, whatever this shell says.
     around = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+    # As in the other cases: OpenBLAS starts its threads while NumPy is imported.
+    around["OPENBLAS_NUM_THREADS"] = "1"
     before, wall = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     subprocess.run(arguments, check=True, stdout=subprocess.DEVNULL, env=around)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
