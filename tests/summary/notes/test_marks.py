@@ -27,8 +27,10 @@ def marked(rows, name, mark, count):
     [(-1, 3, True), (999, 3, True), (999, 2, False), (97, 5, False)],
 )
 def test_one_value_outside_the_bounds_in_several_rows_is_a_warning(rng, mark, count, told):
-    """Beside ages from 18 to 95 a mark is far from all of them; the age of 97 is not."""
-    owners = {"north": frame(rng, 200), "south": marked(frame(rng, 200), "age", mark, count)}
+    """Beside ages from 18 to 95, whole years each, a mark is far from all; the age of 97 is not."""
+    years = pl.Series("age", np.resize(np.arange(18.0, 96), 200))
+    south = marked(frame(rng, 200).with_columns(years), "age", mark, count)
+    owners = {"north": frame(rng, 200), "south": south}
     summary = run(owners, frame(rng))
     assert found(summary, MARK) is (WARNING if told else None)
     assert found(summary, f"{MARK}, in age of 'south'.") is (WARNING if told else None)
