@@ -1,7 +1,7 @@
 """Seeds and settings shared by all tests."""
 
 import os
-import secrets
+import random
 
 import numpy as np
 import pytest
@@ -25,9 +25,15 @@ def same_draws(request):
 
 @pytest.fixture
 def seed(request):
-    """A fresh seed, printed when a test fails; 0 under `same_draws`; set by DPSUMM_TEST_SEED."""
+    """A fresh seed, printed when a test fails; 0 under `same_draws`; set by DPSUMM_TEST_SEED.
+
+    Fresh for each test and each value of DPSUMM_TEST_DRAW, where that is set: a commit then passes
+    or fails again.
+    """
     same = request.node.get_closest_marker("same_draws")
-    value = int(os.environ.get("DPSUMM_TEST_SEED", 0 if same else secrets.randbits(32)))
+    draw = os.environ.get("DPSUMM_TEST_DRAW")
+    coins = random.Random(f"{draw} {request.node.nodeid}") if draw else random.SystemRandom()
+    value = int(os.environ.get("DPSUMM_TEST_SEED", 0 if same else coins.getrandbits(32)))
     print(f"DPSUMM_TEST_SEED={value}")
     return value
 
