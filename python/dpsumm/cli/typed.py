@@ -9,7 +9,9 @@ from collections.abc import Collection
 _FIRST = re.compile(r"^(\w+)(?=:| must | needs | \d| ∞)")
 _CALL = r"[\w.]+(?:=(?:'[^']*'|[\w.]*(?:\([^()]*\))?|\S+)|\([^()]*\))"
 # One or several remedies in Python, then in brackets the options or commands to type instead.
-_BOTH = re.compile(rf"\b((?:{_CALL},? or )*(?:{_CALL}|[\w.]+))\s\(((?:--|dpsumm )[^()]+)\)")
+_BOTH = re.compile(
+    rf"( with )?\b((?:{_CALL},? or )*(?:{_CALL}|[\w.]+))\s\(((?:--|dpsumm )[^()]+)\)"
+)
 _OPTION = re.compile(r"--([a-z][a-z-]*)")
 # Parameters whose options have other names.
 _ALIASES = {
@@ -34,7 +36,8 @@ def typed(message: str, options: Collection[str] = ()) -> str:
         Of an error or a note.
     options
         Names of the parameters that are options of the command. Of several options of which a
-        message names the alternatives, only these are left; all if empty.
+        message names the alternatives, only these are left; all if empty. What is done "with"
+        something that the command has no option for is left to its user.
 
     Examples
     --------
@@ -44,6 +47,8 @@ def typed(message: str, options: Collection[str] = ()) -> str:
     'Give less, or --accept if that is meant'
     >>> typed("FileFormat(kind='csv') (--kind csv, or --format NAME:kind=csv)", {"kind"})
     '--kind csv'
+    >>> typed("drop such rows with FileFormat(drop_missing=True) (--drop-missing)", {"kind"})
+    'drop such rows'
     """
     said = _BOTH.sub(lambda both: _option(both, options), message)
     first = _FIRST.match(said)
@@ -55,7 +60,7 @@ def typed(message: str, options: Collection[str] = ()) -> str:
 
 def _option(both: re.Match[str], options: Collection[str]) -> str:
     """Return what to type, where Python's own words stand right before it."""
-    python, said = both.groups()
+    by, python, said = both.groups(default="")
     named = [(part, _OPTION.findall(part)) for part in re.split(", (?:or )?", said)]
     had = [
         part
@@ -64,9 +69,9 @@ def _option(both: re.Match[str], options: Collection[str]) -> str:
     ]
     typable = (", or " if ", or " in said else ", ").join(had)
     if not typable:
-        return python
+        return "" if by else python
     replaces = re.search("[=(.]", python) or _dashed(python) == had[0]
-    return typable if replaces else f"{python} ({typable})"
+    return f"{by}{typable}" if replaces else f"{by}{python} ({typable})"
 
 
 def _dashed(name: str) -> str:
