@@ -43,8 +43,8 @@ def test_coincidence_of_coarse_rows_is_not(rng, columns):
     # 2000 records of 16,384 rows are 11 % of them, and 2000 of 4 are all.
     assert twin(auxiliary, parties) > 5
     assert copies_note(auxiliary, parties) is None
-    # Records of more rows than chance reaches are told, if points are theirs.
-    wide = [np.hstack([one, rng.integers(0, 2**20, (100, 1))]) for one in parties]
+    # Records of more rows than chance reaches are told, if points are theirs: no two are equal.
+    wide = [np.hstack([one, rng.integers(0, 2**50, (100, 1))]) for one in parties]
     assert copies_note(wide[3][:60], wide) is not None
 
 
