@@ -47,8 +47,9 @@ def test_owners_in_other_units_are_an_alarm_after_everything_was_sent(rng):
     assert found(everybody, said) is ALARM
 
 
-@pytest.mark.same_draws  # a tenth of the summary from such an owner would be an alarm
 def test_a_column_that_is_ruined_at_one_owner_is_a_warning_that_names_both(rng):
+    """With these draws less than a tenth of the summary is from such an owner: more is an alarm."""
+
     def owner(ages, sex):
         rows = frame(rng).with_columns(sex=pl.Series(sex * 20))
         return rows.with_columns(age=ages)

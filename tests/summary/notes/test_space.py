@@ -61,7 +61,6 @@ def test_the_figure_is_what_it_is_said_to_be(rng):
     assert found[2] == max(found)
 
 
-@pytest.mark.same_draws
 def test_few_points_equal_points_and_single_owners_are_not_judged(rng):
     few = LEAST_POINTS - 1
     pool, target = rng.normal(size=(few + 30, 2)), rng.normal(size=(50, 2))
