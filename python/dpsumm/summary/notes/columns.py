@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsumm.checks import listed
+from dpsumm.data.coordinates import NO_LIMITS
 from dpsumm.data.schema import Schema
 from dpsumm.report.notes import Note, Severity
 from dpsumm.summary.notes.limits import FEWEST, MOST_NAMED, MUCH, RUINED
@@ -56,7 +57,8 @@ def pool_notes(selection: Selection, setting: Setting) -> list[Note]:
     before would tell owners of each other's data.
     """
     pool, notes = selection.pool, []
-    if len(pool.scaled) > 1 and (pool.scaled == pool.scaled[0]).all():
+    ends = pool.scaled[:1], pool.scaled[-1:]
+    if len(pool.scaled) > 1 and np.array_equal(*ends) and (pool.scaled == ends[0]).all():
         text = (
             "All points read are one point for the kernel, so nothing was chosen among them. Check "
             "columns, bounds and categories."
@@ -65,10 +67,8 @@ def pool_notes(selection: Selection, setting: Setting) -> list[Note]:
     if setting.schema is None:
         return notes
     ruined: dict[tuple[str, str], list[int]] = {}
-    for i in range(len(setting.names)):
-        own = pool.records.values[pool.owner == i]
-        for found in _ruined(own, setting.schema) if len(own) >= FEWEST else ():
-            ruined.setdefault(found, []).append(i)
+    for i, j, how in _ruined(pool.records.values, pool.owner, setting.schema):
+        ruined.setdefault((setting.schema.kernel[j].name, how), []).append(i)
     for (title, how), places in ruined.items():
         everybody = len(places) == len(setting.names)
         who = "all owners" if everybody else listed([setting.names[i] for i in places])
@@ -97,16 +97,25 @@ _UNKNOWN = (
 )
 
 
-def _ruined(own: NDArray[Any], schema: Schema) -> Iterator[tuple[str, str]]:
-    """Yield the columns of one owner's points that tell nothing, with what to say of each."""
-    present = np.count_nonzero(~np.isnan(own), axis=0)
-    for j, (column, clipped) in enumerate(zip(schema.kernel, schema.encode(own)[1], strict=True)):
-        others = 0
-        if column.other is not None:
-            others = int(np.count_nonzero(own[:, j] == len(column.categories)))
-        if not present[j]:
-            yield column.name, _NO_VALUE
-        elif clipped >= RUINED * present[j]:
-            yield column.name, _OUTSIDE
-        elif others >= RUINED * present[j]:
-            yield column.name, _UNKNOWN
+def _ruined(
+    values: NDArray[Any], owner: NDArray[np.int64], schema: Schema
+) -> Iterator[tuple[int, int, str]]:
+    """Yield owners and columns that tell nothing among their points, with what to say of each."""
+    limits = np.array([column.limits or NO_LIMITS for column in schema.kernel]).T
+    # The position that stands for `other`.
+    other = [np.nan if one.other is None else len(one.categories) for one in schema.kernel]
+    useless = np.zeros((3, *values.shape), np.bool_)
+    absent, outside, unknown = useless
+    np.isnan(values, out=absent)
+    if np.isfinite(limits).any():
+        outside[:] = (values < limits[0]) | (values > limits[1])
+    if not np.isnan(other).all():
+        unknown[:] = values == other
+    if not useless.any():
+        return
+    for i in np.flatnonzero(np.bincount(owner) >= FEWEST).tolist():
+        n_absent, *counts = np.count_nonzero(useless[:, owner == i], axis=1)
+        present = np.count_nonzero(owner == i) - n_absent
+        is_outside, is_unknown = (count >= RUINED * present for count in counts)
+        for j in np.flatnonzero((present == 0) | is_outside | is_unknown).tolist():
+            yield i, j, _NO_VALUE if not present[j] else _OUTSIDE if is_outside[j] else _UNKNOWN

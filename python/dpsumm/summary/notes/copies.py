@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from dpsumm.checks import counted
 from dpsumm.report.notes import Note, Severity
-from dpsumm.summary.notes.hashes import column_hashes
+from dpsumm.summary.notes.hashes import column_hashes, may_be_twice
 from dpsumm.summary.notes.limits import MUCH
 from dpsumm.summary.notes.nearly import near_notes
 from dpsumm.summary.notes.twice import Rows, Twice, twice
@@ -25,6 +25,8 @@ def copy_notes(selection: Selection, setting: Setting) -> list[Note]:
     """
     target, dropped = setting.target, setting.drop_target_copies
     pool, schema = selection.pool, setting.schema
+    if not may_be_twice((target, pool.scaled), schema):
+        return []
     rows = Rows(
         target=column_hashes(target, schema),
         pool=column_hashes(pool.scaled, schema),

@@ -30,12 +30,12 @@ def identifier_notes(target: Sequence[Table | StreamTable]) -> list[Note]:
     found = []
     for table in target:
         values = table.head.values[:MOST_ROWS]
-        for column, items in zip(table.schema.kernel, values.T, strict=False):
-            if column.kind is not Kind.NUMBER:
-                continue
-            known = items[~np.isnan(items)]
-            if len(known) >= FEWEST_ROWS and (known == np.floor(known)).all():
-                found += [column.name] if identifies(column.name, known.tolist()) else []
+        known = ~np.isnan(values)
+        whole = ((values == np.floor(values)) | ~known).all(axis=0)
+        for j in np.flatnonzero(whole & (known.sum(axis=0) >= FEWEST_ROWS)).tolist():
+            column = table.schema.kernel[j]
+            if column.kind is Kind.NUMBER and identifies(column.name, values[known[:, j], j].tolist()):
+                found.append(column.name)
     if not found:
         return []
     is_one = "looks like an identifier" if len(found) == 1 else "look like identifiers"
