@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING, Any
@@ -133,17 +133,21 @@ def marginals(summary: Summary) -> Iterator[Marginal]:
     if len(summary.schema.cells) == width:
         yield from of_schema(summary.schema, summary.pool, summary.target, summary.scaled)
         return
-    sets = _few(summary.pool, summary.target, summary.scaled)
+    sets = few(summary.pool, summary.target, summary.scaled)
     for j in range(width):
         yield Marginal(f"coordinate {j}", tuple(points[:, j] for points in sets))
 
 
-def of_schema(schema: Schema, *sets: Array) -> Iterator[Marginal]:
-    """Yield the columns of sets of points of the kernel's space, as `Marginal.values` has them."""
-    sets, start = _few(*sets), 0
+def of_schema(schema: Schema, *sets: Array, but: Container[str] = ()) -> Iterator[Marginal]:
+    """Yield the columns of sets of points of the kernel's space, as `Marginal.values` has them.
+
+    All `but` those of some names.
+    """
+    sets, start = few(*sets), 0
     for column in schema.kernel:
         stop = start + len(cell_names(column))
-        yield _marginal(column, [points[:, start:stop] for points in sets])
+        if column.name not in but:
+            yield _marginal(column, [points[:, start:stop] for points in sets])
         start = stop
 
 
@@ -152,7 +156,8 @@ def chance(p: int, m: int) -> float:
     return 1.36 * math.sqrt(1 / p + 1 / m)
 
 
-def _few(*sets: Array) -> tuple[Array, ...]:
+def few(*sets: Array) -> tuple[Array, ...]:
+    """Return the points of each set that are looked at, (n, coordinates): all of a small one."""
     most = min(MOST_SHOWN, max(MOST_VALUES // sets[0].shape[1], 100))
     return tuple(thinned(points, most) for points in sets)
 

@@ -78,6 +78,14 @@ def test_nearest_of_equal_points_is_at_distance_nothing():
     assert nearest(points).tolist() == nearest(points, points).tolist() == [0, 0, 0]
 
 
+def test_nearest_is_exact_far_from_nothing(rng):
+    points, others = rng.normal(size=(30, 4)), rng.normal(size=(20, 4))
+    far = np.array([1e9, 0, -1e9, 5])
+    np.testing.assert_allclose(nearest(points + far), nearest(points), rtol=1e-5)
+    expected = [min(np.linalg.norm(x - y) for y in others) for x in points]
+    np.testing.assert_allclose(nearest(points + far, others + far), expected, rtol=1e-5)
+
+
 def test_all_records_are_no_choice_of_their_owner(rng):
     owners, target = sites(rng, 3)
     owners["x"] = rng.uniform(-5, 5, (500, 20))

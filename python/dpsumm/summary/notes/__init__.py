@@ -23,6 +23,7 @@ from dpsumm.summary.notes.elsewhere import elsewhere_notes
 from dpsumm.summary.notes.labels import label_notes
 from dpsumm.summary.notes.leaks import leak_notes
 from dpsumm.summary.notes.narrow import narrow_notes
+from dpsumm.summary.notes.numbers import Sets
 from dpsumm.summary.notes.run import (
     budget_notes,
     commitment_notes,
@@ -63,6 +64,7 @@ def notes_of(
     owners = [
         (n, setting.n_records.get(name, 0)) for n, name in zip(read, setting.names, strict=True)
     ]
+    sets = Sets.of(selection, setting)
     parsimony = getattr(protocol, "parsimony", None)
     return sorted_notes(
         (
@@ -74,10 +76,10 @@ def notes_of(
             *quality_notes(selection, len(setting.target), privacy),
             *pool_notes(selection, setting),
             *space_notes(selection, setting),
-            *column_notes(selection, setting),
-            *constant_notes(selection, setting),
-            *narrow_notes(selection, setting, curator.kernel),
-            *elsewhere_notes(selection, setting),
+            *([] if sets is None else column_notes(sets, selection, setting)),
+            *([] if sets is None else constant_notes(sets, selection, setting)),
+            *narrow_notes(sets, selection, setting, curator.kernel),
+            *([] if sets is None else elsewhere_notes(sets, setting)),
             *leak_notes(selection, schema),
             *copy_notes(selection, setting),
             *label_notes(selection, setting.schema),

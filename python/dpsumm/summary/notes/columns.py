@@ -16,26 +16,35 @@ from dpsumm.data.coordinates import NO_LIMITS
 from dpsumm.data.schema import Schema
 from dpsumm.report.notes import Note, Severity
 from dpsumm.summary.notes.limits import FEWEST, MOST_NAMED, MUCH, RUINED
+from dpsumm.summary.notes.numbers import Numbers, Sets
 from dpsumm.summary.protocols import Selection, Setting
 
 # A column's gap between summary and target, in gaps that chance makes, that takes a title back.
 NOT_FOLLOWED = 2.5
+# Values of the summary at which it is looked first: nearly all columns are ruled out by them.
+LOOKED_AT = 32
 
 
-def column_notes(selection: Selection, setting: Setting) -> list[Note]:
+def column_notes(sets: Sets, selection: Selection, setting: Setting) -> list[Note]:
     """Tell of columns in which the summary is far from the target, however small its distance.
 
     Bounds far wider than a column's values, or a small weight, take it out of the distance.
     """
-    from dpsumm.summary.by_column import chance, of_schema  # not by a mere import of dpsumm
+    from dpsumm.summary.by_column import chance, few, of_schema  # not by a mere import of dpsumm
 
-    schema = setting.schema
-    if schema is None or len(schema.cells) != selection.scaled.shape[1]:
-        return []
     usual = chance(len(selection.scaled), len(setting.target))
-    sets = (setting.target, selection.scaled)
-    gaps = {one.name: one.gap(0, 1) for one in of_schema(schema, *sets)}
-    far = sorted((gap, name) for name, gap in gaps.items() if gap >= NOT_FOLLOWED * usual)[::-1]
+    least = NOT_FOLLOWED * usual
+    if least > 1:
+        return []
+    parts = few(setting.target, selection.scaled)
+    if len(parts[0]) == len(sets.target) and len(parts[1]) == len(sets.summary):
+        numbers = sets.target, sets.summary
+    else:
+        numbers = Numbers.of(sets.schema, parts[0]), Numbers.of(sets.schema, parts[1])
+    bounds = _gaps_at_most(*numbers).tolist()
+    near = {one.name for one, gap in zip(sets.columns, bounds, strict=True) if gap < least}
+    gaps = {one.name: one.gap(0, 1) for one in of_schema(sets.schema, *parts, but=near)}
+    far = sorted((gap, name) for name, gap in gaps.items() if gap >= least)[::-1]
     if not far:
         return []
     said = ", ".join(f"{name} ({gap:.0%})" for gap, name in far[:MOST_NAMED])
@@ -48,6 +57,23 @@ def column_notes(selection: Selection, setting: Setting) -> list[Note]:
             Severity.ALARM,
         )
     ]
+
+
+def _gaps_at_most(target: Numbers, summary: Numbers) -> NDArray[np.float64]:
+    """Return what the gap of each column is at most, (k,); see `Marginal.gap`.
+
+    Between two neighbours of a few of the summary's values, sorted, each share lies between its
+    values at these. Infinity where values are missing.
+    """
+    rows = np.linspace(0, len(summary) - 1, LOOKED_AT).astype(np.int64)
+    theirs, ours = np.ones((2, len(summary.values), LOOKED_AT + 2))
+    theirs[:, 0] = ours[:, 0] = 0
+    ours[:, 1:-1] = (rows + 1) / len(summary)
+    for row, values, at in zip(theirs, target.values, summary.values[:, rows], strict=True):
+        row[1:-1] = np.searchsorted(values, at, "right") / len(target)
+    apart = np.maximum(theirs[:, 1:] - ours[:, :-1], ours[:, 1:] - theirs[:, :-1]).max(axis=1)
+    some_missing = (target.known[0] < len(target)) | (summary.known[0] < len(summary))
+    return np.where(some_missing, np.inf, apart)
 
 
 def pool_notes(selection: Selection, setting: Setting) -> list[Note]:

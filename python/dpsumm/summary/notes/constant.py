@@ -12,17 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsumm.checks import listed
-from dpsumm.data.schema import Schema
 from dpsumm.report.notes import Note, Severity
 from dpsumm.summary.notes.limits import MOST_NAMED, RUINED
-from dpsumm.summary.notes.numbers import (
-    FEWEST_POINTS,
-    FEWEST_VALUES,
-    Array,
-    fits,
-    numbers_of,
-    quantiles,
-)
+from dpsumm.summary.notes.numbers import FEWEST_POINTS, FEWEST_VALUES, Array, Sets
 from dpsumm.summary.protocols import Selection, Setting
 
 # Elsewhere no value of the column may be more common: 0 of a gain, which most people lack, is.
@@ -31,35 +23,34 @@ COMMON = 0.25
 FEW = 0.1
 
 
-def constant_notes(selection: Selection, setting: Setting) -> list[Note]:
+def constant_notes(sets: Sets, selection: Selection, setting: Setting) -> list[Note]:
     """Tell of owners nine in ten of whose values of a column are one, inside its bounds.
 
     Only if no value is common in the target and at all other owners. And of columns that are one
     value everywhere, inside their bounds, if they are one or at most a tenth of the columns.
     """
-    schema, pool = setting.schema, selection.pool
-    if schema is None or not fits(schema, selection):
-        return []
-    places = [j for j, column in enumerate(schema.kernel) if not column.categories]
-    values = pool.records.values[:, places]
+    # As they were sent, neither clipped nor rounded.
+    owner = selection.pool.owner
+    numbers = [j for j, column in enumerate(sets.schema.kernel) if not column.categories]
+    values = selection.pool.records.values[:, numbers]
+    owners = np.flatnonzero(np.diff(sets.read.starts) >= FEWEST_POINTS).tolist()
+    low, high = sets.read.quantiles((0.2, 0.8))
     same: dict[int, list[int]] = {}
-    owners = [i for i in range(len(setting.names)) if (pool.owner == i).sum() >= FEWEST_POINTS]
     for i in owners:
-        for j in _one_value(values[pool.owner == i]):
+        which = np.flatnonzero(low[i] == high[i])
+        for j in which[_are_one_value(values[owner == i][:, which])].tolist() if len(which) else ():
             same.setdefault(j, []).append(i)
     found: dict[str, list[str]] = {}
     for j, who in same.items():
-        column = schema.kernel[places[j]]
+        column, goal = sets.columns[j], sets.target.column(j)
         low, high = column.limits or (-np.inf, np.inf)
         # Values that are clipped are told of already.
-        own = values[np.isin(pool.owner, who), j]
+        own = values[np.isin(owner, who), j]
         inside = np.count_nonzero((own >= low) & (own <= high)) >= (1 - RUINED) * len(own)
-        goal = numbers_of(schema, setting.target)[:, j]
-        rest = [values[pool.owner == i, j] for i in owners if i not in who]
-        told = np.count_nonzero(~np.isnan(goal)) >= FEWEST_VALUES
-        if inside and told and all(_varies(part) for part in (goal, *rest)):
+        rest = [values[owner == i, j] for i in owners if i not in who]
+        if inside and len(goal) >= FEWEST_VALUES and all(_varies(part) for part in (goal, *rest)):
             found.setdefault(listed([setting.names[i] for i in who]), []).append(column.name)
-    return _same_everywhere(schema, selection, setting) + [
+    return _same_everywhere(sets) + [
         Note(
             f"In the points read of {who}, at least nine in ten values of "
             f"{', '.join(columns[:MOST_NAMED])} are one and the same, and nowhere else is any "
@@ -70,20 +61,18 @@ def constant_notes(selection: Selection, setting: Setting) -> list[Note]:
     ]
 
 
-def _same_everywhere(schema: Schema, selection: Selection, setting: Setting) -> list[Note]:
+def _same_everywhere(sets: Sets) -> list[Note]:
     """Tell of columns without another value in the target and in all points read."""
-    sets = [numbers_of(schema, part) for part in (setting.target, selection.pool.scaled)]
-    if min(map(len, sets)) < FEWEST_VALUES:
+    if min(len(sets.target), len(sets.read)) < FEWEST_VALUES:
         return []
-    names = []
-    numbers = [column for column in schema.kernel if not column.categories]
-    for j, column in enumerate(numbers):
-        first = sets[0][0, j]
+    names, goal = [], sets.target.values
+    for j in np.flatnonzero(goal[:, 0] == goal[:, -1]).tolist():
+        column, first = sets.columns[j], goal[j, 0]
         # At an end of its bounds it may be clipped, or a count of what never came about.
         inside = column.limits is not None and column.limits[0] < first < column.limits[1]
-        if inside and all((part[:, j] == first).all() for part in sets):
+        if inside and (sets.read.values[j] == first).all():
             names.append(column.name)
-    if not names or len(names) > max(FEW * len(schema.kernel), 1):
+    if not names or len(names) > max(FEW * len(sets.schema.kernel), 1):
         return []
     said = "is one and the same value" if len(names) == 1 else "are one and the same value each"
     return [
@@ -95,12 +84,13 @@ def _same_everywhere(schema: Schema, selection: Selection, setting: Setting) -> 
     ]
 
 
-def _one_value(own: NDArray[Any]) -> list[int]:
-    """Return the columns nine in ten of whose values are one: then their median is it."""
+def _are_one_value(own: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return whether nine in ten of each column's values are one: then it is the middle one."""
     there = np.count_nonzero(~np.isnan(own), axis=0)
-    (middle,) = quantiles(own, (0.5,))
+    middle = np.sort(own, axis=0)[np.maximum(there - 1, 0) // 2, np.arange(own.shape[1])]
     equal = np.count_nonzero(own == middle, axis=0)
-    return np.flatnonzero((there >= FEWEST_POINTS) & (equal >= RUINED * there)).tolist()
+    are: NDArray[np.bool_] = (there >= FEWEST_POINTS) & (equal >= RUINED * there)
+    return are
 
 
 def _varies(values: Array) -> bool:

@@ -13,15 +13,15 @@ import numpy as np
 from dpsumm.checks import listed
 from dpsumm.report.notes import Note, Severity
 from dpsumm.summary.notes.limits import MOST_NAMED
-from dpsumm.summary.notes.numbers import ENDS, FEWEST_VALUES, Array, fits, numbers_of, quantiles
-from dpsumm.summary.notes.places import FACTOR, FEWEST_SOME, TAIL, WIDTHS, Owners
-from dpsumm.summary.protocols import Selection, Setting
+from dpsumm.summary.notes.numbers import ENDS, FEWEST_VALUES, Array, Numbers, Sets
+from dpsumm.summary.notes.places import AT, FACTOR, FEWEST_SOME, WIDTHS, Owners
+from dpsumm.summary.protocols import Setting
 
 # An alarm if so many points of the summary are far outside the target's values, and such a share.
 HIT, FEWEST_HIT = 0.1, 3
 
 
-def elsewhere_notes(selection: Selection, setting: Setting) -> list[Note]:
+def elsewhere_notes(sets: Sets, setting: Setting) -> list[Note]:
     """Tell of an owner whose values of a column lie elsewhere than everybody else's.
 
     *Far*: nine in ten are beyond the range of the target's and of each other owner's middle 96 %,
@@ -38,25 +38,21 @@ def elsewhere_notes(selection: Selection, setting: Setting) -> list[Note]:
     The target itself has rows in other units if its positive values are *two groups*; see
     `_in_two_groups`.
     """
-    schema = setting.schema
-    if schema is None or not fits(schema, selection):
-        return []
-    names = [column.name for column in schema.kernel if not column.categories]
-    goal = numbers_of(schema, setting.target)
+    names, goal = [column.name for column in sets.columns], sets.target
     if not names or len(goal) < FEWEST_VALUES:
         return []
-    low, mid_low, middle, mid_high, high = quantiles(goal, (ENDS, TAIL, 0.5, 1 - TAIL, 1 - ENDS))
+    _, mid_low, _, middle, _, mid_high, _ = goal.quantiles(AT)[:, 0]
     # Of a column that is mostly one value, as a pixel is, values elsewhere are no other unit.
     varied = np.flatnonzero((mid_low < middle) & (middle < mid_high))
-    low, high = low[varied], high[varied]
-    chosen = numbers_of(schema, selection.scaled)[:, varied]
+    read, chosen, some = (one.of_columns(varied) for one in (sets.read, sets.summary, goal))
+    owners = Owners.of(read, some, len(sets.schema.kernel))
+    low, high = owners.goal_bulk[[0, -1]]
     reach = WIDTHS * (high - low)
-    hit = np.count_nonzero((chosen < low - reach) | (chosen > high + reach), axis=0)
+    (hit,) = chosen.outside(np.arange(1), (low - reach)[None], (high + reach)[None])
     many = hit >= max(HIT * len(chosen), FEWEST_HIT)
-    owners = Owners.of(schema, selection, setting, varied)
-    split = [names[j] for j in range(len(names)) if _in_two_groups(goal[:, j])]
+    split = [names[j] for j in _with_wide_gaps(goal) if _in_two_groups(goal.column(j))]
     groups = [Note(_SPLIT.format(names=", ".join(split[:MOST_NAMED])), Severity.WARNING)]
-    ways = list(zip(_SAID, owners.elsewhere(goal[:, varied], low, high), strict=True))
+    ways = list(zip(_SAID, owners.elsewhere(), strict=True))
     told: dict[tuple[str, str, int, Severity], list[str]] = {}
     for j in range(len(varied)):
         severity = Severity.ALARM if many[j] else Severity.WARNING
@@ -79,13 +75,27 @@ def elsewhere_notes(selection: Selection, setting: Setting) -> list[Note]:
     ]
 
 
+def _with_wide_gaps(goal: Numbers) -> list[int]:
+    """Return the columns in which a gap between two groups may be as wide as `FACTOR`."""
+    positive = goal.known[0] - np.count_nonzero(goal.values <= 0, axis=1)
+    fewest = np.maximum(FEWEST_SOME, np.ceil(ENDS * positive))
+    first, last = goal.known[0] - positive + fewest, goal.known[0] - fewest
+    # Of the values above a gap.
+    place = np.arange(1, len(goal))
+    inside = (first[:, None] <= place) & (place <= last[:, None])
+    # Less a little, for logarithms are rounded.
+    wide = goal.values[:, 1:] > (1 - 1e-6) * FACTOR * goal.values[:, :-1]
+    found: list[int] = np.flatnonzero((inside & wide).any(axis=1)).tolist()
+    return found
+
+
 def _in_two_groups(values: Array) -> bool:
     """Return whether positive values are two groups with a gap between them that is no accident.
 
     On the logarithmic scale the gap is wider than the middle 96 % of either, and a factor of ten
-    at least. Either group has `FEWEST_SOME` different values, and one in 50.
+    at least. Either group has `FEWEST_SOME` different values, and one in 50. Values are sorted.
     """
-    known = np.log(np.sort(values[values > 0]))
+    known = np.log(values[values > 0])
     fewest = max(FEWEST_SOME, math.ceil(ENDS * len(known)))
     if len(known) < FEWEST_VALUES:
         return False

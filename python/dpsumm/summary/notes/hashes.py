@@ -36,8 +36,9 @@ def _starts(schema: Schema | None, width: int) -> NDArray[np.int64]:
     """Return the first coordinate of each column."""
     if schema is None or len(schema.cells) != width:
         return np.arange(width)
-    cells = np.array([len(cell_names(column)) for column in schema.kernel])
-    return np.cumsum(cells) - cells
+    cells = [len(cell_names(column)) for column in schema.kernel]
+    starts: NDArray[np.int64] = np.cumsum([0, *cells[:-1]])
+    return starts
 
 
 def may_be_twice(points: Sequence[NDArray[Any]], schema: Schema | None) -> bool:

@@ -34,7 +34,9 @@ def identifier_notes(target: Sequence[Table | StreamTable]) -> list[Note]:
         whole = ((values == np.floor(values)) | ~known).all(axis=0)
         for j in np.flatnonzero(whole & (known.sum(axis=0) >= FEWEST_ROWS)).tolist():
             column = table.schema.kernel[j]
-            if column.kind is Kind.NUMBER and identifies(column.name, values[known[:, j], j].tolist()):
+            if column.kind is Kind.NUMBER and identifies(
+                column.name, values[known[:, j], j].tolist()
+            ):
                 found.append(column.name)
     if not found:
         return []

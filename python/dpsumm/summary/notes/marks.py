@@ -91,9 +91,7 @@ def _may_have_mark(values: NDArray[Any], limits: NDArray[np.float64]) -> list[in
     none_high = ((highs < high) & (high - highs <= highs - low)).any(axis=0) & (high <= limits[1])
     left: list[int] = np.flatnonzero(~(none_low & none_high)).tolist()
     ends = (low, high)
-    return [
-        j for j in left if any((values[:, j] == end[j]).sum() >= FEWEST_ALIKE for end in ends)
-    ]
+    return [j for j in left if any((values[:, j] == end[j]).sum() >= FEWEST_ALIKE for end in ends)]
 
 
 def _has_mark(column: NDArray[Any], limits: tuple[float, float] | None) -> bool:

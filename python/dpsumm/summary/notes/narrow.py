@@ -10,13 +10,12 @@ import math
 
 import numpy as np
 
-from dpsumm.data.schema import Schema
 from dpsumm.report.notes import Note, Severity
 from dpsumm.report.numbers import percent
 from dpsumm.summary.kernel import RBF
 from dpsumm.summary.notes.alike import severity_of, unlike
 from dpsumm.summary.notes.limits import MOST_NAMED
-from dpsumm.summary.notes.numbers import ENDS, FEWEST_VALUES, Array, fits, numbers_of
+from dpsumm.summary.notes.numbers import ENDS, FEWEST_VALUES, Array, Sets
 from dpsumm.summary.protocols import Selection, Setting
 
 # What a column counts for, against one that fills its bounds: as a distance, so its part of the
@@ -24,7 +23,9 @@ from dpsumm.summary.protocols import Selection, Setting
 HARDLY, NOTHING = 1 / 20, 1 / 100
 
 
-def narrow_notes(selection: Selection, setting: Setting, kernel: RBF) -> list[Note]:
+def narrow_notes(
+    sets: Sets | None, selection: Selection, setting: Setting, kernel: RBF
+) -> list[Note]:
     """Tell of a distance that hardly sees the records, or some of their columns.
 
     Bounds far too wide do that, a small gamma or a small weight. A weight is a choice, so it is a
@@ -32,7 +33,6 @@ def narrow_notes(selection: Selection, setting: Setting, kernel: RBF) -> list[No
     columns. A column of which nearly all values are one is left out: no bounds would show more of
     it.
     """
-    schema = setting.schema
     unlikeness = unlike(selection, setting, kernel.gamma)
     alike = severity_of(unlikeness)
     said = (
@@ -42,19 +42,20 @@ def narrow_notes(selection: Selection, setting: Setting, kernel: RBF) -> list[No
         f"are close to the values which can be there, or a larger gamma (kernel, --gamma)."
     )
     whole = [] if alike is None else [Note(said, alike)]
-    if schema is None or not schema.bounded or not fits(schema, selection):
+    if sets is None or not sets.schema.bounded:
         return whole
-    columns = schema.kernel
+    columns = sets.schema.kernel
     usual = math.sqrt(sum(column.weight**2 for column in columns) / len(columns))
     # A bandwidth smaller than the default one sees smaller differences.
-    sharper = math.sqrt(max(kernel.gamma / RBF.for_schema(schema).gamma, 1.0))
-    shares = _shares(schema, selection, setting)
+    sharper = math.sqrt(max(kernel.gamma / RBF.for_schema(sets.schema).gamma, 1.0))
+    numbers = {column.name: j for j, column in enumerate(sets.columns)}
     weights = [column.weight / usual for column in columns]
     unused: list[tuple[float, str]] = []
     light: list[tuple[float, str]] = []
     for column, weight in zip(columns, weights, strict=True):
-        share = shares.get(column.name, 1.0)
-        if share * weight * sharper >= HARDLY:
+        factor = weight * sharper
+        share = 1.0 if column.categories else _share(sets, numbers[column.name], factor)
+        if share * factor >= HARDLY:
             continue
         if share * max(weight, 1.0) * sharper < HARDLY:
             unused.append((share * max(weight, 1.0) * sharper, f"{column.name} ({_few(share)})"))
@@ -89,27 +90,29 @@ def narrow_notes(selection: Selection, setting: Setting, kernel: RBF) -> list[No
     return notes
 
 
-def _shares(schema: Schema, selection: Selection, setting: Setting) -> dict[str, float]:
-    """Return by column how much of its bounds the middle of target and points read takes."""
-    sets = [numbers_of(schema, part) for part in (selection.pool.scaled, setting.target)]
-    shares = {}
-    names = [column for column in schema.kernel if not column.categories]
-    for j, column in enumerate(names):
-        there = [part[~np.isnan(part[:, j]), j] for part in sets]
-        if sum(map(len, there)) < FEWEST_VALUES:
-            continue
-        ends = [_ends(part) for part in there if len(part)]
-        low, high = min(end[0] for end in ends), max(end[1] for end in ends)
-        least, most = column.limits or (0.0, 1.0)
-        if high > low:
-            shares[column.name] = (high - low) / (most - least)
-    return shares
+def _share(sets: Sets, j: int, factor: float) -> float:
+    """Return how much of its bounds the middle of target and points read takes of a column.
+
+    The target's alone where the distance sees that, at this factor: points read only add to it. Of
+    columns of few values, or of one, it is 1.
+    """
+    own, read = sets.target.column(j), sets.read.values[j]
+    least, most = sets.columns[j].limits or (0.0, 1.0)
+    if (share := _taken(own) / (most - least)) * factor >= HARDLY:
+        return share
+    read = np.sort(read[~np.isnan(read)])
+    if len(own) + len(read) < FEWEST_VALUES:
+        return 1.0
+    return _taken(own, read) / (most - least) or 1.0
 
 
-def _ends(values: Array) -> tuple[float, float]:
+def _taken(*parts: Array) -> float:
+    """Return how far apart the ends of sorted values are, those of all parts together."""
+    there = [part for part in parts if len(part)]
     # Values that are there: what lies between two of them is none.
-    low = float(np.quantile(values, ENDS, method="lower"))
-    return low, float(np.quantile(values, 1 - ENDS, method="higher"))
+    low = min((part[math.floor(ENDS * (len(part) - 1))] for part in there), default=0.0)
+    high = max((part[math.ceil((1 - ENDS) * (len(part) - 1))] for part in there), default=0.0)
+    return float(high - low)
 
 
 def _named(found: list[tuple[float, str]]) -> str:

@@ -1,13 +1,20 @@
-"""The number columns of points, in their own units, of which notes tell."""
+"""The number columns of target, summary and points read, of which notes tell."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsumm.data.column import Column
 from dpsumm.data.coordinates import cell_names
 from dpsumm.data.schema import Schema
-from dpsumm.summary.protocols import Selection
+from dpsumm.summary.protocols import Selection, Setting
 
 # So much at either end of a column's values is left out: marks of no value, and slips of the pen.
 ENDS = 1 / 50
@@ -17,46 +24,137 @@ FEWEST_VALUES, FEWEST_POINTS = 20, 16
 Array = NDArray[np.float64]
 
 
-def fits(schema: Schema, selection: Selection) -> bool:
-    """Return whether points have the columns of a schema, not coordinates of another space."""
-    width: int = selection.pool.scaled.shape[1]
-    return len(schema.cells) == width
+@dataclass(frozen=True, eq=False)
+class Numbers:
+    """The number columns of some points, as they were written, in their own units, and sorted.
 
-
-def numbers_of(schema: Schema, points: NDArray[np.floating]) -> Array:
-    """Return the number columns of points in the kernel's space, (n, number of them), as written.
-
-    In their own units; NaN where a value is missing. Columns in the order of `number_columns`.
+    Attributes
+    ----------
+    values : (k, n)
+        A row for each column: the values of the first part ascending, then those of the next. NaN,
+        where a value is missing, is at the end of its part.
+    starts : (parts + 1,)
+        Where each part begins, and n.
+    known : (parts, k)
+        How many values are not missing.
     """
-    if len(schema.cells) == len(schema.kernel) and not any(c.categories for c in schema.kernel):
-        low, high = np.array([column.limits or (0.0, 1.0) for column in schema.kernel]).T
-        weights = np.array([column.weight for column in schema.kernel])
-        plain: Array = low + (high - low) * (points / weights)
-        return plain
-    found, start = [], 0
-    for column in schema.kernel:
-        stop = start + len(cell_names(column))
-        if not column.categories:
-            low, high = column.limits or (0.0, 1.0)
-            values = low + (high - low) * (points[:, start] / column.weight)
-            values[(points[:, start + 1 : stop] > 0).any(axis=1)] = np.nan
-            found.append(values)
-        start = stop
-    return np.column_stack(found) if found else np.empty((len(points), 0))
 
+    values: Array
+    starts: NDArray[np.int64]
+    known: NDArray[np.int64]
 
-def quantiles(values: Array, at: tuple[float, ...]) -> Array:
-    """Return quantiles of each column, (len(at), number of columns); NaN where no value is."""
-    found = np.full((len(at), values.shape[1]), np.nan)
-    columns = np.array(values.T, order="C")
-    columns.sort()  # missing ones are at the end
-    count = values.shape[0] - np.count_nonzero(np.isnan(values), axis=0)
-    few = FEWEST_POINTS if (count < len(values)).any() else 1
-    columns, count, there = columns[count >= few], count[count >= few], count >= few
-    for row, share in zip(found, at, strict=True):
-        place = share * (count - 1)
+    @classmethod
+    def of(
+        cls, schema: Schema, points: NDArray[np.floating], counts: Sequence[int] | None = None
+    ) -> Self:
+        """Return the number columns of points in the kernel's space, (n, cells).
+
+        The points come part by part, `counts` of each; without these they are one part.
+        """
+        cells = [len(cell_names(column)) for column in schema.kernel]
+        numbers = [
+            (column, stop - width, stop)
+            for column, width, stop in zip(
+                schema.kernel, cells, np.cumsum(cells).tolist(), strict=True
+            )
+            if not column.categories
+        ]
+        values = np.array(points[:, [first for _, first, _ in numbers]].T, order="C")
+        for row, (_, first, stop) in zip(values, numbers, strict=True):
+            if stop - first > 1:
+                row[(points[:, first + 1 : stop] > 0).any(axis=1)] = np.nan
+        facts = [(*(column.limits or (0.0, 1.0)), column.weight) for column, *_ in numbers]
+        low, high, weight = np.array(facts, np.float64).reshape(-1, 3, 1).transpose(1, 0, 2)
+        made = cls.parted(values, [len(points)] if counts is None else counts)
+        return replace(made, values=low + (high - low) * (made.values / weight))
+
+    @classmethod
+    def parted(cls, values: NDArray[Any], counts: Sequence[int]) -> Self:
+        """Return columns (k, n) of so many values in each part, which are sorted in their place."""
+        starts = np.cumsum([0, *counts])
+        parts = [values[:, start:stop] for start, stop in pairwise(starts)]
+        for part in parts:
+            part.sort(axis=1)
+        known = [part.shape[1] - np.count_nonzero(np.isnan(part), axis=1) for part in parts]
+        return cls(values, starts, np.array(known))
+
+    def __len__(self) -> int:
+        """Return n, the number of points."""
+        return int(self.starts[-1])
+
+    def of_columns(self, which: NDArray[np.int64]) -> Self:
+        """Return some of the columns."""
+        return replace(self, values=self.values[which], known=self.known[:, which])
+
+    def column(self, j: int, part: int = 0) -> Array:
+        """Return the values of a column in one part that are there, ascending."""
+        start = self.starts[part]
+        return self.values[j, start : start + self.known[part, j]]
+
+    def outside(self, parts: NDArray[np.int64], low: Array, high: Array) -> NDArray[np.int64]:
+        """Return how many values of some parts, none empty, are beyond limits; all (parts, k)."""
+        first, last = self.starts[parts, None], np.maximum(self.known[parts] - 1, 0)
+        each, found = np.arange(len(self.values)), np.zeros(low.shape, np.int64)
+        beyond = (self.values[each, first] < low) | (self.values[each, first + last] > high)
+        for at in np.flatnonzero(beyond.any(axis=1)).tolist():
+            own = self.values[:, self.starts[parts[at]] : self.starts[parts[at] + 1]].T
+            found[at] = np.count_nonzero((own < low[at]) | (own > high[at]), axis=0)
+        return found
+
+    def quantiles(self, at: Sequence[float]) -> Array:
+        """Return quantiles of each part's columns, (len(at), parts, k).
+
+        NaN where no value is, and where some are missing and fewer than `FEWEST_POINTS` are there.
+        """
+        whole = (self.known == np.diff(self.starts)[:, None]).all(axis=1, keepdims=True)
+        last = np.maximum(self.known - 1, 0)
+        place = np.multiply.outer(at, last)
         before = np.floor(place).astype(np.int64)
-        each = np.arange(len(count))
-        low, high = columns[each, before], columns[each, np.minimum(before + 1, count - 1)]
-        row[there] = low + (high - low) * (place - before)
-    return found
+        # An empty part may begin after the last point.
+        first = np.minimum(self.starts[:-1, None], len(self) - 1)
+        each = np.arange(len(self.values))
+        low = self.values[each, first + before]
+        high = self.values[each, first + np.minimum(before + 1, last)]
+        there = self.known >= np.where(whole, 1, FEWEST_POINTS)
+        found: Array = np.where(there, low + (high - low) * (place - before), np.nan)
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class Sets:
+    """The number columns of all sets of points, looked up once for all notes.
+
+    Attributes
+    ----------
+    schema
+        Of the points.
+    target, summary
+        The target's, and those of the summary.
+    read
+        Of the points read, a part for each owner.
+    """
+
+    schema: Schema
+    target: Numbers
+    summary: Numbers
+    read: Numbers
+
+    @cached_property
+    def columns(self) -> list[Column]:
+        """The number columns, k of them."""
+        return [column for column in self.schema.kernel if not column.categories]
+
+    @classmethod
+    def of(cls, selection: Selection, setting: Setting) -> Self | None:
+        """Return them, or None where points have other coordinates than columns of a schema."""
+        schema, pool = setting.schema, selection.pool
+        if schema is None or len(schema.cells) != pool.scaled.shape[1]:
+            return None
+        order = np.argsort(pool.owner, kind="stable")
+        counts = np.bincount(pool.owner, minlength=len(setting.names)).tolist()
+        return cls(
+            schema,
+            Numbers.of(schema, setting.target),
+            Numbers.of(schema, selection.scaled),
+            Numbers.of(schema, pool.scaled[order], counts),
+        )

@@ -11,9 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsumm.data.schema import Schema
-from dpsumm.summary.notes.numbers import ENDS, FEWEST_POINTS, Array, numbers_of, quantiles
-from dpsumm.summary.protocols import Selection, Setting
+from dpsumm.summary.notes.numbers import ENDS, FEWEST_POINTS, Array, Numbers
 
 # An owner's column is elsewhere if nine in ten of its values are beyond the others' by their width.
 TAIL = 0.1
@@ -29,118 +27,111 @@ APART, SURELY, ERRORS = 0.95, 0.85, 3
 BEYOND = 0.2
 
 
-@dataclass(frozen=True)
+# Quantiles of each column that are looked at.
+AT = (ENDS, TAIL, BEYOND, 0.5, 1 - BEYOND, 1 - TAIL, 1 - ENDS)
+
+
+@dataclass(frozen=True, eq=False)
 class Owners:
-    """The points read of the owners, the columns that vary in the target.
+    """Where the points read of each owner lie, in columns that vary in the target.
 
     Attributes
     ----------
-    parts
-        Each owner's, (its points, columns).
+    read
+        The points read, a part for each owner.
+    goal
+        The target's, in the same columns.
     judged
         Owners with points enough to be judged.
-    bulk
-        Of these the quantiles `AT` of each column, (owners judged, len(AT), columns).
+    bulk, goal_bulk
+        Of these, and of the target, the quantiles `AT`: (len(AT), owners judged, columns) and
+        (len(AT), columns).
     n_columns
         Of all kinds.
     """
 
-    parts: list[Array]
+    read: Numbers
+    goal: Numbers
     judged: NDArray[np.int64]
     bulk: Array
+    goal_bulk: Array
     n_columns: int
 
-    AT = (ENDS, TAIL, BEYOND, 0.5, 1 - BEYOND, 1 - TAIL, 1 - ENDS)
-
     @classmethod
-    def of(
-        cls, schema: Schema, selection: Selection, setting: Setting, varied: NDArray[np.int64]
-    ) -> Owners:
-        """Return the points read, in columns `varied` of the numbers."""
-        pool = selection.pool
-        counts = np.bincount(pool.owner, minlength=len(setting.names))
-        order = np.argsort(pool.owner, kind="stable")
-        values = numbers_of(schema, pool.scaled)[order][:, varied]
-        parts = np.split(values, np.cumsum(counts)[:-1])
-        judged = np.flatnonzero(counts >= FEWEST_POINTS)
-        bulk = [quantiles(parts[i], cls.AT) for i in judged]
-        shape = len(judged), len(cls.AT), len(varied)
-        return cls(parts, judged, np.array(bulk).reshape(shape), len(schema.kernel))
+    def of(cls, read: Numbers, goal: Numbers, n_columns: int) -> Owners:
+        """Return the owners whose points were read."""
+        judged = np.flatnonzero(np.diff(read.starts) >= FEWEST_POINTS)
+        bulk, goal_bulk = read.quantiles(AT)[:, judged], goal.quantiles(AT)[:, 0]
+        return cls(read, goal, judged, bulk, goal_bulk, n_columns)
 
-    def elsewhere(self, goal: Array, low: Array, high: Array) -> tuple[NDArray[np.bool_], ...]:
-        """Return who is far, apart and in part elsewhere in which columns, (owners, columns).
-
-        From the target's values, with the ends `low` and `high`.
-        """
-        far, apart, some = np.zeros((3, len(self.parts), goal.shape[1]), np.bool_)
+    def elsewhere(self) -> tuple[NDArray[np.bool_], ...]:
+        """Return who is far, apart and in part elsewhere in which columns, (owners, columns)."""
+        far, apart, some = np.zeros((3, *self.read.known.shape), np.bool_)
         if len(self.judged):
-            ends, tail, *_, end_tail, end = self.bulk.transpose(1, 0, 2)
-            below = np.minimum(low, _least_of_others(ends))
-            above = np.maximum(high, -_least_of_others(-end))
+            ends, tail, *_, end_tail, end = self.bulk
+            below = np.minimum(self.goal_bulk[0], _least_of_others(ends))
+            above = np.maximum(self.goal_bulk[-1], -_least_of_others(-end))
             width = above - below
             with np.errstate(divide="ignore", invalid="ignore"):
                 ratio = np.where(below > 0, below * np.square(below / above), -np.inf)
             far[self.judged] = (tail > above + width) | (
                 end_tail < np.maximum(below - width, ratio)
             )
-            bottom = np.maximum(below - WIDTHS * width, self._far_smaller(goal, below, above))
-            top = above + WIDTHS * width
-            for place, i in enumerate(self.judged):
-                own = self.parts[i]
-                count = np.count_nonzero((own < bottom[place]) | (own > top[place]), axis=0)
-                there = np.count_nonzero(~np.isnan(own), axis=0)
-                some[i] = count >= np.maximum(SOME * there, FEWEST_SOME)
+            bottom = np.maximum(below - WIDTHS * width, self._far_smaller(below, above))
+            outside = self.read.outside(self.judged, bottom, above + WIDTHS * width)
+            some[self.judged] = outside >= np.maximum(
+                SOME * self.read.known[self.judged], FEWEST_SOME
+            )
             if len(self.judged) > 1:  # of one owner nobody knows whether it or the target differs
-                self._find_apart(apart, goal)
+                self._find_apart(apart)
         return far, apart, some
 
-    def _far_smaller(self, goal: Array, below: Array, above: Array) -> Array:
+    def _far_smaller(self, below: Array, above: Array) -> Array:
         """Return below what values are far smaller than a range, of columns without 0 or less."""
-        least = np.fmin.reduce([np.fmin.reduce(part) for part in (goal, *self.parts) if len(part)])
+        least = np.fmin(*(np.fmin.reduce(part.values, axis=1) for part in (self.goal, self.read)))
         with np.errstate(divide="ignore", invalid="ignore"):
             smaller = np.where(least > 0, below / np.maximum(above / below, FACTOR), -np.inf)
         return np.asarray(smaller, np.float64)
 
-    def _find_apart(self, apart: NDArray[np.bool_], goal: Array) -> None:
+    def _find_apart(self, apart: NDArray[np.bool_]) -> None:
         """Mark who is apart in which columns."""
         # Of values that are mostly one `constant_notes` tells.
-        spread = self.bulk[:, 1] < self.bulk[:, -2]
-        for place in np.flatnonzero((self._may_be_apart(goal) & spread).any(axis=1)).tolist():
-            sides = [self._one_side(place, j, goal[:, j]) for j in range(goal.shape[1])]
+        spread = self.bulk[1] < self.bulk[-2]
+        for place in np.flatnonzero((self._may_be_apart() & spread).any(axis=1)).tolist():
+            sides = [self._one_side(place, j) for j in range(len(self.read.values))]
             most = [share >= APART and surely >= SURELY for share, surely in sides]
             # Records of another kind differ in most columns.
             if 2 * sum(share >= SURELY for share, _ in sides) <= self.n_columns:
                 apart[self.judged[place]] = most & spread[place]
 
-    def _may_be_apart(self, goal: Array) -> NDArray[np.bool_]:
+    def _may_be_apart(self) -> NDArray[np.bool_]:
         """Return whose median is beyond most of each other's values, (owners judged, columns).
 
         Half of an owner's values are at most its median: if a tenth of another's are above that,
         the owner's value is the larger in 95 % of all pairs at most.
         """
-        middle = self.bulk[:, 3]
-        low, high = quantiles(goal, (BEYOND, 1 - BEYOND))
-        above = middle >= np.fmax(high, -_least_of_others(-self.bulk[:, 4]))
-        below = middle <= np.fmin(low, _least_of_others(self.bulk[:, 2]))
+        _, _, low, middle, high, *_ = self.bulk
+        above = middle >= np.fmax(self.goal_bulk[4], -_least_of_others(-high))
+        below = middle <= np.fmin(self.goal_bulk[2], _least_of_others(low))
         return np.asarray(above | below, np.bool_)
 
-    def _one_side(self, place: int, j: int, goal: Array) -> tuple[float, float]:
-        others = [self.parts[i][:, j] for i in np.delete(self.judged, place)]
-        return _one_side(self.parts[self.judged[place]][:, j], [*others, goal])
+    def _one_side(self, place: int, j: int) -> tuple[float, float]:
+        others = [self.read.column(j, i) for i in np.delete(self.judged, place).tolist()]
+        return _one_side(
+            self.read.column(j, int(self.judged[place])), [*others, self.goal.column(j)]
+        )
 
 
 def _one_side(own: Array, others: list[Array]) -> tuple[float, float]:
     """Return in which share of pairs values are on one side of each of the others, at least.
 
     On the side where that is more; and the same less `ERRORS` standard errors. Both are 0 if it is
-    less than `SURELY` on either side.
+    less than `SURELY` on either side. All values are sorted.
     """
-    own = own[~np.isnan(own)]
     if len(own) < FEWEST_POINTS:
         return 0.0, 0.0
     shares = []
-    for other in others:
-        known = np.sort(other[~np.isnan(other)])
+    for known in others:
         if len(known) >= FEWEST_POINTS:
             ranks = np.searchsorted(known, own) + np.searchsorted(known, own, "right")
             above = float(ranks.mean()) / (2 * len(known))

@@ -84,16 +84,20 @@ def remoteness(
         unit = max(of_target, _at(0.5, np.array(known)) if known else 0.0)
         if unit <= 0:
             continue
-        if _at(0.5, near) > above * unit:
-            rest = _some(pool[others[owner != i]], MOST_OTHERS)
-            near = np.minimum(nearest(samples[i], np.concatenate([rest, goal])), near)
         found[i] = _at(0.5, near) / unit
+        if found[i] > above:
+            rest = _some(pool[others[owner != i]], MOST_OTHERS)
+            others_near = nearest(samples[i], np.concatenate([rest, goal]))
+            found[i] = _at(0.5, np.minimum(near, others_near)) / unit
     return found
 
 
 def nearest(points: Array, others: Array | None = None) -> Array:
     """Return the distance from each point to the nearest of others, or of the other points."""
-    to = points if others is None else others
+    # Coordinates far from 0 would be most of the squares, and their rounding most of a distance.
+    middle = (points if others is None else others).mean(axis=0)
+    points = points - middle
+    to = points if others is None else others - middle
     squared = points @ to.T
     squared *= -2.0
     squared += (to * to).sum(axis=1)
