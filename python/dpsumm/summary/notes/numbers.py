@@ -51,31 +51,33 @@ class Numbers:
 
         The points come part by part, `counts` of each; without these they are one part.
         """
-        cells = [len(cell_names(column)) for column in schema.kernel]
-        numbers = [
-            (column, stop - width, stop)
-            for column, width, stop in zip(
-                schema.kernel, cells, np.cumsum(cells).tolist(), strict=True
-            )
+        stops = np.cumsum([len(cell_names(column)) for column in schema.kernel]).tolist()
+        cells = [
+            (column, first, stop)
+            for column, first, stop in zip(schema.kernel, [0, *stops], stops, strict=False)
             if not column.categories
         ]
-        values = np.array(points[:, [first for _, first, _ in numbers]].T, order="C")
-        for row, (_, first, stop) in zip(values, numbers, strict=True):
+        values = points.T[[first for _, first, _ in cells]]
+        for row, (_, first, stop) in zip(values, cells, strict=True):
             if stop - first > 1:
                 row[(points[:, first + 1 : stop] > 0).any(axis=1)] = np.nan
-        facts = [(*(column.limits or (0.0, 1.0)), column.weight) for column, *_ in numbers]
-        low, high, weight = np.array(facts, np.float64).reshape(-1, 3, 1).transpose(1, 0, 2)
         made = cls.parted(values, [len(points)] if counts is None else counts)
-        return replace(made, values=low + (high - low) * (made.values / weight))
+        facts = [(*(column.limits or (0.0, 1.0)), column.weight) for column, *_ in cells]
+        low, high, weight = np.array(facts, np.float64).reshape(-1, 3, 1).transpose(1, 0, 2)
+        written = made.values / weight
+        written *= high - low
+        written += low
+        return replace(made, values=written)
 
     @classmethod
     def parted(cls, values: NDArray[Any], counts: Sequence[int]) -> Self:
         """Return columns (k, n) of so many values in each part, which are sorted in their place."""
-        starts = np.cumsum([0, *counts])
-        parts = [values[:, start:stop] for start, stop in pairwise(starts)]
-        for part in parts:
+        starts, known = np.cumsum([0, *counts]), []
+        for start, stop in pairwise(starts.tolist()):
+            part = values[:, start:stop]
             part.sort(axis=1)
-        known = [part.shape[1] - np.count_nonzero(np.isnan(part), axis=1) for part in parts]
+            missing = np.isnan(part[:, -1:]).any() and np.count_nonzero(np.isnan(part), axis=1)
+            known.append(np.full(len(values), stop - start) - missing)
         return cls(values, starts, np.array(known))
 
     def __len__(self) -> int:
