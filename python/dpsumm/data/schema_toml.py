@@ -18,6 +18,7 @@ from dpsumm.data.files import MISSING
 from dpsumm.errors import InvalidParameterError
 
 VERSION = 1
+_quoted = json.JSONEncoder(ensure_ascii=False).encode
 # In the order in which they are written, with their defaults; "kind" is always written.
 DEFAULTS: dict[str, Any] = {
     "kind": None,
@@ -117,7 +118,7 @@ def _key(name: str) -> str:
 
 def _text(value: str) -> str:
     # JSON's escapes are TOML's, but for the one character that TOML wants escaped besides.
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    return _quoted(value).replace("\x7f", "\\u007f")
 
 
 def _value(value: Any) -> str:

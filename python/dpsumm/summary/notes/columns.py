@@ -43,6 +43,8 @@ def column_notes(sets: Sets, selection: Selection, setting: Setting) -> list[Not
         numbers = Numbers.of(sets.schema, parts[0]), Numbers.of(sets.schema, parts[1])
     bounds = _gaps_at_most(*numbers).tolist()
     near = {one.name for one, gap in zip(sets.columns, bounds, strict=True) if gap < least}
+    if len(near) == len(sets.schema.kernel):
+        return []
     gaps = {one.name: one.gap(0, 1) for one in of_schema(sets.schema, *parts, but=near)}
     far = sorted((gap, name) for name, gap in gaps.items() if gap >= least)[::-1]
     if not far:
@@ -66,12 +68,12 @@ def _gaps_at_most(target: Numbers, summary: Numbers) -> NDArray[np.float64]:
     values at these. Infinity where values are missing.
     """
     rows = np.linspace(0, len(summary) - 1, LOOKED_AT).astype(np.int64)
-    theirs, ours = np.ones((2, len(summary.values), LOOKED_AT + 2))
-    theirs[:, 0] = ours[:, 0] = 0
-    ours[:, 1:-1] = (rows + 1) / len(summary)
+    ours, theirs = np.zeros(LOOKED_AT + 2), np.zeros((len(summary.values), LOOKED_AT + 2))
     for row, values, at in zip(theirs, target.values, summary.values[:, rows], strict=True):
-        row[1:-1] = np.searchsorted(values, at, "right") / len(target)
-    apart = np.maximum(theirs[:, 1:] - ours[:, :-1], ours[:, 1:] - theirs[:, :-1]).max(axis=1)
+        row[1:-1] = values.searchsorted(at, "right")
+    ours[1:-1], ours[-1], theirs[:, -1] = rows + 1, len(summary), len(target)
+    ours, theirs = ours / len(summary), theirs / len(target)
+    apart = np.maximum(theirs[:, 1:] - ours[:-1], ours[1:] - theirs[:, :-1]).max(axis=1)
     some_missing = (target.known[0] < len(target)) | (summary.known[0] < len(summary))
     return np.where(some_missing, np.inf, apart)
 

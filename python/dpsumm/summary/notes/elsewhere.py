@@ -14,7 +14,7 @@ from dpsumm.checks import listed
 from dpsumm.report.notes import Note, Severity
 from dpsumm.summary.notes.limits import MOST_NAMED
 from dpsumm.summary.notes.numbers import ENDS, FEWEST_VALUES, Array, Numbers, Sets
-from dpsumm.summary.notes.places import AT, FACTOR, FEWEST_SOME, WIDTHS, Owners
+from dpsumm.summary.notes.places import FACTOR, FEWEST_SOME, WIDTHS, Owners
 from dpsumm.summary.protocols import Setting
 
 # An alarm if so many points of the summary are far outside the target's values, and such a share.
@@ -41,12 +41,8 @@ def elsewhere_notes(sets: Sets, setting: Setting) -> list[Note]:
     names, goal = [column.name for column in sets.columns], sets.target
     if not names or len(goal) < FEWEST_VALUES:
         return []
-    _, mid_low, _, middle, _, mid_high, _ = goal.quantiles(AT)[:, 0]
-    # Of a column that is mostly one value, as a pixel is, values elsewhere are no other unit.
-    varied = np.flatnonzero((mid_low < middle) & (middle < mid_high))
-    read, chosen, some = (one.of_columns(varied) for one in (sets.read, sets.summary, goal))
-    owners = Owners.of(read, some, len(sets.schema.kernel))
-    low, high = owners.goal_bulk[[0, -1]]
+    owners, varied = Owners.of(sets.read, goal, len(sets.schema.kernel)).varied()
+    chosen, low, high = sets.summary.of_columns(varied), owners.goal_bulk[0], owners.goal_bulk[-1]
     reach = WIDTHS * (high - low)
     (hit,) = chosen.outside(np.arange(1), (low - reach)[None], (high + reach)[None])
     many = hit >= max(HIT * len(chosen), FEWEST_HIT)

@@ -51,8 +51,9 @@ def mark_notes(parts: Mapping[str, NDArray[Any]], schema: Schema) -> list[Note]:
     most = max(MOST_CELLS // (len(numbers) * len(parts)), LEAST_ROWS)
     found: dict[str, list[str]] = {}
     for name, rows in parts.items():
-        few = np.linspace(0, len(rows) - 1, most).astype(np.int64)
-        values = rows if len(rows) <= most else rows[few]
+        values = rows
+        if len(rows) > most:
+            values = rows[np.linspace(0, len(rows) - 1, most).astype(np.int64)]
         for j in _may_have_mark(values, limits):
             if j in numbers and _has_mark(values[:, j], schema.kernel[j].limits):
                 found.setdefault(schema.kernel[j].name, []).append(name)

@@ -85,7 +85,9 @@ class Numbers:
         return int(self.starts[-1])
 
     def of_columns(self, which: NDArray[np.int64]) -> Self:
-        """Return some of the columns."""
+        """Return some of the columns, each once."""
+        if len(which) == len(self.values):
+            return self
         return replace(self, values=self.values[which], known=self.known[:, which])
 
     def column(self, j: int, part: int = 0) -> Array:
@@ -152,11 +154,13 @@ class Sets:
         schema, pool = setting.schema, selection.pool
         if schema is None or len(schema.cells) != pool.scaled.shape[1]:
             return None
-        order = np.argsort(pool.owner, kind="stable")
+        read = pool.scaled
+        if (np.diff(pool.owner) < 0).any():
+            read = read[np.argsort(pool.owner, kind="stable")]
         counts = np.bincount(pool.owner, minlength=len(setting.names)).tolist()
         return cls(
             schema,
             Numbers.of(schema, setting.target),
             Numbers.of(schema, selection.scaled),
-            Numbers.of(schema, pool.scaled[order], counts),
+            Numbers.of(schema, read, counts),
         )

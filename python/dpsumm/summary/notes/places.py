@@ -6,7 +6,7 @@ For curator and consumer alone: it depends on private data.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +33,7 @@ AT = (ENDS, TAIL, BEYOND, 0.5, 1 - BEYOND, 1 - TAIL, 1 - ENDS)
 
 @dataclass(frozen=True, eq=False)
 class Owners:
-    """Where the points read of each owner lie, in columns that vary in the target.
+    """Where the points read of each owner lie.
 
     Attributes
     ----------
@@ -63,6 +63,22 @@ class Owners:
         judged = np.flatnonzero(np.diff(read.starts) >= FEWEST_POINTS)
         bulk, goal_bulk = read.quantiles(AT)[:, judged], goal.quantiles(AT)[:, 0]
         return cls(read, goal, judged, bulk, goal_bulk, n_columns)
+
+    def varied(self) -> tuple[Owners, NDArray[np.int64]]:
+        """Return the same in columns that vary in the target, and which these are.
+
+        Of one that is mostly one value, as a pixel is, values elsewhere are no other unit.
+        """
+        _, low, _, middle, _, high, _ = self.goal_bulk
+        which = np.flatnonzero((low < middle) & (middle < high))
+        varied = replace(
+            self,
+            read=self.read.of_columns(which),
+            goal=self.goal.of_columns(which),
+            bulk=self.bulk[..., which],
+            goal_bulk=self.goal_bulk[:, which],
+        )
+        return varied, which
 
     def elsewhere(self) -> tuple[NDArray[np.bool_], ...]:
         """Return who is far, apart and in part elsewhere in which columns, (owners, columns)."""

@@ -64,7 +64,6 @@ def remoteness(
     """
     most = max(LEAST_POINTS, MOST_POINTS // n_owners)
     samples = [_some(pool[owner == i], most) for i in range(n_owners)]
-    goal, others = _some(target, MOST_OTHERS), np.arange(len(pool))
     alone = {i: nearest(own) for i, own in enumerate(samples) if len(own) >= LEAST_POINTS}
     # Most owners have as many points looked at as each other, so that these are their own.
     spacings = {
@@ -86,9 +85,9 @@ def remoteness(
             continue
         found[i] = _at(0.5, near) / unit
         if found[i] > above:
-            rest = _some(pool[others[owner != i]], MOST_OTHERS)
-            others_near = nearest(samples[i], np.concatenate([rest, goal]))
-            found[i] = _at(0.5, np.minimum(near, others_near)) / unit
+            others = [_some(part, MOST_OTHERS) for part in (pool[owner != i], target)]
+            closest = np.minimum(near, nearest(samples[i], np.concatenate(others)))
+            found[i] = _at(0.5, closest) / unit
     return found
 
 
@@ -98,14 +97,14 @@ def nearest(points: Array, others: Array | None = None) -> Array:
     middle = (points if others is None else others).mean(axis=0)
     points = points - middle
     to = points if others is None else others - middle
-    squared = points @ to.T
-    squared *= -2.0
-    squared += (to * to).sum(axis=1)
+    # The nearest has the largest of these.
+    products = points @ to.T
+    products -= (to * to).sum(axis=1) / 2
     if others is None:
-        np.fill_diagonal(squared, np.inf)
-    least = squared.min(axis=1) + (points * points).sum(axis=1)
-    closest: Array = np.sqrt(np.maximum(least, 0.0))
-    return closest
+        np.fill_diagonal(products, -np.inf)
+    squared = (points * points).sum(axis=1) - 2 * products.max(axis=1)
+    distances: Array = np.sqrt(np.maximum(squared, 0.0))
+    return distances
 
 
 def _at(share: float, values: Array) -> float:
