@@ -13,7 +13,7 @@ from dpsumm.summary.notes.columns import LOOKED_AT, _gaps_at_most
 from dpsumm.summary.notes.elsewhere import _in_two_groups, _with_wide_gaps
 from dpsumm.summary.notes.hashes import may_be_twice
 from dpsumm.summary.notes.marks import _has_mark, _may_have_mark
-from dpsumm.summary.notes.numbers import FEWEST_POINTS, Numbers
+from dpsumm.summary.notes.numbers import FEWEST_POINTS, Cells, Numbers
 from dpsumm.summary.notes.places import AT, Owners
 from dpsumm.summary.notes.space import remoteness
 
@@ -85,7 +85,7 @@ def test_numbers_are_the_values_that_were_encoded(seed):
         [rng.uniform(-1, 2, n), rng.integers(0, 3, n), rng.uniform(0, 5, n), rng.integers(0, 2, n)]
     )
     values[rng.random(n) < 0.2, 0] = np.nan
-    numbers = Numbers.of(schema, schema.encode(values)[0], counts)
+    numbers = Cells.of(schema).numbers(schema.encode(values)[0], counts)
     expected = sorted_(*np.split(values[:, [0, 2]], counts[:1]))
     np.testing.assert_allclose(numbers.values, expected.values, rtol=1e-12, atol=1e-12)
     np.testing.assert_array_equal(numbers.known, expected.known)

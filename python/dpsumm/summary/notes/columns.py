@@ -40,7 +40,7 @@ def column_notes(sets: Sets, selection: Selection, setting: Setting) -> list[Not
     if len(parts[0]) == len(sets.target) and len(parts[1]) == len(sets.summary):
         numbers = sets.target, sets.summary
     else:
-        numbers = Numbers.of(sets.schema, parts[0]), Numbers.of(sets.schema, parts[1])
+        numbers = sets.cells.numbers(parts[0]), sets.cells.numbers(parts[1])
     bounds = _gaps_at_most(*numbers).tolist()
     near = {one.name for one, gap in zip(sets.columns, bounds, strict=True) if gap < least}
     if len(near) == len(sets.schema.kernel):

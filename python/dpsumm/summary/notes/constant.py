@@ -29,17 +29,18 @@ def constant_notes(sets: Sets, selection: Selection, setting: Setting) -> list[N
     Only if no value is common in the target and at all other owners. And of columns that are one
     value everywhere, inside their bounds, if they are one or at most a tenth of the columns.
     """
-    # As they were sent, neither clipped nor rounded.
-    owner = selection.pool.owner
-    numbers = [j for j, column in enumerate(sets.schema.kernel) if not column.categories]
-    values = selection.pool.records.values[:, numbers]
     owners = np.flatnonzero(np.diff(sets.read.starts) >= FEWEST_POINTS).tolist()
     low, high = sets.read.quantiles((0.2, 0.8))
     same: dict[int, list[int]] = {}
-    for i in owners:
-        which = np.flatnonzero(low[i] == high[i])
-        for j in which[_are_one_value(values[owner == i][:, which])].tolist() if len(which) else ():
-            same.setdefault(j, []).append(i)
+    may_be = {i: np.flatnonzero(low[i] == high[i]) for i in owners if (low[i] == high[i]).any()}
+    if may_be:
+        # As they were sent, neither clipped nor rounded.
+        owner = selection.pool.owner
+        numbers = [j for j, column in enumerate(sets.schema.kernel) if not column.categories]
+        values = selection.pool.records.values[:, numbers]
+        for i, which in may_be.items():
+            for j in which[_are_one_value(values[owner == i][:, which])].tolist():
+                same.setdefault(j, []).append(i)
     found: dict[str, list[str]] = {}
     for j, who in same.items():
         column, goal = sets.columns[j], sets.target.column(j)

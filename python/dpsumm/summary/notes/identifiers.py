@@ -17,6 +17,8 @@ from dpsumm.report.notes import Note, Severity
 
 # Fewer rows may be sorted by a number that never repeats. More are not needed to tell.
 FEWEST_ROWS, MOST_ROWS = 50, 1000
+# So many are looked at first, which rules out columns with decimals.
+FIRST = 16
 
 
 def identifier_notes(target: Sequence[Table | StreamTable]) -> list[Note]:
@@ -30,13 +32,14 @@ def identifier_notes(target: Sequence[Table | StreamTable]) -> list[Note]:
     found = []
     for table in target:
         values = table.head.values[:MOST_ROWS]
-        known = ~np.isnan(values)
-        whole = ((values == np.floor(values)) | ~known).all(axis=0)
-        for j in np.flatnonzero(whole & (known.sum(axis=0) >= FEWEST_ROWS)).tolist():
-            column = table.schema.kernel[j]
-            if column.kind is Kind.NUMBER and identifies(
-                column.name, values[known[:, j], j].tolist()
-            ):
+        few = values[:FIRST]
+        whole = np.isnan(few) | (few == np.floor(few))
+        for j in np.flatnonzero(whole.all(axis=0)).tolist():
+            column, items = table.schema.kernel[j], values[:, j]
+            known = items[~np.isnan(items)]
+            if column.kind is not Kind.NUMBER or len(known) < FEWEST_ROWS:
+                continue
+            if (known == np.floor(known)).all() and identifies(column.name, known.tolist()):
                 found.append(column.name)
     if not found:
         return []

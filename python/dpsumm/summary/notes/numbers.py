@@ -25,6 +25,57 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
+class Cells:
+    """Where the number columns of a schema are among the coordinates of its kernel's space.
+
+    Attributes
+    ----------
+    columns
+        What they are, k of them.
+    first, stop
+        Each one's first coordinate, its position, and the first of the next column.
+    """
+
+    columns: list[Column]
+    first: list[int]
+    stop: list[int]
+
+    @classmethod
+    def of(cls, schema: Schema) -> Self:
+        """Return those of a schema."""
+        stops = np.cumsum([len(cell_names(column)) for column in schema.kernel]).tolist()
+        kept = [j for j, column in enumerate(schema.kernel) if not column.categories]
+        return cls(
+            [schema.kernel[j] for j in kept],
+            [stops[j - 1] if j else 0 for j in kept],
+            [stops[j] for j in kept],
+        )
+
+    @cached_property
+    def units(self) -> Array:
+        """Low end, width and weight of each column, (3, k, 1)."""
+        facts = [(*(column.limits or (0.0, 1.0)), column.weight) for column in self.columns]
+        low, high, weight = np.array(facts, np.float64).reshape(-1, 3, 1).transpose(1, 0, 2)
+        return np.array([low, high - low, weight])
+
+    def numbers(self, points: NDArray[np.floating], counts: Sequence[int] | None = None) -> Numbers:
+        """Return the number columns of points in the kernel's space, (n, coordinates).
+
+        The points come part by part, `counts` of each; without these they are one part.
+        """
+        values = points.T[self.first]
+        for row, first, stop in zip(values, self.first, self.stop, strict=True):
+            if stop - first > 1:
+                row[(points[:, first + 1 : stop] > 0).any(axis=1)] = np.nan
+        made = Numbers.parted(values, [len(points)] if counts is None else counts)
+        low, width, weight = self.units
+        written = made.values / weight
+        written *= width
+        written += low
+        return replace(made, values=written)
+
+
+@dataclass(frozen=True, eq=False)
 class Numbers:
     """The number columns of some points, as they were written, in their own units, and sorted.
 
@@ -42,32 +93,6 @@ class Numbers:
     values: Array
     starts: NDArray[np.int64]
     known: NDArray[np.int64]
-
-    @classmethod
-    def of(
-        cls, schema: Schema, points: NDArray[np.floating], counts: Sequence[int] | None = None
-    ) -> Self:
-        """Return the number columns of points in the kernel's space, (n, cells).
-
-        The points come part by part, `counts` of each; without these they are one part.
-        """
-        stops = np.cumsum([len(cell_names(column)) for column in schema.kernel]).tolist()
-        cells = [
-            (column, first, stop)
-            for column, first, stop in zip(schema.kernel, [0, *stops], stops, strict=False)
-            if not column.categories
-        ]
-        values = points.T[[first for _, first, _ in cells]]
-        for row, (_, first, stop) in zip(values, cells, strict=True):
-            if stop - first > 1:
-                row[(points[:, first + 1 : stop] > 0).any(axis=1)] = np.nan
-        made = cls.parted(values, [len(points)] if counts is None else counts)
-        facts = [(*(column.limits or (0.0, 1.0)), column.weight) for column, *_ in cells]
-        low, high, weight = np.array(facts, np.float64).reshape(-1, 3, 1).transpose(1, 0, 2)
-        written = made.values / weight
-        written *= high - low
-        written += low
-        return replace(made, values=written)
 
     @classmethod
     def parted(cls, values: NDArray[Any], counts: Sequence[int]) -> Self:
@@ -130,7 +155,7 @@ class Sets:
 
     Attributes
     ----------
-    schema
+    schema, cells
         Of the points.
     target, summary
         The target's, and those of the summary.
@@ -139,14 +164,15 @@ class Sets:
     """
 
     schema: Schema
+    cells: Cells
     target: Numbers
     summary: Numbers
     read: Numbers
 
-    @cached_property
+    @property
     def columns(self) -> list[Column]:
         """The number columns, k of them."""
-        return [column for column in self.schema.kernel if not column.categories]
+        return self.cells.columns
 
     @classmethod
     def of(cls, selection: Selection, setting: Setting) -> Self | None:
@@ -158,9 +184,11 @@ class Sets:
         if (np.diff(pool.owner) < 0).any():
             read = read[np.argsort(pool.owner, kind="stable")]
         counts = np.bincount(pool.owner, minlength=len(setting.names)).tolist()
+        cells = Cells.of(schema)
         return cls(
             schema,
-            Numbers.of(schema, setting.target),
-            Numbers.of(schema, selection.scaled),
-            Numbers.of(schema, read, counts),
+            cells,
+            cells.numbers(setting.target),
+            cells.numbers(selection.scaled),
+            cells.numbers(read, counts),
         )
