@@ -21,6 +21,9 @@ ENDS = 1 / 50
 # Fewer values say nothing of where a column lies; nor do fewer points of one owner.
 FEWEST_VALUES, FEWEST_POINTS = 20, 16
 
+# Rows that are turned into columns at once: more are slow to gather from.
+ROWS = 1000
+
 Array = NDArray[np.float64]
 
 
@@ -63,15 +66,18 @@ class Cells:
 
         The points come part by part, `counts` of each; without these they are one part.
         """
-        values = points.T[self.first]
+        values = np.empty((len(self.first), len(points)), points.dtype)
+        for start in range(0, len(points), ROWS):
+            values[:, start : start + ROWS] = points[start : start + ROWS].T[self.first]
         for row, first, stop in zip(values, self.first, self.stop, strict=True):
             if stop - first > 1:
                 row[(points[:, first + 1 : stop] > 0).any(axis=1)] = np.nan
         made = Numbers.parted(values, [len(points)] if counts is None else counts)
-        low, width, weight = self.units
-        written = made.values / weight
-        written *= width
-        written += low
+        written, (low, width, weight) = values.astype(np.float64, copy=False), self.units
+        if low.any() or (width != 1).any() or (weight != 1).any():
+            written /= weight
+            written *= width
+            written += low
         return replace(made, values=written)
 
 
