@@ -65,6 +65,42 @@ def test_people_just_above_a_round_bound_are_no_mark(first, told):
     assert bool(mark_notes({"north": ages[:, None].astype(float)}, schema)) is told
 
 
+@pytest.mark.parametrize(
+    ("last", "bounds", "mark", "told"),
+    [
+        (7, (1, 7), 8, False),
+        (7, (1, 7), 9, False),
+        (7, (1, 7), 0, False),
+        (8, (1, 7), 9, False),  # as a few are 8
+        (7, (1, 7), 10, False),
+        (7, (1, 7), 99, True),
+        (7, (1, 7), -9, True),
+        (5, (1, 5), 9, True),
+        (5, (1, 5), 6, False),
+        (2, (1, 2), 9, True),
+        (2, (1, 2), 3, False),
+        (1, (0, 5), 2, False),  # all others are 1
+        (1, (0, 5), 99, True),
+    ],
+)
+def test_beside_counts_the_next_ones_are_no_mark(last, bounds, mark, told):
+    """Bounds that were drafted from a public sample end where its counts did."""
+    counts = np.concatenate([np.repeat(np.arange(1, last + 1), 40), [last] * 9, [mark] * 4])
+    schema = Schema([Column("residents", bounds=bounds)])
+    assert bool(mark_notes({"north": counts[:, None].astype(float)}, schema)) is told
+
+
+def test_a_mark_beyond_others_that_are_outside_as_well():
+    """Ages of 18 to 95 of adults, with some of 17, and -1; or 16 beside them, which is one less."""
+    ages = np.concatenate([np.repeat(np.arange(17, 96), 3), [-1] * 3]).astype(float)
+    schema = Schema([Column("age", bounds=(18, 95))])
+    assert mark_notes({"north": ages[:, None]}, schema)
+    assert not mark_notes({"north": np.where(ages < 0, 16, ages)[:, None]}, schema)
+    # Most have none, so that the steps on that side are not known.
+    gain = np.concatenate([np.zeros(60), np.linspace(5000, 9000, 40), [-9999] * 4])
+    assert mark_notes({"north": gain[:, None]}, Schema([Column("x", bounds=(0, 10_000))]))
+
+
 @pytest.mark.parametrize("bounds", [(0, 2000), None])
 @pytest.mark.parametrize(("mark", "told"), [(999, True), (160, False)])
 def test_inside_the_bounds_a_mark_is_beyond_all_others_by_their_range(bounds, mark, told):
@@ -114,17 +150,20 @@ def test_a_mark_is_found_as_a_slow_search_finds_it(inside, count, mark):
         gap, width = min(abs(x - one) for x in others), max(others) - min(others)
         within = sum(0 <= x <= 10 for x in others) >= 0.9 * len(others)
         many = len(set(others)) >= 10
-        outside = not 0 <= one <= 10 and within and (gap > 1 or (many and alone(one, others, gap)))
+        outside = not 0 <= one <= 10 and within and is_far(one, others, gap, many)
         return outside or (gap > width and many)
 
-    def alone(one, others, gap):
+    def is_far(one, others, gap, many):
         side = 1 if one < 0 else -1
-        if any(side * x < min(side * 0, side * 10) for x in others):
-            return False
+        alone = all(side * x >= min(side * 0, side * 10) for x in others)
         middle = np.median(others)
         near = sorted({x for x in others if side * x <= side * middle})
-        gaps = [b - a for a, b in itertools.pairwise(near)]
-        return bool(gaps) and gap > 2 * np.quantile(gaps, 0.99)
+        if many and len(near) > 1:
+            gaps = [b - a for a, b in itertools.pairwise(near)]
+            return gap > 2 * np.quantile(gaps, 0.99) and (alone or gap > 1)
+        steps = [b - a for a, b in itertools.pairwise(sorted(set(others)))] or [1]
+        inside = [x for x in others if 0 <= x <= 10]
+        return gap > max(1, (max(inside) - min(inside)) / 2, 2 * np.median(steps))
 
     assert bool(told) == any(is_mark(one) for one in set(values))
 

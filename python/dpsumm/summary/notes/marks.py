@@ -23,9 +23,11 @@ from dpsumm.summary.notes.numbers import FEWEST_VALUES, Array
 FEWEST_ALIKE, LEAST_SHARE, MOST_SHARE = 3, 1 / 1000, 0.5
 # Different values beside it that a column has at least: 20 is no mark among doses of 0, 5 and 10.
 FEWEST_DIFFERENT = 10
-# Alone outside the bounds, a mark is apart by more than so many times the gap that such a share of
-# the others' gaps on its side do not exceed: rounding and a thin tail make gaps, too.
+# Outside the bounds, a mark is apart by more than so many times the gap that such a share of the
+# others' gaps on its side do not exceed: rounding and a thin tail make gaps, too.
 USUAL, TIMES = 0.99, 2
+# And by so much of their range if few differ: 8 is no mark beside counts from 1 to 7, but 99 is.
+PART = 0.5
 # Values that are looked at, of all parties together; no fewer rows of one.
 MOST_CELLS, LEAST_ROWS = 10_000_000, 100
 # Rows that are gone through at once.
@@ -35,9 +37,10 @@ ABREAST = 32
 def mark_notes(parts: Mapping[str, NDArray[Any]], schema: Schema) -> list[Note]:
     """Tell of one value that several rows have and that lies far from all others of its column.
 
-    Inside the bounds that is beyond all others by more than their range; outside them, where nine
-    in ten of the others are inside, by a tenth of the bounds; or, where all others are inside or
-    beyond the other end, by twice what nearly all neighbours on that side are apart.
+    Inside the bounds that is beyond all others by more than their range. Outside them, where nine
+    in ten of the others are inside, it is by twice what nearly all neighbours on that side are
+    apart, and by a tenth of the bounds unless it is alone there. Where fewer than 10 others differ,
+    by a tenth of the bounds, half of their range and twice the median step.
 
     Parameters
     ----------
@@ -118,14 +121,22 @@ def _apart(lowest: float, rest: Array, ends: list[float] | None) -> bool:
     different = np.unique(rest)
     varied = len(different) >= FEWEST_DIFFERENT
     if ends is not None and lowest < ends[0]:
-        inside = np.count_nonzero((rest >= ends[0]) & (rest <= ends[1]))
-        alone = varied and least >= ends[0] and gap > TIMES * _usual_gap(different, rest)
-        if inside >= (1 - MUCH) * len(rest) and (alone or gap > MUCH * (ends[1] - ends[0])):
+        inside = rest[(rest >= ends[0]) & (rest <= ends[1])]
+        far = gap > MUCH * (ends[1] - ends[0])
+        steps = np.diff(different[different <= np.median(rest)])
+        if varied and len(steps):
+            usual, enough = float(np.quantile(steps, USUAL)), far or least >= ends[0]
+        else:
+            usual, enough = _step(different), far and gap > PART * _range(inside)
+        if len(inside) >= (1 - MUCH) * len(rest) and enough and gap > TIMES * usual:
             return True
     return bool(varied and gap > most - least)
 
 
-def _usual_gap(different: Array, rest: Array) -> float:
-    """Return what nearly all neighbours of the lower half are apart; infinity if it is one."""
-    gaps = np.diff(different[different <= np.median(rest)])
-    return float(np.quantile(gaps, USUAL)) if len(gaps) else np.inf
+def _range(values: Array) -> float:
+    return float(values.max() - values.min()) if len(values) else 0.0
+
+
+def _step(different: Array) -> float:
+    """Return the median step between neighbours; of one value 1, as of a count."""
+    return float(np.median(np.diff(different))) if len(different) > 1 else 1.0
