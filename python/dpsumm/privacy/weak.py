@@ -10,8 +10,9 @@ from dpsumm.errors import InvalidParameterError
 MOST_EPSILON = 10.0
 # Above, who thinks a fact of a record as likely as not may end more than 98 % sure of it.
 MUCH_EPSILON = 4.0
-# Part of one over the protected records that delta may be before it is said.
-MUCH_DELTA = 0.1
+# Parts of one over the protected records from which on delta is told of, and is a warning. The
+# usual 1e-5 is told of from 10,000 records on, and is a warning from 50,000.
+SOME_DELTA, MUCH_DELTA = 0.1, 0.5
 
 
 def check_budget(
@@ -81,13 +82,30 @@ def thin_budget(epsilon: float, delta: float, m: int) -> list[str]:
     Without an end; none of them is of what `weak_budget` tells.
     """
     thin = thin_epsilon(epsilon)
-    if MUCH_DELTA < delta * m < 1:
+    if MUCH_DELTA <= delta * m < 1:
         thin.append(
             f"delta {delta:g} is {delta * m:.2g} / {m:,}, close to one over the protected records: "
-            f"to publish each of them as it is with that probability would satisfy it, "
-            f"{delta * m:.2g} records on average (usual: 1e-5 and well below that share)"
+            f"{_published(delta, m)}"
         )
     return thin
+
+
+def some_delta(delta: float, m: int) -> list[str]:
+    """Return the odds of a delta that is a part of 1/m, as at most one sentence without an end.
+
+    Of deltas below those that `thin_budget` tells of.
+    """
+    if not SOME_DELTA < delta * m < MUCH_DELTA:
+        return []
+    return [f"delta {delta:g} is {delta * m:.2g} / {m:,} protected records: {_published(delta, m)}"]
+
+
+def _published(delta: float, m: int) -> str:
+    return (
+        f"to publish each of them as it is with that probability would satisfy it, "
+        f"{delta * m:.2g} of them on average. {0.01 / m:.1g} would be about a hundredth of one "
+        "over them, and needs somewhat more noise"
+    )
 
 
 def thin_epsilon(epsilon: float, among: str = "") -> list[str]:

@@ -18,10 +18,9 @@ from dpsumm.privacy.claims import Claim, claim_of
 from dpsumm.privacy.events import Charge, NonPrivate, Protected, Seeded
 from dpsumm.privacy.ledger import Ledger, Line
 from dpsumm.privacy.record import Books, RunRecord
-from dpsumm.privacy.weak import thin_budget, weak_budget
 from dpsumm.report.about import About
 from dpsumm.report.audits import AuditResults
-from dpsumm.report.notes import Note, Severity, sorted_notes
+from dpsumm.report.notes import Note, Severity, budget_notes, sorted_notes
 
 WHOSE = {"target": "the target's records", "owners": "the owners' records", "records": "records"}
 REMAKE = (
@@ -159,21 +158,14 @@ def _void(dossier: Dossier) -> Iterator[Note]:
 def _weak(dossier: Dossier) -> Iterator[Note]:
     """Tell of budgets that promise little, or next to nothing."""
     record = dossier.record
-    said: dict[str, None] = {}
-    thin: dict[str, None] = {}
+    said: dict[Note, None] = {}
     for _, whose, epsilon, _ in dossier.totals:
         if 0 < epsilon < math.inf:
-            budget = epsilon, record.delta, record.units.get(whose, 1)
-            said |= dict.fromkeys(weak_budget(*budget))
-            thin |= dict.fromkeys(thin_budget(*budget))
+            said |= dict.fromkeys(budget_notes(epsilon, record.delta, record.units.get(whose, 1)))
     for epsilon in record.observers.values():
         if epsilon < math.inf:
-            said |= dict.fromkeys(weak_budget(epsilon, 0.0, 1))
-            thin |= dict.fromkeys(thin_budget(epsilon, 0.0, 1))
-    for text in said:
-        yield _red(f"{text[0].upper()}{text[1:]}.")
-    for text in thin:
-        yield Note(f"{text[0].upper()}{text[1:]}.")
+            said |= dict.fromkeys(budget_notes(epsilon, 0.0, 1))
+    yield from said
 
 
 def _unsure(dossier: Dossier) -> Iterator[Note]:

@@ -11,7 +11,13 @@ from typing import Any, Self
 from dpsumm.checks import counted
 from dpsumm.privacy.events import Protected
 from dpsumm.privacy.guarantees import PrivacyReport
-from dpsumm.privacy.weak import thin_budget, thin_epsilon, weak_budget, weak_epsilon
+from dpsumm.privacy.weak import (
+    some_delta,
+    thin_budget,
+    thin_epsilon,
+    weak_budget,
+    weak_epsilon,
+)
 from dpsumm.report import parts
 from dpsumm.report.parts import Html
 
@@ -70,10 +76,14 @@ def sorted_notes(notes: Iterable[str]) -> tuple[Note, ...]:
 
 
 def budget_notes(epsilon: float, delta: float, m: int) -> list[Note]:
-    """Tell of a budget that promises little, or next to nothing, to each of m records."""
+    """Tell of a budget that promises little, or next to nothing, to each of m records.
+
+    And of a delta that is some part of 1/m, as of something good to know.
+    """
     return [
         *(_alarm(text) for text in weak_budget(epsilon, delta, m)),
         *(_sentence(text, Severity.WARNING) for text in thin_budget(epsilon, delta, m)),
+        *(_sentence(text, Severity.INFO) for text in some_delta(delta, m)),
     ]
 
 

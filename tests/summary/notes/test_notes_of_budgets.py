@@ -11,7 +11,7 @@ import dpsumm
 from dpsumm.data.schema import Column, Schema
 from dpsumm.errors import InvalidParameterError
 from dpsumm.privacy.weak import thin_budget, weak_budget
-from dpsumm.report.notes import Note
+from dpsumm.report.notes import Note, budget_notes
 from dpsumm.summary.silos import summarize_silos
 
 
@@ -131,8 +131,8 @@ def test_the_owners_budget_is_judged_as_the_targets_is(rng, tmp_path):
         (4.1, 1e-5, ("epsilon 4.1 promises little: .* 60 times .* 98.37% sure",)),
         (10.0, 1e-5, (" 22,026 times .* 99.99% sure",)),
         (10.1, 1e-5, ()),  # refused
-        (1.0, 1e-3, ()),
-        (1.0, 5e-3, (r"delta 0.005 is 0.5 / 100, .* 0.5 records on average",)),
+        (1.0, 4.9e-3, ()),  # good to know
+        (1.0, 5e-3, (r"delta 0.005 is 0.5 / 100, .* 0.5 of them on average",)),
         (1.0, 1e-2, ()),  # refused
     ],
 )
@@ -140,6 +140,24 @@ def test_a_budget_that_promises_little_says_its_odds(epsilon, delta, said):
     thin = thin_budget(epsilon, delta, 100)
     assert len(thin) == len(said)
     assert all(re.search(a, b) for a, b in zip(said, thin, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("m", "severity", "odds"),
+    [
+        (10_000, None, ""),
+        (12_000, INFO, "Delta 1e-05 is 0.12 / 12,000 protected records: .* 0.12 of them on"),
+        (49_999, INFO, "0.5 / 49,999 protected records: .* 2e-07 would be about a hundredth"),
+        (50_000, WARNING, "0.5 / 50,000, close to one over .* 2e-07 would be about a hundredth"),
+        (99_999, WARNING, "1 / 99,999, close to one over .* 1 of them on average"),
+        (100_000, ALARM, "Delta 1e-05 is not below 1 / 100,000, .* one of them as it is would"),
+        (10**9, ALARM, "is not below 1 / 1,000,000,000"),
+    ],
+)  # fmt: skip
+def test_the_usual_delta_is_no_warning_for_some_ten_thousand_records(m, severity, odds):
+    notes = budget_notes(1.0, 1e-5, m)
+    assert [note.severity for note in notes] == ([] if severity is None else [severity])
+    assert all(re.search(odds, note) for note in notes)
 
 
 def test_such_a_budget_is_a_warning_and_no_refusal(rng):
