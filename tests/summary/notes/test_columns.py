@@ -20,6 +20,18 @@ def test_a_column_that_wide_bounds_hide_is_named(most, severity):
     assert found(summary, "follow the target in bmi") is None
 
 
+@pytest.mark.parametrize(
+    ("beyond", "severity"), [(0.0, None), (0.3, None), (0.45, WARNING), (0.75, ALARM)]
+)
+def test_a_column_is_told_of_where_chance_does_not_explain_its_gap(beyond, severity):
+    """A share of the target is older than anybody of the owner; chance explains a gap of .20."""
+    rng = np.random.default_rng(5)
+    n = round(200 * beyond)
+    target = pl.concat([frame(rng, 200 - n, 18, 60), frame(rng, n, 60.5, 95)])
+    summary = run([frame(rng, 3000, 18, 60)], target, size=60, drop_target_copies=True)
+    assert found(summary, "does not follow the target in age") is severity
+
+
 @pytest.mark.parametrize(("absent", "severity"), [(10, INFO), (35, WARNING), (60, ALARM)])
 def test_a_target_without_values_of_a_column_is_told_of(rng, absent, severity):
     schema = Schema(

@@ -127,3 +127,30 @@ def test_the_noise_explains_the_same_target_and_no_other(rng):
         assert not half.fits(draw, made)
     assert not mechanism.fits(replace(draw, points=points + 9), made)
     assert dpsumm.Mwem.published(0.1, 3).fits(draw, made) is None
+
+
+@pytest.mark.parametrize(("size", "severity"), [(1, WARNING), (7, WARNING), (9, None)])
+def test_a_summary_of_so_few_points_tells_next_to_nothing(rng, size, severity):
+    summary = run([frame(rng, 200)], frame(rng, 400), size=size)
+    assert found(summary, "so few that their columns may be") is severity
+    assert found(summary, "Ask for more points with size (--size)") is severity
+
+
+def test_a_target_of_so_few_records_asks_for_more_of_them(rng):
+    summary = run([frame(rng, 200)], frame(rng, 5), size=20)
+    assert found(summary, "apart by chance: next to nothing can be said of the summary") is WARNING
+    assert found(summary, "Give more target records") is WARNING
+
+
+@pytest.mark.parametrize(("runs", "severity"), [(1, None), (2, INFO), (5, WARNING)])
+def test_what_all_runs_of_a_ledger_spent_is_told_from_the_second_on(rng, tmp_path, runs, severity):
+    owners, target, path = [frame(rng, 300)], frame(rng, 200), tmp_path / "books.db"
+    with dpsumm.Ledger.create(path):
+        pass
+    for _ in range(runs):
+        summary = run(owners, target, protocol=None, epsilon=1.0, ledger=path)
+    with dpsumm.Ledger(path) as book:
+        spent, _ = book.spent("target")
+    assert spent == pytest.approx(runs, rel=1e-3)
+    said = f"The ledger's {runs} runs have spent epsilon {runs} of the target's records"
+    assert found(summary, said) is severity

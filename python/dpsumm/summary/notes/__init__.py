@@ -27,11 +27,13 @@ from dpsumm.summary.notes.numbers import Sets
 from dpsumm.summary.notes.run import (
     budget_notes,
     commitment_notes,
+    ledger_notes,
     quality_notes,
     resumed_notes,
     run_notes,
 )
 from dpsumm.summary.notes.space import space_notes
+from dpsumm.summary.notes.ties import tie_notes
 from dpsumm.summary.protocols import Curator, Protocol, Selection
 
 __all__ = ["data_notes", "notes_of"]
@@ -69,6 +71,7 @@ def notes_of(
     return sorted_notes(
         (
             *budget_notes(privacy, len(setting.target)),
+            *ledger_notes(book, privacy),
             *resumed_notes(book, curator.of_this_target),
             *run_notes(len(selection.records), setting.size, owners, parsimony),
             *notes,
@@ -82,6 +85,7 @@ def notes_of(
             *([] if sets is None else elsewhere_notes(sets, setting)),
             *leak_notes(selection, schema),
             *copy_notes(selection, setting),
+            *tie_notes(selection),
             *label_notes(selection, setting.schema),
             *class_notes(selection, setting.names),
         )

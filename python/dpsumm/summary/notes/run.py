@@ -13,8 +13,10 @@ from dpsumm.privacy import events
 from dpsumm.privacy.events import Protected
 from dpsumm.privacy.guarantees import PrivacyReport
 from dpsumm.privacy.ledger import Ledger
+from dpsumm.privacy.weak import MUCH_EPSILON
 from dpsumm.report.notes import Note, Severity, owners_notes
 from dpsumm.report.notes import budget_notes as notes_of_budget
+from dpsumm.report.numbers import round_up
 from dpsumm.summary.plan import BAD, noise_to_sampling
 from dpsumm.summary.protocols import Selection
 
@@ -26,6 +28,8 @@ UNLIKE = 0.1
 NO_CHOICE = 1.1
 # Share of the owners' records that were read, from which on that is said.
 NEARLY_ALL = 0.9
+# Gaps between columns that chance makes, above which so few points tell next to nothing.
+MOST_CHANCE = 0.5
 # Owners of fewer records are read as a whole as a rule.
 FEW_RECORDS = 50
 
@@ -125,8 +129,8 @@ def commitment_notes(commitments: Commitments | None, names: Sequence[str]) -> l
 
 
 def quality_notes(selection: Selection, m: int, privacy: PrivacyReport) -> list[Note]:
-    """Tell when the noise is above the signal, and when the owners have little that fits."""
-    notes = []
+    """Tell of noise above the signal, of little that fits, and of too few points to tell."""
+    notes = _few_points(len(selection.records), m)
     noise = max(
         (
             charge.event.noise_multiplier
@@ -137,11 +141,12 @@ def quality_notes(selection: Selection, m: int, privacy: PrivacyReport) -> list[
     )
     relative = noise_to_sampling(noise, m)
     if relative > BAD:
-        notes.append(
+        text = (
             f"The noise of the release is {relative:.1f} times the target's sampling error: the "
             f"offers follow it more than the target. Use a larger target or epsilon, or Pool() "
             f"(--protocol pool); `dpsumm plan` tells from where on it pays."
         )
+        notes.append(Note(text, Severity.ALARM))
     left = selection.curve[-1] / selection.target_self
     # So far would as many fresh target records be: a summary of few points is far in any case. Of a
     # bandwidth too small that is so of any number, and no reason to be silent.
@@ -150,12 +155,48 @@ def quality_notes(selection: Selection, m: int, privacy: PrivacyReport) -> list[
         fresh = 0.0
     # Points that were chosen for noise are far from the target for that reason.
     if relative <= BAD and left > max(LITTLE_OVERLAP, fresh):
-        notes.append(
-            f"Little overlap: the distance to the target is {left:.0%} of what no point at all "
-            f"would have. The owners have few points like the target, or the bandwidth is too "
-            f"small."
+        far = f"{left:.0%} of" if left <= 1 else "more than"
+        text = (
+            f"Little overlap: the distance to the target is {far} what no point at all would "
+            f"have. The owners have few points like the target, or the bandwidth is too small."
         )
-    return [Note(text, Severity.ALARM) for text in notes]
+        notes.append(Note(text, Severity.ALARM))
+    return notes
+
+
+def _few_points(p: int, m: int) -> list[Note]:
+    from dpsumm.summary.by_column import chance  # not by a mere import of dpsumm
+
+    usual = chance(p, m)
+    if usual <= MOST_CHANCE:
+        return []
+    more = "Ask for more points with size (--size)" if p <= m else "Give more target records"
+    return [
+        Note(
+            f"{counted(p, 'point', 'points')} and {counted(m, 'target record', 'target records')} "
+            f"are so few that their columns may be {min(usual, 1.0):.0%} apart by chance: next to "
+            f"nothing can be said of the summary. {more}.",
+            Severity.WARNING,
+        )
+    ]
+
+
+def ledger_notes(book: Ledger, privacy: PrivacyReport) -> list[Note]:
+    """Tell what all runs of a ledger have spent together, from the second on."""
+    runs = len(book.runs())
+    if privacy.seeded or runs < 2:
+        return []
+    notes = []
+    for whose in (Protected.TARGET, Protected.OWNERS):
+        epsilon, delta = book.spent(whose)
+        if epsilon > 0:
+            text = (
+                f"The ledger's {runs:,} runs have spent epsilon {round_up(epsilon)} of the "
+                f"{whose.value}'s records at delta {delta:.2g} in all: what they promise together, "
+                f"if their records are the same. A cap (dpsumm ledger cap) keeps it from growing."
+            )
+            notes.append(Note(text, Severity.WARNING if epsilon > MUCH_EPSILON else Severity.INFO))
+    return notes
 
 
 def budget_notes(privacy: PrivacyReport, m: int) -> list[Note]:
