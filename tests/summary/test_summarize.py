@@ -524,7 +524,7 @@ def test_notes_count_in_good_english() -> None:
     summary = dpsumm.summarize(
         {"one": data}, goal, size=3, bounds={"a": (0, 1), "b": (0, 1)}, protocol=Greedy()
     )
-    assert summary.warnings[:2] == (
+    assert summary.warnings[1:3] == (
         "one: 1 value of a was clipped to the public bounds.",
         "target: 2 values of b were clipped to the public bounds.",
     )
