@@ -50,7 +50,8 @@ def elsewhere_notes(sets: Sets, setting: Setting) -> list[Note]:
     groups = [Note(_SPLIT.format(names=", ".join(split[:MOST_NAMED])), Severity.WARNING)]
     ways = list(zip(_SAID, owners.elsewhere(), strict=True))
     told: dict[tuple[str, str, int, Severity], list[str]] = {}
-    for j in range(len(varied)):
+    some = np.any([many, *(found.any(axis=0) for _, found in ways)], axis=0)
+    for j in np.flatnonzero(some).tolist():
         severity = Severity.ALARM if many[j] else Severity.WARNING
         for said, found in ways:
             if found[:, j].any():
