@@ -24,6 +24,12 @@ def test_numbers_that_never_repeat_under_such_a_name_are_told_of(rng, name):
     assert told(rng, name, numbers[:49]) is None
 
 
+def test_identifiers_of_which_some_are_missing_are_told_of(rng):
+    column = Column("id", bounds=(0, 10_000), when_missing="encode")
+    rows = frame(rng, 60).with_columns(id=pl.Series([None, *map(float, range(59))]))
+    assert found(with_columns([rows], rows, AGE, column), SAID) is WARNING
+
+
 def test_numbers_that_only_rise_are_told_of_under_any_name(rng):
     falling = np.arange(60)[::-1] * 3  # the target is the rows in the opposite order
     assert told(rng, "visit", falling) is WARNING

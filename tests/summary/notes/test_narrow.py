@@ -27,6 +27,13 @@ def test_bounds_far_wider_than_the_values_are_told_of(rng, most, severity):
     assert found(summary, HIDDEN) is None
 
 
+@pytest.mark.parametrize(("apart", "severity"), [(0, WARNING), (1900, None)])
+def test_target_and_points_read_fill_bounds_together(rng, apart, severity):
+    age = Column("age", bounds=(0, 2000))
+    summary = with_columns([frame(rng, 200, apart, 20 + apart)], frame(rng, 60, 0, 20), age, BMI)
+    assert (found(summary, f"{HIDDEN} age (") is None) == (severity is None)
+
+
 def test_dates_up_to_the_year_9999_are_an_alarm_whatever_a_few_marks_are(rng):
     def dated(n):
         days = [date(2024, 1, 1) + timedelta(int(i)) for i in rng.integers(0, 365, n)]

@@ -1,5 +1,7 @@
 """What makes notes quick changes nothing of what they say."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -13,7 +15,7 @@ from dpsumm.summary.notes.columns import LOOKED_AT, _gaps_at_most
 from dpsumm.summary.notes.elsewhere import _in_two_groups, _with_wide_gaps
 from dpsumm.summary.notes.hashes import may_be_twice
 from dpsumm.summary.notes.marks import _has_mark, _may_have_mark
-from dpsumm.summary.notes.numbers import FEWEST_POINTS, Cells, Numbers
+from dpsumm.summary.notes.numbers import FEWEST_POINTS, Cells, Numbers, Sets
 from dpsumm.summary.notes.places import AT, Owners
 from dpsumm.summary.notes.space import remoteness
 
@@ -89,6 +91,17 @@ def test_numbers_are_the_values_that_were_encoded(seed):
     expected = sorted_(*np.split(values[:, [0, 2]], counts[:1]))
     np.testing.assert_allclose(numbers.values, expected.values, rtol=1e-12, atol=1e-12)
     np.testing.assert_array_equal(numbers.known, expected.known)
+
+
+def test_points_read_in_any_order_are_their_owners(rng):
+    pool, owner = rng.normal(size=(40, 3)), rng.permutation(np.repeat([0, 2, 3], [10, 25, 5]))
+    pooled = SimpleNamespace(scaled=pool, owner=owner)
+    setting = SimpleNamespace(schema=Schema.numbers("abc"), names="wxyz", target=pool)
+    sets = Sets.of(SimpleNamespace(pool=pooled, scaled=pool), setting)
+    for i in range(4):
+        for j in range(3):
+            expected = np.sort(pool[owner == i, j])
+            np.testing.assert_array_equal(sets.read.column(j, i), expected)
 
 
 @given(SEEDS)

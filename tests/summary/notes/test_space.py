@@ -61,6 +61,23 @@ def test_the_figure_is_what_it_is_said_to_be(rng):
     assert found[2] == max(found)
 
 
+def test_owners_are_compared_at_as_many_points(rng):
+    """An owner of fewer points has them further apart, and so have as many of another one."""
+    pool, owner = rng.normal(size=(200, 3)), np.repeat([0, 1, 2], [20, 60, 120])
+    target, parts = rng.normal(size=(150, 3)), [pool[owner == i] for i in range(3)]
+
+    def usual(points, count):
+        few = points[np.linspace(0, len(points) - 1, min(count, len(points))).astype(int)]
+        return np.quantile(nearest(few), 0.9)
+
+    for i, (own, found) in enumerate(zip(parts, remoteness(pool, owner, target, 3), strict=True)):
+        others = [usual(part, len(own)) for j, part in enumerate(parts) if j != i]
+        unit = max(usual(target, len(own)), np.median(others))
+        rest = np.concatenate([pool[owner != i], target])
+        alone = np.median(np.minimum(nearest(own), nearest(own, rest)))
+        assert found == pytest.approx(alone / unit, rel=1e-9)
+
+
 def test_few_points_equal_points_and_single_owners_are_not_judged(rng):
     few = LEAST_POINTS - 1
     pool, target = rng.normal(size=(few + 30, 2)), rng.normal(size=(50, 2))
