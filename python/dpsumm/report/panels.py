@@ -8,12 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsumm.report.notes import Severity
 from dpsumm.report.numbers import percent
 from dpsumm.report.parts import Html, tag
 
 WIDE, HIGH = 240, 80
 # The sets, in the order in which they are drawn, with their classes of the style sheet.
 SETS = ("pool", "target", "summary")
+_COLOURS = {Severity.INFO: "soft", Severity.WARNING: "doubtful", Severity.ALARM: "bad"}
 
 
 @dataclass(frozen=True)
@@ -58,11 +60,14 @@ class Panel:
         Its name, and what is to be seen there.
     drawn
         Its distribution.
+    severity
+        How bad what is to be seen is: the colour of `said`.
     """
 
     title: str
     said: str
     drawn: Bins | Categories
+    severity: Severity = Severity.INFO
 
 
 def panels(shown: Iterable[Panel]) -> Html:
@@ -81,7 +86,7 @@ def panels(shown: Iterable[Panel]) -> Html:
 def _panel(panel: Panel) -> Html:
     drawn = panel.drawn
     picture = _bins(drawn, panel.title) if isinstance(drawn, Bins) else _categories(drawn)
-    title, said = tag("h3", panel.title), tag("p", panel.said, class_="soft")
+    title, said = tag("h3", panel.title), tag("p", panel.said, class_=_COLOURS[panel.severity])
     return tag("section", title, said, picture, class_="panel")
 
 

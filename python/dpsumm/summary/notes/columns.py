@@ -19,9 +19,6 @@ from dpsumm.summary.notes.limits import FEWEST, MOST_NAMED, MUCH, RUINED
 from dpsumm.summary.notes.numbers import Numbers, Sets
 from dpsumm.summary.protocols import Selection, Setting
 
-# A column's gap between summary and target, in gaps that chance makes, that is told of, and that
-# takes a title back. Of honest runs that came close none was above 1.4.
-TOLD, NOT_FOLLOWED = 1.6, 2.5
 # Values of the summary at which it is looked first: nearly all columns are ruled out by them.
 LOOKED_AT = 32
 
@@ -31,7 +28,8 @@ def column_notes(sets: Sets, selection: Selection, setting: Setting) -> list[Not
 
     Bounds far wider than a column's values, or a small weight, take it out of the distance.
     """
-    from dpsumm.summary.by_column import chance, few, of_schema  # not by a mere import of dpsumm
+    # Not by a mere import of dpsumm.
+    from dpsumm.summary.by_column import TOLD, beyond_chance, chance, few, of_schema
 
     usual = chance(len(selection.scaled), len(setting.target))
     least = TOLD * usual
@@ -55,9 +53,10 @@ def column_notes(sets: Sets, selection: Selection, setting: Setting) -> list[Not
         Note(
             f"The summary does not follow the target in {said}: so far apart are their values, "
             f"where up to {usual:.0%} is chance. Owners that have none like the target's do that; "
-            f"so do few points read for each one kept (--parsimony, --size), and bounds far wider "
-            f"than the values, or a small weight, which take a column out of the distance.",
-            Severity.ALARM if far[0][0] >= NOT_FOLLOWED * usual else Severity.WARNING,
+            f"so do bounds far wider than the values, or a small weight, which take a column out "
+            f"of the distance, and few points read for each one kept: a larger parsimony "
+            f"(--parsimony) or a smaller size (--size) gives more.",
+            beyond_chance(far[0][0], usual),
         )
     ]
 
