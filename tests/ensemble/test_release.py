@@ -187,7 +187,7 @@ REFUSED = [
     ({"grid": 0}, "grid must be a whole number from 1 to 255"),
     ({"grid": 256}, "grid must be a whole number from 1 to 255"),
     ({"shards": 0}, "shards must be a whole number from 1 to 255"),
-    ({"points": np.zeros((19, 1))}, "19 points, at least 20"),
+    ({"points": np.zeros((19, 1))}, "has 19 points, and at least 20"),
     ({"points": np.zeros((10**5, 1)), "classes": range(101)}, "fewer points"),
 ]
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpsumm.checks import check_whole
+from dpsumm.checks import check_whole, counted
 from dpsumm.data.labels import are_distinct
 from dpsumm.errors import InvalidDataError, InvalidParameterError
 from dpsumm.exchange.fields import is_hex, is_whole
@@ -85,8 +85,8 @@ class Terms:
         n = len(points)
         if n < FEWEST_POINTS:
             raise InvalidParameterError(
-                f"auxiliary: {n} points, at least {FEWEST_POINTS} are needed (usual: thousands); "
-                "they need no labels"
+                f"auxiliary: has {counted(n, 'point', 'points')}, and at least {FEWEST_POINTS} are "
+                f"needed (usual: thousands); they need no labels"
             )
         if n * len(labels) > MOST_CELLS:
             raise InvalidParameterError(

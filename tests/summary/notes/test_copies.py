@@ -73,10 +73,13 @@ def test_points_of_whole_numbers_are_equal_by_chance_and_copies_are_found(protoc
 def test_a_target_that_was_pasted_twice_hides_no_copies_and_is_told_of(rng):
     once, owner = frame(rng), frame(rng)
     summary = run({"a": once, "b": owner, "c": owner}, pl.concat([once, once[:40]]))
-    said = "80 of the target's 100 records equal another one in every column, up to 2 of them"
-    assert found(summary, said) is ALARM
+    said = "80 of the target's 100 records equal another one in every column, and one of them is"
+    assert found(summary, f"{said} there twice. Who") is ALARM
     assert found(summary, "60 of 180 points read equal a target record in every column") is ALARM
     assert found(summary, "120 of 180 points read are held by two owners or more") is ALARM
+    often = run([frame(rng)], pl.concat([once, once[:3], once[:1], once[:1]]))
+    assert found(often, "8 of the target's 65 records equal another one") is ALARM
+    assert found(often, "and one of them is there 4 times. Who") is ALARM
     few = run([frame(rng)], pl.concat([once, once[:1]]))
     assert found(few, "2 of the target's 61 records equal another one") is WARNING
 

@@ -57,13 +57,22 @@ def test_values_in_no_category_are_asked_for_their_spelling(rng, unknown, severi
     assert found(summary, "units") is found(summary, "Benzin") is None
 
 
-@pytest.mark.parametrize(("dropped", "severity"), [(29, INFO), (30, WARNING)])
-def test_an_owner_half_of_whose_rows_were_dropped_is_a_warning(rng, dropped, severity):
-    age = pl.when(pl.int_range(60) < dropped).then(None).otherwise(30)
+@pytest.mark.parametrize(
+    ("dropped", "share", "severity"),
+    [(1, "2%", INFO), (29, "48%", INFO), (30, "50%", WARNING), (45, "75%", WARNING)],
+)
+@pytest.mark.parametrize("party", ["a", "target"])
+def test_a_party_half_of_whose_rows_were_dropped_is_a_warning(rng, party, dropped, share, severity):
+    age = pl.when(pl.int_range(60) < dropped).then(None).otherwise("age")
     form = dpsumm.data.FileFormat(drop_missing=True)
-    owners = {"a": frame(rng).with_columns(age=age), "b": frame(rng)}
-    summary = run(owners, frame(rng), file_format=form)
-    assert found(summary, f"a: {dropped} rows with missing values were left out") is severity
+    parties = {name: frame(rng) for name in ("a", "b", "target")}
+    parties[party] = parties[party].with_columns(age=age)
+    summary = run(parties, parties.pop("target"), file_format=form)
+    were = "row with missing values was" if dropped == 1 else "rows with missing values were"
+    said = f"{party}: {dropped} {were} left out, {share} of its rows."
+    assert found(summary, said) is severity
+    encode = found(summary, f"{said} The rest may be records of another kind: let the column")
+    assert encode is (WARNING if severity is WARNING else None)
 
 
 def test_dropped_rows_of_many_owners_are_one_note(rng):
@@ -72,5 +81,5 @@ def test_dropped_rows_of_many_owners_are_one_note(rng):
 
     form = dpsumm.data.FileFormat(drop_missing=True)
     summary = run([short(3), short(41), frame(rng), short(7)], frame(rng), file_format=form)
-    note = "Rows with missing values were left out at 3 of 4 owners: 3 to 41 each."
-    assert found(summary, note) is WARNING  # 41 of 60 at one
+    note = "Rows with missing values were left out at 3 of 4 owners: 3 to 41 each, up to 68% of an"
+    assert found(summary, f"{note} owner's rows.") is WARNING  # 41 of 60 at one

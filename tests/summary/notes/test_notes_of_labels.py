@@ -171,3 +171,45 @@ def test_an_owner_of_one_class_is_told_of_if_that_is_no_chance(rng):
         {**rare, "b": of("yes")}, frame(rng), AGE, BMI, Column("y", kind="label")
     )
     assert found(summary, "A class that others have is absent") is None  # 0.95**60 is 0.05
+
+
+SAYS_NONE = "read have a label that says no value"
+
+
+@pytest.mark.parametrize(
+    ("labels", "told"),
+    [
+        (["yes", "no", "unknown"], True),
+        (["yes", "no", " N/A "], True),
+        (["yes", "no", "Missing"], True),
+        (["yes", "no", "-"], True),
+        (["+", "-", "-"], False),
+        (["+", "-", "?"], True),
+        (["none", "minor", "major"], False),
+        (["no", "yes", "not known to us"], False),
+        ([0, 1, 2], False),
+    ],
+)
+def test_a_class_whose_name_is_no_value_is_asked_about(rng, labels, told):
+    rows = frame(rng).with_columns(y=pl.Series(labels * 20))
+    plain = Column("y", kind="label", missing=())
+    summary = with_columns([rows], rows.drop("y"), AGE, BMI, plain, size=40)
+    assert found(summary, f"20 of 60 points {SAYS_NONE}") is (WARNING if told else None)
+    assert found(summary, SAYS_NONE) is (WARNING if told else None)
+    if told:
+        # What the schema lists was meant; a mark is no label.
+        meant = Column("y", kind="label", categories=tuple(x.strip() for x in labels), missing=())
+        summary = with_columns([rows], rows.drop("y"), AGE, BMI, meant, size=40)
+        assert found(summary, SAYS_NONE) is INFO
+        marked = Column("y", kind="label", missing=(labels[-1],), when_missing="drop")
+        summary = with_columns([rows], rows.drop("y"), AGE, BMI, marked, size=30)
+        assert found(summary, SAYS_NONE) is None
+
+
+def test_one_class_that_is_not_in_the_summary_is_one():
+    points = np.concatenate([np.zeros(50), np.full(30, 9.0), np.full(20, 18.0)])[:, None]
+    owner = points, np.repeat(["x", "y", "z"], [50, 30, 20])
+    target = np.concatenate([np.zeros(30), np.full(30, 9.0)])[:, None]
+    target = target + np.linspace(0, 0.1, 60)[:, None]
+    summary = run([owner], target, bounds=None, kernel=dpsumm.RBF(1.0))
+    assert found(summary, "1 of 3 classes is not in it.") is INFO

@@ -20,7 +20,7 @@ from dpsumm.summary.notes.constant import constant_notes
 from dpsumm.summary.notes.copies import copy_notes
 from dpsumm.summary.notes.data import data_notes
 from dpsumm.summary.notes.elsewhere import elsewhere_notes
-from dpsumm.summary.notes.labels import label_notes
+from dpsumm.summary.notes.labels import label_notes, no_value_notes
 from dpsumm.summary.notes.leaks import leak_notes
 from dpsumm.summary.notes.narrow import narrow_notes
 from dpsumm.summary.notes.numbers import Sets
@@ -87,6 +87,7 @@ def notes_of(
             *copy_notes(selection, setting),
             *tie_notes(selection),
             *label_notes(selection, setting.schema),
+            *no_value_notes(selection, setting.schema),
             *class_notes(selection, setting.names),
         )
     )

@@ -77,8 +77,8 @@ def class_notes(selection: Selection, names: Sequence[str]) -> list[Note]:
         notes.append(
             Note(
                 f"A class that others have is absent from all points read of an owner: "
-                f"{', '.join(absent)}. If its records are not of another kind, as those of a "
-                f"hospice are, look how the label is made there, and whether rows are left out.",
+                f"{', '.join(absent)}. If its records are not of another kind, look how the label "
+                f"is made there, and whether rows are left out.",
                 Severity.WARNING,
             )
         )

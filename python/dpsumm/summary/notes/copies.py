@@ -47,8 +47,8 @@ def _said(found: Twice, m: int, n: int, p: int, *, dropped: bool) -> Iterator[No
     if found.pasted:
         yield Note(
             f"{found.pasted:,} of the target's {m:,} records equal another one in every "
-            f"column, up to {found.most:,} of them each other. Who is in it k times is protected "
-            f"by k times the epsilon said: give each record once.",
+            f"column, and one of them is there {_times(found.most)}. Who is in it k times is "
+            f"protected by k times the epsilon said: give each record once.",
             _severity(found.pasted, m),
         )
     if dropped and found.equal_target:
@@ -79,6 +79,10 @@ def _said(found: Twice, m: int, n: int, p: int, *, dropped: bool) -> Iterator[No
             f"for what it costs its person.",
             _severity(found.again, n),
         )
+
+
+def _times(count: int) -> str:
+    return "twice" if count == 2 else f"{count:,} times"
 
 
 def _severity(found: int, of: int) -> Severity:

@@ -19,6 +19,9 @@ from dpsumm.summary.notes.identifiers import identifier_notes
 from dpsumm.summary.notes.limits import MOST_NAMED, MUCH, RUINED
 from dpsumm.summary.notes.marks import mark_notes
 
+# Of a party's rows, a column's values, or all owners' values of it.
+HALF = 0.5
+
 
 def data_notes(
     tables: Sequence[Table | StreamTable], read: Mapping[str, NDArray[Any]] | None = None
@@ -71,18 +74,26 @@ def _dropped(group: Sequence[Table | StreamTable]) -> list[Note]:
     if not dropped:
         return []
     least, most = min(dropped.values()), max(dropped.values())
+    share = max(table.n_dropped / (table.n_dropped + len(table)) for table in group)
     if len(dropped) == 1:
         name = next(iter(dropped))
         were = "was" if most == 1 else "were"
-        text = f"{name}: {counted(most, 'row', 'rows')} with missing values {were} left out."
+        text = (
+            f"{name}: {counted(most, 'row', 'rows')} with missing values {were} left out, "
+            f"{_percent(share)} of its rows."
+        )
     else:
         text = (
             f"Rows with missing values were left out at {len(dropped)} of {len(group)} owners: "
-            f"{_range(least, most)} each."
+            f"{_range(least, most)} each, up to {_percent(share)} of an owner's rows."
         )
-    owners = group[0].name != "target"
-    many = any(table.n_dropped >= len(table) for table in group)  # half or more of its rows
-    return [Note(text, Severity.WARNING if owners and many else Severity.INFO)]
+    if share < HALF:
+        return [Note(text, Severity.INFO)]
+    text += (
+        " The rest may be records of another kind: let the column with most of the missing values "
+        'encode them (when_missing = "encode"), or leave the column out.'
+    )
+    return [Note(text, Severity.WARNING)]
 
 
 def _absent(group: Sequence[Table | StreamTable]) -> Severity:
@@ -92,7 +103,7 @@ def _absent(group: Sequence[Table | StreamTable]) -> Severity:
     share = max(group[0].n_missing) / len(group[0])
     if share >= RUINED:
         return Severity.ALARM
-    return Severity.WARNING if share >= 0.5 else Severity.INFO
+    return Severity.WARNING if share >= HALF else Severity.INFO
 
 
 def _severity(
@@ -107,7 +118,7 @@ def _severity(
         return Severity.INFO
     present = np.sum([_present(table) for table in group], axis=0)
     together = (np.sum(list(counts.values()), axis=0) / present).max()
-    bad = MUCH if group[0].name == "target" else 0.5
+    bad = MUCH if group[0].name == "target" else HALF
     return Severity.ALARM if together >= bad else Severity.WARNING
 
 
@@ -161,6 +172,10 @@ _IN_CATEGORIES = (
     "they are spelled as the public categories are; list others there, and marks of no value in "
     "the column's missing"
 )
+
+
+def _percent(share: float) -> str:
+    return "less than 1%" if share < 0.01 else f"{share:.0%}"
 
 
 def _range(least: int, most: int) -> str:

@@ -21,6 +21,8 @@ from dpsumm.summary.protocols import Selection
 SHIFT = 0.1
 # Labels of which so large a share is different may be identifiers; of fewer points nothing is said.
 UNIQUE, FEWEST_POINTS = 0.9, 16
+# What people write for no value, in any case. Not "none", which may be a class of damage.
+NO_VALUE = frozenset(("", "-", "?", "missing", "n/a", "na", "nan", "null", "unknown"))
 
 
 def label_notes(selection: Selection, schema: Schema | None = None) -> list[Note]:
@@ -62,13 +64,42 @@ def label_notes(selection: Selection, schema: Schema | None = None) -> list[Note
     if abs(after[worst] - before[worst]) < SHIFT:
         return []
     absent = int(np.count_nonzero((after == 0) & (before > 0)))
-    gone = f" {absent} of {len(classes)} classes are not in it." if absent else ""
+    were = "is" if absent == 1 else "are"
+    gone = f" {absent} of {len(classes)} classes {were} not in it." if absent else ""
     return [
         Note(
             f"Labels are not used to choose points, and their shares differ: the class that "
             f"differs most is {before[worst]:.0%} of the points read and {after[worst]:.0%} of the "
             f"summary.{gone}",
             Severity.INFO,
+        )
+    ]
+
+
+def no_value_notes(selection: Selection, schema: Schema | None = None) -> list[Note]:
+    """Ask whether a class whose name means no value is one.
+
+    One that the schema lists was meant, which is good to know. A minus beside a plus is a class.
+    """
+    labels = selection.pool.records.labels
+    if labels is None:
+        return []
+    names = list(dict.fromkeys(labels_of(labels.tolist()).tolist()))
+    words = {name: name.strip().casefold() for name in names if isinstance(name, str)}
+    usual = NO_VALUE - {"-"} if "+" in words.values() else NO_VALUE
+    absent = [name for name, word in words.items() if word in usual]
+    if not absent:
+        return []
+    label = None if schema is None else schema.label
+    meant = () if label is None else (*label.categories, label.other)
+    count = int(np.count_nonzero(places_of(labels, absent) >= 0))
+    have = "has" if count == 1 else "have"
+    return [
+        Note(
+            f"{count:,} of {counted(len(labels), 'point', 'points')} read {have} a label that says "
+            f"no value, such as 'unknown' or 'n/a': is that a class? If not, list it in the "
+            f"label's missing, or leave those rows out.",
+            Severity.INFO if set(absent) <= set(meant) else Severity.WARNING,
         )
     ]
 
