@@ -186,3 +186,15 @@ def test_files_that_cannot_be(given, message, capsys):
     assert run(*given) == 2
     assert re.search(message, capsys.readouterr().err)
     assert Path("rows.csv").read_bytes() == before
+
+
+def test_rows_in_other_units_are_told_of_on_standard_error(capsys):
+    rows = people(100)
+    rows.with_columns(pl.col("age") * 12 + 101).write_csv("rows.csv")
+    assert run("m", "rows.csv", "--out", "p.csv") == 0
+    told = " ".join(capsys.readouterr().err.split())
+    assert "Look at this first: Of the rows' values 100% of age were clipped" in told
+    assert "predict.py" not in told
+    rows.write_csv("rows.csv")
+    assert run("m", "rows.csv", "--out", "p.csv") == 0
+    assert capsys.readouterr().err == ""

@@ -20,7 +20,7 @@ def made(rng, classes, **more):
     frame = pl.DataFrame(points, schema=["a", "b", "c"])
     with pytest.warns(UserWarning, match="few"):
         model = dpsumm.learn(
-            ballots, frame, classes=classes, epsilon=8, bounds={"a": (-9, 9)}, **more
+            ballots, frame, classes=classes, epsilon=8, bounds={"a": (-20, 20)}, **more
         )
     return model, frame
 

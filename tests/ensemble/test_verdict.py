@@ -121,8 +121,13 @@ def test_warnings_and_alarms_are_in_a_model_s_verdict(model):
     thin = replace(good, plan=replace(good.plan, epsilon=8.0), warnings=(Note("b", Severity.INFO),))
     assert thin.verdict.text.startswith("better than one label for all, with 1 warning to check: ")
     assert f"parties: {thin.verdict.text}</h1>" in html.unescape(render(thin))
-    foreseen = replace(good, warnings=(Note("expect chance", Severity.ALARM),))
-    assert foreseen.notes == ("The plan expected worse than was found: expect chance",)
+    doubtful = replace(good.plan, ratio=2.0)
+    foreseen = replace(good, plan=doubtful, warnings=doubtful.warnings)
+    assert foreseen.notes[0].startswith("The plan expected worse than was found: noise over signal")
+    # The points' own alarm stays one, and takes the verdict's place.
+    spoilt = replace(good, warnings=(Note("all are clipped", Severity.ALARM),))
+    assert spoilt.notes == ("all are clipped",)
+    assert spoilt.verdict.text == "read the warnings first"
     assert foreseen.verdict.text.startswith("better than one label for all, with 1 warning ")
     # What means nothing says so itself, and no share of labels speaks for it.
     labels = replace(good._validation, places=1 - good._validation.places)

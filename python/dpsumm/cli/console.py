@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -121,15 +122,33 @@ def tell(note: Note) -> None:
     Console(stderr=True, highlight=False).print(f"{call} {escape(typed(note))}")
 
 
+@contextmanager
+def warnings_told() -> Iterator[set[str]]:
+    """Print Python warnings as notes, at once; give the set of what was said so far."""
+    told: set[str] = set()
+
+    def show(message: Warning | str, *_: Any, **__: Any) -> None:
+        text = str(message).removeprefix("learn: ")
+        told.add(text)
+        note = message.args[0] if isinstance(message, Warning) and message.args else message
+        severity = getattr(note, "severity", None)
+        tell(Note(text) if severity is None else Note(text, severity))
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", UserWarning)
+        warnings.showwarning = show
+        yield told
+
+
 def tell_uncounted(note: Note | None, epsilon: float) -> None:
     """Print that no ledger counts an epsilon, if there is something to count."""
     if note is not None and 0 < epsilon < math.inf:
         tell(note)
 
 
-def warn(warnings: Iterable[str], *, seeded: bool) -> None:
+def warn(notes: Iterable[str], *, seeded: bool) -> None:
     """Print a run's warnings to standard error."""
-    for note in sorted_notes(warnings):
+    for note in sorted_notes(notes):
         tell(note)
     if seeded:
         Console(stderr=True, highlight=False).print(

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -241,9 +240,9 @@ def learn(data: Data, method: Method, privacy: Privacy, output: Output) -> None:
     label = Schema.read(schema).label
     if label is not None and not label.categories:  # public: what a party's labels are, is not
         console.tell(Note(UNLISTED))
-    told: set[str] = set()
     with kept.told_when_stopped():
-        with console.progress() as progress, _warnings_told(told), _one_thread():
+        # What is warned of is said at once: nothing is spent yet.
+        with console.progress() as progress, console.warnings_told() as told, _one_thread():
             model = make_model(
                 sources,
                 points["auxiliary"],
@@ -310,23 +309,6 @@ def _one_thread() -> Iterator[None]:
 
     assert scipy.linalg
     with threadpool_limits(1):
-        yield
-
-
-@contextmanager
-def _warnings_told(told: set[str]) -> Iterator[None]:
-    """Print what `learn` warns of, at once: nothing is spent yet."""
-
-    def tell(message: Warning | str, *_: Any, **__: Any) -> None:
-        text = str(message).removeprefix("learn: ")
-        told.add(text)
-        note = message.args[0] if isinstance(message, Warning) and message.args else message
-        severity = getattr(note, "severity", None)
-        console.tell(Note(text) if severity is None else Note(text, severity))
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("always", UserWarning)
-        warnings.showwarning = tell
         yield
 
 

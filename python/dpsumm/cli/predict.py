@@ -41,7 +41,8 @@ def predict(
     check_outputs(written)
     check_distinct([model, rows], written.values())
     learnt = load_model(model)
-    count = learnt.save_predictions(rows, out, file_format=form.file_format)
+    with console.warnings_told():
+        count = learnt.save_predictions(rows, out, file_format=form.file_format)
     console.show_facts(
         [("run", learnt.run), ("student", learnt.student), ("rows", f"{count:,} predicted")]
     )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, TypeGuard
 
 import numpy as np
@@ -23,6 +25,7 @@ from dpsumm.data.schema import Bounds, Schema
 from dpsumm.ensemble.ballots import ballot_of, given_votes
 from dpsumm.ensemble.copies import copies_note
 from dpsumm.ensemble.party import Voter
+from dpsumm.ensemble.points import rows_notes
 from dpsumm.ensemble.students.choose import Validation
 from dpsumm.ensemble.terms import Label, Terms
 from dpsumm.ensemble.trainer import Trainer, check_learner, declarer
@@ -49,22 +52,31 @@ class Space:
     file_format: FileFormat | None
     labelled: Schema | None = None
 
+    def read(self, source: Source, name: str) -> Table:
+        """Return the usable rows of a source, with what was counted."""
+        return read_table(source, name=name, schema=self.schema, file_format=self.file_format)
+
     def points(self, source: Source, name: str) -> NDArray[np.float64]:
         """Return (n, d) float64 points of a source."""
-        table = read_table(source, name=name, schema=self.schema, file_format=self.file_format)
-        return _float64(table)
+        return float64(self.read(source, name))
 
-    def to_predict(self, source: Source) -> NDArray[np.float64]:
+    def to_predict(self, source: Source, stacklevel: int) -> NDArray[np.float64]:
         """Return (n, d) float64 points, one for each row of a source.
+
+        Warns of columns that the schema cuts off; `stacklevel` counts from the caller, as that of
+        `warnings.warn`.
 
         Raises
         ------
         InvalidDataError
             A row lacks a value, and the schema says to drop such rows.
         """
-        return _float64(
-            read_every_row(source, name="points", schema=self.schema, file_format=self.file_format)
+        table = read_every_row(
+            source, name="points", schema=self.schema, file_format=self.file_format
         )
+        for note in rows_notes(table):
+            warnings.warn(note, stacklevel=stacklevel + 1)
+        return float64(table)
 
     def validation(self, given: Any, classes: Sequence[Label]) -> Validation:
         """Return the consumer's labelled points: a pair, or one table of a schema with a label.
@@ -83,7 +95,7 @@ class Space:
                 given, name="validation", schema=self.labelled, file_format=self.file_format
             )
             assert table.labels is not None
-            points, labels = _float64(table), table.labels
+            points, labels = float64(table), table.labels
         else:
             raise InvalidParameterError(
                 "validation must be a pair (points, labels); one table needs a schema with a label "
@@ -110,7 +122,7 @@ class Given:
     ----------
     space
         How raw data become points.
-    points : (N, d) float64
+    auxiliary
         The auxiliary set.
     names
         All parties, in the order given.
@@ -123,16 +135,21 @@ class Given:
     """
 
     space: Space
-    points: NDArray[np.float64]
+    auxiliary: Table
     names: tuple[str, ...]
     tables: Mapping[str, Table]
     others: Mapping[str, Any]
     typed: tuple[str, ...]
 
+    @cached_property
+    def points(self) -> NDArray[np.float64]:
+        """The auxiliary points, (N, d)."""
+        return float64(self.auxiliary)
+
     @property
     def copies(self) -> Note | None:
         """For whoever holds all data, and in no result: that the points are parties' records."""
-        return copies_note(self.points, map(_float64, self.tables.values()))
+        return copies_note(self.points, map(float64, self.tables.values()))
 
     def roles(
         self, terms: Terms, learner: Any, seed: int | None, *, declared: bool
@@ -249,7 +266,7 @@ def read_parties(
     later = file_format if schema is not None else None
     space = Space(goal.schema.for_target(), later, schema)
     typed = tuple(name for name, one in records.items() if _has_numbers(one))
-    return Given(space, _float64(goal), tuple(named), tables, others, typed)
+    return Given(space, goal, tuple(named), tables, others, typed)
 
 
 def _is_pair(one: object) -> TypeGuard[tuple[Any, Any]]:
@@ -261,7 +278,8 @@ def _has_numbers(one: Any) -> bool:
     return isinstance(labels, np.ndarray) and labels.dtype.kind in "biuf"
 
 
-def _float64(table: Table) -> NDArray[np.float64]:
+def float64(table: Table) -> NDArray[np.float64]:
+    """Return a table's points, (n, d), as classifiers and students take them."""
     return np.ascontiguousarray(table.scaled, dtype=np.float64)
 
 

@@ -15,6 +15,7 @@ from dpsumm.data.schema import Bounds, Schema, schema_of
 from dpsumm.ensemble.ballots import facts_of
 from dpsumm.ensemble.inputs import read_parties
 from dpsumm.ensemble.model import Model
+from dpsumm.ensemble.points import auxiliary_notes
 from dpsumm.ensemble.vote import Asked, run_vote
 from dpsumm.exchange.driver import Progress, run_in_process
 from dpsumm.privacy.events import Unit
@@ -128,7 +129,8 @@ def learn(
     -----
     UserWarning
         Before anything is spent, from public numbers: the noise is above the signal, few parties,
-        few points, a large delta; with the way out. See `dpsumm.plan_learning`. And, to the caller
+        few points, a large delta; with the way out. See `dpsumm.plan_learning`. Auxiliary points
+        that the schema cuts off, or of which few differ. And, to the caller
         alone and in no result, that many auxiliary points are records of parties: that depends on
         their data, which the caller holds.
 
@@ -196,5 +198,6 @@ def learn(
         given.points,
         given.names,
         lambda curator, _: curator.again() or run_in_process(curator, roles, progress),
+        about=auxiliary_notes(given.auxiliary),
         learner=facts_of(learner, asked.grid) if given.tables else "",
     )

@@ -52,7 +52,7 @@ class Model:
     classes_ : (K,)
         Labels, ascending.
     warnings
-        What the consumer should know; from public numbers alone.
+        What the consumer should know; from public numbers and the auxiliary points alone.
     record
         The run's public facts, which saved predictions keep for its dossier.
 
@@ -140,7 +140,8 @@ class Model:
             text = f"Do not use this model: {self._reached.text}. {way_out(self.plan)}."
             alarms = [Note(text, Severity.ALARM)]
         else:
-            foreseen = tuple(_unfulfilled(note) for note in foreseen)
+            plans = self.plan.warnings
+            foreseen = tuple(_unfulfilled(one) if one in plans else one for one in foreseen)
         if not self.privacy.seeded:
             plan = self.plan
             alarms += budget_notes(plan.epsilon, plan.delta, plan.n_parties)
@@ -290,8 +291,14 @@ class Model:
         ------
         InvalidDataError, InvalidParameterError
             The points do not fit these columns, or a value is missing.
+
+        Warns
+        -----
+        UserWarning
+            A tenth or more of a column's values lie outside its bounds or in none of its
+            categories: predictions are for what is left of them.
         """
-        chosen: NDArray[Any] = self.classes_[self.predict_proba(points).argmax(1)]
+        chosen: NDArray[Any] = self.classes_[self._chances(points).argmax(1)]
         return chosen
 
     def predict_proba(self, points: Source) -> NDArray[np.float64]:
@@ -300,7 +307,11 @@ class Model:
         Smoothed shares of the votes, projected on the probability simplex: how the parties vote,
         not how often they are right.
         """
-        return chances_of(self._used.fitted.shares(self._space.to_predict(points)))
+        return self._chances(points)
+
+    def _chances(self, points: Source) -> NDArray[np.float64]:
+        # Two calls below the user's own.
+        return chances_of(self._used.fitted.shares(self._space.to_predict(points, stacklevel=3)))
 
     def refit(self, student: Any = None, *, validation: Any = None) -> Model:
         """Return the model of another student, from the same noisy votes: it costs nothing.

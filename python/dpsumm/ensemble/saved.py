@@ -87,16 +87,14 @@ class SavedModel(Recordless):
 
     def predict(self, points: Source, *, file_format: FileFormat | None = None) -> NDArray[Any]:
         """Return the most probable class of each point, (n,); see `Model.predict`."""
-        chosen: NDArray[Any] = self.classes_[
-            self.predict_proba(points, file_format=file_format).argmax(1)
-        ]
+        chosen: NDArray[Any] = self.classes_[self._chances(points, file_format).argmax(1)]
         return chosen
 
     def predict_proba(
         self, points: Source, *, file_format: FileFormat | None = None
     ) -> NDArray[np.float64]:
         """Return probabilities of the classes, (n, K); see `Model.predict_proba`."""
-        return chances_of(self.learnt.shares(self._space(file_format).to_predict(points)))
+        return self._chances(points, file_format)
 
     def save_predictions(
         self, points: Source, path: str | os.PathLike[str], *, file_format: FileFormat | None = None
@@ -110,10 +108,15 @@ class SavedModel(Recordless):
         InvalidDataError, InvalidParameterError, MissingExtraError
             As of `predict`; another suffix, or the file cannot be written.
         """
-        rows = predictions(self.classes_, self.predict_proba(points, file_format=file_format))
+        rows = predictions(self.classes_, self._chances(points, file_format))
         about = {"run": self.run, "student": self.student, "privacy": self.statements}
         write_rows(path, rows, about)
         return len(rows)
+
+    def _chances(self, points: Source, file_format: FileFormat | None) -> NDArray[np.float64]:
+        # Two calls below the user's own.
+        rows = self._space(file_format).to_predict(points, stacklevel=3)
+        return chances_of(self.learnt.shares(rows))
 
     def _space(self, file_format: FileFormat | None = None) -> Space:
         return Space(Schema.from_toml(self.schema, "the model's schema"), file_format)

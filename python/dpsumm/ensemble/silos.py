@@ -13,9 +13,10 @@ from numpy.typing import ArrayLike
 from dpsumm.data.inputs import FileFormat, Source
 from dpsumm.data.schema import Schema
 from dpsumm.ensemble.curator import VoteCurator
-from dpsumm.ensemble.inputs import Space
+from dpsumm.ensemble.inputs import Space, float64
 from dpsumm.ensemble.messages import NoisyVotes
 from dpsumm.ensemble.model import Model
+from dpsumm.ensemble.points import auxiliary_notes
 from dpsumm.ensemble.vote import Asked, run_vote
 from dpsumm.errors import InvalidParameterError
 from dpsumm.exchange.across import Channel, describe, run_across
@@ -97,7 +98,8 @@ def learn_silos(
     if len(parties) < 2 or len(set(parties)) < len(parties) or not all(parties):
         raise InvalidParameterError("parties must be distinct names, at least two")
     space = Space(known.for_target(), file_format, known)
-    points = space.points(auxiliary, "auxiliary")
+    table = space.read(auxiliary, "auxiliary")
+    points = float64(table)
     tell = on_absent or (lambda name, why: _log.warning("%r counts as absent: %s", name, why))
     answers = None if asked.ledger is None else f"{Path(asked.ledger)}.answers"
 
@@ -133,5 +135,6 @@ def learn_silos(
         points,
         tuple(parties),
         exchange,
+        about=auxiliary_notes(table),
         across=True,
     )

@@ -131,6 +131,7 @@ def run_vote(
     names: Sequence[str],
     exchange: Exchange,
     *,
+    about: Sequence[Note] = (),
     learner: str = "",
     across: bool = False,
 ) -> Model:
@@ -146,6 +147,8 @@ def run_vote(
         All registered parties.
     exchange
         Asks them; if this run has released before (`VoteCurator.again`), nobody.
+    about
+        What is to be told of the auxiliary points, which depends on nobody else.
     learner
         What parties train, if that is known: a public fact, as `facts_of` tells it.
     across
@@ -163,7 +166,7 @@ def run_vote(
         None if asked.validation is None else space.validation(asked.validation, terms.classes)
     )
     plan = plan_of(terms, asked.unit, asked.epsilon, asked.delta)
-    for note in plan.warnings:
+    for note in (*about, *plan.warnings):
         warnings.warn(Note(f"learn: {note}", note.severity), stacklevel=3)
     with Ledger(asked.ledger, run=asked.run, delta=asked.delta) as book:
         _log.info(
@@ -189,7 +192,7 @@ def run_vote(
         settings = json.dumps([asked.hidden, schema, learner])
         bound = hashlib.sha256(settings.encode()).hexdigest()
         book.release(SETTINGS, (), lambda: b"", binding=bound)
-        notes = [*plan.warnings, *([] if before is None else [_resumed(book)])]
+        notes = [*about, *plan.warnings, *([] if before is None else [_resumed(book)])]
         privacy = LearningPrivacy(
             charges=book.charges(run=book.run),
             delta=asked.delta,

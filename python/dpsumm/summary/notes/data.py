@@ -15,6 +15,7 @@ from dpsumm.checks import counted, listed
 from dpsumm.data.large.stream_table import StreamTable
 from dpsumm.data.table import Table
 from dpsumm.report.notes import Note, Severity
+from dpsumm.report.outside import IN_BOUNDS, IN_CATEGORIES, present
 from dpsumm.summary.notes.identifiers import identifier_notes
 from dpsumm.summary.notes.limits import MOST_NAMED, MUCH, RUINED
 from dpsumm.summary.notes.marks import mark_notes
@@ -116,21 +117,16 @@ def _severity(
     """
     if _worst(group, counts) < MUCH:
         return Severity.INFO
-    present = np.sum([_present(table) for table in group], axis=0)
-    together = (np.sum(list(counts.values()), axis=0) / present).max()
+    all_values = np.sum([present(table) for table in group], axis=0)
+    together = (np.sum(list(counts.values()), axis=0) / all_values).max()
     bad = MUCH if group[0].name == "target" else HALF
     return Severity.ALARM if together >= bad else Severity.WARNING
 
 
 def _worst(group: Sequence[Table | StreamTable], counts: dict[str, NDArray[np.int64]]) -> float:
     """Return the largest share that such values have of a column's values at one owner."""
-    present = {table.name: _present(table) for table in group}
-    return max(float((found / present[name]).max()) for name, found in counts.items())
-
-
-def _present(table: Table | StreamTable) -> NDArray[np.int64]:
-    """Return how many values each column has; at least 1, of which a share can be taken."""
-    return np.maximum(len(table) - np.array(table.n_missing, np.int64), 1)
+    having = {table.name: present(table) for table in group}
+    return max(float((found / having[name]).max()) for name, found in counts.items())
 
 
 def _values(
@@ -150,28 +146,16 @@ def _values(
     else:
         parts = []
         for j in shown:
-            present = [int(found[j]) for found in counts.values() if found[j]]
-            parts.append(f"{_range(min(present), max(present))} of {names[j]}")
+            each = [int(found[j]) for found in counts.values() if found[j]]
+            parts.append(f"{_range(min(each), max(each))} of {names[j]}")
         text = (
             f"Values were {said} at {len(counts)} of {len(group)} owners: {', '.join(parts)}{rest}."
         )
     worst = _worst(group, counts)
     if worst >= MUCH and "missing" not in said:
-        check = _IN_BOUNDS if "bounds" in said else _IN_CATEGORIES
+        check = IN_BOUNDS if "bounds" in said else IN_CATEGORIES
         text += f" That is up to {worst:.0%} of a column: check that {check}."
     return text
-
-
-_IN_BOUNDS = (
-    "the public bounds are in its own units, and that marks of no value, such as 999, are listed "
-    "in the column's missing"
-)
-
-
-_IN_CATEGORIES = (
-    "they are spelled as the public categories are; list others there, and marks of no value in "
-    "the column's missing"
-)
 
 
 def _percent(share: float) -> str:

@@ -1,0 +1,58 @@
+"""What is told of auxiliary points and of rows to predict: both belong to whoever is told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsumm.data.table import Table
+from dpsumm.report.notes import Note
+from dpsumm.report.outside import outside_notes
+
+# Part of the auxiliary points that must differ from each other.
+DIFFERENT = 0.5
+
+
+def auxiliary_notes(table: Table) -> list[Note]:
+    """Return what the consumer should know of the auxiliary points, before anybody votes on them.
+
+    They are public or the consumer's own, so this tells of no party.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpsumm.data.table import read_table
+    >>> few = np.tile(np.random.default_rng(0).normal(size=(6, 2)), (100, 1))
+    >>> print(auxiliary_notes(read_table(few, name="auxiliary"))[0].partition(":")[0])
+    Of the 600 auxiliary points only 6 differ from each other
+    """
+    then = "Parties vote on what is left of the points, and the model learns from these votes."
+    return [*outside_notes(table, "the auxiliary points'", then), *_alike(table.values)]
+
+
+def rows_notes(table: Table) -> list[Note]:
+    """Return what whoever predicts should know of the rows."""
+    then = "Predictions are for what is left of the rows, and may mean nothing."
+    return list(outside_notes(table, "the rows'", then))
+
+
+def _alike(values: NDArray[np.floating]) -> Iterator[Note]:
+    n, differ = len(values), _different(values)
+    if differ >= DIFFERENT * n:
+        return
+    # Rows of few coarse columns are equal by chance. Of rows that were repeated two columns tell
+    # most apart, each alone.
+    one, other = sorted([0, 0, *(_different(values[:, [j]]) for j in range(values.shape[1]))])[-2:]
+    if one <= DIFFERENT * differ or one * other < 4 * differ:
+        return
+    yield Note(
+        f"Of the {n:,} auxiliary points only {differ:,} differ from each other: equal points teach "
+        "a student nothing new. Give each point once, and more of them."
+    )
+
+
+def _different(values: NDArray[np.floating]) -> int:
+    # Adding 0 makes of -0 what it equals.
+    return len({row.tobytes() for row in values + 0.0})
