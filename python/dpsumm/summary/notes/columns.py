@@ -20,7 +20,7 @@ from dpsumm.summary.notes.numbers import Numbers, Sets
 from dpsumm.summary.protocols import Selection, Setting
 
 # Values of the summary at which it is looked first: nearly all columns are ruled out by them.
-LOOKED_AT = 32
+LOOKED_AT = 128
 
 
 def column_notes(sets: Sets, selection: Selection, setting: Setting) -> list[Note]:
