@@ -14,11 +14,13 @@ from numpy.typing import NDArray
 from dpsumm.checks import listed
 from dpsumm.report.notes import Note, Severity
 from dpsumm.summary.notes.limits import MOST_NAMED, RUINED
-from dpsumm.summary.notes.numbers import FEWEST_POINTS, FEWEST_VALUES, Array, Sets
+from dpsumm.summary.notes.numbers import FEWEST_POINTS, FEWEST_VALUES, Array, Numbers, Sets
 from dpsumm.summary.protocols import Selection, Setting
 
-# Elsewhere no value of the column may be more common: 0 of a gain, which most people lack, is.
-COMMON = 0.25
+# Where such a share of an owner's values are one, no value elsewhere may be more common than the
+# second: 0 of a gain, which most people lack, is. Half is enough, as of a value that was filled
+# down, where each is rare elsewhere.
+SHARES = ((RUINED, 0.25, "at least nine in ten"), (0.5, 0.05, "more than half of the"))
 # Of so few columns it is told that they are one value everywhere; more is as in images.
 FEW = 0.1
 
@@ -26,40 +28,69 @@ FEW = 0.1
 def constant_notes(sets: Sets, selection: Selection, setting: Setting) -> list[Note]:
     """Tell of owners nine in ten of whose values of a column are one, inside its bounds.
 
-    Only if no value is common in the target and at all other owners. And of columns that are one
-    value everywhere, inside their bounds, if they are one or at most a tenth of the columns.
+    Only if no value is common in the target and at all other owners; of more than half of the
+    values, if each is rare there. And of columns that are one value everywhere, inside their
+    bounds, if they are one or at most a tenth of the columns.
     """
+    return [*_same_everywhere(sets), *_same_at_owners(sets, selection, setting)]
+
+
+def _same_at_owners(sets: Sets, selection: Selection, setting: Setting) -> list[Note]:
     owners = np.flatnonzero(np.diff(sets.read.starts) >= FEWEST_POINTS).tolist()
-    low, high = sets.read.quantiles((0.2, 0.8))
-    same: dict[int, list[int]] = {}
-    may_be = {i: np.flatnonzero(low[i] == high[i]) for i in owners if (low[i] == high[i]).any()}
-    if may_be:
+    owner, each = selection.pool.owner, selection.pool.records.values
+    numbers = [j for j, column in enumerate(sets.schema.kernel) if not column.categories]
+    found: dict[tuple[str, str], list[str]] = {}
+    for j, who_may in _may_be_one_value(sets, owners).items():
         # As they were sent, neither clipped nor rounded.
-        owner = selection.pool.owner
-        numbers = [j for j, column in enumerate(sets.schema.kernel) if not column.categories]
-        values = selection.pool.records.values[:, numbers]
-        for i, which in may_be.items():
-            for j in which[_are_one_value(values[owner == i][:, which])].tolist():
-                same.setdefault(j, []).append(i)
-    found: dict[str, list[str]] = {}
-    for j, who in same.items():
-        column, goal = sets.columns[j], sets.target.column(j)
-        low, high = column.limits or (-np.inf, np.inf)
-        # Values that are clipped are told of already.
-        own = values[np.isin(owner, who), j]
-        inside = np.count_nonzero((own >= low) & (own <= high)) >= (1 - RUINED) * len(own)
-        rest = [values[owner == i, j] for i in owners if i not in who]
-        if inside and len(goal) >= FEWEST_VALUES and all(_varies(part) for part in (goal, *rest)):
-            found.setdefault(listed([setting.names[i] for i in who]), []).append(column.name)
-    return _same_everywhere(sets) + [
+        values = {i: _known(each[owner == i, numbers[j]]) for i in owners}
+        shares = {i: _middle_share(values[i]) for i in who_may}
+        low, high = sets.columns[j].limits or (-np.inf, np.inf)
+        for least, common, said in SHARES:
+            who = [i for i, share in shares.items() if share >= least and share > 0.5]
+            # Of one that is clipped another note tells.
+            inside = any(low <= _middle(values[i]) <= high for i in who)
+            rest = [sets.target.column(j), *(values[i] for i in owners if i not in who)]
+            if inside and all(_varies(part, common) for part in rest):
+                names = listed([setting.names[i] for i in who])
+                found.setdefault((names, said), []).append(sets.columns[j].name)
+                break
+    return [
         Note(
-            f"In the points read of {who}, at least nine in ten values of "
-            f"{', '.join(columns[:MOST_NAMED])} are one and the same, and nowhere else is any "
-            f"value so common: was a default filled in there, or is it a mark of no value?",
+            f"In the points read of {who}, {said} values of {', '.join(columns[:MOST_NAMED])} are "
+            f"one and the same, and nowhere else is any value so common: was a default, or the "
+            f"value above, filled in there, or is it a mark of no value?",
             Severity.WARNING,
         )
-        for who, columns in list(found.items())[:MOST_NAMED]
+        for (who, said), columns in list(found.items())[:MOST_NAMED]
     ]
+
+
+def _may_be_one_value(sets: Sets, owners: list[int]) -> dict[int, list[int]]:
+    """Return in which columns more than half of whose values may be one that is rare elsewhere.
+
+    Sorted, more than half of an owner's values cover the middle, and what is at three or at seven
+    in ten. No value may be common in the target, which rules out pixels.
+    """
+    which = np.flatnonzero(~_has_common(sets.target))
+    if not len(which) or not owners:
+        return {}
+    low, middle, high = sets.read.of_columns(which).quantiles((0.3, 0.5, 0.7))[:, owners]
+    may_be = (middle == low) | (middle == high)
+    return {
+        int(which[at]): [owners[i] for i in np.flatnonzero(may_be[:, at]).tolist()]
+        for at in np.flatnonzero(may_be.any(axis=0)).tolist()
+    }
+
+
+def _has_common(goal: Numbers) -> NDArray[np.bool_]:
+    """Return in which columns some value is common, or too few are known to say, (k,)."""
+    # Of sorted values, two so far from each other are equal if one value is more common.
+    steps = np.floor(SHARES[0][1] * goal.known[0]).astype(np.int64)
+    found: NDArray[np.bool_] = goal.known[0] < FEWEST_VALUES
+    for step in np.unique(steps[~found]).tolist():
+        rows = goal.values[~found & (steps == step)]
+        found[~found & (steps == step)] = (rows[:, step:] == rows[:, :-step]).any(axis=1)
+    return found
 
 
 def _same_everywhere(sets: Sets) -> list[Note]:
@@ -85,18 +116,27 @@ def _same_everywhere(sets: Sets) -> list[Note]:
     ]
 
 
-def _are_one_value(own: NDArray[Any]) -> NDArray[np.bool_]:
-    """Return whether nine in ten of each column's values are one: then it is the middle one."""
-    there = np.count_nonzero(~np.isnan(own), axis=0)
-    middle = np.sort(own, axis=0)[np.maximum(there - 1, 0) // 2, np.arange(own.shape[1])]
-    equal = np.count_nonzero(own == middle, axis=0)
-    are: NDArray[np.bool_] = (there >= FEWEST_POINTS) & (equal >= RUINED * there)
-    return are
+def _known(values: NDArray[Any]) -> Array:
+    known: Array = np.sort(values[~np.isnan(values)]).astype(np.float64)
+    return known
 
 
-def _varies(values: Array) -> bool:
+def _middle(values: Array) -> float:
+    return float(values[(len(values) - 1) // 2])
+
+
+def _middle_share(values: Array) -> float:
+    """Return the share of the middle one of sorted values: if most are one, it is that.
+
+    0 of so few that nothing is said.
+    """
+    if len(values) < FEWEST_POINTS:
+        return 0.0
+    return float(np.mean(values == _middle(values)))
+
+
+def _varies(values: Array, common: float) -> bool:
     """Return whether no value is common; of few values nothing is said, so they are no witness."""
-    known = values[~np.isnan(values)]
-    if len(known) < FEWEST_VALUES:
+    if len(values) < FEWEST_VALUES:
         return True
-    return bool(np.unique(known, return_counts=True)[1].max() <= COMMON * len(known))
+    return bool(np.unique(values, return_counts=True)[1].max() <= common * len(values))
