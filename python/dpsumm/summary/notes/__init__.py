@@ -22,6 +22,7 @@ from dpsumm.summary.notes.data import data_notes
 from dpsumm.summary.notes.elsewhere import elsewhere_notes
 from dpsumm.summary.notes.labels import label_notes, no_value_notes
 from dpsumm.summary.notes.leaks import leak_notes
+from dpsumm.summary.notes.measured import measured_notes
 from dpsumm.summary.notes.narrow import narrow_notes
 from dpsumm.summary.notes.numbers import Sets
 from dpsumm.summary.notes.run import (
@@ -89,5 +90,6 @@ def notes_of(
             *label_notes(selection, setting.schema),
             *no_value_notes(selection, setting.schema),
             *class_notes(selection, setting.names),
+            *measured_notes(selection, setting.names),
         )
     )

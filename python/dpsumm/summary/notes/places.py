@@ -40,7 +40,7 @@ class Owners:
     read
         The points read, a part for each owner.
     goal
-        The target's, in the same columns.
+        The target's, in the same columns; nothing is compared with one that is missing.
     judged
         Owners with points enough to be judged.
     bulk, goal_bulk
@@ -85,8 +85,8 @@ class Owners:
         far, apart, some = np.zeros((3, *self.read.known.shape), np.bool_)
         if len(self.judged):
             ends, tail, *_, end_tail, end = self.bulk
-            below = np.minimum(self.goal_bulk[0], _least_of_others(ends))
-            above = np.maximum(self.goal_bulk[-1], -_least_of_others(-end))
+            below = np.fmin(self.goal_bulk[0], _least_of_others(ends))
+            above = np.fmax(self.goal_bulk[-1], -_least_of_others(-end))
             width = above - below
             with np.errstate(divide="ignore", invalid="ignore"):
                 ratio = np.where(below > 0, below * np.square(below / above), -np.inf)
