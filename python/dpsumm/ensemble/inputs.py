@@ -23,7 +23,7 @@ from dpsumm.data.inputs import (
 from dpsumm.data.labels import label_of, places_of
 from dpsumm.data.schema import Bounds, Schema
 from dpsumm.ensemble.ballots import ballot_of, given_votes
-from dpsumm.ensemble.copies import copies_note
+from dpsumm.ensemble.copies import copies_notes
 from dpsumm.ensemble.party import Voter
 from dpsumm.ensemble.points import rows_notes
 from dpsumm.ensemble.students.choose import Validation
@@ -147,9 +147,10 @@ class Given:
         return float64(self.auxiliary)
 
     @property
-    def copies(self) -> Note | None:
-        """For whoever holds all data, and in no result: that the points are parties' records."""
-        return copies_note(self.points, map(float64, self.tables.values()))
+    def copies(self) -> list[Note]:
+        """For whoever holds all data, and in no result: records of parties at others, or public."""
+        records = {name: float64(table) for name, table in self.tables.items()}
+        return copies_notes(self.points, records)
 
     def roles(
         self, terms: Terms, learner: Any, seed: int | None, *, declared: bool

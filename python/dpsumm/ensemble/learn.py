@@ -131,8 +131,8 @@ def learn(
         Before anything is spent, from public numbers: the noise is above the signal, few parties,
         few points, a large delta; with the way out. See `dpsumm.plan_learning`. Auxiliary points
         that the schema cuts off, or of which few differ. And, to the caller
-        alone and in no result, that many auxiliary points are records of parties: that depends on
-        their data, which the caller holds.
+        alone and in no result, that many auxiliary points are records of parties, or that several
+        parties hold the same records: that depends on their data, which the caller holds.
 
     Privacy
     -------
@@ -187,7 +187,7 @@ def learn(
         file_format=file_format,
         validation=validation,
     )
-    if note := given.copies:
+    for note in given.copies:
         warnings.warn(note, stacklevel=2)
     terms = asked.terms(given.points, len(given.names))
     roles = given.roles(terms, learner, seed, declared=asked.hidden)

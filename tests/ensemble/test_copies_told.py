@@ -1,4 +1,4 @@
-"""Auxiliary points that are parties' own records: the caller is told, and no result."""
+"""Records in several parties or among the auxiliary points: the caller is told, and no result."""
 
 import logging
 import warnings
@@ -7,10 +7,17 @@ import numpy as np
 import pytest
 
 import dpsumm
-from dpsumm.ensemble.copies import copies_note
+from dpsumm.ensemble.copies import copies_notes
 from dpsumm.ensemble.page import render
 from dpsumm.errors import InvalidParameterError
 from dpsumm.report.notes import Severity
+
+
+def copies_note(auxiliary, parties):
+    """The only note, None without one."""
+    notes = copies_notes(auxiliary, {f"p{i}": records for i, records in enumerate(parties)})
+    assert len(notes) <= 1
+    return notes[0] if notes else None
 
 
 def twin(auxiliary, parties):
@@ -55,6 +62,62 @@ def test_zero_is_zero_whatever_its_sign():
     assert copies_note(points, records).startswith("100% ")
 
 
+def in_several(parties, auxiliary=None, names=None):
+    """The notes on records that several parties hold."""
+    auxiliary = np.random.default_rng(1).normal(size=(200, 3)) if auxiliary is None else auxiliary
+    names = names or [f"p{i}" for i in range(len(parties))]
+    notes = copies_notes(auxiliary, dict(zip(names, parties, strict=True)))
+    return [note for note in notes if "in common" in note]
+
+
+@pytest.mark.parametrize(("common", "told"), [(0, False), (49, False), (50, True), (100, True)])
+def test_two_of_many_parties_with_half_of_their_records_in_common_are_told(rng, common, told):
+    parties = [rng.normal(size=(100, 3)) for _ in range(60)]
+    parties[40][:common] = rng.permutation(parties[7])[:common]
+    notes = in_several(parties)
+    assert len(notes) == told
+    if told:
+        assert notes[0].severity is Severity.WARNING
+        assert notes[0].startswith("2 of 60 parties hold half")
+        assert "such as 'p7' and 'p40'" in notes[0]
+        assert "that two parties hold it is 2 times as large, or more" in notes[0]
+
+
+def test_a_file_as_many_parties_and_a_part_of_another_one(rng):
+    one = rng.normal(size=(30, 3))
+    parties = [
+        *(rng.normal(size=(30, 3)) for _ in range(20)),
+        *(rng.permutation(one) for _ in range(80)),
+    ]
+    [note] = in_several(parties)
+    assert note.startswith("80 of 100 parties")
+    assert "up to 80 parties hold it is 80 times" in note
+    # Half of the smaller one's.
+    large = [rng.normal(size=(400, 3)) for _ in range(20)]
+    [note] = in_several([*large, large[3][:40]])
+    assert note.startswith("2 of 21 parties")
+    # More than are compared: the first are, each with each.
+    [note] = in_several([one] * 1005)
+    assert note.startswith("1,000 of 1,005 parties")
+
+
+@pytest.mark.parametrize("rare", [0.02, 0.1, 0.5])
+@pytest.mark.parametrize("columns", [2, 6, 10, 14])
+def test_coarse_rows_of_several_parties_are_equal_by_chance(rng, columns, rare):
+    def coarse(n):
+        return (rng.random((n, columns)) < rare).astype(float)
+
+    parties, auxiliary = [coarse(100) for _ in range(40)], coarse(300)
+    assert in_several(parties, auxiliary) == []
+    # Each party gives each row once.
+    once = [np.unique(party, axis=0) for party in parties]
+    assert in_several(once, auxiliary) == []
+    # As before with a number beside them, and two parties that are one file.
+    wide = [np.hstack([party, rng.integers(0, 2**50, (100, 1))]) for party in parties]
+    assert in_several(wide) == []
+    assert len(in_several([*wide, wide[5]])) == 1
+
+
 def test_the_caller_is_told_and_nothing_that_is_kept(tmp_path, rng, caplog):
     def party(n=40):
         points = rng.normal(size=(n, 2))
@@ -62,16 +125,18 @@ def test_the_caller_is_told_and_nothing_that_is_kept(tmp_path, rng, caplog):
 
     parties = {f"p{i}": party() for i in range(30)}
     given = {"classes": [0, 1], "epsilon": 2.0, "bounds": {"x0": (-4, 4), "x1": (-4, 4)}}
+    parties["p9"] = parties["p4"]
     auxiliary = np.concatenate([one[0][:20] for one in parties.values()])
     with caplog.at_level(logging.DEBUG, "dpsumm"), warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         model = dpsumm.learn(parties, auxiliary, **given)
-    assert (
-        sum("100% of the auxiliary points equal a record" in str(one.message) for one in told) == 1
-    )
+    said = [str(one.message) for one in told]
+    for text in ("100% of the auxiliary points equal a record", "2 of 30 parties hold half of"):
+        assert sum(text in one for one in said) == 1
     model.save_predictions(tmp_path / "p.csv")
     kept = [render(model), (tmp_path / "p.csv.json").read_text(), caplog.text, model.verdict.text]
-    assert all("equal a record" not in one for one in (*kept, *model.notes, *model.warnings))
+    for text in ("equal a record", "in common"):
+        assert all(text not in one for one in (*kept, *model.notes, *model.warnings))
 
 
 def test_a_party_s_file_is_no_validation(tmp_path, rng):
