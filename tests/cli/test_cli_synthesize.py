@@ -68,7 +68,7 @@ def test_rows_and_report_are_written_and_their_cost_is_told(capsys):
     assert "No ledger of 'bank', 'clinic': nothing adds this epsilon" in " ".join(told.split())
     assert re.search(rf"run +{about['run']}, 20", out)
     assert re.search(r"rows +1,000, drawn; no row is a record", out)
-    assert re.search(r"verdict +1 of 1 pairs of columns across owners stand out", out)
+    assert re.search(r"verdict +1 of 1 pairs of columns across owners stands out", out)
     assert re.search(r"epsilon, everybody +(4|3\.\d+) at delta 1e-05", out)
     assert re.search(r"epsilon, bank +(4|3\.\d+), of the others' columns", out)
     assert re.search(r"condition +the helper keeps the keys", out)

@@ -36,10 +36,13 @@ class Levels:
     edges
         Of the bins of a number or a date; bin i is from ``edges[i]`` to below ``edges[i + 1]``,
         the last one with its end. None for categories.
+    given
+        Whether a user gave these edges, not only how many bins there are.
     """
 
     column: Column
     edges: NDArray[np.float64] | None
+    given: bool = False
 
     @classmethod
     def of(cls, column: Column, bins: Bins) -> Levels:
@@ -65,7 +68,7 @@ class Levels:
         wanted = bins.get(column.name, USUAL_BINS) if isinstance(bins, Mapping) else bins
         if isinstance(wanted, int | np.integer) and not isinstance(wanted, bool):
             return cls(column, _equal(column, int(wanted)))
-        return cls(column, _given(column, wanted))
+        return cls(column, _given(column, wanted), given=True)
 
     @property
     def name(self) -> str:
@@ -75,10 +78,11 @@ class Levels:
     @property
     def size(self) -> int:
         """How many levels."""
-        return self._known + self.column.encodes_missing
+        return self.n_known + self.column.encodes_missing
 
     @property
-    def _known(self) -> int:
+    def n_known(self) -> int:
+        """How many of them are no missing value; they come first."""
         if self.edges is not None:
             return len(self.edges) - 1
         return len(self.column.categories) + (self.column.other is not None)
@@ -89,12 +93,12 @@ class Levels:
         known = np.where(missing, 0.0, values)
         if self.edges is not None:
             known = np.searchsorted(self.edges, known, side="right") - 1
-        codes = np.clip(known, 0, self._known - 1)
-        return np.where(missing, self._known, codes).astype(np.uint32)
+        codes = np.clip(known, 0, self.n_known - 1)
+        return np.where(missing, self.n_known, codes).astype(np.uint32)
 
     def decode(self, codes: NDArray[np.uint32], rng: np.random.Generator) -> NDArray[np.float64]:
         """Return values of the levels: a category's position, a uniform draw from a bin, NaN."""
-        known = np.minimum(codes, self._known - 1)
+        known = np.minimum(codes, self.n_known - 1)
         values: NDArray[np.float64]
         if self.edges is None:
             values = known.astype(np.float64)
@@ -102,12 +106,10 @@ class Levels:
             low, high = self.edges[known], self.edges[known + 1]
             values = low + rng.random(len(codes)) * (high - low)
             if self._in_whole:
-                # Whole numbers of the bin, one as likely as the other.
-                last = known == self._known - 1
-                top = np.where(last, np.floor(high), np.ceil(high) - 1)
-                low = np.ceil(low)
+                # One as likely as the other.
+                low, top = self._whole_in(known)
                 values = low + np.floor(rng.random(len(codes)) * (top - low + 1))
-        return np.where(codes == self._known, np.nan, values)
+        return np.where(codes == self.n_known, np.nan, values)
 
     def level_of(self, value: Any) -> int:
         """Return the level of one value as users have it; None is a missing one.
@@ -123,7 +125,7 @@ class Levels:
         )
         if value is None:
             if self.column.encodes_missing:
-                return self._known
+                return self.n_known
             raise wrong
         if self.edges is None:
             values = (*self.column.categories, self.column.other)
@@ -137,6 +139,25 @@ class Levels:
         if not self.edges[0] <= number <= self.edges[-1]:
             raise wrong
         return int(self.encode(np.array([number]))[0])
+
+    def ends(self, level: int) -> tuple[float, float]:
+        """Return the first and the last value of a bin; they are equal in one of a single value.
+
+        In one that is not of whole numbers or dates, the last one is not in it but at the end.
+        """
+        assert self.edges is not None
+        if not self._in_whole:
+            return float(self.edges[level]), float(self.edges[level + 1])
+        low, high = self._whole_in(np.array([level]))
+        return float(low[0]), float(high[0])
+
+    def _whole_in(
+        self, bins: NDArray[np.integer[Any]]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the first and the last whole number in each bin."""
+        assert self.edges is not None
+        high, at_end = self.edges[bins + 1], bins == self.n_known - 1
+        return np.ceil(self.edges[bins]), np.where(at_end, np.floor(high), np.ceil(high) - 1)
 
     @property
     def _in_whole(self) -> bool:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from dpsumm.report.notes import Note, Severity, budget_notes, sorted_notes
 from dpsumm.report.verdict import Verdict
+from dpsumm.vertical.crowded import crowded
 from dpsumm.vertical.graphical import Graphical
 from dpsumm.vertical.layout import Layout, Released
+from dpsumm.vertical.levels import Levels
 from dpsumm.vertical.model import Mixture, hidden_pairs
 from dpsumm.vertical.privacy import SynthesisPrivacy
 from dpsumm.vertical.tables import FEW_RECORDS, Tables
@@ -13,7 +17,7 @@ from dpsumm.vertical.tables import FEW_RECORDS, Tables
 # Fewer pairs of two owners' columns than such a share that stand out of the noise: on parts of
 # Adult the rows are then as far from real ones across owners as columns drawn apart.
 FEW_SEEN = 0.1
-# Pairs that a note names.
+# Pairs, or columns, that a note names.
 _NAMED = 3
 
 
@@ -21,6 +25,7 @@ def notes_of(
     released: Released,
     model: Mixture | Graphical,
     layout: Layout,
+    levels: Sequence[Levels],
     protocol: Tables,
     privacy: SynthesisPrivacy,
     *,
@@ -56,18 +61,57 @@ def notes_of(
             )
         )
     if model.chi2 > protocol.stop:
-        more = "components" if isinstance(model, Mixture) else "megabytes"
         notes.append(
             Note(
                 "The model did not reach the tables within their noise (chi-square "
-                f"{model.chi2:.2f} for each cell after {model.steps} steps); give more {more} "
-                "or max_steps."
+                f"{model.chi2:.2f} for each cell after {model.steps} steps). {_more(model)}."
             )
         )
+    notes += _crowded(released, levels)
     notes += _hidden(released, layout)
     if not privacy.seeded:
         notes += budget_notes(privacy.largest, privacy.delta, released.n_records)
     return sorted_notes(notes)
+
+
+def _more(model: Mixture | Graphical) -> str:
+    """Return what lets a model follow the tables, as a sentence without an end."""
+    if isinstance(model, Mixture):
+        return (
+            "Give it more components with protocol=Tables(components=...) (--components), or, in "
+            "Python, more max_steps there"
+        )
+    return "In Python, Tables(model='graphical') takes more megabytes and more max_steps"
+
+
+def _crowded(released: Released, levels: Sequence[Levels]) -> list[Note]:
+    """Ask for bounds, units and spelling where nearly all records share a bin or 'other'."""
+    found = crowded(released, levels)
+    if not found:
+        return []
+    bins = [str(one) for one in found if one.range]
+    others = [str(one) for one in found if not one.range]
+    where, ask = [], []
+    if bins:
+        where.append(f"in one bin of {_first(bins)}")
+        ask.append(
+            "Check bounds and units: values outside the bounds are in the bins at the ends. If "
+            "both are right, give edges with protocol=Tables(bins=...) (--bins "
+            "COLUMN=EDGE,EDGE,...) that part such a bin, and leave a frequent value one of its own"
+        )
+    if others:
+        where.append(f"in no listed category of {_first(others)}")
+        ask.append(
+            "Check whether the owner spells its categories as the schema does; if so, list the "
+            "frequent ones there"
+        )
+    return [
+        Note(
+            f"Nearly all values are {', and '.join(where)}: the rows say next to nothing of "
+            f"{'it' if len(found) == 1 else 'these columns'}. {'. '.join(ask)}.",
+            Severity.WARNING,
+        )
+    ]
 
 
 def _hidden(released: Released, layout: Layout) -> list[Note]:
@@ -83,12 +127,11 @@ def _hidden(released: Released, layout: Layout) -> list[Note]:
     hidden = hidden_pairs(released)
     if not hidden:
         return []
-    named = ", ".join(f"{layout.columns[i]} and {layout.columns[j]}" for i, j in hidden[:_NAMED])
-    more = f" and {len(hidden) - _NAMED} more" if len(hidden) > _NAMED else ""
+    named = _first([f"{layout.columns[i]} and {layout.columns[j]}" for i, j in hidden])
     seen, cross = seen_across(released)
     poor = seen < FEW_SEEN * cross or not cross
     advice = (
-        f"of all {cross} pairs of two owners' columns {seen} stand out of the noise, so the rows "
+        f"of all {cross} pairs of two owners' columns {_stand(seen)} out of the noise, so the rows "
         "are hardly better than rows of each owner's own drawn apart. Use a larger epsilon or "
         "fewer bins, and check that the owners' files have the same records in the same order"
         if poor
@@ -97,10 +140,19 @@ def _hidden(released: Released, layout: Layout) -> list[Note]:
     return [
         Note(
             f"In {len(hidden)} of {len(plan.pairs)} pairs of columns nothing but noise is seen "
-            f"beyond independence ({named}{more}): {advice}.",
+            f"beyond independence ({named}): {advice}.",
             Severity.ALARM if poor else Severity.WARNING,
         )
     ]
+
+
+def _first(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return ", ".join(names[:_NAMED]) + more
+
+
+def _stand(pairs: int) -> str:
+    return "stands" if pairs == 1 else "stand"
 
 
 def seen_across(released: Released) -> tuple[int, int]:
@@ -123,9 +175,11 @@ def verdict_of(released: Released, fits: bool) -> Verdict:
     if seen < FEW_SEEN * cross or not cross:
         text = (
             f"the noise hides how columns of different owners depend on each other ({seen} of "
-            f"{cross} pairs stand out)"
+            f"{cross} pairs {_stand(seen)} out)"
         )
         return Verdict(text, severity=Severity.ALARM)
     if not fits:
         return Verdict("the model does not fit the tables", severity=Severity.WARNING)
-    return Verdict(f"{seen} of {cross} pairs of columns across owners stand out of the noise")
+    return Verdict(
+        f"{seen} of {cross} pairs of columns across owners {_stand(seen)} out of the noise"
+    )

@@ -254,7 +254,13 @@ def synthetic_of(
         levels=agreed.in_order,
         seconds=time.perf_counter() - started,
         warnings=notes_of(
-            released, model, agreed.layout, protocol, privacy, resumed=run if resumed else None
+            released,
+            model,
+            agreed.layout,
+            agreed.in_order,
+            protocol,
+            privacy,
+            resumed=run if resumed else None,
         ),
         fits=model.chi2 <= protocol.stop,
         run=run,
