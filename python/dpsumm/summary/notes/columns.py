@@ -5,7 +5,7 @@ For curator and consumer alone: it depends on private data. No value of a record
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from dpsumm.data.coordinates import NO_LIMITS
 from dpsumm.data.schema import Schema
 from dpsumm.report.notes import Note, Severity
 from dpsumm.summary.notes.limits import FEWEST, MOST_NAMED, MUCH, RUINED
-from dpsumm.summary.notes.numbers import Numbers, Sets
+from dpsumm.summary.notes.numbers import Array, Numbers, Sets
 from dpsumm.summary.protocols import Selection, Setting
 
 # Values of the summary at which it is looked first: nearly all columns are ruled out by them.
@@ -29,7 +29,7 @@ def column_notes(sets: Sets, selection: Selection, setting: Setting) -> list[Not
     Bounds far wider than a column's values, or a small weight, take it out of the distance.
     """
     # Not by a mere import of dpsumm.
-    from dpsumm.summary.by_column import TOLD, beyond_chance, chance, few, of_schema
+    from dpsumm.summary.by_column import TOLD, beyond_chance, chance, few
 
     usual = chance(len(selection.scaled), len(setting.target))
     least = TOLD * usual
@@ -40,11 +40,8 @@ def column_notes(sets: Sets, selection: Selection, setting: Setting) -> list[Not
         numbers = sets.target, sets.summary
     else:
         numbers = sets.cells.numbers(parts[0]), sets.cells.numbers(parts[1])
-    bounds = _gaps_at_most(*numbers).tolist()
-    near = {one.name for one, gap in zip(sets.columns, bounds, strict=True) if gap < least}
-    if len(near) == len(sets.schema.kernel):
-        return []
-    gaps = {one.name: one.gap(0, 1) for one in of_schema(sets.schema, *parts, but=near)}
+    bounds = dict(zip((one.name for one in sets.columns), _gaps_at_most(*numbers), strict=True))
+    gaps = _largest_gaps(sets.schema, parts, bounds, least)
     far = sorted((gap, name) for name, gap in gaps.items() if gap >= least)[::-1]
     if not far:
         return []
@@ -59,6 +56,27 @@ def column_notes(sets: Sets, selection: Selection, setting: Setting) -> list[Not
             beyond_chance(far[0][0], usual),
         )
     ]
+
+
+def _largest_gaps(
+    schema: Schema, parts: tuple[Array, ...], bounds: Mapping[str, float], least: float
+) -> dict[str, float]:
+    """Return gaps by column: with the largest ones of at least `least`, as many as are named.
+
+    Columns with the largest `bounds` first, until those of the others are below the gaps found.
+    """
+    from dpsumm.summary.by_column import of_schema
+
+    every, gaps, step = {one.name for one in schema.kernel}, dict[str, float](), 2 * MOST_NAMED
+    left = sorted((name for name in bounds if bounds[name] >= least), key=lambda x: -bounds[x])
+    now = every - bounds.keys() | {*left[:step]}
+    while now:
+        gaps |= {one.name: one.gap(0, 1) for one in of_schema(schema, *parts, but=every - now)}
+        left, step = left[step:], 2 * step
+        named = sorted(gaps.values())[-MOST_NAMED:]
+        enough = len(named) == MOST_NAMED and left and bounds[left[0]] < named[0]
+        now = set() if enough else {*left[:step]}
+    return gaps
 
 
 def _gaps_at_most(target: Numbers, summary: Numbers) -> NDArray[np.float64]:
