@@ -2,6 +2,7 @@
 
 import html
 import math
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -13,7 +14,7 @@ from dpsumm.ensemble import Spectral
 from dpsumm.ensemble.page import render
 from dpsumm.ensemble.strength import Strength, strength_of
 from dpsumm.ensemble.students.choose import Validation
-from dpsumm.ensemble.verdict import verdict_of
+from dpsumm.ensemble.verdict import missed_notes, verdict_of
 from dpsumm.report.notes import Note, Severity
 from helpers.chance import FALSE_ALARM
 from helpers.votes import noisy
@@ -99,8 +100,9 @@ def test_a_model_s_report_is_a_page_that_a_notebook_shows(model, tmp_path):
 
 def test_the_page_says_what_was_reached_and_names_no_party(model):
     page = render(model)
-    assert "2 classes from 60 parties: read the warnings first</h1>" in page
-    assert "2 classes from 60 parties: read the warnings first (classifier" in page
+    assert "<h1>Read the warnings first</h1>" in page
+    assert "<title>Read the warnings first (classifier" in page
+    assert "60 registered parties voted for 2 classes on" in page
     assert "&lt;a&gt;" in page
     assert "<a>" not in page.replace("</a>", "")
     assert "site-" not in page
@@ -120,7 +122,9 @@ def test_warnings_and_alarms_are_in_a_model_s_verdict(model):
     assert "of your own labels are met" in render(good)
     thin = replace(good, plan=replace(good.plan, epsilon=8.0), warnings=(Note("b", Severity.INFO),))
     assert thin.verdict.text.startswith("better than one label for all, with 1 warning to check: ")
-    assert f"parties: {thin.verdict.text}</h1>" in html.unescape(render(thin))
+    page = html.unescape(render(thin))
+    assert "<h1>Better than one label for all, with 1 warning to check</h1>" in page
+    assert f"Right for {thin.verdict.why.removeprefix('right for ')}.\n" in page
     doubtful = replace(good.plan, ratio=2.0)
     foreseen = replace(good, plan=doubtful, warnings=doubtful.warnings)
     assert foreseen.notes[0].startswith("The plan expected worse than was found: noise over signal")
@@ -135,6 +139,60 @@ def test_warnings_and_alarms_are_in_a_model_s_verdict(model):
     assert bad.verdict.text.startswith("no better than one label for all: right for ")
     assert "to check" not in bad.verdict.text
     assert "of your own labels are met" not in render(bad)
+
+
+@pytest.mark.parametrize("head", ["bare", "noise", "one", "labels"])
+def test_a_title_is_short_and_the_figures_stand_below(model, head):
+    bare = replace(model, plan=replace(model.plan, epsilon=1.0), warnings=(), _validation=None)
+    if head == "noise":
+        bare.__dict__["strength"] = Strength(np.array([1.0, 4.0]), 1.0, 2.0)
+    elif head == "one":
+        bare.__dict__["places"] = np.zeros(1000, np.int64)
+    elif head == "labels":
+        bare = replace(bare, _validation=model._validation, warnings=(Note("a"), Note("b")))
+    [title] = re.findall(r"<h1>(.*)</h1>", html.unescape(render(bare)))
+    assert title.count(":") <= 1
+    assert len(title.split()) <= 13
+    assert not re.search(r"\d\d|%", title)
+
+
+def places(*counts):
+    return np.repeat(np.arange(len(counts)), counts)
+
+
+@pytest.mark.parametrize(
+    ("counts", "known", "missed"),
+    [
+        ((980, 20), None, []),
+        ((981, 19), None, ["1 (1.9%)"]),
+        ((1000, 0, 0), None, ["1 (0%)", "2 (0%)"]),
+        # Of many classes each has few points.
+        ((50,) * 19 + (50,), None, []),
+        ((50,) * 19 + (41, 9), None, ["20 (0.9%)"]),
+        # By labels of one's own it is as rare, or is not.
+        ((990, 10), (490, 9), []),
+        ((990, 10), (490, 10), ["1 (1.0%)"]),
+    ],
+)
+def test_a_class_that_hardly_any_point_gets_is_told_unless_it_is_rare(counts, known, missed):
+    classes = np.arange(len(counts))
+    validation = None if known is None else Validation(np.zeros((sum(known), 1)), places(*known))
+    notes = list(missed_notes(places(*counts), classes, validation))
+    assert [note.severity for note in notes] == [Severity.WARNING] * bool(missed)
+    assert all(f"predicted to be {', '.join(missed)}. Unless" in note for note in notes)
+
+
+def test_many_missed_classes_are_counted():
+    [note] = missed_notes(np.zeros(1000, np.int64), np.arange(100), None)
+    assert "to be 1 (0%), 2 (0%), 3 (0%), 4 (0%), 5 (0%) and 94 more. Unless they are" in note
+
+
+def test_parties_that_know_one_class_are_a_warning_in_the_verdict(model):
+    good = replace(model, plan=replace(model.plan, epsilon=1.0), warnings=(), _validation=None)
+    assert good.notes == ()
+    good.__dict__["places"] = places(990, 10)
+    assert good.notes[0].startswith("Hardly any auxiliary point is predicted to be b&c (1.0%)")
+    assert good.verdict.head == "the votes stand out of the noise, with 1 warning to check"
 
 
 def test_the_page_without_labels_of_ones_own(model):

@@ -182,7 +182,7 @@ def test_learn(trial, tmp_path, caplog):
     model = load_model(curator / "model.dpsumm")
     assert (model.predict(x.drop("sick")) == frame["prediction"].to_numpy()).mean() > 0.99
     page = (curator / "report.html").read_text()
-    assert "2 classes from 24 parties" in page
+    assert "24 registered parties voted for 2 classes" in page
     assert not any(name in page for name in CLINICS)
     with dpsumm.Ledger(curator / "books.db") as book:
         assert len(book.charges()) == 1

@@ -24,7 +24,7 @@ from dpsumm.ensemble.saved import SavedModel, predictions, saved_model
 from dpsumm.ensemble.strength import Strength, strength_of
 from dpsumm.ensemble.students.choose import Judged, Validation, students_of
 from dpsumm.ensemble.students.student import Candidate, Student, chances_of
-from dpsumm.ensemble.verdict import verdict_of
+from dpsumm.ensemble.verdict import missed_notes, verdict_of
 from dpsumm.errors import InvalidParameterError
 from dpsumm.privacy.record import RunRecord
 from dpsumm.report.notes import Note, Severity, budget_notes, sorted_notes
@@ -131,7 +131,9 @@ class Model:
 
     @property
     def notes(self) -> tuple[Note, ...]:
-        """The `warnings`, and alarms if model or budget mean nothing; the worst first.
+        """The `warnings`, classes that are missed, alarms if model or budget mean nothing.
+
+        The worst first.
 
         A plan that expected chance is a warning, no alarm, where the votes turned out otherwise.
         """
@@ -141,7 +143,10 @@ class Model:
             alarms = [Note(text, Severity.ALARM)]
         else:
             plans = self.plan.warnings
-            foreseen = tuple(_unfulfilled(one) if one in plans else one for one in foreseen)
+            foreseen = (
+                *(_unfulfilled(one) if one in plans else one for one in foreseen),
+                *missed_notes(self.places, self.classes_, self._validation),
+            )
         if not self.privacy.seeded:
             plan = self.plan
             alarms += budget_notes(plan.epsilon, plan.delta, plan.n_parties)

@@ -31,13 +31,13 @@ def render(model: Model) -> str:
     MissingExtraError
         matplotlib is not installed.
     """
-    terms = model.votes.terms
+    verdict = model.verdict
     return parts.page(
         "classifier from votes",
         "Classifier from noisy votes, for the consumer."
         + ("" if model.privacy.auxiliary_is == "public" else " Not for parties."),
-        f"{terms.n_classes} classes from {terms.n_parties:,} parties: {model.verdict.text}",
-        _lead(model),
+        f"{verdict.head[0].upper()}{verdict.head[1:]}",
+        _lead(model, verdict.why),
         *around(parts.tiles(_tiles(model)), model.notes, seeded=model.privacy.seeded),
         *spent.sections(
             model.privacy,
@@ -58,13 +58,14 @@ def render(model: Model) -> str:
     )
 
 
-def _lead(model: Model) -> Html:
+def _lead(model: Model, why: str) -> Html:
     terms = model.votes.terms
     each = "" if terms.shards == 1 else f", {terms.shards} classifiers each"
     return safe(
-        f"{terms.n_parties:,} registered parties{each} voted on {terms.n_points:,} "
-        f"{'public ' if model.privacy.auxiliary_is == 'public' else ''}points without labels; the "
-        "sum of their votes was released with noise, once. Student:",
+        f"{why[:1].upper()}{why[1:]}." if why else "",
+        f"{terms.n_parties:,} registered parties{each} voted for {terms.n_classes} classes on "
+        f"{terms.n_points:,} {'public ' if model.privacy.auxiliary_is == 'public' else ''}points "
+        "without labels; the sum of their votes was released with noise, once. Student:",
         tag("strong", model.student),
     )
 

@@ -1,8 +1,9 @@
-"""Whether a model means anything, in words: the title of its report."""
+"""Whether a model means anything, in words: the title of its report, and classes it misses."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -10,12 +11,17 @@ from numpy.typing import NDArray
 
 from dpsumm.ensemble.strength import Strength
 from dpsumm.ensemble.students.choose import Validation
-from dpsumm.report.notes import Severity
+from dpsumm.report.notes import Note, Severity
 from dpsumm.report.numbers import percent
 from dpsumm.report.verdict import Verdict
 
 # Standard errors by which a model must beat one label for all, on the consumer's labels.
 _BETTER = 2.0
+# A class is missed that gets a smaller part of the auxiliary points, or of an even share of them
+# where classes are many.
+_RARE, _PART = 0.02, 0.2
+# Classes that notes name.
+_MOST_NAMED = 5
 
 
 def verdict_of(
@@ -64,3 +70,39 @@ def verdict_of(
         head = "perhaps better than one label for all"
         return Verdict(head, f"{both}; more labels can tell", Severity.WARNING)
     return Verdict("better than one label for all", both)
+
+
+def missed_notes(
+    predicted: NDArray[np.int64], classes: NDArray[Any], validation: Validation | None
+) -> Iterator[Note]:
+    """Warn of classes that hardly any auxiliary point is predicted to be, by the noisy votes alone.
+
+    Nothing is said of a class that is as rare among the consumer's labelled points.
+
+    Parameters
+    ----------
+    predicted, classes, validation
+        As of `verdict_of`.
+
+    Examples
+    --------
+    >>> [note] = missed_notes(np.repeat([0, 1], [990, 10]), np.array(["no", "yes"]), None)
+    >>> print(note.partition(". ")[0])
+    Hardly any auxiliary point is predicted to be yes (1.0%)
+    """
+    rare = min(_RARE, _PART / len(classes))
+    shares = np.bincount(predicted, minlength=len(classes)) / len(predicted)
+    missed = shares < rare
+    if validation is not None:
+        known = np.bincount(validation.places[validation.places >= 0], minlength=len(classes))
+        missed &= known >= rare * max(known.sum(), 1)
+    names = [f"{classes[k]} ({percent(shares[k])})" for k in np.flatnonzero(missed)]
+    if not names:
+        return
+    rarely, them = ("it is", "it") if len(names) == 1 else ("they are", "them")
+    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    yield Note(
+        f"Hardly any auxiliary point is predicted to be {', '.join(names[:_MOST_NAMED])}{more}. "
+        f"Unless {rarely} as rare, the noise hides {them}, or too few parties have records of "
+        f"{them}: parties that know other classes only outvote those."
+    )
