@@ -147,6 +147,8 @@ def counted(column, counts, bins=16, n=N, missing=N):
         (GAIN, (0, 0, 0, N), (0, 1000, 8000, 30_000, 30_100), True),
         (GAIN, (N,), (1, 1000, 8000, 30_000, 100_000), True),
         (GAIN, (0, N), (1, 1000, 1900, 8000, 100_000), False),
+        # As narrow as that, but nobody's choice.
+        (GAIN, (N,), 200, True),
         # Of few bins one may well be full, if something is in the others.
         (GAIN, (N - 31, 31), 3, False),
         (GAIN, (N - 30, 30), 3, True),

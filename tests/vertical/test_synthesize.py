@@ -11,6 +11,7 @@ import pytest
 
 import dpsumm
 from dpsumm import Column, Schema, Tables, synthesize
+from dpsumm.cli.typed import typed
 from dpsumm.errors import BudgetExceededError, InvalidDataError, InvalidParameterError
 from dpsumm.privacy import Ledger
 from dpsumm.report.notes import Severity
@@ -331,6 +332,17 @@ def test_equal_order_that_nobody_checked_is_warned_of_once(ids):
 def test_few_records_are_warned_of():
     synthetic = synthesize(frames(150), schema=SCHEMAS, ids="person", epsilon=0.5)
     assert synthetic.warnings[0].startswith("There are 150 records")
+
+
+def test_what_gives_a_model_more_is_named_as_it_is_typed():
+    data = frames(1000)
+    given = {"schema": SCHEMAS, "ids": "person", "epsilon": 50.0, "seed": 1}
+    synthetic = synthesize(data, **given, protocol=Tables(components=1))
+    (note,) = [one for one in synthetic.warnings if "did not reach the tables" in one]
+    assert "more components with protocol=Tables(components=...) (--components), or, in" in note
+    assert "more components with --components, or, in Python, more max_steps there." in typed(
+        note, {"components", "label"}
+    )
 
 
 @pytest.mark.parametrize(("together", "said"), [(0.0, True), (1.0, False)])
