@@ -82,9 +82,9 @@ def no_value_notes(selection: Selection, schema: Schema | None = None) -> list[N
     One that the schema lists was meant, which is good to know. A minus beside a plus is a class.
     """
     labels = selection.pool.records.labels
-    if labels is None:
+    if labels is None or labels.dtype.kind not in "UO":
         return []
-    names = list(dict.fromkeys(labels_of(labels.tolist()).tolist()))
+    names = set(labels.tolist())
     words = {name: name.strip().casefold() for name in names if isinstance(name, str)}
     usual = NO_VALUE - {"-"} if "+" in words.values() else NO_VALUE
     absent = [name for name, word in words.items() if word in usual]

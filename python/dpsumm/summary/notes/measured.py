@@ -10,7 +10,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from dpsumm.checks import listed
-from dpsumm.data.labels import labels_of
 from dpsumm.report.notes import Note, Severity
 from dpsumm.summary.notes.limits import MOST_CLASSES
 from dpsumm.summary.notes.numbers import Numbers
@@ -28,11 +27,11 @@ def measured_notes(selection: Selection, names: Sequence[str]) -> list[Note]:
     others at least. Of labels that are classes see `class_notes`.
     """
     labels = selection.pool.records.labels
-    values = np.zeros(0) if labels is None else labels_of(labels.tolist())
-    if values.dtype.kind not in "if" or len(np.unique(values)) <= MOST_CLASSES:
+    # Numbers written as text were read as numbers.
+    if labels is None or labels.dtype.kind not in "iuf" or len(np.unique(labels)) <= MOST_CLASSES:
         return []
-    there = ~np.isnan(values)
-    owner, values = selection.pool.owner[there], values[there].astype(np.float64)
+    there = ~np.isnan(labels)
+    owner, values = selection.pool.owner[there], labels[there].astype(np.float64)
     order = np.argsort(owner, kind="stable")
     counts = np.bincount(owner, minlength=len(names)).tolist()
     nobody = Numbers.parted(np.full((1, 1), np.nan), [1])
