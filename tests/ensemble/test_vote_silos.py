@@ -232,7 +232,8 @@ def test_nothing_that_leaves_tells_of_agreement_attendance_or_accuracy(
     absent["clinic_30"] = FAULTS["garbage"]
     counts = np.random.default_rng(0).integers(-90, 90, (1000, 1))
     real, held = release_votes, [True]
-    monkeypatch.setattr("dpsumm.ensemble.vote.datetime", Midnight)
+    for module in ("ensemble.vote", "report.parts"):
+        monkeypatch.setattr(f"dpsumm.{module}.datetime", Midnight)
     # Else the salt of a digest of the rows is random, and so are names inside pictures.
     monkeypatch.setattr("dpsumm.data.written.secrets", SimpleNamespace(token_bytes=bytes))
     monkeypatch.setitem(mpl.rcParams, "svg.hashsalt", "the same")
