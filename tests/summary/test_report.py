@@ -387,6 +387,9 @@ def test_what_matters_comes_first_and_what_is_good_to_know_last() -> None:
     assert ". The distance, with the target's sampling error, is about what as many" in fine
     assert "Close to the target: 60 points" in fine
     assert "These 60 records of the owners resemble the target about as well as fresh" in fine
+    doubted = Page(render(make(warnings=(Note("Odd.", Severity.WARNING),)))).text
+    assert "By their distance alone, these 60 records of the owners resemble the target" in doubted
+    assert "as well as fresh target records would, with 1 warning to check." in doubted
 
 
 def test_thousands_of_columns_are_looked_at_in_bounded_parts() -> None:

@@ -2,8 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
+
+from dpsumm.checks import counted
 from dpsumm.data.table import Table
 from dpsumm.errors import InvalidDataError
+from dpsumm.report.outside import MUCH
+from dpsumm.summary.notes.hashes import column_hashes, row_hashes
+
+# Times what chance makes of equal rows, above which they are copies.
+BEYOND_CHANCE = 3.0
 
 
 def check_target(target: Table) -> None:
@@ -31,4 +41,42 @@ def check_target(target: Table) -> None:
         raise InvalidDataError(
             "'target': all records are the same point for the kernel, so there is nothing to "
             "match; check columns, bounds and categories"
+        )
+
+
+def check_sample(sample: Any, target: Table) -> None:
+    """Refuse a sample that holds target records: every owner is sent its rows as they are.
+
+    Records are equal in single precision. A tenth of the target's must be, and more than coarse
+    rows are by chance, which the target's own tell. Records that were changed are not found.
+
+    Parameters
+    ----------
+    sample : (n, columns of the kernel's space), optional
+        As `Offers` has it.
+
+    Raises
+    ------
+    InvalidDataError
+        It holds target records.
+
+    Privacy
+    -------
+    As of `check_target`.
+    """
+    m, rows = len(target), np.asarray([] if sample is None else sample, np.float32)
+    if rows.ndim != 2 or rows.shape[1] != target.scaled.shape[1] or m < 2:
+        return
+    records, public = (
+        row_hashes(column_hashes(part.astype(np.float32))) for part in (target.scaled, rows)
+    )
+    times = np.unique(records, return_counts=True)[1]
+    alike = float((times * (times - 1)).sum()) / (m * (m - 1))
+    by_chance = m * min(len(np.unique(public)) * alike, 1.0)
+    copies = int(np.isin(records, public).sum())
+    if copies >= MUCH * m and copies > BEYOND_CHANCE * by_chance:
+        raise InvalidDataError(
+            f"sample: holds {copies:,} of {counted(m, 'target record', 'target records')}, and "
+            f"every owner is sent its rows as they are; give public records that are not the "
+            f"target's, or leave sample out (--sample)"
         )

@@ -9,7 +9,7 @@ import numpy as np
 
 from dpsumm.checks import counted
 from dpsumm.report import parts, spent
-from dpsumm.report.notes import Note, Severity, alarming, around, sorted_notes
+from dpsumm.report.notes import Note, Severity, alarming, around, sorted_notes, to_check
 from dpsumm.report.numbers import percent, round_up, small
 from dpsumm.report.parts import Html, safe, tag
 from dpsumm.summary import pictures
@@ -95,11 +95,12 @@ def _closeness(summary: Summary) -> tuple[Html, Html]:
 def _lead(summary: Summary, why: str, alarms: bool) -> Html:
     points = f"{counted(len(summary), 'record', 'records')} of the owners"
     # A good distance says little of a run that should not have been made so.
-    point, why = (
-        ("This result may mean nothing, for the reasons below.", "")
-        if alarms
-        else (summary.scale.point(summary.mmd2, points), f"{why[0].upper()}{why[1:]}. ")
-    )
+    if alarms:
+        point, why = "This result may mean nothing, for the reasons below.", ""
+    else:
+        point, why = summary.scale.point(summary.mmd2, points), f"{why[0].upper()}{why[1:]}. "
+        if doubts := to_check(sorted_notes(summary.warnings)):
+            point = f"By their distance alone, t{point[1:].rstrip('.')}{doubts}."
     asked = f"{counted(summary.size_requested, 'point', 'points')} were asked for"
     got = "" if len(summary) == summary.size_requested else f"; {len(summary):,} came out"
     records = counted(sum(summary.n_records), "record", "records")

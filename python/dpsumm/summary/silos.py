@@ -17,7 +17,7 @@ from dpsumm.exchange.driver import Progress
 from dpsumm.exchange.journal import Journal
 from dpsumm.privacy.ledger import Ledger
 from dpsumm.privacy.weak import check_budget
-from dpsumm.summary.guards import check_target
+from dpsumm.summary.guards import check_sample, check_target
 from dpsumm.summary.kernel import RBF
 from dpsumm.summary.notes import data_notes
 from dpsumm.summary.outcome import summary_of
@@ -139,6 +139,7 @@ def summarize_silos(
             epsilon_owners=protocol.epsilon_owners,
             unprotected=protocol.unprotected,
         )
+    check_sample(getattr(protocol, "sample", None), goal)
     with (
         Ledger(ledger, run=run, delta=delta) as book,
         Journal(None if ledger is None else f"{Path(ledger)}.answers", book.run) as journal,

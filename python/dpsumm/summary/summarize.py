@@ -19,7 +19,7 @@ from dpsumm.privacy.events import Unit
 from dpsumm.privacy.ledger import Ledger
 from dpsumm.privacy.weak import check_budget
 from dpsumm.summary.embedding import Embedding, embed
-from dpsumm.summary.guards import check_target
+from dpsumm.summary.guards import check_sample, check_target
 from dpsumm.summary.kernel import RBF, Kernel
 from dpsumm.summary.notes import data_notes
 from dpsumm.summary.outcome import summary_of
@@ -207,6 +207,7 @@ def summarize(
         protocol.check_embedded()
         kernel = RBF(0.5) if kernel is None else kernel
         tables, goal = [embed(table, embedding) for table in in_memory], embed(goal, embedding)
+    check_sample(getattr(protocol, "sample", None), goal)
     kernel = settle_kernel(kernel, tables[0].schema)
     with Ledger(ledger, run=run, delta=delta) as book:
         setting = Setting(
