@@ -280,8 +280,13 @@ def _has_numbers(one: Any) -> bool:
 
 
 def float64(table: Table) -> NDArray[np.float64]:
-    """Return a table's points, (n, d), as classifiers and students take them."""
-    return np.ascontiguousarray(table.scaled, dtype=np.float64)
+    """Return a table's points, (n, d), as classifiers and students take them.
+
+    Read-only, since they may be the caller's own array: whose code is not dpsumm's gets a copy.
+    """
+    points = np.ascontiguousarray(table.scaled, dtype=np.float64).view()
+    points.flags.writeable = False
+    return points
 
 
 def _named(parties: Any) -> dict[str, Any]:

@@ -60,7 +60,8 @@ class Voter(Party):
             )
         votes = np.zeros((terms.n_points, terms.n_classes), dtype=np.int64)
         for ballot in self._ballots:
-            votes += ballot(request.points, terms)
+            # A classifier may work in place, and the points are everybody's: on its own copy.
+            votes += ballot(request.points.copy(), terms)
         given = Votes(request.run, terms.digest, votes.astype(VOTES))
         check_votes(given.votes, terms)
         self._given = given

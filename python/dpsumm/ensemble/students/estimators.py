@@ -23,7 +23,7 @@ class Regressed(Fitted):
 
     def shares(self, points: Array) -> Array:
         """See `Fitted.shares`."""
-        return np.asarray(self.estimator.predict(points), dtype=np.float64).reshape(len(points), -1)
+        return np.asarray(self.estimator.predict(points.copy()), dtype=np.float64).reshape(len(points), -1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,10 +36,10 @@ class Classified(Fitted):
     def shares(self, points: Array) -> Array:
         """See `Fitted.shares`."""
         if hasattr(self.estimator, "predict_proba"):
-            given = np.asarray(self.estimator.predict_proba(points))
+            given = np.asarray(self.estimator.predict_proba(points.copy()))
             known = np.asarray(self.estimator.classes_)
         else:
-            given = np.asarray(self.estimator.predict(points))[:, None] == np.arange(self.n_classes)
+            given = np.asarray(self.estimator.predict(points.copy()))[:, None] == np.arange(self.n_classes)
             known = np.arange(self.n_classes)
         chances = np.zeros((len(points), self.n_classes))
         chances[:, places_of(known, range(self.n_classes))] = given
@@ -84,11 +84,11 @@ class Soft(Student):
         name = type(copy).__name__
         if not is_classifier(copy):
             shares = votes.shares
-            copy.fit(points, shares[:, 0] if shares.shape[1] == 1 else shares)
+            copy.fit(points.copy(), shares[:, 0] if shares.shape[1] == 1 else shares)
             return [Candidate(name, Regressed(copy))]
         chances = chances_of(votes.shares)
         if not self._weighted(copy):
-            copy.fit(points, chances.argmax(1))
+            copy.fit(points.copy(), chances.argmax(1))
         else:
             place = np.tile(np.arange(n_classes), len(points))
             used = chances.ravel() > 0
