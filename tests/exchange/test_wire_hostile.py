@@ -17,7 +17,7 @@ from dpsumm.summary.protocols import Owner
 from dpsumm.summary.protocols.messages import DrawRequest, FeatureMap
 from dpsumm.summary.protocols.wire import decode, encode
 from dpsumm.summary.release import Release
-from reference.messages import ENCODED, EXAMPLES, MAGIC, messages, parts, raw, same
+from reference.messages import ENCODED, EXAMPLES, MAGIC, messages, parts, raw, rewritten, same
 
 
 def refused(data, **options):
@@ -49,7 +49,7 @@ def test_every_flipped_bit_gives_a_refusal_or_another_message(data):
         except ProtocolError:
             continue
         # What passes is a message in its own right, and in its only spelling.
-        assert encode(message) == flipped
+        assert rewritten(message, flipped)
 
 
 def test_wrong_magic_and_other_types_are_refused():
@@ -92,7 +92,7 @@ def test_a_header_with_anything_wrong_anywhere_is_refused_or_another_message(dat
         except ProtocolError:
             continue
         accepted += 1
-        assert encode(message) == changed
+        assert rewritten(message, changed)
     # Other numbers of the right kind, other sequences of the right items; nothing more.
     assert accepted < 40
 
@@ -307,7 +307,7 @@ def test_any_bytes_after_the_magic_are_refused_or_a_message(data):
 def test_any_json_is_refused_or_a_message(value):
     data = raw(value)
     try:
-        assert encode(decode(data)) == data
+        assert rewritten(decode(data), data)
     except ProtocolError:
         return
 

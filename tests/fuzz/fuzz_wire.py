@@ -10,7 +10,7 @@ from dpsumm.data.inputs import read_table
 from dpsumm.errors import DpsummError, ProtocolError
 from dpsumm.summary.protocols.owner import Owner
 from dpsumm.summary.protocols.wire import decode, encode
-from reference.messages import ENCODED
+from reference.messages import ENCODED, rewritten
 
 SEEDS = list(ENCODED.values())
 TOKENS = [b'"kind":"Points"', b'"array":"<U9"', b'"shape":[0,2]', b"null", b"[]", b"1e308", b"-0"]
@@ -22,7 +22,7 @@ def check(data: bytes, folder: str = tempfile.gettempdir()) -> bool:
         message = decode(data)
     except ProtocolError:
         return False
-    assert encode(message) == data
+    assert rewritten(message, data)
     owner = Owner(read_table(np.linspace(-1, 1, 40).reshape(20, 2), name="a"), seed=0)
     with contextlib.suppress(DpsummError):
         encode(owner.answer(message))

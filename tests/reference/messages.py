@@ -8,6 +8,7 @@ import numpy as np
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from dpsumm.errors import ProtocolError
 from dpsumm.exchange.messages import Describe, Description
 from dpsumm.summary.protocols.messages import (
     BidRequest,
@@ -87,17 +88,12 @@ def points(draw):
     values = hnp.arrays(
         st.sampled_from([np.dtype("f4"), np.dtype("f8")]), (count, draw(st.integers(0, 4)))
     )
-    labels = st.none() | st.sampled_from("? i1 u1 i2 u2 i4 u4 i8 u8 f2 f4 f8".split()).flatmap(
-        lambda name: hnp.arrays(np.dtype(name), count)
-    )
-    text = st.lists(TEXT, min_size=count, max_size=count).map(lambda x: np.array(x, np.str_))
-    dates = st.sampled_from(["M8[D]", "M8[us]"]).flatmap(lambda unit: hnp.arrays(unit, count))
-    carried = st.lists(labels.filter(lambda column: column is not None) | text | dates, max_size=3)
+    texts = st.lists(TEXT, min_size=count, max_size=count).map(lambda x: np.array(x, np.str_))
     return Points(
         draw(hnp.arrays(np.int64, count)),
         draw(values),
-        draw(labels | text),
-        tuple(draw(carried)),
+        draw(st.none() | texts),
+        tuple(draw(st.lists(texts, max_size=3))),
     )
 
 
@@ -161,7 +157,7 @@ EXAMPLES = {
         np.arange(3),
         np.full((3, 2), 987654.321),
         np.array(["a", "bc", "é"]),
-        (np.array(["2020-01-01", "NaT", "2021-05-06"], "M8[D]"), np.array(["", "x", "y"])),
+        (np.array(["2020-01-01", "", "2021-05-06"]), np.array(["", "x", "y"])),
     ),
     "bids": Bids((2**100, 3), (4, 5)),
     "commit": CommitRequest("0123456789abcdef" * 2),
@@ -190,6 +186,14 @@ def same(a, b):
     if isinstance(a, tuple):
         return len(a) == len(b) and all(map(same, a, b))
     return a == b
+
+
+def rewritten(message, data):
+    """Whether a message that was read gives the same bytes, or points as an older version wrote."""
+    try:
+        return encode(message) == data
+    except ProtocolError:
+        return isinstance(message, Points)
 
 
 def raw(header, body=b""):

@@ -1,8 +1,8 @@
 """Columns that travel along with a point: the kernel ignores them, curator and consumer see them.
 
 A value's text, `text_of`, is a function of that value alone. A column's type is not, since a
-library chooses it by all values; so nothing is refused or computed by it, and the summary's is one
-that gives every value its own text back.
+library chooses it by all values; so texts alone are sent, nothing is refused or computed by a type,
+and the summary's is one that gives every value its own text back.
 """
 
 from __future__ import annotations
@@ -119,10 +119,10 @@ def as_text(part: NDArray[Any]) -> NDArray[Any]:
 
 
 def typed(values: NDArray[Any]) -> NDArray[Any]:
-    """Return texts that are all numbers, or all truth values, as such; else the values given.
+    """Return texts that are all numbers, truth values, days or times as such, else as given.
 
-    Only where every number's own text is the one given, with or without the zero of ``1.0``: so
-    ``250.10`` and ``007`` stay text.
+    Only where every value's own text is the one given, a number's with or without the zero of
+    ``1.0``: so ``250.10`` and ``007`` stay text.
     """
     if values.dtype.kind not in "UO":
         return values
@@ -130,6 +130,9 @@ def typed(values: NDArray[Any]) -> NDArray[Any]:
     given = texts - {""}
     if given and texts <= {"True", "False"}:
         return np.array([text == "True" for text in values.tolist()])
+    if given and all(map(_is_time, given)):
+        unit = "M8[us]" if any("T" in text for text in given) else "M8[D]"
+        return np.array([text or "NaT" for text in values.tolist()], dtype=unit)
     if not given or not all(map(_NUMBER.fullmatch, given)):
         return values
     numbers: dict[str, Any] = {text: _number(text) for text in given}
@@ -167,6 +170,14 @@ def _rounds(parts: list[NDArray[Any]]) -> bool:
         return False
     whole = [part for part in parts if part.dtype.kind in "iu"]
     return any(((part >= 2**53) | (part <= -(2**53))).any() for part in whole)
+
+
+def _is_time(text: str) -> bool:
+    """Return whether a text is that of a day, or of a time without a zone."""
+    try:
+        return text_of(datetime.fromisoformat(text)) == text
+    except ValueError:
+        return False
 
 
 def _without_zone(item: Any) -> Any:

@@ -62,10 +62,17 @@ def label_of(item: Any) -> bool | int | float | str:
     raise TypeError(type(item).__name__)
 
 
-def labels_of(items: Sequence[Any]) -> NDArray[Any]:
+def labels_of(items: Sequence[Any], *, apart: bool = False) -> NDArray[Any]:
     """Return labels as an array that holds each as it is: of objects, if no other type does.
 
     Whole numbers beside fractions are floats, and truth values beside numbers are numbers: equal.
+
+    Parameters
+    ----------
+    items
+        Labels.
+    apart
+        Keep truth values beside numbers: then the text of each hangs on no other.
 
     Raises
     ------
@@ -82,9 +89,11 @@ def labels_of(items: Sequence[Any]) -> NDArray[Any]:
     dtype: Any = object
     if kinds <= {bool}:
         dtype = np.bool_
+    elif apart and bool in kinds:
+        dtype = object
     elif kinds <= {bool, int} and largest < 2**63:
         dtype = np.int64
-    elif kinds <= {bool, int, float} and largest <= 2**53:
+    elif kinds <= {bool, int, float} and largest < 2**53:
         dtype = np.float64
     elif kinds == {str}:
         dtype = np.str_
@@ -132,7 +141,8 @@ def read_labels(
         # In place of a missing one any other, which changes no type.
         spare = present[0] if present else 0
         try:
-            labels = labels_of([spare if g else x for x, g in zip(given, missing, strict=True)])
+            kept = [spare if g else x for x, g in zip(given, missing, strict=True)]
+            labels = labels_of(kept, apart=True)
         except TypeError:
             raise InvalidDataError(
                 f"{what} must hold numbers, booleans or text; encode other values first"

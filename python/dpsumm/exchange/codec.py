@@ -58,6 +58,8 @@ class Kind:
     valid
         Whether every field has its type and range: a dataclass does not check them. It is given
         messages whose fields can hold anything; that it fails on one counts as no.
+    sends
+        What is written must pass besides; a journal may hold what an earlier version wrote.
     version
         Of the format, from 1. A kind whose fields change gets the next one; the old kind stays in
         the codec for as long as old journals must be read.
@@ -67,6 +69,7 @@ class Kind:
     type: type[Message]
     valid: Callable[[Any], bool]
     version: int = 1
+    sends: Callable[[Any], bool] = lambda _: True
 
     @property
     def wire(self) -> str:
@@ -101,6 +104,7 @@ class Codec:
         self._types: dict[str, type[Any]] = dict(pairs)
         self._names = {known: name for name, known in pairs}
         self._valid: dict[type[Any], Callable[[Any], bool]] = {k.type: k.valid for k in kinds}
+        self._sends: dict[type[Any], Callable[[Any], bool]] = {k.type: k.sends for k in kinds}
         #: Of all messages, in the order in which they were given.
         self.kinds = kinds
         if not len(pairs) == len(self._types) == len(self._names):
@@ -126,7 +130,7 @@ class Codec:
             `decode` would refuse it: a kind that is not the codec's, fields of a wrong type or
             out of range, labels of a type that cannot be sent or of more than 4096 characters.
         """
-        self._validate(message)
+        self._validate(message, self._valid, self._sends)
         arrays: list[bytes] = []
         header = _header(self._pack(message, arrays))
         if len(header) > _MAX_HEADER:
@@ -151,17 +155,17 @@ class Codec:
             reader = _Arrays(arrays)
             message = self._unpack(header, reader)
             reader.finish()
-            self._validate(message)
+            self._validate(message, self._valid)
         except _MALFORMED:
             # Never the reason itself: it may quote the data.
             raise ProtocolError("a message is malformed") from None
         return message
 
-    def _validate(self, message: object) -> None:
+    def _validate(self, message: object, *rules: Mapping[type[Any], Callable[[Any], bool]]) -> None:
         """Check the type and range of every field."""
-        valid = self._valid.get(type(message))
+        kind = type(message)
         try:
-            if valid is not None and valid(message):
+            if all(rule[kind](message) for rule in rules):
                 return
         except _MALFORMED:
             pass

@@ -65,3 +65,9 @@ def is_column(value: Any) -> bool:
     native = np.ascontiguousarray(value, dtype=value.dtype.newbyteorder("="))
     code = native.view(np.uint32)
     return not ((code > 0x10FFFF) | ((code >= 0xD800) & (code < 0xE000))).any()
+
+
+def are_texts(value: Any) -> bool:
+    """Return whether a column is of texts, as wide as the longest: its bytes are theirs alone."""
+    own = np.array(value.tolist(), np.str_).dtype.itemsize
+    return bool(value.dtype.kind == "U" and max(4, value.dtype.itemsize) == own)

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from dpsumm.checks import listed
+from dpsumm.data.labels import labels_of
 from dpsumm.report.notes import Note, Severity
 from dpsumm.summary.notes.limits import MOST_CLASSES
 from dpsumm.summary.notes.numbers import Numbers
@@ -26,9 +27,11 @@ def measured_notes(selection: Selection, names: Sequence[str]) -> list[Note]:
     By the rules of `elsewhere_notes`, without a target, which has no labels: on one side of two
     others at least. Of labels that are classes see `class_notes`.
     """
-    labels = selection.pool.records.labels
-    # Numbers written as text were read as numbers.
-    if labels is None or labels.dtype.kind not in "iuf" or len(np.unique(labels)) <= MOST_CLASSES:
+    texts = selection.pool.records.labels
+    if texts is None:
+        return []
+    labels = labels_of(texts.tolist())
+    if labels.dtype.kind not in "iuf" or len(np.unique(labels)) <= MOST_CLASSES:
         return []
     there = ~np.isnan(labels)
     owner, values = selection.pool.owner[there], labels[there].astype(np.float64)

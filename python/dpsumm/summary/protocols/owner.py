@@ -177,11 +177,15 @@ def offers(
 
 
 def points_of(table: Table, picked: NDArray[np.int64]) -> Points:
-    """Return rows of a table as an answer, in their order in the data."""
+    """Return rows of a table as an answer, in their order in the data.
+
+    Labels and what travels along go as text, as wide as the longest that is sent: the type and the
+    width of the whole table's columns would tell of the records that stay.
+    """
     found = table.take(np.sort(picked))
-    labels = None if found.labels is None else _sendable(found.labels)
-    return Points(found.rows, found.values, labels, tuple(map(_sendable, found.carried)))
+    labels = None if found.labels is None else _texts(found.labels)
+    return Points(found.rows, found.values, labels, tuple(map(_texts, found.carried)))
 
 
-def _sendable(column: NDArray[Any]) -> NDArray[Any]:
-    return as_text(column).astype(np.str_) if column.dtype == object else column
+def _texts(column: NDArray[Any]) -> NDArray[Any]:
+    return np.array(as_text(column).tolist(), dtype=np.str_)

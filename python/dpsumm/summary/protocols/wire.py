@@ -8,6 +8,7 @@ from dpsumm.checks import MAX_LANDMARKS
 from dpsumm.data.merkle import DEPTH, MOST_ROWS, SIZE
 from dpsumm.exchange.codec import Codec, Kind
 from dpsumm.exchange.fields import (
+    are_texts,
     is_array,
     is_column,
     is_fingerprint,
@@ -69,6 +70,13 @@ def _is_points(message: Points) -> bool:
         and (message.labels is None or message.labels.dtype.kind != "M")
         and isinstance(message.carried, tuple)
         and all(map(is_column, message.carried))
+    )
+
+
+def _sends_points(message: Points) -> bool:
+    """Whether labels and carried columns are texts: another type tells of records that stay."""
+    return (message.labels is None or are_texts(message.labels)) and all(
+        map(are_texts, message.carried)
     )
 
 
@@ -168,11 +176,11 @@ CODEC = Codec(
         *_REQUESTS[:3],
         Kind("Bids", Bids, _is_bids),
         _REQUESTS[3],
-        Kind("Points", Points, _is_points),
+        Kind("Points", Points, _is_points, sends=_sends_points),
         Kind("CommitRequest", CommitRequest, lambda m: is_hex(m.run, RUN_DIGITS)),
         Kind("Commitment", Commitment, _is_commitment),
         Kind("OpenRequest", OpenRequest, _is_open_request),
-        Kind("OpenedPoints", OpenedPoints, _is_opened),
+        Kind("OpenedPoints", OpenedPoints, _is_opened, sends=_sends_points),
     ],
     parts={"FeatureMap": FeatureMap, "LandmarkMap": LandmarkMap, "Release": Release},
 )
