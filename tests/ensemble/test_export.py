@@ -11,13 +11,18 @@ from sklearn.linear_model import LogisticRegression
 
 import dpsumm
 from dpsumm import Ledger
-from dpsumm.ensemble import export, load_model
-from dpsumm.ensemble.export import GRID, multiplier_of, noisy_sums, weights_of, whole
+from dpsumm.ensemble import load_model
+from dpsumm.ensemble.export import GRID, noisy_sums, queries_of, weights_of, whole
 from dpsumm.errors import BudgetExceededError, InvalidParameterError
-from dpsumm.privacy import Gaussian
+from dpsumm.privacy import Protected
 from dpsumm.privacy.accounting import compose
+from dpsumm.privacy.release import PaidNoise, Query, Sums
 from helpers.chance import FALSE_ALARM
 from helpers.votes import noisy
+
+
+def noise_at(multiplier):
+    return PaidNoise([Query.at(query.bound, multiplier) for query in queries_of(1.0, 1e-6)])
 
 
 def split(sums, d, columns):
@@ -29,11 +34,11 @@ def test_no_record_moves_the_sums_by_more_than_is_hidden(n_classes, rng, monkeyp
     """Whatever its point, and whatever the parties vote there and the noise adds to it."""
     stds, columns = [], 1 if n_classes == 2 else n_classes
 
-    def nothing(std, size):
+    def nothing(std, size, seed):
         stds.append(std)
         return np.zeros(size, dtype=np.int64)
 
-    monkeypatch.setattr(export.kernels, "rounded_normal", nothing)
+    monkeypatch.setattr("dpsumm.privacy.release.noise.rounded_normal", nothing)
     n, d = 30, 3
     votes = noisy(rng.dirichlet(np.ones(n_classes), n), 50, 40.0, rng)
     points = rng.normal(size=(n, d)) * 3
@@ -44,7 +49,7 @@ def test_no_record_moves_the_sums_by_more_than_is_hidden(n_classes, rng, monkeyp
         other, counts = points.copy(), votes.counts.copy()
         other[record], counts[record] = point, row
         first, second = (
-            split(noisy_sums(p, replace(votes, counts=c), 2.0, 5.0), d + 1, columns)
+            split(noisy_sums(p, replace(votes, counts=c), 2.0, noise_at(5.0)), d + 1, columns)
             for p, c in ((points, votes.counts), (other, counts))
         )
         return [float(np.linalg.norm(a - b)) for a, b in zip(first, second, strict=True)]
@@ -81,7 +86,8 @@ def test_lengths_are_measured_in_integers(rng):
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 5.0])
 def test_both_releases_cost_what_is_said(epsilon):
-    spent = compose([(Gaussian(multiplier_of(epsilon, 1e-6)), 2)], 1e-6)
+    (charge,) = Sums(queries_of(epsilon, 1e-6), Protected.TARGET, "both").charges
+    spent = compose([(charge.event, charge.count)], 1e-6)
     assert 0.9999 * epsilon < spent <= epsilon
 
 
@@ -90,7 +96,7 @@ def test_noise_is_drawn_as_charged(rng):
     votes = replace(votes, counts=np.zeros_like(votes.counts))
     points, drawn = np.zeros((20, 3)), [[], []]
     for _ in range(400):
-        found = split(noisy_sums(points, votes, 1.0, 3.0), 4, 1)
+        found = split(noisy_sums(points, votes, 1.0, noise_at(3.0)), 4, 1)
         # But for the constant's product with itself.
         drawn[0].append(found[0])
         drawn[1].append(found[1][:-1])

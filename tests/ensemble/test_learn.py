@@ -422,7 +422,7 @@ def test_what_is_refused_is_refused_before_anything_is_spent(
     def never(*given, **named):
         raise AssertionError("released")
 
-    monkeypatch.setattr("dpsumm.ensemble.release.kernels.rounded_normal", never)
+    monkeypatch.setattr("dpsumm.privacy.release.noise.rounded_normal", never)
     given = {"parties": parties, "auxiliary": auxiliary, **change}
     with pytest.raises(error, match=match) as caught:
         learn(**given)
@@ -493,7 +493,7 @@ def test_warnings_come_before_anything_is_spent(parties, auxiliary, change, matc
     def refuse(*given, **named):
         raise RuntimeError("drawn")
 
-    monkeypatch.setattr("dpsumm.ensemble.release.kernels.rounded_normal", refuse)
+    monkeypatch.setattr("dpsumm.privacy.release.noise.rounded_normal", refuse)
     with pytest.warns(UserWarning, match=match), pytest.raises(RuntimeError, match="drawn"):
         learn(parties, auxiliary, **change)
 

@@ -74,12 +74,12 @@ def test_averaged_parameters_are_the_parties_mean_no_longer_than_allowed(rng, mo
 def test_noise_on_averaged_parameters_covers_a_party_that_turns_round(rng, monkeypatch):
     drawn = []
 
-    def nothing(std, size):
+    def nothing(std, size, seed):
         drawn.append(std)
         return np.zeros(size, dtype=np.int64)
 
     sums = []
-    monkeypatch.setattr(baselines.kernels, "rounded_normal", nothing)
+    monkeypatch.setattr("dpsumm.privacy.release.noise.rounded_normal", nothing)
     monkeypatch.setattr(Held, "accuracy", lambda self, scores: sums.append(scores) or 0.0)
     given = held(rng, 3)
     given = Held(given.terms, np.eye(2), given.counts, np.eye(2), given.places, given.counts, 1.0)

@@ -9,7 +9,7 @@ from scipy import stats
 
 from dpsumm.ensemble.ballots import grid_votes
 from dpsumm.ensemble.curator import check_votes
-from dpsumm.ensemble.release import noise_of
+from dpsumm.ensemble.release import bound_of
 from dpsumm.ensemble.terms import Terms
 from dpsumm.errors import (
     BudgetExceededError,
@@ -43,7 +43,7 @@ def test_golden_multipliers(epsilon, multiplier):
 
 def test_golden_noise_per_count():
     terms = Terms(tuple(range(10)), 10_000, 1000, 1, 1, "0" * 64)
-    noise = noise_of(Unit.WHOLE_OWNER, terms, gaussian_noise_multiplier(1, 1e-5))
+    noise = gaussian_noise_multiplier(1, 1e-5) * bound_of(Unit.WHOLE_OWNER, terms).norm
     assert math.isclose(noise, 527.591, rel_tol=1e-5)
     # Never less than the multiplier's.
     assert noise / math.sqrt(2 * 10_000) >= gaussian_noise_multiplier(1, 1e-5)
@@ -64,16 +64,14 @@ def rows_of(n_classes, grid, shards):
 def test_sensitivity_is_reached_and_never_exceeded(n_classes, grid, shards):
     """All rows of a party against all others; and all rows of one shard's classifier."""
     terms = Terms(tuple(range(n_classes)), N, 2, grid, shards, "0" * 64)
-    multiplier = 2.0
     for unit, voting in ((Unit.WHOLE_OWNER, shards), (Unit.REPLACE_RECORD, 1)):
         rows = rows_of(n_classes, grid, voting)
         if n_classes == 2:
             rows = rows[:, 1:] - rows[:, :1]
         away = ((rows[:, None] - rows[None]) ** 2).sum(2).max()
         # All points' rows move by the most at once.
-        assert math.isclose(
-            noise_of(unit, terms, multiplier), multiplier * math.sqrt(N * away), rel_tol=1e-9
-        )
+        assert bound_of(unit, terms).unit is unit
+        assert math.isclose(bound_of(unit, terms).norm, math.sqrt(N * away), rel_tol=1e-9)
 
 
 def test_what_the_curator_accepts_is_what_the_sensitivity_is_for():
@@ -99,7 +97,7 @@ def test_the_noise_has_its_law(rng, n_classes):
             noisy = answers(curator(points, terms, book), votes).result()
         drawn.append((noisy.counts - exact).ravel())
     drawn = np.concatenate(drawn)
-    std = noise_of(Unit.WHOLE_OWNER, terms, gaussian_noise_multiplier(1, 1e-5))
+    std = gaussian_noise_multiplier(1, 1e-5) * bound_of(Unit.WHOLE_OWNER, terms).norm
     assert noisy.noise_std == std
     assert stats.kstest(drawn + rng.uniform(-0.5, 0.5, len(drawn)), "norm", (0, std)).pvalue > (
         FALSE_ALARM

@@ -25,7 +25,8 @@ NOISE = (
 )
 DRAWING = (
     "dpsumm.kernels",
-    "dpsumm.vertical.owner",
+    "dpsumm.privacy.release.annex",
+    "dpsumm.privacy.release.noise",
     "dpsumm.vertical.model",
     "dpsumm.vertical.dpvi.method",
 )

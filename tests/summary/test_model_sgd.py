@@ -12,6 +12,7 @@ from dpsumm import Auction, Offers, Uniform
 from dpsumm.errors import InvalidParameterError, MissingExtraError
 from dpsumm.privacy import Gaussian
 from dpsumm.privacy.accounting import compose
+from dpsumm.privacy.release import PaidNoise
 from dpsumm.summary import DpSgd
 from dpsumm.summary.models import sgd
 from dpsumm.summary.models.training import Examples, parts
@@ -42,11 +43,11 @@ def summary_of(rng, protocol, size, **more):
 @pytest.mark.parametrize("steps", [1, 60, 2000])
 def test_all_steps_together_cost_what_is_said(epsilon, steps):
     noise = sgd.SgdNoise.of(epsilon, 1e-6, steps=steps, changed=2)
-    spent = compose([(Gaussian(noise.multiplier), steps)], 1e-6)
+    spent = compose([(Gaussian(noise.query.multiplier), steps)], 1e-6)
     assert 0.9999 * epsilon < spent <= epsilon
     # Two points out and two in; a twin that counts one of them would cost twice as much and more.
-    assert noise.std >= 4 * sgd.GRID * noise.multiplier
-    half = sgd.SgdNoise.of(epsilon, 1e-6, steps=steps, changed=1).std / (4 * sgd.GRID)
+    assert noise.query.noise_std >= 4 * sgd.GRID * noise.query.multiplier
+    half = sgd.SgdNoise.of(epsilon, 1e-6, steps=steps, changed=1).query.noise_std / (4 * sgd.GRID)
     assert compose([(Gaussian(half), steps)], 1e-6) > 2 * epsilon
 
 
@@ -71,22 +72,17 @@ def test_no_row_adds_more_than_its_length_whatever_the_library_returns(rng):
     assert (both == sgd.sum_of([rows], 1.0)).all()
 
 
-def test_two_replaced_points_move_what_is_drawn_by_no_more_than_is_hidden(monkeypatch):
-    """Both worlds' first steps, drawn: gradients as far apart as they can be."""
-    drawn = []
-    monkeypatch.setattr(
-        sgd.kernels, "rounded_normal", lambda std, size: drawn.append(std) or np.zeros(size, int)
-    )
+def test_two_replaced_points_move_a_sum_by_no_more_than_is_hidden():
+    """Both worlds' first steps: gradients as far apart as they can be."""
     moved = []
     for sign in (1.0, -1.0):
         gradients = np.zeros((50, 3))
         gradients[:2, 1] = sign
-        total = sgd.sum_of([gradients], 1.0)
-        moved.append(total + sgd.kernels.rounded_normal(1.0, 3))
+        moved.append(sgd.sum_of([gradients], 1.0))
     sensitivity = np.linalg.norm(moved[0] - moved[1])
     noise = sgd.SgdNoise.of(1.0, 1e-5, steps=10, changed=2)
     assert sensitivity == 4 * sgd.GRID
-    assert noise.std / sensitivity >= noise.multiplier
+    assert noise.query.noise_std / sensitivity >= noise.query.multiplier
 
 
 @pytest.mark.parametrize(
@@ -140,7 +136,7 @@ def test_the_auction_counts_two_points_and_offers_are_refused(rng):
     model = summary.private_model([0, 1], epsilon=2.0, method=DpSgd(steps=3, hidden=0))
     noise = model.noise
     assert noise.epsilon < 1.01
-    assert noise.std >= 4 * sgd.GRID * noise.multiplier
+    assert noise.query.noise_std >= 4 * sgd.GRID * noise.query.multiplier
     assert 1.99 < model.privacy.epsilon(protected="owners") <= 2
     assert model.layers[0].shape == (3, 1)
     offers = summary_of(rng, Offers(n_features=32), 20)
@@ -222,9 +218,9 @@ def test_noise_is_drawn_as_it_is_charged(rng, monkeypatch):
     monkeypatch.setattr(network.Steps, "mean", np.zeros(1))
     examples = Examples(np.zeros((40, 3)), np.full(40, -1), 2, 2, 1.0, 1e-5)
     trainer = sgd.SgdTrainer(examples, DpSgd(hidden=20, steps=30))
-    trainer.draw()
+    trainer.draw(PaidNoise([trainer.noise.query]))
     drawn = np.concatenate(taken) * 40 * sgd.GRID
     assert len(drawn) == 30 * (3 * 20 + 21)
     for factor, right in ((1.0, True), (0.8, False), (1.25, False)):
-        p = stats.kstest(drawn / (factor * trainer.noise.std), "norm").pvalue
+        p = stats.kstest(drawn / (factor * trainer.noise.query.noise_std), "norm").pvalue
         assert bool(p > FALSE_ALARM) is right

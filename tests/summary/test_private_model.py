@@ -225,7 +225,7 @@ def test_a_model_of_many_points_is_like_the_one_without_noise(n_classes, rng):
 
 def without_noise(monkeypatch):
     monkeypatch.setattr(
-        perturbation.kernels, "rounded_normal", lambda _, size: np.zeros(size, np.int64)
+        perturbation.annex, "rounded_normal", lambda _, size: np.zeros(size, np.int64)
     )
 
 

@@ -14,6 +14,7 @@ from dpsumm import kernels
 from dpsumm.errors import InvalidDataError, InvalidParameterError
 from dpsumm.privacy import Charge, Ledger, Protected, Pure, Seeded, Unit
 from dpsumm.privacy import Gaussian as GaussianEvent
+from dpsumm.privacy import release as kernel
 from dpsumm.privacy.seeds import derived_seed
 from dpsumm.summary.kernel import RBF
 from dpsumm.summary.mechanisms import Exact, Gaussian, Mwem
@@ -139,13 +140,13 @@ def test_a_record_gives_the_same_integers_wherever_it_stands(dtype, rng):
 @pytest.mark.parametrize("sensitivity", [TARGET, SUMMARY])
 def test_the_noise_has_the_std_that_was_charged(kind, sensitivity, rng, monkeypatch):
     used = []
-    honest = kernels.rounded_normal
+    honest = kernel.noise.rounded_normal
 
     def spy(noise_std, size, seed=None):
         used.append(noise_std)
         return honest(noise_std, size, seed)
 
-    monkeypatch.setattr(kernels, "rounded_normal", spy)
+    monkeypatch.setattr(kernel.noise, "rounded_normal", spy)
     with Ledger() as book:
         send(
             Gaussian(3.5),

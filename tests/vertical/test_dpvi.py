@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from dpsumm import Column, Schema
 from dpsumm.errors import InvalidDataError, InvalidParameterError
 from dpsumm.privacy import accounting
+from dpsumm.privacy import release as kernel
 from dpsumm.vertical.dpvi import VPDP, Dpvi, fixed
-from dpsumm.vertical.dpvi import method as method_module
 from dpsumm.vertical.dpvi.figures import MARGIN, discrete_sum_tau
 from dpsumm.vertical.dpvi.gradients import Part, clip_factors, in_fixed, responsibilities
 from dpsumm.vertical.dpvi.method import _Training
@@ -210,9 +210,9 @@ def variance_fits(totals, variance):
 @pytest.mark.parametrize(("scale", "honest"), [(1.0, True), (2.0**-32, False), (2**-0.5, False)])
 def test_the_noise_is_every_owner_s_in_units_of_the_ring(monkeypatch, scale, honest):
     """The twins: noise of C sigma units, as the paper has it; a share for each owner."""
-    draw = method_module.rounded_normal
+    draw = kernel.noise.rounded_normal
     monkeypatch.setattr(
-        method_module,
+        kernel.noise,
         "rounded_normal",
         lambda std, size, seed=None: draw(max(std * scale, 1e-3), size, seed),
     )

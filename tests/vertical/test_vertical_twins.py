@@ -6,7 +6,10 @@ from scipy import stats
 
 import dpsumm.vertical.helper as helper_module
 import dpsumm.vertical.owner as owner_module
+from dpsumm.audit.changed_noise import ChangedNoise, share_of
 from dpsumm.privacy import Ledger
+from dpsumm.privacy import release as kernel
+from dpsumm.privacy.release import PaidNoise
 from dpsumm.vertical.merge import merged_codes
 from dpsumm.vertical.messages import ColumnCounts, MaskedRows
 from dpsumm.vertical.owner import Owner
@@ -18,38 +21,40 @@ from helpers.columns import RUN, World
 class SharedNoise(Owner):
     """BROKEN: takes the noise of both owners together for what is charged."""
 
-    def _noise(self, std, size, use):
-        return super()._noise(std / np.sqrt(2), size, use)
+    def _with_noise(self, product, k, exact, noise):
+        return super()._with_noise(product, k, exact, share_of(noise, 0.5**0.5))
 
 
 class WrongScale(Owner):
     """BROKEN: draws the noise in other units than the counts."""
 
-    def _noise(self, std, size, use):
-        return super()._noise(std * 2.0**-8, size, use)
+    def _with_noise(self, product, k, exact, noise):
+        return super()._with_noise(product, k, exact, share_of(noise, 2.0**-8))
 
 
 class BareShare(Owner):
     """BROKEN: sends its share before the noise is added."""
 
-    def _cross_noise(self, product, k):
-        return np.zeros_like(super()._cross_noise(product, k))
+    def _with_noise(self, product, k, exact, noise):
+        super()._with_noise(product, k, exact, noise)
+        return exact
 
 
 class OneNoise(Owner):
     """BROKEN: draws one array of noise, and uses it for all tables of a size."""
 
-    def _noise(self, std, size, use):
+    def _with_noise(self, product, k, exact, noise):
         kept = self.__dict__.setdefault("kept", {})
-        return kept.setdefault(size, super()._noise(std, size, use))
+        one = ChangedNoise(noise, lambda drawn: kept.setdefault(drawn.size, drawn))
+        return super()._with_noise(product, k, exact, one)
 
 
 class FreshRetry(Owner):
     """BROKEN: draws anew what it is asked for again."""
 
-    def _released(self, key, charges, draw, binding, kind):
-        super()._released(key, charges, draw, binding, kind)
-        return CODEC.decode(draw())
+    def _released(self, key, sums, draw, binding, kind):
+        super()._released(key, sums, draw, binding, kind)
+        return CODEC.decode(draw(PaidNoise(sums.queries)))
 
 
 class ExactMerge(Owner):
@@ -77,13 +82,13 @@ def of_kind(kind, *arguments, **more):
 
 def noise_of_clinic(kind, rng, sizes, monkeypatch):
     """Return what the second owner added to tables of both, and the plan."""
-    honest = kind._cross_noise
+    honest = kind._with_noise
 
-    def quiet(self, product, k):
-        noise = honest(self, product, k)
-        return np.zeros_like(noise) if self.name == "bank" else noise
+    def quiet(self, product, k, exact, noise):
+        noisy = honest(self, product, k, exact, noise)
+        return exact if self.name == "bank" else noisy
 
-    monkeypatch.setattr(kind, "_cross_noise", quiet)
+    monkeypatch.setattr(kind, "_with_noise", quiet)
     world = of_kind(kind, rng, sizes, 50)
     released = world.run()
     across = [pair for pair in released.pairs if released.plan.is_cross(pair)]
@@ -112,14 +117,14 @@ def test_two_tables_have_two_noises(rng, kind, honest, monkeypatch):
 
 def test_two_tables_never_share_a_noise(rng, monkeypatch):
     """Of all that is drawn in a run, seeded."""
-    draws, draw = [], owner_module.rounded_normal
+    draws, draw = [], kernel.noise.rounded_normal
 
-    def spy(std, size, seed=None):
+    def spy(std, size, seed):
         noise = draw(std, size, seed)
         draws.append((seed, noise.tobytes()))
         return noise
 
-    monkeypatch.setattr(owner_module, "rounded_normal", spy)
+    monkeypatch.setattr(kernel.noise, "rounded_normal", spy)
     World(rng, [[9, 8], [7, 9]], 50, seed=3).run()
     assert len(draws) == 4 + 2 + 2 * 4
     assert len({seed for seed, _ in draws}) == len({noise for _, noise in draws}) == len(draws)

@@ -9,14 +9,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsumm.audit.changed_noise import share_of
 from dpsumm.audit.samples import Scores
 from dpsumm.audit.settings import DELTA, EPSILON
-from dpsumm.ensemble.export import GRID, multiplier_of, noisy_sums
+from dpsumm.ensemble.export import GRID, noisy_sums, queries_of
 from dpsumm.ensemble.messages import NoisyVotes
 from dpsumm.ensemble.paper import inside
 from dpsumm.ensemble.terms import Terms
 from dpsumm.privacy.accounting import compose
-from dpsumm.privacy.events import Gaussian
+from dpsumm.privacy.events import Protected
+from dpsumm.privacy.release import PaidNoise, Sums
 
 _POINTS = 20
 # Two points at a right angle, and how many say there what they say: as loud as can be.
@@ -30,7 +32,7 @@ class ExportRun:
     Attributes
     ----------
     noise_factor
-        Noise used over noise charged; 1 is right.
+        PaidNoise used over noise charged; 1 is right.
     sums
         The real sums, or a broken twin's.
     sums_alone
@@ -47,16 +49,18 @@ class ExportRun:
         points[0], counts[0] = _PLACES[world], (_LOUD, _LOUD if self.sums_alone else -_LOUD)[world]
         terms = Terms(("no", "yes"), _POINTS, 10, 1, 1, "0" * 64)
         votes = NoisyVotes("audit", terms, "one whole owner", 1.0, 100.0, counts)
-        multiplier = multiplier_of(EPSILON, DELTA) * self.noise_factor
+        queries = queries_of(EPSILON, DELTA)
         direction, made = _apart(self.sums_alone), []
         for _ in range(trials):
-            sums = self.sums(points, votes, 1.0, multiplier) / GRID**2
+            noise = share_of(PaidNoise(queries), self.noise_factor)
+            sums = self.sums(points, votes, 1.0, noise) / GRID**2
             made.append(float(sums @ direction))
         return np.array(made)
 
     def claimed(self, delta: float) -> float:
         """Return epsilon as the ledger would report it."""
-        return compose([(Gaussian(multiplier_of(EPSILON, DELTA)), 2)], delta)
+        (charge,) = Sums(queries_of(EPSILON, DELTA), Protected.TARGET, "audit").charges
+        return compose([(charge.event, charge.count)], delta)
 
 
 def _apart(sums_alone: bool) -> NDArray[np.float64]:

@@ -13,10 +13,11 @@ from dpsumm.audit.samples import Scores
 from dpsumm.audit.witness import Search
 from dpsumm.privacy.accounting import compose
 from dpsumm.privacy.events import Approximate, Gaussian
+from dpsumm.privacy.release import PaidNoise
 from dpsumm.summary.models.noise import Noise, calibrated
 from dpsumm.summary.models.objective import Objective
 from dpsumm.summary.models.perturbation import Grid
-from dpsumm.summary.models.sgd import SgdNoise
+from dpsumm.summary.models.sgd import SgdNoise, sum_of
 from dpsumm.summary.protocols import Pool, Protocol, Uniform
 
 # At which the models are claimed: where few trials see much.
@@ -142,18 +143,19 @@ class SgdSampled:
 
     def scores(self, world: int, trials: int) -> Scores:
         """Return the steps' sums along the gradients."""
-        noise = SgdNoise.of(EPSILON, DELTA, steps=_STEPS, changed=self.counted)
+        query = SgdNoise.of(EPSILON, DELTA, steps=_STEPS, changed=self.counted).query
         gradients = np.zeros((50, 2))
         gradients[:2, 0] = 1 - 2 * world
-        sums = [
-            sum(noise.noisy_sum([gradients], 1.0)[0] for _ in range(_STEPS)) for _ in range(trials)
-        ]
+        sums = []
+        for _ in range(trials):
+            noise = PaidNoise([query])
+            sums.append(sum(noise.on(sum_of([gradients], 1.0))[0] for _ in range(_STEPS)))
         return np.array(sums, dtype=np.float64)
 
     def claimed(self, delta: float) -> float:
         """Return epsilon of all steps."""
-        noise = SgdNoise.of(EPSILON, DELTA, steps=_STEPS, changed=2)
-        return compose([(Gaussian(noise.multiplier), _STEPS)], delta)
+        query = SgdNoise.of(EPSILON, DELTA, steps=_STEPS, changed=2).query
+        return compose([(Gaussian(query.multiplier), query.times)], delta)
 
 
 @dataclass(frozen=True)

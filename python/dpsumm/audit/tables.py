@@ -11,9 +11,11 @@ from numpy.typing import NDArray
 from dpsumm.audit.samples import Scores
 from dpsumm.exchange.driver import run_in_process
 from dpsumm.exchange.roles import Party
+from dpsumm.kernels.inputs import Words
 from dpsumm.privacy.accounting import compose
 from dpsumm.privacy.ledger import Ledger
-from dpsumm.vertical.charges import table_charges
+from dpsumm.privacy.release import PaidNoise
+from dpsumm.vertical.charges import table_sums
 from dpsumm.vertical.coordinator import TablesCoordinator
 from dpsumm.vertical.helper import Helper
 from dpsumm.vertical.layout import HELPER, Budget, Layout, Released
@@ -41,9 +43,11 @@ class Watching(Owner):
 
     added: NDArray[np.int64]
 
-    def _cross_noise(self, product: Products, k: int) -> NDArray[np.int64]:
-        self.added = super()._cross_noise(product, k)
-        return self.added
+    def _with_noise(self, product: Products, k: int, exact: Words, noise: PaidNoise) -> Words:
+        noisy = super()._with_noise(product, k, exact, noise)
+        signed = np.int32 if exact.itemsize == 4 else np.int64
+        self.added = (noisy - exact).view(signed).astype(np.int64)
+        return noisy
 
 
 @dataclass(frozen=True)
@@ -71,7 +75,7 @@ class TablesRun:
         """Return epsilon of what a ledger is charged for two tables; a twin's as the honest's."""
         _, plan = TablesRun()._run(0)
         stds = [plan.single_std, plan.pair_std[plan.pairs.index((0, 1))]]
-        charges = table_charges("two tables", stds, seeded=False)
+        charges = table_sums("two tables", [(std, None) for std in stds]).charges
         return compose([(charge.event, charge.count) for charge in charges], delta)
 
     def _run(self, world: int) -> tuple[NDArray[np.float64], NoisePlan]:

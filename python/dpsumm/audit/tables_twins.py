@@ -5,18 +5,25 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsumm.audit.changed_noise import share_of
+from dpsumm.kernels.inputs import Words
+from dpsumm.privacy.release import PaidNoise
 from dpsumm.vertical.owner import Owner, Products
 
 
 class NoNoise(Owner):
     """BROKEN: leaves the noise of a table of two owners to the other one."""
 
-    def _cross_noise(self, product: Products, k: int) -> NDArray[np.int64]:
-        return np.zeros_like(super()._cross_noise(product, k))
+    def _with_noise(self, product: Products, k: int, exact: Words, noise: PaidNoise) -> Words:
+        super()._with_noise(product, k, exact, noise)
+        return exact
 
 
 class HalfNoise(Owner):
     """BROKEN: draws half the noise that is charged."""
 
-    def _noise(self, std: float, size: int, use: str) -> NDArray[np.int64]:
-        return super()._noise(std / 2, size, use)
+    def _with_noise(self, product: Products, k: int, exact: Words, noise: PaidNoise) -> Words:
+        return super()._with_noise(product, k, exact, share_of(noise, 0.5))
+
+    def _within(self, product: Products, noise: PaidNoise) -> NDArray[np.int64]:
+        return super()._within(product, share_of(noise, 0.5))

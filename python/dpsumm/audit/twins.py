@@ -9,8 +9,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from dpsumm.audit.changed_noise import share_of
 from dpsumm.audit.runs import steepest
 from dpsumm.exchange.messages import Request
+from dpsumm.privacy.release import PaidNoise
 from dpsumm.summary.kernel import FloatArray, PrivateMedian
 from dpsumm.summary.mechanisms import Gaussian, Mwem
 from dpsumm.summary.protocols.auction.plan import Plan
@@ -29,8 +31,8 @@ class LessNoise(Gaussian):
 
     def draw(self, given: Draw) -> Release:
         """Return a release with less noise."""
-        assert self.noise_multiplier is not None
-        return Gaussian(self.share * self.noise_multiplier).draw(given)
+        paid = given.noise or PaidNoise(self.queries(given))
+        return super().draw(replace(given, noise=share_of(paid, self.share)))
 
 
 @dataclass(frozen=True)
@@ -39,7 +41,9 @@ class OneSubstitution(Gaussian):
 
     def draw(self, given: Draw) -> Release:
         """Return a release with the noise of a target's."""
-        return super().draw(replace(given, sensitivity=TARGET))
+        paid = given.noise or PaidNoise(self.queries(given))
+        share = TARGET.steps(given.features) / given.sensitivity.steps(given.features)
+        return super().draw(replace(given, noise=share_of(paid, share)))
 
 
 @dataclass(frozen=True)

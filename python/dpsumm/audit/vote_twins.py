@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsumm import kernels
-from dpsumm.audit.settings import Unbooked
+from dpsumm.audit.changed_noise import share_of
+from dpsumm.audit.settings import DELTA, EPSILON, Unbooked
 from dpsumm.audit.vote_worlds import Records, read
 from dpsumm.ensemble.curator import VoteCurator
-from dpsumm.ensemble.export import GRID, noisy_sums, whole
+from dpsumm.ensemble.export import GRID, noisy_sums, queries_of, whole
 from dpsumm.ensemble.inputs import Given, read_parties
 from dpsumm.ensemble.messages import NoisyVotes, Votes, VoteTask
 from dpsumm.ensemble.model import Model
@@ -23,6 +23,7 @@ from dpsumm.ensemble.party import Voter
 from dpsumm.ensemble.vote import run_vote
 from dpsumm.exchange.messages import Answer, Request
 from dpsumm.privacy.ledger import Ledger
+from dpsumm.privacy.release import Bound, PaidNoise, Query
 from dpsumm.summary.kernel import RBF
 from dpsumm.summary.protocols import Uniform
 from dpsumm.summary.summarize import summarize
@@ -46,8 +47,8 @@ class _Twin(VoteCurator):
         """Return a release of some counts with so much of the honest noise."""
         honest = self._honest = self._honest or super().result()
         exact = self._counts if counts is None else counts
-        noise = kernels.rounded_normal(factor * honest.noise_std, exact.size)
-        return replace(honest, counts=exact + noise.reshape(exact.shape))
+        noise = PaidNoise([Query.with_std(Bound(1.0), factor * honest.noise_std)])
+        return replace(honest, counts=noise.on(exact))
 
 
 class DividedTwice(_Twin):
@@ -214,15 +215,15 @@ def _with_counts(*given: Any) -> tuple[Model, NDArray[np.int64]]:
 
 
 def sums_with_shaped_noise(
-    points: NDArray[np.float64], votes: NoisyVotes, norm: float, multiplier: float
+    points: NDArray[np.float64], votes: NoisyVotes, norm: float, noise: PaidNoise
 ) -> NDArray[np.int64]:
     """BROKEN: gives the sums noise of the points' own shape, as noise in each vote would."""
-    honest = noisy_sums(points, votes, norm, multiplier)
-    x = whole(inside(points, norm))
-    # No noise to speak of: the sums themselves.
-    exact = noisy_sums(points, votes, norm, 1e-12)[: x.shape[1]]
-    noise = kernels.rounded_normal(2.0 * multiplier * GRID, len(x)) / math.sqrt(len(x))
-    honest[: x.shape[1]] = exact + np.rint(x.T @ noise).astype(np.int64)
+    x, queries = whole(inside(points, norm)), queries_of(EPSILON, DELTA)
+    honest = noisy_sums(points, votes, norm, PaidNoise(queries))
+    exact = noisy_sums(points, votes, norm, share_of(PaidNoise(queries), 0.0))[: x.shape[1]]
+    draws = PaidNoise([Query.at(Bound(2.0 * GRID), queries[0].multiplier)])
+    shaped = draws.on(np.zeros(len(x), np.int64)) / math.sqrt(len(x))
+    honest[: x.shape[1]] = exact + np.rint(x.T @ shaped).astype(np.int64)
     return honest
 
 

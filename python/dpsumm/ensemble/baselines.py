@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsumm import kernels
 from dpsumm.ensemble.messages import NoisyVotes
 from dpsumm.ensemble.paper import inside, minimise, perturbation, sensitivity_of
 from dpsumm.ensemble.release import release_votes
@@ -24,6 +23,7 @@ from dpsumm.ensemble.terms import Terms
 from dpsumm.privacy.accounting import gaussian_noise_multiplier
 from dpsumm.privacy.events import Unit
 from dpsumm.privacy.ledger import Ledger
+from dpsumm.privacy.release import Bound, PaidNoise, Query
 
 # Values that are tried: PATE's answers and its student's ridges, lengths of averaged parameters,
 # the paper's regularisation.
@@ -178,8 +178,8 @@ def averaged(held: Held, fitted: Array, epsilon: float, delta: float) -> dict[st
         # Of length 1 at most, in steps of integers.
         short = fitted / np.maximum(norms, length) * (1 - 1e-9)
         total = np.trunc(short * _STEPS).astype(np.int64).sum(0)
-        noise = kernels.rounded_normal(2 * _STEPS * multiplier, total.size)
-        mean = (total + noise.reshape(total.shape)) * length / _STEPS / len(fitted)
+        noise = PaidNoise([Query.at(Bound(2 * _STEPS, Unit.WHOLE_OWNER), multiplier)])
+        mean = noise.on(total) * length / _STEPS / len(fitted)
         found[f"length {length:g}"] = held.accuracy(x @ mean)
     return found
 

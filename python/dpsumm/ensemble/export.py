@@ -26,7 +26,6 @@ import os
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsumm import kernels
 from dpsumm.checks import check_number
 from dpsumm.ensemble.inputs import Space
 from dpsumm.ensemble.messages import NoisyVotes
@@ -35,10 +34,11 @@ from dpsumm.ensemble.saved import SavedModel, saved_model
 from dpsumm.ensemble.students.bases import Linear
 from dpsumm.ensemble.students.plain import Plain
 from dpsumm.ensemble.students.student import Array
-from dpsumm.privacy import accounting, portable
-from dpsumm.privacy.events import Charge, Gaussian, Observer, Protected
+from dpsumm.privacy import accounting
+from dpsumm.privacy.events import Observer, Protected
 from dpsumm.privacy.facts import rounded_up
 from dpsumm.privacy.ledger import Ledger
+from dpsumm.privacy.release import Bound, PaidNoise, Query, Sums, multiplier_for, release
 from dpsumm.report.notes import warn_of_epsilon
 
 # Steps of the integers in a length of 1.
@@ -65,27 +65,23 @@ def exported(
     accounting.check_delta(delta)
     warn_of_epsilon(epsilon, stacklevel=3)
     check_number(norm, "norm", 1e-12, 1e12, "the length that no point exceeds")
-    multiplier = multiplier_of(epsilon, delta)
-    charge = Charge(
-        Protected.TARGET,
-        f"sums and products of {votes.terms.n_points} auxiliary points ({key})",
-        Gaussian(multiplier),
-        count=2,
-        observer=Observer.PUBLIC,
-    )
+    queries = queries_of(epsilon, delta)
+    said_of = f"sums and products of {votes.terms.n_points} auxiliary points ({key})"
+    sums = Sums(queries, Protected.TARGET, said_of, Observer.PUBLIC)
     facts = (votes.terms.n_points, votes.terms.classes, norm, space.schema.fingerprint)
     # A run of its own: it was decided on in view of the votes and of what was exported before.
     with Ledger(ledger, run=f"{votes.run}/{key}", delta=delta) as book:
-        drawn = book.release(
+        drawn = release(
+            book,
             f"exported model ({key})",
-            [charge],
-            lambda: noisy_sums(points, votes, norm, multiplier).astype("<i8").tobytes(),
+            sums,
+            lambda noise: noisy_sums(points, votes, norm, noise).astype("<i8").tobytes(),
             binding=hashlib.sha256(repr(facts).encode()).hexdigest(),
         )
-    sums = np.frombuffer(drawn, dtype="<i8").astype(np.float64)
-    means = sums / (GRID**2 * len(points))
-    weights = weights_of(means, votes.terms.columns, multiplier, len(points))
-    spent = rounded_up(accounting.compose([(charge.event, 2)], delta))
+    means = np.frombuffer(drawn, dtype="<i8").astype(np.float64) / (GRID**2 * len(points))
+    weights = weights_of(means, votes.terms.columns, queries[0].multiplier, len(points))
+    (charge,) = sums.charges
+    spent = rounded_up(accounting.compose([(charge.event, charge.count)], delta))
     protects = (
         f"The consumer's auxiliary points towards everybody who sees this model: ({spent}, "
         f"{delta:g})-differential privacy for one record; unit: {charge.unit.value}. Whatever "
@@ -102,33 +98,30 @@ def exported(
     return saved_model(votes.run, votes.terms.classes, space, name, learnt, said)
 
 
-def multiplier_of(epsilon: float, delta: float) -> float:
-    """Return the noise multiplier of each of two releases that cost (epsilon, delta) together."""
-    whole = accounting.gaussian_noise_multiplier(epsilon, delta)
-    multiplier = portable.round_up(whole * math.sqrt(2) * (1 + 1e-12))
-    assert accounting.compose([(Gaussian(multiplier), 2)], delta) <= epsilon
-    return multiplier
+def queries_of(epsilon: float, delta: float) -> tuple[Query, Query]:
+    """Return the sums and the products of `noisy_sums`, which cost (epsilon, delta) together.
+
+    In steps of `GRID**2`, a record's part of the first has the length ``|x| |row|``, of the second
+    at most ``|x|**2``: not above 1 each. Replaced, it moves the first by 2; the second by sqrt 2,
+    since two such matrices, being positive semidefinite, have an inner product from 0 up. Of
+    products each pair of columns counts once.
+    """
+    multiplier = multiplier_for(epsilon, delta, 2)
+    sums, products = (
+        Query.at(Bound(moved * GRID**2 * (1 + 1e-12)), multiplier) for moved in (2.0, math.sqrt(2))
+    )
+    return sums, products
 
 
 def noisy_sums(
-    points: Array, votes: NoisyVotes, norm: float, multiplier: float
+    points: Array, votes: NoisyVotes, norm: float, noise: PaidNoise
 ) -> NDArray[np.int64]:
-    """Return noisy sums of points times rows, then of products of points, in steps of `GRID**2`.
-
-    A record's part of the first has the length ``|x| |row|``, of the second at most ``|x|**2``: not
-    above 1 each. Replaced, it moves the first by 2; the second by sqrt 2, since two such matrices,
-    being positive semidefinite, have an inner product from 0 up. Of products each pair of columns
-    counts once.
-    """
+    """Return noisy sums of points times rows, then of products of points; see `queries_of`."""
     x = whole(inside(points, norm))
     rows = whole(_cut(votes))
     above = np.triu_indices(x.shape[1])
     sums, products = (x.T @ rows).ravel(), (x.T @ x)[above]
-    noise = [
-        kernels.rounded_normal(multiplier * moved * GRID**2 * (1 + 1e-12), len(exact))
-        for exact, moved in ((sums, 2.0), (products, math.sqrt(2)))
-    ]
-    return np.concatenate([sums + noise[0], products + noise[1]])
+    return np.concatenate([noise.on(sums), noise.on(products)])
 
 
 def whole(rows: Array) -> NDArray[np.int64]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dpsumm.checks import check_whole
-from dpsumm.ensemble.release import noise_of, unit_of
+from dpsumm.ensemble.release import bound_of, unit_of
 from dpsumm.ensemble.terms import Terms
 from dpsumm.errors import InvalidParameterError
 from dpsumm.privacy.accounting import gaussian_noise_multiplier
@@ -180,7 +180,7 @@ def plan_of(terms: Terms, unit: Unit, epsilon: float, delta: float) -> LearningP
     multiplier = gaussian_noise_multiplier(epsilon, delta)
     two = terms.n_classes == 2
     votes = terms.n_parties * terms.total * (2 if two else 1)
-    vote_noise = noise_of(unit, terms, multiplier) / votes
+    vote_noise = multiplier * bound_of(unit, terms).norm / votes
     degrees = 1 if two else terms.n_classes - 1
     ratio = DIRECTIONS[two] * degrees * vote_noise**2 / terms.n_points / SIGNAL[two]
     return LearningPlan(

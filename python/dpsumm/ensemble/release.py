@@ -16,7 +16,7 @@ Argument
     rounded sum: post-processing of the Gaussian mechanism. A mixture over the others' coins of
     pairs that are (epsilon, delta)-close is (epsilon, delta)-close. ``docs/privacy/votes.md``.
 Numerics
-    Integers throughout; the noise is exact (`dpsumm.kernels.rounded_normal`).
+    Integers throughout; exact noise, charged as `dpsumm.privacy.release` says.
 Tested by
     tests/ensemble/test_release.py
 """
@@ -28,13 +28,12 @@ import hashlib
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsumm import kernels
 from dpsumm.ensemble.messages import NoisyVotes
 from dpsumm.ensemble.terms import Terms
 from dpsumm.errors import InvalidParameterError
-from dpsumm.privacy.accounting import gaussian_noise_multiplier
-from dpsumm.privacy.events import Charge, Event, Gaussian, Observer, Protected, Seeded, Unit
+from dpsumm.privacy.events import Observer, Protected, Unit
 from dpsumm.privacy.ledger import Ledger
+from dpsumm.privacy.release import Bound, Query, Sums, multiplier_for, release
 from dpsumm.privacy.seeds import derived_seed
 
 UNITS = (Unit.WHOLE_OWNER, Unit.REPLACE_RECORD)
@@ -61,9 +60,9 @@ def classifiers_of(unit: Unit, terms: Terms) -> int:
     return terms.shards if unit is Unit.WHOLE_OWNER else 1
 
 
-def noise_of(unit: Unit, terms: Terms, multiplier: float) -> float:
-    """Return the standard deviation of the noise in a count."""
-    return multiplier * classifiers_of(unit, terms) * terms.sensitivity
+def bound_of(unit: Unit, terms: Terms) -> Bound:
+    """Return by how much one unit of the data moves all counts together."""
+    return Bound(classifiers_of(unit, terms) * terms.sensitivity, unit)
 
 
 def release_votes(
@@ -92,30 +91,24 @@ def release_votes(
     seed
         Tests and experiments only: the charge is then infinite.
     """
-    multiplier = gaussian_noise_multiplier(epsilon, delta)
-    noise_std = noise_of(unit, terms, multiplier)
-    event: Event = Gaussian(multiplier) if seed is None else Seeded()
-    charge = Charge(
-        Protected.OWNERS,
-        f"noisy votes ({terms.n_points} points, {terms.n_classes} classes, {terms.n_parties} "
-        "parties)",
-        event,
-        observer=Observer.CONSUMER,
-        unit=unit,
-    )
     coins = None if seed is None else derived_seed(seed, RELEASE)
-
-    def draw() -> bytes:
-        noise = kernels.rounded_normal(noise_std, counts.size, coins)
-        return (counts + noise.reshape(counts.shape)).astype("<i8").tobytes()
-
-    binding = hashlib.sha256("\0".join((terms.digest, *parties)).encode()).hexdigest()
-    released = np.frombuffer(ledger.release(RELEASE, [charge], draw, binding=binding), dtype="<i8")
+    query = Query.at(bound_of(unit, terms), multiplier_for(epsilon, delta), seed=coins)
+    said = (
+        f"noisy votes ({terms.n_points} points, {terms.n_classes} classes, {terms.n_parties} "
+        "parties)"
+    )
+    released = release(
+        ledger,
+        RELEASE,
+        Sums([query], Protected.OWNERS, said, Observer.CONSUMER),
+        lambda noise: noise.on(counts).astype("<i8").tobytes(),
+        binding=hashlib.sha256("\0".join((terms.digest, *parties)).encode()).hexdigest(),
+    )
     return NoisyVotes(
         run=ledger.run,
         terms=terms,
         unit=unit.value,
-        noise_multiplier=multiplier,
-        noise_std=noise_std,
-        counts=released.astype(np.int64).reshape(counts.shape),
+        noise_multiplier=query.multiplier,
+        noise_std=query.noise_std,
+        counts=np.frombuffer(released, dtype="<i8").astype(np.int64).reshape(counts.shape),
     )

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpsumm import kernels
 from dpsumm.errors import InvalidParameterError
 from dpsumm.privacy import accounting
-from dpsumm.privacy.events import Approximate, Charge, Protected, Seeded, Unit
+from dpsumm.privacy.events import Approximate, Charge, Protected, Unit
 from dpsumm.privacy.ledger import Ledger, OtherReleaseError
+from dpsumm.privacy.release import annex
 from dpsumm.report.notes import warn_of_epsilon
 from dpsumm.summary.result import Summary
 
@@ -125,11 +125,11 @@ def release_attribution(
     warn_of_epsilon(epsilon, stacklevel=2)
     # Not `Pure`, whose composition wants a plan that was fixed before the run began: this one is
     # decided on after it, so it is added to the run's figure (docs/privacy/accounting.md, Lemma C).
-    event = Approximate(epsilon, 0.0) if seed is None else Seeded()
+    event = Approximate(epsilon, 0.0)
     # It holds for every unit: the run's own keeps one unit to a ledger.
     unit = next((c.unit for c in summary.privacy.charges), Unit.REPLACE_RECORD)
     charges = tuple(
-        Charge(protected, "noisy attribution", event, unit=unit)
+        annex.charge_of(protected, "noisy attribution", event, unit=unit, seeded=seed is not None)
         for protected in (Protected.TARGET, Protected.OWNERS)
     )
     exact = summary.collected_attribution if collected else summary.attribution
@@ -141,12 +141,13 @@ def release_attribution(
     def draw() -> bytes:
         steps = np.rint(clipped * _LEVELS).astype(np.int64)
         scale = math.nextafter(_LEVELS / epsilon, math.inf)  # a division may round down
-        noise = kernels.discrete_laplace(scale, len(steps), seed)
+        noise = annex.discrete_laplace(scale, len(steps), seed)
         noisy: bytes = (steps + noise).astype("<i8").tobytes()
         return noisy
 
     try:
-        noisy = ledger.release(key, charges, draw, binding=_binding(summary, collected))
+        bound = _binding(summary, collected)
+        noisy = annex.release("attribution", ledger, key, charges, draw, binding=bound)
     except OtherReleaseError:
         raise InvalidParameterError(
             f"key: run {ledger.run!r} of the ledger has released {key!r} of another summary, of "

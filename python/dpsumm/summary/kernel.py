@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsumm import kernels
 from dpsumm.checks import is_number
 from dpsumm.errors import InvalidParameterError
-from dpsumm.privacy.events import BoundedRange, Charge, Protected, Seeded
+from dpsumm.privacy.events import BoundedRange, Protected
 from dpsumm.privacy.ledger import Ledger
+from dpsumm.privacy.release import annex
 
 if TYPE_CHECKING:
     from dpsumm.data.schema import Schema
@@ -204,10 +204,18 @@ class PrivateMedian:
         """Return the kernel and what is left of epsilon. Charged before it is returned."""
         self.check(len(target), epsilon)
         spent = self.share * epsilon
-        event = BoundedRange(spent) if seed is None else Seeded()
-        charge = Charge(Protected.TARGET, "bandwidth (private median)", event)
-        released = ledger.release(
-            "bandwidth", [charge], lambda: bytes([self._draw(target, spent, seed)])
+        charge = annex.charge_of(
+            Protected.TARGET,
+            "bandwidth (private median)",
+            BoundedRange(spent),
+            seeded=seed is not None,
+        )
+        released = annex.release(
+            "private median",
+            ledger,
+            "bandwidth",
+            [charge],
+            lambda: bytes([self._draw(target, spent, seed)]),
         )
         return RBF(math.ldexp(math.sqrt(2.0), -_EXPONENTS[released[0]])), epsilon - spent
 
@@ -224,7 +232,7 @@ class PrivateMedian:
         below = np.concatenate([[0], up_to[:-1]])
         missing = np.maximum(0, np.maximum(2 * below - pairs, pairs - 2 * up_to))
         scores = -missing.astype(np.int64)
-        return kernels.exponential_choice(scores, epsilon / 4, seed)
+        return annex.exponential_choice(scores, epsilon / 4, seed)
 
 
 Kernel = RBF | PrivateMedian

@@ -13,6 +13,7 @@ from dpsumm.errors import InvalidParameterError
 from dpsumm.kernels.landmarks import Features
 from dpsumm.privacy import accounting, events
 from dpsumm.privacy.events import Event
+from dpsumm.privacy.release import PaidNoise, Query, annex
 from dpsumm.summary.release import LEVELS, Draw, Mechanism, Release, Sensitivity
 
 # Probability at the most that a release is taken for that of other points.
@@ -72,17 +73,19 @@ class Gaussian(Mechanism):
         """Return the events of one release."""
         return [(events.Gaussian(self._multiplier), 1)]
 
+    def queries(self, given: Draw) -> tuple[Query]:
+        """Return the sum with its noise; see `Mechanism.queries`."""
+        return (Query.at(given.bound, self._multiplier, seed=given.seed),)
+
     def noise(self, features: Features, sensitivity: Sensitivity, count: int) -> float:
         """Return the noise's standard deviation; see `Mechanism.noise`."""
         return self._multiplier * sensitivity.steps(features) / (LEVELS * count)
 
     def draw(self, given: Draw) -> Release:
         """Return the noisy sum."""
+        noise = given.noise or PaidNoise(self.queries(given))
         total = given.features.sum_on_grid(given.points, LEVELS)
-        noise_std = self._multiplier * given.sensitivity.steps(given.features)
-        return Release(
-            total + kernels.rounded_normal(noise_std, len(total), given.seed), given.count
-        )
+        return Release(noise.on(total), given.count)
 
     def fits(self, given: Draw, made: Release) -> bool | None:
         """Return whether the noise explains how far the points' sum is from the release.
@@ -92,7 +95,7 @@ class Gaussian(Mechanism):
         each other cannot be told apart.
         """
         apart = (made.steps - given.features.sum_on_grid(given.points, LEVELS)).astype(np.float64)
-        noise_std = self._multiplier * given.sensitivity.steps(given.features)
+        noise_std = self.queries(given)[0].noise_std
         d, t = len(apart), math.log(1 / WRONG)
         most = noise_std * math.sqrt(d + 2 * math.sqrt(d * t) + 2 * t)
         # Each coordinate was rounded to a whole number.
@@ -192,7 +195,7 @@ class Mwem(Mechanism):
         sums = given.features.quantized_sum(given.points, self.steps, given.seed)
         # After another kind of release (public seed points) there is no state: start anew.
         state = None if given.previous is None else given.previous.state
-        run = kernels.mwem(
+        run = annex.mwem(
             sums,
             given.count,
             steps=self.steps,

@@ -10,7 +10,7 @@ import hashlib
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -19,8 +19,10 @@ from numpy.typing import NDArray
 from dpsumm import kernels
 from dpsumm.errors import InvalidParameterError
 from dpsumm.kernels.landmarks import Features
-from dpsumm.privacy.events import Charge, Event, Protected, Seeded, Unit
+from dpsumm.privacy import release as kernel
+from dpsumm.privacy.events import Event, Protected, Seeded, Unit
 from dpsumm.privacy.ledger import Ledger
+from dpsumm.privacy.release import Bound, PaidNoise, Query, annex
 from dpsumm.privacy.seeds import derived_seed
 from dpsumm.summary.kernel import FloatArray
 
@@ -118,6 +120,8 @@ class Draw:
         Tests and experiments only, charged as infinite; None: the system's randomness.
     previous
         The release before, which is public.
+    noise
+        What was charged for `Mechanism.queries`; None: fresh noise, for points that are public.
     """
 
     features: Features
@@ -126,6 +130,12 @@ class Draw:
     count: int
     seed: int | None = None
     previous: Release | None = None
+    noise: PaidNoise | None = None
+
+    @property
+    def bound(self) -> Bound:
+        """By how much one unit of the data moves the sum."""
+        return Bound(self.sensitivity.steps(self.features), self.sensitivity.unit)
 
 
 class Mechanism(ABC):
@@ -162,6 +172,13 @@ class Mechanism(ABC):
         """
         return self
 
+    def queries(self, given: Draw) -> Sequence[Query]:
+        """Return the noisy sums that a release consists of (`dpsumm.privacy.release`).
+
+        By default none: then `cost` is charged, by the mechanism's own proof.
+        """
+        return ()
+
     @abstractmethod
     def cost(self, sensitivity: Sensitivity) -> list[tuple[Event, int]]:
         """Return the events of one release, each with its count; none: it depends on no data."""
@@ -187,22 +204,6 @@ class Mechanism(ABC):
         nothing is known.
         """
         return None
-
-
-def charges(
-    mechanism: Mechanism,
-    sensitivity: Sensitivity,
-    protected: Protected,
-    message: str,
-    seed: int | None,
-) -> Sequence[Charge]:
-    """Return what a release costs; a seeded one has no guarantee."""
-    cost = mechanism.cost(sensitivity)
-    if seed is not None:
-        cost = [(Seeded(), 1)]
-    return [
-        Charge(protected, message, event, count, unit=sensitivity.unit) for event, count in cost
-    ]
 
 
 def release(
@@ -253,12 +254,24 @@ def release(
     kind = "landmark features" if isinstance(features, kernels.LandmarkFeatures) else "features"
     message = f"{message} ({features.n_features} {kind}, {count} points)"
     binding = hashlib.sha256(features.to_bytes()).hexdigest()
-    data = ledger.release(
-        key,
-        charges(mechanism, sensitivity, protected, message, seed),
-        lambda: _drawn(mechanism, given),
-        binding=binding,
-    )
+    if queries := mechanism.queries(given):
+        data = kernel.release(
+            ledger,
+            key,
+            kernel.Sums(queries, protected, message),
+            lambda noise: _drawn(mechanism, replace(given, noise=noise)),
+            binding=binding,
+        )
+    else:
+        cost = mechanism.cost(sensitivity) if seed is None else [(Seeded(), 1)]
+        charges = [
+            annex.charge_of(protected, message, event, times, unit=sensitivity.unit)
+            for event, times in cost
+        ]
+        name = "mean of a user's own mechanism, MWEM, or none"
+        data = annex.release(
+            name, ledger, key, charges, lambda: _drawn(mechanism, given), binding=binding
+        )
     return Release.from_bytes(data, features.n_features, count)
 
 

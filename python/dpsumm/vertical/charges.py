@@ -5,16 +5,21 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from dpsumm.privacy.events import Charge, Event, Gaussian, Observer, Protected, Seeded, Unit
+from dpsumm.privacy.events import Charge, Protected
+from dpsumm.privacy.release import Bound, Query, Sums
+
+# One replaced record moves two cells of a table by one. The float lies above the root.
+MOVED = Bound(math.sqrt(2))
 
 
-def run_charges(noise_multiplier: float, *, seeded: bool) -> list[Charge]:
+def run_charges(noise_multiplier: float, *, seeded: bool) -> Sequence[Charge]:
     """Return what a run may cost an owner, as one Gaussian release of that noise multiplier."""
-    return [_records("the whole run", noise_multiplier, seeded)]
+    query = Query.at(MOVED, noise_multiplier, seed=0 if seeded else None)
+    return Sums([query], Protected.RECORDS, "the whole run").charges
 
 
-def table_charges(message: str, noise_stds: Sequence[float], *, seeded: bool) -> list[Charge]:
-    """Return the charge of some tables that an owner adds noise to; none for no table.
+def table_sums(message: str, tables: Sequence[tuple[float, int | None]]) -> Sums:
+    """Return the noisy tables of an owner; no table costs nothing.
 
     Towards another owner, who may know the second noise of a table that both count. The analyst
     sees the same numbers and knows neither noise, so the charge covers what it learns, too.
@@ -23,18 +28,8 @@ def table_charges(message: str, noise_stds: Sequence[float], *, seeded: bool) ->
     ----------
     message
         What leaves, in words.
-    noise_stds
-        Of the owner's noise in each table. One replaced record moves two cells of a table by one.
-    seeded
-        The noise can be drawn again.
+    tables
+        Of each the standard deviation of the owner's noise, and its seed, if it can be drawn again.
     """
-    if not noise_stds:
-        return []
-    mu = math.sqrt(math.fsum(2 / std**2 for std in noise_stds))
-    # Gaussian releases are one Gaussian release; rounded in favour of a higher charge.
-    return [_records(message, (1 - 1e-12) / mu, seeded)]
-
-
-def _records(message: str, noise_multiplier: float, seeded: bool) -> Charge:
-    event: Event = Seeded() if seeded else Gaussian(noise_multiplier)
-    return Charge(Protected.RECORDS, message, event, 1, Observer.OWNER, Unit.REPLACE_RECORD)
+    queries = [Query.with_std(MOVED, std, seed=seed) for std, seed in tables]
+    return Sums(queries, Protected.RECORDS, message)

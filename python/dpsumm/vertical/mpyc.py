@@ -22,6 +22,8 @@ from numpy.typing import NDArray
 from dpsumm.errors import MissingExtraError, ProtocolError
 from dpsumm.exchange.messages import Answer, Request
 from dpsumm.kernels.inputs import Words
+from dpsumm.privacy.release import PaidNoise
+from dpsumm.vertical.charges import table_sums
 from dpsumm.vertical.helper import Helper
 from dpsumm.vertical.messages import Deal, Dealt, Finish, MaskedRows, Start, TwoWay
 from dpsumm.vertical.mpyc_party import HELPER, LEFT, RIGHT
@@ -139,9 +141,12 @@ class MpycOwner(Owner):
         product = self._begin(request)
         # Of the data, too: one noise must never be on two tables.
         binding = f"{product.digest} {self._nonce}"
-        charges = self._two_way_charges(product)
         kept = self._released(
-            self.charged_as, charges, lambda: self._noises(product), binding, TwoWay
+            self.charged_as,
+            self._two_way(product),
+            lambda noise: self._noises(product, noise),
+            binding,
+            TwoWay,
         )
         self._kept = kept
         for k, peer in enumerate(request.peers):
@@ -154,20 +159,22 @@ class MpycOwner(Owner):
             self.meeting.start(*self._place(request.sides[k], peer), given)
         return MaskedRows(0, ())
 
-    def _noises(self, product: Products) -> bytes:
+    def _noises(self, product: Products, noise: PaidNoise) -> bytes:
         """Return what the owner adds: noisy tables within, its noise of the others."""
-        start = product.start
-        noises = (self._cross_noise(product, k) for k in range(len(start.peers)))
-        signed = [
-            noise if left else noise.T for noise, left in zip(noises, start.sides, strict=True)
-        ]
-        words = tuple(noise.astype(np.uint64) for noise in signed)
-        return CODEC.encode(TwoWay(self._within(product), words))
+        within, start = self._within(product, noise), product.start
+        shares: list[Words] = []
+        for k in range(len(start.peers)):
+            none = np.zeros(self._widths(start, k), np.uint64)
+            shares.append(self._with_noise(product, k, none, noise))
+        return CODEC.encode(TwoWay(within, tuple(shares)))
 
     def _finish(self, request: Finish) -> TwoWay:
         product = self._product
         assert product is not None
-        return self._released("two-way", (), lambda: self._opened(product), product.digest, TwoWay)
+        free = table_sums("what was charged with its noise", [])
+        return self._released(
+            "two-way", free, lambda _: self._opened(product), product.digest, TwoWay
+        )
 
     def _opened(self, product: Products) -> bytes:
         """Return the tables that the process on the left side learnt, at the left owner."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import itertools
 import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -16,11 +17,12 @@ from dpsumm.errors import BudgetExceededError, InvalidParameterError, ProtocolEr
 from dpsumm.exchange.codec import Codec
 from dpsumm.exchange.messages import Answer, Request
 from dpsumm.exchange.roles import Party
-from dpsumm.kernels import one_hot_product, pair_counts, rounded_normal
+from dpsumm.kernels import one_hot_product, pair_counts
 from dpsumm.kernels.inputs import Words
 from dpsumm.privacy.events import Charge
 from dpsumm.privacy.ledger import Ledger, OtherReleaseError
-from dpsumm.vertical.charges import run_charges, table_charges
+from dpsumm.privacy.release import PaidNoise, Sums, release
+from dpsumm.vertical.charges import run_charges, table_sums
 from dpsumm.vertical.helper import check_secret, pad_of
 from dpsumm.vertical.messages import (
     ColumnCounts,
@@ -140,20 +142,17 @@ class Owner(Party):
 
     def _count(self, request: CountColumns) -> ColumnCounts:
         counted = [j for j, size in enumerate(self._sizes) if size > 1]
-        stds = [request.noise_std] * len(counted)
-        charges = table_charges(
-            f"one-way tables ({len(counted)})", stds, seeded=self._seed is not None
-        )
+        tables = [(request.noise_std, self._seed_of(f"one-way {j}")) for j in counted]
+        sums = table_sums(f"one-way tables ({len(counted)})", tables)
 
-        def draw() -> bytes:
+        def draw(noise: PaidNoise) -> bytes:
             parts = []
             for j, size in enumerate(self._sizes):
-                counts = np.bincount(self._codes[:, j], minlength=size)
-                noise = self._noise(request.noise_std, size, f"one-way {j}") if size > 1 else 0
-                parts.append(counts + noise if size > 1 else np.zeros(1, np.int64))
-            return CODEC.encode(ColumnCounts(np.concatenate(parts).astype(np.int64)))
+                counts = np.bincount(self._codes[:, j], minlength=size).astype(np.int64)
+                parts.append(noise.on(counts) if size > 1 else np.zeros(1, np.int64))
+            return CODEC.encode(ColumnCounts(np.concatenate(parts)))
 
-        return self._released("one-way", charges, draw, f"{request.noise_std!r}", ColumnCounts)
+        return self._released("one-way", sums, draw, f"{request.noise_std!r}", ColumnCounts)
 
     def _start(self, request: Start) -> MaskedRows:
         # A step of its own: owners whose product MPyC makes send no masked rows (`MpycOwner`).
@@ -176,7 +175,7 @@ class Owner(Party):
         )
         # Now the charge is known, and no owner has made its two-way tables yet.
         if not self._ledger.has(self.charged_as):
-            self._look(self._two_way_charges(self._product))
+            self._look(self._two_way(self._product).charges)
         return self._product
 
     def _finish(self, request: Finish) -> TwoWay:
@@ -185,72 +184,78 @@ class Owner(Party):
         product.take(request.first_row, request.received)
         product.check_finished(request)
 
-        def draw() -> bytes:
-            shares = tuple(
-                product.share(k, self._cross_noise(product, k), request.dealt[k])
-                for k in range(len(product.start.peers))
-            )
-            return CODEC.encode(TwoWay(self._within(product), shares))
+        def draw(noise: PaidNoise) -> bytes:
+            within = self._within(product, noise)
+            shares = []
+            for k, dealt in enumerate(request.dealt):
+                exact = product.share(k, dealt)
+                shares.append(self._with_noise(product, k, exact, noise))
+            return CODEC.encode(TwoWay(within, tuple(shares)))
 
-        charges = self._two_way_charges(product)
-        return self._released("two-way", charges, draw, product.digest, TwoWay)
+        return self._released("two-way", self._two_way(product), draw, product.digest, TwoWay)
 
-    def _two_way_charges(self, product: Products) -> list[Charge]:
+    def _two_way(self, product: Products) -> Sums:
+        """Return the tables of the owner's own pairs, then those with each peer."""
         start = product.start
-        stds = [float(start.within[i, j]) for i, j in product.within]
-        stds += [float(std) for noise in start.noise for std in noise.ravel()]
-        return table_charges(f"two-way tables ({len(stds)})", stds, seeded=self._seed is not None)
+        tables = [(float(start.within[i, j]), self._seed_of(f"{i} {j}")) for i, j in product.within]
+        tables += [
+            (float(std), self._seed_of(f"{peer} {i} {j}"))
+            for peer, stds in zip(start.peers, start.noise, strict=True)
+            for (i, j), std in np.ndenumerate(stds)
+        ]
+        return table_sums(f"two-way tables ({len(tables)})", tables)
 
-    def _within(self, product: Products) -> NDArray[np.int64]:
+    def _within(self, product: Products, noise: PaidNoise) -> NDArray[np.int64]:
         """Return noisy tables of the owner's own pairs of columns; 0 elsewhere."""
         counts = product.counts()
         tables = np.zeros_like(counts)
         for i, j in product.within:
             block = (product.block(i), product.block(j))
-            std = float(product.start.within[i, j])
-            noise = self._noise(std, counts[block].size, f"{i} {j}")
-            tables[block] = counts[block] + noise.reshape(counts[block].shape)
+            tables[block] = noise.on(counts[block])
         return tables
 
-    def _cross_noise(self, product: Products, k: int) -> NDArray[np.int64]:
-        """Return this owner's noise in the tables with a peer, its own columns down."""
-        start = product.start
-        widths, stds = start.widths[k], start.noise[k]
-        rows = []
-        for i, own in enumerate(product.sizes):
-            blocks = [
-                self._noise(float(stds[i, j]), own * int(width), f"{start.peers[k]} {i} {j}")
-                for j, width in enumerate(widths)
-            ]
-            rows.append(np.hstack([block.reshape(own, -1) for block in blocks]))
-        return np.vstack(rows)
+    def _with_noise(self, product: Products, k: int, exact: Words, noise: PaidNoise) -> Words:
+        """Return the tables with a peer, each with noise; the left owner's columns down."""
+        noisy = np.empty_like(exact)
+        down = product.start.sides[k]
+        own, made = (exact, noisy) if down else (exact.T, noisy.T)  # own columns down
+        ends = np.cumsum([0, *product.start.widths[k].tolist()])
+        for i in range(len(product.sizes)):
+            for left, right in itertools.pairwise(ends):
+                block = (product.block(i), slice(left, right))
+                made[block] = noise.on(own[block])
+        return noisy
 
-    def _noise(self, std: float, size: int, use: str) -> NDArray[np.int64]:
+    def _seed_of(self, use: str) -> int | None:
+        """Return a seed of its own for every use: two tables never share a noise."""
         if self._seed is None:
-            return rounded_normal(std, size)
-        # Every use has a seed of its own: two tables never share a noise.
+            return None
         about = f"{self._seed} {self.name} {use}".encode()
-        seed = int.from_bytes(hashlib.sha256(about).digest()[:8], "little")
-        return rounded_normal(std, size, seed)
+        return int.from_bytes(hashlib.sha256(about).digest()[:8], "little")
 
     def _released(
         self,
         key: str,
-        charges: Sequence[Charge],
-        draw: Callable[[], bytes],
+        sums: Sums,
+        draw: Callable[[PaidNoise], bytes],
         binding: str,
         kind: type[Kind],
     ) -> Kind:
-        answer = CODEC.decode(self._recorded(key, charges, draw, binding))
+        answer = CODEC.decode(
+            self._asked(lambda: release(self._ledger, key, sums, draw, binding=binding))
+        )
         assert isinstance(answer, kind)
         return answer
 
     def _recorded(
         self, key: str, charges: Sequence[Charge], draw: Callable[[], bytes], binding: str
     ) -> bytes:
-        """Return a release of the own ledger, which errors name: there are several owners."""
+        return self._asked(lambda: self._ledger.release(key, charges, draw, binding=binding))
+
+    def _asked(self, ask: Callable[[], bytes]) -> bytes:
+        """Return what the own ledger answers, which errors name: there are several owners."""
         try:
-            return self._ledger.release(key, charges, draw, binding=binding)
+            return ask()
         except OtherReleaseError:
             raise InvalidParameterError(
                 f"run: the data or settings differ from those of run {self._ledger.run!r} in the "
@@ -364,16 +369,16 @@ class Products:
             if dealt.shape != wanted or dealt.dtype.itemsize * 8 != pad.ring:
                 raise ProtocolError("what was dealt does not fit")
 
-    def share(self, k: int, noise: NDArray[np.int64], dealt: Words) -> Words:
-        """Return the share of the tables with a peer, the left owner's columns down."""
+    def share(self, k: int, dealt: Words) -> Words:
+        """Return the exact share of the tables with a peer, the left owner's columns down."""
         pad, sums = self._pads[k], self._sums[k]
         assert sums is not None
         other = int(self.start.widths[k].sum())
         share: Words
         if self.start.sides[k]:
-            share = sums + pad.share(other) + noise.astype(sums.dtype)
+            share = sums + pad.share(other)
         else:
-            share = sums + dealt - pad.share(other).T + noise.T.astype(sums.dtype)
+            share = sums + dealt - pad.share(other).T
         return share
 
 

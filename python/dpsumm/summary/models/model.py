@@ -172,19 +172,15 @@ class Training:
         ball = Ball.of(self.schema.for_target(), norm)
         answers = self._answers(classes)
         left = self._left(book, key, epsilon)
-        examples = Examples(ball(self.points), answers, len(classes), changed, *left)
+        examples = Examples(
+            ball(self.points), answers, len(classes), changed, *left, self.stability.unit
+        )
         trainer: Perturbed | SgdTrainer
         trainer = Perturbed(examples, regularization) if sgd is None else SgdTrainer(examples, sgd)
-        charge = Charge(
-            Protected.OWNERS,
-            f"weights of a model of {len(classes)} classes, {self.size} points ({key})",
-            Approximate(examples.epsilon, examples.delta),
-            observer=Observer.PUBLIC,
-            unit=self.stability.unit,
-        )
+        said = f"weights of a model of {len(classes)} classes, {self.size} points ({key})"
         facts = (classes, ball.centre.tolist(), ball.norm, *trainer.public)
         binding = hashlib.sha256(repr(facts).encode()).hexdigest()
-        drawn = book.release(key, [charge], trainer.draw, binding=binding)
+        charge, drawn = trainer.release(book, key, said, binding)
         return PrivateModel(
             classes=classes,
             schema=self.schema.for_target(),

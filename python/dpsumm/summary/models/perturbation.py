@@ -14,10 +14,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsumm import kernels
+from dpsumm.privacy.events import Approximate, Observer, Protected
+from dpsumm.privacy.ledger import Ledger
+from dpsumm.privacy.release import annex
 from dpsumm.summary.models.noise import SMOOTHING, Noise, calibrated
 from dpsumm.summary.models.objective import Objective, tolerance_for
-from dpsumm.summary.models.training import Examples, Trainer
+from dpsumm.summary.models.training import Examples, Released, Trainer
 
 # Steps of the slope's grid in one standard deviation: at least two to this power.
 _SLOPE_BITS = 36
@@ -65,10 +67,10 @@ class Grid:
     def draw(self, objective: Objective) -> NDArray[np.int64]:
         """Return weights in steps: of the objective with a random slope, with noise."""
         size = objective.shape[0] * objective.shape[1]
-        slope = kernels.rounded_normal(self.slope_noise, size) * np.float64(self.slope_step)
+        slope = annex.rounded_normal(self.slope_noise, size) * np.float64(self.slope_step)
         weights = objective.minimise(slope.reshape(objective.shape), self.tolerance)
         steps = np.rint(weights.ravel() / self.weight_step).astype(np.int64)
-        noisy: NDArray[np.int64] = steps + kernels.rounded_normal(self.weight_noise, size)
+        noisy: NDArray[np.int64] = steps + annex.rounded_normal(self.weight_noise, size)
         return noisy
 
 
@@ -95,6 +97,7 @@ class Perturbed(Trainer):
             dimension=rows.shape[1] * columns,
             regularization=regularization,
         )
+        self._unit = examples.unit
         # In an order of their own, so that nothing but the set of points enters.
         order = np.lexsort([answers, *rows.T])
         self._objective = Objective(rows[order], answers[order], classes, self.noise.regularization)
@@ -105,9 +108,21 @@ class Perturbed(Trainer):
         """See `Trainer.public`."""
         return self.noise, self._grid
 
-    def draw(self) -> bytes:
-        """See `Trainer.draw`."""
-        return self._grid.draw(self._objective).astype("<i8").tobytes()
+    def release(self, book: Ledger, key: str, message: str, binding: str) -> Released:
+        """See `Trainer.release`."""
+        charge = annex.charge_of(
+            Protected.OWNERS,
+            message,
+            Approximate(self.noise.epsilon, self.noise.delta),
+            observer=Observer.PUBLIC,
+            unit=self._unit,
+        )
+
+        def draw() -> bytes:
+            return self._grid.draw(self._objective).astype("<i8").tobytes()
+
+        name = "objective perturbation"
+        return charge, annex.release(name, book, key, [charge], draw, binding=binding)
 
     def layers(self, drawn: bytes) -> tuple[NDArray[np.float64], ...]:
         """See `Trainer.layers`."""

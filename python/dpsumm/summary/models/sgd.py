@@ -18,7 +18,6 @@ Tested by
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -26,11 +25,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsumm import kernels
 from dpsumm.checks import check_installed, check_number, check_whole
-from dpsumm.privacy import accounting, portable
-from dpsumm.privacy.events import Gaussian
-from dpsumm.summary.models.training import Examples, Shapes, Trainer, parts
+from dpsumm.privacy.events import Observer, Protected, Unit
+from dpsumm.privacy.ledger import Ledger
+from dpsumm.privacy.release import Bound, PaidNoise, Query, Sums, multiplier_for, release
+from dpsumm.summary.models.training import Examples, Released, Shapes, Trainer, parts
 
 # Length of the longest gradient, in steps of the integers that gradients are cut to.
 GRID = 2**20
@@ -87,38 +86,35 @@ class DpSgd:
 
 @dataclass(frozen=True)
 class SgdNoise:
-    """Noise of DP-SGD, from public numbers.
+    """PaidNoise of DP-SGD, from public numbers.
 
     Attributes
     ----------
     epsilon, delta
         What all steps cost together.
-    multiplier
-        Noise over sensitivity, in each step.
-    std
-        Of the noise in each coordinate of a sum, in steps of its integers.
+    query
+        The sums of all steps.
     """
 
     epsilon: float
     delta: float
-    multiplier: float
-    std: float
+    query: Query
 
     @classmethod
-    def of(cls, epsilon: float, delta: float, *, steps: int, changed: int) -> SgdNoise:
+    def of(
+        cls,
+        epsilon: float,
+        delta: float,
+        *,
+        steps: int,
+        changed: int,
+        unit: Unit = Unit.REPLACE_RECORD,
+    ) -> SgdNoise:
         """Return the noise at which so many steps cost (epsilon, delta)."""
-        whole = accounting.gaussian_noise_multiplier(epsilon, delta)
-        multiplier = portable.round_up(whole * math.sqrt(steps) * (1 + 1e-12))
-        assert accounting.compose([(Gaussian(multiplier), steps)], delta) <= epsilon
-        return cls(epsilon, delta, multiplier, 2 * changed * GRID * multiplier * (1 + 1e-12))
-
-    def noisy_sum(
-        self, blocks: Iterable[NDArray[np.floating[Any]]], clip: float
-    ) -> NDArray[np.int64]:
-        """Return the noisy sum of one step, in steps of `GRID` for `clip`; see `sum_of`."""
-        total = sum_of(blocks, clip)
-        noisy: NDArray[np.int64] = total + kernels.rounded_normal(self.std, len(total))
-        return noisy
+        bound = Bound(2 * changed * GRID * (1 + 1e-12), unit)
+        return cls(
+            epsilon, delta, Query.at(bound, multiplier_for(epsilon, delta, steps), times=steps)
+        )
 
 
 class SgdTrainer(Trainer):
@@ -126,7 +122,11 @@ class SgdTrainer(Trainer):
 
     def __init__(self, examples: Examples, method: DpSgd) -> None:
         self.noise = SgdNoise.of(
-            examples.epsilon, examples.delta, steps=method.steps, changed=examples.changed
+            examples.epsilon,
+            examples.delta,
+            steps=method.steps,
+            changed=examples.changed,
+            unit=examples.unit,
         )
         self._examples, self._method = examples, method
 
@@ -135,15 +135,21 @@ class SgdTrainer(Trainer):
         """See `Trainer.public`."""
         return self.noise, self._method, self._examples.rows.shape
 
-    def draw(self) -> bytes:
-        """See `Trainer.draw`."""
+    def release(self, book: Ledger, key: str, message: str, binding: str) -> Released:
+        """See `Trainer.release`."""
+        cost = self.noise.epsilon, self.noise.delta
+        sums = Sums([self.noise.query], Protected.OWNERS, message, Observer.PUBLIC, cost)
+        return sums.charges[0], release(book, key, sums, self.draw, binding=binding)
+
+    def draw(self, noise: PaidNoise) -> bytes:
+        """Return the mean of the later steps' weights; see `network.Steps`."""
         from dpsumm.summary.models.network import Network, Steps
 
         examples, method, shapes = self._examples, self._method, self._shapes
         network = Network(shapes, examples.rows, examples.answers, method.clip)
         steps = Steps(shapes, method.rate, method.steps)
         for _ in range(method.steps):
-            noisy = self.noise.noisy_sum(network.gradients(steps.weights), method.clip)
+            noisy = noise.on(sum_of(network.gradients(steps.weights), method.clip))
             steps.take(noisy.astype(np.float64) * (method.clip / GRID / len(examples.rows)))
         return steps.mean.astype("<f8").tobytes()
 

@@ -8,8 +8,13 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsumm.privacy.events import Charge, Unit
+from dpsumm.privacy.ledger import Ledger
+
 # Of the layers of a network.
 Shapes = tuple[tuple[int, int], ...]
+# What was charged, and the weights as bytes.
+Released = tuple[Charge, bytes]
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,6 +33,8 @@ class Examples:
         Rows, each with its answer, that one unit of the data replaces.
     epsilon, delta
         What the model may cost.
+    unit
+        What `changed` is for.
     """
 
     rows: NDArray[np.float64] = field(repr=False)
@@ -36,10 +43,11 @@ class Examples:
     changed: int
     epsilon: float
     delta: float
+    unit: Unit = Unit.REPLACE_RECORD
 
 
 class Trainer(ABC):
-    """A way to train: made from `Examples` before the charge, draws after it."""
+    """A way to train: made from `Examples` before the charge, releases the weights."""
 
     @property
     @abstractmethod
@@ -47,8 +55,8 @@ class Trainer(ABC):
         """Public facts that a drawn model is of; other facts, another model."""
 
     @abstractmethod
-    def draw(self) -> bytes:
-        """Return a model, (epsilon, delta)-DP for rows that are replaced."""
+    def release(self, book: Ledger, key: str, message: str, binding: str) -> Released:
+        """Charge a model that is (epsilon, delta)-DP for rows that are replaced, and draw it."""
 
     @abstractmethod
     def layers(self, drawn: bytes) -> tuple[NDArray[np.float64], ...]:

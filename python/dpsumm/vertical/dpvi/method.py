@@ -20,8 +20,8 @@ from dpsumm.checks import check_number, check_whole
 from dpsumm.data.schema import Schema
 from dpsumm.data.table import Source
 from dpsumm.errors import InvalidDataError, InvalidParameterError
-from dpsumm.kernels import rounded_normal
 from dpsumm.privacy import accounting
+from dpsumm.privacy.release import Bound, PaidNoise, Query
 from dpsumm.privacy.seeds import check_seed
 from dpsumm.vertical.agreed import Agreed
 from dpsumm.vertical.dpvi import fixed
@@ -262,7 +262,7 @@ class _Training:
         total = fixed.to_fixed(np.concatenate([of_pi, of_theta.ravel()]))
         std = method.clip * method.noise_multiplier * fixed.UNIT
         for _ in self.owners:
-            total = total + rounded_normal(std, len(total), self._noise_seed())
+            total = PaidNoise([Query.with_std(Bound(1.0), std, seed=self._noise_seed())]).on(total)
         return fixed.to_float(total)
 
     def _noise_seed(self) -> int | None:

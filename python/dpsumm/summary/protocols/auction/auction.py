@@ -35,7 +35,8 @@ from dpsumm.checks import check_even_features, check_whole
 from dpsumm.errors import InvalidParameterError
 from dpsumm.kernels.features import FeatureKind
 from dpsumm.privacy import accounting, portable
-from dpsumm.privacy.events import Charge, Protected
+from dpsumm.privacy.events import Protected
+from dpsumm.privacy.release import annex
 from dpsumm.summary.mechanisms import Exact, Gaussian, Mwem
 from dpsumm.summary.protocols.auction.asking import Asking
 from dpsumm.summary.protocols.auction.curator import AuctionCurator
@@ -369,7 +370,7 @@ class Auction(Protocol):
             virtual_bids=self._as_published is None or self._as_published.asks_everybody,
             tau=None if self._as_published is None else self._as_published.tau,
             request_charges=tuple(
-                Charge(
+                annex.charge_of(
                     Protected.OWNERS,
                     "request bits of the whole run",
                     event,

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from dpsumm.errors import ProtocolError
 from dpsumm.exchange.messages import Answer, Request
 from dpsumm.privacy.events import Seeded
+from dpsumm.privacy.release import annex
 from dpsumm.summary.protocols.auction.plan import Plan
 from dpsumm.summary.protocols.auction.ranks import Place, best_of, places_of, ranks_of
 from dpsumm.summary.protocols.auction.received import Received, Sent
@@ -214,7 +215,7 @@ class AuctionCurator(Curator):
         if self.setting.seed is not None and charges:
             charges = (replace(charges[0], event=Seeded(), count=1),)
         # A charge alone, once a run, for the bits of all rounds; each round's are recorded below.
-        ledger.release("requests", charges, lambda: b"")
+        annex.release("request coins", ledger, "requests", charges, lambda: b"")
         ranks = self._ranks(round_)
         chances = np.where(self._due(round_), 1.0, plan.profile.probability[ranks - 1])
         # Recorded like any release: a resumed run asks for the same points, with the same coins.
