@@ -138,9 +138,9 @@ def beginnings(source):
             continue
         name = getattr(call.func, "id", getattr(call.func, "attr", ""))
         given = [keyword.value for keyword in call.keywords if keyword.arg == "message"]
-        if name == "Charge":
+        if name in ("Charge", "charge_of"):
             given += call.args[1:2]
-        elif name == "table_charges":
+        elif name == "table_sums":
             given += call.args[:1]
         for value in given:
             first = value.values[0] if isinstance(value, ast.JoinedStr) else value

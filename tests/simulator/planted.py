@@ -12,6 +12,7 @@ from dpsumm.exchange import across, codec, post
 from dpsumm.exchange.journal import Journal
 from dpsumm.privacy.ledger import Ledger
 from dpsumm.privacy.receipts import Receipts
+from dpsumm.privacy.release import PaidNoise
 from dpsumm.summary.protocols.auction.curator import AuctionCurator
 from dpsumm.summary.protocols.offers import OffersCurator
 from dpsumm.summary.result import Summary
@@ -245,8 +246,8 @@ def points_of_a_round_are_taken_in_twice():
 
 @planted("rows")
 def an_owner_draws_its_tables_past_its_books():
-    def released(owner, key, charges, draw, binding, kind):
-        return CODEC.decode(draw())
+    def released(owner, key, sums, draw, binding, kind):
+        return CODEC.decode(draw(PaidNoise(sums.queries)))
 
     with _patched(Owner, "_released", released):
         yield

@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 
 import dpsumm
-from dpsumm import RBF, PrivateMedian, kernels
+from dpsumm import RBF, PrivateMedian
 from dpsumm.errors import InvalidParameterError
 from dpsumm.privacy import Ledger, Seeded
 from dpsumm.privacy.events import BoundedRange
+from dpsumm.privacy.release import annex
 from dpsumm.summary.kernel import _EXPONENTS, median_squared_distance
 from helpers.chance import FALSE_ALARM
 from reference import laws
@@ -27,7 +28,7 @@ def scores_of(monkeypatch):
         seen.append((scores.copy(), epsilon))
         return 0
 
-    monkeypatch.setattr(kernels, "exponential_choice", spy)
+    monkeypatch.setattr(annex, "exponential_choice", spy)
 
     def scores(target, epsilon=1.0, seed=7):
         PrivateMedian._draw(target, epsilon, seed)

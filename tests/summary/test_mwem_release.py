@@ -12,6 +12,7 @@ from dpsumm.errors import InvalidParameterError
 from dpsumm.privacy import Ledger, Protected, Pure
 from dpsumm.privacy.accounting import compose
 from dpsumm.privacy.events import BoundedRange
+from dpsumm.privacy.release import annex
 from dpsumm.summary.kernel import RBF
 from dpsumm.summary.mechanisms import Gaussian, Mwem
 from dpsumm.summary.release import SUMMARY, TARGET, Release, release
@@ -89,14 +90,14 @@ def test_the_bound_of_the_sums_is_reached():
 
 def spy_on_mwem(monkeypatch):
     starts, runs = [], []
-    honest = kernels.mwem
+    honest = annex.mwem
 
     def spy(sums, count, *, theta, **more):
         starts.append(theta)
         runs.append((sums.copy(), count, more))
         return honest(sums, count, theta=theta, **more)
 
-    monkeypatch.setattr(kernels, "mwem", spy)
+    monkeypatch.setattr(annex, "mwem", spy)
     return starts, runs
 
 

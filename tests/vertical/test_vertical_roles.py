@@ -15,7 +15,7 @@ from dpsumm.errors import (
     ProtocolError,
 )
 from dpsumm.kernels import rounded_normal
-from dpsumm.kernels.noise import LEAST_NOISE, MOST_NOISE
+from dpsumm.kernels.inputs import LEAST_NOISE, MOST_NOISE
 from dpsumm.privacy import Ledger, accounting
 from dpsumm.privacy.events import Gaussian
 from dpsumm.vertical.helper import Helper

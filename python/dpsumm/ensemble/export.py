@@ -66,8 +66,12 @@ def exported(
     warn_of_epsilon(epsilon, stacklevel=3)
     check_number(norm, "norm", 1e-12, 1e12, "the length that no point exceeds")
     queries = queries_of(epsilon, delta)
-    said_of = f"sums and products of {votes.terms.n_points} auxiliary points ({key})"
-    sums = Sums(queries, Protected.TARGET, said_of, Observer.PUBLIC)
+    sums = Sums(
+        queries,
+        Protected.TARGET,
+        message=f"sums and products of {votes.terms.n_points} auxiliary points ({key})",
+        observer=Observer.PUBLIC,
+    )
     facts = (votes.terms.n_points, votes.terms.classes, norm, space.schema.fingerprint)
     # A run of its own: it was decided on in view of the votes and of what was exported before.
     with Ledger(ledger, run=f"{votes.run}/{key}", delta=delta) as book:

@@ -93,14 +93,17 @@ def release_votes(
     """
     coins = None if seed is None else derived_seed(seed, RELEASE)
     query = Query.at(bound_of(unit, terms), multiplier_for(epsilon, delta), seed=coins)
-    said = (
-        f"noisy votes ({terms.n_points} points, {terms.n_classes} classes, {terms.n_parties} "
-        "parties)"
+    sums = Sums(
+        [query],
+        Protected.OWNERS,
+        message=f"noisy votes ({terms.n_points} points, {terms.n_classes} classes, "
+        f"{terms.n_parties} parties)",
+        observer=Observer.CONSUMER,
     )
     released = release(
         ledger,
         RELEASE,
-        Sums([query], Protected.OWNERS, said, Observer.CONSUMER),
+        sums,
         lambda noise: noise.on(counts).astype("<i8").tobytes(),
         binding=hashlib.sha256("\0".join((terms.digest, *parties)).encode()).hexdigest(),
     )

@@ -191,7 +191,7 @@ def run_vote(
         schema = "" if space.labelled is None else space.labelled.fingerprint
         settings = json.dumps([asked.hidden, schema, learner])
         bound = hashlib.sha256(settings.encode()).hexdigest()
-        book.release(SETTINGS, (), lambda: b"", binding=bound)
+        book.record(SETTINGS, lambda: b"", binding=bound)
         notes = [*about, *plan.warnings, *([] if before is None else [_resumed(book)])]
         privacy = LearningPrivacy(
             charges=book.charges(run=book.run),

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dpsumm import checks
-from dpsumm.kernels.noise import LEAST_NOISE, MOST_NOISE
+from dpsumm.kernels.inputs import LEAST_NOISE, MOST_NOISE
 
 _HEX = re.compile(r"[0-9a-f]+")
 

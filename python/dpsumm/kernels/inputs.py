@@ -16,6 +16,9 @@ _SINGLE, _DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
 INT16, INT64 = np.dtype(np.int16), np.dtype(np.int64)
 UINT32, UINT64 = np.dtype(np.uint32), np.dtype(np.uint64)
 
+# Noise for which the samplers are exact; other noise is refused.
+LEAST_NOISE, MOST_NOISE = 2.0**-20, 2.0**40
+
 Words = NDArray[np.uint32] | NDArray[np.uint64]
 
 

@@ -7,9 +7,6 @@ from numpy.typing import NDArray
 
 from dpsumm.kernels import _core, inputs
 
-# Parameters for which the samplers are exact; others are refused.
-LEAST_NOISE, MOST_NOISE = 2.0**-20, 2.0**40
-
 
 def rounded_normal(noise_std: float, size: int, seed: int | None = None) -> NDArray[np.int64]:
     """Return draws of the nearest integer to ``noise_std * N(0, 1)``. Exact.

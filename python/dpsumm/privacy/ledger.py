@@ -306,6 +306,13 @@ class Ledger(AbstractContextManager["Ledger"]):
         self._tell(charges, again)
         return released
 
+    def record(self, key: str, draw: Callable[[], bytes], *, binding: str = "") -> bytes:
+        """Keep what costs nothing: public facts, or what an earlier release has paid for.
+
+        Asked again, the same bytes. `key`, `draw`, `binding` and errors are those of `release`.
+        """
+        return self.release(key, (), draw, binding=binding)
+
     def check_room(self, charges: Sequence[Charge]) -> None:
         """Refuse what `release` would refuse of these new charges of the run; charge nothing.
 

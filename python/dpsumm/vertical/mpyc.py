@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 from dpsumm.errors import MissingExtraError, ProtocolError
 from dpsumm.exchange.messages import Answer, Request
 from dpsumm.kernels.inputs import Words
-from dpsumm.privacy.release import PaidNoise
-from dpsumm.vertical.charges import table_sums
+from dpsumm.privacy.events import Protected
+from dpsumm.privacy.release import PaidNoise, Sums
 from dpsumm.vertical.helper import Helper
 from dpsumm.vertical.messages import Deal, Dealt, Finish, MaskedRows, Start, TwoWay
 from dpsumm.vertical.mpyc_party import HELPER, LEFT, RIGHT
@@ -171,10 +171,9 @@ class MpycOwner(Owner):
     def _finish(self, request: Finish) -> TwoWay:
         product = self._product
         assert product is not None
-        free = table_sums("what was charged with its noise", [])
-        return self._released(
-            "two-way", free, lambda _: self._opened(product), product.digest, TwoWay
-        )
+        free = Sums([], Protected.RECORDS, "what was charged with its noise")
+        opened = self._opened
+        return self._released("two-way", free, lambda _: opened(product), product.digest, TwoWay)
 
     def _opened(self, product: Products) -> bytes:
         """Return the tables that the process on the left side learnt, at the left owner."""

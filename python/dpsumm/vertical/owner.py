@@ -117,13 +117,13 @@ class Owner(Party):
             raise ProtocolError("the ledger was opened for another run")
         self._check_room(request)
         fresh = self._recorded(
-            "nonce", (), lambda: secrets.token_bytes(DIGITS // 2), request.parameters
+            "nonce", lambda: secrets.token_bytes(DIGITS // 2), request.parameters
         )
         # Of the data, too: other data would be hidden by other pads. Keyed, so that nobody tests a
         # guess of the data by it.
         data = hmac.new(self._secret, fresh + self._codes.tobytes(), hashlib.sha256).hexdigest()
         # A resumed run with other data would mix two tables, and is refused here.
-        self._recorded("data", (), lambda: b"", data)
+        self._recorded("data", lambda: b"", data)
         self._nonce = data[:DIGITS]
         return Joined(len(self._codes), self._schema, self._order, self._nonce)
 
@@ -161,7 +161,7 @@ class Owner(Party):
     def _begin(self, request: Start) -> Products:
         # Another merge would make another matrix under the same pads. Other nonces make other pads.
         digest = hashlib.sha256(CODEC.encode(_without_nonces(request))).hexdigest()
-        self._recorded("start", (), lambda: b"started", digest)
+        self._recorded("start", lambda: b"started", digest)
         assert self._nonce is not None
         self._product = Products(
             request,
@@ -247,10 +247,8 @@ class Owner(Party):
         assert isinstance(answer, kind)
         return answer
 
-    def _recorded(
-        self, key: str, charges: Sequence[Charge], draw: Callable[[], bytes], binding: str
-    ) -> bytes:
-        return self._asked(lambda: self._ledger.release(key, charges, draw, binding=binding))
+    def _recorded(self, key: str, draw: Callable[[], bytes], binding: str) -> bytes:
+        return self._asked(lambda: self._ledger.record(key, draw, binding=binding))
 
     def _asked(self, ask: Callable[[], bytes]) -> bytes:
         """Return what the own ledger answers, which errors name: there are several owners."""

@@ -177,7 +177,7 @@ def synthesize(
         # Kept for a resumed run, whose messages are then the same. In one process nobody sees these
         # messages, so that there is nothing to be read with the keys.
         keys = {
-            name: book.release("key", (), lambda: secrets.token_bytes(SECRET_BYTES))
+            name: book.record("key", lambda: secrets.token_bytes(SECRET_BYTES))
             for name, book in opened.items()
         }
         kind: type[Owner] = MpycOwner if by_mpyc else Owner

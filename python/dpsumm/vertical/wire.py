@@ -6,7 +6,7 @@ from typing import Any
 
 from dpsumm.exchange.codec import MAX_BYTES, Codec, Kind
 from dpsumm.exchange.fields import is_array, is_hex, is_noise, is_number, is_whole
-from dpsumm.kernels.noise import LEAST_NOISE, MOST_NOISE
+from dpsumm.kernels.inputs import LEAST_NOISE, MOST_NOISE
 from dpsumm.vertical.agreed import MOST_LEVELS
 from dpsumm.vertical.messages import (
     ColumnCounts,

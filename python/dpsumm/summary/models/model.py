@@ -177,10 +177,14 @@ class Training:
         )
         trainer: Perturbed | SgdTrainer
         trainer = Perturbed(examples, regularization) if sgd is None else SgdTrainer(examples, sgd)
-        said = f"weights of a model of {len(classes)} classes, {self.size} points ({key})"
         facts = (classes, ball.centre.tolist(), ball.norm, *trainer.public)
         binding = hashlib.sha256(repr(facts).encode()).hexdigest()
-        charge, drawn = trainer.release(book, key, said, binding)
+        charge, drawn = trainer.release(
+            book,
+            key,
+            message=f"weights of a model of {len(classes)} classes, {self.size} points ({key})",
+            binding=binding,
+        )
         return PrivateModel(
             classes=classes,
             schema=self.schema.for_target(),

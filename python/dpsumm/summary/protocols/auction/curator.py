@@ -134,7 +134,7 @@ class AuctionCurator(Curator):
             )
         # In the books before it takes effect: a resumed run would not know, and draw new coins.
         self._spared += 1
-        self.setting.ledger.release(f"drop-{self._spared}", [], lambda: "\n".join(names).encode())
+        self.setting.ledger.record(f"drop-{self._spared}", lambda: "\n".join(names).encode())
         self._active = [name for name in self._active if name not in names]
         if round_:
             # The others have sent these for good: what is available must not depend on the coins.
@@ -219,9 +219,8 @@ class AuctionCurator(Curator):
         ranks = self._ranks(round_)
         chances = np.where(self._due(round_), 1.0, plan.profile.probability[ranks - 1])
         # Recorded like any release: a resumed run asks for the same points, with the same coins.
-        asked = ledger.release(
+        asked = ledger.record(
             f"requests-{self._finished}-{self._spared}",
-            [],
             lambda: self._toss(chances).astype(np.uint8).tobytes(),
             binding=f"{len(self._active)} owners, {plan.batch} bids",
         )

@@ -70,8 +70,8 @@ class Releases:
         if not n_picked:
             given = Draw(self.features, points, SUMMARY, len(points), setting.seed)
             # Public points: recorded, so that a resumed run has the same, and not charged.
-            drawn = setting.ledger.release(
-                "seed-points", [], lambda: self._plan.seed_release.draw(given).to_bytes()
+            drawn = setting.ledger.record(
+                "seed-points", lambda: self._plan.seed_release.draw(given).to_bytes()
             )
             self._last = Release.from_bytes(drawn, self._plan.n_features, len(points))
             return self._last
