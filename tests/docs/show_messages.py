@@ -11,7 +11,8 @@ from dpsumm.vertical.about import ABOUT as ROWS
 
 PAGE = Path(__file__).parents[2] / "docs" / "privacy" / "messages.md"
 HEAD = (
-    "| message | from, to | holds | depends on | what the receiver learns |\n|---|---|---|---|---|"
+    "| message | from, to | holds | depends on | counts as | what the receiver learns |\n"
+    "|---|---|---|---|---|---|"
 )
 BEGIN, END = "<!-- messages: {} -->\n", "<!-- end -->"
 
@@ -50,7 +51,8 @@ def table(entries: Iterable[Entry]) -> str:
         link = f"{title.removeprefix('privacy/') if beside else f'../{title}'}#{anchor}"
         route = f"{one.sender} → {one.receiver}"
         learns = f"{one.claim} [{Path(title).stem}]({link})"
-        lines.append(f"| `{name}` | {route} | {one.holds} | {one.depends} | {learns} |")
+        counts = "" if one.reveals is None else one.reveals.value
+        lines.append(f"| `{name}` | {route} | {one.holds} | {one.depends} | {counts} | {learns} |")
     return "\n".join(lines) + "\n"
 
 

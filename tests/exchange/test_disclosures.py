@@ -11,7 +11,7 @@ import pytest
 
 from dpsumm.audit.suite import audits
 from dpsumm.ensemble.about import ABOUT as VOTES
-from dpsumm.exchange.disclosure import Disclosure
+from dpsumm.exchange.disclosure import Disclosure, Reveals
 from dpsumm.exchange.messages import Answer, Request
 from dpsumm.privacy.claims import Claim, claim_of
 from dpsumm.privacy.events import Charge, Protected, Pure
@@ -66,6 +66,54 @@ def test_a_message_without_an_entry_is_noticed():
         """Tells an owner something, and the register nothing."""
 
     assert without_entry([Thanks]) == ["Thanks"]
+
+
+# Answers that count as no record although no charge pays for them, each by a claim of its own.
+FREE = {
+    Reveals.HIDDEN: {"Joined", "MaskedRows", "Commitment"},
+    Reveals.PUBLIC: {"Description", "Dealt"},
+}
+
+
+def free_of_charge(kinds):
+    """Names of answers that would leave uncounted: no charge and no claim covers them."""
+    return sorted(
+        kind.__name__
+        for kind in kinds
+        if issubclass(kind, Answer)
+        and vars(kind).get("revealed", Answer.revealed) is Answer.revealed
+        and not (kind.disclosure and kind.disclosure.reveals in (Reveals.ALL, Reveals.SENT))
+        and not (
+            kind.disclosure.releases
+            if kind.disclosure.reveals is Reveals.CHARGED
+            else kind.__name__ in FREE.get(kind.disclosure.reveals, ())
+        )
+    )
+
+
+def test_every_answer_says_of_how_many_records_it_tells():
+    answers = {kind for kind in messages() if issubclass(kind, Answer)}
+    assert len(answers) >= 13
+    assert [kind for kind in answers if kind.disclosure.reveals is None] == []
+    assert free_of_charge(answers) == []
+    # Who carries records counts them; else the count is of the sender's records, whatever it holds.
+    sent = {kind for kind in answers if kind.disclosure.reveals is Reveals.SENT}
+    assert sent == {kind for kind in answers if kind.revealed is not Answer.revealed}
+    assert {kind.__name__ for kind in answers if kind.disclosure.reveals is Reveals.ALL} == {
+        "Bids", "Classifiers", "Votes",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("reveals", [Reveals.CHARGED, Reveals.HIDDEN, Reveals.PUBLIC])
+def test_an_answer_that_depends_on_records_and_counts_as_none_is_noticed(reveals):
+    bids = next(kind for kind in messages() if kind.__name__ == "Bids")
+
+    class Uncounted(bids):
+        disclosure = dataclasses.replace(bids.disclosure, reveals=reveals)
+
+    assert Uncounted((), ()).revealed(9) == 0
+    assert free_of_charge([Uncounted]) == ["Uncounted"]
+    assert bids((), ()).revealed(9) == 9
 
 
 def test_every_message_of_a_codec_is_in_a_dossier_of_some_protocol():

@@ -29,7 +29,9 @@ class CountAbove(Request):
 @dataclass(frozen=True)
 class Counts(Answer):
     counts: tuple[int, ...]
-    n_sent = 0
+
+    def revealed(self, of):
+        return 0
 
 
 CODEC = Codec(
@@ -197,10 +199,16 @@ def test_a_codec_refuses_what_it_could_not_tell_apart(kinds, match):
         Codec(kinds)
 
 
-def test_an_answer_must_say_how_many_records_it_carries():
+def test_an_answer_that_says_nothing_counts_as_all_records():
     @dataclass(frozen=True)
     class Silent(Answer):
         pass
 
-    with pytest.raises(TypeError, match="n_sent"):
-        Silent()
+    assert Silent().revealed(7) == 7
+
+    class Counted(Holder):
+        def answer(self, request):
+            return Silent()
+
+    with pytest.raises(ProtocolError, match="more records are asked for"):
+        answer_all(Counted([1.0]), [Codec().encode(Describe())], max_bytes=99, max_records=2**60)

@@ -179,7 +179,7 @@ class Given:
         for name in self.names:
             one = self.others.get(name)
             if one is None:
-                roles[name] = Trainer(self.tables[name], learner, seed=seed, checked=True)
+                roles[name] = Trainer(self.tables[name], learner, seed=seed, checked=True, least=1)
             elif isinstance(one, np.ndarray):
                 if declared:
                     raise InvalidParameterError(

@@ -12,9 +12,9 @@ from dpsumm.ensemble.declared import Declared, Forest, GaussianBayes, Linear, is
 from dpsumm.ensemble.terms import MOST_GRID, MOST_SHARDS, Label, Terms, are_classes, are_terms
 from dpsumm.errors import ProtocolError
 from dpsumm.exchange.codec import Codec, Kind
-from dpsumm.exchange.disclosure import Disclosure
+from dpsumm.exchange.disclosure import Disclosure, Reveals
 from dpsumm.exchange.fields import is_array, is_hex, is_noise, is_number, is_whole
-from dpsumm.exchange.messages import Recordless, Request
+from dpsumm.exchange.messages import Answer, Request
 from dpsumm.privacy.events import Unit
 
 # Characters of a run's name in a message.
@@ -54,7 +54,7 @@ class VoteTask(Request):
 
 
 @dataclass(frozen=True, eq=False)
-class Votes(Recordless):
+class Votes(Answer):
     """Party to curator: its classifiers' votes. Not private; only the curator sees them.
 
     Attributes
@@ -74,6 +74,7 @@ class Votes(Recordless):
         "No claim towards the curator, who is trusted with the votes.",
         "privacy/votes.md#model",
         protocols=("Noisy votes",),
+        reveals=Reveals.ALL,
     )
 
     run: str
@@ -116,7 +117,7 @@ class ClassifierTask(Request):
 
 
 @dataclass(frozen=True, eq=False)
-class Classifiers(Recordless):
+class Classifiers(Answer):
     """Party to curator: its classifiers as numbers. Not private; only the curator sees them.
 
     Attributes
@@ -138,6 +139,7 @@ class Classifiers(Recordless):
         "remember records.",
         "privacy/votes.md#model",
         protocols=("Noisy votes on points of the consumer",),
+        reveals=Reveals.ALL,
     )
 
     run: str
@@ -146,7 +148,7 @@ class Classifiers(Recordless):
 
 
 @dataclass(frozen=True, eq=False)
-class NoisyVotes(Recordless):
+class NoisyVotes(Answer):
     """Curator to consumer: all parties' votes added up, with noise. What can be learnt.
 
     Made by :func:`dpsumm.ensemble.release.release_votes` alone, which states the claim. Everything
@@ -180,6 +182,7 @@ class NoisyVotes(Recordless):
         "are; all that is computed from it costs nothing more.",
         "privacy/votes.md#theorem",
         releases=("noisy votes",),
+        reveals=Reveals.CHARGED,
     )
 
     run: str

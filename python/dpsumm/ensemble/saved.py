@@ -24,13 +24,13 @@ from dpsumm.ensemble.students.student import Fitted, chances_of
 from dpsumm.ensemble.terms import Label, are_classes
 from dpsumm.errors import InvalidDataError, InvalidParameterError, ProtocolError
 from dpsumm.exchange.codec import Codec, Kind
-from dpsumm.exchange.disclosure import Disclosure
+from dpsumm.exchange.disclosure import Disclosure, Reveals
 from dpsumm.exchange.fields import is_array, is_number, is_whole
-from dpsumm.exchange.messages import Recordless
+from dpsumm.exchange.messages import Answer
 
 
 @dataclass(frozen=True, eq=False)
-class SavedModel(Recordless):
+class SavedModel(Answer):
     """A classifier that was learnt from noisy votes, as its file has it. Consumer to anyone.
 
     Charge: none towards the parties, it is post-processing of `NoisyVotes`; nor towards the
@@ -66,6 +66,7 @@ class SavedModel(Recordless):
         "public costs these points what its export was charged.",
         "privacy/votes.md#a-model-that-may-leave",
         releases=("noisy votes", "sums and products of"),
+        reveals=Reveals.CHARGED,
     )
 
     run: str

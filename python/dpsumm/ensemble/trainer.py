@@ -17,6 +17,9 @@ from dpsumm.errors import InvalidDataError, InvalidParameterError, ProtocolError
 from dpsumm.exchange.messages import Answer, Describe, Description, Request
 from dpsumm.exchange.roles import Party
 
+# Records that a classifier is trained on, at least, unless its owner says otherwise.
+LEAST_SHARD = 20
+
 
 class Trainer(Party):
     """Trains its classifiers for the first task, and then votes with them or sends them.
@@ -33,15 +36,30 @@ class Trainer(Party):
     seed
         Coins of the learner; the operating system's if None. A party that is made anew for every
         exchange needs a seed of its own, or it votes otherwise when it is asked again.
+    least
+        Records that a shard must hold: a classifier of two records is these records. A task of
+        more shards is refused. That tells of the number of records alone, which `Describe` asks.
     """
 
     codec = CODEC
 
     def __init__(
-        self, table: Table, learner: Any = None, *, seed: int | None = None, checked: bool = False
+        self,
+        table: Table,
+        learner: Any = None,
+        *,
+        seed: int | None = None,
+        checked: bool = False,
+        least: int = LEAST_SHARD,
     ) -> None:
         self._table, self._learner, self._seed, self._checked = table, learner, seed, checked
+        self._least = least
         self._role: Party | None = None
+
+    @property
+    def n_records(self) -> int:
+        """Rows that it trains with."""
+        return len(self._table)
 
     def answer(self, request: Request) -> Answer:
         """Describe the data; train and vote, or send the classifiers. For the curator alone.
@@ -49,7 +67,8 @@ class Trainer(Party):
         Raises
         ------
         ProtocolError
-            No task, one of points of another width, or what `Voter` and `Declarer` refuse.
+            No task, one of points of another width or of too many shards, or what `Voter` and
+            `Declarer` refuse.
         InvalidDataError, InvalidParameterError
             There are no labels, the learner fails on made-up points, or its kind of classifier
             cannot be sent as numbers. Nothing hangs on a record.
@@ -70,6 +89,11 @@ class Trainer(Party):
             raise ProtocolError(
                 f"the task is for points of {columns} columns, this party's have "
                 f"{self._table.width}; compare the schemas"
+            )
+        if len(self._table) < terms.shards * self._least:
+            raise ProtocolError(
+                f"a shard would hold fewer than {self._least} records, the least that this party "
+                "trains on; agree on fewer shards"
             )
         name = self._table.name
         if self._table.labels is None:

@@ -62,10 +62,10 @@ def answer_all(
     max_bytes
         Of all messages together.
     max_records
-        Records that the party is willing to send in a run (`Answer.n_sent`); None if `before`
-        counts them.
+        Records of which the party is willing to tell in a run (`Answer.revealed`, summed over its
+        answers); None if `before` counts them.
     before
-        Called with the answer and how many records it carries, before it is returned; what it
+        Called with the answer and of how many records it may tell, before it is returned; what it
         raises keeps the answer here.
 
     Raises
@@ -87,19 +87,20 @@ def answer_all(
 def _last_answer(
     party: Party, messages: Sequence[bytes], max_records: int | None
 ) -> tuple[bytes, int]:
-    sent = 0
+    told = 0
     for message in messages:
         request = party.codec.decode(message)
         if isinstance(request, Answer):
             raise ProtocolError("an answer was sent instead of a request")
         answer = party.answer(request)
-        sent += answer.n_sent
-        if max_records is not None and sent > max_records:
+        records = answer.revealed(party.n_records)
+        told += records
+        if max_records is not None and told > max_records:
             raise ProtocolError(
                 "more records are asked for than this party sends in a run; agree on fewer, or "
                 "raise its limit (max-points)"
             )
-    return party.codec.encode(answer), answer.n_sent
+    return party.codec.encode(answer), records
 
 
 def reason(error: Exception, private: Iterable[str | os.PathLike[str]] = ()) -> str:

@@ -3,6 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
+
+
+class Reveals(Enum):
+    """Of how many of its sender's records an answer may tell, if the request is the worst one."""
+
+    SENT = "the records in it"
+    ALL = "all records of its sender"
+    CHARGED = "none: a charge pays for its noise"
+    HIDDEN = "none: hidden by keys of others than the receiver"
+    PUBLIC = "none: public facts"
 
 
 @dataclass(frozen=True)
@@ -29,6 +40,8 @@ class Disclosure:
         Of a run, without which it is not sent; empty: always.
     across
         Sent only where the parties have machines of their own.
+    reveals
+        Of an answer: as how many records it counts where an owner limits what leaves. None: as all.
     """
 
     sender: str
@@ -41,3 +54,4 @@ class Disclosure:
     protocols: tuple[str, ...] = ()
     option: str = ""
     across: bool = False
+    reveals: Reveals | None = None

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
 
-from dpsumm.exchange.disclosure import Disclosure
+from dpsumm.exchange.disclosure import Disclosure, Reveals
 
 
 class Request:
@@ -21,7 +20,7 @@ class Request:
     disclosure: ClassVar[Disclosure | None] = None
 
 
-class Answer(ABC):
+class Answer:
     """Party to coordinator. A kind of answer is a frozen dataclass below this class.
 
     Attributes
@@ -32,19 +31,10 @@ class Answer(ABC):
 
     disclosure: ClassVar[Disclosure | None] = None
 
-    @property
-    @abstractmethod
-    def n_sent(self) -> int:
-        """How many of the party's records the answer carries: they count against its limit."""
-
-
-class Recordless(Answer):
-    """An answer that carries no record as itself, though it may well depend on some."""
-
-    @property
-    def n_sent(self) -> int:
-        """None."""
-        return 0
+    def revealed(self, of: int) -> int:
+        """Return of how many records it may tell, of a party that has `of`: all, unless it says."""
+        says = None if self.disclosure is None else self.disclosure.reveals
+        return of if says in (None, Reveals.ALL, Reveals.SENT) else 0
 
 
 @dataclass(frozen=True)
@@ -63,7 +53,7 @@ class Describe(Request):
 
 
 @dataclass(frozen=True)
-class Description(Recordless):
+class Description(Answer):
     """The public facts of a party's data.
 
     Attributes
@@ -82,6 +72,7 @@ class Description(Recordless):
         "No claim: both are public facts of the run.",
         "privacy/threat-model.md#public-facts",
         across=True,
+        reveals=Reveals.PUBLIC,
     )
 
     n_records: int

@@ -94,5 +94,13 @@ class Party(ABC):
             The request does not fit the party's data or the state of the run.
         """
 
+    @property
+    def n_records(self) -> int:
+        """How many records it has: as so many an answer counts that may tell of all of them.
+
+        More than any limit allows, unless a party says it.
+        """
+        return 2**62
+
     def close(self) -> None:  # noqa: B027 (most hold none)
         """Let go of files; called after the last answer."""

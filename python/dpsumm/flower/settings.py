@@ -267,6 +267,15 @@ class NodeConfig:
     max_bytes: int
     more: Reader
 
+    def check_limited(self) -> None:
+        """Refuse a node that lets any number of records leave."""
+        if self.policy is None and self.max_points is None:
+            raise InvalidParameterError(
+                f"{self.more.where}: policy is missing: the file of what may leave this machine, "
+                "see dpsumm node --help. Without one, max-points bounds what leaves in a run, and "
+                "nothing what leaves in all of them"
+            )
+
     @classmethod
     def read(cls, node: Mapping[str, Any], task: str = USUAL_TASK) -> NodeConfig:
         """Return the configuration of a node that is asked in a run of a task.

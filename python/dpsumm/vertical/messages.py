@@ -12,8 +12,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsumm.exchange.disclosure import Disclosure
-from dpsumm.exchange.messages import Recordless, Request
+from dpsumm.exchange.disclosure import Disclosure, Reveals
+from dpsumm.exchange.messages import Answer, Request
 from dpsumm.kernels.inputs import Words
 
 
@@ -59,7 +59,7 @@ class Join(Request):
 
 
 @dataclass(frozen=True)
-class Joined(Recordless):
+class Joined(Answer):
     """From an owner: the public facts of its data. Claim: equality of records and order only.
 
     Attributes
@@ -84,6 +84,7 @@ class Joined(Recordless):
         "The coordinator learns whether the owners' records and their order are equal, and "
         "nothing else of them.",
         "vertical.md#who-sees-what",
+        reveals=Reveals.HIDDEN,
     )
 
     n_records: int
@@ -109,7 +110,7 @@ class CountColumns(Request):
 
 
 @dataclass(frozen=True)
-class ColumnCounts(Recordless):
+class ColumnCounts(Answer):
     """From an owner: its noisy one-way tables one after another. Charged before it leaves."""
 
     disclosure: ClassVar[Disclosure | None] = Disclosure(
@@ -120,6 +121,7 @@ class ColumnCounts(Recordless):
         "Whoever sees the counts learns of a record what the owner's charge allows.",
         "vertical.md#claims",
         releases=("one-way tables",),
+        reveals=Reveals.CHARGED,
     )
 
     counts: NDArray[np.int64]
@@ -172,7 +174,7 @@ class Start(Request):
 
 
 @dataclass(frozen=True)
-class MaskedRows(Recordless):
+class MaskedRows(Answer):
     """From an owner: rows for each of its peers. Claim: uniform for all but owner and helper."""
 
     disclosure: ClassVar[Disclosure | None] = Disclosure(
@@ -184,6 +186,7 @@ class MaskedRows(Recordless):
         "Uniform words for everybody but the owner and the helper. With the helper's key they "
         "are the records.",
         "vertical.md#claims",
+        reveals=Reveals.HIDDEN,
     )
 
     first_row: int
@@ -227,7 +230,7 @@ class Finish(Request):
 
 
 @dataclass(frozen=True)
-class TwoWay(Recordless):
+class TwoWay(Answer):
     """From an owner, charged before it leaves.
 
     Attributes
@@ -250,6 +253,7 @@ class TwoWay(Recordless):
         "owner, who knows its own noise, learns what the charge allows.",
         "vertical.md#claims",
         releases=("two-way tables",),
+        reveals=Reveals.CHARGED,
     )
 
     within: NDArray[np.int64]
@@ -282,7 +286,7 @@ class Deal(Request):
 
 
 @dataclass(frozen=True)
-class Dealt(Recordless):
+class Dealt(Answer):
     """From the helper: for each pair what its right owner needs, hidden from all others."""
 
     disclosure: ClassVar[Disclosure | None] = Disclosure(
@@ -292,6 +296,7 @@ class Dealt(Recordless):
         "nobody's records",
         "Uniform words for everybody but one owner of the pair, and no function of data.",
         "vertical.md#claims",
+        reveals=Reveals.PUBLIC,
     )
 
     corrections: tuple[Words, ...]

@@ -13,7 +13,7 @@ from dpsumm.data.inputs import read_owners
 from dpsumm.data.schema import Schema
 from dpsumm.ensemble.silos import learn_silos
 from dpsumm.ensemble.terms import Label, classes_of
-from dpsumm.ensemble.trainer import Trainer
+from dpsumm.ensemble.trainer import LEAST_SHARD, Trainer
 from dpsumm.errors import InvalidParameterError
 from dpsumm.exchange.across import Channel
 from dpsumm.exchange.roles import Party
@@ -109,8 +109,10 @@ class Learn(Task):
     def party(cls, node: NodeConfig) -> Party:
         """Return the party of the node's data file: it trains when it is asked."""
         get = node.more
+        node.check_limited()
         data, schema = Path(get("data", str)).expanduser(), Path(get("schema", str)).expanduser()
         learner, file_format = get("learner", str, "logistic"), get.file_format()
+        least = get("records-per-shard", int, LEAST_SHARD)
         (table,) = read_owners(
             {node.name: data}, schema=Schema.read(schema), file_format=file_format
         )
@@ -118,7 +120,7 @@ class Learn(Task):
         # Made anew for every exchange, it must vote the same when asked the same: its coins are of
         # its name. The guarantee holds whatever a party's coins are.
         seed = int.from_bytes(hashlib.sha256(node.name.encode()).digest()[:7], "little")
-        return Trainer(table.in_memory, learner, seed=seed)
+        return Trainer(table.in_memory, learner, seed=seed, least=least)
 
     @classmethod
     def trial(cls, owners: Sequence[str], data: Path, schema: Path) -> Trial:

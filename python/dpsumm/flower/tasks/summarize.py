@@ -103,12 +103,7 @@ class Summarize(Task):
     def party(cls, node: NodeConfig) -> Party:
         """Return the owner of the node's data file."""
         get = node.more
-        if node.policy is None and node.max_points is None:
-            raise InvalidParameterError(
-                f"{get.where}: policy is missing: the file of what may leave this machine, see "
-                "dpsumm node --help. Without one, max-points bounds what leaves in a run, and "
-                "nothing what leaves in all of them"
-            )
+        node.check_limited()
         data = Path(get("data", str)).expanduser()
         schema = Path(get("schema", str)).expanduser()
         stream, file_format = get("stream", bool, False), get.file_format()

@@ -81,6 +81,11 @@ class CommittingOwner(Party):
     def __init__(self, owner: Party, table: Table | StreamTable, key: Callable[[], bytes]) -> None:
         self._owner, self._table, self._key = owner, table, key
 
+    @property
+    def n_records(self) -> int:
+        """The owner's."""
+        return self._owner.n_records
+
     def answer(self, request: Request) -> Answer:
         """Return the commitment, or what the owner answers, opened; see `Party.answer`."""
         if isinstance(request, CommitRequest):

@@ -12,8 +12,8 @@ from dpsumm.checks import all_usable
 from dpsumm.data.records import Records
 from dpsumm.data.schema import Schema
 from dpsumm.errors import ProtocolError
-from dpsumm.exchange.disclosure import Disclosure
-from dpsumm.exchange.messages import Answer, Description, Recordless, Request
+from dpsumm.exchange.disclosure import Disclosure, Reveals
+from dpsumm.exchange.messages import Answer, Description, Request
 from dpsumm.kernels.features import FeatureKind
 from dpsumm.summary.release import Release
 
@@ -156,7 +156,7 @@ class BidRequest(Request):
 
 
 @dataclass(frozen=True)
-class Bids(Recordless):
+class Bids(Answer):
     """Owner to curator: scores and rows of its best unsent points, best first."""
 
     disclosure: ClassVar[Disclosure | None] = Disclosure(
@@ -168,6 +168,7 @@ class Bids(Recordless):
         "releases and requests alone.",
         "privacy/threat-model.md#not-protected",
         protocols=("Auction",),
+        reveals=Reveals.ALL,
     )
 
     scores: tuple[int, ...] = field(repr=False)
@@ -211,10 +212,10 @@ class Points(Records, Answer):
         "the owner's own records, and what the owner was asked",
         "No claim: these records are not protected from the curator and the consumer.",
         "privacy/threat-model.md#not-protected",
+        reveals=Reveals.SENT,
     )
 
-    @property
-    def n_sent(self) -> int:
+    def revealed(self, of: int) -> int:
         """Every point is a record."""
         return len(self.rows)
 
@@ -299,6 +300,7 @@ class Commitment(Description):
         "This rests on SHA-256 and SHAKE-256.",
         "privacy/commitments.md#claim",
         option=COMMITMENTS,
+        reveals=Reveals.HIDDEN,
     )
 
     digest: NDArray[np.uint8]
@@ -350,6 +352,7 @@ class OpenedPoints(Points):
         "their number.",
         "privacy/commitments.md#claim",
         option=COMMITMENTS,
+        reveals=Reveals.SENT,
     )
 
     positions: NDArray[np.int64] = field(kw_only=True, repr=False)

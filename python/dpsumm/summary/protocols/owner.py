@@ -52,6 +52,11 @@ class Owner(Party):
         self._bidder: tuple[FeatureMap, kernels.Bidder] | None = None
         self._bids: NDArray[np.int64] = np.empty(0, dtype=np.int64)
 
+    @property
+    def n_records(self) -> int:
+        """Rows that it takes part with."""
+        return len(self.table)
+
     def answer(self, request: Request) -> Answer:
         """Return what is asked for. An answer is for the curator only, never for another owner.
 
