@@ -53,8 +53,9 @@ faults: $(VENV)/.built  ## Every act of a run fails, of every subsystem; the tab
 	POLARS_MAX_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 --dist worksteal tests/faults
 	PYTHONPATH=.:tests $(BIN)/python tests/faults/show.py
 
-messages: $(VENV)/.built  ## The tables of docs/privacy/messages.md, from the register of messages
+messages: $(VENV)/.built  ## docs/privacy/messages.md and observables.md, from their registers
 	PYTHONPATH=python $(BIN)/python tests/docs/show_messages.py
+	$(BIN)/python tests/docs/observables.py
 
 simulate: $(VENV)/.built  ## Runs under many faults at once, from fresh seeds: make simulate SECONDS=60
 	cd tests && PYTHONPATH=$(CURDIR)/python:. ../$(BIN)/python -m simulator --seconds $(SECONDS)

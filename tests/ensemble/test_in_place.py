@@ -84,9 +84,7 @@ def test_a_student_in_place_changes_neither_points_nor_other_candidates(monkeypa
     own = [part.copy() for part in labelled]
     parties, _ = classifiers(far=False)
     students = [Argmax(in_place()), in_place(), Spectral(("linear",))]
-    _, model = votes_of(
-        monkeypatch, parties, points, student=students, validation=labelled, seed=1
-    )
+    _, model = votes_of(monkeypatch, parties, points, student=students, validation=labelled, seed=1)
     model.predict_proba(points)
     np.testing.assert_array_equal(points, before)
     np.testing.assert_array_equal(labelled[0], own[0])
