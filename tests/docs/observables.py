@@ -22,6 +22,24 @@ PRIVATE = frozenset(
     weights""".split()
 )
 
+HEAD = """# What a party can observe
+
+[Every message](messages.md) lists what is sent. This page lists everything else that a party can
+see of a run: refusals, notes, sizes, files, exit codes. Use it to check that no private value
+reaches anyone by the side. For example, a refusal that quotes a value would show that value to
+whoever reads the log.
+
+The table is written from `docs/privacy/observables.toml` by `make messages`.
+`tests/docs/test_observables.py` looks for every `raise` that a record might decide, and fails when
+one belongs to no entry or was not looked at.
+
+| kind | what | who sees it | depends on | claim | tested by |
+|---|---|---|---|---|---|
+"""
+SEEN_HEAD = """# How many raises of a file, by function, were looked at: which records decide them, and whether
+# observables.toml says who sees that. Look at a new one before `make messages` adds it here.
+"""
+
 
 def names(node: ast.AST) -> set[str]:
     """Return all names and attributes in a piece of code."""
@@ -97,20 +115,7 @@ def page() -> str:
     known = register()
     refusals = [("refusal", one) for one in known["refusal"]]
     others = [(str(one["kind"]), one) for one in known["other"]]
-    lines = [
-        "# What a party can observe",
-        "",
-        "[Every message](messages.md) lists what is sent. This page lists everything else that a party can see of a run: "
-        "refusals, notes, sizes, files, exit codes. Use it to check that no private value reaches anyone by the side. "
-        "For example, a refusal that quotes a value would show that value to whoever reads the log.",
-        "",
-        "The table is written from `docs/privacy/observables.toml` by `make messages`. "
-        "`tests/docs/test_observables.py` looks for every `raise` that a record might decide, "
-        "and fails when one belongs to no entry or was not looked at.",
-        "",
-        "| kind | what | who sees it | depends on | claim | tested by |",
-        "|---|---|---|---|---|---|",
-    ]
+    lines = HEAD.splitlines()
     for kind, one in [*refusals, *others]:
         test = f"`{one['test']}`" if one["test"] else "not tested"
         cells = (kind, one["what"], one["seen_by"], one["depends"], one["claim"], test)
@@ -120,12 +125,7 @@ def page() -> str:
 
 def seen_text() -> str:
     """Return the raises as they are, for the file of those that were looked at."""
-    lines = [
-        "# How many raises of a file, by function, were looked at: whose records decide them, and"
-    ]
-    lines.append(
-        "# whether observables.toml says who sees that. Look at a new one before it is added here."
-    )
+    lines = SEEN_HEAD.splitlines()
     for file, raises in found().items():
         counts = ", ".join(f"{name} = {raises.count(name)}" for name in dict.fromkeys(raises))
         lines.append(f'"{file}" = {{ {counts} }}')
