@@ -36,8 +36,8 @@ one belongs to no entry or was not looked at.
 | kind | what | who sees it | depends on | claim | tested by |
 |---|---|---|---|---|---|
 """
-SEEN_HEAD = """# How many raises of a file, by function, were looked at: which records decide them, and whether
-# observables.toml says who sees that. Look at a new one before `make messages` adds it here.
+SEEN_HEAD = """# How many raises of a file, by function, were looked at: what decides them, and
+# whether observables.toml says who sees that. Look at a new one before you add it.
 """
 
 
