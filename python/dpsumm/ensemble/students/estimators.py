@@ -23,7 +23,8 @@ class Regressed(Fitted):
 
     def shares(self, points: Array) -> Array:
         """See `Fitted.shares`."""
-        return np.asarray(self.estimator.predict(points.copy()), dtype=np.float64).reshape(len(points), -1)
+        given = np.asarray(self.estimator.predict(points.copy()), dtype=np.float64)
+        return given.reshape(len(points), -1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,11 +36,12 @@ class Classified(Fitted):
 
     def shares(self, points: Array) -> Array:
         """See `Fitted.shares`."""
+        own = points.copy()
         if hasattr(self.estimator, "predict_proba"):
-            given = np.asarray(self.estimator.predict_proba(points.copy()))
+            given = np.asarray(self.estimator.predict_proba(own))
             known = np.asarray(self.estimator.classes_)
         else:
-            given = np.asarray(self.estimator.predict(points.copy()))[:, None] == np.arange(self.n_classes)
+            given = np.asarray(self.estimator.predict(own))[:, None] == np.arange(self.n_classes)
             known = np.arange(self.n_classes)
         chances = np.zeros((len(points), self.n_classes))
         chances[:, places_of(known, range(self.n_classes))] = given
