@@ -8,6 +8,7 @@ import pytest
 from dpsumm.ensemble.consumer import Consumer
 from dpsumm.ensemble.curator import VoteCurator
 from dpsumm.ensemble.messages import CODEC, NoisyVotes, Votes, VoteTask
+from dpsumm.ensemble.once import Once
 from dpsumm.ensemble.party import Voter
 from dpsumm.ensemble.terms import Terms
 from dpsumm.errors import InvalidParameterError, ProtocolError
@@ -16,6 +17,7 @@ from dpsumm.exchange.driver import run_in_process
 from dpsumm.exchange.journal import Journal
 from dpsumm.exchange.messages import Describe
 from dpsumm.privacy import Ledger, Unit
+from helpers.kept import kept_by
 from helpers.votes import answers, curator, exact_counts, one_hot, voters
 
 N = 30
@@ -48,6 +50,7 @@ class Loopback(Channel):
 
     def __init__(self, votes, **faults):
         self.votes, self.faults, self.seen = votes, faults, []
+        self.kept = kept_by(self)
 
     def ask(self, messages):
         for name, given in messages.items():
@@ -55,7 +58,7 @@ class Loopback(Channel):
             fault = self.faults.get(name)
             if fault == "silence":
                 continue
-            party = voters(self.votes)[name]
+            party = Once(voters(self.votes)[name], name, self.kept)
             good = answer_all(party, given, max_bytes=10**6, max_records=None)
             yield name, good if fault is None else fault
             if fault is None:

@@ -17,6 +17,7 @@ from dpsumm.atomic import write_text
 from dpsumm.data.inputs import read_owners, read_table
 from dpsumm.data.openings import verify_openings
 from dpsumm.ensemble import Spectral
+from dpsumm.ensemble.once import Once
 from dpsumm.ensemble.silos import learn_silos
 from dpsumm.ensemble.trainer import Trainer
 from dpsumm.errors import DpsummError, RefusedError
@@ -196,7 +197,8 @@ class Votes(World):
         self._points = pl.DataFrame({"a": np.linspace(-3, 3, 30)})
 
     def answer(self, folder: Path, name: str, given: list[bytes]) -> bytes:
-        return answer_all(Trainer(self._tables[name], "bayes", seed=1), given, **SENDS)
+        trainer = Trainer(self._tables[name], "bayes", seed=1)
+        return answer_all(Once(trainer, name, folder / f"{name}.answers"), given, **SENDS)
 
     def run(self, folder: Path, channel: Channel) -> bytes:
         with warnings.catch_warnings():

@@ -289,7 +289,7 @@ def audits() -> list[Audit]:
         Audit(
             "noisy votes: a party votes once",
             VotesOnce(),
-            (Twin("votes on a second set of points", VotesOnce(vote_twins.VotesAnew)),),
+            (Twin("votes on a second set of points", VotesOnce(vote_twins.Forgets)),),
             *(500, 20),
         ),
         Audit(

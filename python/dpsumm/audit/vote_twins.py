@@ -18,8 +18,8 @@ from dpsumm.ensemble.export import GRID, noisy_sums, queries_of, whole
 from dpsumm.ensemble.inputs import Given, read_parties
 from dpsumm.ensemble.messages import NoisyVotes, Votes, VoteTask
 from dpsumm.ensemble.model import Model
+from dpsumm.ensemble.once import Once
 from dpsumm.ensemble.paper import inside
-from dpsumm.ensemble.party import Voter
 from dpsumm.ensemble.vote import run_vote
 from dpsumm.exchange.messages import Answer, Request
 from dpsumm.privacy.ledger import Ledger
@@ -227,10 +227,9 @@ def sums_with_shaped_noise(
     return honest
 
 
-class VotesAnew(Voter):
-    """BROKEN: votes on every set of points that it is sent, under the charge of the first."""
+class Forgets(Once):
+    """BROKEN: a node that remembers in its process, as all did, and is made anew."""
 
     def answer(self, request: Request) -> Answer:
-        """Forget what was voted before."""
-        self._given = None
-        return super().answer(request)
+        """Vote, and write nothing down."""
+        return self._party.answer(request)

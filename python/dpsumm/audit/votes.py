@@ -7,7 +7,11 @@ take most of the time.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import ClassVar
 
 import numpy as np
@@ -18,10 +22,13 @@ from dpsumm.audit.settings import DELTA, EPSILON, Unbooked
 from dpsumm.audit.witness import Search
 from dpsumm.ensemble.curator import VoteCurator
 from dpsumm.ensemble.messages import CODEC, VOTES, Votes, VoteTask
+from dpsumm.ensemble.once import Once
 from dpsumm.ensemble.paper import minimise, perturbation, sensitivity_of
 from dpsumm.ensemble.party import Voter
 from dpsumm.ensemble.terms import Terms
 from dpsumm.errors import ProtocolError
+from dpsumm.exchange.across import answer_all
+from dpsumm.exchange.roles import Party
 from dpsumm.privacy.accounting import compose, gaussian_noise_multiplier
 from dpsumm.privacy.events import Gaussian, Unit
 
@@ -174,25 +181,35 @@ class VoteSilence(Search):
 
 @dataclass(frozen=True)
 class VotesOnce(Search):
-    """A party in one run, asked for votes on several sets of points: one release was charged."""
+    """A party in one run, asked for votes on several sets of points: one release was charged.
 
-    party: type[Voter] = Voter
+    It is made anew for every exchange, as a node makes it, with the file that the node keeps.
+    """
+
+    party: Callable[[Party, str, Path], Party] = Once
 
     claim: ClassVar[str] = "one set of votes"
 
     def find(self, rng: np.random.Generator, trials: int) -> str | None:
         """Return how often it voted in one of `trials` runs, if more than once."""
         for _ in range(trials):
-            party = self.party([lambda points, terms: row(2, 1) * (points > 0)])
-            seen = set()
-            for _ in range(3):
-                points = rng.normal(size=(POINTS, 1))
-                terms = Terms.of(points, range(2), PARTIES)
-                try:
-                    answer = party.answer(VoteTask("run", terms, points))
-                except ProtocolError:
-                    continue
-                seen.add(CODEC.encode(answer))
+            with TemporaryDirectory() as folder:
+                seen = self._asked(rng, Path(folder) / "answers")
             if len(seen) > 1:
                 return f"{len(seen)} different sets of votes"
         return None
+
+    def _asked(self, rng: np.random.Generator, file: Path) -> set[bytes]:
+        """Return all that a party sends; the first question comes twice, and differently signed."""
+        seen, tasks = set(), []
+        for _ in range(3):
+            points = rng.normal(size=(POINTS, 1))
+            terms = Terms.of(points, range(2), PARTIES)
+            tasks += [VoteTask("run", terms, points), VoteTask("run", terms, -points)]
+        for task in (*tasks, tasks[0]):
+            # Votes that hang on coins, too: asked the same, it answers the same.
+            voter = Voter([lambda points, terms: row(2, int(rng.integers(2))) * (points > 0)])
+            party = self.party(voter, "p0", file)
+            with suppress(ProtocolError):
+                seen.add(answer_all(party, [CODEC.encode(task)], max_bytes=2**20, max_records=None))
+        return seen

@@ -17,7 +17,9 @@ from dpsumm.exchange.roles import Party
 
 
 class Voter(Party):
-    """Votes once in a run. Its votes are for the curator alone.
+    """Votes once in a run, as long as this object lives. Its votes are for the curator alone.
+
+    One that is made anew for every exchange is made with `dpsumm.ensemble.once.Once`.
 
     Parameters
     ----------
@@ -29,6 +31,7 @@ class Voter(Party):
     """
 
     codec = CODEC
+    forgets = True
 
     def __init__(self, ballots: Sequence[Ballot], classes: Sequence[Label] | None = None) -> None:
         self._ballots = tuple(ballots)

@@ -24,6 +24,8 @@ LEAST_SHARD = 20
 class Trainer(Party):
     """Trains its classifiers for the first task, and then votes with them or sends them.
 
+    One that is made anew for every exchange is made with `dpsumm.ensemble.once.Once`.
+
     Parameters
     ----------
     table
@@ -34,14 +36,14 @@ class Trainer(Party):
     checked
         Whether `check_learner` has passed the learner already.
     seed
-        Coins of the learner; the operating system's if None. A party that is made anew for every
-        exchange needs a seed of its own, or it votes otherwise when it is asked again.
+        Coins of the learner, for tests and experiments; the operating system's if None.
     least
         Records that a shard must hold: a classifier of two records is these records. A task of
         more shards is refused. That tells of the number of records alone, which `Describe` asks.
     """
 
     codec = CODEC
+    forgets = True
 
     def __init__(
         self,

@@ -71,8 +71,14 @@ def answer_all(
     Raises
     ------
     ProtocolError
-        No valid messages, too large, or more records asked for than the party sends.
+        No valid messages, too large, or more records asked for than the party sends. Or the party
+        must remember what it answered in the run, and has no file to do so.
     """
+    if party.forgets:
+        raise ProtocolError(
+            f"a {type(party).__name__} answers a run once, and made anew it cannot know; give it a "
+            "file to remember by (dpsumm.ensemble.once.Once)"
+        )
     if not messages or sum(map(len, messages)) > max_bytes:
         raise ProtocolError(f"there must be messages, of at most {max_bytes} bytes in all")
     try:

@@ -80,9 +80,13 @@ class Party(ABC):
     ----------
     codec
         The messages that it understands; it never sees another one.
+    forgets
+        Whether it must answer a run once and keeps that in memory alone: then it answers in one
+        process only (`dpsumm.exchange.across.answer_all` refuses it).
     """
 
     codec: ClassVar[Codec]
+    forgets: ClassVar[bool] = False
 
     @abstractmethod
     def answer(self, request: Request) -> Answer:

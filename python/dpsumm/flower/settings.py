@@ -316,7 +316,8 @@ def settings_of(node: Mapping[str, Any]) -> dict[str, Any]:
     if SIMULATION not in os.environ:
         return dict(node)
     folder = Path(os.environ[SIMULATION])
-    files = sorted(f for f in folder.iterdir() if f.is_file() and f.suffix != ".toml")
+    others = (".toml", ".answers", ".lock")
+    files = sorted(f for f in folder.iterdir() if f.is_file() and f.suffix not in others)
     data, common = files[int(node["partition-id"])], folder / "node.toml"
     return {
         "name": data.stem,

@@ -7,6 +7,7 @@ import polars as pl
 
 from dpsumm import Column, Schema
 from dpsumm.ensemble import Spectral
+from dpsumm.ensemble.once import Once
 from dpsumm.ensemble.party import Voter
 from dpsumm.ensemble.silos import learn_silos
 from dpsumm.exchange.messages import Describe, Description
@@ -60,7 +61,7 @@ class Elections(System):
         )
 
     def party(self, world, name):
-        return KnowsItsVotes(name)
+        return Once(KnowsItsVotes(name), name, world.folder / f"{name}.answers")
 
     def payloads(self, message):
         return ()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Self
 from dpsumm.data.files import FileFormat
 from dpsumm.data.inputs import read_owners
 from dpsumm.data.schema import Schema
+from dpsumm.ensemble.once import Once
 from dpsumm.ensemble.silos import learn_silos
 from dpsumm.ensemble.terms import Label, classes_of
 from dpsumm.ensemble.trainer import LEAST_SHARD, Trainer
@@ -113,14 +113,13 @@ class Learn(Task):
         data, schema = Path(get("data", str)).expanduser(), Path(get("schema", str)).expanduser()
         learner, file_format = get("learner", str, "logistic"), get.file_format()
         least = get("records-per-shard", int, LEAST_SHARD)
+        answers = get.optional_path("answers") or Path(f"{data}.answers")
         (table,) = read_owners(
             {node.name: data}, schema=Schema.read(schema), file_format=file_format
         )
         assert table.in_memory is not None  # a file's
-        # Made anew for every exchange, it must vote the same when asked the same: its coins are of
-        # its name. The guarantee holds whatever a party's coins are.
-        seed = int.from_bytes(hashlib.sha256(node.name.encode()).digest()[:7], "little")
-        return Trainer(table.in_memory, learner, seed=seed, least=least)
+        trainer = Trainer(table.in_memory, learner, least=least)
+        return Once(trainer, node.name, answers)
 
     @classmethod
     def trial(cls, owners: Sequence[str], data: Path, schema: Path) -> Trial:
@@ -137,5 +136,12 @@ class Learn(Task):
                 "model": "model.dpsumm",
                 "report": "report.html",
             },
-            {name: {"data": data / f"{name}.csv", "schema": columns} for name in owners},
+            {
+                name: {
+                    "data": data / f"{name}.csv",
+                    "schema": columns,
+                    "answers": Own("answers.db", "", secret=True),
+                }
+                for name in owners
+            },
         )

@@ -1,0 +1,116 @@
+"""A party that is made anew for every exchange, as a node makes it, votes once in a run."""
+
+import multiprocessing
+import os
+import stat
+
+import numpy as np
+import pytest
+
+from dpsumm.data.inputs import read_owners
+from dpsumm.ensemble.messages import CODEC, ClassifierTask, VoteTask
+from dpsumm.ensemble.once import Once
+from dpsumm.ensemble.party import Voter
+from dpsumm.ensemble.terms import Terms
+from dpsumm.ensemble.trainer import Trainer
+from dpsumm.errors import DpsummError, InvalidDataError, ProtocolError
+from dpsumm.exchange.across import answer_all
+from dpsumm.exchange.journal import Journal
+from dpsumm.exchange.messages import Describe
+
+SENDS = {"max_bytes": 2**24, "max_records": 100}
+
+
+@pytest.fixture
+def points():
+    return np.random.default_rng(1).normal(size=(40, 2))
+
+
+@pytest.fixture
+def file(tmp_path):
+    return tmp_path / "kept"
+
+
+def table(seed=0):
+    rng = np.random.default_rng(seed)
+    (made,) = read_owners({"north": (rng.normal(size=(60, 2)), rng.integers(0, 2, 60))})
+    return made
+
+
+def task(points, run="run", claimed=None):
+    return CODEC.encode(VoteTask(run, claimed or Terms.of(points, (0, 1), 2), points))
+
+
+def asked(file, *messages, records=0, learner="forest"):
+    """What a fresh node answers; its learner draws coins of its own."""
+    return answer_all(Once(Trainer(table(records), learner), "north", file), messages, **SENDS)
+
+
+def test_other_points_are_refused_and_the_same_get_the_same_bytes(file, points):
+    first = asked(file, task(points))
+    others = [
+        task(points + 1),
+        task(points + 1, claimed=Terms.of(points, (0, 1), 2)),  # under the digest of the first
+        task(points, claimed=Terms.of(points, (0, 1), 3)),
+        task(points, claimed=Terms.of(points, (0, 1), 2, grid=5)),
+        CODEC.encode(ClassifierTask("run", (0, 1), 1, 1, 2)),
+    ]
+    for other in others:
+        with pytest.raises(ProtocolError, match="votes once"):
+            asked(file, other)
+        with pytest.raises(ProtocolError, match="votes once"):
+            asked(file, task(points), other)
+    assert asked(file, task(points)) == first
+    # Nor do changed records, which a refusal would tell of.
+    assert asked(file, task(points), records=1) == first
+    assert asked(file, task(points + 1, run="another")) != first
+
+
+def test_describing_data_is_no_vote(file, points):
+    for _ in range(2):
+        asked(file, CODEC.encode(Describe()))
+    assert not file.exists()
+    asked(file, CODEC.encode(Describe()), task(points))
+    assert stat.S_IMODE(os.stat(file).st_mode) == 0o600
+
+
+@pytest.mark.parametrize("party", [Trainer(table()), Voter([])])
+def test_without_a_file_a_fresh_party_answers_nothing(party, points):
+    with pytest.raises(ProtocolError, match="file to remember by"):
+        answer_all(party, [task(points)], **SENDS)
+
+
+def test_nothing_leaves_that_was_not_written(file, points, monkeypatch):
+    def full(*_):
+        raise InvalidDataError("disk full")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Journal, "record", full)
+        with pytest.raises(InvalidDataError):
+            asked(file, task(points))
+    asked(file, task(points + 1))
+    file.write_bytes(b"no database" * 100)
+    with pytest.raises(InvalidDataError, match="cannot be used"):
+        asked(file, task(points + 1))
+
+
+def _race(file, start, results, k):
+    points = np.random.default_rng(k).normal(size=(40, 2))
+    start.wait()
+    try:
+        results.put(asked(file, task(points), learner="bayes"))
+    except DpsummError:
+        results.put(None)
+
+
+def test_two_exchanges_at_a_time_give_one_answer(file):
+    several = multiprocessing.get_context("fork")
+    start, results = several.Event(), several.Queue()
+    nodes = [several.Process(target=_race, args=(file, start, results, k)) for k in range(4)]
+    for node in nodes:
+        node.start()
+    start.set()
+    given = [results.get(timeout=60) for _ in nodes]
+    for node in nodes:
+        node.join()
+    assert sum(one is not None for one in given) == 1
