@@ -45,6 +45,30 @@ def test_the_file_predicts_the_same(classes, student, rng, tmp_path):
     assert (again.run, again.student) == (model.votes.run, model.student)
 
 
+def told(path, *, validated):
+    return sum("validation points" in text for text in load_model(path).statements) == validated
+
+
+def test_every_file_says_whether_labelled_points_chose_the_student(rng, tmp_path):
+    """One label may choose another one, which is another file: what stands in it tells so."""
+    model, frame = made(rng, [0, 1], student=Spectral(("linear",)))
+    points, path = frame[:9], tmp_path / "model"
+    model.save(path)
+    assert told(path, validated=False)
+    for labels in (np.zeros(9, int), model.predict(points), 1 - model.predict(points)):
+        chosen = model.refit([Spectral(("linear",)), Softmax(0.1)], validation=(points, labels))
+        for one in (chosen, chosen.refit(Spectral(("linear",)))):  # which uses them again
+            one.save(path)
+            assert told(path, validated=True)
+            assert any("validation points" in text for text in one.record.statements)
+            one.save_predictions(tmp_path / "rows.csv")
+            assert "validation points" in (tmp_path / "rows.csv.json").read_text()
+    asked, _ = made(rng, [0, 1], student=Spectral(("linear",)), validation=(points, labels))
+    asked.save(path)
+    assert told(path, validated=True)
+    assert any("validation points" in text for text in asked.record.statements)
+
+
 def test_what_may_not_leave_and_what_would_be_code_is_not_written(rng, tmp_path):
     model, frame = made(rng, [0, 1], student=DecisionTreeClassifier(max_depth=2))
     with pytest.raises(InvalidParameterError, match="saved as code"):

@@ -23,10 +23,13 @@ class LearningPrivacy(PrivacyReport):
         Of the release.
     auxiliary_is
         Whose the auxiliary points are: "public", or the "consumer"'s.
+    validated
+        Whether labelled points of the consumer's chose the student.
     """
 
     terms: Terms | None = None
     auxiliary_is: str = "public"
+    validated: bool = False
 
     def epsilon(
         self,
@@ -73,6 +76,7 @@ class LearningPrivacy(PrivacyReport):
             self._parties(),
             self.owners_argument,
             self._auxiliary(),
+            *([VALIDATED] if self.validated else []),
             "Not protected: anything of the parties towards the curator, who sees their votes, or "
             "anyone who colludes with it; records that a party shares or sells otherwise, such as "
             "points of a summary. Timing and traffic sizes are not covered.",
@@ -107,6 +111,10 @@ class LearningPrivacy(PrivacyReport):
         )
 
 
+VALIDATED = (
+    "The consumer's labelled validation points are not protected: they chose the student without "
+    "noise. Whoever sees the model, its predictions or its report may learn of them."
+)
 ARGUMENT = (
     "It holds for every set of auxiliary points, as long as points, classes and the list of "
     "parties were fixed before the votes, and no party's classifier, scaling or parameters were "

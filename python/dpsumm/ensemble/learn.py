@@ -88,8 +88,8 @@ def learn(
         any estimator of scikit-learn, or a list of these, among which `validation` chooses.
     validation
         Pair (points, labels) of the consumer's own, or with a `schema` that has a label one frame
-        or file: chooses among candidates, never leaves it. A few hundred help where parties are
-        weak.
+        or file: chooses among candidates, and is sent to nobody. It chooses without noise, so
+        whoever sees the model may learn of it. A few hundred help where parties are weak.
     auxiliary_is
         ``"public"``: parties see the points and vote. ``"consumer"``: they are yours, parties
         receive nothing that depends on them and send their classifiers as plain numbers instead

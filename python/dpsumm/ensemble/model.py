@@ -276,7 +276,7 @@ class Model:
             self._consumer.points,
             self.votes,
             self._space,
-            self.privacy.statements(),
+            replace(self.privacy, validated=False).statements(),  # of the noisy votes alone
             epsilon=epsilon,
             delta=self.privacy.delta if delta is None else delta,
             norm=norm,
@@ -324,15 +324,23 @@ class Model:
         Parameters
         ----------
         student, validation
-            As for `dpsumm.learn`. Without `validation` the one given before is used again.
+            As for `dpsumm.learn`. Without `validation` the one given before is used again. The
+            statements of privacy say whether one was used, and stand in every file.
         """
         judged_by = self._validation
         if validation is not None:
             judged_by = self._space.validation(validation, self.votes.terms.classes)
         students = checked_students(student, judged_by is not None)
         used, judged = self._consumer.fit(students, judged_by)
+        privacy = replace(self.privacy, validated=judged_by is not None)
         return replace(
-            self, student=used.name, candidates=judged, _used=used, _validation=judged_by
+            self,
+            privacy=privacy,
+            record=replace(self.record, statements=tuple(privacy.statements())),
+            student=used.name,
+            candidates=judged,
+            _used=used,
+            _validation=judged_by,
         )
 
 

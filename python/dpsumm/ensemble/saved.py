@@ -34,7 +34,8 @@ class SavedModel(Answer):
     """A classifier that was learnt from noisy votes, as its file has it. Consumer to anyone.
 
     Charge: none towards the parties, it is post-processing of `NoisyVotes`; nor towards the
-    auxiliary points, which are public: of others only what `Model.export` charged to them.
+    auxiliary points, which are public: of others only what `Model.export` charged to them. The
+    consumer's labelled points, if they chose the student, are not protected: a statement says so.
 
     Attributes
     ----------
@@ -61,7 +62,7 @@ class SavedModel(Answer):
         "whoever the consumer gives the model",
         "the classifier as plain numbers, the columns' schema, the statements of privacy",
         "all parties' records, through the noisy votes alone; points that are not public, through "
-        "what their export released",
+        "what their export released; labelled points of the consumer's, if they chose the student",
         "Post-processing of the noisy votes, at no further cost; a model of points that are not "
         "public costs these points what its export was charged.",
         "privacy/votes.md#a-model-that-may-leave",

@@ -199,6 +199,7 @@ def run_vote(
             owners_argument=ARGUMENT,
             terms=terms,
             auxiliary_is="consumer" if asked.hidden else "public",
+            validated=judged_by is not None,
         )
         record = _record(asked, terms, space, names, book, privacy, across, before is not None)
     consumer = Consumer(points, terms)
