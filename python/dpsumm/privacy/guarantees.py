@@ -143,8 +143,9 @@ class PrivacyReport:
             seen = f"the curator and the consumer, who see {what} as they are"
         return (
             f"Not protected: anything towards {seen}; anyone who colludes with them; anyone who "
-            f"sees the summary, or {'another' if self.shown else 'a'} model trained on it. Timing "
-            "and traffic sizes are not covered."
+            "sees the summary, what its file or report says of it, or "
+            f"{'another' if self.shown else 'a'} model trained on it. Timing and traffic sizes are "
+            "not covered."
         )
 
     def _about(self, protected: Protected, who: str) -> str:

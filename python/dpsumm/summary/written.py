@@ -34,14 +34,18 @@ def frame_of(summary: Summary, backend: Backend | None, *, weights: bool) -> Any
 
 
 def about(summary: Summary) -> dict[str, Any]:
-    """Return what stands with the rows in a file: the run, what it reached and what it cost."""
+    """Return what stands with the rows in a file: the run, what it reached and what it cost.
+
+    Verdict and warnings are functions of the target without noise, in two digits or so: a statement
+    says that they are not protected. Its exact distance is in no file. By all digits of one, who
+    knows all target records but one reads the last.
+    """
     finished, record = summary.finished, summary.record
     return {
         "run": summary.run,
         "finished": None if finished is None else finished.isoformat(),
         "protocol": summary.protocol,
         "verdict": summary.verdict,
-        "mmd2": summary.mmd2,
         "privacy": summary.privacy.statements(),
         "warnings": list(summary.warnings),
         "record": None if record is None else _charged_since(summary, record).to_json(),
