@@ -134,7 +134,7 @@ class Ruled(Points):
             package="",
             protocols=frozenset(),
             records=most,
-            per_run=most,
+            per_day=None,
             consumers=(Consumer("consumer", "", frozenset(["tests"]), most),),
             receipts=Path(),
             key=Path(),
@@ -149,8 +149,8 @@ class Ruled(Points):
         asked = Asked("consumer", RUN, "tests")
 
         def send(answer: bytes, records: int) -> None:
-            refusal = partial(self._policy.too_many, asked.consumer)
-            if log.send(asked, answer, records, refusal):
+            rules = partial(self._policy.too_many, asked.consumer)
+            if log.send(asked, answer, records, lambda sent: rules(sent, sent.run)):
                 raise RefusedError("refused by the owner's policy")
 
         with Receipts(folder / f"{name}.receipts", Seal(), bytes.__eq__) as log:

@@ -17,7 +17,7 @@ RULES = {
     "package": f'"{64 * "a"}"',
     "protocols": '["summarize/offers/1"]',
     "records": "100",
-    "records-per-run": "40",
+    "records-per-day": "40",
     "receipts": '"receipts.db"',
     "key": '"receipts.key"',
 }
@@ -38,23 +38,23 @@ def read(tmp_path):
 
 def test_the_rules_of_a_file(read, tmp_path):
     policy = read()
-    assert (policy.records, policy.per_run) == (100, 40)
+    assert (policy.records, policy.per_day) == (100, 40)
     assert policy.receipts == tmp_path / "receipts.db"
     assert policy.consumer(KEY).name == "clinic"
     assert policy.consumer(OTHER) is None
     assert policy.purposes("clinic") == {"care"}
-    assert read(records_per_run=None).per_run is None
+    assert read(records_per_day=None).per_day is None
 
 
 @pytest.mark.parametrize(
     ("changes", "named"),
     [
         *(({key.replace("-", "_"): None}, f"{key} is missing") for key in RULES
-          if key != "records-per-run"),
+          if key != "records-per-day"),
         ({"records": "-1"}, "records must be a whole number"),
         ({"records": "true"}, "records must be"),
         ({"records": "1.5"}, "records must be"),
-        ({"records_per_run": '"9"'}, "records-per-run must be"),
+        ({"records_per_day": '"9"'}, "records-per-day must be"),
         ({"version": "1"}, "version must be a text"),
         ({"version": '" "'}, "version must be a text"),
         ({"package": '"abc"'}, "package must be the 64 digits"),
@@ -88,17 +88,18 @@ def test_a_missing_file_is_named(tmp_path):
         ((100, 60, 40), None),
         ((101, 60, 40), "records would be 101, at most 100"),
         ((100, 61, 40), "consumers.clinic.records would be 61"),
-        ((100, 60, 41), "records-per-run would be 41"),
+        ((100, 60, 41), "records-per-day would be 41"),
     ],
 )
 def test_each_limit_holds_to_the_record(read, sent, limit):
-    found = read().too_many("clinic", Sent(*sent))
+    ever, consumer, today = sent
+    found = read().too_many("clinic", Sent(ever, consumer, 10**6), today)
     assert found is None if limit is None else found.startswith(limit)
 
 
 def test_limits_that_are_left_out_bound_nothing(read):
-    policy = read(CLINIC.replace("records = 60\n", ""), records_per_run=None)
-    assert policy.too_many("clinic", Sent(100, 100, 100)) is None
+    policy = read(CLINIC.replace("records = 60\n", ""), records_per_day=None)
+    assert policy.too_many("clinic", Sent(100, 100, 100), 100) is None
 
 
 def test_the_digest_of_a_package_is_of_names_and_contents(tmp_path):

@@ -20,6 +20,7 @@ from ports import Ports
 
 import dpsumm
 from dpsumm.atomic import write_text
+from dpsumm.flower.tasks.protocols import of_task
 from dpsumm.flower.trial import make_trial
 
 NAMES = ("east", "north", "west")
@@ -76,6 +77,15 @@ def make_columns(folder, schemas, names, n=400):
         dpsumm.Schema([dpsumm.Column("person", "ignore"), column]).save(schemas / f"{name}.toml")
 
 
+def allow_all(folder):
+    """Write all protocols of the task into a trial's policies, also those that must be named."""
+    for path in folder.glob("*/policy.toml"):
+        allowed = json.dumps(
+            of_task(tomllib.loads((path.parent / "node.toml").read_text())["task"])
+        )
+        path.write_text(re.sub("protocols = .*", f"protocols = {allowed}", path.read_text()))
+
+
 class Deployment:
     """Processes of one machine; all of them end with the `with` block."""
 
@@ -91,6 +101,7 @@ class Deployment:
             schema = folder / "schema.toml"
             SCHEMA.save(schema)
         make_trial(folder, names, port=self.port, data=folder / "data", schema=schema, task=task)
+        allow_all(folder)
         curator = tomllib.loads((folder / "curator" / "curator.toml").read_text())
         self.names = tuple(curator["owners"])
         self.project = folder / "app"

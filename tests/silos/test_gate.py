@@ -6,10 +6,11 @@ import json
 import re
 import sqlite3
 import tomllib
+from datetime import timedelta
 
 import polars as pl
 import pytest
-from deployment import SCHEMA, make_data
+from deployment import SCHEMA, allow_all, make_data
 from flwr.app import Message
 from flwr.supercore.task_identity import TaskIdentity
 from in_process import Grid, run
@@ -19,7 +20,7 @@ from dpsumm.errors import InvalidParameterError, ProtocolError
 from dpsumm.exchange.codec import kind_of
 from dpsumm.exchange.messages import Describe
 from dpsumm.exchange.signatures import SigningKey, is_signed
-from dpsumm.exchange.statements import SIGNED, Statement, digest_of
+from dpsumm.exchange.statements import SIGNED, Statement, digest_of, ending
 from dpsumm.flower.gate import open_receipts, read_policy
 from dpsumm.flower.packing import pack, unpack
 from dpsumm.flower.trial import make_trial
@@ -111,15 +112,16 @@ def refused(trial, words, **public):
     [
         ("version = .*", 'version = "9.9"', "the dpsumm on this node is not the one"),
         ("package = .*", f'package = "{64 * "0"}"', "the dpsumm on this node is not the one"),
-        (r'"summarize/offers/2", ', "", "does not allow this run's protocol; it allows summarize"),
+        ("protocols = .*", 'protocols = ["summarize/auction/1"]',
+         "does not allow this run's protocol; it allows summarize/auction/1"),
         (r"purposes = .*", 'purposes = ["care"]', "the purpose 'trial' is not one"),
         ("key = .ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI.", 'key = "ssh-ed25519 AAAAC3NzaC1lZDI1'
          'NTE5AAAAI_', "no consumer that this node's policy names has signed"),
-        ("records-per-run = .*", "records-per-run = 3", "more records were asked for"),
+        ("key = .receipts", 'records-per-day = 3\nkey = "receipts', "more records were asked for"),
         ("records = .*", "records = 3", "more records were asked for"),
         ("purposes", "records = 3\npurposes", "more records were asked for"),
     ],
-    ids=["version", "package", "protocol", "purpose", "consumer", "run", "ever", "consumer's"],
+    ids=["version", "package", "protocol", "purpose", "consumer", "day", "ever", "consumer's"],
 )  # fmt: skip
 def test_what_a_rule_forbids_is_refused_and_logged(trial, pattern, new, words):
     new = new.replace("_", "A" if "AAAAIB" in trial.policy.read_text() else "B")
@@ -166,14 +168,20 @@ def test_a_consumer_that_is_renamed_keeps_its_count(trial):
 
 
 def test_the_auction_is_counted_over_its_rounds(trial):
+    with pytest.raises(ProtocolError, match="does not allow this run's protocol"):
+        trial.run(protocol="auction", batch=6)  # no first policy does
+    allow_all(trial.folder)
     grid = trial.run(protocol="auction", batch=6, requests="all")
     assert grid.told == []
     by_name = {name: sum(line.counted for line in trial.log(name)) for name in PARTIES}
     frame = pl.read_parquet(trial.folder / "curator" / "summary.parquet")
     counts = dict(frame.group_by("owner").len().iter_rows())
-    # All bids of a batch were sent: at least what is in the summary.
-    assert all(by_name[name] >= counts.get(name, 0) for name in PARTIES)
-    assert sum(by_name.values()) > 0
+    # Each round's bids count as all records, and what was sent besides.
+    for name in PARTIES:
+        n = len(pl.read_csv(trial.folder.parent / "data" / f"{name}.csv"))
+        bids = [line for line in trial.log(name) if line.records == n]
+        assert len(bids) >= 2
+        assert by_name[name] >= n * len(bids) + counts.get(name, 0)
     trial.curator(run="second")
     trial.change("protocols = .*", 'protocols = ["summarize/offers/2"]')
     with pytest.raises(ProtocolError, match="does not allow this run's protocol"):
@@ -203,6 +211,7 @@ def asked(trial):
             "purpose": "trial",
             "version": __version__,
             "asked": digest_of(messages),
+            "until": ending(),
         }
         claim = Statement(**{**given, **changes}).to_bytes() if signed is None else signed
         grid = Grid({1: trial.nodes[1]}, trial.config)
@@ -226,6 +235,10 @@ def test_a_signature_is_for_its_messages_party_and_version(trial, asked, tmp_pat
         ({"party": "east"}, "signed for 'east'"),
         ({"task": "learn"}, "signed for 'north' to learn"),
         ({"version": "0.0.1"}, "is of dpsumm 0.0.1"),
+        ({"until": ending(timedelta(seconds=-1))}, "the signature has ended"),
+        ({"until": ending().replace("2", "3", 1)}, "holds for more than 31 days"),
+        ({"until": "tomorrow"}, "the signature has ended"),
+        ({"until": ending()[:19]}, "the signature has ended"),
         ({"sign": stranger.sign}, "no consumer"),
         ({"key": stranger.public, "sign": stranger.sign}, "no consumer"),
         ({"sign": lambda data: b""}, "no consumer"),
@@ -238,6 +251,24 @@ def test_a_signature_is_for_its_messages_party_and_version(trial, asked, tmp_pat
         assert trial.log()[-1].outcome == "refused"
     # It is believed no further than it is signed.
     assert trial.log()[-5].consumer == ""
+
+
+def test_a_request_that_somebody_kept_is_answered_once(trial, asked):
+    """Whoever runs the SuperLink sees what is signed, and could send it again."""
+    kept = {"until": ending()}
+    assert kind_of(asked([DESCRIBE], **kept)) == "Description"
+    assert "this signature was used before" in asked([DESCRIBE], **kept)
+    assert trial.log()[-1].outcome == "refused"
+    assert kind_of(asked([DESCRIBE])) == "Description"  # signed anew, as in a resumed run
+
+
+def test_a_new_run_s_name_gives_no_more_records(trial):
+    trial.run()
+    sent = trial.log()[-1].counted
+    trial.change("key = .receipts", f'records-per-day = {2 * sent - 1}\nkey = "receipts')
+    trial.curator(run="second")
+    _, line = refused(trial, "more records were asked for")
+    assert line.why == f"records-per-day would be {2 * sent}, at most {2 * sent - 1}"
 
 
 def test_records_cannot_be_drawn_outside_a_protocol(trial, asked):

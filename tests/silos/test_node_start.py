@@ -48,7 +48,7 @@ def settings(north):
 def test_a_node_says_at_its_start_what_holds(north, caplog):
     caplog.set_level("INFO")
     assert check_node(settings(north))
-    assert "0 of 100000 records have left; trial may ask, for summarize/auction/1" in caplog.text
+    assert "0 of 100000 records have left; trial may ask, for summarize/offers/2" in caplog.text
     without = {k: v for k, v in settings(north).items() if k != "policy"}
     assert not check_node({**without, "max-points": 3})
     assert "this node has no policy. It runs whatever app" in caplog.text
@@ -58,7 +58,7 @@ def test_a_node_says_at_its_start_what_holds(north, caplog):
     ("old", "new", "named"),
     [
         ("records = 100000", "records = -1", "records must be a whole number"),
-        ("records-per-run", "records-a-run", "records-a-run is no key"),
+        ("records = ", "record = 1\nrecords = ", "record is no key"),
         (f'version = "{__version__}"', 'version = "9"', "version is '9', installed is"),
         ('package = "', 'package = "0', "package must be the 64 digits"),
         ('key = "receipts.key"', 'key = "no.key"', "key: .*no.key is no Ed25519 key"),
@@ -191,7 +191,7 @@ def owner(tmp_path, capsys):
     folder.mkdir()
     SigningKey.make(tmp_path / "clinic")
     given = ["--consumer", f"clinic={tmp_path / 'clinic.pub'}", "--purpose", "heart study",
-             "--records", "100", "--records-per-run", "40"]  # fmt: skip
+             "--records", "100", "--records-per-day", "40"]  # fmt: skip
     code, out, err = command(capsys, "create", folder, *given)
     assert code == 0, err
     assert f'policy = "{folder / "policy.toml"}"' in out
@@ -249,7 +249,7 @@ def test_what_the_commands_show(owner, capsys, monkeypatch):
     for words in (
         "42 of 100",
         "heart study",
-        "summarize/auction/1",
+        "summarize/offers/2",
         f'version = "{__version__}"\npackage = "',
     ):
         assert words in out
@@ -299,7 +299,7 @@ def test_the_example_of_the_page_is_a_policy():
     file = ROOT / "deploy" / "flower" / "policy.toml"
     policy = read_policy(file)
     assert policy.protocols <= set(PROTOCOLS)
-    assert (policy.version, policy.records, policy.per_run) == (__version__, 2000, 200)
+    assert (policy.version, policy.records, policy.per_day) == (__version__, 2000, 200)
     (clinic,) = policy.consumers
     assert (clinic.name, clinic.records) == ("heart-clinic", 500)
     lines = [f"    {line}" if line else "" for line in file.read_text().splitlines()]

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from deployment import BOUNDS, NAMES, SCHEMA, make_columns, make_data, write_csv
+from deployment import BOUNDS, NAMES, SCHEMA, allow_all, make_columns, make_data, write_csv
 from in_process import run
 
 import dpsumm
@@ -29,6 +29,7 @@ def trial(tmp_path, monkeypatch):
 
     def make(task, data, schema, names=NAMES, **public):
         folder = make_trial(tmp_path / "trial", names, data=data, schema=schema, task=task)
+        allow_all(folder)
         monkeypatch.setenv("DPSUMM_CURATOR", str(folder / "curator" / "curator.toml"))
         project = tomllib.loads((folder / "app" / "pyproject.toml").read_text())
         own = tomllib.loads((folder / "curator" / "curator.toml").read_text())

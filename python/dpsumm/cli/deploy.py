@@ -24,7 +24,7 @@ def init(
     schema: Annotated[Path, typer.Option(exists=True)],
     task: str = "summarize",
     port: int = 8000,
-    records_per_run: int = 10_000,
+    records: int = 100_000,
 ) -> None:
     """Write certificates, keys, configuration and start scripts of a trial on this machine.
 
@@ -42,8 +42,8 @@ def init(
         What is run across silos: summarize, learn or synthesize.
     port
         Of the SuperLink; those of the SuperNodes follow it.
-    records_per_run
-        Records that an owner sends in a run, at most.
+    records
+        Of which an owner may ever tell, in all runs.
     """
     from dpsumm.flower.settings import read_toml
     from dpsumm.flower.tasks import task_of
@@ -56,7 +56,7 @@ def init(
         schema=schema,
         task=task,
         port=port,
-        records_per_run=records_per_run,
+        records=records,
     )
     told = read_toml(made / "curator" / "curator.toml")
     typer.echo(

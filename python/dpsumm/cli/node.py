@@ -32,7 +32,7 @@ def create(
     consumer: list[str],
     purpose: list[str],
     records: int,
-    records_per_run: int | None = None,
+    records_per_day: int | None = None,
     task: str = "summarize",
 ) -> None:
     """Write a first policy, the key that seals the log, and the log. Once: the log counts.
@@ -48,8 +48,8 @@ def create(
         What for, word for word as a run has to say it; once for each.
     records : N
         Records that may ever leave, to all, in all runs.
-    records_per_run : N
-        Records that may leave in one run; by default as many as ever.
+    records_per_day : N
+        Records that may leave to one consumer within 24 hours; by default as many as ever.
     task
         What is answered: summarize, learn or synthesize.
     """
@@ -65,7 +65,7 @@ def create(
         except (OSError, UnicodeDecodeError):
             raise InvalidParameterError(f"--consumer: {file} is no file of a public key") from None
     made = make_policy(
-        folder, task, consumers=keys, purposes=purpose, records=records, per_run=records_per_run
+        folder, task, consumers=keys, purposes=purpose, records=records, per_day=records_per_day
     )
     console.show_files([made, folder / "receipts.db", folder / "receipts.key"])
     typer.echo(f'Now name it in the node\'s configuration: policy = "{made.resolve()}"')
@@ -92,7 +92,7 @@ def show(policy: Policy) -> None:
         [
             ("protocols", ", ".join(sorted(rules.protocols))),
             ("records, ever", _of(sum(line.counted for line in lines), rules.records)),
-            ("records, per run", "as many" if rules.per_run is None else f"{rules.per_run:,}"),
+            ("records, per day", "as many" if rules.per_day is None else f"{rules.per_day:,}"),
             ("log", f"{rules.receipts}, {counted(len(lines), 'line', 'lines')}"),
         ]
     )

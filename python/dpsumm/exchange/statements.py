@@ -6,11 +6,14 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
+from datetime import UTC, datetime, timedelta
 
 from dpsumm.errors import ProtocolError
 
 # Signed before the statement: no other signature of the key can stand for one.
-SIGNED = b"dpsumm claim 1\n"
+SIGNED = b"dpsumm claim 2\n"
+# How long a signature holds, and how much longer than now one may still be believed to.
+VALID, LONGEST = timedelta(days=1), timedelta(days=31)
 # Characters of a text in a statement.
 MAX_TEXT = 500
 
@@ -32,13 +35,16 @@ class Statement:
         Of dpsumm, at who asks.
     asked
         Digest of the messages, see `digest_of`.
+    until
+        When it ends, see `ending`. With microseconds: each signature is another one.
 
     Examples
     --------
     >>> asked = digest_of([b"describe"])
-    >>> made = Statement("ssh-ed25519 AAAA", "north", "summarize", "run-1", "care", "0.1.0", asked)
-    >>> Statement.parse(made.to_bytes()) == made
-    True
+    >>> who, what = ("ssh-ed25519 AAAA", "north"), ("summarize", "run-1", "care", "0.1.0")
+    >>> made = Statement(*who, *what, asked, ending())
+    >>> Statement.parse(made.to_bytes()) == made, made.holds()
+    (True, True)
     """
 
     key: str
@@ -48,10 +54,19 @@ class Statement:
     purpose: str
     version: str
     asked: str
+    until: str
 
     def to_bytes(self) -> bytes:
         """Return the text that is signed after `SIGNED`: JSON, spelled in one way."""
         return json.dumps(asdict(self), sort_keys=True).encode()
+
+    def holds(self) -> bool:
+        """Return whether it has not ended, by this machine's clock, and ends within `LONGEST`."""
+        now = datetime.now(UTC)
+        try:
+            return now <= datetime.fromisoformat(self.until) <= now + LONGEST
+        except (ValueError, TypeError):  # no time, or one without a zone
+            return False
 
     @classmethod
     def parse(cls, text: bytes) -> Statement:
@@ -77,6 +92,11 @@ class Statement:
         if made.to_bytes() != text:
             raise ProtocolError("a statement is spelled in another way")
         return made
+
+
+def ending(lasts: timedelta = VALID) -> str:
+    """Return the time, UTC, when a signature that is made now ends."""
+    return (datetime.now(UTC) + min(lasts, LONGEST)).isoformat(timespec="microseconds")
 
 
 def digest_of(messages: Sequence[bytes]) -> str:

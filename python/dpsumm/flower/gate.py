@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 from logging import WARNING
 from pathlib import Path
 
@@ -99,6 +100,8 @@ def admitted(config: NodeConfig, packed: Packed) -> Iterator[Release | None]:
         asked = _asked(policy, packed, statement)
         try:
             _check(policy, config, packed, statement, asked.consumer)
+            if any(line.left and line.claim == asked.claim for line, _ in receipts.lines()):
+                raise _NotAllowedError("this signature was used before; sign the request again")
             yield lambda answer, records: _send(receipts, policy, asked, answer, records)
         except _NotAllowedError as error:
             _note(receipts, asked, str(error))
@@ -159,6 +162,11 @@ def _check(
             "no consumer that this node's policy names has signed the request; send your public "
             "key to its owner"
         )
+    if not statement.holds():
+        raise _NotAllowedError(
+            "the signature has ended, or holds for more than 31 days; sign the request again, and "
+            "compare the clocks of both machines"
+        )
     if statement.asked != digest_of(packed.messages):
         raise _NotAllowedError("the signature is for other messages than those that came with it")
     if (statement.party, statement.task) != (config.name, config.task):
@@ -188,13 +196,28 @@ def _check(
 def _send(receipts: Receipts, policy: Policy, asked: Asked, answer: bytes, records: int) -> None:
     try:
         why = receipts.send(
-            asked, answer, records, lambda sent: policy.too_many(asked.consumer, sent)
+            asked,
+            answer,
+            records,
+            lambda sent: policy.too_many(
+                asked.consumer, sent, records + _sent_today(receipts, asked)
+            ),
         )
     except InvalidDataError as error:
         raise _closed(error) from None
     if why is not None:
         log(WARNING, "dpsumm: refused by the policy: %s", why)
         raise RefusedError(f"{_REFUSED}: {_TOO_MANY}")
+
+
+def _sent_today(receipts: Receipts, asked: Asked) -> int:
+    """Return how many records have left to a consumer within 24 hours."""
+    since = (datetime.now(UTC) - timedelta(days=1)).isoformat(timespec="seconds")
+    return sum(
+        line.counted
+        for line, _ in receipts.lines()
+        if line.at >= since and line.is_of(asked.consumer, asked.key)
+    )
 
 
 def _note(receipts: Receipts, asked: Asked, why: str, outcome: str = REFUSED) -> None:

@@ -11,7 +11,7 @@ from dpsumm.atomic import write_new
 from dpsumm.errors import InvalidParameterError
 from dpsumm.exchange.signatures import SigningKey, is_signed
 from dpsumm.flower.gate import read_policy
-from dpsumm.flower.tasks.protocols import of_task
+from dpsumm.flower.tasks.protocols import NAMED, of_task
 from dpsumm.privacy.package import package_digest
 from dpsumm.privacy.receipts import Receipts
 
@@ -26,7 +26,7 @@ def make_policy(
     consumers: Mapping[str, str],
     purposes: Sequence[str],
     records: int,
-    per_run: int | None = None,
+    per_day: int | None = None,
 ) -> Path:
     """Write ``policy.toml``, ``receipts.key`` and ``receipts.db`` into a folder; return the first.
 
@@ -35,13 +35,13 @@ def make_policy(
     folder
         Exists, and holds none of them.
     task
-        All of whose protocols are answered.
+        Whose protocols are answered, but for those that tell of all records (`NAMED`).
     consumers
         The owner's name for each who may ask, to its public key (``ssh-ed25519 AAAA...``).
     purposes
         That each of them may name.
-    records, per_run
-        That may leave ever, and in one run.
+    records, per_day
+        That may leave ever, and to one consumer within 24 hours.
 
     Raises
     ------
@@ -63,14 +63,16 @@ def make_policy(
             f"{folder / _LEFT} is left of a log that was here, and what it counted would be "
             "forgotten; put that log back, or give another folder"
         )
+    allowed, named = ([x for x in of_task(task) if (x in NAMED) == more] for more in (False, True))
     lines = [
         "# What may leave this machine, to whom, and for what: docs/deploy.md has the keys.",
         f"version = {json.dumps(__version__)}  # of dpsumm, here and at who asks",
         f"package = {json.dumps(package_digest())}  # of its files here",
-        f"protocols = {json.dumps(of_task(task))}",
+        *(f"# Not allowed, as each answer may tell of all records: {name}" for name in named),
+        f"protocols = {json.dumps(allowed)}",
         f"records = {records}  # that may ever leave, to all, in all runs",
     ]
-    lines += [] if per_run is None else [f"records-per-run = {per_run}"]
+    lines += [] if per_day is None else [f"records-per-day = {per_day}"]
     lines += [f"receipts = {json.dumps(log.name)}", f"key = {json.dumps(secret.name)}"]
     for name, key in consumers.items():
         lines += ["", f"[consumers.{json.dumps(name)}]", f"key = {json.dumps(key.strip())}"]

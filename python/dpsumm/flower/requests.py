@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
+from datetime import timedelta
 
 from dpsumm import __version__
 from dpsumm.errors import InvalidParameterError
 from dpsumm.exchange.signatures import SigningKey
-from dpsumm.exchange.statements import SIGNED, Statement, digest_of
+from dpsumm.exchange.statements import LONGEST, SIGNED, VALID, Statement, digest_of, ending
 from dpsumm.flower.channel import Sign
 from dpsumm.flower.settings import CuratorFile, Public
 
@@ -35,6 +36,7 @@ def signs(public: Public, own: CuratorFile) -> Sign | None:
             "run configuration: purpose is missing: say what the result is for, in the words that "
             "the owners' policies have"
         )
+    lasts = max(VALID, timedelta(seconds=min(public.timeout, LONGEST.total_seconds())))
     run = own.run or uuid.uuid4().hex
 
     def sign(name: str, messages: Sequence[bytes]) -> tuple[bytes, bytes]:
@@ -46,6 +48,7 @@ def signs(public: Public, own: CuratorFile) -> Sign | None:
             purpose=public.purpose,
             version=__version__,
             asked=digest_of(messages),
+            until=ending(lasts),
         ).to_bytes()
         return claim, key.sign(SIGNED + claim)
 

@@ -299,7 +299,7 @@ class NodeConfig:
         if policy is not None and most >= 0:
             raise InvalidParameterError(
                 "node configuration: max-points is for nodes without a policy; remove it, and say "
-                "records-per-run in the policy"
+                "records in the policy"
             )
         return cls(
             task=own,

@@ -40,7 +40,7 @@ def make_trial(
     schema: str | os.PathLike[str],
     task: str = USUAL_TASK,
     port: int = 8000,
-    records_per_run: int = 10_000,
+    records: int = 100_000,
 ) -> Path:
     """Write what a trial on this machine needs; return the folder.
 
@@ -66,9 +66,8 @@ def make_trial(
         What is run, see `dpsumm.flower.tasks`.
     port
         Of the SuperLink on 127.0.0.1; the SuperNodes' own ports follow it.
-    records_per_run
-        Records that an owner sends in a run, at most (``records-per-run`` of its policy; in all
-        runs ten times as many).
+    records
+        That may ever leave an owner, to all in all runs (``records`` of its policy).
 
     Raises
     ------
@@ -83,8 +82,8 @@ def make_trial(
             )
     if len(set(owners)) < len(owners) or not owners:
         raise InvalidParameterError("owners must be distinct names, at least one")
-    if records_per_run < 1:
-        raise InvalidParameterError(f"records_per_run must be at least 1, got {records_per_run}")
+    if records < 1:
+        raise InvalidParameterError(f"records must be at least 1, got {records}")
     trial = task_of(task).trial(owners, data, Path(schema))
     if not 1 <= port <= 65_535 - len(trial.nodes):
         raise InvalidParameterError(f"port must be between 1 and {65_535 - len(trial.nodes)}")
@@ -108,8 +107,7 @@ def make_trial(
             task,
             consumers={"trial": consumer},
             purposes=[PURPOSE],
-            records=10 * records_per_run,
-            per_run=records_per_run,
+            records=records,
         )
         write_new(
             own / "node.toml",

@@ -55,8 +55,9 @@ class Policy:
         That are answered, as ``task/protocol/version``.
     records
         That may ever leave, to all consumers in all runs.
-    per_run
-        That may leave in one run; None: as many as ever.
+    per_day
+        That may leave to one consumer within 24 hours, whatever its runs are called; None: as many
+        as ever.
     consumers
         Who may ask.
     receipts, key
@@ -67,7 +68,7 @@ class Policy:
     package: str
     protocols: frozenset[str]
     records: int
-    per_run: int | None
+    per_day: int | None
     consumers: tuple[Consumer, ...]
     receipts: Path
     key: Path
@@ -102,7 +103,7 @@ class Policy:
             package=get("package", str),
             protocols=protocols,
             records=get.count("records"),
-            per_run=get.optional_count("records-per-run"),
+            per_day=get.optional_count("records-per-day"),
             consumers=tuple(
                 _consumer(name, given, f"{path}: consumers.{name}")
                 for name, given in consumers.items()
@@ -125,16 +126,18 @@ class Policy:
         """Return the purposes that a consumer may name, by its name."""
         return self._named(consumer).purposes
 
-    def too_many(self, consumer: str, sent: Sent) -> str | None:
+    def too_many(self, consumer: str, sent: Sent, today: int) -> str | None:
         """Return which limit is passed when that many records have left; None if none is.
 
-        For the owner: what has left to all is nothing that one consumer need know.
+        No limit goes by a run's name, which the consumer chooses; `today` are those that have left
+        to the consumer within 24 hours. For the owner: what has left to all is nothing that one
+        consumer need know.
         """
         own = self._named(consumer).records
         for name, most, count in (
             ("records", self.records, sent.ever),
             (f"consumers.{consumer}.records", own, sent.consumer),
-            ("records-per-run", self.per_run, sent.run),
+            ("records-per-day", self.per_day, today),
         ):
             if most is not None and count > most:
                 return f"{name} would be {count}, at most {most}"

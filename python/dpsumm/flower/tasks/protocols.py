@@ -30,6 +30,10 @@ PROTOCOLS: Mapping[str, frozenset[str]] = {
 }
 
 
+# Whose answers may tell of all records at once: no first policy allows them, an owner names them.
+NAMED = frozenset({"summarize/auction/1", "learn/classifiers/1"})
+
+
 def of_task(task: str) -> list[str]:
     """Return the protocols of a task."""
     return [name for name in PROTOCOLS if name.startswith(f"{task}/")]
