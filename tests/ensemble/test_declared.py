@@ -2,6 +2,7 @@
 
 import dataclasses
 import pickle
+import tracemalloc
 import warnings
 
 import numpy as np
@@ -26,7 +27,7 @@ from dpsumm.ensemble import Spectral
 from dpsumm.ensemble.ballots import ballot_of, train
 from dpsumm.ensemble.conversion import declare
 from dpsumm.ensemble.curator import ClassifierCurator
-from dpsumm.ensemble.declared import MOST_STEPS, Forest
+from dpsumm.ensemble.declared import MOST_BYTES, MOST_STEPS, Forest
 from dpsumm.ensemble.messages import CODEC, Classifiers, ClassifierTask
 from dpsumm.ensemble.party import Declarer
 from dpsumm.ensemble.terms import Terms
@@ -221,6 +222,46 @@ def test_a_forest_that_takes_too_long_is_not_read():
                 CODEC.encode(message)
         else:
             assert CODEC.decode(CODEC.encode(message)).n_columns == 1
+
+
+def test_forests_of_levels_times_points_abstain_each_for_its_shard(monkeypatch, rng):
+    x, y = made(rng, 2)
+    points, deep = rng.normal(size=(40, 3)), DecisionTreeClassifier()
+    terms = Terms.of(points, (0, 1), 2, shards=2)
+    kinds = [deep.fit(x, y), DecisionTreeClassifier(max_depth=1).fit(x, y)]
+    numbers = declare(kinds, (0, 1), "p", 3)
+    assert [numbers.steps(shard) for shard in (0, 1)] == [deep.get_depth() + 1, 2]
+    assert (numbers.votes(points, terms).sum(1) == 2).all()
+    monkeypatch.setattr("dpsumm.ensemble.declared.MOST_WORK", 2 * 40 * 2)
+    quick = kinds[1].predict(points)
+    np.testing.assert_array_equal(numbers.votes(points, terms), np.eye(2, dtype=int)[quick])
+
+
+def test_votes_in_blocks_are_those_of_all_points(monkeypatch, rng):
+    x, y = made(rng, 3)
+    points = rng.normal(size=(50, 3))
+    terms = Terms.of(points, (0, 1, 2), 2, grid=5)
+    for kind in (LogisticRegression(), GaussianNB(), DecisionTreeClassifier()):
+        numbers = declare([kind.fit(x, y)], (0, 1, 2), "p", 3)
+        whole = numbers.votes(points, terms)
+        with monkeypatch.context() as patch:
+            patch.setattr("dpsumm.ensemble.declared._ROWS", 7)
+            np.testing.assert_array_equal(numbers.votes(points, terms), whole)
+
+
+def test_a_forest_that_is_too_large_is_not_made(rng):
+    """Of two known classes and a thousand listed ones the numbers are 500 times the forest."""
+    x = rng.normal(size=(3000, 2))
+    tree = DecisionTreeClassifier().fit(x, rng.integers(0, 2, 3000))
+    tracemalloc.start()
+    try:
+        numbers = declare([tree], tuple(range(1000)), "p", 2)
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert 8 * 1000 * tree.tree_.node_count > MOST_BYTES
+    assert not numbers.known.any()
+    assert most < 2**20
 
 
 def test_numbers_that_overflow_still_vote_within_the_grid(rng):

@@ -7,7 +7,10 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
 import dpsumm
-from dpsumm.ensemble import Softmax, Spectral, load_model
+from dpsumm.data.schema_toml import to_toml
+from dpsumm.ensemble import SavedModel, Softmax, Spectral, load_model, saved
+from dpsumm.ensemble.students.bases import Random
+from dpsumm.ensemble.students.plain import Plain
 from dpsumm.errors import InvalidDataError, InvalidParameterError
 
 
@@ -108,3 +111,27 @@ def test_a_damaged_file_is_refused(rng, tmp_path):
             load_model(path)
     with pytest.raises(InvalidParameterError, match="cannot be read"):
         load_model(tmp_path / "none")
+
+
+def test_a_small_file_cannot_ask_for_a_large_map(monkeypatch, tmp_path):
+    """1 MB of weights and columns for 21 GB of random features, as soon as it predicts."""
+    columns = 20_000
+    schema = to_toml(dpsumm.Schema.numbers([f"x{i}" for i in range(columns)]).columns)
+    learnt = Plain(Random(1.0, columns, 2**17), np.zeros((2**17 + 1, 1)), softmax=False)
+    model = SavedModel("r", (0, 1), schema, "s", learnt, ())
+    with monkeypatch.context() as patch:
+        patch.setattr(saved, "MOST_MAP", 2**40)
+        model.save(tmp_path / "model")
+    assert (tmp_path / "model").stat().st_size < 3e6
+    with pytest.raises(InvalidDataError, match="is not a model"):
+        load_model(tmp_path / "model")
+
+
+def test_predictions_in_blocks_are_those_of_all_rows(rng, monkeypatch):
+    for student in (Spectral(("features",)), Spectral(("graph",))):
+        model, frame = made(rng, [0, 1, 2], student=student)
+        for one in (model, model.to_save()):
+            whole = one.predict_proba(frame)
+            with monkeypatch.context() as patch:
+                patch.setattr("dpsumm.ensemble.students.student._ROWS", 7)
+                np.testing.assert_allclose(one.predict_proba(frame), whole, rtol=1e-6, atol=1e-9)

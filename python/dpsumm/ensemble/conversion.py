@@ -97,6 +97,9 @@ def _is_sendable(one: Any, kind: str, classes: Sequence[Label], n_columns: int, 
 
     Both may hang on one record, so they are judged for each shard by itself.
     """
+    trees = [tree.tree_ for tree in getattr(one, "estimators_", [one]) if hasattr(tree, "tree_")]
+    if 8 * len(classes) * sum(tree.node_count for tree in trees) > share:  # before it is made
+        return False
     made = _made([one], kind, classes, n_columns)
     return made.fits(n_columns) and not (isinstance(made, Forest) and made.n_bytes > share)
 

@@ -19,8 +19,11 @@ from dpsumm.exchange.fields import is_array
 
 Array = NDArray[np.float64]
 MOST_BYTES = 2**24
-# Levels of all trees of one classifier: the steps that it takes to vote on a point.
-MOST_STEPS = 2**14
+# Levels of all trees of one classifier: the steps that it takes to vote on a point. And these times
+# points, of all classifiers of a party: some minutes.
+MOST_STEPS, MOST_WORK = 2**14, 2**34
+# Points that are voted on at once.
+_ROWS = 2**16
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,10 +51,23 @@ class Declared(ABC):
     def fits(self, n_columns: int) -> bool:
         """Return whether every array has its type, shape and range; fields can hold anything."""
 
+    def steps(self, shard: int) -> int:
+        """Return how often a shard's classifier looks at a point."""
+        return 1
+
     def votes(self, points: Array, terms: Terms) -> NDArray[np.int64]:
-        """Return the votes of all shards together, (N, K)."""
-        total = np.zeros((terms.n_points, terms.n_classes), dtype=np.int64)
-        for shard in range(terms.shards):
+        """Return the votes of all shards together, (N, K).
+
+        One that takes too many steps for so many points abstains: that may hang on one record.
+        """
+        most = MOST_WORK // (terms.shards * terms.n_points)
+        quick = [shard for shard in range(terms.shards) if self.steps(shard) <= most]
+        starts = range(0, terms.n_points, _ROWS)
+        return np.concatenate([self._votes(points[i : i + _ROWS], terms, quick) for i in starts])
+
+    def _votes(self, points: Array, terms: Terms, shards: list[int]) -> NDArray[np.int64]:
+        total = np.zeros((len(points), terms.n_classes), dtype=np.int64)
+        for shard in shards:
             known = self.known[shard]
             if not known.any():
                 continue
@@ -214,7 +230,8 @@ class Forest(Declared):
             and bool(((self.left > own) & (self.left < self._ends(n)) | leaf).all())
             and bool(((self.right > own) & (self.right < self._ends(n)) | leaf).all())
             and bool(((self.feature >= 0) & (self.feature < n_columns) | leaf).all())
-            and self._are_shallow()
+            and self._are_trees()
+            and self._levels(self.roots) <= MOST_STEPS * self.shards
             and bool(((self.tree_shard >= 0) & (self.tree_shard < self.shards)).all())
         )
 
@@ -223,19 +240,23 @@ class Forest(Declared):
         after = np.searchsorted(self.roots, np.arange(n), side="right")
         return np.append(self.roots, n).astype(np.int64)[after]
 
-    def _are_shallow(self) -> bool:
-        """Return whether these are trees, no node a child twice, of few levels in all."""
-        level, steps = self.roots, 0
+    def _are_trees(self) -> bool:
+        """Return whether no node is a child twice."""
         children = np.concatenate([side[side >= 0] for side in (self.left, self.right)])
-        if len(np.unique(children)) < len(children):
-            return False
-        while len(level):
+        return len(np.unique(children)) == len(children)
+
+    def steps(self, shard: int) -> int:
+        """See `Declared.steps`: the levels of its trees."""
+        return self._levels(self.roots[self.tree_shard == shard])
+
+    def _levels(self, level: NDArray[np.int32]) -> int:
+        """Return the levels of the trees of some roots; counted no further than is needed."""
+        steps = 0
+        while len(level) and steps <= MOST_STEPS * self.shards:
             steps += len(np.unique(np.searchsorted(self.roots, level, side="right")))
-            if steps > MOST_STEPS * self.shards:
-                return False
             inside = level[self.left[level] >= 0]
             level = np.concatenate([self.left[inside], self.right[inside]])
-        return True
+        return steps
 
 
 def is_declared(value: Any, n_columns: int) -> bool:

@@ -23,7 +23,7 @@ from dpsumm.ensemble.plan import LearningPlan, way_out
 from dpsumm.ensemble.saved import SavedModel, predictions, saved_model
 from dpsumm.ensemble.strength import Strength, strength_of
 from dpsumm.ensemble.students.choose import Judged, Validation, students_of
-from dpsumm.ensemble.students.student import Candidate, Student, chances_of
+from dpsumm.ensemble.students.student import Candidate, Student
 from dpsumm.ensemble.verdict import missed_notes, verdict_of
 from dpsumm.errors import InvalidParameterError
 from dpsumm.privacy.record import RunRecord
@@ -97,8 +97,8 @@ class Model:
     @cached_property
     def places(self) -> NDArray[np.int64]:
         """Place among `classes_` of each auxiliary point's most probable class, (N,)."""
-        shares = self._used.fitted.shares(self._consumer.points)
-        return np.asarray(chances_of(shares).argmax(1), dtype=np.int64)
+        chances = self._used.fitted.chances(self._consumer.points)
+        return np.asarray(chances.argmax(1), dtype=np.int64)
 
     @property
     def accuracy(self) -> float | None:
@@ -126,7 +126,7 @@ class Model:
     def _reached(self) -> Verdict:
         met = None
         if (known := self._validation) is not None:
-            met = chances_of(self._used.fitted.shares(known.points)).argmax(1) == known.places
+            met = self._used.fitted.chances(known.points).argmax(1) == known.places
         return verdict_of(self.strength, self.places, self.classes_, known, met)
 
     @property
@@ -158,9 +158,7 @@ class Model:
         Columns ``prediction`` and, for every class, ``p_<label>``: its probability; rows in the
         order of the points. Predictions tell of the points they are for.
         """
-        return predictions(
-            self.classes_, chances_of(self._used.fitted.shares(self._consumer.points))
-        )
+        return predictions(self.classes_, self._used.fitted.chances(self._consumer.points))
 
     def save_predictions(self, path: str | os.PathLike[str]) -> None:
         """Write `to_frame` to a Parquet or CSV file, by suffix. Whole or not at all.
@@ -316,7 +314,7 @@ class Model:
 
     def _chances(self, points: Source) -> NDArray[np.float64]:
         # Two calls below the user's own.
-        return chances_of(self._used.fitted.shares(self._space.to_predict(points, stacklevel=3)))
+        return self._used.fitted.chances(self._space.to_predict(points, stacklevel=3))
 
     def refit(self, student: Any = None, *, validation: Any = None) -> Model:
         """Return the model of another student, from the same noisy votes: it costs nothing.

@@ -20,13 +20,16 @@ from dpsumm.data.written import write_rows
 from dpsumm.ensemble.inputs import Space
 from dpsumm.ensemble.students.bases import Linear, Neighbours, Random
 from dpsumm.ensemble.students.plain import Plain
-from dpsumm.ensemble.students.student import Fitted, chances_of
+from dpsumm.ensemble.students.student import Fitted
 from dpsumm.ensemble.terms import Label, are_classes
 from dpsumm.errors import InvalidDataError, InvalidParameterError, ProtocolError
 from dpsumm.exchange.codec import Codec, Kind
 from dpsumm.exchange.disclosure import Disclosure, Reveals
 from dpsumm.exchange.fields import is_array, is_number, is_whole
 from dpsumm.exchange.messages import Answer
+
+# Numbers of the random map that a file may ask for: 1 GiB.
+MOST_MAP = 2**27
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,7 +121,7 @@ class SavedModel(Answer):
     def _chances(self, points: Source, file_format: FileFormat | None) -> NDArray[np.float64]:
         # Two calls below the user's own.
         rows = self._space(file_format).to_predict(points, stacklevel=3)
-        return chances_of(self.learnt.shares(rows))
+        return self.learnt.chances(rows)
 
     def _space(self, file_format: FileFormat | None = None) -> Space:
         return Space(Schema.from_toml(self.schema, "the model's schema"), file_format)
@@ -250,6 +253,8 @@ def _are_features(value: object) -> bool:
                 and is_whole(n_columns, 2**20)
                 and is_whole(n_features, 2**18)
                 and min(n_columns, n_features) >= 1
+                # A few bytes stand for the map, which whoever predicts holds.
+                and n_columns * n_features <= MOST_MAP
             )
         case Neighbours(points, vectors, width):
             return _is_finite(points) and _is_finite(vectors) and is_number(width)

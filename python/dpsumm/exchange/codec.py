@@ -12,7 +12,7 @@ import json
 import math
 import re
 import struct
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,6 +38,8 @@ _DTYPES = {
     name: np.dtype(name)
     for name in "|b1 |i1 |u1 <i2 <u2 <i4 <u4 <i8 <u8 <f2 <f4 <f8 <M8[D] <M8[us]".split()
 }
+# Rows or columns of an array that has none of the other: they cost no bytes, and work later.
+_MOST_EMPTY = 2**20
 _TEXT = re.compile(r"<U([1-9][0-9]{0,3})")
 # What wrong types and ranges raise, in a validator or here.
 _MALFORMED = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError)
@@ -184,6 +186,11 @@ class Codec:
                     f"arrays of dtype {value.dtype} cannot be sent; text has at most {MAX_TEXT} "
                     "characters"
                 ) from None
+            if not _are_justified(value.shape):
+                raise ProtocolError(
+                    f"an array without columns has at most {_MOST_EMPTY} rows, and without rows as "
+                    "many columns"
+                )
             return {"array": dtype, "shape": list(value.shape)}
         if dataclasses.is_dataclass(value):
             fields = {
@@ -278,6 +285,11 @@ def _dtype(name: str) -> np.dtype[Any]:
     return _DTYPES[name]
 
 
+def _are_justified(shape: Sequence[int]) -> bool:
+    """Return whether bytes stand for a shape, or it is small: 10**15 rows of no columns are not."""
+    return math.prod(shape) > 0 or max(shape) <= _MOST_EMPTY
+
+
 class _Arrays:
     """The raw part of a message, read in order."""
 
@@ -288,6 +300,8 @@ class _Arrays:
         kind = _dtype(dtype)
         if not 1 <= len(shape) <= 2 or any(type(n) is not int or n < 0 for n in shape):
             raise ValueError("shape")
+        if not _are_justified(shape):
+            raise ValueError("rows that no bytes stand for")
         size = math.prod(shape) * kind.itemsize
         if size > len(self._data):
             raise ValueError("too short")

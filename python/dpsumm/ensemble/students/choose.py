@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dpsumm.ensemble.students.estimators import Soft
 from dpsumm.ensemble.students.softmax import Softmax
 from dpsumm.ensemble.students.spectral import Spectral
-from dpsumm.ensemble.students.student import Array, Candidate, Student, chances_of
+from dpsumm.ensemble.students.student import Array, Candidate, Student
 from dpsumm.errors import InvalidParameterError
 
 
@@ -99,11 +99,7 @@ def choose(
     accuracies: list[float | None] = [None] * len(candidates)
     if validation is not None:
         accuracies = [
-            float(
-                np.mean(
-                    chances_of(c.fitted.shares(validation.points)).argmax(1) == validation.places
-                )
-            )
+            float(np.mean(c.fitted.chances(validation.points).argmax(1) == validation.places))
             for c in candidates
         ]
     judged = tuple(

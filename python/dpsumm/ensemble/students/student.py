@@ -14,12 +14,21 @@ from dpsumm.ensemble.messages import NoisyVotes
 Array = NDArray[np.float64]
 
 
+# Rows whose features are held at once.
+_ROWS = 2**14
+
+
 class Fitted(ABC):
     """A student that has learnt."""
 
     @abstractmethod
     def shares(self, points: Array) -> Array:
         """Return estimated shares of votes, (n, columns) as `NoisyVotes.shares`; not clipped."""
+
+    def chances(self, points: Array) -> Array:
+        """Return probabilities of all classes, (n, K), from the features of some rows at a time."""
+        starts = range(0, max(len(points), 1), _ROWS)
+        return np.concatenate([chances_of(self.shares(points[i : i + _ROWS])) for i in starts])
 
     def plain(self) -> Fitted | None:
         """Return the same as plain numbers (`Plain`), or None for one that is code."""
