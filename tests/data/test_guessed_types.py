@@ -5,11 +5,13 @@ another type for the column. Either the other records keep their codes, or a tab
 """
 
 import io
+import tempfile
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal
 from typing import Any
 
+import duckdb
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -23,7 +25,7 @@ from dpsumm.data.inputs import read_table
 from dpsumm.data.labels import labels_of
 from dpsumm.data.records import Records
 from dpsumm.data.schema import Schema
-from dpsumm.errors import InvalidDataError
+from dpsumm.errors import InvalidDataError, InvalidParameterError
 
 DAYS = (date(1990, 1, 1), date(2030, 1, 1))
 
@@ -33,16 +35,36 @@ def by_csv(text: str) -> pa.Table:
     return pyarrow.csv.read_csv(io.BytesIO(text.encode()), convert_options=options)
 
 
+def by_duckdb(text: str) -> pa.Table:
+    with tempfile.NamedTemporaryFile("w", suffix=".csv") as file:
+        file.write(text)
+        file.flush()
+        return (
+            duckdb.sql(f"SELECT * FROM read_csv('{file.name}', header = true)").arrow().read_all()
+        )
+
+
 GUESSING: dict[str, Callable[[str], Any]] = {
     "pandas": lambda text: pd.read_csv(io.StringIO(text)),
     "polars": lambda text: pl.read_csv(
         text.encode(), infer_schema_length=None, try_parse_dates=True
     ),
     "pyarrow": by_csv,
+    "pyarrow, text is never null": lambda text: pyarrow.csv.read_csv(io.BytesIO(text.encode())),
+    "DuckDB": by_duckdb,
 }
+# Such as a user may choose in place of the usual ones, which have nan and NA.
+FEW = {"missing": ("?",), "when_missing": "encode"}
+MISSING = ("nan", "NaN", "-nan", "NA", "null", "n/a", "N/A", "NULL")
 TRUTH = ("1", "0", "1")  # pyarrow takes these for truth values beside a word for one
 CASES = [
     # Column, the others' fields, odd ones.
+    *(
+        (Column("a", categories=known, other=other, **FEW), (text, "2"), ("1", "A", "2"))
+        for text in MISSING
+        for known, other in (((1, 2), 0), (("1", "2"), "o"), (("A", "2"), "o"), (("NA", "2"), "o"))
+    ),
+    (Column("a", bounds=(0, 1), **FEW), ("nan", "1"), ("0.5", "?")),
     (Column("a", categories=("1", "0", "x")), TRUTH, ("true", "x", "FALSE")),
     (Column("a", categories=("True", "False"), other="o"), TRUTH, ("true", "2", "x")),
     (Column("a", categories=("1", "True"), other="o"), TRUTH, ("true", "2", "x")),
@@ -97,6 +119,26 @@ def test_no_odd_field_changes_what_the_others_mean(
 ) -> None:
     found = {codes(library, column, [first, *others]) for first in (others[0], *odd)} - {None}
     assert len(found) == 1
+
+
+@pytest.mark.parametrize("name", ["nan", "NaN", " -nan "])
+def test_what_a_library_may_hold_as_no_number_is_no_category(name: str) -> None:
+    with pytest.raises(InvalidParameterError, match="'nan' is no category"):
+        Column("a", categories=(name, "x"))
+
+
+@pytest.mark.parametrize("library", GUESSING)
+def test_no_odd_label_makes_nan_a_label(library: str) -> None:
+    label = Column("y", "label", missing=(), when_missing="drop")
+    rows = [
+        read_table(
+            GUESSING[library](f"a,y\n1,{odd}\n1,nan\n1,2\n"),
+            name="n",
+            schema=Schema([Column("a"), label]),
+        ).rows
+        for odd in ("1", "x")
+    ]
+    assert rows[0].tolist() == rows[1].tolist() == [0, 2]
 
 
 @pytest.mark.parametrize("library", GUESSING)

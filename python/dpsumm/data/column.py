@@ -270,6 +270,8 @@ class Column:
         keys = [value.strip() if isinstance(value, str) else value for value in values]
         if "" in keys:
             raise self._error("empty text is no category: it always means a missing value")
+        if any(isinstance(key, str) and spells_nan(key) for key in keys):
+            raise self._error("'nan' is no category: libraries read it as a missing value")
         if len(set(keys)) < len(keys):
             raise self._error("categories (and other) must be distinct")
         self._set(categories=tuple(keys[: len(self.categories)]))
@@ -281,6 +283,11 @@ class Column:
 
 def _as_number(bound: float | date) -> float:
     return float(bound.toordinal() - EPOCH if isinstance(bound, date) else bound)
+
+
+def spells_nan(text: str) -> bool:
+    """Return whether a library may hold this text as the number NaN: always a missing value."""
+    return text.strip().lower().lstrip("+-") == "nan"
 
 
 def _is_text(value: object) -> bool:

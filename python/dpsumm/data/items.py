@@ -19,10 +19,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsumm.checks import is_number
-from dpsumm.data.column import EPOCH, Column, Kind
+from dpsumm.data.column import EPOCH, Column, Kind, spells_nan
 
 # Texts that a library may take for a truth value, and the digit it may have been.
 _WORDS = {True: ("True", "true", "TRUE", "1"), False: ("False", "false", "FALSE", "0")}
+# Texts that pyarrow reads as null where all other fields of the column are numbers. As text they
+# would be `other`.
+NULLS = frozenset("#N/A #NA -1.#IND -1.#QNAN 1.#IND 1.#QNAN N/A NA NULL n/a null".split()) | {
+    "#N/A N/A"
+}
 # How `read_sheet` writes an Excel date, which has no spelling of its own.
 _DATE_CELL = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?")
 
@@ -45,13 +50,14 @@ def _reader(column: Column) -> Callable[[Any], float]:
     """Return what gives an item's code as `codes_of` does."""
     readers = {Kind.NUMBER: number_of, Kind.DATE: _date(column), Kind.CATEGORY: _category(column)}
     read, position = readers[Kind(column.kind)], _position(column)
-    marks, numeric, days = text_marks(column), numeric_marks(column), date_marks(column)
+    numeric, days = numeric_marks(column), date_marks(column)
+    absent = text_marks(column) | (NULLS if column.kind is Kind.CATEGORY else set())
     hidden = _hidden_spellings(column)
 
     def code(item: Any) -> float:
         if isinstance(item, str):
             item = item.strip()
-            if not item or (item in marks and position(item) is None):
+            if not item or spells_nan(item) or (position(item) is None and item in absent):
                 return math.nan
         elif math.isnan(number_of(item)):
             return math.nan
@@ -92,7 +98,8 @@ def marks_in_text(column: Column) -> tuple[str, ...]:
 
 def is_mark(column: Column, text: str) -> bool:
     """Return whether a trimmed text means a missing value in a column beside the kernel's."""
-    return not text or text in text_marks(column) or number_of(text) in numeric_marks(column)
+    marked = text in text_marks(column) or number_of(text) in numeric_marks(column)
+    return not text or spells_nan(text) or marked
 
 
 def truth_marks(column: Column) -> dict[bool, bool | None]:

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from dpsumm.checks import is_number
 from dpsumm.data.along import check_texts
-from dpsumm.data.column import Column, Kind
+from dpsumm.data.column import Column, Kind, spells_nan
 from dpsumm.data.items import codes_of, is_mark, number_of, numeric_marks, text_of, truth_marks
 from dpsumm.errors import InvalidDataError
 
@@ -195,7 +195,7 @@ def _is_missing(item: Any, column: Column, truths: Mapping[bool, bool | None]) -
     if item is None or (isinstance(item, float | np.floating) and math.isnan(item)):
         return True
     if isinstance(item, str):
-        return bool(column.missing) and is_mark(column, item.strip())
+        return spells_nan(item) or (bool(column.missing) and is_mark(column, item.strip()))
     if isinstance(item, bool | np.bool_):
         return bool(truths[bool(item)])
     return number_of(item) in numeric_marks(column)

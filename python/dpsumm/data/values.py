@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsumm.data.column import EPOCH, Column, Kind
-from dpsumm.data.items import codes_of, date_marks, numeric_marks
+from dpsumm.data.items import NULLS, codes_of, date_marks, numeric_marks
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -56,6 +56,9 @@ def to_codes(
     import narwhals as nw
 
     dtype = series.dtype
+    text_null = column.kind is Kind.CATEGORY and not NULLS.isdisjoint(column.categories)
+    if text_null and dtype not in (nw.String, nw.Object) and series.null_count():
+        raise TypeError  # was it the category?
     if series.null_count() == len(series):  # its type says nothing of it
         return np.full(len(series), np.nan), 0
     number = dtype.is_numeric() or dtype == nw.Boolean
