@@ -34,6 +34,20 @@ def learner(far):
     return {f"p{i}": records(i, far and i == 0) for i in range(M)}, in_place()
 
 
+class Shared(GaussianNB):
+    """Its clone is itself, and it goes on learning from where it is."""
+
+    def __sklearn_clone__(self):
+        return self
+
+    def fit(self, x, y):
+        return self.partial_fit(x, y, classes=[0, 1])
+
+
+def shared(far):
+    return learner(far)[0], Shared()
+
+
 @pytest.fixture
 def points():
     # As the caller has them: whole, of float64, so that no conversion copies them.
@@ -55,7 +69,7 @@ def votes_of(monkeypatch, parties, points, **given):
     return seen, model
 
 
-@pytest.mark.parametrize("kind", [classifiers, learner])
+@pytest.mark.parametrize("kind", [classifiers, learner, shared])
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_one_party_moves_its_own_votes_alone(monkeypatch, points, kind):
     before = points.copy()

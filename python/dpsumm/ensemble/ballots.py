@@ -8,6 +8,7 @@ from __future__ import annotations
 import secrets
 import warnings
 from collections.abc import Sequence
+from copy import deepcopy
 from importlib import import_module
 from typing import Any
 
@@ -171,7 +172,8 @@ def fitted(
     """Return a copy of a learner, with coins of its own, fitted without a word."""
     from sklearn.base import clone
 
-    copy = clone(learner)
+    # An estimator may say that its clone is itself: then all parties would share what it learns.
+    copy = deepcopy(clone(learner))
     _give_coins(copy, seed, use)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
