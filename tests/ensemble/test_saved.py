@@ -1,5 +1,7 @@
 """A model's file: the same predictions, and nothing else than numbers is read."""
 
+import pickle
+
 import numpy as np
 import polars as pl
 import pytest
@@ -7,8 +9,10 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
 import dpsumm
+from dpsumm.data.inputs import read_table
 from dpsumm.data.schema_toml import to_toml
 from dpsumm.ensemble import SavedModel, Softmax, Spectral, load_model, saved
+from dpsumm.ensemble.inputs import float64
 from dpsumm.ensemble.students.bases import Random
 from dpsumm.ensemble.students.plain import Plain
 from dpsumm.errors import InvalidDataError, InvalidParameterError
@@ -70,6 +74,21 @@ def test_every_file_says_whether_labelled_points_chose_the_student(rng, tmp_path
     asked.save(path)
     assert told(path, validated=True)
     assert any("validation points" in text for text in asked.record.statements)
+
+
+def test_a_pickle_leaves_the_labelled_points_at_home(rng):
+    model, frame = made(rng, [0, 1], student=Spectral(("linear",)))
+    points = rng.normal(size=(9, 3)) + 1000 / 3
+    chosen = model.refit(validation=(points, np.arange(9) % 2))
+    assert chosen.verdict.text
+    given = float64(read_table(points, name="own", schema=model._space.schema))
+    assert given[0].tobytes() in pickle.dumps(chosen._validation)  # power
+    data = pickle.dumps(chosen)
+    assert not any(row.tobytes() in data for row in given)
+    again = pickle.loads(data)
+    np.testing.assert_array_equal(again.predict(frame), chosen.predict(frame))
+    assert again.privacy.validated
+    assert not again.refit().privacy.validated
 
 
 def test_what_may_not_leave_and_what_would_be_code_is_not_written(rng, tmp_path):

@@ -187,9 +187,12 @@ class Model:
         return page
 
     def __getstate__(self) -> dict[str, Any]:
-        """Refuse to leave with what was learnt on points that are not public."""
+        """Refuse to leave with what was learnt on points that are not public; leave without labels.
+
+        What is read or copied has none of the labelled points: a verdict is from the votes alone.
+        """
         self._check_may_leave()
-        return self.__dict__
+        return self.__dict__ | {"_validation": None}
 
     def _check_may_leave(self) -> None:
         if self.privacy.auxiliary_is != "public":
