@@ -1,8 +1,10 @@
 """What a node looks at before it connects, which app it takes, and `dpsumm node`."""
 
 import io
+import random
 import sqlite3
 import sys
+import time
 import tomllib
 import zipfile
 from pathlib import Path
@@ -17,7 +19,7 @@ from dpsumm import __version__
 from dpsumm.cli import main
 from dpsumm.errors import InvalidDataError, InvalidParameterError
 from dpsumm.exchange.signatures import SigningKey
-from dpsumm.flower import supernode
+from dpsumm.flower import project, supernode
 from dpsumm.flower.gate import open_receipts, read_policy
 from dpsumm.flower.policy_file import make_policy
 from dpsumm.flower.project import is_own_app, write_project
@@ -156,6 +158,65 @@ def test_what_is_no_app_is_refused(tmp_path):
     for wrong in (b"", b"x" * 100, right[:-30], twice.getvalue(), bomb.getvalue()):
         assert not is_own_app(wrong)
     assert is_own_app(right)
+
+
+def zipped(settings=None, method=None):
+    files = {**project._files("summarize"), ".info/CONTENT": ""}
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, text in files.items():
+            archive.writestr(name, settings if settings and name == "pyproject.toml" else text)
+    data = bytearray(out.getvalue())
+    if method is not None:
+        for mark, at in ((b"PK\x03\x04", 8), (b"PK\x01\x02", 10)):
+            place = data.index(mark) + at
+            data[place : place + 2] = method.to_bytes(2, "little")
+    return data
+
+
+def with_setting(line):
+    return project._files("summarize")["pyproject.toml"] + line + "\n"
+
+
+HOSTILE_SETTINGS = [
+    "a = " + "[" * 100_000,
+    "a" + ".a" * 60_000 + " = 1",
+    "tool = []",
+    "a = " + "9" * 5000,
+    "a = 2020-02-30",
+    with_setting("a = " + "[" * 100_000),
+    with_setting("a = 2020-02-30"),
+    with_setting("a = " + "9" * 5000),
+    with_setting('a = """'),
+    with_setting("a.b = 1"),
+    with_setting("size = 3"),  # a second one
+    with_setting('a = "\\uD800"'),
+    with_setting("[project.scripts]"),
+    with_setting('a = "' + "\\" * 50_001 + '"'),
+]
+
+
+@pytest.mark.parametrize("number", range(len(HOSTILE_SETTINGS)))
+def test_settings_that_no_parser_should_see_are_no_app(number):
+    began = time.perf_counter()
+    assert not is_own_app(bytes(zipped(HOSTILE_SETTINGS[number])))
+    assert time.perf_counter() - began < 5
+
+
+def test_any_damage_gets_an_answer():
+    data = zipped()
+    assert is_own_app(bytes(data))
+    assert is_own_app(bytes(zipped(with_setting('own-key = "a # b"  # why'))))
+    assert not any(is_own_app(bytes(zipped(method=number))) for number in (9, 12, 14, 99))
+    first = data.index(b"pyproject.toml") + len("pyproject.toml")
+    data[first : first + 8] = b"\xff" * 8  # no deflate stream begins so
+    assert not is_own_app(bytes(data))
+    rng = random.Random(0)
+    for _ in range(500):  # any answer, and no exception
+        data = zipped()
+        for _ in range(rng.randint(1, 8)):
+            data[rng.randrange(len(data))] = rng.randrange(256)
+        is_own_app(bytes(data))
 
 
 def test_flowers_node_asks_before_any_code_runs(tmp_path, monkeypatch):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
 import io
 import os
+import re
 import tomllib
 import zipfile
 from pathlib import Path
-from typing import Any
 
 from dpsumm.atomic import write_new
 from dpsumm.errors import InvalidParameterError
@@ -17,6 +18,15 @@ _SETTINGS = "pyproject.toml"
 # Flower's own list of a packed app's files.
 _CONTENT = ".info/CONTENT"
 _MAX_BYTES = 2**20
+_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+_CONFIG = "\n[tool.flwr.app.config]\n"
+_COMMENT = re.compile(r" *(#[^\x00-\x1f\x7f]*)?")
+_SETTING = re.compile(
+    r"[A-Za-z][A-Za-z0-9_-]{0,63} = ("
+    r'"([^"\\\x00-\x1f\x7f]|\\["\\bfnrt]|\\u00[0-9a-fA-F]{2}){0,4096}"'
+    r"|[+-]?(0|[1-9][0-9]{0,17})(\.[0-9]{1,40})?([eE][+-]?[0-9]{1,4})?"
+    r"|[+-]?(inf|nan)|true|false)" + _COMMENT.pattern
+)
 
 
 def write_project(folder: str | os.PathLike[str], task: str = USUAL_TASK) -> None:
@@ -40,32 +50,46 @@ def is_own_app(packed: bytes) -> bool:
     """Return whether a packed app is a project as `write_project` makes it, whatever its settings.
 
     Its code is then a few lines that import the apps of the installed `dpsumm.flower`, and nothing
-    else that the curator sends runs.
+    else that the curator sends runs. The answer is yes or no, whatever the bytes: texts are
+    compared, and none is parsed. Settings are lines of a key with a short text, number or truth
+    value, so that Flower, which parses them next, meets no other form.
     """
+    if len(packed) > _MAX_BYTES:
+        return False
+    own = _files(USUAL_TASK)  # tasks differ in their settings alone
+    names = sorted({*own, _CONTENT})
     try:
         with zipfile.ZipFile(io.BytesIO(packed)) as archive:
             entries = archive.infolist()
+            if sorted(entry.filename for entry in entries) != names:
+                return False
             if sum(entry.file_size for entry in entries) > _MAX_BYTES:
                 return False
+            if any(entry.compress_type not in _METHODS for entry in entries):
+                return False
             found = {entry.filename: archive.read(entry).decode() for entry in entries}
-    except (zipfile.BadZipFile, UnicodeDecodeError, NotImplementedError, RuntimeError, OSError):
+    except Exception:  # zipfile and zlib raise what they like: none of it is dpsumm's app
         return False
-    own = _files(USUAL_TASK)  # tasks differ in their settings alone
-    if len(found) < len(entries) or found.keys() != {*own, _CONTENT}:
-        return False
-    if any(found[name] != text for name, text in own.items() if name != _SETTINGS):
-        return False
-    try:
-        return _lasting(found[_SETTINGS]) == _lasting(own[_SETTINGS])
-    except (tomllib.TOMLDecodeError, KeyError, TypeError, AttributeError):
-        return False
+    settings, wanted = found.pop(_SETTINGS), own.pop(_SETTINGS)
+    del found[_CONTENT]
+    return found == own and _only_settings_differ(settings, wanted)
 
 
-def _lasting(settings: str) -> dict[str, Any]:
-    """Return what a project's settings say beside the public ones, which every run has anew."""
-    read = tomllib.loads(settings)
-    read["tool"]["flwr"]["app"].pop("config", None)
-    return read
+def _only_settings_differ(settings: str, own: str) -> bool:
+    """Return whether a file of settings is `own`, or as Flower packs it, up to public values."""
+    dumps = importlib.import_module("tomli_w").dumps  # Flower's, where there are nodes
+
+    head, mark, values = settings.partition(_CONFIG)
+    lasting = own.partition(_CONFIG)[0]
+    packed = dumps(tomllib.loads(own)).partition(_CONFIG)[0]
+    lines = [line for line in values.split("\n") if line and not _COMMENT.fullmatch(line)]
+    keys = [line.partition(" ")[0] for line in lines]
+    return (
+        bool(mark)
+        and head in (lasting, packed)
+        and all(map(_SETTING.fullmatch, lines))
+        and len(set(keys)) == len(keys)
+    )
 
 
 def _files(task: str) -> dict[str, str]:
