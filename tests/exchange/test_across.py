@@ -13,7 +13,7 @@ from dpsumm.data.inputs import read_table
 from dpsumm.errors import DpsummError, InvalidDataError, InvalidParameterError, ProtocolError
 from dpsumm.exchange.across import answer_all
 from dpsumm.exchange.journal import Journal
-from dpsumm.exchange.messages import Describe
+from dpsumm.exchange.messages import Describe, Expect
 from dpsumm.privacy import Ledger
 from dpsumm.summary.protocols import Owner
 from dpsumm.summary.protocols.messages import Bids, DrawRequest, Points, SendRequest
@@ -255,6 +255,13 @@ def test_an_owner_sends_no_more_than_it_wants():
     assert len(decode(answer_all(owner, [encode(DrawRequest(10))], **sends)).rows) == 10
     with pytest.raises(ProtocolError, match="more records"):
         answer_all(owner, [encode(DrawRequest(11))], **sends)
+    # Only under the schema of the run; and something must be asked.
+    same, other = (encode(Expect(x)) for x in (SCHEMA.fingerprint, "0" * 12))
+    assert len(decode(answer_all(owner, [same, encode(DrawRequest(10))], **sends)).rows) == 10
+    with pytest.raises(ProtocolError, match="its schema is another one"):
+        answer_all(owner, [other, encode(DrawRequest(1))], **sends)
+    with pytest.raises(ProtocolError, match="no request among"):
+        answer_all(owner, [same], **sends)
     # Also in pieces.
     with pytest.raises(ProtocolError, match="more records"):
         answer_all(owner, [encode(DrawRequest(6))] * 2, **sends)

@@ -15,7 +15,7 @@ from dpsumm.data.leaves import Salts, bytes_of, record_of
 from dpsumm.data.openings import root_of, verify_openings
 from dpsumm.errors import DpsummError, InvalidDataError, InvalidParameterError, ProtocolError
 from dpsumm.exchange.across import answer_all
-from dpsumm.exchange.messages import Description
+from dpsumm.exchange.messages import Description, Expect
 from dpsumm.exchange.roles import Party
 from dpsumm.privacy import Ledger
 from dpsumm.summary.embedding import Embedding
@@ -379,7 +379,8 @@ def test_across_silos_the_same_points_with_and_without(protocol):
     np.testing.assert_array_equal(one.points, two.points)
     assert one.mmd2 == two.mmd2
     assert sorted(two.commitments.roots) == sorted(NAMES)
-    asked = [decode(message) for message in channel.received["a"][-1]]
+    expected, *asked = [decode(message) for message in channel.received["a"][-1]]
+    assert isinstance(expected, Expect)
     assert all(isinstance(request, OpenRequest) for request in asked)
     assert type(decode(channel.received["a"][0][0])) is CommitRequest
 
@@ -519,5 +520,5 @@ def test_without_commitments_messages_are_what_they_were():
     channel = Loopback()
     run(channel, seed=1)
     kinds = [type(decode(message)).__name__ for message in channel.received["a"][-1]]
-    assert kinds == [OfferRequest.__name__]
+    assert kinds == [Expect.__name__, OfferRequest.__name__]
     assert not {Commitment, OpenedPoints} & {type(decode(m)) for m in channel.received["a"][0]}

@@ -120,6 +120,7 @@ def learn_silos(
                     minimum=0,  # a run that stops for want of parties would tell who came
                     max_bytes=max_bytes,
                     progress=progress,
+                    schema=known.fingerprint,
                 )
             # The ledger has the release: votes are not needed again. Those of a run that died
             # before it could remove them neither.

@@ -21,7 +21,7 @@ from dpsumm.errors import DpsummError, ProtocolError
 from dpsumm.exchange.codec import MAX_BYTES, Codec
 from dpsumm.exchange.driver import Progress
 from dpsumm.exchange.journal import Journal
-from dpsumm.exchange.messages import Answer, Describe, Description, Request
+from dpsumm.exchange.messages import Answer, Describe, Description, Expect, Request
 from dpsumm.exchange.roles import Coordinator, Party, Result_co
 
 # Characters of a reason that are kept: a party can write anything there.
@@ -93,11 +93,18 @@ def answer_all(
 def _last_answer(
     party: Party, messages: Sequence[bytes], max_records: int | None
 ) -> tuple[bytes, int]:
-    told = 0
+    told, answer = 0, None
     for message in messages:
         request = party.codec.decode(message)
         if isinstance(request, Answer):
             raise ProtocolError("an answer was sent instead of a request")
+        if isinstance(request, Expect):
+            described = party.answer(Describe())
+            if not isinstance(described, Description) or described.schema != request.schema:
+                raise ProtocolError(
+                    "its schema is another one than when the run began; put the file back"
+                )
+            continue
         answer = party.answer(request)
         records = answer.revealed(party.n_records)
         told += records
@@ -106,6 +113,8 @@ def _last_answer(
                 "more records are asked for than this party sends in a run; agree on fewer, or "
                 "raise its limit (max-points)"
             )
+    if answer is None:
+        raise ProtocolError("there is no request among the messages")
     return party.codec.encode(answer), records
 
 
@@ -182,6 +191,7 @@ def run_across(
     minimum: int = 1,
     max_bytes: int = MAX_BYTES,
     progress: Progress | None = None,
+    schema: str | None = None,
 ) -> tuple[Result_co, dict[str, str]]:
     """Run a protocol to its end.
 
@@ -197,6 +207,8 @@ def run_across(
         Parties without which there is no result.
     max_bytes
         Largest answer that is read.
+    schema
+        Fingerprint that every party's schema must have whenever it answers; None: any.
 
     Returns
     -------
@@ -233,6 +245,7 @@ def run_across(
             coordinator.receive,
             max_bytes,
             lambda done, total: tell(answering, done, total),
+            [] if schema is None else [coordinator.codec.encode(Expect(schema))],
         )
         failed.update(new)
         if new:
@@ -276,13 +289,15 @@ def _exchange(
     take: Take,
     max_bytes: int,
     tell: Callable[[int, int], None] = lambda done, total: None,
+    before: Sequence[bytes] = (),
 ) -> dict[str, str]:
-    """Take one answer of each party; return why for those that failed."""
+    """Take one answer of each party, which is sent `before` first; return why for who failed."""
     waiting, failed = dict(messages), {}
     for name, known in journal.known(step, messages).items():
         take(name, codec.decode(known, max_bytes=max(max_bytes, len(known))))
         del waiting[name]
-    for name, answer in channel.ask(dict(waiting)) if waiting else ():
+    asking = {name: [*before, *messages] for name, messages in waiting.items()}
+    for name, answer in channel.ask(asking) if waiting else ():
         if name not in waiting:  # a second answer: the first one counts
             continue
         asked = waiting.pop(name)

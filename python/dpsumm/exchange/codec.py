@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from dpsumm.errors import InvalidParameterError, ProtocolError
 from dpsumm.exchange.fields import is_fingerprint, is_whole
-from dpsumm.exchange.messages import Answer, Describe, Description, Request
+from dpsumm.exchange.messages import Answer, Describe, Description, Expect, Request
 
 Message = Request | Answer
 
@@ -82,7 +82,7 @@ class Kind:
 class Codec:
     """The messages of one subsystem, and no others, to bytes and back.
 
-    `Describe` and `Description` are every codec's.
+    `Describe`, `Description` and `Expect` are every codec's.
 
     Parameters
     ----------
@@ -324,4 +324,5 @@ def _is_description(value: Description) -> bool:
 _GENERIC = (
     Kind("Describe", Describe, lambda _: True),
     Kind("Description", Description, _is_description),
+    Kind("Expect", Expect, lambda message: is_fingerprint(message.schema)),
 )

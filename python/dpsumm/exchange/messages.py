@@ -53,6 +53,27 @@ class Describe(Request):
 
 
 @dataclass(frozen=True)
+class Expect(Request):
+    """To a party, before all that it is asked in a run: your schema has this fingerprint still.
+
+    A party that is made anew for every exchange reads its schema anew; with another one a category
+    would stand for another word. Nothing is answered to it alone (`dpsumm.exchange.across`).
+    """
+
+    disclosure: ClassVar[Disclosure | None] = Disclosure(
+        "coordinator",
+        "every party, with each request",
+        "the fingerprint of the run's schema",
+        "nobody's records",
+        "The receiver learns nothing: the schema is public.",
+        "privacy/threat-model.md#public-facts",
+        across=True,
+    )
+
+    schema: str
+
+
+@dataclass(frozen=True)
 class Description(Answer):
     """The public facts of a party's data.
 

@@ -203,6 +203,7 @@ def summarize_silos(
             minimum=minimum,
             max_bytes=max_bytes,
             progress=progress,
+            schema=schema.fingerprint,
         )
         pool = selection.pool
         read = {name: pool.records.values[pool.owner == i] for i, name in enumerate(names)}

@@ -10,11 +10,12 @@ from collections.abc import Mapping
 
 PROTOCOLS: Mapping[str, frozenset[str]] = {
     "summarize/offers/2": frozenset(
-        {"Describe", "OfferRequest.2", "CommitRequest", "OpenRequest/OfferRequest.2"}
+        {"Describe", "Expect", "OfferRequest.2", "CommitRequest", "OpenRequest/OfferRequest.2"}
     ),
     "summarize/auction/1": frozenset(
         {
             "Describe",
+            "Expect",
             "BidRequest",
             "SendRequest",
             "CommitRequest",
@@ -22,8 +23,8 @@ PROTOCOLS: Mapping[str, frozenset[str]] = {
             "OpenRequest/SendRequest",
         }
     ),
-    "learn/votes/1": frozenset({"Describe", "VoteTask"}),
-    "learn/classifiers/1": frozenset({"Describe", "ClassifierTask"}),
+    "learn/votes/1": frozenset({"Describe", "Expect", "VoteTask"}),
+    "learn/classifiers/1": frozenset({"Describe", "Expect", "ClassifierTask"}),
     "synthesize/tables/1": frozenset(
         {"Join", "CountColumns", "Start", "NextRows", "Finish", "Deal"}
     ),
