@@ -56,3 +56,10 @@ def test_as_in_one_process_and_then_with_parties_that_fail(deployment):
     assert not any(name in page for name in NAMES)
     with Ledger(curator / "books.db") as book:
         assert len(book.charges()) == 1
+    # Other points under the same name, from a curator with other books: who has voted refuses.
+    pl.read_csv(data / "auxiliary.csv").reverse().write_csv(data / "auxiliary.csv")
+    Ledger.create(curator / "other.db").close()
+    (curator / "curator.toml").write_text(own.replace('"books.db"', '"other.db"'))
+    run = deployment.begin()
+    assert deployment.finish(run) == "finished:completed"
+    assert deployment.logs(run).count("votes once") == len(NAMES) - 2

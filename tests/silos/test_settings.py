@@ -129,7 +129,8 @@ def test_a_node_answers_runs_of_its_own_task_alone(task):
 
 
 def test_a_simulated_owner_has_the_file_of_its_number(monkeypatch, tmp_path):
-    for name in ("b.csv", "a.csv", "schema.toml"):
+    # Beside the data lies what nodes of `learn` keep.
+    for name in ("b.csv", "a.csv", "schema.toml", "a.csv.answers", "a.csv.answers.0123.lock"):
         (tmp_path / name).touch()
     monkeypatch.setenv("DPSUMM_SIMULATION", str(tmp_path))
     config = NodeConfig.read({"partition-id": 1})
