@@ -62,5 +62,3 @@ def test_a_statement_says_that_what_the_file_says_is_not_protected(tmp_path):
     for text in files(made(dpsumm.Offers()), tmp_path):
         said = json.loads(text)["privacy"]
         assert any("what its file or report says of it" in one for one in said)
-            "what its file or report says of it" in one for one in json.loads(text)["privacy"]
-        )
