@@ -10,9 +10,7 @@ from pathlib import Path
 from dpsumm.errors import InvalidParameterError
 
 
-def write_atomically(
-    path: str | os.PathLike[str], write: Callable[[Path], object], *, secret: bool = False
-) -> Path:
+def write_atomically(path: str | os.PathLike[str], write: Callable[[Path], object]) -> Path:
     """Write a file through a temporary neighbour that replaces it at the end; return its path.
 
     Whatever goes wrong inside `write`, a file that was at `path` stays as it was and no temporary
@@ -22,11 +20,9 @@ def write_atomically(
     ----------
     path
         Where the file shall be; its directory must exist. The new file gets the permissions of
-        the file it replaces, or those that the process's umask gives a new file.
+        the file it replaces; otherwise only its user may read it, since most files hold records.
     write
         Called once with a path in the same directory and with the same suffix as `path`.
-    secret
-        A new file is readable by its user alone.
 
     Raises
     ------
@@ -42,9 +38,8 @@ def write_atomically(
         raise InvalidParameterError(f"cannot write {path}: it is a directory; give a file name")
     target = path.resolve()  # a symbolic link keeps pointing to the file that is replaced
     temporary = target.with_name(f".{secrets.token_hex(8)}.part{target.suffix}")
-    mode = 0o600 if secret else 0o666
     try:
-        os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode))
+        os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
     except OSError as error:
         raise InvalidParameterError(f"cannot write {path}: {error.strerror}") from None
     try:
@@ -61,10 +56,10 @@ def write_atomically(
     return path
 
 
-def write_text(path: str | os.PathLike[str], text: str, *, secret: bool = False) -> Path:
+def write_text(path: str | os.PathLike[str], text: str) -> Path:
     """Write a text file, UTF-8 with its line ends as they are, as `write_atomically` does."""
     data = text.encode("utf-8")
-    return write_atomically(path, lambda place: place.write_bytes(data), secret=secret)
+    return write_atomically(path, lambda place: place.write_bytes(data))
 
 
 def _sync(path: Path) -> None:

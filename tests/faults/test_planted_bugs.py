@@ -152,7 +152,7 @@ def the_mark_is_written_before_the_commit(patch):
 def a_file_is_written_in_place(patch):
     """Without a neighbour that replaces it."""
 
-    def write(path, write, *, secret=False):
+    def write(path, write):
         temporary = path.with_name("whole.csv")
         write(temporary)
         text = temporary.read_bytes()

@@ -11,6 +11,7 @@ from typing import NoReturn
 
 from dpsumm.cli.stopped import Charging, Interrupted
 from dpsumm.errors import DpsummError
+from dpsumm.names import visible
 
 # 128 + SIGINT, as shells have it.
 INTERRUPTED = 130
@@ -81,10 +82,10 @@ def _end(message: str) -> NoReturn:
     """
     with suppress(OSError):
         sys.stdout.flush()
-        print(f"dpsumm: {message}", file=sys.stderr, flush=True)
+        print(f"dpsumm: {visible(message)}", file=sys.stderr, flush=True)
     os._exit(INTERRUPTED)
 
 
 def _leave(message: str, code: int) -> None:
-    print(f"dpsumm: {message}", file=sys.stderr)
+    print(f"dpsumm: {visible(message)}", file=sys.stderr)
     raise SystemExit(code)

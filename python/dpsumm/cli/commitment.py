@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from dpsumm.checks import counted
+from dpsumm.cli import console
 from dpsumm.cli.options import described
 from dpsumm.data.keys import read_key
 from dpsumm.data.large.stream import Stream
@@ -82,9 +83,9 @@ def open_command(
             "given; give those of the run, with the data unchanged and in the same order"
         )
     commitments.save(out)
-    typer.echo(f"{name} {made}: {counted(len(set(row)), 'row', 'rows')} in {out}")
+    console.echo(f"{name} {made}: {counted(len(set(row)), 'row', 'rows')} in {out}")
     if root is None:
-        typer.echo(
+        console.echo(
             "Compare this root with the one published, or give that as --root: if data, key or run "
             "are not those of the run, nobody knows it."
         )
@@ -115,13 +116,13 @@ def verify(file: File, root: list[str] = [], rows: bool = False) -> None:  # noq
     commitments = verify_openings(file, published if root else None)
     for name, (found, openings) in commitments.owners.items():
         what = f"{counted(len(openings), 'row is', 'rows are')} of that table"
-        typer.echo(f"{name} {found}: {what if openings else 'no row was opened or checked'}")
+        console.echo(f"{name} {found}: {what if openings else 'no row was opened or checked'}")
         for one in openings if rows else ():
             number, values, label, along = record_of(one.row)
             texts = [*map(repr, values.tolist()), *([] if label is None else [label]), *along]
-            typer.echo(f"  row {number}: {', '.join(texts)}")
+            console.echo(f"  row {number}: {', '.join(texts)}")
     if not root:
-        typer.echo(
+        console.echo(
             "These roots are the file's own. Give --root with those that were published before: "
             "only they say when the owners had committed."
         )

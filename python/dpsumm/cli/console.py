@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+import typer
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
@@ -18,6 +19,7 @@ from rich.table import Table
 from rich.text import Text
 
 from dpsumm.cli.typed import typed
+from dpsumm.names import visible
 from dpsumm.report.notes import CALLS, Note, Severity, sorted_notes
 from dpsumm.report.numbers import round_up
 from dpsumm.summary.result import Summary
@@ -43,7 +45,7 @@ def progress() -> Iterator[Callable[[str, int, int], None] | None]:
 
     def tell(stage: str, done: int, total: int) -> None:
         if stage not in tasks:
-            tasks[stage] = bars.add_task(escape(stage), total=total)
+            tasks[stage] = bars.add_task(shown(stage), total=total)
         bars.update(tasks[stage], completed=done, total=total)
 
     with bars:
@@ -52,7 +54,17 @@ def progress() -> Iterator[Callable[[str, int, int], None] | None]:
 
 def say(text: Any, **how: Any) -> None:
     """Print what Rich renders, on standard output; a string is markup."""
-    Console(highlight=False).print(text, **how)
+    Console(highlight=False).print(visible(text, "\n") if isinstance(text, str) else text, **how)
+
+
+def shown(text: object) -> str:
+    """Return others' words for a line of markup: in one line, and as they are spelled."""
+    return escape(visible(text))
+
+
+def echo(text: object) -> None:
+    """Print a text that dpsumm has made, in which others' words may stand, on standard output."""
+    typer.echo(visible(text, "\n"))
 
 
 def show_table(
@@ -65,12 +77,12 @@ def show_table(
 ) -> None:
     """Print rows of texts; columns of numbers stand `right`, rows may have styles by number."""
     table = Table(box=None, pad_edge=False, header_style="dim", title_justify="left")
-    table.title = None if title is None else Text(title, "bold")
+    table.title = None if title is None else Text(visible(title), "bold")
     for head in heads:
         justify: Literal["right", "left"] = "right" if head in right else "left"
-        table.add_column(head, justify=justify, no_wrap=head in right, overflow="fold")
+        table.add_column(visible(head), justify=justify, no_wrap=head in right, overflow="fold")
     for number, row in enumerate(rows):
-        table.add_row(*map(Text, row), style=(styles or {}).get(number))
+        table.add_row(*(Text(visible(cell)) for cell in row), style=(styles or {}).get(number))
     say(table)
 
 
@@ -106,20 +118,20 @@ def show_facts(facts: Iterable[tuple[str, str]]) -> None:
     grid = Table.grid(padding=(0, 2))
     grid.add_column(style="dim")
     for name, value in facts:
-        grid.add_row(Text(name), Text(value))
+        grid.add_row(Text(visible(name)), Text(visible(value)))
     say(grid)
 
 
 def show_files(files: Iterable[Path]) -> None:
     """Print where files went."""
     for path in files:
-        say(f"wrote {escape(str(path))}", soft_wrap=True)
+        say(f"wrote {shown(path)}", soft_wrap=True)
 
 
 def tell(note: Note) -> None:
     """Print a note to standard error."""
     call = f"[{_STYLES[note.severity]}]{CALLS[note.severity]}:[/]"
-    Console(stderr=True, highlight=False).print(f"{call} {escape(typed(note))}")
+    Console(stderr=True, highlight=False).print(f"{call} {shown(typed(note))}")
 
 
 @contextmanager

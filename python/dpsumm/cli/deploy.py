@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from dpsumm.checks import counted
+from dpsumm.cli import console
 from dpsumm.cli.options import described
 
 app = typer.Typer(
@@ -59,7 +60,7 @@ def init(
         records=records,
     )
     told = read_toml(made / "curator" / "curator.toml")
-    typer.echo(
+    console.echo(
         f"Written to {made}. Then:\n"
         f"  dpsumm deploy up {made}\n"
         f"  sh {made}/curator/run.sh -c '{task_of(task).example}'\n"
@@ -86,12 +87,12 @@ def up(folder: Annotated[Path, typer.Argument()]) -> None:
     from dpsumm.flower.tasks import task_of
 
     try:
-        logs = start_trial(folder, typer.echo)
+        logs = start_trial(folder, console.echo)
     except KeyboardInterrupt:
         raise KeyboardInterrupt("what was started has been ended") from None
     project = read_toml(folder / "app" / "pyproject.toml")
     task = project["tool"]["flwr"]["app"]["config"]["task"]
-    typer.echo(
+    console.echo(
         f"The trial is up, its logs are in {logs}. Then:\n"
         f"  sh {folder}/curator/run.sh -c '{task_of(task).example}'\n"
         f"  dpsumm deploy down {folder}"
@@ -112,4 +113,4 @@ def down(folder: Annotated[Path, typer.Argument()]) -> None:
     """
     from dpsumm.flower.running import end_trial
 
-    typer.echo(f"{counted(end_trial(folder), 'process', 'processes')} ended.")
+    console.echo(f"{counted(end_trial(folder), 'process', 'processes')} ended.")

@@ -60,9 +60,9 @@ def show(file: File) -> None:
         for change in book.cap_changes():
             when = "before dates were kept" if change.at is None else _minute(change.at)
             limit = f"({change.epsilon:g}, {change.delta:g})"
-            typer.echo(f"cap of the {change.protected.value} set to {limit}: {when}")
+            console.echo(f"cap of the {change.protected.value} set to {limit}: {when}")
         for at in book.accepted():
-            typer.echo(f"accepted although entries may be missing: {_minute(at)}")
+            console.echo(f"accepted although entries may be missing: {_minute(at)}")
 
 
 @app.command()
@@ -82,7 +82,7 @@ def export(file: File, out: Path) -> None:
     text = io.StringIO()
     with Ledger(file) as book:
         csv.writer(text).writerows(_rows(book))
-    write_text(out, text.getvalue(), secret=True)
+    write_text(out, text.getvalue())
     console.show_files([out])
 
 
@@ -126,7 +126,7 @@ def accept(file: File) -> None:
     """
     with Ledger(file) as book:
         if not book.accept():
-            typer.echo("nothing to accept: no entry is missing")
+            console.echo("nothing to accept: no entry is missing")
         _show_totals(book)
 
 
@@ -185,9 +185,9 @@ def _show_lines(book: Ledger) -> None:
         heads = ("message", "protects", "mechanism", "unit", "epsilon", "delta")
         console.show_table(heads, rows, right=heads[-2:], title=f"{run}, {when}")
     if lines:
-        typer.echo("Epsilon of a line is of that line alone; the total below composes them.\n")
+        console.echo("Epsilon of a line is of that line alone; the total below composes them.\n")
     else:
-        typer.echo("Nothing was charged yet.\n")
+        console.echo("Nothing was charged yet.\n")
 
 
 def _show_totals(book: Ledger) -> None:

@@ -68,7 +68,7 @@ def create(
         folder, task, consumers=keys, purposes=purpose, records=records, per_day=records_per_day
     )
     console.show_files([made, folder / "receipts.db", folder / "receipts.key"])
-    typer.echo(f'Now name it in the node\'s configuration: policy = "{made.resolve()}"')
+    console.echo(f'Now name it in the node\'s configuration: policy = "{made.resolve()}"')
 
 
 @app.command()
@@ -100,10 +100,10 @@ def show(policy: Policy) -> None:
     for one in rules.consumers:
         sent = sum(line.counted for line in lines if line.is_of(one.name, one.key))
         rows.append((one.name, _of(sent, one.records), "; ".join(sorted(one.purposes))))
-    typer.echo("")
+    console.echo("")
     console.show_table(("consumer", "records", "purposes"), rows, right=("records",))
     # As the policy has them, for who has installed another dpsumm and looked at it.
-    typer.echo(f'\nInstalled here:\nversion = "{__version__}"\npackage = "{package_digest()}"')
+    console.echo(f'\nInstalled here:\nversion = "{__version__}"\npackage = "{package_digest()}"')
     if difference := differs(rules):
         raise InvalidParameterError(f"{policy}: {difference}: the node answers nothing")
     if wrong is not None:
@@ -134,7 +134,7 @@ def log(policy: Policy, out: Path | None = None, head: str | None = None) -> Non
     if out is not None:
         from dpsumm.privacy.receipt import to_csv
 
-        write_text(out, to_csv(lines), secret=True)
+        write_text(out, to_csv(lines))
         console.show_files([out])
 
 
@@ -175,7 +175,7 @@ def _show(lines: list[Sealed], wrong: str | None, head: str | None) -> None:
         wrong = f"no line has the digest {head}: lines were removed, or it is another log"
     if wrong is not None:
         raise InvalidDataError(f"the log does not hold together: {wrong}")
-    typer.echo(
+    console.echo(
         f"{counted(len(lines), 'line', 'lines')}, whole and sealed. Keep this digest elsewhere; "
         f"with it, --head tells later whether lines are gone:\n{lines[-1][0].digest}"
     )

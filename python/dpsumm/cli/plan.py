@@ -8,6 +8,7 @@ from typing import Annotated, cast
 import typer
 
 from dpsumm.checks import check_installed
+from dpsumm.cli import console
 from dpsumm.cli.options import described
 from dpsumm.cli.typed import typed
 from dpsumm.data.schema import Schema
@@ -71,9 +72,9 @@ def plan(
     )
     if plot is not None:
         _draw(made, plot)
-    typer.echo(typed(str(made)))
+    console.echo(typed(str(made)))
     if plot is not None:
-        typer.echo(f"wrote {plot}")
+        console.echo(f"wrote {plot}")
 
 
 def _draw(made: Plan, path: Path) -> None:

@@ -79,13 +79,13 @@ def init(
     Console(stderr=True).print(Panel(warning, title="A draft", border_style="bold red"))
     kinds = Counter(Kind(column.kind).value for column in schema.columns)
     counts = ", ".join(f"{count} {kind}" for kind, count in kinds.items())
-    console.say(f"wrote {escape(str(out))}: {counts}", soft_wrap=True)
+    console.say(f"wrote {console.shown(out)}: {counts}", soft_wrap=True)
     drafted = {column.name for column in schema.columns}
     for name, reason in reasons.items():
         said = (
             TRAVELS if name in drafted else f"{UNREAD} (--ignore {name} would have it travel along)"
         )
-        console.say(escape(f"{name} {said}: {reason}"), style="dim", soft_wrap=True)
+        console.say(console.shown(f"{name} {said}: {reason}"), style="dim", soft_wrap=True)
 
 
 @app.command("check")
@@ -126,8 +126,8 @@ def check_command(
         if others := strangers(file, public, file_format=form.file_format):
             names = ", ".join(map(repr, others))
             console.say(
-                f"The file also has {escape(names)}, which the schema does not name. For you, not "
-                "for other parties.",
+                f"The file also has {console.shown(names)}, which the schema does not name. "
+                "For you, not for other parties.",
                 soft_wrap=True,
             )
         raise
@@ -154,7 +154,7 @@ def check_command(
         styles={i: "red" for i, one in enumerate(found) if one.refused},
     )
     if refusal:
-        console.say(f"A run would refuse the file: {escape(refusal)}.", style="red")
+        console.say(f"A run would refuse the file: {console.shown(refusal)}.", style="red")
     if left_out is not None:
         count, of = left_out
         said = f"{count:,} of {of:,} rows have a label in none of the classes"
@@ -164,7 +164,7 @@ def check_command(
             said += "Spell the labels as the classes are, or list them in --classes."
         console.say(said, style="red" if count == of else "dim")
     for text in _advice(found):
-        console.say(escape(text), style="dim")
+        console.say(console.shown(text), style="dim")
     if not accepted or (left_out is not None and left_out[0] == left_out[1]):
         raise typer.Exit(1)
 

@@ -21,6 +21,7 @@ from dpsumm.data.large.stream_table import StreamTable
 from dpsumm.data.schema import Bounds, Schema, WhenMissing
 from dpsumm.data.table import Source, Table, encoded, read_table, usable, wanted_of
 from dpsumm.errors import InvalidDataError, InvalidParameterError
+from dpsumm.names import check_name
 
 # A list, a name to each, or a folder or pattern of files.
 Owners: TypeAlias = Sequence[Source] | Mapping[str, Source] | str | os.PathLike[str]
@@ -201,6 +202,8 @@ def _named(owners: Owners) -> dict[str, Source]:
         named = {str(name): source for name, source in owners.items()}
         if len(named) < len(owners) or any(not name.strip() for name in named):
             raise InvalidParameterError("owners: names must be distinct and not empty")
+        for name in named:
+            check_name(name, "owners")
     elif isinstance(owners, (list, tuple)):
         named = {}
         for i, source in enumerate(owners):

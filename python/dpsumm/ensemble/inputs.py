@@ -31,6 +31,7 @@ from dpsumm.ensemble.terms import Label, Terms
 from dpsumm.ensemble.trainer import Trainer, check_learner, declarer
 from dpsumm.errors import InvalidDataError, InvalidParameterError
 from dpsumm.exchange.roles import Party
+from dpsumm.names import check_name
 from dpsumm.report.notes import Note
 
 
@@ -294,6 +295,8 @@ def _named(parties: Any) -> dict[str, Any]:
         named = {str(name): one for name, one in parties.items()}
         if len(named) < len(parties) or any(not name.strip() for name in named):
             raise InvalidParameterError("parties: names must be distinct and not empty")
+        for name in named:
+            check_name(name, "parties")
     elif isinstance(parties, (list, tuple)):
         named = {f"party-{i}": one for i, one in enumerate(parties)}
     else:

@@ -27,7 +27,7 @@ from dpsumm.privacy.ledger import Ledger
 
 # Nothing is sent to Flower's makers.
 _QUIET = "export FLWR_TELEMETRY_ENABLED=0 FLWR_DISABLE_UPDATE_CHECK=1"
-_TAKEN = ("curator", "target", "app")
+_TAKEN = ("curator", "target", "app", "helper", "logs")
 # What the curator of a trial says that the result is for.
 PURPOSE = "trial"
 
@@ -76,7 +76,7 @@ def make_trial(
     """
     folder, data = Path(folder).resolve(), Path(data).resolve()
     for name in owners:
-        if not re.fullmatch(r"[A-Za-z0-9_-]+", name) or name in _TAKEN:
+        if not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,63}", name) or name in _TAKEN:
             raise InvalidParameterError(
                 f"owner {name!r}: use letters, digits, - and _, and not {', '.join(_TAKEN)}"
             )
