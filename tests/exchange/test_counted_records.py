@@ -1,11 +1,14 @@
 """Attacks on an owner's limit by answers without a record in them: they count as all records."""
 
+from itertools import count
+
 import numpy as np
 import pytest
 
 from dpsumm.data.inputs import read_owners
 from dpsumm.ensemble.messages import CODEC as VOTES
 from dpsumm.ensemble.messages import ClassifierTask, VoteTask
+from dpsumm.ensemble.once import Once
 from dpsumm.ensemble.terms import Terms
 from dpsumm.ensemble.trainer import Trainer
 from dpsumm.errors import ProtocolError
@@ -31,6 +34,13 @@ def bid(j):
     """A request for all records' scores along one coordinate of the features."""
     zero = np.zeros(2 * COLUMNS, np.int64)
     return CODEC.encode(BidRequest(MAP, np.eye(2 * COLUMNS, dtype=np.int64)[j], zero, 1, 0, N))
+
+
+@pytest.fixture
+def once(tmp_path):
+    """A party that remembers what it answered, in a file of its own."""
+    numbers = count()
+    return lambda party: Once(party, "north", tmp_path / f"{next(numbers)}.db")
 
 
 def trainer(shards):
@@ -68,12 +78,12 @@ def test_what_bids_tell_is_every_record():
     assert np.array_equal(scores, features)
 
 
-def test_classifiers_count_as_all_records():
+def test_classifiers_count_as_all_records(once):
     party, task = trainer(N // 2)
     with pytest.raises(ProtocolError, match="more records are asked for"):
-        under(N - 1, party, [VOTES.encode(task)])
+        under(N - 1, once(party), [VOTES.encode(task)])
     party, task = trainer(N // 2)
-    answer, counted = under(N, party, [VOTES.encode(task)])
+    answer, counted = under(N, once(party), [VOTES.encode(task)])
     assert counted == N
     # Why: of two records of two classes the means are the records.
     made = VOTES.decode(answer).classifiers
@@ -82,23 +92,23 @@ def test_classifiers_count_as_all_records():
     assert len(found & {tuple(x.round(6)) for x in POINTS}) == len(found) > N / 4
 
 
-def test_a_task_of_small_shards_is_refused_before_anything_is_trained():
+def test_a_task_of_small_shards_is_refused_before_anything_is_trained(once):
     (table,) = read_owners({"north": (POINTS, LABELS)})
     for shards, passes in ((N // 20, True), (N // 20 + 1, False)):
         task = VOTES.encode(ClassifierTask("run", ("no", "yes"), 1, shards, COLUMNS))
         if passes:
-            under(N, Trainer(table, "bayes", seed=1), [task])
+            under(N, once(Trainer(table, "bayes", seed=1)), [task])
             continue
         with pytest.raises(ProtocolError, match="fewer than 20 records") as told:
-            under(N, Trainer(table, "bayes", seed=1), [task])
+            under(N, once(Trainer(table, "bayes", seed=1)), [task])
         assert str(N) not in str(told.value)
 
 
-def test_votes_count_as_all_records():
+def test_votes_count_as_all_records(once):
     party, task = trainer(3)
     points = rng.uniform(0, 100, (20, COLUMNS))
     terms = Terms.of(points, task.classes, 2, shards=3)
     request = VOTES.encode(VoteTask("run", terms, points))
     with pytest.raises(ProtocolError, match="more records are asked for"):
-        under(N - 1, party, [request])
-    assert under(N, trainer(3)[0], [request])[1] == N
+        under(N - 1, once(party), [request])
+    assert under(N, once(trainer(3)[0]), [request])[1] == N
