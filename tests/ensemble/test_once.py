@@ -1,8 +1,9 @@
 """A party that is made anew for every exchange, as a node makes it, votes once in a run."""
 
-import multiprocessing
 import os
 import stat
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
 
 import numpy as np
 import pytest
@@ -94,23 +95,17 @@ def test_nothing_leaves_that_was_not_written(file, points, monkeypatch):
         asked(file, task(points + 1))
 
 
-def _race(file, start, results, k):
-    points = np.random.default_rng(k).normal(size=(40, 2))
-    start.wait()
-    try:
-        results.put(asked(file, task(points), learner="bayes"))
-    except DpsummError:
-        results.put(None)
-
-
 def test_two_exchanges_at_a_time_give_one_answer(file):
-    several = multiprocessing.get_context("fork")
-    start, results = several.Event(), several.Queue()
-    nodes = [several.Process(target=_race, args=(file, start, results, k)) for k in range(4)]
-    for node in nodes:
-        node.start()
-    start.set()
-    given = [results.get(timeout=60) for _ in nodes]
-    for node in nodes:
-        node.join()
+    start = Barrier(4)
+
+    def node(k):
+        points = np.random.default_rng(k).normal(size=(40, 2))
+        start.wait()
+        try:
+            return asked(file, task(points), learner="bayes")
+        except DpsummError:
+            return None
+
+    with ThreadPoolExecutor(4) as nodes:
+        given = list(nodes.map(node, range(4)))
     assert sum(one is not None for one in given) == 1
