@@ -14,6 +14,7 @@ from reference.vertical import one_hot
 RUN = "r"
 SCHEMAS = ("aaaaaaaaaaaa", "bbbbbbbbbbbb", "cccccccccccc")
 NAMES = ("bank", "clinic", "registry")
+NONCES = {name: f"{i + 1}" * 32 for i, name in enumerate(NAMES)}
 SECRETS = {name: bytes([i + 1]) * 32 for i, name in enumerate(NAMES)}
 
 
@@ -46,6 +47,8 @@ class World:
         self.books = {name: ledgers.get(name) or Ledger(run=RUN) for name in names}
         self.seed, self.sent = seed, []
         self.secrets = dict(SECRETS)
+        # An owner that joins draws a nonce of its own, unless it keeps its rows with theirs.
+        self.nonces = {}
         self.order = dict.fromkeys(names, "")
 
     def owner(self, name):
@@ -59,6 +62,7 @@ class World:
             ledger=self.books[name],
             secret=self.secrets[name],
             seed=None if self.seed is None else self.seed + p,
+            nonce=self.nonces.get(name),
         )
 
     def coordinator(self):

@@ -274,6 +274,11 @@ def test_a_run_that_dies_at_any_message_goes_on_and_is_charged_once(tmp_path, mo
             raise KeyboardInterrupt
         return CODEC.decode(given)
 
+    def counted():
+        """Return what was released; rows and shares are hidden anew."""
+        answers = {name: CODEC.decode(raw) for name, kind, raw in left if kind == "CountColumns"}
+        return {name: answer.counts.tolist() for name, answer in answers.items()}
+
     monkeypatch.setattr(Owner, "answer", watched)
     for point in range(10):
         books = {name: tmp_path / f"{name}{point}" for name in SCHEMAS}
@@ -284,12 +289,12 @@ def test_a_run_that_dies_at_any_message_goes_on_and_is_charged_once(tmp_path, mo
         stops[0] = point
         with pytest.raises(KeyboardInterrupt):
             synthesize(data, protocol=protocol, **given)
-        first = {(name, kind): raw for name, kind, raw in left if kind != "Join"}
+        first = counted()
         left.clear()
         stops[0] = None
         again = synthesize(data, protocol=protocol, **given)
         assert len(left) == 10
-        assert first.items() <= {(name, kind): raw for name, kind, raw in left}.items()
+        assert first.items() <= counted().items()
         counts = again.tables.singles[0]
         assert abs(counts.sum() - 300) < 6 * len(counts) ** 0.5 * again.tables.plan.single_std
         for path in books.values():

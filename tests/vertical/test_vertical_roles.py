@@ -35,7 +35,7 @@ from dpsumm.vertical.messages import (
 from dpsumm.vertical.owner import Owner
 from dpsumm.vertical.wire import CODEC
 from helpers.chance import FALSE_ALARM
-from helpers.columns import NAMES, RUN, SCHEMAS, SECRETS, World
+from helpers.columns import NAMES, NONCES, RUN, SCHEMAS, SECRETS, World
 from helpers.effort import examples
 
 
@@ -129,6 +129,7 @@ def test_a_resumed_run_sends_the_same_bytes_and_is_charged_once(rng, tmp_path):
         books = {name: Ledger(path, run=RUN) for name, path in paths.items()}
         if not lives:
             world = World(rng, [[5, 3], [4, 2]], ledgers=books)
+            world.nonces = NONCES
         world.books, world.sent = books, []
         world.run()
         lives.append([(name, raw) for name, _, raw in world.sent])
@@ -159,17 +160,36 @@ def test_what_an_owner_is_charged_covers_the_plan(rng):
         assert charged >= singles + pairs
 
 
-def test_other_data_in_a_resumed_run_are_refused_and_would_be_hidden_by_other_pads(rng):
+def test_every_owner_that_joins_hides_its_rows_by_other_pads(rng):
+    """Whatever its data are, and although its books have released: the same rows, masked anew."""
     world = World(rng, [[5, 3], [4, 2]])
     world.run()
-    join = next(r for name, r, _ in world.sent if name == "bank" and isinstance(r, Join))
-    first = world.owner("bank").answer(join)
-    assert first == world.owner("bank").answer(join)
+    asked = [r for name, r, _ in world.sent if name == "bank"][:3]
+    masked, nonces = [], set()
+    for _ in range(3):
+        owner = world.owner("bank")
+        owner.answer(asked[0])
+        nonces.add(owner.answer(asked[1]).nonce)
+        masked.append(owner.answer(asked[2]).masked[0])
+    assert len(nonces) == 3
+    assert [np.mean(masked[0] == other) < 0.1 for other in masked[1:]] == [True, True]
+
+
+def test_a_resumed_run_is_refused_by_public_facts_alone(rng):
+    world = World(rng, [[5, 3], [4, 2]])
+    world.run()
+    asked = [r for name, r, _ in world.sent if name == "bank"][:2]
     world.codes[0] = world.codes[0][::-1].copy()
-    with pytest.raises(InvalidParameterError, match=r"data or settings differ .* run 'r' .*'bank'"):
-        world.owner("bank").answer(join)
-    world.books["bank"] = Ledger(run=RUN)
-    assert world.owner("bank").answer(join).nonce != first.nonce
+    world.owner("bank").answer(asked[0])
+    owner = world.owner("bank")
+    owner.answer(replace(asked[0], parameters="1" * 32))
+    with pytest.raises(InvalidParameterError, match=r"settings or .* run 'r' .*'bank'"):
+        owner.answer(asked[1])
+    world.codes[0] = world.codes[0][1:]
+    owner = world.owner("bank")
+    owner.answer(asked[0])
+    with pytest.raises(InvalidParameterError, match="the number of records differ"):
+        owner.answer(asked[1])
 
 
 def test_another_merge_under_the_same_run_is_refused(rng):
@@ -182,7 +202,8 @@ def test_another_merge_under_the_same_run_is_refused(rng):
     other = start.codes.copy()
     other[:2] = other[1::-1]
     with pytest.raises(
-        InvalidParameterError, match="data or settings differ from those of run 'r'"
+        InvalidParameterError,
+        match="settings or the number of records differ from those of run 'r'",
     ):
         owner.answer(replace(start, codes=other))
 
@@ -371,7 +392,7 @@ def test_an_owner_refuses_work_that_its_claim_is_not_for(rng, changes, message):
     "answer",
     [
         ColumnCounts(np.zeros(4, np.int64)),
-        Joined(200, SCHEMAS[0], "", "0" * 32),
+        Joined(200, SCHEMAS[0], ""),
         TwoWay(np.zeros((5, 5), np.int64), ()),
     ],
     ids=lambda answer: type(answer).__name__,
@@ -454,8 +475,8 @@ def test_noise_at_either_end_of_its_range_is_drawn_and_charged(rng):
         Join("", "0" * 32, 1.0),
         Join("r", "xyz", 1.0),
         Join("r", "0" * 32, 1e300),
-        Joined(-1, SCHEMAS[0], "", "0" * 32),
-        Joined(1, SCHEMAS[0], "12", "0" * 32),
+        Joined(-1, SCHEMAS[0], ""),
+        Joined(1, SCHEMAS[0], "12"),
         CountColumns(float("nan")),
         CountColumns(0),
         CountColumns(1e-200),

@@ -15,7 +15,7 @@ from dpsumm.vertical.messages import ColumnCounts, MaskedRows
 from dpsumm.vertical.owner import Owner
 from dpsumm.vertical.wire import CODEC
 from helpers.chance import FALSE_ALARM
-from helpers.columns import RUN, World
+from helpers.columns import NONCES, RUN, World
 
 
 class SharedNoise(Owner):
@@ -70,7 +70,7 @@ class ExactMerge(Owner):
             ]
         )
         apart = np.where(exact < self.least, -1000, 1000)
-        return ColumnCounts(apart)
+        return ColumnCounts(apart, self._nonce)
 
 
 def of_kind(kind, *arguments, **more):
@@ -133,6 +133,7 @@ def test_two_tables_never_share_a_noise(rng, monkeypatch):
 @pytest.mark.parametrize(("kind", "same"), [(Owner, True), (FreshRetry, False)])
 def test_what_is_asked_for_again_is_the_same(rng, kind, same):
     world = of_kind(kind, rng, [[9, 8], [7]], 50)
+    world.nonces = NONCES
     world.run()
     first, world.sent = world.sent, []
     world.run()

@@ -55,9 +55,9 @@ ABOUT = About(
     exposure="Records stay with their owners. Coordinator, helper and other owners see noisy "
     "tables and words that are uniform without the keys.",
     access="The key that an owner shares with the helper: these two alone. The owners' common "
-    "key, which orders identifiers: never the coordinator. Each owner's ledger, with the keys of "
-    "runs in one process and its mark: that owner; a copy of both that is put back forgets what "
-    "was spent.",
+    "key, which orders identifiers: never the coordinator. Each owner's ledger with its mark, and "
+    "across machines the rows of its latest run beside it: that owner; a copy of ledger and mark "
+    "that is put back forgets what was spent.",
     afterwards="Rows, model and noisy tables may be shown to everyone, at no further cost. "
     "Another run on the same records adds up in every owner's ledger.",
     # A run opens with Join, whose answer has the public facts.

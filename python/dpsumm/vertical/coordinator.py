@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpsumm.errors import InvalidDataError, ProtocolError
 from dpsumm.exchange.codec import Codec
@@ -31,6 +30,12 @@ from dpsumm.vertical.messages import (
 )
 from dpsumm.vertical.wire import CODEC, DIGITS
 from dpsumm.vertical.work import Work
+
+
+def parameters_of(layout: Layout, budget: Budget) -> str:
+    """Return a digest of all public parameters, to which every owner holds a run."""
+    about = [repr(layout), repr(budget)]
+    return hashlib.sha256(json.dumps(about).encode()).hexdigest()[:DIGITS]
 
 
 class TablesCoordinator(Coordinator[Released]):
@@ -59,7 +64,7 @@ class TablesCoordinator(Coordinator[Released]):
         self.names = (*layout.owners, HELPER)
         self._layout, self._budget, self._run = layout, budget, run
         self._joined: dict[str, Joined] = {}
-        self._counts: dict[str, NDArray[np.int64]] = {}
+        self._counts: dict[str, ColumnCounts] = {}
         self._masked: dict[str, MaskedRows] = {}
         self._dealt: Dealt | None = None
         self._two_way: dict[str, TwoWay] = {}
@@ -81,9 +86,8 @@ class TablesCoordinator(Coordinator[Released]):
                 check_budget(self._refused, self._budget.delta, records)
             self._asked = {name: CountColumns(self._first.single_std) for name in owners}
         elif self._work is None:
-            self._work = Work(
-                layout, self._budget, self._run, self._first, self._joined, self._counts
-            )
+            n_records = self._joined[owners[0]].n_records
+            self._work = Work(layout, self._budget, self._run, n_records, self._counts)
             self._asked = {**self._work.starts(), HELPER: self._work.deal()}
         elif not self._two_way:
             self._asked = dict(self._work.forward(self._masked, self._dealt))
@@ -100,7 +104,7 @@ class TablesCoordinator(Coordinator[Released]):
         mine = layout.of_owner(owner)
         return Join(
             self._run,
-            self._parameters(),
+            parameters_of(layout, self._budget),
             # The budget bounds what is charged between two owners, whatever is merged. Of more
             # owners one may be charged more, by this plan or, rarely, by the one after the merge.
             1 / max(1 / self._budget.noise_multiplier, self._first.mu_charged(owner)),
@@ -109,10 +113,6 @@ class TablesCoordinator(Coordinator[Released]):
             tuple(layout.columns[j] for j in mine),
             tuple(np.array(layout.edges[j] if layout.edges else (), np.float64) for j in mine),
         )
-
-    def _parameters(self) -> str:
-        about = [repr(self._layout), repr(self._budget)]
-        return hashlib.sha256(json.dumps(about).encode()).hexdigest()[:DIGITS]
 
     def _check_joined(self) -> None:
         first = self._layout.owners[0]
@@ -156,9 +156,9 @@ class TablesCoordinator(Coordinator[Released]):
         elif isinstance(answer, ColumnCounts):
             owner = self._layout.owners.index(name)
             levels = sum(self._layout.sizes[j] for j in self._layout.of_owner(owner))
-            if len(answer.counts) != levels:
-                raise ProtocolError(f"{name!r} sent tables of another size")
-            self._counts[name] = answer.counts
+            if len(answer.counts) != levels or not answer.nonce:
+                raise ProtocolError(f"{name!r} sent tables of another size, or no nonce")
+            self._counts[name] = answer
         else:
             assert self._work is not None
             self._work.check(name, request, answer)

@@ -31,8 +31,8 @@ def pad_of(
 ) -> Pad:
     """Return an owner's pad for one product, which it and the helper compute alike.
 
-    Its key is bound to the run, the pair, both owners' nonces (fresh for every run and data) and
-    the sizes, so that no key ever hides two matrices.
+    Its key is bound to the run, the pair, both owners' nonces and the sizes. A nonce is random and
+    lives as long as the rows that it hides, never longer: so no key ever hides two matrices.
 
     Parameters
     ----------

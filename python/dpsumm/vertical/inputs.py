@@ -6,7 +6,7 @@ import hashlib
 import hmac
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,13 +40,10 @@ class Held:
         Level of each record in each column; in the order of the identifiers if there are any.
     identifiers
         Of the records, sorted; None without.
-    backend
-        Library of its data frame.
     """
 
     codes: NDArray[np.uint32]
     identifiers: tuple[str, ...] | None
-    backend: Backend | None
 
     def digest(self, key: bytes) -> str:
         """Return a keyed digest of the identifiers, by which owners compare their records.
@@ -61,6 +58,12 @@ class Held:
             raw = text.encode()
             whole.update(len(raw).to_bytes(8, "little") + raw)
         return whole.hexdigest()[:DIGITS]
+
+
+def backend_of(source: Source) -> Backend | None:
+    """Return the library of a data frame, by its type alone; None for other data."""
+    library = type(source).__module__.partition(".")[0]
+    return cast(Backend, library) if library in get_args(Backend) else None
 
 
 def read_held(
@@ -87,11 +90,11 @@ def read_held(
     values = extract.values.astype(np.float64, copy=False)
     codes = np.stack([one.encode(x) for one, x in zip(levels, values.T, strict=True)], axis=1)
     if ids is None:
-        return Held(codes, None, extract.backend)
+        return Held(codes, None)
     place = [column.name for column in schema.carried].index(ids)
     texts = _texts(extract, place, name, ids)
     order = sorted(range(len(texts)), key=texts.__getitem__)
-    return Held(np.ascontiguousarray(codes[order]), tuple(texts[i] for i in order), extract.backend)
+    return Held(np.ascontiguousarray(codes[order]), tuple(texts[i] for i in order))
 
 
 def _texts(extract: Extract, place: int, name: str, ids: str) -> list[str]:

@@ -70,15 +70,13 @@ class Joined(Answer):
         Fingerprint of its schema.
     order
         Keyed digest of the identifiers in their order; empty if it has none.
-    nonce
-        Fresh for this run and these data: keys are made with it.
     """
 
     disclosure: ClassVar[Disclosure | None] = Disclosure(
         "an owner",
         "coordinator",
         "the number of records, the schema's fingerprint, a keyed digest of the identifiers "
-        "in their order, a fresh nonce",
+        "in their order",
         "the owner's identifiers, through a digest under a key that the coordinator lacks; "
         "the number of records, which is public",
         "The coordinator learns whether the owners' records and their order are equal, and "
@@ -90,7 +88,6 @@ class Joined(Answer):
     n_records: int
     schema: str
     order: str
-    nonce: str
 
 
 @dataclass(frozen=True)
@@ -111,12 +108,20 @@ class CountColumns(Request):
 
 @dataclass(frozen=True)
 class ColumnCounts(Answer):
-    """From an owner: its noisy one-way tables one after another. Charged before it leaves."""
+    """From an owner: its noisy one-way tables one after another. Charged before it leaves.
+
+    Attributes
+    ----------
+    counts
+        Of each level of its columns.
+    nonce
+        Random, of the pads that will hide its rows; empty in its books.
+    """
 
     disclosure: ClassVar[Disclosure | None] = Disclosure(
         "an owner",
         "coordinator, who may publish it",
-        "noisy counts of each of the owner's columns",
+        "noisy counts of each of the owner's columns, a random nonce",
         "the owner's records, through the released counts alone",
         "Whoever sees the counts learns of a record what the owner's charge allows.",
         "vertical.md#claims",
@@ -125,6 +130,7 @@ class ColumnCounts(Answer):
     )
 
     counts: NDArray[np.int64]
+    nonce: str = ""
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,8 +22,7 @@ from numpy.typing import NDArray
 from dpsumm.errors import MissingExtraError, ProtocolError
 from dpsumm.exchange.messages import Answer, Request
 from dpsumm.kernels.inputs import Words
-from dpsumm.privacy.events import Protected
-from dpsumm.privacy.release import PaidNoise, Sums
+from dpsumm.privacy.release import PaidNoise
 from dpsumm.vertical.helper import Helper
 from dpsumm.vertical.messages import Deal, Dealt, Finish, MaskedRows, Start, TwoWay
 from dpsumm.vertical.mpyc_party import HELPER, LEFT, RIGHT
@@ -130,25 +129,22 @@ class Meeting:
 class MpycOwner(Owner):
     """An owner whose two-way tables with others come from MPyC.
 
-    Its noise is drawn, kept and charged before its process starts, since shares leave from then on.
+    Its noise is charged and drawn before its process starts, since shares leave from then on. It is
+    kept in memory alone: in the books it would undo the tables.
     """
 
     meeting: Meeting
-    charged_as: ClassVar[str] = "noise"
     _kept: TwoWay
 
     def _start(self, request: Start) -> MaskedRows:
         product = self._begin(request)
-        # Of the data, too: one noise must never be on two tables.
-        binding = f"{product.digest} {self._nonce}"
-        kept = self._released(
-            self.charged_as,
+        self._kept = kept = self._shared(
+            "two-way",
             self._two_way(product),
             lambda noise: self._noises(product, noise),
-            binding,
+            product.digest,
             TwoWay,
         )
-        self._kept = kept
         for k, peer in enumerate(request.peers):
             given = {
                 "codes": product.codes.astype(np.int64),
@@ -169,14 +165,9 @@ class MpycOwner(Owner):
         return CODEC.encode(TwoWay(within, tuple(shares)))
 
     def _finish(self, request: Finish) -> TwoWay:
+        """Return the tables that the process on the left side learnt, at the left owner."""
         product = self._product
         assert product is not None
-        free = Sums([], Protected.RECORDS, "what was charged with its noise")
-        opened = self._opened
-        return self._released("two-way", free, lambda _: opened(product), product.digest, TwoWay)
-
-    def _opened(self, product: Products) -> bytes:
-        """Return the tables that the process on the left side learnt, at the left owner."""
         start = product.start
         shares: list[Words] = []
         for k, peer in enumerate(start.peers):
@@ -184,7 +175,7 @@ class MpycOwner(Owner):
             opened = table if start.sides[k] else np.zeros(self._widths(start, k), np.int64)
             narrow = start.ring == 32
             shares.append(opened.astype(np.uint32) if narrow else opened.astype(np.uint64))
-        return CODEC.encode(TwoWay(self._kept.within, tuple(shares)))
+        return TwoWay(self._kept.within, tuple(shares))
 
     def _place(self, left: bool, peer: str) -> tuple[tuple[str, str], int]:
         return ((self.name, peer), LEFT) if left else ((peer, self.name), RIGHT)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import hmac
 import itertools
 import secrets
 from collections.abc import Callable, Sequence
@@ -21,7 +20,7 @@ from dpsumm.kernels import one_hot_product, pair_counts
 from dpsumm.kernels.inputs import Words
 from dpsumm.privacy.events import Charge
 from dpsumm.privacy.ledger import Ledger, OtherReleaseError
-from dpsumm.privacy.release import PaidNoise, Sums, release
+from dpsumm.privacy.release import PaidNoise, Sums, release, share
 from dpsumm.vertical.charges import run_charges, table_sums
 from dpsumm.vertical.helper import check_secret, pad_of
 from dpsumm.vertical.messages import (
@@ -44,7 +43,10 @@ FAR = 40
 
 
 class Owner(Party):
-    """An owner's answers. Each is drawn once and kept in its ledger: a resend is the same bytes.
+    """An owner's answers. Each release is charged once, before it exists for anybody else.
+
+    Its books hold releases and public facts, and no function of its records beside. Rows are masked
+    under a nonce that lives as long as the rows that it hides: see `pad_of`.
 
     Claim: one replaced record is protected as ``charges.py`` charges, towards another owner and the
     analyst. Assumes: an honest helper (see there), the same records in the same order at every
@@ -66,16 +68,22 @@ class Owner(Party):
     order
         Keyed digest of the records' identifiers in order; empty without identifiers.
     ledger
-        Its own books, opened for this run. Charged before an answer exists.
+        Its own books, opened for this run. Charged before an answer exists. Releases are kept
+        there: a resend is the same bytes.
     secret
         32 bytes that it shares with the helper alone.
     seed
         For tests: repeatable noise, charged as infinite.
+    nonce
+        Of the pads that hide these codes, and never others; a fresh one by default.
+    keep
+        Called once, before the run's first release is recorded: keeps codes and nonce.
+    joint
+        All roles are one process, which keeps the opened tables. Shares of a process that died are
+        lost with its keys, so the ledger has their charge alone, and they are made anew.
     """
 
     codec: ClassVar[Codec] = CODEC
-    #: Key in the ledger under which the two-way tables are charged.
-    charged_as: ClassVar[str] = "two-way"
 
     def __init__(
         self,
@@ -88,22 +96,26 @@ class Owner(Party):
         ledger: Ledger,
         secret: bytes,
         seed: int | None = None,
+        nonce: str | None = None,
+        keep: Callable[[], None] | None = None,
+        joint: bool = False,
     ) -> None:
         check_secret(secret)
         self.name = name
         self._codes, self._sizes = codes, sizes
         self._schema, self._order = schema, order
         self._ledger, self._secret, self._seed = ledger, secret, seed
-        self._nonce: str | None = None
+        self._nonce = nonce or fresh_nonce()
+        self._keep, self._joint, self._begun = keep, joint, False
         self._product: Products | None = None
 
     def answer(self, request: Request) -> Answer:
         """Answer in the protocol's order."""
         if isinstance(request, Join):
             return self._join(request)
-        if isinstance(request, CountColumns) and self._nonce is not None:
+        if isinstance(request, CountColumns) and self._begun:
             return self._count(request)
-        if isinstance(request, Start) and self._nonce is not None:
+        if isinstance(request, Start) and self._begun:
             return self._start(request)
         if isinstance(request, NextRows) and self._product is not None:
             self._product.take(request.first_row, request.received)
@@ -115,17 +127,10 @@ class Owner(Party):
     def _join(self, request: Join) -> Joined:
         if request.run != self._ledger.run:
             raise ProtocolError("the ledger was opened for another run")
+        hold(self._ledger, self.name, request.parameters)
         self._check_room(request)
-        fresh = self._recorded(
-            "nonce", lambda: secrets.token_bytes(DIGITS // 2), request.parameters
-        )
-        # Of the data, too: other data would be hidden by other pads. Keyed, so that nobody tests a
-        # guess of the data by it.
-        data = hmac.new(self._secret, fresh + self._codes.tobytes(), hashlib.sha256).hexdigest()
-        # A resumed run with other data would mix two tables, and is refused here.
-        self._recorded("data", lambda: b"", data)
-        self._nonce = data[:DIGITS]
-        return Joined(len(self._codes), self._schema, self._order, self._nonce)
+        self._begun = True
+        return Joined(len(self._codes), self._schema, self._order)
 
     def _check_room(self, request: Join) -> None:
         """Refuse a run for which the cap has no room, before any owner is charged for it."""
@@ -146,13 +151,17 @@ class Owner(Party):
         sums = table_sums(f"one-way tables ({len(counted)})", tables)
 
         def draw(noise: PaidNoise) -> bytes:
+            if self._keep is not None:
+                self._keep()
             parts = []
             for j, size in enumerate(self._sizes):
                 counts = np.bincount(self._codes[:, j], minlength=size).astype(np.int64)
                 parts.append(noise.on(counts) if size > 1 else np.zeros(1, np.int64))
             return CODEC.encode(ColumnCounts(np.concatenate(parts)))
 
-        return self._released("one-way", sums, draw, f"{request.noise_std!r}", ColumnCounts)
+        binding = f"{request.noise_std!r} {len(self._codes)}"  # the number of records is public
+        released = self._released("one-way", sums, draw, binding, ColumnCounts)
+        return replace(released, nonce=self._nonce)
 
     def _start(self, request: Start) -> MaskedRows:
         # A step of its own: owners whose product MPyC makes send no masked rows (`MpycOwner`).
@@ -162,7 +171,6 @@ class Owner(Party):
         # Another merge would make another matrix under the same pads. Other nonces make other pads.
         digest = hashlib.sha256(CODEC.encode(_without_nonces(request))).hexdigest()
         self._recorded("start", lambda: b"started", digest)
-        assert self._nonce is not None
         self._product = Products(
             request,
             digest,
@@ -174,7 +182,7 @@ class Owner(Party):
             secret=self._secret,
         )
         # Now the charge is known, and no owner has made its two-way tables yet.
-        if not self._ledger.has(self.charged_as):
+        if not self._ledger.has("two-way"):
             self._look(self._two_way(self._product).charges)
         return self._product
 
@@ -192,7 +200,8 @@ class Owner(Party):
                 shares.append(self._with_noise(product, k, exact, noise))
             return CODEC.encode(TwoWay(within, tuple(shares)))
 
-        return self._released("two-way", self._two_way(product), draw, product.digest, TwoWay)
+        make = self._shared if self._joint else self._released
+        return make("two-way", self._two_way(product), draw, product.digest, TwoWay)
 
     def _two_way(self, product: Products) -> Sums:
         """Return the tables of the owner's own pairs, then those with each peer."""
@@ -241,9 +250,23 @@ class Owner(Party):
         binding: str,
         kind: type[Kind],
     ) -> Kind:
-        answer = CODEC.decode(
-            self._asked(lambda: release(self._ledger, key, sums, draw, binding=binding))
+        made = self._asked(lambda: release(self._ledger, key, sums, draw, binding=binding))
+        return self._decoded(made, kind)
+
+    def _shared(
+        self,
+        key: str,
+        sums: Sums,
+        draw: Callable[[PaidNoise], bytes],
+        binding: str,
+        kind: type[Kind],
+    ) -> Kind:
+        return self._decoded(
+            self._asked(lambda: share(self._ledger, key, sums, draw, binding=binding)), kind
         )
+
+    def _decoded(self, raw: bytes, kind: type[Kind]) -> Kind:
+        answer = CODEC.decode(raw)
         assert isinstance(answer, kind)
         return answer
 
@@ -255,12 +278,30 @@ class Owner(Party):
         try:
             return ask()
         except OtherReleaseError:
-            raise InvalidParameterError(
-                f"run: the data or settings differ from those of run {self._ledger.run!r} in the "
-                f"ledger of {self.name!r}; go on with those, or give the new run another name"
-            ) from None
+            raise other_settings(self._ledger.run, self.name) from None
         except BudgetExceededError as error:
             raise BudgetExceededError(f"ledger of {self.name!r}: {error}") from None
+
+
+def fresh_nonce() -> str:
+    """Return a nonce that nobody had before: 128 bits of the operating system."""
+    return secrets.token_hex(DIGITS // 2)
+
+
+def hold(book: Ledger, name: str, parameters: str) -> None:
+    """Hold an owner's run to the digest of its public parameters; refuse other ones."""
+    try:
+        book.hold_to({"parameters": parameters})
+    except OtherReleaseError:
+        raise other_settings(book.run, name) from None
+
+
+def other_settings(run: str, name: str) -> InvalidParameterError:
+    """Return what is said of a run that has released with other public settings."""
+    return InvalidParameterError(
+        f"run: the settings or the number of records differ from those of run {run!r} in the "
+        f"ledger of {name!r}; go on with those, or give the new run another name"
+    )
 
 
 class Products:

@@ -6,6 +6,7 @@ import os
 import time
 import uuid
 from collections.abc import Mapping
+from pathlib import Path
 from typing import ClassVar
 
 from dpsumm.data.files import FileFormat
@@ -27,8 +28,9 @@ from dpsumm.vertical.helper import check_secret
 from dpsumm.vertical.inputs import read_held
 from dpsumm.vertical.levels import Levels
 from dpsumm.vertical.messages import Join
-from dpsumm.vertical.owner import Owner
+from dpsumm.vertical.owner import Owner, fresh_nonce
 from dpsumm.vertical.result import Synthetic
+from dpsumm.vertical.rows import Rows
 from dpsumm.vertical.synthesize import synthetic_of
 from dpsumm.vertical.tables import Tables
 from dpsumm.vertical.wire import CODEC
@@ -47,7 +49,8 @@ class SiloOwner(Party):
     source, schema, file_format
         Its data, as for `synthesize`.
     ledger
-        File of its own books.
+        File of its own books. Beside it lies ``<ledger>.rows``: the levels of the records of the
+        latest run, by which every exchange of a run is about the same records.
     secret
         32 bytes that it shares with the helper alone.
     alignment
@@ -77,6 +80,7 @@ class SiloOwner(Party):
             )
         self._name, self._source, self._schema = name, source, schema
         self._ledger, self._file_format = ledger, file_format
+        self._rows = Path(f"{os.fspath(ledger)}.rows")
         self._secret, self._alignment = secret, alignment
         self._owner: Owner | None = None
         self._book: Ledger | None = None
@@ -110,16 +114,22 @@ class SiloOwner(Party):
         ids = request.ids or None
         if ids is not None and ids not in [column.name for column in self._schema.carried]:
             raise ProtocolError(f"ids: this owner's schema has no column {ids!r} of kind 'ignore'")
-        held = read_held(self._source, self._name, self._schema, levels, ids, self._file_format)
         self._book = Ledger(self._ledger, run=request.run, delta=request.delta)
+        if self._book.has("one-way"):
+            rows = Rows.read(self._rows, request.run)
+        else:
+            held = read_held(self._source, self._name, self._schema, levels, ids, self._file_format)
+            rows = Rows(request.run, held.codes, held.digest(self._alignment), fresh_nonce())
         return Owner(
             self._name,
-            held.codes,
+            rows.codes,
             tuple(one.size for one in levels),
             schema=self._schema.fingerprint,
-            order=held.digest(self._alignment),
+            order=rows.order,
             ledger=self._book,
             secret=self._secret,
+            nonce=rows.nonce,
+            keep=lambda: rows.write(self._rows),
         )
 
 

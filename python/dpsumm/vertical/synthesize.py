@@ -27,17 +27,18 @@ from dpsumm.privacy.seeds import check_seed
 from dpsumm.privacy.weak import check_budget
 from dpsumm.vertical.about import MPYC, PADS
 from dpsumm.vertical.agreed import Agreed
-from dpsumm.vertical.coordinator import TablesCoordinator
+from dpsumm.vertical.coordinator import TablesCoordinator, parameters_of
 from dpsumm.vertical.helper import Helper
-from dpsumm.vertical.inputs import read_held
+from dpsumm.vertical.inputs import backend_of, read_held
 from dpsumm.vertical.layout import HELPER, Released
 from dpsumm.vertical.mpyc import Meeting, MpycHelper, MpycOwner, check_mpyc
 from dpsumm.vertical.notes import notes_of
-from dpsumm.vertical.owner import Owner
+from dpsumm.vertical.owner import Owner, hold
 from dpsumm.vertical.privacy import ANALYST, SynthesisPrivacy
 from dpsumm.vertical.products import Dealer, Mpyc, check_product
 from dpsumm.vertical.result import Synthetic
 from dpsumm.vertical.tables import Tables
+from dpsumm.vertical.work import kept, restored
 
 
 def synthesize(
@@ -158,15 +159,9 @@ def synthesize(
     if by_mpyc:
         check_mpyc()
     agreed = Agreed.of({name: schema[name] for name in owners}, protocol.bins, ids, label)
-    held = {
-        name: read_held(source, name, agreed.schemas[name], agreed.levels[name], ids, file_format)
-        for name, source in owners.items()
-    }
-    if not accept:
-        check_budget(epsilon, delta, min(len(one.codes) for one in held.values()))
+    budget = replace(protocol.budget(epsilon, delta), by_mpyc=by_mpyc)
     run = run or uuid.uuid4().hex
     books = ledger or {}
-    alignment = secrets.token_bytes(32)
     with contextlib.ExitStack() as stack:
         opened = {
             name: stack.enter_context(Ledger(books.get(name), run=run, delta=delta))
@@ -174,35 +169,51 @@ def synthesize(
         }
         _check_books(opened, run)
         resumed = any(book.has("one-way") for book in opened.values())
-        # Kept for a resumed run, whose messages are then the same. In one process nobody sees these
-        # messages, so that there is nothing to be read with the keys.
-        keys = {
-            name: book.record("key", lambda: secrets.token_bytes(SECRET_BYTES))
-            for name, book in opened.items()
-        }
-        kind: type[Owner] = MpycOwner if by_mpyc else Owner
-        roles: dict[str, Party] = {
-            name: kind(
-                name,
-                held[name].codes,
-                tuple(one.size for one in agreed.levels[name]),
-                schema=agreed.schemas[name].fingerprint,
-                order=held[name].digest(alignment),
-                ledger=opened[name],
-                secret=keys[name],
-                seed=seed,
-            )
-            for name in owners
-        }
-        roles[HELPER] = MpycHelper(keys) if by_mpyc else Helper(keys)
-        if isinstance(engine, Mpyc):
-            meeting = stack.enter_context(Meeting(engine.patience))
-            for role in roles.values():
-                assert isinstance(role, MpycOwner | MpycHelper)
-                role.meeting = meeting
-        budget = replace(protocol.budget(epsilon, delta), by_mpyc=by_mpyc)
-        coordinator = TablesCoordinator(agreed.layout, budget, run)
-        released = run_in_process(coordinator, roles, progress)
+        for name, book in opened.items():
+            hold(book, name, parameters_of(agreed.layout, budget))
+        known = next((book for book in opened.values() if book.has("tables")), None)
+        if known is None:
+            held = {
+                name: read_held(
+                    source, name, agreed.schemas[name], agreed.levels[name], ids, file_format
+                )
+                for name, source in owners.items()
+            }
+            if not accept:
+                check_budget(epsilon, delta, min(len(one.codes) for one in held.values()))
+            # Fresh in every process: what they hide is kept nowhere.
+            keys = {name: secrets.token_bytes(SECRET_BYTES) for name in owners}
+            alignment = secrets.token_bytes(32)
+            kind: type[Owner] = MpycOwner if by_mpyc else Owner
+            roles: dict[str, Party] = {
+                name: kind(
+                    name,
+                    held[name].codes,
+                    tuple(one.size for one in agreed.levels[name]),
+                    schema=agreed.schemas[name].fingerprint,
+                    order=held[name].digest(alignment),
+                    ledger=opened[name],
+                    secret=keys[name],
+                    seed=seed,
+                    joint=True,
+                )
+                for name in owners
+            }
+            roles[HELPER] = MpycHelper(keys) if by_mpyc else Helper(keys)
+            if isinstance(engine, Mpyc):
+                meeting = stack.enter_context(Meeting(engine.patience))
+                for role in roles.values():
+                    assert isinstance(role, MpycOwner | MpycHelper)
+                    role.meeting = meeting
+            coordinator = TablesCoordinator(agreed.layout, budget, run)
+            tables = kept(run_in_process(coordinator, roles, progress))
+        else:
+            tables = known.record("tables", lambda: b"")
+        # In all books before anybody sees them: the shares are made anew until then, and no more.
+        # Of two processes the one that was first at the first book decides.
+        for book in opened.values():
+            tables = book.record("tables", lambda made=tables: made)  # type: ignore[misc]
+        released = restored(agreed.layout, budget, tables)
         held_by = {
             name: Books(None if book.path is None else book.path.name, book.charges(run=run))
             for name, book in opened.items()
@@ -218,7 +229,7 @@ def synthesize(
         run=run,
         resumed=resumed,
         started=started,
-        backend=next((one.backend for one in held.values() if one.backend), None),
+        backend=next(filter(None, map(backend_of, owners.values())), None),
     )
 
 

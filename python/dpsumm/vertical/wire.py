@@ -57,12 +57,11 @@ def _are_widths(value: Any) -> bool:
 
 def _is_joined(value: Joined) -> bool:
     order = value.order == "" or is_hex(value.order, DIGITS)
-    return (
-        is_whole(value.n_records)
-        and order
-        and is_hex(value.schema, 12)
-        and is_hex(value.nonce, DIGITS)
-    )
+    return is_whole(value.n_records) and order and is_hex(value.schema, 12)
+
+
+def _is_counts(value: ColumnCounts) -> bool:
+    return is_array(value.counts, 1, "i8") and (value.nonce == "" or is_hex(value.nonce, DIGITS))
 
 
 def _is_join(value: Join) -> bool:
@@ -122,7 +121,7 @@ CODEC = Codec(
         Kind("Join", Join, _is_join),
         Kind("Joined", Joined, _is_joined),
         Kind("CountColumns", CountColumns, lambda m: is_noise(m.noise_std)),
-        Kind("ColumnCounts", ColumnCounts, lambda m: is_array(m.counts, 1, "i8")),
+        Kind("ColumnCounts", ColumnCounts, _is_counts),
         Kind("Start", Start, _is_start),
         Kind(
             "MaskedRows", MaskedRows, lambda m: is_whole(m.first_row) and _all(m.masked, _is_words)

@@ -14,17 +14,39 @@ from dpsumm.kernels.inputs import Words
 from dpsumm.vertical.layout import Budget, Layout, Released
 from dpsumm.vertical.merge import merged_codes
 from dpsumm.vertical.messages import (
+    ColumnCounts,
     Deal,
     Dealt,
     Finish,
-    Joined,
     MaskedRows,
     NextRows,
     Start,
     TwoWay,
 )
-from dpsumm.vertical.noise import NoisePlan
 from dpsumm.vertical.owner import FAR
+
+
+def kept(released: Released) -> bytes:
+    """Return what was opened as bytes, from which `restored` makes it again."""
+    tables = (released.pairs[pair].ravel() for pair in released.plan.pairs)
+    numbers = np.concatenate([[released.n_records], *released.singles, *tables])
+    return numbers.astype("<i8").tobytes()
+
+
+def restored(layout: Layout, budget: Budget, raw: bytes) -> Released:
+    """Return what was opened in an earlier life of a run with these public parameters."""
+    numbers = np.frombuffer(raw, "<i8").astype(np.int64)
+    counts, first = {}, 1
+    for p, name in enumerate(layout.owners):
+        last = first + sum(layout.sizes[j] for j in layout.of_owner(p))
+        counts[name], first = ColumnCounts(numbers[first:last]), last
+    work = Work(layout, budget, "", int(numbers[0]), counts)
+    pairs = {}
+    for i, j in work.plan.pairs:
+        shape = work.sizes[i], work.sizes[j]
+        last = first + shape[0] * shape[1]
+        pairs[i, j], first = numbers[first:last].reshape(shape), last
+    return Released(work.n_records, work.singles, work.codes, pairs, work.plan)
 
 
 class Work:
@@ -35,15 +57,15 @@ class Work:
         layout: Layout,
         budget: Budget,
         run: str,
-        first: NoisePlan,
-        joined: Mapping[str, Joined],
-        counts: Mapping[str, NDArray[np.int64]],
+        n_records: int,
+        counts: Mapping[str, ColumnCounts],
     ) -> None:
+        first = budget.plan(layout, layout.sizes)
         self._layout, self._run, self._rows = layout, run, budget.rows
         self._by_mpyc = budget.by_mpyc
-        self._joined = joined
-        self.n_records = next(iter(joined.values())).n_records
-        together = np.concatenate([counts[name] for name in layout.owners])
+        self._nonces = {name: one.nonce for name, one in counts.items()}
+        self.n_records = n_records
+        together = np.concatenate([counts[name].counts for name in layout.owners])
         self.singles = tuple(np.split(together, np.cumsum(layout.sizes)[:-1]))
         least = budget.keep * first.single_std
         self.codes = tuple(
@@ -78,7 +100,7 @@ class Work:
             peers=tuple(names[q] for q in peers),
             widths=tuple(np.array([self.sizes[j] for j in self._columns[q]]) for q in peers),
             sides=tuple(owner < q for q in peers),
-            nonces=tuple(self._joined[names[q]].nonce for q in peers),
+            nonces=tuple(self._nonces[names[q]] for q in peers),
             noise=tuple(self._noise(mine, self._columns[q]) for q in peers),
             rows=self._rows,
             ring=self.ring,
@@ -106,8 +128,8 @@ class Work:
             right=tuple(names[p] for p in right),
             left_widths=tuple(map(self._width, left)),
             right_widths=tuple(map(self._width, right)),
-            left_nonces=tuple(self._joined[names[p]].nonce for p in left),
-            right_nonces=tuple(self._joined[names[p]].nonce for p in right),
+            left_nonces=tuple(self._nonces[names[p]] for p in left),
+            right_nonces=tuple(self._nonces[names[p]] for p in right),
         )
 
     def check(self, name: str, request: Request, answer: Answer) -> None:

@@ -11,8 +11,8 @@ Import contracts let no other module draw noise for privacy, and a test finds ev
 made elsewhere (``tests/privacy/test_kernel.py``).
 """
 
-from dpsumm.privacy.release.gaussian import Sums, release
+from dpsumm.privacy.release.gaussian import Sums, release, share
 from dpsumm.privacy.release.noise import PaidNoise
 from dpsumm.privacy.release.query import Bound, Query, multiplier_for
 
-__all__ = ["Bound", "PaidNoise", "Query", "Sums", "multiplier_for", "release"]
+__all__ = ["Bound", "PaidNoise", "Query", "Sums", "multiplier_for", "release", "share"]

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from dpsumm.errors import InvalidParameterError
 from dpsumm.privacy import accounting
 from dpsumm.privacy.events import Approximate, Charge, Event, Gaussian, Observer, Protected, Seeded
-from dpsumm.privacy.ledger import Ledger
+from dpsumm.privacy.ledger import Ledger, OtherReleaseError
 from dpsumm.privacy.release.noise import PaidNoise
 from dpsumm.privacy.release.query import Query
 
@@ -100,10 +100,31 @@ def release(
         As `Ledger.release`. `draw` was not called.
     """
 
-    def paid() -> bytes:
-        noise = PaidNoise(sums.queries)
-        made = draw(noise)
-        noise.check_used()
-        return made
+    return ledger.release(key, sums.charges, lambda: _paid(sums, draw), binding=binding)
 
-    return ledger.release(key, sums.charges, paid, binding=binding)
+
+def share(
+    ledger: Ledger, key: str, sums: Sums, draw: Callable[[PaidNoise], bytes], *, binding: str
+) -> bytes:
+    """Charge noisy sums once, and return a share of them that says nothing alone.
+
+    For owners in one process, whose shares lose their meaning with the keys of that process: asked
+    again, it makes another share at no further charge. **Of all shares under one key at most one
+    may be opened**: who opens them keeps what they add up to before anybody sees it, and asks for
+    none afterwards. Parameters and errors are those of `release`.
+
+    Raises
+    ------
+    OtherReleaseError
+        The ledger has a release of that key with its bytes, so that it was opened elsewhere.
+    """
+    if ledger.release(key, sums.charges, lambda: b"", binding=binding):
+        raise OtherReleaseError("ledger: the release was made in another way")
+    return _paid(sums, draw)
+
+
+def _paid(sums: Sums, draw: Callable[[PaidNoise], bytes]) -> bytes:
+    noise = PaidNoise(sums.queries)
+    made = draw(noise)
+    noise.check_used()
+    return made
