@@ -326,7 +326,7 @@ def left_by(world: World, folder: Path) -> tuple[object, ...]:
         name: (
             charges(folder / name),
             sorted(releases(folder / name)),
-            len(rows_of(folder / name, "SELECT 1 FROM marks")),
+            len(rows_of(folder / name, "SELECT 1 FROM chain")),
         )
         for name in world.books
     }

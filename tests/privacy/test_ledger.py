@@ -3,6 +3,7 @@
 import math
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -20,10 +21,12 @@ from dpsumm.privacy import (
     Seeded,
     Unit,
 )
+from dpsumm.privacy.accounting import compose
 from dpsumm.privacy.events import Approximate, BoundedRange, Observer
 from dpsumm.privacy.ledger import OtherReleaseError
 from dpsumm.summary.kernel import RBF
 from dpsumm.summary.protocols import Offers
+from helpers.forging import forge
 from helpers.settings import setting_of
 
 
@@ -314,6 +317,7 @@ def test_an_unreadable_charge_is_refused_not_skipped(tmp_path):
         with sqlite3.connect(path) as db:
             old = db.execute(f"SELECT {column} FROM charges").fetchone()
             db.execute(f"UPDATE charges SET {column} = ?", (value,))
+        forge(path)
         with Ledger(path, run="r") as book:
             with pytest.raises(InvalidDataError, match="ledger"):
                 book.charges()
@@ -322,6 +326,29 @@ def test_an_unreadable_charge_is_refused_not_skipped(tmp_path):
         with sqlite3.connect(path) as db:
             db.execute(f"UPDATE charges SET {column} = ?", old)
         db.close()
+
+
+def test_a_release_is_not_given_under_another_binding():
+    """Its bytes would be read with other public parameters than they were made with."""
+    with Ledger() as book:
+        book.release("a", [charge()], lambda: b"x", binding="one digest")
+        assert book.release("a", [charge()], must_not_draw, binding="one digest") == b"x"
+        for binding in ("another digest", ""):
+            with pytest.raises(OtherReleaseError, match="with other parameters"):
+                book.release("a", [charge()], must_not_draw, binding=binding)
+
+
+def test_a_charge_counts_as_often_as_it_says(tmp_path):
+    seven = Charge(Protected.TARGET, "a test release", Pure(0.1), count=7)
+    with Ledger.create(tmp_path / "books", caps={"target": (1.0, 1e-4)}, run="r") as book:
+        with pytest.raises(BudgetExceededError):
+            book.release("too many", [replace(seven, count=11)], must_not_draw)
+        book.release("a", [seven], lambda: b"x")
+        once = compose([(Pure(0.1), 1)], book.delta)
+        assert book.spent("target")[0] == compose([(Pure(0.1), 7)], book.delta) > 5 * once
+        assert book.spent("target", new=[seven])[0] > 1
+        with pytest.raises(BudgetExceededError):
+            book.release("b", [seven], must_not_draw)
 
 
 def test_a_run_keeps_its_delta(tmp_path):

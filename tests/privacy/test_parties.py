@@ -8,6 +8,7 @@ import pytest
 
 from dpsumm.errors import BudgetExceededError, InvalidDataError, InvalidParameterError
 from dpsumm.privacy import Charge, Gaussian, Ledger, Protected
+from helpers.forging import forge
 
 
 @pytest.fixture
@@ -43,6 +44,7 @@ def test_without_the_subsystem_its_rows_are_refused_not_left_out(tmp_path, recor
     monkeypatch.undo()
     with sqlite3.connect(path) as db:
         db.execute("UPDATE charges SET protected = 'targeu'")
+    forge(path)
     with Ledger(path) as book, pytest.raises(InvalidDataError):
         book.spent("target")
 

@@ -277,13 +277,11 @@ def test_a_seal_in_the_middle_is_looked_at_by_who_checks(path):
             log.check()
 
 
-def test_a_mark_that_is_not_compared_with_its_line_would_be_noticed(path, monkeypatch):
-    """The planted bug: what lies beside a line is believed."""
-    monkeypatch.setattr(module._Row, "whole", True)
+def test_a_mark_that_is_not_compared_with_the_log_would_be_noticed(path, monkeypatch):
+    """The planted bug: what stands beside the file is not looked at."""
+    monkeypatch.setattr(module.Chain, "missing", lambda self: None)
     with pytest.raises(AssertionError):
-        test_a_log_that_was_tampered_with_counts_nothing_and_says_so(
-            path, "end removed and the mark forged"
-        )
+        test_a_log_that_was_tampered_with_counts_nothing_and_says_so(path, "last removed")
 
 
 def test_an_end_that_was_cut_off_with_its_mark_is_shown_by_a_digest_noted_elsewhere_alone(path):
@@ -320,7 +318,7 @@ def test_a_line_of_another_history_is_noticed(path, tmp_path):
 
 def test_a_log_that_is_not_chained_would_be_noticed(tmp_path, monkeypatch):
     """The planted bug: a line does not carry the digest of the one before."""
-    monkeypatch.setattr(module.Receipt, "digest", property(lambda self: ""))
+    monkeypatch.setattr("dpsumm.privacy.chain.digest_of", lambda data: "")
     Receipts.create(tmp_path / "receipts.db", Key(), is_signed).close()
     with pytest.raises(TypeError):  # no fault is found in it
         test_a_line_of_another_history_is_noticed(tmp_path / "receipts.db", tmp_path)

@@ -47,7 +47,7 @@ def create(file: File, cap: list[str] = []) -> None:  # noqa: B006 (read only)
 @app.command()
 @described
 def show(file: File) -> None:
-    """Show charges, totals, caps and what was accepted. The file is only read.
+    """Show charges, totals, caps, what was accepted, and the head of the chain; only read the file.
 
     Parameters
     ----------
@@ -63,6 +63,7 @@ def show(file: File) -> None:
             console.echo(f"cap of the {change.protected.value} set to {limit}: {when}")
         for at in book.accepted():
             console.echo(f"accepted although entries may be missing: {_minute(at)}")
+        console.echo(f"head of the chain: {book.head or 'begins with the next change'}")
 
 
 @app.command()

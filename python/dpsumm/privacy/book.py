@@ -7,6 +7,7 @@ without a cap. What the file looks like: `dpsumm.privacy.book_format`.
 from __future__ import annotations
 
 import os
+import secrets
 import sqlite3
 import threading
 from collections.abc import Callable, Iterable, Iterator
@@ -16,7 +17,7 @@ from typing import TypeVar
 
 from dpsumm.errors import InvalidDataError, InvalidParameterError
 from dpsumm.privacy import book_format
-from dpsumm.privacy.seen import Seen, add_mark
+from dpsumm.privacy.chain import Rows, beside
 
 # The second: a message of SQLite that quotes a damaged schema need not be text.
 _UNREADABLE = (sqlite3.Error, UnicodeDecodeError)
@@ -48,7 +49,6 @@ class Book:
         self._path, self._run = path, run
         self._lock = threading.RLock()
         self._changed = False
-        self.seen = None if path is None else Seen(path)
         if path is not None and not path.exists():
             raise InvalidParameterError(
                 f"ledger: there is no ledger {path}; correct the path, or make the ledger once, "
@@ -56,10 +56,12 @@ class Book:
             )
         with self._failures():
             self.db = connect(path)
+        self.chain = Rows(self.db, path)
         try:
             with self._failures():
                 if path is None:
                     book_format.create(self.db)
+                    self.chain.add()
                 self._refuse_faults()
         except BaseException:
             self.db.close()
@@ -74,10 +76,10 @@ class Book:
         InvalidParameterError, InvalidDataError
             Something is at `path`, or it cannot be written.
         """
-        seen = Seen(path)
-        if seen.path.exists() and not path.exists():
+        seen = beside(path)
+        if seen.exists() and not path.exists():
             raise InvalidParameterError(
-                f"ledger: {seen.path} is left of a ledger that was at {path}: put that back, give "
+                f"ledger: {seen} is left of a ledger that was at {path}: put that back, give "
                 "another path, or remove this file if nothing of that ledger counts any longer"
             )
         try:
@@ -98,9 +100,10 @@ class Book:
                 db.execute("BEGIN IMMEDIATE")
                 book_format.create(db)
                 db.executemany(book_format.SET_CAP, caps)
-                add_mark(db)
+                chain = Rows(db, path)
+                chain.add()
                 db.execute("COMMIT")
-                seen.catch_up(db)
+                chain.keep_head()
         except BaseException as error:
             with suppress(OSError):  # if not even that: an empty file, of which opening it tells
                 path.unlink()
@@ -172,57 +175,72 @@ class Book:
         # One connection is one transaction: threads that share a ledger take turns.
         with self._lock:
             self._changed = False
-            fate = "this was neither charged nor sent"
+            fate, added = "this was neither charged nor sent", False
             try:
                 self.db.execute("BEGIN IMMEDIATE")
                 yield
+                if self._changed:
+                    added = True
+                    self.chain.add()
                 fate = "this may have been charged and was not sent"
                 self.db.execute("COMMIT")
             except BaseException as error:
                 with suppress(sqlite3.Error):
                     if self.db.in_transaction:
                         self.db.execute("ROLLBACK")
+                if added:  # whether it is on the disk is not known
+                    self.chain.forget()
                 if isinstance(error, _UNREADABLE):
                     raise self._failed(error, fate) from None
                 raise
-            if self._changed and self.seen is not None:
+            if self._changed and self._path is not None:
                 try:
-                    self.seen.catch_up(self.db)
+                    self.chain.keep_head()
                 except (OSError, InvalidParameterError, *_UNREADABLE) as error:
                     raise self._failed(error, "this was charged and not sent") from None
 
     def begin_change(self, *, accepted: bool = False) -> None:
         """Before what writes: refuse a copy that was put back, and bring an old file up to date."""
-        self._refuse_faults()  # since it was opened
-        if self.version < book_format.VERSION:
-            try:
-                book_format.migrate(self.db)
-            except ValueError as error:
-                raise self.unusable(error) from None
-        if not accepted and (fault := self.loss()):
+        if (fault := self.loss()) and not accepted:
             raise InvalidDataError(
                 f"ledger: {self._path} may have lost what was charged ({fault}). Nothing was "
                 "charged or sent. Put the latest file and its mark back; or, if they are lost, "
                 f"accept this one with Ledger.accept (dpsumm ledger accept {self._path}) and "
                 "lower its caps by what was spent without it"
             )
-        add_mark(self.db, accepted=accepted)
         self._changed = True
+        if self.version < book_format.VERSION:
+            try:
+                book_format.migrate(self.db)
+            except ValueError as error:
+                raise self.unusable(error) from None
+        if accepted:
+            mark = secrets.token_hex(16)
+            self.db.execute("INSERT INTO marks (mark, accepted) VALUES (?, 1)", (mark,))
 
     def loss(self) -> str | None:
         """Return how one sees that entries may be missing, as of a copy that was put back."""
-        if self.seen is None:
+        self._refuse_faults()  # since it was opened
+        if (seen := self.chain.seen) is None:
             return None
         try:
-            if self.version < book_format.VERSION:  # the marks' table is not there yet
-                return "it is older than its mark" if self.seen.path.exists() else None
-            return self.seen.missing_from(self.db)
+            if self.version:
+                return self.chain.missing()
+            return f"it is older than {seen.name}: a copy was put back" if seen.exists() else None
         except OSError as error:
-            return f"{self.seen.path.name} cannot be read ({error.strerror})"
+            return f"{seen.name} cannot be read ({error.strerror})"
 
     def _refuse_faults(self) -> None:
         if fault := book_format.fault(self.db):
             raise self.unusable(fault)
+        if self.version == book_format.VERSION:
+            try:
+                self.chain.advance()
+            except ValueError as error:
+                raise InvalidDataError(
+                    f"ledger: {self._path} was changed by something else than dpsumm ({error}). "
+                    "Nothing more was charged or sent. Put the latest whole file and its mark back"
+                ) from None
 
 
 def connect(path: Path | None) -> sqlite3.Connection:

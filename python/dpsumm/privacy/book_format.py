@@ -1,8 +1,9 @@
 """How a ledger's file is laid out: tables, format version, and names that do not follow the code.
 
 The version is SQLite's ``user_version``. Version 0 was written before there was one: it named
-events after Python's classes and kept a cap's last value only. It is read as it is, and brought to
-the present version by the first transaction that writes.
+events after Python's classes and kept a cap's last value only. Version 1 had a random mark for
+every transaction in place of the chain. Both are read as they are. The first transaction that
+writes brings them to the present version, and the chain begins with what they hold then.
 """
 
 from __future__ import annotations
@@ -30,10 +31,10 @@ from dpsumm.privacy.events import (
     Unit,
 )
 
-VERSION = 1
+VERSION = 2
 
 _NOW = "strftime('%Y-%m-%dT%H:%M:%fZ', 'now')"
-# `marks` has a row for every transaction that wrote, see `dpsumm.privacy.seen`.
+# `marks` has a row for every file that was accepted, and in 1 for every transaction that wrote.
 _NEW_IN_1 = f"""
 CREATE TABLE caps (
     id INTEGER PRIMARY KEY,
@@ -47,6 +48,13 @@ CREATE TABLE marks (
     at TEXT NOT NULL DEFAULT ({_NOW}),
     mark TEXT NOT NULL UNIQUE,
     accepted INTEGER NOT NULL
+)"""
+# See `dpsumm.privacy.chain`.
+_NEW_IN_2 = f"""
+CREATE TABLE chain (
+    number INTEGER PRIMARY KEY,
+    body TEXT NOT NULL,
+    digest TEXT NOT NULL
 );
 PRAGMA user_version = {VERSION}
 """
@@ -74,11 +82,13 @@ CREATE TABLE runs (
     run TEXT PRIMARY KEY,
     delta REAL NOT NULL
 );
-{_NEW_IN_1}
+{_NEW_IN_1};
+{_NEW_IN_2}
 """
 _TABLES = {
     0: {"charges", "releases", "runs", "caps"},
     1: {"charges", "releases", "runs", "caps", "marks"},
+    2: {"charges", "releases", "runs", "caps", "marks", "chain"},
 }
 
 SET_CAP = "INSERT INTO caps (protected, epsilon, delta) VALUES (?, ?, ?)"
@@ -128,13 +138,19 @@ def fault(db: sqlite3.Connection) -> str | None:
 
 
 def migrate(db: sqlite3.Connection) -> None:
-    """Bring a file of version 0 to the present version, inside the caller's transaction.
+    """Bring an older file to the present version, inside the caller's transaction.
 
     Raises
     ------
     ValueError
         A charge is damaged.
     """
+    if version_of(db) == 0:
+        _migrate_0(db)
+    _execute_all(db, _NEW_IN_2)
+
+
+def _migrate_0(db: sqlite3.Connection) -> None:
     for number, event in db.execute("SELECT id, event FROM charges").fetchall():
         with _reading_a_charge():
             text = _event_to_text(_event_from_text(event))

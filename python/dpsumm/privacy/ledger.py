@@ -221,6 +221,14 @@ class Ledger(AbstractContextManager["Ledger"]):
             return ()
         return tuple(self._book.read(text, "SELECT at FROM marks WHERE accepted ORDER BY id"))
 
+    @property
+    def head(self) -> str:
+        """Digest of the last entry, 64 hexadecimal digits; empty for a file without a chain yet.
+
+        Whoever has noted it can tell later that entries before it were changed or removed.
+        """
+        return self._book.chain.head.digest
+
     def hold_to(self, settings: Mapping[str, str]) -> None:
         """Hold this run to public settings: once it has released, others are refused.
 

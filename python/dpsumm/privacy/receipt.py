@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import csv
-import hashlib
 import io
 import json
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, fields
 
 from dpsumm.errors import InvalidDataError
+from dpsumm.privacy.chain import Head, digest_of
 
 #: Begins what a seal signs.
 SEALED = b"dpsumm receipt 1\n"
@@ -96,7 +96,7 @@ class Receipt(Asked):
     @property
     def digest(self) -> str:
         """SHA-256 of the body, hexadecimal digits."""
-        return hashlib.sha256(self.body).hexdigest()
+        return digest_of(self.body)
 
     @classmethod
     def parse(cls, body: str) -> Receipt:
@@ -116,7 +116,7 @@ class Receipt(Asked):
 Sealed = tuple[Receipt, bytes]
 
 
-def fault(lines: Iterable[Sealed], is_signed: IsSigned, *, last_only: bool = False) -> str | None:
+def fault(lines: Iterable[Sealed], is_signed: IsSigned) -> str | None:
     """Return what is wrong with a log, the first thing; None if it holds together.
 
     Parameters
@@ -125,22 +125,21 @@ def fault(lines: Iterable[Sealed], is_signed: IsSigned, *, last_only: bool = Fal
         All, oldest first, each with its seal.
     is_signed
         Whether the owner's key signed.
-    last_only
-        Look at the last seal alone. It covers what is before it, through the digests.
     """
-    before, number = "", 0
-    last: Sealed | None = None
-    for number, (line, seal) in enumerate(lines, 1):
-        if line.number != number or line.before != before:
-            return f"line {number} does not follow the one before it: lines were removed or moved"
-        if not last_only and not is_signed(SEALED + line.body, seal):
-            return f"line {number} was changed, or sealed with another key"
-        before, last = line.digest, (line, seal)
-    if last is None:
-        return "it has no line, not even the first"
-    if last_only and not is_signed(SEALED + last[0].body, last[1]):
-        return f"line {number} was changed, or sealed with another key"
-    return None
+    head = Head()
+    try:
+        for line, seal in lines:
+            head = head.then(line.body)
+            check_seal(line, seal, is_signed)
+    except ValueError as error:
+        return str(error)
+    return None if head.number else "it has no line, not even the first"
+
+
+def check_seal(line: Receipt, seal: bytes, is_signed: IsSigned) -> None:
+    """Raise ValueError if a line's seal is not of its body and the owner's key."""
+    if not is_signed(SEALED + line.body, seal):
+        raise ValueError(f"line {line.number} was changed, or sealed with another key")
 
 
 def to_csv(lines: Iterable[Sealed]) -> str:

@@ -4,30 +4,34 @@ Every line has the digest of the line before it and a seal, the owner's signatur
 changed, removed, added or moved is noticed by whoever has the public key. What the owner's rules
 count is counted from these lines: with a file that is missing, or does not hold together, nothing
 is answered. Beside it lies ``<file>.seen``, by which lost last lines are noticed
-(`dpsumm.privacy.seen`). That is no seal: who may write to both files can cut the last lines off and
-set it back. Only a digest that was noted elsewhere shows that.
+(`dpsumm.privacy.chain`). That is no seal: who may write to both files can cut the last lines off
+and set it back. Only a digest that was noted elsewhere shows that.
+
+Requests that are refused do not fill the disk. The first `NOTED` of a consumer, or of all strangers
+together, have a line each; of the next, one in two has one on average, then one in four, and so on.
 
 A line is on the disk before the answer that it is about exists for anybody else.
 """
 
 from __future__ import annotations
 
-import datetime
-import hashlib
 import os
 import secrets
 import sqlite3
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from dpsumm.errors import InvalidDataError, InvalidParameterError
 from dpsumm.privacy.book import connect
+from dpsumm.privacy.chain import Chain, beside, digest_of, now
 from dpsumm.privacy.receipt import (
     AGAIN,
     ANSWERED,
+    FAILED,
     MADE,
     REFUSED,
     SEALED,
@@ -35,17 +39,16 @@ from dpsumm.privacy.receipt import (
     IsSigned,
     Receipt,
     Sealed,
-    fault,
+    check_seal,
 )
-from dpsumm.privacy.seen import Seen
 
-# The view is what `Seen` reads.
-_TABLES = (
+_TABLE = (
     "CREATE TABLE receipts (number INTEGER PRIMARY KEY, body TEXT NOT NULL, digest TEXT NOT NULL, "
-    "seal BLOB NOT NULL, salt BLOB NOT NULL)",
-    "CREATE VIEW marks AS SELECT number AS rowid, digest AS mark FROM receipts",
+    "seal BLOB NOT NULL, salt BLOB NOT NULL)"
 )
 _SALT_BYTES = 16
+#: So many refusals of one consumer have a line each; of so many more every second one, and so on.
+NOTED = 32
 
 
 class Signer(Protocol):
@@ -56,16 +59,71 @@ class Signer(Protocol):
 
 
 class _Row(NamedTuple):
-    """A line as the file has it: the body, and what lies beside it."""
+    """A line, its seal, and the salt of its answer."""
 
     line: Receipt
     seal: bytes
-    digest: str
     salt: bytes
 
+
+class _Log(Chain):
+    """The lines that were found whole, with what is counted from them."""
+
+    table = "receipts"
+
+    def __init__(self, db: sqlite3.Connection, path: Path, is_signed: IsSigned) -> None:
+        self._is_signed = is_signed
+        super().__init__(db, path)
+
+    def forget(self) -> None:
+        super().forget()
+        self.rows: list[_Row] = []
+        self.refusals: Counter[tuple[str, str]] = Counter()
+
+    def check(self, body: str, *beside: Any) -> None:
+        line, (seal, salt) = Receipt.parse(body), beside
+        if line.body.decode() != body or digest_of(salt) != line.salt:
+            raise ValueError(f"the body or the salt of line {line.number} was changed")
+        check_seal(line, seal, self._is_signed)
+        self.keep(_Row(line, seal, salt))
+
+    def check_end(self) -> None:
+        # The view is of older files.
+        query = "SELECT type, name FROM sqlite_master"
+        if not set(self.db.execute(query).fetchall()) <= {("table", "receipts"), ("view", "marks")}:
+            raise ValueError("something was added that is no line")
+
+    def keep(self, row: _Row) -> None:
+        self.rows.append(row)
+        if row.line.outcome in (REFUSED, FAILED):
+            self.refusals[row.line.consumer, row.line.key] += 1
+
+    def resume(self, known: _Log, same: Callable[[], bool]) -> None:
+        """Take over what another connection of this process found, if the file is still the same.
+
+        And if the owner's key is, which one seal tells.
+        """
+        (version,) = self.db.execute("PRAGMA data_version").fetchone()
+        last = known.rows[-1]
+        if same() and self._is_signed(SEALED + last.line.body, last.seal):
+            self.head, self._version, self._digests = known.head, version, known._digests
+            self.rows, self.refusals = known.rows, known.refusals
+
     @property
-    def whole(self) -> bool:
-        return (self.digest, _digest(self.salt)) == (self.line.digest, self.line.salt)
+    def current(self) -> bool:
+        """Whether all that is in the file was found whole."""
+        version = self.db.execute("PRAGMA data_version").fetchone()
+        return bool(self.head.number) and version == (self._version,)
+
+    def may_note(self, asked: Asked) -> bool:
+        """Return whether a refusal gets a line: the rarer, the more there are of that consumer."""
+        doubled = self.refusals[asked.consumer, asked.key] // NOTED
+        return secrets.randbelow(2**doubled) == 0
+
+
+# Logs that this process found whole, by path: while the file is as it was left, what was looked at
+# is not looked at again. A request costs the same however many came before it.
+_WHOLE: dict[Path, tuple[object, _Log]] = {}
 
 
 @dataclass(frozen=True)
@@ -92,8 +150,8 @@ class Receipts(AbstractContextManager["Receipts"]):
     InvalidParameterError
         There is no file.
     InvalidDataError
-        It cannot be read. Whether it holds together is looked at before every line that is added,
-        and by `fault`.
+        It cannot be read. Whether it holds together is looked at by `check`, by `fault`, and before
+        every line that is added.
     """
 
     def __init__(
@@ -101,7 +159,6 @@ class Receipts(AbstractContextManager["Receipts"]):
     ) -> None:
         self.path = Path(path)
         self._signer, self._is_signed = signer, is_signed
-        self._seen = Seen(self.path)
         if not self.path.is_file():
             raise InvalidParameterError(
                 f"receipts: there is no file {self.path}; correct the path, or make it once with "
@@ -109,6 +166,11 @@ class Receipts(AbstractContextManager["Receipts"]):
             )
         with self._failures():
             self._db = connect(self.path)
+        self._log = _Log(self._db, self.path, is_signed)
+        with suppress(sqlite3.Error, OSError):
+            stamp, known = _WHOLE.pop(self.path.resolve(), (None, None))
+            if known is not None:
+                self._log.resume(known, lambda: stamp == self._stamp())
 
     @classmethod
     def create(cls, path: str | os.PathLike[str], signer: Signer, is_signed: IsSigned) -> Receipts:
@@ -122,9 +184,9 @@ class Receipts(AbstractContextManager["Receipts"]):
             The disk failed; nothing is left at `path` or beside it.
         """
         path = Path(path)
-        if Seen(path).path.exists():
+        if (seen := beside(path)).exists():
             raise InvalidParameterError(
-                f"receipts: {Seen(path).path} is left of a log that was at {path}, and what it "
+                f"receipts: {seen} is left of a log that was at {path}, and what it "
                 "counted would be forgotten; put that back, or give another path"
             )
         try:
@@ -138,20 +200,29 @@ class Receipts(AbstractContextManager["Receipts"]):
         try:
             made = cls(path, signer, is_signed)
             with made._writing() as write:
-                for statement in _TABLES:
-                    made._db.execute(statement)
-                write([], Asked(), MADE)
+                made._db.execute(_TABLE)
+                write(Asked(), MADE)
         except BaseException:
             if made is not None:
                 made.close()
             path.unlink()
-            Seen(path).path.unlink(missing_ok=True)  # there was none
+            seen.unlink(missing_ok=True)  # there was none
             raise
         return made
 
     def close(self) -> None:
         """Close the file."""
+        with suppress(sqlite3.Error, OSError):
+            stamp = self._stamp()
+            if self._log.current:
+                _WHOLE[self.path.resolve()] = stamp, self._log
         self._db.close()
+
+    def _stamp(self) -> object:
+        """Return what differs once the file was written to: SQLite's counter among it."""
+        with self.path.open("rb") as file:
+            about = os.fstat(file.fileno())
+            return file.read(28)[24:], about.st_ino, about.st_ctime_ns, about.st_size
 
     def __exit__(self, *_: object) -> None:
         self.close()
@@ -164,28 +235,41 @@ class Receipts(AbstractContextManager["Receipts"]):
         InvalidDataError
             The file cannot be read.
         """
-        return [(row.line, row.seal) for row in self._rows()]
+        with self._failures():
+            rows = self._db.execute("SELECT body, seal FROM receipts ORDER BY number").fetchall()
+            try:
+                return [(Receipt.parse(body), bytes(seal)) for body, seal in rows]
+            except (ValueError, TypeError):
+                raise self._unusable("a line cannot be read") from None
 
     def fault(self) -> str | None:
         """Return what is wrong with the log, looking at every seal; None if it holds together."""
-        return self._fault(self._rows())
+        self._log.forget()
+        return self._fault()
 
     def check(self) -> None:
         """Refuse a log that does not hold together, before anything else is done.
 
-        Looks at every seal. What adds a line looks at the last one alone, which covers all that is
-        counted.
+        Looks at every seal once in a process, and then at those of new lines.
 
         Raises
         ------
         InvalidDataError
             It cannot be read, or does not hold together.
         """
-        if wrong := self.fault():
+        if wrong := self._fault():
             raise self._unusable(wrong)
 
+    def _fault(self) -> str | None:
+        with self._failures():
+            try:
+                self._log.advance()
+            except ValueError as error:
+                return str(error)
+            return self._log.missing()
+
     def refused(self, asked: Asked, why: str, outcome: str = REFUSED) -> None:
-        """Add a request that was refused, or that failed.
+        """Add a request that was refused, or that failed; of many, some.
 
         Raises
         ------
@@ -193,7 +277,8 @@ class Receipts(AbstractContextManager["Receipts"]):
             The log cannot be written, or does not hold together.
         """
         with self._writing() as write:
-            write(self._checked(), asked, outcome, why=why)
+            self.check()
+            self._note(write, asked, outcome, why)
 
     def send(
         self, asked: Asked, answer: bytes, records: int, refusal: Callable[[Sent], str | None]
@@ -222,49 +307,25 @@ class Receipts(AbstractContextManager["Receipts"]):
             The log cannot be written, or does not hold together: nothing may be sent.
         """
         with self._writing() as write:
-            rows = self._checked()
+            self.check()
+            rows = self._log.rows
             again = any(
                 row.line.left
                 and (row.line.consumer, row.line.key, row.line.run, row.line.purpose)
                 == (asked.consumer, asked.key, asked.run, asked.purpose)
-                and row.line.answer == _digest(row.salt, answer)
+                and row.line.answer == digest_of(row.salt + answer)
                 for row in rows
             )
             counted = 0 if again else records
             if counted and (why := refusal(_sent(rows, asked, counted))):
-                write(rows, asked, REFUSED, why=why)
+                self._note(write, asked, REFUSED, why)
                 return why
-            write(rows, asked, AGAIN if again else ANSWERED, answer, records, counted)
+            write(asked, AGAIN if again else ANSWERED, answer, records, counted)
         return None
 
-    def _rows(self) -> list[_Row]:
-        with self._failures():
-            rows = self._db.execute(
-                "SELECT body, seal, digest, salt FROM receipts ORDER BY number"
-            ).fetchall()
-            try:
-                return [
-                    _Row(Receipt.parse(body), bytes(seal), str(digest), bytes(salt))
-                    for body, seal, digest, salt in rows
-                ]
-            except (ValueError, TypeError):
-                raise self._unusable("a line cannot be read") from None
-
-    def _checked(self) -> list[_Row]:
-        rows = self._rows()
-        if wrong := self._fault(rows, last_only=True):
-            raise self._unusable(wrong)
-        return rows
-
-    def _fault(self, rows: list[_Row], *, last_only: bool = False) -> str | None:
-        lines = ((row.line, row.seal) for row in rows)
-        if wrong := fault(lines, self._is_signed, last_only=last_only):
-            return wrong
-        for number, row in enumerate(rows, 1):
-            if not row.whole:
-                return f"the digest or the salt beside line {number} was changed"
-        with self._failures():
-            return self._seen.missing_from(self._db)
+    def _note(self, write: Callable[..., None], asked: Asked, outcome: str, why: str) -> None:
+        if self._log.may_note(asked):
+            write(asked, outcome, why=why)
 
     @contextmanager
     def _writing(self) -> Iterator[Callable[..., None]]:
@@ -275,17 +336,17 @@ class Receipts(AbstractContextManager["Receipts"]):
                 yield self._add
                 self._db.execute("COMMIT")
             except BaseException:
+                self._log.forget()  # what is on the disk is not known
                 with suppress(sqlite3.Error):
                     self._db.execute("ROLLBACK")
                 raise
             try:
-                self._seen.catch_up(self._db)
+                self._log.keep_head()
             except InvalidParameterError as error:  # the mark cannot be written
                 raise self._unusable(str(error)) from None
 
     def _add(
         self,
-        rows: list[_Row],
         asked: Asked,
         outcome: str,
         answer: bytes | None = None,
@@ -299,21 +360,19 @@ class Receipts(AbstractContextManager["Receipts"]):
         salt = secrets.token_bytes(_SALT_BYTES)
         line = Receipt(
             **{field.name: getattr(asked, field.name) for field in fields(Asked)},
-            number=len(rows) + 1,
-            at=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+            number=self._log.head.number + 1,
+            at=now(),
             outcome=outcome,
             why=why,
             records=records,
             counted=counted,
-            answer="" if answer is None else _digest(salt, answer),
-            salt=_digest(salt),
-            before=rows[-1].line.digest if rows else "",
+            answer="" if answer is None else digest_of(salt + answer),
+            salt=digest_of(salt),
+            before=self._log.head.digest,
         )
-        seal = self._signer.sign(SEALED + line.body)
-        self._db.execute(
-            "INSERT INTO receipts VALUES (?, ?, ?, ?, ?)",
-            (line.number, line.body.decode(), line.digest, seal, salt),
-        )
+        row = _Row(line, self._signer.sign(SEALED + line.body), salt)
+        self._log.append(line.body.decode(), row.seal, salt)
+        self._log.keep(row)
 
     @contextmanager
     def _failures(self) -> Iterator[None]:
@@ -327,10 +386,6 @@ class Receipts(AbstractContextManager["Receipts"]):
             f"receipts: {self.path} cannot be used ({why}); nothing was sent. Put back the latest "
             "file and the .seen beside it; dpsumm node log shows what it holds"
         )
-
-
-def _digest(salt: bytes, answer: bytes = b"") -> str:
-    return hashlib.sha256(salt + answer).hexdigest()
 
 
 def _sent(rows: Iterable[_Row], asked: Asked, more: int) -> Sent:

@@ -197,6 +197,8 @@ def _charged(dossier: Dossier) -> Iterator[Html]:
                 ("Charged", "Message", "Protects", "Seen by", "Mechanism", "Unit", "ε alone"),
                 _rows(lines, dated=whose in dossier.given),
             )
+            if head := dossier.books[whose].head:
+                yield tag("p", f"Last entry of the ledger's chain when this page was made: {head}.")
     rows = []
     for whose, protected, epsilon, delta in dossier.totals:
         book = dossier.books[whose]
