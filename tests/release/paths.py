@@ -1,0 +1,412 @@
+"""Every way by which a number that depends on records leaves a party, as a real run.
+
+A path runs the real roles over records, takes what left from the messages, and takes off what a
+slow twin adds up record by record. Expected noise is computed here, by mpmath and from the records'
+worst neighbours, and not by the package.
+"""
+
+import math
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cache
+from types import SimpleNamespace
+
+import numpy as np
+from mpmath import mp
+
+from dpsumm import Auction, Column, Offers, Schema
+from dpsumm.audit.changed_noise import share_of
+from dpsumm.ensemble.export import GRID, noisy_sums, queries_of
+from dpsumm.ensemble.messages import NoisyVotes
+from dpsumm.ensemble.terms import Terms
+from dpsumm.privacy import Ledger, Protected, Unit
+from dpsumm.privacy.release import PaidNoise, Sums
+from dpsumm.summary.kernel import RBF
+from dpsumm.summary.models import sgd
+from dpsumm.summary.models.noise import SMOOTHING, calibrated
+from dpsumm.summary.models.objective import Objective
+from dpsumm.summary.models.perturbation import Grid, Perturbed
+from dpsumm.summary.models.training import Examples
+from dpsumm.summary.protocols.features import features_of, random_features
+from dpsumm.summary.protocols.messages import BidRequest
+from dpsumm.vertical.owner import Owner
+from helpers import transcripts
+from helpers.columns import World
+from helpers.settings import setting_of
+from helpers.votes import answers, curator, exact_counts, one_hot
+
+LEVELS = 2**20
+DELTA = 1e-5
+
+
+@dataclass(frozen=True)
+class Left:
+    """What one run released.
+
+    Attributes
+    ----------
+    residuals : (numbers,) int64
+        Released minus exact.
+    stds : (numbers,)
+        Of the noise that the budget asks for.
+    charges
+        By each ledger that was charged.
+    mu
+        What each of these must have been charged for at least: of independent releases, the root
+        of the sum of (moved / noise)**2.
+    """
+
+    residuals: np.ndarray
+    stds: np.ndarray
+    charges: dict[str, tuple]
+    mu: dict[str, float]
+
+
+@dataclass(frozen=True)
+class Path:
+    """A release path.
+
+    Attributes
+    ----------
+    name
+        Observer included.
+    run
+        Maps a generator, epsilon and a number of records to `Left`.
+    charged
+        How the texts of its charges begin.
+    epsilon
+        What the run is made with: noise is then wide, so that equal numbers are no chance.
+    records
+        Numbers of records to try.
+    of_records
+        That what left is a sum over records; else it is noise alone.
+    """
+
+    name: str
+    run: Callable[[np.random.Generator, float, int], Left]
+    charged: tuple[str, ...]
+    epsilon: float = 1.0
+    records: tuple[int, ...] = (10, 60, 400)
+    of_records: bool = True
+
+
+def delta_of(mu, epsilon):
+    """Balle & Wang 2018, Theorem 8."""
+    a, b = mu / 2 - epsilon / mu, -mu / 2 - epsilon / mu
+    return mp.ncdf(a) - mp.exp(epsilon) * mp.ncdf(b)
+
+
+@cache
+def multiplier(epsilon, delta=DELTA):
+    """The least noise over sensitivity at (epsilon, delta), by bisection."""
+    with mp.workdps(40):
+        low, high = mp.mpf(10) ** -6, mp.mpf(10) ** 6
+        while high / low > 1 + mp.mpf(10) ** -9:
+            middle = mp.sqrt(low * high)
+            enough = delta_of(1 / middle, epsilon) <= delta
+            low, high = (low, middle) if enough else (middle, high)
+        return float(high)
+
+
+def alone(features, records):
+    """The slow twin of a sum of features: each record by itself, in Python's integers."""
+    total = [0] * features.n_features
+    for record in records:
+        for j, step in enumerate(features.sum_on_grid(record[None], LEVELS).tolist()):
+            total[j] += step
+    return np.array(total, np.int64)
+
+
+# --- points -------------------------------------------------------------------------------------
+
+BOX = Schema([Column("c0", bounds=(0, 1)), Column("c1", bounds=(0, 1))])
+
+
+def offers(kind, columns=2):
+    """An owner of Offers sees the noisy average of the target."""
+
+    def run(rng, epsilon, n):
+        with Ledger() as book:
+            schema = BOX if kind == "landmarks" else None
+            target = rng.uniform(0, 1, (n, columns))
+            more = {"schema": schema, "kernel": RBF.for_schema(BOX)} if schema else {}
+            setting = setting_of(target, {"a": 50, "b": 60}, book, epsilon=epsilon, **more)
+            protocol = Offers(features=kind, n_features=128)
+            request = protocol.curator(setting).send()["a"]
+            features = features_of(request.feature_map, schema)
+            exact = alone(features, target)
+            # A replaced record turns a vector round, or takes one landmark for another.
+            moved = 2 * LEVELS if kind == "random" else features.grid_difference(LEVELS)
+            std = multiplier(epsilon) * moved
+            found = request.target.steps - exact
+            mu = {"curator": 1 / multiplier(epsilon)}
+            return Left(found, np.full(len(found), std), {"curator": book.charges()}, mu)
+
+    return run
+
+
+def auction(rng, epsilon, n):
+    """An owner of the Auction sees the target once, and the summary so far in every round."""
+    owners = {name: rng.normal(size=(max(n // 3, 6), 3)) for name in "abc"}
+    target = rng.normal(size=(n, 3))
+    roles = transcripts.roles_of(owners, target)
+    seen = []
+    with Ledger() as book:
+        sizes = {name: len(points) for name, points in owners.items()}
+        setting = transcripts.setting_of(target, sizes, book, size=6, epsilon=epsilon)
+        protocol = Auction(n_features=32, batch=2, reselect=False, epsilon_owners=epsilon)
+        made = protocol.curator(setting)
+        while requests := made.send():
+            for name, request in requests.items():
+                if name == "a" and isinstance(request, BidRequest):
+                    seen.append(request)
+                made.receive(name, roles[name].answer(request))
+        chosen = made.result()
+        charges = book.charges()
+    features = random_features(seen[0].feature_map)
+    points = np.asarray(chosen.scaled)
+    found = [seen[0].target - alone(features, target)]
+    stds = [np.full(len(found[0]), multiplier(epsilon) * 2 * LEVELS)]
+    (noise,) = {charge.event.noise_multiplier for charge in charges if "summary" in charge.message}
+    for k, request in enumerate(seen[1:], 1):
+        found.append(request.summary - alone(features, points[: 2 * k]))
+        # One record of an owner changes two points of the summary: two vectors leave, two come.
+        stds.append(np.full(len(found[-1]), noise * 4 * LEVELS))
+    both = {
+        "target": tuple(c for c in charges if c.protected == "target"),
+        "owners": tuple(c for c in charges if "summary" in c.message),
+    }
+    mu = {"target": 1 / multiplier(epsilon), "owners": math.sqrt(len(seen) - 1) / noise}
+    return Left(np.concatenate(found), np.concatenate(stds), both, mu)
+
+
+# --- votes --------------------------------------------------------------------------------------
+
+
+def votes(n_classes, unit=Unit.WHOLE_OWNER, shards=1):
+    """The consumer sees noisy sums of votes."""
+
+    def run(rng, epsilon, n):
+        points = rng.normal(size=(n, 2))
+        terms = Terms.of(points, range(n_classes), 5, shards=shards)
+        given = [
+            sum(one_hot(rng.integers(n_classes, size=n), n_classes) for _ in range(shards))
+            for _ in range(5)
+        ]
+        with Ledger() as book:
+            noisy = answers(curator(points, terms, book, unit=unit, epsilon=epsilon), given)
+            found = (noisy.result().counts - exact_counts(given, terms)).ravel()
+            charges = book.charges()
+        # One classifier takes a vote from one class and gives it to another, at every point.
+        row = 2.0 if n_classes == 2 else math.sqrt(2)
+        changed = shards if unit is Unit.WHOLE_OWNER else 1
+        std = multiplier(epsilon) * row * changed * math.sqrt(n)
+        mu = {"curator": 1 / multiplier(epsilon)}
+        return Left(found, np.full(len(found), std), {"curator": charges}, mu)
+
+    return run
+
+
+def export(rng, epsilon, n):
+    """Everybody sees sums of the auxiliary points, of an exported model."""
+    d, queries = 6, queries_of(epsilon, DELTA)
+    terms = Terms(("no", "yes"), n, 10, 1, 1, "0" * 64)
+    counts = rng.integers(-10, 10, (n, 1))
+    votes_ = NoisyVotes("r", terms, "one whole owner", 1.0, 3.0, counts)
+    points = rng.normal(size=(n, d))
+    noisy = noisy_sums(points, votes_, 2.0, PaidNoise(queries))
+    # Record by record, without noise: nothing but that record's own part.
+    exact = sum(
+        noisy_sums(
+            points[i : i + 1],
+            replace(votes_, counts=counts[i : i + 1]),
+            2.0,
+            share_of(PaidNoise(queries), 0.0),
+        )
+        for i in range(n)
+    )
+    each = multiplier(epsilon) * math.sqrt(2) * GRID**2
+    n_sums = d + 1
+    stds = np.r_[np.full(n_sums, 2 * each), np.full(len(noisy) - n_sums, math.sqrt(2) * each)]
+    charges = Sums(queries, Protected.TARGET, "sums and products").charges
+    mu = {"consumer": 1 / multiplier(epsilon)}
+    return Left(noisy - exact, stds, {"consumer": charges}, mu)
+
+
+# --- rows ---------------------------------------------------------------------------------------
+
+
+def rows(observer):
+    """One owner sees the tables, and knows its own noise in those of its columns.
+
+    Without an observer: the analyst, who knows neither.
+    """
+
+    class Watching(Owner):
+        """Sends what it would send without its noise: what it knows is taken off."""
+
+        def _with_noise(self, product, k, exact, noise):
+            noisy = super()._with_noise(product, k, exact, noise)
+            return exact if self.name == observer else noisy
+
+    def run(rng, epsilon, n):
+        world = World(rng, [[4, 3], [5, 3]], n)
+        world.owner_kind = Watching
+        world.budget = replace(world.budget, noise_multiplier=multiplier(epsilon))
+        released = world.run()
+        plan, sizes = released.plan, [s for owner in world.sizes for s in owner]
+        both = np.hstack(world.codes)
+        found, stds = [], []
+        for j, size in enumerate(sizes):
+            exact = np.bincount(both[:, j], minlength=size)
+            found.append(released.singles[j] - exact)
+            stds.append(np.full(size, plan.single_std))
+        for pair, std in zip(plan.pairs, plan.pair_std, strict=True):
+            table = (released.pairs[pair] - world.exact(*pair, released)).ravel()
+            both_add = plan.is_cross(pair) and observer is None
+            found.append(table)
+            stds.append(np.full(table.size, std * (math.sqrt(2) if both_add else 1)))
+        charges = {name: book.charges() for name, book in world.books.items()}
+        # One record leaves a cell and comes to another in every table that an owner adds noise to.
+        owner = plan.owner_of
+        squares = {
+            name: sum(2 / plan.single_std**2 for j in range(len(sizes)) if owner[j] == p)
+            + sum(
+                2 / std**2
+                for (i, j), std in zip(plan.pairs, plan.pair_std, strict=True)
+                if p in (owner[i], owner[j])
+            )
+            for p, name in enumerate(charges)
+        }
+        mu = {name: math.sqrt(square) for name, square in squares.items()}
+        return Left(np.concatenate(found), np.concatenate(stds), charges, mu)
+
+    return run
+
+
+# --- models -------------------------------------------------------------------------------------
+
+
+def dp_sgd(rng, epsilon, n):
+    """Everybody may see the sums of all steps: of rows without gradients they are noise alone."""
+    taken, steps = [], 12
+
+    class Network:
+        def __init__(self, shapes, rows_, labels, clip):
+            self.rows = rows_
+
+        def gradients(self, weights):
+            yield np.zeros((len(self.rows), 4))
+
+    class Steps:
+        mean = np.zeros(4)
+        weights = None
+
+        def __init__(self, *given):
+            pass
+
+        def take(self, gradient):
+            taken.append(gradient * n * sgd.GRID)
+
+    name = "dpsumm.summary.models.network"
+    before = sys.modules.get(name)
+    sys.modules[name] = SimpleNamespace(Network=Network, Steps=Steps)
+    try:
+        examples = Examples(np.zeros((n, 4)), np.full(n, -1), 2, 2, epsilon, DELTA)
+        trainer = sgd.SgdTrainer(examples, sgd.DpSgd(hidden=0, steps=steps))
+        with Ledger(delta=1e-3) as book:
+            trainer.release(book, "model", "weights of a model of", "")
+            charges = book.charges()
+    finally:
+        sys.modules.pop(name)
+        if before is not None:
+            sys.modules[name] = before
+    found = np.rint(np.concatenate(taken)).astype(np.int64)
+    # Two points out and two in, each of length 1, in each of the steps.
+    std = multiplier(epsilon) * math.sqrt(steps) * 4 * sgd.GRID
+    return Left(found, np.full(len(found), std), {"consumer": charges}, {})
+
+
+def _flat(n, d=60, changed=2, epsilon=1.0):
+    """An objective without losses, whose minimiser is the slope over lambda."""
+    noise = calibrated(
+        epsilon, DELTA, changed=changed, n=n, classes=2, dimension=d, regularization=0.5
+    )
+    return noise, Objective(np.zeros((n, d)), np.full(n, -1), 2, noise.regularization)
+
+
+def slope(rng, epsilon, n):
+    """Everybody sees the weights of a private model: without losses, its slope's noise."""
+    noise, _ = _flat(n, epsilon=epsilon)
+    examples = Examples(np.zeros((n, 60)), np.full(n, -1), 2, 2, epsilon, DELTA)
+    trainer = Perturbed(examples, 0.5)
+    with Ledger(delta=1e-3) as book:
+        _, drawn = trainer.release(book, "model", "weights of a model of", "")
+        charges = book.charges()
+    weights = trainer.layers(drawn)[0].ravel()
+    # In steps of a thousandth of the noise.
+    step = slope_std(n, epsilon) / 1000
+    found = np.rint(weights * noise.regularization / step).astype(np.int64)
+    return Left(found, np.full(len(found), 1000.0), {"consumer": charges}, {})
+
+
+@cache
+def slope_std(n, epsilon, changed=2, regularization=0.5):
+    """The slope's noise by the theorem of docs/privacy/private-models.md, computed anew."""
+    with mp.workdps(40):
+        small = mp.mpf(DELTA) / 100
+        low, smoothing = mp.mpf(0), mp.mpf(1)
+        while smoothing - low > mp.mpf(10) ** -12:
+            middle = (low + smoothing) / 2
+            enough = delta_of(1 / mp.mpf(SMOOTHING), middle) <= small
+            low, smoothing = (low, middle) if enough else (middle, smoothing)
+        each = (epsilon - smoothing) / (2 * changed)
+        chain = sum(mp.exp(i * each) for i in range(2 * changed))
+        left = (mp.mpf(DELTA) - small) / chain
+        curvature = mp.log(1 + 1 / (mp.mpf(4) * n * regularization))
+        return multiplier(float(each - curvature), float(left)) / n
+
+
+def on_weights(rng, epsilon, n):
+    """The second noise of a private model, on the weights, which hides solver and grids."""
+    noise, objective = _flat(n, epsilon=epsilon)
+    grid = Grid.of(objective, noise)
+    # Without a slope the minimiser is 0.
+    found = replace(grid, slope_noise=2.0**-18).draw(objective)
+    off = (grid.tolerance + grid.slope_step * math.sqrt(60) / 2) / noise.regularization
+    off += grid.weight_step * math.sqrt(60) / 2
+    std = SMOOTHING * 2 * off / grid.weight_step
+    return Left(found, np.full(len(found), std), {}, {})
+
+
+TARGET = "target's noisy mean embedding"
+PATHS = [
+    Path("Offers, random features, towards owners", offers("random"), (TARGET,)),
+    Path("Offers, landmarks, towards owners", offers("landmarks"), (TARGET,)),
+    Path("Auction, towards owners", auction, (TARGET, "noisy mean embedding"), 20.0, (30, 90)),
+    Path("votes of two classes", votes(2), ("noisy votes",), 0.3, (20, 300)),
+    Path("votes of four classes", votes(4), ("noisy votes",), 0.3, (20, 300)),
+    Path(
+        "votes of shards, a record as the unit",
+        votes(3, Unit.REPLACE_RECORD, shards=4),
+        ("noisy votes",),
+        0.3,
+        (20, 300),
+    ),
+    Path("votes of shards, an owner as the unit", votes(3, shards=4), ("noisy votes",), 0.3, (60,)),
+    Path("exported model, towards everybody", export, ("sums and products",), 1.0, (10, 60)),
+    Path("rows, towards the analyst", rows(None), ("one-way", "two-way"), 0.1),
+    Path("rows, towards the first owner", rows("bank"), ("one-way", "two-way"), 0.1),
+    Path("rows, towards the second owner", rows("clinic"), ("one-way", "two-way"), 0.1),
+    Path("DP-SGD, towards everybody", dp_sgd, ("weights of a model of",), 1.0, (60,), False),
+    Path(
+        "private model's slope, towards everybody",
+        slope,
+        ("weights of a model of",),
+        1.0,
+        (400,),
+        False,
+    ),
+    Path("private model's weights", on_weights, (), 1.0, (400,), False),
+]
