@@ -226,6 +226,7 @@ class Rows(World):
     name = "Rows"
     books = ("bank.db", "clinic.db")
     parties_pay = result_is_drawn = True
+    caps = {"records": (99.0, 1e-3)}  # noqa: RUF012
 
     def __init__(self) -> None:
         rng = np.random.default_rng(0)

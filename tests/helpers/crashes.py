@@ -62,6 +62,7 @@ class World(ABC):
     name: str
     books: tuple[str, ...] = ("books.db",)
     logs: tuple[str, ...] = ()
+    caps: dict[str, tuple[float, float]] = {}  # noqa: RUF012
     opening: bytes = Codec().encode(Describe())
     parties_pay = False
     result_is_drawn = False
@@ -69,7 +70,7 @@ class World(ABC):
     def prepare(self, folder: Path) -> None:
         """Make the ledgers of an empty folder."""
         for name in self.books:
-            Ledger.create(folder / name).close()
+            Ledger.create(folder / name, caps=self.caps).close()
 
     @abstractmethod
     def answer(self, folder: Path, name: str, given: list[bytes]) -> bytes:

@@ -15,7 +15,7 @@ from flwr.cli.build import build_fab_from_disk
 from flwr.supercore.fab import Fab
 from flwr.supernode import start_client_internal as client
 
-from dpsumm import __version__
+from dpsumm import Column, Schema, __version__
 from dpsumm.cli import main
 from dpsumm.errors import InvalidDataError, InvalidParameterError
 from dpsumm.exchange.signatures import SigningKey
@@ -27,6 +27,7 @@ from dpsumm.flower.supernode import check_node, refuse_other_apps
 from dpsumm.flower.tasks import NAMES
 from dpsumm.flower.tasks.protocols import PROTOCOLS
 from dpsumm.flower.trial import make_trial
+from dpsumm.privacy import Ledger
 from dpsumm.privacy.receipt import Asked
 from dpsumm.privacy.receipts import Receipts
 
@@ -377,3 +378,28 @@ def test_a_policy_that_cannot_be_leaves_nothing_behind(tmp_path, capsys):
     assert code == 2
     assert "key must be an Ed25519 public key" in err
     assert list((tmp_path / "owner").iterdir()) == []
+
+
+def test_a_node_of_rows_does_not_start_without_a_cap(tmp_path):
+    """Noisy tables count no records, so nothing else bounds what its owner's records pay."""
+    (tmp_path / "data").mkdir()
+    (tmp_path / "schemas").mkdir()
+    for name in ("bank", "clinic"):
+        (tmp_path / "data" / f"{name}.csv").write_text("x\n1\n2\n")
+        Schema([Column(f"x_{name}", bounds=(0, 3))]).save(tmp_path / "schemas" / f"{name}.toml")
+    folder = make_trial(
+        tmp_path / "trial",
+        ["bank", "clinic"],
+        data=tmp_path / "data",
+        schema=tmp_path / "schemas",
+        task="synthesize",
+    )
+    for name in ("bank", "clinic", "helper"):
+        node = {**settings(folder / name), "task": "synthesize"}
+        assert check_node(node)
+    ledger = Path(settings(folder / "bank")["ledger"])
+    ledger.unlink()
+    Path(f"{ledger}.seen").unlink()
+    Ledger.create(ledger).close()
+    with pytest.raises(InvalidParameterError, match="ledger: it has no cap on records"):
+        check_node({**settings(folder / "bank"), "task": "synthesize"})

@@ -33,7 +33,7 @@ TABLES = ("runs", "charges", "caps", "releases")
 PAID = {"one-way", "two-way", "tables"}
 
 
-def frames(n=200, changed=None):
+def frames(n=2000, changed=None):
     rng = np.random.default_rng(0)
     bank = {"debt": rng.integers(0, 3, n), "car": rng.integers(0, 2, n)}
     clinic = {"stage": rng.integers(1, 5, n)}
@@ -156,7 +156,7 @@ def test_a_used_run_name_answers_the_same_whatever_the_data_are(tmp_path):
     first = outcome(books, frames())
     missing = frames()
     missing["clinic"] = missing["clinic"].with_columns(pl.lit(None).cast(pl.Int64).alias("stage"))
-    for data in (frames(), frames(changed=17), frames(n=150), missing):
+    for data in (frames(), frames(changed=17), frames(n=1500), missing):
         assert outcome(books, data) == first
     with Ledger(books["clinic"]) as book:
         assert len(book.charges()) == 2

@@ -54,7 +54,7 @@ class Loopback(Channel):
         for name in SCHEMAS:
             path = self.folder / f"{name}.db"
             if not path.exists():
-                Ledger.create(path).close()
+                Ledger.create(path, caps={"records": (99.0, 0.1)}).close()
 
     def party(self, name):
         if name == "helper":
@@ -365,6 +365,17 @@ def test_owners_refuse_what_they_did_not_agree_to(tmp_path):
             "x", channel.data["bank"], SCHEMAS["bank"],
             ledger=tmp_path / "bank.db", secret=b"k" * 32, alignment=b"k" * 32,
         )  # fmt: skip
+
+
+def test_an_owner_without_a_cap_takes_part_in_no_run(tmp_path):
+    """Its data are not read, and nobody is asked for more."""
+    Ledger.create(tmp_path / "clinic.db").close()
+    channel = Loopback(tmp_path, data={**frames(), "clinic": tmp_path / "no such file"})
+    with pytest.raises(ProtocolError, match=r"'clinic' failed: ledger: it has no cap on records"):
+        go(channel)
+    assert not any(channel.charges().values())
+    Ledger(tmp_path / "clinic.db").set_cap("records", 5.0, 1e-3)
+    go(Loopback(tmp_path))
 
 
 def test_keys_are_read_from_files(tmp_path):

@@ -23,6 +23,7 @@ from dpsumm.errors import DpsummError, InvalidDataError, InvalidParameterError
 from dpsumm.flower.gate import differs, open_receipts, read_policy
 from dpsumm.flower.project import is_own_app
 from dpsumm.flower.settings import USUAL_TASK, NodeConfig
+from dpsumm.flower.tasks import task_of
 
 _NO_POLICY = (
     "dpsumm: this node has no policy. It runs whatever app the curator's SuperLink sends, for any "
@@ -45,6 +46,7 @@ def check_node(settings: Mapping[str, Any]) -> bool:
         not the policy's. Names the parameter.
     """
     config = NodeConfig.read(settings, str(settings.get("task", USUAL_TASK)))
+    task_of(config.task).check(config)
     if config.policy is None:
         log(WARNING, _NO_POLICY)
         return False

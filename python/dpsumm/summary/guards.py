@@ -62,7 +62,9 @@ def check_sample(sample: Any, target: Table) -> None:
 
     Privacy
     -------
-    As of `check_target`.
+    The target's records decide. The consumer alone observes it, in its own process and before it
+    asks, sends or charges anything. Others see at most that a run ends without a first message.
+    Without a refusal everything is as if this had not been called.
     """
     m, rows = len(target), np.asarray([] if sample is None else sample, np.float32)
     if rows.ndim != 2 or rows.shape[1] != target.scaled.shape[1] or m < 2:

@@ -20,6 +20,7 @@ from dpsumm.exchange.journal import Journal, JournalError
 from dpsumm.exchange.messages import Answer, Request
 from dpsumm.exchange.roles import Party
 from dpsumm.privacy import accounting
+from dpsumm.privacy.events import Protected
 from dpsumm.privacy.ledger import Ledger
 from dpsumm.privacy.weak import check_budget
 from dpsumm.vertical.agreed import Agreed
@@ -49,13 +50,18 @@ class SiloOwner(Party):
     source, schema, file_format
         Its data, as for `synthesize`.
     ledger
-        File of its own books. Beside it lies ``<ledger>.rows``: the levels of the records of the
-        latest run, by which every exchange of a run is about the same records.
+        File of its own books, with a cap on ``"records"``. Beside it lies ``<ledger>.rows``: the
+        levels of the records of the latest run, so that all its exchanges are about the same ones.
     secret
         32 bytes that it shares with the helper alone.
     alignment
         32 bytes that all owners share, and neither helper nor coordinator: the key of the digest by
         which they compare identifiers.
+
+    Raises
+    ------
+    InvalidParameterError
+        The ledger has no cap on ``"records"``, or a key is of another size or of two uses.
     """
 
     codec: ClassVar[Codec] = CODEC
@@ -78,6 +84,12 @@ class SiloOwner(Party):
                 "secret: it is the owners' common key, too, and so known to the others; give each "
                 "owner one of its own"
             )
+        with Ledger(ledger) as book:
+            if book.cap(Protected.RECORDS) is None:
+                raise InvalidParameterError(
+                    "ledger: it has no cap on records, and any number of runs could be asked for; "
+                    "set one with 'dpsumm ledger cap'"
+                )
         self._name, self._source, self._schema = name, source, schema
         self._ledger, self._file_format = ledger, file_format
         self._rows = Path(f"{os.fspath(ledger)}.rows")

@@ -44,7 +44,7 @@ class Syntheses(System):
         return folder / "answers"
 
     def prepare(self, world):
-        caps = {"records": (1.5, 1e-3)} if world.plan.capped else None
+        caps = {"records": (1.5 if world.plan.capped else 99.0, 1e-3)}
         for path in self.books(world.folder).values():
             Ledger.create(path, caps=caps).close()
 

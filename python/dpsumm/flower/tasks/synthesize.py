@@ -105,6 +105,11 @@ class Synthesize(Task):
         )
 
     @classmethod
+    def check(cls, node: NodeConfig) -> None:
+        """Look at keys, schema and the ledger's cap; no data are read."""
+        cls.party(node)
+
+    @classmethod
     def trial(cls, owners: Sequence[str], data: Path, schema: Path) -> Trial:
         """Every owner has ``<name>.csv`` and, in a directory of schemas, ``<name>.toml``."""
         if HELPER in owners:

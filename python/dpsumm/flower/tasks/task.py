@@ -127,6 +127,10 @@ class Task(ABC):
             Of settings or data. The curator is told dpsumm's own words, with dots for the paths.
         """
 
+    @classmethod  # noqa: B027 (most look at nothing)
+    def check(cls, node: NodeConfig) -> None:
+        """Refuse a configuration with which a node must not start; raises as `party`."""
+
     @classmethod
     @abstractmethod
     def trial(cls, owners: Sequence[str], data: Path, schema: Path) -> Trial:
