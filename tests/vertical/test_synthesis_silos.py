@@ -18,6 +18,7 @@ from dpsumm.exchange.across import Channel, answer_all
 from dpsumm.privacy import Ledger
 from dpsumm.vertical.helper import Helper
 from dpsumm.vertical.messages import CountColumns, Join
+from dpsumm.vertical.rows import KEPT, Rows
 from dpsumm.vertical.silos import SiloOwner, synthesize_silos
 from dpsumm.vertical.wire import CODEC
 from helpers.command_line import dpsumm
@@ -232,19 +233,34 @@ def test_a_run_is_about_the_records_of_its_first_release(tmp_path, whole):
         assert [len(found) for found in second.charges().values()] == [2, 2]
 
 
-def test_an_owner_whose_rows_are_gone_or_of_another_run_does_not_go_on(tmp_path):
+def test_an_owner_whose_rows_are_gone_does_not_go_on(tmp_path):
     go(Loopback(tmp_path))
-    rows = tmp_path / "clinic.db.rows"
-    assert rows.stat().st_mode & 0o777 == 0o600
-    for spoil in (
-        lambda: go(Loopback(tmp_path), run="later", journal=tmp_path / "b"),
-        rows.unlink,
-        lambda: rows.write_bytes(b"PK"),
-        lambda: rows.write_bytes(b""),
+    folder = tmp_path / "clinic.db.rows"
+    (rows,) = folder.iterdir()
+    assert [path.stat().st_mode & 0o777 for path in (folder, rows)] == [0o700, 0o600]
+    go(Loopback(tmp_path), run="later", journal=tmp_path / "later")
+    go(Loopback(tmp_path), journal=tmp_path / "without")  # runs do not disturb each other
+    (other,) = set(folder.iterdir()) - {rows}
+    for number, spoil in enumerate(
+        (
+            lambda: rows.write_bytes(other.read_bytes()),
+            lambda: rows.write_bytes(b"PK"),
+            lambda: rows.write_bytes(b""),
+            rows.unlink,
+        )
     ):
         spoil()
         with pytest.raises(ProtocolError, match="its rows are not in"):
-            go(Loopback(tmp_path), journal=tmp_path / "another")
+            go(Loopback(tmp_path), journal=tmp_path / f"journal {number}")
+
+
+def test_rows_of_old_runs_are_removed(tmp_path):
+    for number in range(KEPT + 2):
+        Rows(f"run {number}", np.zeros((1, 1), np.uint32), "", "0" * 32).write(tmp_path / "rows")
+    assert len(list((tmp_path / "rows").iterdir())) == KEPT
+    assert Rows.read(tmp_path / "rows", f"run {KEPT + 1}").nonce == "0" * 32
+    with pytest.raises(InvalidDataError, match="give the new run another name|Give the new run"):
+        Rows.read(tmp_path / "rows", "run 0")
 
 
 def test_a_cap_without_room_for_the_run_is_found_before_anybody_spends(tmp_path):

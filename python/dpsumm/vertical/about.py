@@ -56,7 +56,7 @@ ABOUT = About(
     "tables and words that are uniform without the keys.",
     access="The key that an owner shares with the helper: these two alone. The owners' common "
     "key, which orders identifiers: never the coordinator. Each owner's ledger with its mark, and "
-    "across machines the rows of its latest run beside it: that owner; a copy of ledger and mark "
+    "across machines the rows of its latest runs beside it: that owner; a copy of ledger and mark "
     "that is put back forgets what was spent.",
     afterwards="Rows, model and noisy tables may be shown to everyone, at no further cost. "
     "Another run on the same records adds up in every owner's ledger.",

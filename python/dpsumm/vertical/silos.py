@@ -50,8 +50,8 @@ class SiloOwner(Party):
     source, schema, file_format
         Its data, as for `synthesize`.
     ledger
-        File of its own books, with a cap on ``"records"``. Beside it lies ``<ledger>.rows``: the
-        levels of the records of the latest run, so that all its exchanges are about the same ones.
+        File of its own books, with a cap on ``"records"``. In the folder ``<ledger>.rows``
+        beside it are the levels of its records by run, so that a run is about the same ones.
     secret
         32 bytes that it shares with the helper alone.
     alignment
