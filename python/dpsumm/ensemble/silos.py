@@ -22,6 +22,7 @@ from dpsumm.errors import InvalidParameterError
 from dpsumm.exchange.across import Channel, describe, run_across
 from dpsumm.exchange.driver import Progress
 from dpsumm.exchange.journal import Journal
+from dpsumm.names import check_name
 from dpsumm.privacy.ledger import Ledger
 
 _log = logging.getLogger(__name__)
@@ -97,6 +98,8 @@ def learn_silos(
         )
     if len(parties) < 2 or len(set(parties)) < len(parties) or not all(parties):
         raise InvalidParameterError("parties must be distinct names, at least two")
+    for name in parties:
+        check_name(name, "parties")
     space = Space(known.for_target(), file_format, known)
     table = space.read(auxiliary, "auxiliary")
     points = float64(table)

@@ -15,6 +15,7 @@ from dpsumm.errors import InvalidParameterError, ProtocolError
 from dpsumm.exchange.across import Channel, describe, run_across
 from dpsumm.exchange.driver import Progress
 from dpsumm.exchange.journal import Journal
+from dpsumm.names import check_name
 from dpsumm.privacy.ledger import Ledger
 from dpsumm.privacy.weak import check_budget
 from dpsumm.summary.guards import check_sample, check_target
@@ -243,6 +244,8 @@ class _Late(Channel):
 def _names(owners: Sequence[str], minimum: int) -> tuple[str, ...]:
     if not owners or len(set(owners)) < len(owners) or not all(owners):
         raise InvalidParameterError("owners must be distinct names, at least one")
+    for name in owners:
+        check_name(name, "owners")
     if not 1 <= minimum <= len(owners):
         raise InvalidParameterError(
             f"minimum must be between 1 and {len(owners)}, the number of owners, got {minimum!r}"

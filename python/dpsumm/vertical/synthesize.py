@@ -19,6 +19,7 @@ from dpsumm.data.table import Source
 from dpsumm.errors import InvalidParameterError
 from dpsumm.exchange.driver import Progress, run_in_process
 from dpsumm.exchange.roles import Party
+from dpsumm.names import check_name
 from dpsumm.privacy import accounting
 from dpsumm.privacy.events import Protected
 from dpsumm.privacy.ledger import Ledger
@@ -353,6 +354,8 @@ def _check(
     accounting.check_delta(delta)
     if not isinstance(owners, Mapping) or not all(isinstance(name, str) for name in owners):
         raise InvalidParameterError("owners must be a dict of name to data")
+    for name in owners:
+        check_name(name, "owners")
     if not isinstance(schema, Mapping) or set(schema) != set(owners):
         raise InvalidParameterError(
             "schema must be a dict of each owner's name to its schema: "
