@@ -81,7 +81,10 @@ def test_the_list_of_commands_loads_no_command():
     shown = "from dpsumm.cli.app import app; from typer.testing import CliRunner; "
     shown += "CliRunner().invoke(app, ['--help'])"
     loaded = modules_of_ours(shown)
-    assert {name for name in loaded if not name.startswith("dpsumm.cli")} == {"dpsumm.errors"}
+    assert {name for name in loaded if not name.startswith("dpsumm.cli")} == {
+        "dpsumm.errors",
+        "dpsumm.names",
+    }
     assert loaded.isdisjoint(f"dpsumm.cli.{word}" for word in COMMANDS)
 
 

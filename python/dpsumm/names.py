@@ -61,3 +61,20 @@ def visible(text: object, keep: str = "") -> str:
         return one[0] if one[0] in keep else one[0].encode("unicode_escape").decode()
 
     return _CONTROLS.sub(spelled, str(text))
+
+
+# A cell of a CSV file that begins so is a formula to a spreadsheet, also behind quotes of ours.
+_FORMULA = re.compile(r"'*[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]")
+
+
+def to_cell(text: str) -> str:
+    """Return a text as a cell of a CSV file that no spreadsheet runs: with a quote before it.
+
+    Only where it would be run, or begins like one of our cells: `from_cell` gives it back.
+    """
+    return f"'{text}" if _FORMULA.match(text) else text
+
+
+def from_cell(cell: str) -> str:
+    """Return the text of a cell that `to_cell` made; other texts as they are."""
+    return cell[1:] if cell.startswith("'") and _FORMULA.match(cell) else cell

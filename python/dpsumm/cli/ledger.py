@@ -15,6 +15,7 @@ from dpsumm.atomic import write_text
 from dpsumm.cli import console
 from dpsumm.cli.options import described
 from dpsumm.errors import InvalidParameterError
+from dpsumm.names import to_cell
 from dpsumm.privacy.events import Protected
 from dpsumm.privacy.ledger import Ledger
 from dpsumm.report.numbers import round_up
@@ -82,7 +83,10 @@ def export(file: File, out: Path) -> None:
         raise InvalidParameterError(f"--out: {out} exists already; give another name")
     text = io.StringIO()
     with Ledger(file) as book:
-        csv.writer(text).writerows(_rows(book))
+        csv.writer(text).writerows(
+            [to_cell(cell) if isinstance(cell, str) else cell for cell in row]
+            for row in _rows(book)
+        )
     write_text(out, text.getvalue())
     console.show_files([out])
 

@@ -19,6 +19,7 @@ from dpsumm.data.files import FileFormat
 from dpsumm.data.guarded import guarded, import_polars
 from dpsumm.data.spelling import as_utf8, check_encoding, with_points
 from dpsumm.errors import InvalidDataError, InvalidParameterError
+from dpsumm.names import from_cell
 
 if TYPE_CHECKING:
     import polars as pl
@@ -29,6 +30,8 @@ _SEPARATED = (
     "FileFormat(separator={0!r}) (--separator {0!r}, or for this file alone "
     "--format NAME:separator={0!r}); or rename the column"
 )
+# A cell as `names.to_cell` makes it.
+_QUOTED = re.compile(rb"'[=+\-@\t\r\n\xef]")
 _DATE = re.compile(r"\d{4}-\d\d-\d\d|\d{1,2}[./]\d{1,2}[./]\d{4}")
 
 
@@ -69,6 +72,10 @@ def read_csv(path: Path, file_format: FileFormat, where: str) -> pl.DataFrame:
     if frame[:, -1].null_count():
         # polars pads short rows, and a padded row ends in a null: count the fields exactly.
         frame = frame.head(_count_rows(data, frame.shape, file_format, where))
+    if re.search(_QUOTED, data):
+        quoted = [series for series in frame if series.str.starts_with("'").any()]
+        polars = import_polars()
+        frame = frame.with_columns(one.map_elements(from_cell, polars.String) for one in quoted)
     return frame
 
 

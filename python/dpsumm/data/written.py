@@ -13,6 +13,7 @@ from typing import Any
 
 from dpsumm.atomic import write_atomically, write_text
 from dpsumm.errors import InvalidDataError, InvalidParameterError, MissingExtraError
+from dpsumm.names import to_cell
 
 _SALT_BYTES = 32
 
@@ -40,7 +41,8 @@ def write_rows(path: str | os.PathLike[str], rows: Any, about: Mapping[str, Any]
     Parameters
     ----------
     path
-        Ends in ``.parquet`` or ``.csv``.
+        Ends in ``.parquet`` or ``.csv``. In a CSV file a text that a spreadsheet would run as a
+        formula has a ``'`` before it, which dpsumm takes off when it reads the file.
     rows
         The frame.
     about
@@ -58,7 +60,7 @@ def write_rows(path: str | os.PathLike[str], rows: Any, about: Mapping[str, Any]
     if target.suffix not in (".parquet", ".csv"):
         raise InvalidParameterError(f"path must end in .parquet or .csv, got {target.name!r}")
     if target.suffix == ".csv":
-        data = rows.write_csv().encode()
+        data = _without_formulas(rows).write_csv().encode()
         write_text(beside(target), _said(about, [data]) + "\n")
         write_atomically(target, lambda temporary: temporary.write_bytes(data))
         return
@@ -66,6 +68,16 @@ def write_rows(path: str | os.PathLike[str], rows: Any, about: Mapping[str, Any]
     table = rows.to_arrow()
     table = table.replace_schema_metadata({"dpsumm": _said(about, _columns(table))})
     write_atomically(target, lambda temporary: pq.write_table(table, str(temporary)))
+
+
+def _without_formulas(rows: Any) -> Any:
+    """Return a frame whose texts no spreadsheet runs; `dpsumm.data` reads them as they were."""
+    import polars
+
+    texts = [name for name, dtype in rows.schema.items() if dtype == polars.String]
+    safe = [polars.col(name).map_elements(to_cell, polars.String) for name in texts]
+    made = rows.with_columns(safe) if safe else rows
+    return made.rename({name: to_cell(name) for name in made.columns})
 
 
 def beside(path: Path) -> Path:

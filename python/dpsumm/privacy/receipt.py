@@ -9,12 +9,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, fields
 
 from dpsumm.errors import InvalidDataError
+from dpsumm.names import from_cell, to_cell
 from dpsumm.privacy.chain import Head, digest_of
 
 #: Begins what a seal signs.
 SEALED = b"dpsumm receipt 1\n"
-# Begin what a spreadsheet takes for a formula; some fields are in a consumer's words.
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "'")
 MADE, ANSWERED, AGAIN, REFUSED, FAILED = "made", "answered", "again", "refused", "failed"
 
 
@@ -145,8 +144,7 @@ def check_seal(line: Receipt, seal: bytes, is_signed: IsSigned) -> None:
 def to_csv(lines: Iterable[Sealed]) -> str:
     """Return a log as CSV, with every seal: whoever has the public key can check it.
 
-    A text that a spreadsheet would take for a formula has a ``'`` before it, and so has one that
-    begins with ``'``.
+    A text that a spreadsheet would run as a formula has a ``'`` before it; see `names.to_cell`.
     """
     text = io.StringIO()
     names = [field.name for field in fields(Receipt)]
@@ -154,8 +152,8 @@ def to_csv(lines: Iterable[Sealed]) -> str:
     writer.writerow([*names, "seal"])
     for line, seal in lines:
         values = (str(getattr(line, name)) for name in names)
-        row = (f"'{value}" if value.startswith(_FORMULA) else value for value in values)
-        writer.writerow([*row, seal.hex()])
+        # Some fields are in a consumer's words.
+        writer.writerow([*map(to_cell, values), seal.hex()])
     return text.getvalue()
 
 
@@ -173,7 +171,7 @@ def from_csv(text: str) -> list[Sealed]:
         for row in csv.DictReader(io.StringIO(text, newline=""), strict=True):
             seal = bytes.fromhex(row.pop("seal"))
             values = {
-                name: int(value) if name in whole else value.removeprefix("'")
+                name: int(value) if name in whole else from_cell(value)
                 for name, value in row.items()
             }
             lines.append((Receipt.parse(json.dumps(values)), seal))

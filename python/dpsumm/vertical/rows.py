@@ -85,8 +85,8 @@ class Rows:
             pass
         if rows is None or rows.run != run:
             raise InvalidDataError(
-                f"run: {run!r} has released, and its rows are not in {folder} any more. Give the new "
-                "run another name"
+                f"run: {run!r} has released, and its rows are not in {folder} any more. Give the "
+                "new run another name"
             )
         return rows
 
