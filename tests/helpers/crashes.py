@@ -431,7 +431,8 @@ def _result(
     for name in (*world.books, *world.logs):
         for path in folder.glob(f"{name}*"):
             if ".answers" not in path.name:
-                shutil.copy(path, replayed / path.name)
+                copy = shutil.copytree if path.is_dir() else shutil.copy
+                copy(path, replayed / path.name)
     replay = live(world, disk, replayed, replay=True)
     if replay.error is not None:
         yield f"an undisturbed run with these releases fails: {replay.error}"
