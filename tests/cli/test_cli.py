@@ -320,8 +320,8 @@ def test_a_budget_that_promises_nothing_needs_accept(
     assert run(*options) == 2
     refused = " ".join(capsys.readouterr().err.split())
     assert "promises next to nothing" in refused
-    assert "--accept" in refused
-    assert run(*options, "--accept") == 0
+    assert "--allow-weak-privacy" in refused
+    assert run(*options, "--allow-weak-privacy") == 0
     warned = " ".join(capsys.readouterr().err.split())
     assert "Look at this first: Epsilon 11 promises next to nothing" in warned
     auction = (*TWO, *BOX, "--size", "20", "--protocol", "auction", "--requests", "private")
@@ -329,7 +329,7 @@ def test_a_budget_that_promises_nothing_needs_accept(
     assert "--epsilon-owners 50 promises next to nothing" in " ".join(
         capsys.readouterr().err.split()
     )
-    assert run(*auction, "--epsilon-owners", "50", "--accept") == 0
+    assert run(*auction, "--epsilon-owners", "50", "--allow-weak-privacy") == 0
     warned = " ".join(capsys.readouterr().err.split())
     assert "Look at this first: Epsilon 50 between owners promises next to nothing" in warned
     # Nothing is spent by this protocol, whatever is given.
@@ -411,14 +411,14 @@ def test_a_delta_of_one_over_the_target_is_refused_and_a_large_one_is_told_of(
     assert run(*options, "--delta", "0.0025") == 2
     said = " ".join(capsys.readouterr().err.split())
     assert "delta 0.0025 is not below 1 / 400, one over the protected records" in said
-    assert "--accept" in said
+    assert "--allow-weak-privacy" in said
     with Ledger("books") as books:
         assert books.charges() == ()
     for delta, told in (("0.00125", True), ("0.0001", False)):
         assert run(*options, "--delta", delta) == 0
         said = " ".join(capsys.readouterr().err.split())
         assert ("Check this: Delta 0.00125 is 0.5 / 400, close to one over" in said) == told
-    assert run(*options, "--delta", "0.0025", "--accept") == 0
+    assert run(*options, "--delta", "0.0025", "--allow-weak-privacy") == 0
     said = " ".join(capsys.readouterr().err.split())
     assert "Look at this first: Delta 0.0025 is not below 1 / 400" in said
 

@@ -69,10 +69,10 @@ def test_error_is_one_line_and_exit_2(directory, arguments, message, capsys):
     ("arguments", "message"),
     [
         ((*RUN, "--n-features", "7"), "--n-features must be an even number"),
-        ((*RUN, "--epsilon", "50"), "--epsilon 50 promises .* Give less, or --accept if"),
+        ((*RUN, "--epsilon", "50"), "--epsilon 50 .* Give less, or --allow-weak-privacy if"),
         ((*RUN, "--drop-missing", "--decimal", "x"), "--decimal must be .* has --separator ';'"),
         ((*RUN, "--protocol", "auction", "--requests", "winner"),
-         "--requests winner protect .* between owners is ∞. Give another, or --accept"),
+         "--requests winner protect .* between owners is ∞. Give another, or --allow-weak-privacy"),
         ((*RUN[:5], "--size", "3", "--column", "x=9:1"), "--column: column 'x' needs finite low"),
         (("plan", "--target-size", "1", "--size", "3"), "--target-size must be"),
         (("learn", "--plan", "--points", "300", "--parties", "1", "--classes", "a,b"),
@@ -103,7 +103,8 @@ def test_a_note_names_the_option_too(capsys):
 
 def test_a_remedy_in_python_names_the_option_as_well():
     """Whatever an option of a command can bring about: a message tells what to type there."""
-    words = "accept ids label validation drop_missing encoding separator names shards unit ledger"
+    words = "allow_weak_privacy ids label validation drop_missing encoding separator names shards "
+    words += "unit ledger"
     python = re.compile(rf"\b({words.replace(' ', '|')})=\S|FileFormat\(|\bPool\(\)|\bDealer\(\)")
     # What no command does: `private_model`, classifiers that were fitted elsewhere, other products.
     elsewhere = {"the summary has no labels", "classifiers, shards=", "product must be Dealer()"}

@@ -74,7 +74,8 @@ def test_a_run_s_options_may_be_in_a_file(sites, owners, capsys):
      ("size = ", "is not a TOML file"), (None, "there is no such file"),
      ("size = true", "run.toml: size must be a whole number, got True"),
      ("seed = 1.5", "seed must be a whole number"), ("epsilon = '1'", "epsilon must be a number"),
-     ("accept = 1", "accept must be true or false"), ("label = 3", "label must be a text"),
+     ("allow_weak_privacy = 1", "allow_weak_privacy must be true or false"),
+     ("label = 3", "label must be a text"),
      ("protocol = 'magic'", "protocol must be one of offers, auction"),
      ("sample = 3", "sample must be a path"), ("target = 3", "target must hold paths"),
      ("seed = -1", "seed must be")],
@@ -161,9 +162,9 @@ def test_a_run_s_file_is_refused_before_anything_is_read_if_something_is_missing
         dpsumm.run(path, epsilom=1)
     # A budget that promises next to nothing is refused as the command refuses it.
     path.write_text(CONFIG.replace("OWNERS", 'owner = ["sites"]'))
-    with pytest.raises(InvalidParameterError, match="accept"):
+    with pytest.raises(InvalidParameterError, match="allow_weak_privacy"):
         dpsumm.run(path, epsilon=50)
-    assert len(dpsumm.run(path, epsilon=50, accept=True).points) == 10
+    assert len(dpsumm.run(path, epsilon=50, allow_weak_privacy=True).points) == 10
 
 
 def test_every_path_of_a_file_of_options_is_relative_to_it(sites):
@@ -406,7 +407,7 @@ def test_learn_and_synthesize_take_formats(tmp_path, capsys):
     for i in range(4):
         words += ["--owner", f"p{i}={tmp_path}/p{i}.csv"]
         words += ["--format", f"p{i}:decimal=,", "--format", f"p{i}:separator=;"]
-    out = ("--out", tmp_path / "guesses.csv", "--seed", 1, "--epsilon", 5, "--accept")
+    out = ("--out", tmp_path / "guesses.csv", "--seed", 1, "--epsilon", 5, "--allow-weak-privacy")
     points = ("--auxiliary", tmp_path / "points", "--format", "auxiliary:kind=csv")
     classes = ("--classes", "no,yes", "--schema", tmp_path / "schema.toml")
     assert run("learn", *words, *points, *classes, *out) == 0, capsys.readouterr().err

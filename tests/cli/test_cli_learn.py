@@ -123,11 +123,11 @@ def test_labels_in_no_class_are_told_by_the_schema_alone(capsys):
         odd = pl.read_csv("two/one.csv").with_columns(sick=pl.lit(spelt))
         odd.write_csv("two/one.csv")
         words = [{"parties": "two", "schema.toml": f"{schema}.toml"}.get(w, w) for w in USUAL]
-        assert run(*words, "--accept", "--out", f"{schema}{spelt}.csv") == 0
+        assert run(*words, "--allow-weak-privacy", "--out", f"{schema}{spelt}.csv") == 0
         told.append("lists no categories" in capsys.readouterr().err)
     assert told == [True, True, False]
     pl.read_csv("two/one.csv").with_columns(sick=pl.lit("0")).write_csv("two/one.csv")
-    assert run(*words, "--accept", "--out", "refused.csv") == 2
+    assert run(*words, "--allow-weak-privacy", "--out", "refused.csv") == 2
     assert re.search("'one'.*none of the schema's categories", capsys.readouterr().err)
 
 
@@ -178,7 +178,7 @@ def test_points_that_parties_do_not_see(capsys):
         (["--classes", "no"], "at least two labels"),
         (["--classes", "no,,yes"], "with commas between"),
         (["--classes", "0,1", "--schema", "listed.toml"], "0 is not among the schema's categories"),
-        (["--epsilon", "20"], "promises next to nothing.*--accept"),
+        (["--epsilon", "20"], "promises next to nothing.*--allow-weak-privacy"),
         (["--points", "20"], "for --plan"),
         (
             ["--student", "spectral", "--student", "softmax"],

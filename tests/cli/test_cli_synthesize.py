@@ -240,7 +240,7 @@ ERRORS = {
     "bins": (("--bins", "income=1,x"), "bins: write N"),
     "suffix": (("--out", "rows.txt"), "--out must end in"),
     "over an input": (("--out", "bank.csv"), "bank.csv would be written over"),
-    "epsilon": (("--epsilon", "12"), "--accept"),
+    "epsilon": (("--epsilon", "12"), "--allow-weak-privacy"),
     "label": (("--label", "x"), "label: there is no column 'x'"),
     "seed and ledger": (("--seed", "1", "--ledger", "bank=books.db"), "seed"),
 }

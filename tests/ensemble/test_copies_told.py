@@ -145,7 +145,7 @@ def test_a_party_s_file_is_no_validation(tmp_path, rng):
         rows = "".join(f"{x},{y},{int(x > 0)}\n" for x, y in points)
         (tmp_path / f"{name}.csv").write_text(f"x0,x1,y\n{rows}")
     parties = {name: tmp_path / f"{name}.csv" for name in ("a", "b")}
-    given = {"classes": [0, 1], "label": "y", "accept": True}
+    given = {"classes": [0, 1], "label": "y", "allow_weak_privacy": True}
     for validation in (parties["b"], (parties["b"], np.zeros(40))):
         with pytest.raises(InvalidParameterError, match="'b' and 'validation' are the same file"):
             dpsumm.learn(parties, points, validation=validation, **given)

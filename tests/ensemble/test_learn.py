@@ -107,7 +107,7 @@ def test_parties_of_every_kind(rng, auxiliary):
         classes=["no", "yes"],
         label="y",
         epsilon=20,
-        accept=True,
+        allow_weak_privacy=True,
     )
     x, y = people(rng, 500, text=True)
     frame = pl.DataFrame(x, schema=["a", "b"])

@@ -88,7 +88,7 @@ def model():
         student=Spectral(("linear",)),
         validation=(points[:200], labels[(points[:200, 0] > 0).astype(int)]),
         epsilon=12,
-        accept=True,
+        allow_weak_privacy=True,
     )
 
 

@@ -91,7 +91,14 @@ def test_a_run_logs_prints_and_reprs_nothing_private(protocol, world, caplog, ca
     Ledger.create(path).close()
     with caplog.at_level(logging.DEBUG):
         summary = dpsumm.summarize(
-            owners, target, size=4, protocol=protocol, kernel=RBF(0.1), ledger=path, run="r"
+            owners,
+            target,
+            size=4,
+            protocol=protocol,
+            kernel=RBF(0.1),
+            ledger=path,
+            run="r",
+            allow_weak_privacy=True,
         )
     # Power: the values are there, in the summary.
     assert PLANTED[0] in summary.points
@@ -404,7 +411,13 @@ def test_a_dossier_shows_nothing_private(protocol, world, tmp_path):
     owners, target = world
     Ledger.create(tmp_path / "books").close()
     summary = dpsumm.summarize(
-        owners, target, size=4, protocol=protocol, kernel=RBF(0.1), ledger=tmp_path / "books"
+        owners,
+        target,
+        size=4,
+        protocol=protocol,
+        kernel=RBF(0.1),
+        ledger=tmp_path / "books",
+        allow_weak_privacy=True,
     )
     summary.save(tmp_path / "s.parquet")
     assert PLANTED[0] in pl.read_parquet(tmp_path / "s.parquet").to_numpy()  # power
@@ -419,7 +432,15 @@ def test_the_record_of_a_run_is_the_same_whatever_the_records_are(protocol, worl
     """Distance, points read and warnings differ with the records; what a dossier has does not."""
 
     def told(owners, target):
-        made = dpsumm.summarize(owners, target, size=4, protocol=protocol, kernel=RBF(0.1), run="r")
+        made = dpsumm.summarize(
+            owners,
+            target,
+            size=4,
+            protocol=protocol,
+            kernel=RBF(0.1),
+            run="r",
+            allow_weak_privacy=True,
+        )
         return dict(written.about(made)["record"], finished=""), made.mmd2
 
     owners, target = world

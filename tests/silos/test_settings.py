@@ -208,16 +208,16 @@ def test_the_format_of_a_party_s_file(curator, tmp_path):
     assert config.more.file_format() == wanted
 
 
-@pytest.mark.parametrize("accept", [False, True])
-def test_learning_is_told_whether_a_weak_budget_is_accepted(curator, monkeypatch, accept):
+@pytest.mark.parametrize("allowed", [False, True])
+def test_learning_is_told_whether_a_weak_budget_is_allowed(curator, monkeypatch, allowed):
     with resources.files("dpsumm.flower.tasks").joinpath("learn.toml").open("rb") as file:
         usual = tomllib.load(file)["tool"]["flwr"]["app"]["config"]
     own = curator(GIVEN.replace("target", "auxiliary"))
-    run = settled({**usual, "classes": "no,yes", "accept": accept}, own)
+    run = settled({**usual, "classes": "no,yes", "allow-weak-privacy": allowed}, own)
 
     def stopped(*_, **given):
-        raise RuntimeError(given["accept"])
+        raise RuntimeError(given["allow_weak_privacy"])
 
     monkeypatch.setattr(learn, "learn_silos", stopped)
-    with pytest.raises(RuntimeError, match=str(accept)):
+    with pytest.raises(RuntimeError, match=str(allowed)):
         run.run(None)

@@ -71,14 +71,14 @@ def test_a_budget_that_promises_nothing_is_refused_unless_it_is_accepted(trial, 
     weak = {"size": 12, "epsilon": 12.0}
     config, nodes = trial("summarize", tmp_path / "data", tmp_path / "schema.toml", **weak)
     books = tmp_path / "trial" / "curator" / "books.db"
-    with pytest.raises(InvalidParameterError, match=r"epsilon 12 promises next to nothing.*accept"):
+    with pytest.raises(InvalidParameterError, match=r"epsilon 12 promises next to nothing.*allow"):
         run(nodes, config)
     of_owners = {"epsilon": 1.0, "protocol": "auction", "requests": "private"}
-    with pytest.raises(InvalidParameterError, match=r"epsilon_owners 12 promises.*accept"):
+    with pytest.raises(InvalidParameterError, match=r"epsilon_owners 12 promises.*allow"):
         run(nodes, {**config, **of_owners, "epsilon-owners": 12.0})
     with Ledger(books) as book:
         assert book.charges() == ()
-    grid = run(nodes, {**config, "accept": True})
+    grid = run(nodes, {**config, "allow-weak-privacy": True})
     assert all(len(asked) == 2 for asked in grid.asked.values())
 
 
@@ -274,7 +274,7 @@ def test_synthesize_refuses_what_it_cannot_do(trial, tmp_path):
     with pytest.raises(ProtocolError, match=r"'east' failed.*not a key") as caught:
         run(nodes, config)
     assert str(tmp_path) not in str(caught.value)
-    with pytest.raises(InvalidParameterError, match="'helper' is the helper's"):
+    with pytest.raises(InvalidParameterError, match="owner 'helper': use letters"):
         make_trial(
             tmp_path / "other", ["helper"], data=tmp_path / "data",
             schema=tmp_path / "schemas", task="synthesize",

@@ -33,6 +33,16 @@ def fault():
     return path.read_text() if path.exists() else ""
 
 
+def fields(record):
+    """All but salt and clock: when the signed statement ends, and so its signature."""
+    said = {key: value for key, value in record.items() if key not in ("salt", "signature")}
+    if said["claim"]:
+        said["claim"] = {
+            key: value for key, value in json.loads(said["claim"]).items() if key != "until"
+        }
+    return {key: str(value) for key, value in said.items()}
+
+
 @app.query()
 def answer(message, context):
     """Answer as an owner does, unless told otherwise for the exchange after the description."""
@@ -41,10 +51,7 @@ def answer(message, context):
         line = {
             "messages": received,
             "records": sorted(message.content),
-            # All but the salt.
-            "fields": {
-                key: str(value) for key, value in message.content["dpsumm"].items() if key != "salt"
-            },
+            "fields": fields(message.content["dpsumm"]),
             "type": message.metadata.message_type,
             "group": message.metadata.group_id,
             "ttl": message.metadata.ttl,

@@ -32,7 +32,7 @@ def test_a_sample_of_target_records_is_refused_and_costs_nothing(rng, tmp_path, 
     with pytest.raises(InvalidDataError, match=f"sample: holds {count} of 200 target records"):
         run(target, sample, ledger=books)
     with pytest.raises(InvalidDataError, match="sample: holds"):
-        run(target, sample, accept=True)
+        run(target, sample, allow_weak_privacy=True)
     with Ledger(books) as book:
         assert book.charges() == ()
 

@@ -101,7 +101,12 @@ def digits():
 def test_published_protocol_runs_and_says_what_it_is_worth(digits):
     owners, target = digits
     summary = dpsumm.summarize(
-        owners, target, size=SIZE, kernel=RBF(0.1), protocol=Auction.published(SIZE)
+        owners,
+        target,
+        size=SIZE,
+        kernel=RBF(0.1),
+        protocol=Auction.published(SIZE),
+        allow_weak_privacy=True,
     )
     assert len(summary) == SIZE
     about_target, about_owners, _, *figures = summary.privacy.statements()
@@ -120,7 +125,9 @@ def test_published_protocol_runs_and_says_what_it_is_worth(digits):
 def test_forced_delta_follows_the_papers_parameter(digits):
     owners, target = digits
     protocol = Auction(requests=Requests.published(0.05), n_features=16)
-    summary = dpsumm.summarize(owners, target, size=2, kernel=RBF(0.1), protocol=protocol)
+    summary = dpsumm.summarize(
+        owners, target, size=2, kernel=RBF(0.1), protocol=protocol, allow_weak_privacy=True
+    )
     forced = 1 - math.exp(-0.05)
     assert f"{forced:.3g} in a single round" in summary.privacy.statements()[1]
 
@@ -171,7 +178,12 @@ def test_exact_auction_is_the_greedy_on_features(rng, seed):
 def test_exact_auction_promises_nothing(rng):
     owners = [rng.normal(size=(20, 2)) for _ in range(3)]
     summary = dpsumm.summarize(
-        owners, rng.normal(size=(20, 2)), size=5, kernel=RBF(0.5), protocol=Auction.exact()
+        owners,
+        rng.normal(size=(20, 2)),
+        size=5,
+        kernel=RBF(0.5),
+        protocol=Auction.exact(),
+        allow_weak_privacy=True,
     )
     assert summary.privacy.epsilon() == math.inf
     assert summary.privacy.epsilon(protected="owners") == math.inf

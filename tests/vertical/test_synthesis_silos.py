@@ -115,13 +115,13 @@ def whole(tmp_path_factory):
 
 def test_a_budget_that_promises_nothing_is_refused_before_a_release(tmp_path):
     channel = Loopback(tmp_path)
-    with pytest.raises(InvalidParameterError, match=r"epsilon 12 promises next.*accept=True"):
-        go(channel, epsilon=12.0, accept=False)
+    with pytest.raises(InvalidParameterError, match=r"epsilon 12 .*allow_weak_privacy=True"):
+        go(channel, epsilon=12.0)
     assert channel.asked == []
     with pytest.raises(InvalidParameterError, match=r"delta 0\.01 is not below 1 / 300"):
-        go(channel, delta=0.01, accept=False)
+        go(channel, delta=0.01)
     assert channel.charges() == {"bank": (), "clinic": ()}
-    synthetic = go(channel, delta=0.01, run="s")
+    synthetic = go(channel, delta=0.01, run="s", allow_weak_privacy=True)
     assert any("Delta 0.01 is not below 1 / 300" in note for note in synthetic.warnings)
 
 

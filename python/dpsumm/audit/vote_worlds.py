@@ -160,7 +160,7 @@ class AfterRelease(Search):
             delta=DELTA,
             student=Spectral(("linear",)),
             run="audit",
-            accept=True,
+            allow_weak_privacy=True,
         )
         stays_away, leaning = rng.random(2)
 

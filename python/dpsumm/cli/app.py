@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import warnings
 from importlib import import_module
 from typing import Annotated, Any
 
@@ -38,7 +39,10 @@ class _Commands(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         """Run the command; an interruption is for `main` to tell of, not for Click."""
         try:
-            return super().invoke(ctx)
+            with warnings.catch_warnings():
+                # `tell_uncounted` says it in options.
+                warnings.filterwarnings("ignore", "no ledger:")
+                return super().invoke(ctx)
         except KeyboardInterrupt as error:
             raise Interrupted(str(error)) from None
 

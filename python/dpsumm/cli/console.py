@@ -148,6 +148,7 @@ def warnings_told() -> Iterator[set[str]]:
 
     with warnings.catch_warnings():
         warnings.simplefilter("always", UserWarning)
+        warnings.filterwarnings("ignore", "no ledger:")
         warnings.showwarning = show
         yield told
 

@@ -261,7 +261,7 @@ def learn(data: Data, method: Method, privacy: Privacy, output: Output) -> None:
                 ledger=privacy.ledger,
                 run=kept.run,
                 seed=privacy.seed,
-                accept=privacy.accept,
+                allow_weak_privacy=privacy.allow_weak_privacy,
                 progress=progress,
             )
         kept.write_all(

@@ -241,7 +241,7 @@ def synthesize(data: Data, method: Method, privacy: Privacy, output: Output) -> 
                 ledger=books or None,
                 run=kept.run,
                 seed=privacy.seed,
-                accept=privacy.accept,
+                allow_weak_privacy=privacy.allow_weak_privacy,
                 progress=progress,
             )
         kept.write_all(

@@ -43,8 +43,8 @@ def typed(message: str, options: Collection[str] = ()) -> str:
     --------
     >>> typed("n_features must be even, got 7", {"n_features"})
     '--n-features must be even, got 7'
-    >>> typed("Give less, or accept=True (--accept) if that is meant")
-    'Give less, or --accept if that is meant'
+    >>> typed("Give less, or allow_weak_privacy=True (--allow-weak-privacy) if that is meant")
+    'Give less, or --allow-weak-privacy if that is meant'
     >>> typed("FileFormat(kind='csv') (--kind csv, or --format NAME:kind=csv)", {"kind"})
     '--kind csv'
     >>> typed("drop such rows with FileFormat(drop_missing=True) (--drop-missing)", {"kind"})

@@ -14,6 +14,7 @@ from dpsumm.atomic import write_text
 from dpsumm.checks import listed
 from dpsumm.data.leaves import record_of
 from dpsumm.data.merkle import DEPTH, MOST_ROWS, SIZE, climb, leaf
+from dpsumm.documents import parse_json
 from dpsumm.errors import InvalidDataError, InvalidParameterError, ProtocolError
 
 _FORMAT = "dpsumm openings 1"
@@ -181,7 +182,7 @@ def verify_openings(
 
 def _read(path: Path) -> Commitments:
     try:
-        whole = json.loads(path.read_text(encoding="utf-8"))
+        whole = parse_json(path.read_text(encoding="utf-8"))
         if whole["format"] != _FORMAT:
             raise ValueError("another format")
         run, schema = _hex(whole["run"], 16).hex(), str(whole["schema"])
@@ -192,7 +193,7 @@ def _read(path: Path) -> Commitments:
         "".join([schema, *owners]).encode()  # no half of a character, which is no text
     except OSError as error:
         raise InvalidDataError(f"{path}: cannot be read ({error.strerror})") from None
-    except (ValueError, TypeError, LookupError, AttributeError, RecursionError, ProtocolError):
+    except (ValueError, TypeError, LookupError, AttributeError, ProtocolError):
         raise InvalidDataError(f"{path}: not a file of openings") from None
     return Commitments(run, schema, owners)
 

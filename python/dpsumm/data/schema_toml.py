@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import tomllib
 from collections.abc import Iterable
 from datetime import date
 from pathlib import Path
@@ -15,6 +14,7 @@ import numpy as np
 from dpsumm.checks import listed
 from dpsumm.data.column import Column, Kind, WhenMissing
 from dpsumm.data.files import MISSING
+from dpsumm.documents import parse_toml
 from dpsumm.errors import InvalidParameterError
 
 VERSION = 1
@@ -61,8 +61,8 @@ def from_toml(text: str, where: str) -> list[Column]:
         Not TOML, unknown keys, or columns that do not pass; `where` names the file.
     """
     try:
-        document = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        document = parse_toml(text)
+    except ValueError as error:
         raise InvalidParameterError(f"{where}: not TOML: {error}") from None
     _check_keys(document, ("version", "columns"), where)
     if document.get("version") != VERSION:

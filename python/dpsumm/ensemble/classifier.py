@@ -86,7 +86,7 @@ class PrivateEnsembleClassifier(Estimator, scikit_learn_base()):  # type: ignore
     ledger: str | os.PathLike[str] | None = None
     run: str | None = None
     seed: int | None = None
-    accept: bool = False
+    allow_weak_privacy: bool = False
     progress: Progress | None = None
 
     def fit(self, parties: Mapping[str, Any] | Sequence[Any], auxiliary: Source) -> Self:

@@ -19,6 +19,7 @@ from dpsumm.ensemble.points import auxiliary_notes
 from dpsumm.ensemble.vote import Asked, run_vote
 from dpsumm.exchange.driver import Progress, run_in_process
 from dpsumm.privacy.events import Unit
+from dpsumm.privacy.weak import warn_unrecorded
 
 
 def learn(
@@ -43,7 +44,7 @@ def learn(
     ledger: str | os.PathLike[str] | None = None,
     run: str | None = None,
     seed: int | None = None,
-    accept: bool = False,
+    allow_weak_privacy: bool = False,
     progress: Progress | None = None,
 ) -> Model:
     """Return a classifier learnt from the votes of parties' classifiers on unlabelled points.
@@ -106,7 +107,7 @@ def learn(
         records are those of then is not compared, since the answer would tell of them.
     seed
         For tests and experiments: repeatable, and **not private** (epsilon is then infinite).
-    accept
+    allow_weak_privacy
         Go on with a budget that promises next to nothing: an epsilon above 10, or a delta that is
         not below 1 / parties.
     progress
@@ -175,7 +176,7 @@ def learn(
         ledger=ledger,
         run=run,
         seed=seed,
-        accept=accept,
+        allow_weak_privacy=allow_weak_privacy,
     )
     given = read_parties(
         parties,
@@ -190,6 +191,7 @@ def learn(
     for note in given.copies:
         warnings.warn(note, stacklevel=2)
     terms = asked.terms(given.points, len(given.names))
+    warn_unrecorded(ledger, seed, epsilon)
     roles = given.roles(terms, learner, seed, declared=asked.hidden)
     return run_vote(
         asked,

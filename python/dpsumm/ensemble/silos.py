@@ -55,8 +55,9 @@ def learn_silos(
         As for `dpsumm.learn`.
     asked_for
         epsilon, delta, shards, grid, student, validation, auxiliary_is, unit, ledger, run, seed and
-        accept, as for `dpsumm.learn`. Answers are kept beside the ledger, in ``<ledger>.answers``,
-        until the noisy votes are in the ledger; so a run that died is resumed by its name.
+        allow_weak_privacy, as for `dpsumm.learn`. Answers are kept beside the ledger, in
+        ``<ledger>.answers``, until the noisy votes are in the ledger; so a run that died is resumed
+        by its name.
     max_bytes
         Largest answer of a party that is read.
     on_absent

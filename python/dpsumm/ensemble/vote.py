@@ -60,7 +60,7 @@ class Asked:
     ledger: str | os.PathLike[str] | None
     run: str | None
     seed: int | None
-    accept: bool
+    allow_weak_privacy: bool
 
     @classmethod
     def of(
@@ -78,7 +78,7 @@ class Asked:
         ledger: str | os.PathLike[str] | None = None,
         run: str | None = None,
         seed: int | None = None,
-        accept: bool = False,
+        allow_weak_privacy: bool = False,
     ) -> Self:
         """Return the parameters of `dpsumm.learn`, which says what they mean.
 
@@ -107,7 +107,7 @@ class Asked:
             ledger,
             run,
             seed,
-            accept,
+            allow_weak_privacy,
         )
 
     def terms(self, points: NDArray[np.float64], n_parties: int) -> Terms:
@@ -118,8 +118,13 @@ class Asked:
         InvalidParameterError, InvalidDataError
             Terms or points that make no vote, or a budget that promises next to nothing.
         """
-        if not self.accept and self.seed is None:
-            check_budget(self.epsilon, self.delta, n_parties)
+        check_budget(
+            self.epsilon,
+            self.delta,
+            n_parties,
+            allowed=self.allow_weak_privacy,
+            seed=self.seed,
+        )
         return Terms.of(points, self.classes, n_parties, grid=self.grid, shards=self.shards)
 
 

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsumm.documents import parse_json
 from dpsumm.errors import InvalidParameterError, ProtocolError
 from dpsumm.exchange.fields import is_fingerprint, is_whole
 from dpsumm.exchange.messages import Answer, Describe, Description, Expect, Request
@@ -272,7 +273,7 @@ def _parse(raw: bytes) -> Any:
         raise ValueError("too many parts")
     if _LONG_NUMBER.search(raw):
         raise ValueError("a number out of range")
-    value = json.loads(raw)
+    value = parse_json(raw)
     if _header(value) != raw:
         raise ValueError("another spelling")
     return value

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime, timedelta
 
+from dpsumm.documents import parse_json
 from dpsumm.errors import ProtocolError
 
 # Signed before the statement: no other signature of the key can stand for one.
@@ -79,9 +80,9 @@ class Statement:
         """
         names = [field.name for field in fields(cls)]
         try:
-            values = json.loads(text) if len(text) <= 8 * MAX_TEXT * len(names) else None
+            values = parse_json(text) if len(text) <= 8 * MAX_TEXT * len(names) else None
             made = cls(**values) if isinstance(values, dict) else None
-        except (ValueError, TypeError, RecursionError):
+        except (ValueError, TypeError):
             made = None
         # Printable: an owner reads them in a terminal.
         if made is None or not all(

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 import os
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +17,7 @@ from typing import Any
 
 from dpsumm.checks import check_installed
 from dpsumm.data.files import FileFormat
+from dpsumm.documents import parse_toml
 from dpsumm.errors import InvalidParameterError
 
 CURATOR_FILE = "DPSUMM_CURATOR"
@@ -330,6 +330,6 @@ def settings_of(node: Mapping[str, Any]) -> dict[str, Any]:
 def read_toml(path: Path) -> dict[str, Any]:
     """Return what a TOML file says; `InvalidParameterError` if it is none."""
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError):
+        return parse_toml(path.read_text(encoding="utf-8"))
+    except ValueError:
         raise InvalidParameterError(f"{path}: not a TOML file") from None

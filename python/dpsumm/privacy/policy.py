@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-import tomllib
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from dpsumm.checks import is_whole
+from dpsumm.documents import parse_toml
 from dpsumm.errors import InvalidParameterError
 from dpsumm.privacy.receipts import Sent
 
@@ -211,8 +211,8 @@ def _consumer(name: str, given: object, where: str) -> Consumer:
 
 def _toml(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return parse_toml(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise InvalidParameterError(f"policy: {path} cannot be read ({error.strerror})") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except ValueError as error:
         raise InvalidParameterError(f"policy: {path} is not TOML ({error})") from None

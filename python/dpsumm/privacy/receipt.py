@@ -8,6 +8,7 @@ import json
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, fields
 
+from dpsumm.documents import parse_json
 from dpsumm.errors import InvalidDataError
 from dpsumm.names import from_cell, to_cell
 from dpsumm.privacy.chain import Head, digest_of
@@ -100,7 +101,7 @@ class Receipt(Asked):
     @classmethod
     def parse(cls, body: str) -> Receipt:
         """Return the line of a body; ValueError if it is none."""
-        values = json.loads(body)
+        values = parse_json(body)
         kinds = {field.name: int if field.type == "int" else str for field in fields(cls)}
         if not isinstance(values, dict) or {k: type(v) for k, v in values.items()} != kinds:
             raise ValueError

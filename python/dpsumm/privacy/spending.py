@@ -20,7 +20,7 @@ class Spending:
         sent again, unchanged and uncharged, to the same owners or parties alone.
     seed
         Repeatable run for tests: [bold]not private[/], epsilon is then infinite.
-    accept
+    allow_weak_privacy
         Go on with a budget that promises next to nothing: an epsilon above 10, the owners' too, or
         a delta that is not below 1 / protected records, or parties.
     """
@@ -30,4 +30,4 @@ class Spending:
     ledger: Any = None
     run: str | None = None
     seed: int | None = None
-    accept: bool = False
+    allow_weak_privacy: bool = False

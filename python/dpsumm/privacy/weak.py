@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import warnings
+from typing import ClassVar
 
 from dpsumm.errors import InvalidParameterError
 
@@ -15,20 +17,53 @@ MUCH_EPSILON = 4.0
 SOME_DELTA, MUCH_DELTA = 0.1, 0.5
 
 
+class Unrecorded(UserWarning):
+    """A run's spending is remembered nowhere."""
+
+    is_said: ClassVar[bool] = False
+
+
+def warn_unrecorded(ledger: object, seed: int | None, epsilon: float) -> None:
+    """Say once in a process, before a run, that no ledger keeps what it and others like it spend.
+
+    Parameters
+    ----------
+    ledger
+        As the call was given it; None or empty if there is none.
+    seed, epsilon
+        Of the run: a seeded one guarantees nothing that could add up, nor does an infinite epsilon.
+    """
+    if Unrecorded.is_said or ledger or seed is not None or math.isinf(epsilon):
+        return
+    Unrecorded.is_said = True
+    warnings.warn(
+        "no ledger: what this run spends is remembered nowhere, and runs on the same records add "
+        "up. Make a file with dpsumm.Ledger.create(path), and give ledger=path",
+        Unrecorded,
+        stacklevel=3,
+    )
+
+
 def check_budget(
     epsilon: float,
     delta: float,
     m: int,
     *,
+    allowed: bool,
+    seed: int | None = None,
     epsilon_owners: float = 0.0,
     unprotected: str = "",
 ) -> None:
-    """Refuse a budget that promises next to nothing.
+    """Refuse a budget that promises next to nothing: the one rule of all products.
 
     Parameters
     ----------
     epsilon, delta, m
         Budget of m records.
+    allowed
+        Whether the caller has allowed weak privacy.
+    seed
+        Of a seeded run, which guarantees nothing and says so itself: it is never refused.
     epsilon_owners
         What an owner's records may cost besides, towards the other owners.
     unprotected
@@ -39,13 +74,16 @@ def check_budget(
     InvalidParameterError
         Naming the odds and the way out.
     """
+    if allowed or seed is not None:
+        return
     weak = weak_budget(epsilon, delta, m) + weak_epsilon(epsilon_owners, "epsilon_owners")
     other = "less" if weak else "another"
     if unprotected:
         weak.append(f"{unprotected}: epsilon between owners is ∞")
     if weak:
         raise InvalidParameterError(
-            f"{'; '.join(weak)}. Give {other}, or accept=True (--accept) if that is meant"
+            f"{'; '.join(weak)}. Give {other}, or allow_weak_privacy=True (--allow-weak-privacy) "
+            "if that is meant"
         )
 
 

@@ -100,7 +100,7 @@ class Summarizer(Estimator, scikit_learn_base()):  # type: ignore[misc]
     unit: Unit | str = Unit.REPLACE_RECORD.value
     nominal_target: int | None = None
     seed: int | None = None
-    accept: bool = True
+    allow_weak_privacy: bool = False
     drop_target_copies: bool = False
     commitments: bool = False
     progress: Progress | None = None

@@ -146,7 +146,7 @@ class Method:
         Auction: who is asked for points. all: every owner, which reveals nothing. private: by rank,
         with differential privacy. winner: not private. published: the paper's rule with all its
         parameters (give --gamma 0.1 for the paper's kernel), not private either. These two need
-        --accept.
+        --allow-weak-privacy.
     batch
         Auction: points added per round, at least 1.
     drop_target_copies
@@ -260,7 +260,7 @@ def as_arguments(data: Data, method: Method, privacy: Privacy, output: Output) -
         "ledger": privacy.ledger,
         "run": privacy.run,
         "seed": privacy.seed,
-        "accept": privacy.accept,
+        "allow_weak_privacy": privacy.allow_weak_privacy,
         "drop_target_copies": method.drop_target_copies,
         "commitments": output.openings is not None,
     }

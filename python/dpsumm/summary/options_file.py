@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tomllib
 from collections.abc import Mapping
 from dataclasses import fields
 from enum import Enum
@@ -11,6 +10,7 @@ from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, get_args, get_origin, get_type_hints
 
+from dpsumm.documents import parse_toml
 from dpsumm.errors import InvalidParameterError
 from dpsumm.summary.options import Data, Method, Output, Privacy
 
@@ -49,12 +49,12 @@ def read_options(path: Path) -> dict[str, Any]:
         No such file, no TOML, or as `as_typed`.
     """
     try:
-        given = tomllib.loads(path.read_text("utf-8"))
+        given = parse_toml(path.read_text("utf-8"))
     except FileNotFoundError:
         raise InvalidParameterError(
             f"{path}: there is no such file; give a TOML file of options"
         ) from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError):
+    except ValueError:
         raise InvalidParameterError(f"{path}: this is not a TOML file") from None
     return as_typed(given, path.parent, f"{path}: ")
 

@@ -44,7 +44,7 @@ def run(
         anything is read.
 
     As :func:`dpsumm.summarize`. A budget that promises next to nothing is refused as it is on the
-    command line, unless the file says ``accept = true``.
+    command line, unless the file says ``allow_weak_privacy = true``.
 
     Privacy
     -------

@@ -45,7 +45,7 @@ def summarize_silos(
     ledger: str | os.PathLike[str] | None = None,
     run: str | None = None,
     seed: int | None = None,
-    accept: bool = True,
+    allow_weak_privacy: bool = False,
     drop_target_copies: bool = False,
     commitments: bool = False,
     minimum: int = 1,
@@ -66,7 +66,7 @@ def summarize_silos(
         sent, so it must not depend on who is able to answer.
     schema
         Of all parties; an owner whose data were read with another one is left out.
-    target, size, epsilon, delta, protocol, kernel, file_format, seed, accept, drop_target_copies
+    target, size, epsilon, delta, protocol, kernel, file_format, seed, drop_target_copies
         As for `summarize`.
     ledger, run
         As for `summarize`. Answers are kept beside the ledger, in ``<ledger>.answers``, until the
@@ -132,14 +132,15 @@ def summarize_silos(
         target, name="target", schema=schema.for_target(), file_format=file_format
     ).astype(PRECISION)
     check_target(goal)
-    if not accept:
-        check_budget(
-            epsilon,
-            delta,
-            len(goal),
-            epsilon_owners=protocol.epsilon_owners,
-            unprotected=protocol.unprotected,
-        )
+    check_budget(
+        epsilon,
+        delta,
+        len(goal),
+        allowed=allow_weak_privacy,
+        seed=seed,
+        epsilon_owners=protocol.epsilon_owners,
+        unprotected=protocol.unprotected,
+    )
     check_sample(getattr(protocol, "sample", None), goal)
     with (
         Ledger(ledger, run=run, delta=delta) as book,

@@ -17,7 +17,7 @@ from dpsumm.exchange.driver import Progress, run_in_process
 from dpsumm.exchange.roles import Party
 from dpsumm.privacy.events import Unit
 from dpsumm.privacy.ledger import Ledger
-from dpsumm.privacy.weak import check_budget
+from dpsumm.privacy.weak import check_budget, warn_unrecorded
 from dpsumm.summary.embedding import Embedding, embed
 from dpsumm.summary.guards import check_sample, check_target
 from dpsumm.summary.kernel import RBF, Kernel
@@ -51,7 +51,7 @@ def summarize(
     unit: Unit | str = Unit.REPLACE_RECORD,
     nominal_target: int | None = None,
     seed: int | None = None,
-    accept: bool = True,
+    allow_weak_privacy: bool = False,
     drop_target_copies: bool = False,
     commitments: bool = False,
     progress: Progress | None = None,
@@ -117,8 +117,8 @@ def summarize(
         true size is private.
     seed
         For tests and experiments: repeatable, and **not private** (epsilon is then infinite).
-    accept
-        Whether a budget that promises next to nothing is accepted, with a note of its odds: an
+    allow_weak_privacy
+        Go on, with a note of its odds, with a budget that promises next to nothing: an
         epsilon above 10, the target's or the owners' (`Protocol.epsilon_owners`), a delta that is
         not below 1 / target records, or requests that tell owners of each other without a
         guarantee (`Protocol.unprotected`).
@@ -189,14 +189,16 @@ def summarize(
         file_format=file_format,
     )
     check_target(goal)
-    if not accept:
-        check_budget(
-            epsilon,
-            delta,
-            len(goal),
-            epsilon_owners=protocol.epsilon_owners,
-            unprotected=protocol.unprotected,
-        )
+    check_budget(
+        epsilon,
+        delta,
+        len(goal),
+        allowed=allow_weak_privacy,
+        seed=seed,
+        epsilon_owners=protocol.epsilon_owners,
+        unprotected=protocol.unprotected,
+    )
+    warn_unrecorded(ledger, seed, epsilon)
     in_memory = [table.in_memory for table in tables if table.in_memory is not None]
     if len(in_memory) < len(tables) and (embedding is not None or not protocol.streams):
         raise InvalidParameterError(

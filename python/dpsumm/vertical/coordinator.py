@@ -83,7 +83,7 @@ class TablesCoordinator(Coordinator[Released]):
             self._check_joined()
             if self._refused is not None:
                 records = self._joined[owners[0]].n_records
-                check_budget(self._refused, self._budget.delta, records)
+                check_budget(self._refused, self._budget.delta, records, allowed=False)
             self._asked = {name: CountColumns(self._first.single_std) for name in owners}
         elif self._work is None:
             n_records = self._joined[owners[0]].n_records

@@ -160,7 +160,7 @@ def synthesize_silos(
     out: str | os.PathLike[str] | None = None,
     rows: int | None = None,
     report: str | os.PathLike[str] | None = None,
-    accept: bool = True,
+    allow_weak_privacy: bool = False,
     progress: Progress | None = None,
 ) -> Synthetic:
     """Return synthetic rows of owners that a channel reaches, and a helper named ``"helper"``.
@@ -184,8 +184,8 @@ def synthesize_silos(
         Where rows are saved, ``.parquet`` or ``.csv``, and how many.
     report
         Where the report is saved before the run ends; with `out` only.
-    accept
-        As for `synthesize`. False refuses a weak epsilon before anybody is asked, and a weak delta
+    allow_weak_privacy
+        As for `synthesize`. A weak epsilon is refused before anybody is asked, a weak delta
         as soon as owners have told how many records there are, before anything is released.
     progress
         Called with (stage, done, total).
@@ -224,10 +224,9 @@ def synthesize_silos(
     protocol.check_installed()
     run = run or uuid.uuid4().hex
     agreed = Agreed.of(schema, protocol.bins, ids, label)
-    if not accept:
-        check_budget(epsilon, 0.0, 1)
-    refused = None if accept else epsilon
+    check_budget(epsilon, 0.0, 1, allowed=allow_weak_privacy)
     budget = protocol.budget(epsilon, delta)
+    refused = None if allow_weak_privacy else epsilon
     coordinator = TablesCoordinator(agreed.layout, budget, run, refused=refused)
     with Journal(journal, run) as kept:
         try:

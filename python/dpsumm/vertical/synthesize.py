@@ -25,7 +25,7 @@ from dpsumm.privacy.events import Protected
 from dpsumm.privacy.ledger import Ledger
 from dpsumm.privacy.record import Books, RunRecord
 from dpsumm.privacy.seeds import check_seed
-from dpsumm.privacy.weak import check_budget
+from dpsumm.privacy.weak import check_budget, warn_unrecorded
 from dpsumm.vertical.about import MPYC, PADS
 from dpsumm.vertical.agreed import Agreed
 from dpsumm.vertical.coordinator import TablesCoordinator, parameters_of
@@ -56,7 +56,7 @@ def synthesize(
     ledger: Mapping[str, str | os.PathLike[str]] | None = None,
     run: str | None = None,
     seed: int | None = None,
-    accept: bool = True,
+    allow_weak_privacy: bool = False,
     progress: Progress | None = None,
 ) -> Synthetic:
     """Return synthetic rows of a table whose columns two owners or more hold.
@@ -97,9 +97,9 @@ def synthesize(
         it released is sent again, byte for byte, and charged once.
     seed
         For tests and experiments: repeatable, and **not private** (epsilon is then infinite).
-    accept
-        Whether a budget that promises next to nothing is accepted, with a note of its odds: an
-        epsilon above 10, or a delta that is not below 1 / records. False refuses it.
+    allow_weak_privacy
+        Go on, with a note of its odds, with a budget that promises next to nothing: an epsilon
+        above 10, or a delta that is not below 1 / records.
     progress
         Called with (stage, done, total).
 
@@ -180,8 +180,9 @@ def synthesize(
                 )
                 for name, source in owners.items()
             }
-            if not accept:
-                check_budget(epsilon, delta, min(len(one.codes) for one in held.values()))
+            fewest = min(len(one.codes) for one in held.values())
+            check_budget(epsilon, delta, fewest, allowed=allow_weak_privacy, seed=seed)
+            warn_unrecorded(ledger, seed, epsilon)
             # Fresh in every process: what they hide is kept nowhere.
             keys = {name: secrets.token_bytes(SECRET_BYTES) for name in owners}
             alignment = secrets.token_bytes(32)

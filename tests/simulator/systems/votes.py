@@ -57,7 +57,7 @@ class Elections(System):
             ledger=world.folder / "books.db",
             run=self.run_name(run),
             on_absent=lambda name, why: None,
-            accept=True,
+            allow_weak_privacy=True,
         )
 
     def party(self, world, name):

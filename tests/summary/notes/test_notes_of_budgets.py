@@ -29,18 +29,18 @@ def test_a_budget_that_promises_nothing_says_its_odds(epsilon, delta, said):
 def test_such_a_budget_is_an_alarm_or_refused(rng):
     given = {"epsilon": 12.0, "delta": 0.02, "protocol": None}
     owners, target = [frame(rng), frame(rng)], frame(rng)
-    summary = run(owners, target, **given)
+    summary = run(owners, target, **given, allow_weak_privacy=True)
     assert found(summary, "Epsilon 12 promises next to nothing") is ALARM
     assert found(summary, "Delta 0.02 is not below 1 / 60") is ALARM
-    with pytest.raises(InvalidParameterError, match=r"--accept"):
-        run(owners, target, accept=False, **given)
+    with pytest.raises(InvalidParameterError, match=r"--allow-weak-privacy"):
+        run(owners, target, **given)
     # What is not spent is not told of.
-    assert found(run(owners, target, epsilon=12.0), "Epsilon") is None
+    assert found(run(owners, target, epsilon=12.0, allow_weak_privacy=True), "Epsilon") is None
 
 
 def test_owners_who_are_not_protected_from_each_other_are_an_alarm(rng):
     winner = dpsumm.Auction(batch=5, n_features=16, requests="winner")
-    summary = run([frame(rng), frame(rng)], frame(rng), protocol=winner)
+    summary = run([frame(rng), frame(rng)], frame(rng), protocol=winner, allow_weak_privacy=True)
     assert found(summary, "Epsilon ∞ between owners promises next to nothing") is ALARM
     everybody = dpsumm.Auction(batch=5, n_features=16)
     assert found(run([frame(rng)] * 2, frame(rng), protocol=everybody), "between owners") is None
@@ -51,7 +51,7 @@ def test_requests_without_a_guarantee_are_refused_unless_accepted(rng, tmp_path,
     """By a property of the protocol, so that whoever refuses a weak budget refuses these, too."""
     batch = 1 if rule == "published" else 5
     protocol = dpsumm.Auction(batch=batch, n_features=16, requests=rule)
-    given = {"protocol": protocol, "accept": False}
+    given = {"protocol": protocol}
     owners, target, path = [frame(rng), frame(rng)], frame(rng), tmp_path / "books"
     dpsumm.Ledger.create(path).close()
     if rule in ("all", "private"):
@@ -92,7 +92,7 @@ def test_a_seeded_run_and_one_with_an_alarm_say_so_before_anything_good(rng, tmp
     assert said in seeded._repr_html_()
     seeded.save(tmp_path / "summary.csv")
     assert f'"{said}' in (tmp_path / "summary.csv.json").read_text("utf-8")
-    weak = run(owners, target, **{**given, "epsilon": 12.0})
+    weak = run(owners, target, **{**given, "epsilon": 12.0, "allow_weak_privacy": True})
     # Nothing good is said anywhere beside an alarm.
     assert weak.verdict == "read the warnings first"
     for shown in (weak._repr_html_(), weak.report().html):
@@ -110,18 +110,18 @@ def test_the_owners_budget_is_judged_as_the_targets_is(rng, tmp_path):
     owners, target, path = [frame(rng), frame(rng)], frame(rng), tmp_path / "books"
     dpsumm.Ledger.create(path).close()
     given = {"delta": 1e-5, "protocol": dpsumm.Auction(epsilon_owners=50.0, n_features=8)}
-    with pytest.raises(InvalidParameterError, match=r"^epsilon_owners 50 promises.*--accept"):
-        run(owners, target, accept=False, ledger=path, **given)
+    with pytest.raises(InvalidParameterError, match=r"^epsilon_owners 50 .*--allow-weak-privacy"):
+        run(owners, target, ledger=path, **given)
     with dpsumm.Ledger(path) as book:
         assert book.charges() == ()
-    summary = run(owners, target, **given)
+    summary = run(owners, target, **given, allow_weak_privacy=True)
     assert found(summary, "Epsilon 50 between owners promises next to nothing") is ALARM
     schema = Schema([Column("age", bounds=(18, 95)), Column("bmi", bounds=(15, 40))])
     with pytest.raises(InvalidParameterError, match=r"^epsilon_owners 50 promises"):
         # Before an owner is asked: there is no channel.
-        summarize_silos(None, ["a"], target, schema=schema, size=10, accept=False, **given)
+        summarize_silos(None, ["a"], target, schema=schema, size=10, **given)
     usual = dpsumm.Auction(n_features=8)
-    assert found(run(owners, target, accept=False, protocol=usual), "next to nothing") is None
+    assert found(run(owners, target, protocol=usual), "next to nothing") is None
 
 
 @pytest.mark.parametrize(
@@ -161,7 +161,7 @@ def test_the_usual_delta_is_no_warning_for_some_ten_thousand_records(m, severity
 
 
 def test_such_a_budget_is_a_warning_and_no_refusal(rng):
-    given = {"epsilon": 8.0, "delta": 0.5 / 60, "protocol": None, "accept": False}
+    given = {"epsilon": 8.0, "delta": 0.5 / 60, "protocol": None}
     summary = run([frame(rng), frame(rng)], frame(rng), **given)
     assert found(summary, "Epsilon 8 promises little") is WARNING
     assert found(summary, "Delta 0.00833333 is 0.5 / 60") is WARNING

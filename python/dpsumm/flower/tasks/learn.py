@@ -33,7 +33,7 @@ class Learn(Task):
     shards: int
     grid: int
     auxiliary_is: str
-    accept: bool
+    allow_weak_privacy: bool
     student: str
     auxiliary: Path
     validation: Path | None
@@ -55,7 +55,7 @@ class Learn(Task):
             shards=get("shards", int),
             grid=get("grid", int),
             auxiliary_is=get("auxiliary-is", str),
-            accept=get("accept", bool, False),
+            allow_weak_privacy=get("allow-weak-privacy", bool, False),
             student=get("student", str),
             auxiliary=mine.input("auxiliary"),
             validation=mine.optional_path("validation"),
@@ -93,7 +93,7 @@ class Learn(Task):
             ledger=self.own.ledger,
             run=self.own.run,
             seed=self.public.seed,
-            accept=self.accept,
+            allow_weak_privacy=self.allow_weak_privacy,
             max_bytes=self.public.max_bytes,
             on_absent=lambda name, why: absent.append(f"{name!r} counts as absent: {why}"),
         )

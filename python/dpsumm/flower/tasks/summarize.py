@@ -38,7 +38,7 @@ class Summarize(Task):
     kernel: RBF | None
     commitments: bool
     drop_target_copies: bool
-    accept: bool
+    allow_weak_privacy: bool
     minimum: int
     target: Path
     schema: Path
@@ -62,7 +62,7 @@ class Summarize(Task):
             kernel=RBF(gamma) if gamma else None,
             commitments=get("commitments", bool, False),
             drop_target_copies=get("drop-target-copies", bool, False),
-            accept=get("accept", bool, False),
+            allow_weak_privacy=get("allow-weak-privacy", bool, False),
             minimum=get("min-owners", int),
             target=mine.input("target"),
             schema=mine.input("schema"),
@@ -88,7 +88,7 @@ class Summarize(Task):
             ledger=self.own.ledger,
             run=self.own.run,
             seed=self.public.seed,
-            accept=self.accept,
+            allow_weak_privacy=self.allow_weak_privacy,
             drop_target_copies=self.drop_target_copies,
             commitments=self.commitments,
             minimum=self.minimum,

@@ -36,7 +36,7 @@ class Synthesize(Task):
     label: str | None
     ids: str | None
     rows: int | None
-    accept: bool
+    allow_weak_privacy: bool
     out: Path
     report: Path | None
 
@@ -61,7 +61,7 @@ class Synthesize(Task):
             label=get("label", str, "") or None,
             ids=get("ids", str, "") or None,
             rows=get("rows", int, 0) or None,
-            accept=get("accept", bool, False),
+            allow_weak_privacy=get("allow-weak-privacy", bool, False),
             out=mine.output("out", (".parquet", ".csv")),
             report=mine.report(),
         )
@@ -83,7 +83,7 @@ class Synthesize(Task):
             out=self.out,
             rows=self.rows,
             report=self.report,
-            accept=self.accept,
+            allow_weak_privacy=self.allow_weak_privacy,
         )
         rows = self.rows or synthetic.n_records
         return [*synthetic.warnings, f"{rows} rows in {self.out}: {synthetic.verdict}"]
