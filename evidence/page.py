@@ -247,6 +247,7 @@ def _privacy_table() -> str:
             delta=1e-5,
             kernel=dpsumm.RBF(0.5),
             protocol=protocol,  # type: ignore[arg-type]
+            allow_weak_privacy=True,
         )
         owner = summary.privacy.epsilon(1e-5, protected="owners")
         between = "no guarantee" if np.isinf(owner) else f"{owner:.3g}"

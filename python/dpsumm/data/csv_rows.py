@@ -7,8 +7,6 @@ header that looks like data is refused, and messages never quote the file's cont
 
 from __future__ import annotations
 
-import gzip
-import io
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,6 +15,7 @@ from typing import TYPE_CHECKING
 from dpsumm.checks import counted
 from dpsumm.data.files import FileFormat
 from dpsumm.data.guarded import guarded, import_polars
+from dpsumm.data.limits import read_text_file
 from dpsumm.data.spelling import as_utf8, check_encoding, with_points
 from dpsumm.errors import InvalidDataError, InvalidParameterError
 from dpsumm.names import from_cell
@@ -45,12 +44,7 @@ def read_csv(path: Path, file_format: FileFormat, where: str) -> pl.DataFrame:
     """
     polars = import_polars()
 
-    def load() -> bytes:
-        opener = gzip.open if path.name.lower().endswith(".gz") else io.open
-        with opener(path, "rb") as stream:
-            return stream.read()
-
-    raw = guarded(load, where, "CSV")
+    raw = guarded(lambda: read_text_file(path, file_format.separator, where), where, "CSV")
     _check_text(raw, where)
     data = as_utf8(raw, file_format.encoding, where)
 

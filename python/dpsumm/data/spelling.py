@@ -6,6 +6,7 @@ import codecs
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dpsumm.data.limits import check_workbook
 from dpsumm.errors import InvalidDataError, MissingExtraError
 
 if TYPE_CHECKING:
@@ -132,6 +133,7 @@ def read_sheet(path: Path, where: str) -> pl.DataFrame:
         raise MissingExtraError(
             "reading Excel files needs fastexcel: pip install 'dpsumm[excel]', or save as CSV"
         ) from None
+    check_workbook(path, where)
     book: Any = fastexcel.read_excel(path)
     if (n_sheets := len(book.sheet_names)) != 1:
         raise InvalidDataError(

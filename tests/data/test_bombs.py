@@ -1,0 +1,182 @@
+"""Small files that unpack to more than a machine has: refused in words, or read in what there is."""
+
+import gzip
+import io
+import subprocess
+import sys
+import zipfile
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from dpsumm.data import limits
+from dpsumm.data.inputs import read_table
+from dpsumm.errors import InvalidDataError
+from helpers.sheets import write_sheet
+
+LIMIT = 3 << 30
+READ = f"""
+import resource, sys
+resource.setrlimit(resource.RLIMIT_AS, ({LIMIT}, {LIMIT}))
+from dpsumm.data.inputs import read_table
+from dpsumm.errors import InvalidDataError
+for path in sys.argv[1:]:
+    try:
+        print(len(read_table(path, name="north")), "rows")
+    except InvalidDataError as error:
+        print("refused:", error)
+"""
+SHEET = (
+    '<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData>{}'
+    "</sheetData></worksheet>"
+)
+
+
+def workbook(path, edit):
+    """An Excel file whose parts are edited: name -> bytes."""
+    buffer = io.BytesIO()
+    write_sheet(buffer, [["a", "b"], [1.0, 3.0], [2.0, 4.0]])
+    with zipfile.ZipFile(buffer) as book, zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as out:
+        for name in book.namelist():
+            out.writestr(name, edit(name, book.read(name)))
+
+
+def sheet(text):
+    return lambda name, data: SHEET.format(text).encode() if "worksheets" in name else data
+
+
+def cell(place, value=1):
+    return f'<c r="{place}"><v>{value}</v></c>'
+
+
+def far_cells(path):
+    rows = f'<row r="1">{cell("A1")}</row><row r="1048576">{cell("CV1048576")}</row>'
+    workbook(path, sheet(rows))
+
+
+def far_column(path):
+    workbook(path, sheet(f'<row r="1">{cell("A1")}{cell("XFD1")}</row>'))
+
+
+def much_space(path):
+    blank = b" " * (1 << 20)
+
+    def edit(name, data):
+        return data + 500 * blank if "worksheets" in name else data
+
+    workbook(path, edit)
+
+
+def lying_size(path):
+    """Its directory says that a part of 500 MB has 10 bytes."""
+    much_space(path)
+    data = bytearray(path.read_bytes())
+    with zipfile.ZipFile(path) as book:
+        (part,) = (one for one in book.infolist() if "worksheets" in one.filename)
+    true = part.file_size.to_bytes(4, "little")
+    assert true in data
+    path.write_bytes(bytes(data).replace(true, (10).to_bytes(4, "little")))
+
+
+def packed_csv(path):
+    with gzip.open(path, "wb", 1) as file:
+        file.write(b"x\n")
+        for _ in range(150):
+            file.write(b"1\n" * 2**19)
+
+
+def repeated_parquet(path):
+    with pq.ParquetWriter(path, pa.schema([("x", pa.float64())])) as file:
+        group = pa.table({"x": np.ones(10_000_000)})
+        for _ in range(12):
+            file.write_table(group, row_group_size=10_000_000)
+
+
+def many_columns(path):
+    n = 100_000
+    path.write_text(",".join(f"c{i}" for i in range(n)) + "\n" + ",".join(["1"] * n) + "\n")
+
+
+BOMBS = {
+    "packed.csv.gz": packed_csv, "repeated.parquet": repeated_parquet, "wide.csv": many_columns,
+    "far.xlsx": far_cells, "wide.xlsx": far_column, "space.xlsx": much_space,
+    "lying.xlsx": lying_size,
+}  # fmt: skip
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits of memory are Linux's")
+def test_no_small_file_ends_the_process(tmp_path):
+    for name, make in BOMBS.items():
+        make(tmp_path / name)
+        assert (tmp_path / name).stat().st_size < 2e6
+    done = subprocess.run(
+        [sys.executable, "-c", READ, *(tmp_path / name for name in BOMBS)],
+        capture_output=True, text=True, check=False, timeout=300,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    said = done.stdout.splitlines()
+    assert len(said) == len(BOMBS)
+    for name, line in zip(BOMBS, said, strict=True):
+        assert line.startswith("refused: "), (name, line)
+        assert "memory" in line or "columns" in line, (name, line)
+
+
+def test_a_file_within_the_limits_is_read(tmp_path, monkeypatch):
+    frame = pl.DataFrame({f"c{i}": [0.5, 1.5] for i in range(2000)})
+    frame.write_csv(tmp_path / "w.csv")
+    frame.write_parquet(tmp_path / "w.parquet")
+    workbook(tmp_path / "w.xlsx", lambda _, data: data)
+    for name, columns in (("w.csv", 2000), ("w.parquet", 2000), ("w.xlsx", 2)):
+        assert read_table(tmp_path / name, name="north").values.shape == (2, columns)
+    monkeypatch.setattr(limits, "memory", lambda: 1000)
+    for name in ("w.csv", "w.parquet", "w.xlsx"):
+        with pytest.raises(InvalidDataError, match="more than there is. Give its rows"):
+            read_table(tmp_path / name, name="north")
+
+
+NESTED = [
+    pa.array([[1.0, 2.0], [3.0, 4.0]]),
+    pa.array([[[1.0]], [[2.0]]]),
+    pa.array([{"a": 1.0}, {"a": 2.0}]),
+    pa.array([[("k", 1.0)], []], pa.map_(pa.string(), pa.float64())),
+    pa.array([b"ab", b"cd"]),
+]
+
+
+@pytest.mark.parametrize("column", NESTED, ids=lambda column: str(column.type))
+def test_nested_columns_of_a_parquet_file_are_refused_in_words(column, tmp_path):
+    pq.write_table(pa.table({"x": [1.0, 2.0], "n": column}), tmp_path / "t.parquet")
+    with pytest.raises(InvalidDataError, match="column 2 of the file is not numeric"):
+        read_table(tmp_path / "t.parquet", name="north")
+
+
+def test_dictionaries_are_read_as_their_values(tmp_path):
+    column = pa.array([1.5, 2.5, 1.5]).dictionary_encode()
+    pq.write_table(pa.table({"x": column}), tmp_path / "t.parquet")
+    read = read_table(tmp_path / "t.parquet", name="north")
+    np.testing.assert_array_equal(read.values[:, 0], [1.5, 2.5, 1.5])
+
+
+def test_no_changed_byte_of_a_footer_ends_the_process_or_adds_a_record(tmp_path):
+    """Rows, offsets, types and statistics lie; whatever is read has the rows that the file has."""
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.table({"x": np.arange(20) / 8}), path)
+    whole = path.read_bytes()
+    start = len(whole) - 8 - int.from_bytes(whole[-8:-4], "little")
+    rng = np.random.default_rng(1)
+    read = 0
+    for place in range(start, len(whole)):
+        data = bytearray(whole)
+        data[place] ^= int(rng.integers(1, 256))
+        path.write_bytes(data)
+        try:
+            table = read_table(path, name="north")
+        except InvalidDataError:
+            continue
+        read += 1
+        assert len(table) <= 20
+        assert table.values.shape[1] == 1
+    assert read  # else it says nothing
