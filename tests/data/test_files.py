@@ -72,8 +72,13 @@ def test_late_text_is_refused_and_neither_it_nor_the_header_is_quoted(tmp_path: 
 
 @pytest.mark.parametrize("end", ["", "\n", "\n\n\n", "\r\n\r\n"])
 def test_blank_lines_at_the_end_are_not_rows(tmp_path: Path, end: str) -> None:
-    for head, width in (("a,b\n1,2\n3,4", 2), ("a\n1\n3", 1)):
-        assert read(write(tmp_path / "a.csv", head + end)).values.shape == (2, width)
+    assert read(write(tmp_path / "a.csv", "a,b\n1,2\n3,4" + end)).values.shape == (2, 2)
+    column = write(tmp_path / "a.csv", "a\n1\n3" + end)
+    if end.strip("\r") in ("", "\n"):
+        assert read(column).values.shape == (2, 1)
+        return
+    with pytest.raises(InvalidDataError, match='a line is blank; .* write "" for a missing'):
+        read(column)
 
 
 MALFORMED = {

@@ -173,8 +173,13 @@ def _count_rows(data: bytes, shape: tuple[int, int], file_format: FileFormat, wh
         lines = re.sub(rb'"[^"]*"', b"x", data).removesuffix(b"\n").split(b"\n")
         for line in (line.removesuffix(b"\r") for line in lines):
             rows += 1
-            # Blank lines at the end are no rows. Others are refused in a single column too: as
-            # missing values they would be rows or not by what the records after them hold.
+            # Blank lines at the end are no rows. In a single column each would be a record or none
+            # by what its field holds.
+            if not line and width == 1:
+                raise InvalidDataError(
+                    f'{where}: a line is blank; in a file of one column write "" for a missing '
+                    "value, and remove blank lines"
+                )
             if not line:
                 continue
             if line.count(mark) != width - 1 or full != rows - 1:
