@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 
 .PHONY: help demo test test-slow rust-test python-test lint audit package-check evidence evidence-short evidence-ensemble evidence-vertical engines bench \
 	bench-short bench-core bench-core-short ray-test ray-test-short ray-bench silos silos-bench sgd-test \
-	faults messages simulate fuzz docs wheels footprint report-layout golden clean
+	faults mutants messages simulate fuzz docs wheels footprint report-layout golden clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -52,6 +52,9 @@ test-slow: $(VENV)/.built .venv-ray/.ready  ## What `make test` leaves out: all 
 faults: $(VENV)/.built  ## Every act of a run fails, of every subsystem; the table of docs/faults.md
 	POLARS_MAX_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 --dist worksteal tests/faults
 	PYTHONPATH=.:tests $(BIN)/python tests/faults/show.py
+
+mutants: $(VENV)/.built  ## Plant bugs of privacy, one by one: which test or audit catches each
+	PYTHONPATH=python:. $(BIN)/python tests/mutants/plant.py
 
 messages: $(VENV)/.built  ## docs/privacy/messages.md and observables.md, from their registers
 	PYTHONPATH=python $(BIN)/python tests/docs/show_messages.py

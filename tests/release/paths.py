@@ -136,8 +136,10 @@ def offers(kind, columns=2):
             request = protocol.curator(setting).send()["a"]
             features = features_of(request.feature_map, schema)
             exact = alone(features, target)
-            # A replaced record turns a vector round, or takes one landmark for another.
-            moved = 2 * LEVELS if kind == "random" else features.grid_difference(LEVELS)
+            # A replaced record turns a vector round, or goes from one corner of the box to another,
+            # between which the kernel is exp(-gamma D^2).
+            least = math.exp(-2 * RBF.for_schema(BOX).gamma)
+            moved = LEVELS * (2 if kind == "random" else math.sqrt(2 * (1 - least)))
             std = multiplier(epsilon) * moved
             found = request.target.steps - exact
             mu = {"curator": 1 / multiplier(epsilon)}

@@ -1,0 +1,293 @@
+"""Bugs of rows, exported models, private models and attributions."""
+
+from planted_base import (
+    EXPORT,
+    MODEL,
+    OWNER,
+    PERTURB,
+    PLAN,
+    SGD,
+    TABLES,
+    WORTH,
+    P,
+    bug,
+    kept,
+    sampler,
+)
+
+# --- rows ---
+
+MADE = "    return Sums(queries, Protected.RECORDS, message)"
+
+
+def on_queries(id_, breaks, over):
+    new = (
+        "    for query in queries:\n"
+        f'        object.__setattr__(query, "noise_std", query.noise_std / {over})\n' + MADE
+    )
+    bug(id_, "rows", breaks, TABLES, MADE, new)
+
+
+on_queries("S1", "half of all noise", "2")
+on_queries("S2", "a quarter of all noise", "4")
+on_queries("S3", "all noise over sqrt 2", "2**0.5")
+bug(
+    "S4",
+    "rows",
+    "one-way tables: half the noise",
+    OWNER,
+    "parts.append(noise.on(counts) if size > 1",
+    "parts.append(counts + noise.on(np.zeros_like(counts)) // 2 if size > 1",
+)
+WITHIN = "            tables[block] = noise.on(counts[block])"
+bug(
+    "S5",
+    "rows",
+    "own pairs' tables: half the noise",
+    OWNER,
+    WITHIN,
+    "            tables[block] = counts[block] + noise.on(np.zeros_like(counts[block])) // 2",
+)
+CROSS = "                made[block] = noise.on(own[block])"
+DRAWN = "                drawn = noise.on(np.zeros(own[block].shape, np.int64))\n"
+ADDED = "                made[block] = own[block] + drawn.astype(own.dtype)"
+bug(
+    "S6",
+    "rows",
+    "tables of two owners: half the noise",
+    OWNER,
+    CROSS,
+    DRAWN + ADDED.replace("drawn", "(drawn // 2)"),
+)
+bug(
+    "S7",
+    "rows",
+    "charged for one cell where two move",
+    TABLES,
+    "MOVED = Bound(math.sqrt(2))",
+    "MOVED = Bound(1.0)",
+)
+bug(
+    "S8",
+    "rows",
+    "own pairs: one noise for a whole table",
+    OWNER,
+    WITHIN,
+    "            tables[block] = counts[block] + noise.on(np.zeros(1, np.int64))",
+)
+bug(
+    "S9",
+    "rows",
+    "a column's first noise in all its tables with a peer",
+    OWNER,
+    CROSS,
+    DRAWN
+    + "                first = drawn if left == 0 else np.resize(first, drawn.shape)\n"
+    + ADDED.replace("drawn", "first"),
+)
+OWN_BOOK = "release(self._ledger, key, sums, draw, binding=binding))\n        return"
+bug(
+    "S10",
+    "rows",
+    "one-way tables charged to a book that is thrown away",
+    OWNER,
+    OWN_BOOK,
+    OWN_BOOK.replace("self._ledger", 'Ledger() if key == "one-way" else self._ledger'),
+)
+ALL_TABLES = '        return table_sums(f"two-way tables ({len(tables)})", tables)'
+bug(
+    "S11",
+    "rows",
+    "own pairs' tables not charged",
+    OWNER,
+    ALL_TABLES,
+    ALL_TABLES.replace("return", "sums =")
+    + "\n        for query in list(sums.queries)[: len(product.within)]:\n"
+    '            object.__setattr__(query, "multiplier", 1e9)\n        return sums',
+)
+bug(
+    "S12",
+    "rows",
+    "plan: the other noise counts for the peer, too",
+    PLAN,
+    "        return 1.0 if observer in (a, b) or not joined else 0.5",
+    "        return 0.5",
+)
+SPREAD = "    stds = tuple(_up(math.sqrt(2 / (s * scale))) for s in share)"
+bug("S13", "rows", "plan: tables at twice the budget", PLAN, SPREAD, SPREAD.replace("2 /", "1 /"))
+bug(
+    "S14",
+    "rows",
+    "own pairs: first record counted twice",
+    OWNER,
+    "        return pair_counts(self.codes, self.width)",
+    "        return pair_counts(np.concatenate([self.codes, self.codes[:1]]), self.width)",
+)
+bug(
+    "S15",
+    "rows",
+    "one owner leaves the noise to the other",
+    OWNER,
+    CROSS,
+    DRAWN + ADDED.replace("drawn", "(drawn * (not down))"),
+)
+
+# --- exported models ---
+
+BOTH = "    return np.concatenate([noise.on(sums), noise.on(products)])"
+HELPER = "    less = lambda x, f: x + np.asarray(f(noise.on(np.zeros_like(x)))).astype(np.int64)\n"
+
+
+def on_both(id_, breaks, sums, products):
+    new = (
+        HELPER + "    return np.concatenate(["
+        f"less(sums, lambda drawn: {sums}), less(products, lambda drawn: {products})])"
+    )
+    bug(id_, "export", breaks, EXPORT, BOTH, new)
+
+
+on_both("E1", "half of both noises", "drawn // 2", "drawn // 2")
+on_both("E2", "both noises over sqrt 2", "drawn / 2**0.5", "drawn / 2**0.5")
+on_both("E3", "products: a quarter of the noise", "drawn", "drawn // 4")
+bug(
+    "E4",
+    "export",
+    "sums move by 1",
+    EXPORT,
+    "for moved in (2.0, math.sqrt(2))",
+    "for moved in (1.0, math.sqrt(2))",
+)
+bug(
+    "E5",
+    "export",
+    "points are not shortened",
+    P + "ensemble/paper.py",
+    "    scaled = scaled / np.maximum(1.0, np.linalg.norm(scaled, axis=1, keepdims=True))\n",
+    "",
+)
+bug(
+    "E6",
+    "export",
+    "lengths are not checked",
+    EXPORT,
+    '    made[np.einsum("ij,ij->i", made, made) > GRID**2] = 0\n',
+    "",
+)
+bug(
+    "E7",
+    "export",
+    "rows of counts are not shortened",
+    EXPORT,
+    "    return np.asarray(counts / np.maximum(norms, length) * (1 - 1e-9))",
+    "    return np.asarray(counts / length)",
+)
+bug(
+    "E8",
+    "export",
+    "one release charged where two are made",
+    EXPORT,
+    "    return sums, products\n",
+    '    object.__setattr__(products, "multiplier", 1e9)\n    return sums, products\n',
+)
+bug(
+    "E9",
+    "export",
+    "two releases with the noise of one",
+    EXPORT,
+    "multiplier_for(epsilon, delta, 2)",
+    "multiplier_for(epsilon, delta)",
+)
+on_both(
+    "E10",
+    "noise from a fixed seed",
+    sampler("6e9", "len(drawn)", 1),
+    sampler("4e9", "len(drawn)", 1),
+)
+
+# --- models ---
+
+STEP = "            noisy = noise.on(sum_of(network.gradients(steps.weights), method.clip))"
+
+
+def on_steps(id_, breaks, changed):
+    new = (
+        "            total = sum_of(network.gradients(steps.weights), method.clip)\n"
+        "            drawn = noise.on(np.zeros_like(total))\n"
+        f"            noisy = total + np.asarray({changed}).astype(np.int64)"
+    )
+    bug(id_, "sgd", breaks, SGD, STEP, new)
+
+
+bug("D1", "sgd", "moved by the changed rows once", SGD, "2 * changed * GRID *", "changed * GRID *")
+on_steps("D2", "noise over sqrt 2", "drawn / 2**0.5")
+bug(
+    "D3",
+    "sgd",
+    "gradients that are too long are kept",
+    SGD,
+    "        whole[squared > GRID**2] = 0\n",
+    "",
+)
+on_steps("D4", "one noise for all steps", kept("id(noise)", "drawn"))
+bug(
+    "D5",
+    "sgd",
+    "noise of half the steps",
+    SGD,
+    "multiplier_for(epsilon, delta, steps), times=steps",
+    "multiplier_for(epsilon, delta, -(-steps // 2)), times=steps",
+)
+SLOPE = "annex.rounded_normal(self.slope_noise, size)"
+bug("D6", "models", "half the slope's noise", PERTURB, SLOPE, SLOPE.replace("noise,", "noise / 2,"))
+bug("D7", "models", "a quarter of it", PERTURB, SLOPE, SLOPE.replace("noise,", "noise / 4,"))
+bug(
+    "D8",
+    "models",
+    "weights without noise",
+    PERTURB,
+    "steps + annex.rounded_normal(self.weight_noise, size)",
+    "steps",
+)
+bug(
+    "D9",
+    "models",
+    "points change once, not out and in",
+    MODEL,
+    "    steps = 2 * changed\n",
+    "    steps = changed\n",
+)
+bug(
+    "D10",
+    "models",
+    "ten times delta",
+    MODEL,
+    "    alone = (delta - smoothing_delta)",
+    "    alone = 10 * (delta - smoothing_delta)",
+)
+
+# --- attribution ---
+
+bug(
+    "A1",
+    "worth",
+    "half the noise",
+    WORTH,
+    "math.nextafter(_LEVELS / epsilon, math.inf)",
+    "math.nextafter(_LEVELS / epsilon / 2, math.inf)",
+)
+bug(
+    "A2",
+    "worth",
+    "not clipped",
+    WORTH,
+    "np.clip(np.array(list(exact.values())), 0.0, 1.0)",
+    "np.array(list(exact.values()))",
+)
+bug(
+    "A3",
+    "worth",
+    "owners are not charged",
+    WORTH,
+    "for protected in (Protected.TARGET, Protected.OWNERS)",
+    "for protected in (Protected.TARGET,)",
+)
