@@ -54,7 +54,8 @@ TESTS = {
 AUDITS = {
     "points": "target release, Gaussian;summary release, two points replaced",
     "votes": "noisy votes, four classes;noisy votes, two classes",
-    "rows": "synthesize: a column towards the other owner",
+    "rows": "synthesize: a column of the first owner, towards the other;"
+    "synthesize: a column of the second owner, towards the other",
     "export": "exported model: sums over the auxiliary points",
     "sgd": "models by DP-SGD: all steps' sums",
     "models": "model: its law, two points changed;model: its weights, two points changed",

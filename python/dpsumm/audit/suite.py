@@ -158,14 +158,21 @@ def audits() -> list[Audit]:
             ),
             *(400, 100),
         ),
-        Audit(
-            "synthesize: a column towards the other owner",
-            TablesRun(),
-            (
-                Twin("half an owner's noise", TablesRun(tables_twins.HalfNoise)),
-                Twin("noise left to the other owner", TablesRun(tables_twins.NoNoise), 720),
-            ),
-            *(16_000, 4_000),
+        *(
+            Audit(
+                f"synthesize: a column of the {which} owner, towards the other",
+                TablesRun(place=place),
+                (
+                    Twin("half an owner's noise", TablesRun(tables_twins.HalfNoise, place)),
+                    Twin(
+                        "noise left to the other owner",
+                        TablesRun(tables_twins.NoNoise, place),
+                        720,
+                    ),
+                ),
+                *(16_000, 4_000),
+            )
+            for place, which in enumerate(("first", "second"))
         ),
         Audit(
             "reading CSV: every record alone",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,16 +23,9 @@ from dpsumm.vertical.noise import NoisePlan
 from dpsumm.vertical.owner import Owner, Products
 
 _RUN = "audit"
-# Columns of the second owner: each has its tables and its noise, and is one trial.
+# Columns of the audited owner: each has its tables and its noise, and is one trial.
 _COLUMNS = 12
-_LAYOUT = Layout(
-    owners=("a", "b"),
-    schemas=("a" * 12, "b" * 12),
-    columns=tuple(f"x{j}" for j in range(1 + _COLUMNS)),
-    sizes=(2,) * (1 + _COLUMNS),
-    owner_of=(0,) + (1,) * _COLUMNS,
-    label=None,
-)
+_OWNERS = ("a", "b")
 # A table then costs about as much as one Gaussian release of noise multiplier 1. Nothing is merged:
 # noise never exceeds 40 standard deviations.
 _BUDGET = Budget(noise_multiplier=0.12, first=0.02, label_weight=1.0, keep=-40.0, rows=2)
@@ -52,39 +45,56 @@ class Watching(Owner):
 
 @dataclass(frozen=True)
 class TablesRun:
-    """Two owners: what the first learns of one value of the second, by the tables that count it.
+    """Two owners: what one learns of one value of the other, by the tables that count it.
 
-    The second owner has many columns, and one record has another level in each of them. So every
-    column's table and its table with the first owner's column are a trial of their own: two cells
+    The audited owner has many columns, and one record has another level in each of them. So every
+    column's table and its table with the other owner's column are a trial of their own: two cells
     of each move by one, which is the most that one value can do.
 
     Attributes
     ----------
     peer
-        The second owner; a broken twin's goes here.
+        The audited owner; a broken twin's goes here.
+    place
+        Of the audited owner in the layout, whose first owner does another part of the product.
     """
 
     peer: type[Owner] = Owner
+    place: int = 1
 
     def scores(self, world: int, trials: int) -> Scores:
-        """Return log-likelihood ratios of tables less what the first owner added."""
+        """Return log-likelihood ratios of tables less what the other owner added."""
         runs = [self._run(world)[0] for _ in range(-(-trials // _COLUMNS))]
         return np.concatenate(runs)[:trials]
 
     def claimed(self, delta: float) -> float:
         """Return epsilon of what a ledger is charged for two tables; a twin's as the honest's."""
-        _, plan = TablesRun()._run(0)
-        stds = [plan.single_std, plan.pair_std[plan.pairs.index((0, 1))]]
+        _, plan = replace(self, peer=Owner)._run(0)
+        stds = [plan.single_std, plan.pair_std[plan.pairs.index(self._pair(0))]]
         charges = table_sums("two tables", [(std, None) for std in stds]).charges
         return compose([(charge.event, charge.count) for charge in charges], delta)
 
+    def _pair(self, j: int) -> tuple[int, int]:
+        """Return the places of the audited owner's column j and of the other owner's one."""
+        return (0, 1 + j) if self.place else (j, _COLUMNS)
+
     def _run(self, world: int) -> tuple[NDArray[np.float64], NoisePlan]:
+        audited, other = _OWNERS[self.place], _OWNERS[1 - self.place]
         codes = {
-            "a": np.zeros((2, 1), np.uint32),
-            "b": np.stack([np.full(_COLUMNS, world), np.zeros(_COLUMNS)]).astype(np.uint32),
+            other: np.zeros((2, 1), np.uint32),
+            audited: np.stack([np.full(_COLUMNS, world), np.zeros(_COLUMNS)]).astype(np.uint32),
         }
-        keys = {name: secrets.token_bytes(32) for name in codes}
-        with Ledger(run=_RUN) as one, Ledger(run=_RUN) as other:
+        counts = [codes[name].shape[1] for name in _OWNERS]
+        layout = Layout(
+            owners=_OWNERS,
+            schemas=("a" * 12, "b" * 12),
+            columns=tuple(f"x{j}" for j in range(1 + _COLUMNS)),
+            sizes=(2,) * (1 + _COLUMNS),
+            owner_of=(0,) * counts[0] + (1,) * counts[1],
+            label=None,
+        )
+        keys = {name: secrets.token_bytes(32) for name in _OWNERS}
+        with Ledger(run=_RUN) as one, Ledger(run=_RUN) as second:
 
             def owner(kind: type[Owner], name: str, book: Ledger) -> Owner:
                 return kind(
@@ -97,25 +107,28 @@ class TablesRun:
                     secret=keys[name],
                 )
 
-            watching = owner(Watching, "a", one)
+            watching = owner(Watching, other, one)
             assert isinstance(watching, Watching)
-            coordinator = TablesCoordinator(_LAYOUT, _BUDGET, _RUN)
+            coordinator = TablesCoordinator(layout, _BUDGET, _RUN)
             parties: dict[str, Party] = {
-                "a": watching,
-                "b": owner(self.peer, "b", other),
+                other: watching,
+                audited: owner(self.peer, audited, second),
                 HELPER: Helper(keys),
             }
             released = run_in_process(coordinator, parties)
-        return _scores(released, watching.added), released.plan
+        return self._scores(released, watching.added), released.plan
 
-
-def _scores(released: Released, added: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return a log-likelihood ratio for each column, world 1 over world 0, by the plan's noise."""
-    scores = []
-    for j in range(1, 1 + _COLUMNS):
-        pair = released.pairs[0, j] - added[:, 2 * j - 2 : 2 * j]
-        std = released.plan.pair_std[released.plan.pairs.index((0, j))]
-        single = released.singles[j]
-        score = (single[1] - single[0]) / released.plan.single_std**2
-        scores.append(score + (pair[0, 1] - pair[0, 0]) / std**2)
-    return np.array(scores)
+    def _scores(self, released: Released, added: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return a log-likelihood ratio for each column, world 1 over world 0, by the plan."""
+        scores, plan = [], released.plan
+        # The first owner's columns down: now the other owner's.
+        added = added if self.place else added.T
+        for j in range(_COLUMNS):
+            pair = self._pair(j)
+            table = released.pairs[pair] if self.place else released.pairs[pair].T
+            table = table - added[:, 2 * j : 2 * j + 2]
+            std = plan.pair_std[plan.pairs.index(pair)]
+            single = released.singles[1 + j if self.place else j]
+            score = (single[1] - single[0]) / plan.single_std**2
+            scores.append(score + (table[0, 1] - table[0, 0]) / std**2)
+        return np.array(scores)

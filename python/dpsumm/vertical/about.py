@@ -12,7 +12,10 @@ from dpsumm.vertical.wire import CODEC
 
 PADS, MPYC = "Tables by pads", "Tables by MPyC"
 _EXACT = "integers; noise drawn exactly, from the operating system's randomness"
-_AUDITS = ("synthesize: a column towards the other owner",)
+_AUDITS = (
+    "synthesize: a column of the first owner, towards the other",
+    "synthesize: a column of the second owner, towards the other",
+)
 
 CLAIMS = (
     Claim(
