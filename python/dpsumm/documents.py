@@ -1,55 +1,128 @@
-"""TOML and JSON that another party may have written: parsed, or refused as not well-formed."""
+"""TOML and JSON that somebody else wrote, parsed within public limits.
+
+Python's own parsers end hostile texts with bare errors, or after minutes. No other module of dpsumm
+calls them.
+"""
 
 from __future__ import annotations
 
 import json
 import re
-import sys
 import tomllib
+from pathlib import Path
 from typing import Any
 
-#: Most characters of a document: a schema of 100,000 categories has a quarter of them.
-MOST_TEXT = 2**23
-# Parts of a dotted key; `tomllib` takes quadratic time for it. Possessive, so that this does not.
-_LONG_KEY = re.compile(r"""(?:\.[ \t]*+(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+){64}""")
+from dpsumm.errors import InvalidDataError, InvalidParameterError
+
+# A schema of 300,000 columns, and the openings of 20,000 rows.
+MOST_TOML = 2**24
+MOST_JSON = 2**26
+# Of tables and lists in each other; what dpsumm writes has 5 at most.
+MOST_DEPTH = 64
+# Of a key such as a.b.c, which takes `tomllib` quadratic time; what dpsumm reads has 3 at most.
+MOST_PARTS = 8
+# Whole numbers are smaller in size: in TOML 64 bits, as it promises, in JSON 40 digits.
+WHOLE_TOML, WHOLE_JSON = 2**64, 10**40
+_STRINGS = re.compile(
+    r'"""(?:[^\\]|\\.)*?(?:"""|\Z)|\'\'\'.*?(?:\'\'\'|\Z)'
+    r'|"(?:[^"\\\n]|\\.)*+"?|\'[^\'\n]*+\'?|#[^\n]*+',
+    re.DOTALL,
+)
+TOO_DEEP = f"lists and tables stand in each other more than {MOST_DEPTH} deep"
+_LONG_KEY = re.compile(rf"(?:\.[\w \t-]*+){{{MOST_PARTS}}}")
 
 
-def parse_toml(text: str) -> dict[str, Any]:
-    """Return what a TOML text says.
+def read_text(path: Path, what: str) -> str:
+    """Return a text file's contents, UTF-8; `what` it is begins the messages.
 
     Raises
     ------
-    ValueError
-        It is none, longer than `MOST_TEXT`, nested too deeply, has a key of more than 64 parts, or
-        a whole number that no float holds. Nothing else is raised, whatever the text.
+    InvalidParameterError
+        There is no such file, or it is no text, or longer than `MOST_TOML`.
     """
-    if len(text) > MOST_TEXT or _LONG_KEY.search(text):
-        raise ValueError("too long, or a key of too many parts")
-    value: dict[str, Any] = _guarded(tomllib.loads, text)
-    return value
+    try:
+        return _read(path, MOST_TOML)
+    except FileNotFoundError:
+        raise InvalidParameterError(f"{what}: there is no file {path}; check the path") from None
+    except OSError as error:
+        raise InvalidParameterError(f"{what}: {path} cannot be read ({error.strerror})") from None
+    except ValueError as error:
+        why = "it is not UTF-8" if isinstance(error, UnicodeDecodeError) else error
+        raise InvalidParameterError(f"{what}: {path} is no text file ({why})") from None
+
+
+def read_toml(path: Path, what: str) -> dict[str, Any]:
+    """Return what a TOML file says; errors as `read_text` and `parse_toml`."""
+    return parse_toml(read_text(path, what), f"{what}: {path}")
+
+
+def parse_toml(text: str, where: str) -> dict[str, Any]:
+    """Return what a TOML text says; `where` begins the message.
+
+    Raises
+    ------
+    InvalidParameterError
+        It is no TOML, or beyond the limits of this module.
+    """
+    try:
+        _check_length(text, MOST_TOML)
+        if _LONG_KEY.search(_STRINGS.sub("x", text)):
+            raise ValueError(f"a key has more than {MOST_PARTS} parts")
+        return _checked(tomllib.loads(text), WHOLE_TOML)  # type: ignore[no-any-return]
+    except (ValueError, RecursionError) as error:
+        why = TOO_DEEP if isinstance(error, RecursionError) else error
+        raise InvalidParameterError(f"{where}: this is not TOML ({why})") from None
+
+
+def read_json(path: Path) -> Any:
+    """Return what a JSON file says; errors as `parse_json`, and `OSError`."""
+    try:
+        text = _read(path, MOST_JSON)
+    except ValueError:
+        raise InvalidDataError(f"{path}: no text file, or too long") from None
+    return parse_json(text)
 
 
 def parse_json(text: str | bytes) -> Any:
-    """Return what a JSON text says; as `parse_toml`, for texts of any length."""
-    return _guarded(json.loads, text)
+    """Return what a JSON text says.
 
-
-def _guarded(parse: Any, text: str | bytes) -> Any:
+    Raises
+    ------
+    InvalidDataError
+        It is no JSON, or beyond the limits of this module. It is a `ValueError`, too, for callers
+        who say in other words what they expect.
+    """
     try:
-        value = parse(text)
-        _check_numbers(value)
-    except RecursionError:
-        raise ValueError("nested too deeply") from None
-    return value
+        _check_length(text, MOST_JSON)
+        return _checked(json.loads(text), WHOLE_JSON)
+    except (ValueError, RecursionError):
+        raise InvalidDataError("not JSON that dpsumm reads; write the file anew") from None
 
 
-def _check_numbers(value: Any) -> None:
-    """Refuse whole numbers on which `float` would fail, wherever they stand."""
-    if isinstance(value, dict):
-        for one in value.values():
-            _check_numbers(one)
-    elif isinstance(value, list):
-        for one in value:
-            _check_numbers(one)
-    elif isinstance(value, int) and abs(value) > sys.float_info.max:
-        raise ValueError("a number out of range")
+def _read(path: Path, most: int) -> str:
+    with path.open("rb") as file:
+        data = file.read(most + 1)
+    _check_length(data, most)
+    return data.decode()
+
+
+def _check_length(text: str | bytes, most: int) -> None:
+    if len(text) > most:
+        raise ValueError(f"it is longer than {most >> 20} MiB")
+
+
+def _checked(whole: Any, most: int) -> Any:
+    """Return a parsed value; ValueError if it is too deep, or has a whole number too large."""
+    level = [whole]
+    for _ in range(MOST_DEPTH):
+        if not level:
+            return whole
+        if any(type(value) is int and abs(value) >= most for value in level):
+            raise ValueError("a whole number is too large")
+        level = [
+            one
+            for value in level
+            if isinstance(value, (dict, list))
+            for one in (value.values() if isinstance(value, dict) else value)
+        ]
+    raise ValueError(TOO_DEEP)

@@ -71,7 +71,7 @@ def test_a_run_s_options_may_be_in_a_file(sites, owners, capsys):
     ("text", "said"),
     [("sizes = 3", "unknown option 'sizes'"), ("size = [3]", "must be one value"),
      ("owner = 'x'", "must be a list"), ("column = { a = 3 }", "must hold [low, high]"),
-     ("size = ", "is not a TOML file"), (None, "there is no such file"),
+     ("size = ", "is not TOML"), (None, "there is no file"),
      ("size = true", "run.toml: size must be a whole number, got True"),
      ("seed = 1.5", "seed must be a whole number"), ("epsilon = '1'", "epsilon must be a number"),
      ("allow_weak_privacy = 1", "allow_weak_privacy must be true or false"),

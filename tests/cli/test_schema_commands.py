@@ -34,7 +34,7 @@ def directory(tmp_path, monkeypatch):
         ((*RUN, "s.toml", "--drop-missing"), "--drop-missing"),
         ((*RUN, "s.toml", "--missing", "u"), "--missing"),
         ((*RUN, "s.toml", "--report", "s.toml"), "written over"),
-        (("schema", "check", "a.csv", "--schema", "a.csv"), r"a\.csv: not TOML"),
+        (("schema", "check", "a.csv", "--schema", "a.csv"), r"a\.csv: this is not TOML"),
         (("schema", "check", "none.csv", "--schema", "s.toml"), "no such file"),
         (("schema", "init", "a.csv", "--out", "draft.txt"), r"must end in \.toml"),
         (("schema", "init", "a.csv", "--out", "s.toml"), "not exist yet"),

@@ -46,7 +46,7 @@ def init(
     records
         Of which an owner may ever tell, in all runs.
     """
-    from dpsumm.flower.settings import read_toml
+    from dpsumm.documents import read_toml
     from dpsumm.flower.tasks import task_of
     from dpsumm.flower.trial import make_trial
 
@@ -59,7 +59,7 @@ def init(
         port=port,
         records=records,
     )
-    told = read_toml(made / "curator" / "curator.toml")
+    told = read_toml(made / "curator" / "curator.toml", "trial")
     console.echo(
         f"Written to {made}. Then:\n"
         f"  dpsumm deploy up {made}\n"
@@ -82,15 +82,15 @@ def up(folder: Annotated[Path, typer.Argument()]) -> None:
     folder : FOLDER
         Made by [bold]dpsumm deploy init[/].
     """
+    from dpsumm.documents import read_toml
     from dpsumm.flower.running import start_trial
-    from dpsumm.flower.settings import read_toml
     from dpsumm.flower.tasks import task_of
 
     try:
         logs = start_trial(folder, console.echo)
     except KeyboardInterrupt:
         raise KeyboardInterrupt("what was started has been ended") from None
-    project = read_toml(folder / "app" / "pyproject.toml")
+    project = read_toml(folder / "app" / "pyproject.toml", "trial")
     task = project["tool"]["flwr"]["app"]["config"]["task"]
     console.echo(
         f"The trial is up, its logs are in {logs}. Then:\n"

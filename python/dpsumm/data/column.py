@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -160,7 +161,7 @@ class Column:
         if not (is_number(self.weight) and 1e-6 <= self.weight <= 1e6):
             raise self._error(f"weight must be a number from 1e-6 to 1e6, got {self.weight!r}")
         for mark in self.missing:
-            if not (isinstance(mark, str) or (is_number(mark) and math.isfinite(mark))):
+            if not (isinstance(mark, str) or (is_number(mark) and abs(mark) <= sys.float_info.max)):
                 raise self._error(f"missing must hold text or finite numbers, got {mark!r}")
 
     @property
@@ -245,7 +246,7 @@ class Column:
             return low, high
         try:
             low, high = float(low), float(high)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise self._bounds_error("needs a pair of numbers (low, high)") from None
         # The width must be finite too: -1e308 to 1e308 would scale everything to 0.
         if not (low < high and math.isfinite(low) and math.isfinite(high - low)):

@@ -14,7 +14,7 @@ from dpsumm.atomic import write_text
 from dpsumm.checks import listed
 from dpsumm.data.leaves import record_of
 from dpsumm.data.merkle import DEPTH, MOST_ROWS, SIZE, climb, leaf
-from dpsumm.documents import parse_json
+from dpsumm.documents import read_json
 from dpsumm.errors import InvalidDataError, InvalidParameterError, ProtocolError
 
 _FORMAT = "dpsumm openings 1"
@@ -182,7 +182,7 @@ def verify_openings(
 
 def _read(path: Path) -> Commitments:
     try:
-        whole = parse_json(path.read_text(encoding="utf-8"))
+        whole = read_json(path)
         if whole["format"] != _FORMAT:
             raise ValueError("another format")
         run, schema = _hex(whole["run"], 16).hex(), str(whole["schema"])

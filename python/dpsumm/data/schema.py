@@ -18,7 +18,8 @@ from dpsumm.checks import all_usable
 from dpsumm.data.column import Column, Kind, WhenMissing
 from dpsumm.data.coordinates import Numbers, cell_names, extent, faults, is_plain, spread, write
 from dpsumm.data.items import marks_in_text
-from dpsumm.data.schema_toml import from_toml, read_text, to_toml
+from dpsumm.data.schema_toml import from_toml, to_toml
+from dpsumm.documents import read_text
 from dpsumm.errors import InvalidParameterError
 
 __all__ = ["Bounds", "Column", "Kind", "Schema", "WhenMissing", "schema_of"]
@@ -114,7 +115,11 @@ class Schema:
         InvalidParameterError
             No such file, no TOML, or not a schema; the message says where.
         """
-        return cls.from_toml(read_text(Path(path)), str(path))
+        if not Path(path).exists():
+            raise InvalidParameterError(
+                f"schema: there is no file {path}; draft one with dpsumm schema init"
+            )
+        return cls.from_toml(read_text(Path(path), "schema"), str(path))
 
     @classmethod
     def from_toml(cls, text: str, where: str) -> Schema:

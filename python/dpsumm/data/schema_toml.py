@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Iterable
 from datetime import date
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -60,10 +59,7 @@ def from_toml(text: str, where: str) -> list[Column]:
     InvalidParameterError
         Not TOML, unknown keys, or columns that do not pass; `where` names the file.
     """
-    try:
-        document = parse_toml(text)
-    except ValueError as error:
-        raise InvalidParameterError(f"{where}: not TOML: {error}") from None
+    document = parse_toml(text, where)
     _check_keys(document, ("version", "columns"), where)
     if document.get("version") != VERSION:
         raise InvalidParameterError(f"{where}: needs the line 'version = {VERSION}' at its top")
@@ -74,18 +70,6 @@ def from_toml(text: str, where: str) -> list[Column]:
         return [_column(name, given) for name, given in columns.items()]
     except InvalidParameterError as error:
         raise InvalidParameterError(f"{where}: {error}") from None
-
-
-def read_text(path: Path) -> str:
-    """Return a file's text; see `Schema.read`."""
-    try:
-        return path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise InvalidParameterError(
-            f"schema: there is no file {path}; draft one with dpsumm schema init"
-        ) from None
-    except (OSError, UnicodeDecodeError):
-        raise InvalidParameterError(f"schema: cannot read {path} as a text file") from None
 
 
 def _column(name: str, given: Any) -> Column:

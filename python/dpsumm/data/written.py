@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from dpsumm.atomic import write_atomically, write_text
-from dpsumm.documents import parse_json
+from dpsumm.documents import parse_json, read_json
 from dpsumm.errors import InvalidDataError, InvalidParameterError, MissingExtraError
 from dpsumm.names import to_cell
 
@@ -105,7 +105,7 @@ def read_about(path: str | os.PathLike[str]) -> dict[str, Any]:
         raise InvalidParameterError(f"there is no file {target}")
     try:
         if target.suffix == ".csv":
-            about = parse_json(beside(target).read_text("utf-8"))
+            about = read_json(beside(target))
         else:
             about = parse_json(_metadata(target)[b"dpsumm"])
     except (OSError, ValueError, KeyError):

@@ -6,11 +6,11 @@ import importlib
 import io
 import os
 import re
-import tomllib
 import zipfile
 from pathlib import Path
 
 from dpsumm.atomic import write_new
+from dpsumm.documents import parse_toml
 from dpsumm.errors import InvalidParameterError
 from dpsumm.flower.settings import USUAL_TASK
 
@@ -81,7 +81,7 @@ def _only_settings_differ(settings: str, own: str) -> bool:
 
     head, mark, values = settings.partition(_CONFIG)
     lasting = own.partition(_CONFIG)[0]
-    packed = dumps(tomllib.loads(own)).partition(_CONFIG)[0]
+    packed = dumps(parse_toml(own, "project")).partition(_CONFIG)[0]
     lines = [line for line in values.split("\n") if line and not _COMMENT.fullmatch(line)]
     keys = [line.partition(" ")[0] for line in lines]
     return (

@@ -15,7 +15,6 @@ import socket
 import subprocess
 import sys
 import time
-import tomllib
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
@@ -25,8 +24,8 @@ from typing import Any
 import psutil
 
 from dpsumm.atomic import write_new, write_text
+from dpsumm.documents import read_json, read_toml
 from dpsumm.errors import DpsummError, InvalidParameterError
-from dpsumm.flower.settings import read_toml
 
 STATE = "running.json"
 LOGS = "logs"
@@ -176,8 +175,8 @@ class _Starting:
 def _trial(folder: Path) -> tuple[tuple[str, ...], int]:
     """Return the nodes of a trial and the SuperLink's port; the nodes' ports follow it."""
     try:
-        names = read_toml(folder / "curator" / "curator.toml")["owners"]
-        home = tomllib.loads((folder / "curator" / "flwr" / "config.toml").read_text("utf-8"))
+        names = read_toml(folder / "curator" / "curator.toml", "trial")["owners"]
+        home = read_toml(folder / "curator" / "flwr" / "config.toml", "trial")
         address = home["superlink"]["trial"]["address"]
         port = int(re.fullmatch(r"127\.0\.0\.1:(\d+)", address)[1])  # type: ignore[index]
     except (OSError, ValueError, LookupError, TypeError, DpsummError):
@@ -194,7 +193,7 @@ def _listens(port: int) -> bool:
 
 def _end(folder: Path) -> int:
     """End a trial's processes, first by asking; return how many there were."""
-    state = json.loads((folder / STATE).read_text("utf-8"))
+    state = read_json(folder / STATE)
     found: set[psutil.Process] = set()
     for end in (psutil.Process.terminate, psutil.Process.kill):
         asked: set[psutil.Process] = set()

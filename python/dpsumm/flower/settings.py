@@ -17,7 +17,7 @@ from typing import Any
 
 from dpsumm.checks import check_installed
 from dpsumm.data.files import FileFormat
-from dpsumm.documents import parse_toml
+from dpsumm.documents import read_toml
 from dpsumm.errors import InvalidParameterError
 
 CURATOR_FILE = "DPSUMM_CURATOR"
@@ -223,7 +223,7 @@ class CuratorFile:
             raise InvalidParameterError(
                 f"set {CURATOR_FILE} to the curator's TOML file in the environment of the SuperLink"
             )
-        get = Reader(read_toml(path), str(path), path.parent)
+        get = Reader(read_toml(path, "settings"), str(path), path.parent)
         ledger, run = get.optional_path("ledger"), get("run", str, "")
         if bool(ledger) != bool(run):
             raise InvalidParameterError(
@@ -323,13 +323,5 @@ def settings_of(node: Mapping[str, Any]) -> dict[str, Any]:
         "name": data.stem,
         "data": str(data),
         "schema": str(folder / "schema.toml"),
-        **({"max-points": 2**31} if not common.exists() else read_toml(common)),
+        **({"max-points": 2**31} if not common.exists() else read_toml(common, "settings")),
     }
-
-
-def read_toml(path: Path) -> dict[str, Any]:
-    """Return what a TOML file says; `InvalidParameterError` if it is none."""
-    try:
-        return parse_toml(path.read_text(encoding="utf-8"))
-    except ValueError:
-        raise InvalidParameterError(f"{path}: not a TOML file") from None

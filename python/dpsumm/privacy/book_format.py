@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from dpsumm.documents import parse_json
 from dpsumm.errors import InvalidParameterError
 from dpsumm.privacy.events import (
     Approximate,
@@ -234,7 +235,7 @@ def _event_to_text(event: Event) -> str:
 
 
 def _event_from_text(text: str) -> Event:
-    values = json.loads(text)
+    values = parse_json(text)
     name = values.pop("kind")
     kind, fields = _EVENTS[_NAMES_IN_0.get(name, name)]
     if values.keys() != set(fields):

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from dpsumm.atomic import write_text
+from dpsumm.documents import parse_json
 
 # The smallest row number of SQLite; the first entry covers whatever is there.
 _FIRST = -(2**63)
@@ -36,7 +37,7 @@ class Head(NamedTuple):
 
     def then(self, body: str | bytes) -> Head:
         """Return the head after an entry; ValueError if the entry does not follow this one."""
-        entry = json.loads(body)
+        entry = parse_json(body)
         number = self.number + 1
         if not isinstance(entry, dict) or (entry.get("number"), entry.get("before")) != (
             number,
@@ -223,7 +224,7 @@ class Rows(Chain):
 
     def check(self, body: str, *beside: Any) -> None:
         """Look at the rows that an entry covers; ValueError if they were changed."""
-        entry = json.loads(body)
+        entry = parse_json(body)
         ends = entry["ends"]
         if self._digest(ends) != entry["rows"]:
             raise ValueError(f"what entry {entry['number']} covers was changed, removed or moved")

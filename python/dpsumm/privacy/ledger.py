@@ -19,6 +19,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
+from dpsumm.documents import parse_json
 from dpsumm.errors import InvalidParameterError
 from dpsumm.privacy import accounting, book_format
 from dpsumm.privacy.book import Book
@@ -263,7 +264,7 @@ class Ledger(AbstractContextManager["Ledger"]):
         if recorded is None:
             return False
         try:
-            known = dict(json.loads(recorded))
+            known = dict(parse_json(recorded))
         except (ValueError, TypeError):
             raise self._book.unusable("a run's public settings") from None
         # A version that knows more settings finds the others only.

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from dpsumm.checks import is_whole
-from dpsumm.documents import parse_toml
+from dpsumm.documents import read_toml
 from dpsumm.errors import InvalidParameterError
 from dpsumm.privacy.receipts import Sent
 
@@ -90,7 +90,7 @@ class Policy:
             There is no such file, or a key is missing, unknown, or is wrong; names it.
         """
         path = Path(path)
-        get = _Keys(_toml(path), str(path))
+        get = _Keys(read_toml(path, "policy"), str(path))
         protocols = get.texts("protocols")
         for name in protocols:
             if name not in known:
@@ -207,12 +207,3 @@ def _consumer(name: str, given: object, where: str) -> Consumer:
     )
     get.refuse_others()
     return made
-
-
-def _toml(path: Path) -> dict[str, Any]:
-    try:
-        return parse_toml(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InvalidParameterError(f"policy: {path} cannot be read ({error.strerror})") from None
-    except ValueError as error:
-        raise InvalidParameterError(f"policy: {path} is not TOML ({error})") from None

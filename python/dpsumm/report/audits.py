@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from dpsumm.documents import parse_json
+from dpsumm.documents import read_json
 from dpsumm.errors import InvalidDataError, InvalidParameterError
 
 FORMAT = 1
@@ -74,7 +74,7 @@ class AuditResults:
             It is not one that ``dpsumm audit --out FILE.json`` wrote.
         """
         try:
-            value = parse_json(Path(path).read_text("utf-8"))
+            value = read_json(Path(path))
             return cls._of(value)
         except OSError as error:
             raise InvalidParameterError(

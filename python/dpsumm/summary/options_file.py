@@ -10,7 +10,7 @@ from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, get_args, get_origin, get_type_hints
 
-from dpsumm.documents import parse_toml
+from dpsumm.documents import read_toml
 from dpsumm.errors import InvalidParameterError
 from dpsumm.summary.options import Data, Method, Output, Privacy
 
@@ -48,15 +48,7 @@ def read_options(path: Path) -> dict[str, Any]:
     InvalidParameterError
         No such file, no TOML, or as `as_typed`.
     """
-    try:
-        given = parse_toml(path.read_text("utf-8"))
-    except FileNotFoundError:
-        raise InvalidParameterError(
-            f"{path}: there is no such file; give a TOML file of options"
-        ) from None
-    except ValueError:
-        raise InvalidParameterError(f"{path}: this is not a TOML file") from None
-    return as_typed(given, path.parent, f"{path}: ")
+    return as_typed(read_toml(path, "options"), path.parent, f"{path}: ")
 
 
 def as_typed(given: Mapping[str, Any], folder: Path, where: str) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from typing import Self
 from dpsumm.data.files import FileFormat
 from dpsumm.data.inputs import read_owners
 from dpsumm.data.schema import Schema
+from dpsumm.documents import read_text
 from dpsumm.ensemble.once import Once
 from dpsumm.ensemble.silos import learn_silos
 from dpsumm.ensemble.terms import Label, classes_of
@@ -127,7 +128,7 @@ class Learn(Task):
         if len(owners) < 2:
             raise InvalidParameterError("owners: at least two parties vote (usual: from 50)")
         Schema.read(schema)
-        columns = Own("schema.toml", schema.read_text(encoding="utf-8"))
+        columns = Own("schema.toml", read_text(schema, "schema"))
         return Trial(
             {
                 "auxiliary": data / "auxiliary.csv",

@@ -14,6 +14,7 @@ from dpsumm.data.inputs import read_owners
 from dpsumm.data.keys import SECRET_BYTES, read_key
 from dpsumm.data.large.stream import Stream
 from dpsumm.data.schema import Schema
+from dpsumm.documents import read_text
 from dpsumm.errors import InvalidParameterError
 from dpsumm.exchange.across import Channel
 from dpsumm.exchange.roles import Party
@@ -120,7 +121,7 @@ class Summarize(Task):
     def trial(cls, owners: Sequence[str], data: Path, schema: Path) -> Trial:
         """Every owner has ``<name>.csv``, the curator ``target.csv``; all have the schema."""
         Schema.read(schema)
-        columns = Own("schema.toml", schema.read_text(encoding="utf-8"))
+        columns = Own("schema.toml", read_text(schema, "schema"))
         return Trial(
             {
                 "target": data / "target.csv",

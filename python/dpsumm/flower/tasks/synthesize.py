@@ -10,10 +10,11 @@ from typing import Self
 
 from dpsumm.data.keys import SECRET_BYTES, key_of, read_key
 from dpsumm.data.schema import Schema
+from dpsumm.documents import read_text, read_toml
 from dpsumm.errors import InvalidParameterError
 from dpsumm.exchange.across import Channel
 from dpsumm.exchange.roles import Party
-from dpsumm.flower.settings import CuratorFile, NodeConfig, Public, Reader, read_toml
+from dpsumm.flower.settings import CuratorFile, NodeConfig, Public, Reader
 from dpsumm.flower.tasks.task import Books, Own, Task, Trial, Value
 from dpsumm.vertical.helper import Helper
 from dpsumm.vertical.layout import HELPER
@@ -126,7 +127,7 @@ class Synthesize(Task):
         for name in owners:
             path = schema / f"{name}.toml"
             Schema.read(path)
-            columns[name] = path.read_text(encoding="utf-8")
+            columns[name] = read_text(path, "schemas")
             key = secrets.token_hex(SECRET_BYTES)
             keys.append(f'{name} = "{key}"\n')
             nodes[name] = {
@@ -164,7 +165,7 @@ def _protocol(get: Reader) -> Tables:
 def _secrets(path: Path) -> dict[str, bytes]:
     """Return the helper's keys by owner."""
     found = {}
-    for name, text in read_toml(path).items():
+    for name, text in read_toml(path, "secrets").items():
         try:
             found[name] = key_of(text)
         except (ValueError, AttributeError):
