@@ -33,7 +33,7 @@ TESTS = {
         "tests/summary/test_target_release.py",
         "tests/release",
     ],
-    "votes": [HARNESS[0], "tests/ensemble/test_release.py", "tests/release", "tests/ensemble"],
+    "votes": [HARNESS[0], "tests/ensemble/test_release.py", "tests/release"],
     "rows": [
         HARNESS[0],
         "tests/vertical/test_vertical_noise.py",
@@ -41,7 +41,7 @@ TESTS = {
         "tests/vertical",
     ],
     "export": ["tests/release/test_draws.py", "tests/ensemble/test_export.py", *HARNESS[1:]],
-    "sgd": [*HARNESS, "tests/summary/test_model_sgd.py"],
+    "sgd": [HARNESS[0], "tests/summary/test_model_sgd.py", "tests/release"],
     "models": [
         *HARNESS,
         "tests/summary/test_model_parts.py",
