@@ -36,15 +36,15 @@ TESTS = {
     "votes": [HARNESS[0], "tests/ensemble/test_release.py", "tests/release"],
     "rows": [
         HARNESS[0],
-        "tests/vertical/test_vertical_noise.py",
+        *(f"tests/vertical/test_{x}.py" for x in ("vertical_noise", "synthesis_plan")),
         "tests/release",
-        "tests/vertical",
+        *(f"tests/vertical/test_{x}.py" for x in ("vertical_roles", "vertical_twins")),
     ],
     "export": ["tests/release/test_draws.py", "tests/ensemble/test_export.py", *HARNESS[1:]],
     "sgd": [HARNESS[0], "tests/summary/test_model_sgd.py", "tests/release"],
     "models": [
-        *HARNESS,
         "tests/summary/test_model_parts.py",
+        "tests/release",
         "tests/summary/test_private_model.py",
     ],
     "worth": ["tests/summary/test_attribution.py"],
@@ -52,7 +52,12 @@ TESTS = {
     "mwem": ["tests/summary/test_mwem_release.py"],
     "ledger": LEDGER,
     "accounting": ["tests/privacy/test_accounting.py", *HARNESS],
-    "sampler": [*HARNESS, "tests/kernels/test_noise_laws.py", "tests/kernels/test_noise.py"],
+    "sampler": [
+        "tests/release/test_release_noise.py::test_the_sampler_itself",
+        "tests/release/test_release_noise.py::test_calls_are_independent",
+        "tests/kernels/test_noise_laws.py",
+        "tests/kernels/test_noise.py",
+    ],
     "kernel": ["tests/privacy/test_kernel.py", *HARNESS, *LEDGER],
 }
 # Of these rooms what audits look at.
@@ -109,7 +114,7 @@ def _run(words, copy):
 def caught_by(bug, copy, quick):
     """Return by what a bug is caught, first tests, then audits; or "survived"."""
     skipped = ["--ignore=tests/mutants", "-p", "no:cacheprovider", "-m", "not slow"]
-    known = [test for test in TESTS[bug.room] if (Path(copy) / test).exists()]
+    known = [test for test in TESTS[bug.room] if (Path(copy) / test.split("::")[0]).exists()]
     code, said = _run(["-m", "pytest", "-q", "-x", *skipped, *known], copy)
     if code:
         first = re.search(r"^(?:FAILED|ERROR) (.*?)(?: - |$)", said, re.MULTILINE)

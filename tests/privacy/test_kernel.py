@@ -16,7 +16,17 @@ from dpsumm import Column, Schema
 from dpsumm.errors import BudgetExceededError, InvalidParameterError
 from dpsumm.privacy import Approximate, Gaussian, Ledger, Observer, Protected, Seeded, Unit
 from dpsumm.privacy import release as kernel
-from dpsumm.privacy.release import Bound, PaidNoise, Query, Sums, annex, multiplier_for, release
+from dpsumm.privacy.ledger import OtherReleaseError
+from dpsumm.privacy.release import (
+    Bound,
+    PaidNoise,
+    Query,
+    Sums,
+    annex,
+    multiplier_for,
+    release,
+    share,
+)
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "python" / "dpsumm"
@@ -137,6 +147,27 @@ def test_what_has_no_exact_noise_is_refused(exact):
         PaidNoise([Query.at(Bound(1.0), 1.0)]).on(exact)
     # An error may be logged: it holds none of the sum.
     assert str(refused.value) in ("only sums of integers get exact noise", TOO_LARGE)
+
+
+def test_a_share_is_charged_once_as_a_release_is():
+    """It is made anew when it is asked for again, and no release beside it."""
+    with Ledger() as book:
+        made = [
+            share(
+                book,
+                "k",
+                sums(300.0),
+                lambda noise: noise.on(np.array([7] * 9)).tobytes(),
+                binding="",
+            )
+            for _ in range(3)
+        ]
+        assert len(set(made)) > 1
+        assert book.charges() == sums(300.0).charges
+    with Ledger() as book:
+        leave(book, "k", sums(3.0), [np.array([7])])
+        with pytest.raises(OtherReleaseError):
+            share(book, "k", sums(3.0), lambda noise: b"", binding="")
 
 
 def test_nothing_is_drawn_beyond_a_cap(tmp_path):
