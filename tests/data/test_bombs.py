@@ -1,4 +1,4 @@
-"""Small files that unpack to more than a machine has: refused in words, or read in what there is."""
+"""Small files that unpack to more than a machine has: refused in words, or read in little."""
 
 import gzip
 import io
@@ -15,7 +15,7 @@ import pytest
 from dpsumm.data import limits
 from dpsumm.data.inputs import read_table
 from dpsumm.errors import InvalidDataError
-from helpers.sheets import write_sheet
+from helpers.sheets import MAIN, OFFICE, write_sheet
 
 LIMIT = 3 << 30
 READ = f"""
@@ -81,6 +81,46 @@ def lying_size(path):
     path.write_bytes(bytes(data).replace(true, (10).to_bytes(4, "little")))
 
 
+def far_without_places(path):
+    """Cells without a place stand beside each other, and rows below each other."""
+    row = "<row>" + "<c><v>1</v></c>" * 9000 + "</row>"
+    workbook(path, sheet(row + "<row><c><v>1</v></c></row>" * 100_000))
+
+
+def one_text_in_many_cells(path):
+    cells = "".join(f'<row r="{i}"><c r="A{i}" t="s"><v>0</v></c></row>' for i in range(1, 2000))
+    rest = "<si><t>a</t></si></sst>"
+    shared = f'<sst xmlns="{MAIN}"><si><t>' + "x" * 2_000_000 + "</t></si>" + rest
+
+    def edit(name, data):
+        if name.endswith("workbook.xml.rels"):
+            more = (
+                f'<Relationship Id="s" Type="{OFFICE}/sharedStrings" Target="sharedStrings.xml"/>'
+            )
+            return data.replace(b"</Relationships>", more.encode() + b"</Relationships>")
+        return sheet(cells)(name, data)
+
+    workbook(path, edit)
+    with zipfile.ZipFile(path, "a", zipfile.ZIP_DEFLATED) as book:
+        book.writestr("xl/sharedStrings.xml", shared)
+
+
+def one_text_in_many_rows(path):
+    texts = pa.DictionaryArray.from_arrays(np.zeros(60_000, np.int32), ["x" * 100_000])
+    pq.write_table(pa.table({"x": texts}), path, store_schema=False, compression="zstd")
+
+
+def one_long_list(path):
+    n = 100_000_000
+    lists = pa.ListArray.from_arrays([0, 1, n], pa.array(np.zeros(n, np.int8)))
+    pq.write_table(pa.table({"x": lists}), path, compression="zstd")
+
+
+def quoted_columns(path):
+    names = ",".join(f'"c\n{i}"' for i in range(100_000))
+    path.write_text(names + "\n" + ",".join(["1"] * 100_000) + "\n")
+
+
 def packed_csv(path):
     with gzip.open(path, "wb", 1) as file:
         file.write(b"x\n")
@@ -103,7 +143,9 @@ def many_columns(path):
 BOMBS = {
     "packed.csv.gz": packed_csv, "repeated.parquet": repeated_parquet, "wide.csv": many_columns,
     "far.xlsx": far_cells, "wide.xlsx": far_column, "space.xlsx": much_space,
-    "lying.xlsx": lying_size,
+    "lying.xlsx": lying_size, "places.xlsx": far_without_places,
+    "shared.xlsx": one_text_in_many_cells, "texts.parquet": one_text_in_many_rows,
+    "list.parquet": one_long_list, "quoted.csv": quoted_columns,
 }  # fmt: skip
 
 
@@ -133,8 +175,49 @@ def test_a_file_within_the_limits_is_read(tmp_path, monkeypatch):
         assert read_table(tmp_path / name, name="north").values.shape == (2, columns)
     monkeypatch.setattr(limits, "memory", lambda: 1000)
     for name in ("w.csv", "w.parquet", "w.xlsx"):
-        with pytest.raises(InvalidDataError, match="more than there is. Give its rows"):
+        with pytest.raises(InvalidDataError, match=r"more than there is\. Give its rows"):
             read_table(tmp_path / name, name="north")
+
+
+SPELLED_OTHERWISE = {
+    "a place in small letters": f'<row r="1">{cell("a1")}</row><row>{cell("cv1048576")}</row>',
+    "a place with a leading zero": f'<row r="1">{cell("A1")}{cell("CV01048576")}</row>',
+    "a row beyond the last": f'<row r="1">{cell("A1")}{cell("CV99999999")}</row>',
+    "an entity": f'<!DOCTYPE a [<!ENTITY b "c">]><row r="1">{cell("A1")}</row>',
+    "no end": '<row r="1">',
+}
+
+
+@pytest.mark.parametrize("what", SPELLED_OTHERWISE)
+def test_a_sheet_that_two_parsers_could_read_in_two_ways_is_refused(what, tmp_path):
+    workbook(tmp_path / "a.xlsx", sheet(SPELLED_OTHERWISE[what]))
+    with pytest.raises(InvalidDataError, match="not a well-formed Excel"):
+        read_table(tmp_path / "a.xlsx", name="north")
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_a_workbook_packed_in_another_way_is_refused(method, tmp_path):
+    """These unpack whole blocks of hundreds of megabytes at once."""
+    workbook(tmp_path / "a.xlsx", lambda _, data: data)
+    with zipfile.ZipFile(tmp_path / "a.xlsx", "a", method) as book:
+        book.writestr("xl/more.xml", "<a/>")
+    with pytest.raises(InvalidDataError, match="not a well-formed Excel"):
+        read_table(tmp_path / "a.xlsx", name="north")
+
+
+def test_texts_of_a_parquet_file_keep_their_values_and_types(tmp_path):
+    texts = ["a", None, "b", "a"]
+    columns = {
+        "x": [1.0, 2.0, 3.0, 4.0],
+        "s": texts,
+        "l": pa.array(texts, pa.large_string()),
+        "b": pa.array([b"a", None, b"b", b"a"]),
+        "d": pa.array(texts).dictionary_encode(),
+        "n": pa.nulls(4, pa.string()),
+    }
+    pq.write_table(pa.table(columns), tmp_path / "t.parquet", row_group_size=3)
+    read = limits.read_batches(pa, tmp_path / "t.parquet", 2, "north")
+    assert read.equals(pq.read_table(tmp_path / "t.parquet"))
 
 
 NESTED = [

@@ -77,7 +77,7 @@ def test_blank_lines_at_the_end_are_not_rows(tmp_path: Path, end: str) -> None:
     if end.strip("\r") in ("", "\n"):
         assert read(column).values.shape == (2, 1)
         return
-    with pytest.raises(InvalidDataError, match='a line is blank; .* write "" for a missing'):
+    with pytest.raises(InvalidDataError, match=r'a line is blank; .* write "" for a missing'):
         read(column)
 
 

@@ -65,6 +65,7 @@ def import_pyarrow() -> Any:
         It is not installed.
     """
     try:
+        import pyarrow.compute
         import pyarrow.parquet
     except ImportError:
         raise MissingExtraError(

@@ -13,7 +13,8 @@ import re
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
+from xml.parsers import expat
 
 from dpsumm.errors import InvalidDataError
 
@@ -22,8 +23,11 @@ MOST_COLUMNS = 10_000
 # A cell of text takes a view of 16 bytes, which is made anew in several steps, and its letters.
 _CELL = 64
 _BLOCK = 1 << 20
-# Of a cell, or of a row.
-_PLACE = re.compile(rb"""\br=["']([A-Z]{0,3})([0-9]{1,7})["']""")
+_TEXTS = ("string", "binary", "large_string", "large_binary")
+_PLACE = re.compile("([A-Z]{1,3})([1-9][0-9]{0,6})")
+# The first record of a CSV file, as far as quotes are around fields.
+_FIRST = re.compile(rb'(?:[^"\n]++|"[^"]*+")*+')
+_QUOTED = re.compile(rb'"[^"]*+"')
 
 
 def check_memory(needed: int, where: str) -> None:
@@ -93,37 +97,107 @@ def read_text_file(path: Path, separator: str, where: str) -> bytes:
             cells += block.count(mark) + block.count(b"\n")
             check_memory(3 * size + _CELL * cells, where)
     data = b"".join(blocks)
-    check_columns(1 + data[: data.find(b"\n") + 1 or None].count(mark), where)
+    first = _FIRST.match(data)
+    check_columns(1 + _QUOTED.sub(b"", first[0] if first else b"").count(mark), where)
     return data
 
 
 def check_workbook(path: Path, where: str) -> None:
-    """Refuse an Excel file that unpacks to more than there is, or whose cells stand too far apart.
+    """Refuse an Excel file whose cells would take more memory than there is.
+
+    Cells may stand far apart, and one text may stand in many of them. So each part is parsed first,
+    strictly: what two parsers could read in two ways is refused.
 
     Raises
     ------
     InvalidDataError
         As said.
-    zipfile.BadZipFile
-        It is damaged.
+    zipfile.BadZipFile, expat.ExpatError, ValueError
+        It is damaged, or not as programs write workbooks.
     """
-    size = 0
+    size, shared = 0, list[int]()
     with zipfile.ZipFile(path) as book:
-        for part in book.infolist():
+        parts = sorted(book.infolist(), key=lambda part: not _holds_shared(part))
+        names = [part.filename.casefold() for part in parts]
+        if len(set(names)) < len(names) or sum(map(_holds_shared, parts)) > 1:
+            raise ValueError("two parts of one name")
+        for part in parts:
+            if part.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+                raise ValueError("packed in another way")
             part.file_size = 2**63 - 1  # a lie about it would end the look too early
-            row = column = 0
-            tail = b""
+            cells = _Cells(shared)
             with book.open(part) as stream:
                 for block in _blocks(stream):
                     size += len(block)
                     check_memory(8 * size, where)
-                    text = tail + block
-                    for letters, number in _PLACE.findall(text):
-                        row = max(row, int(number))
-                        column = max(column, _column(letters))
-                    tail = text[-32:]
-            check_columns(column, where)
-            check_memory(_CELL * row * column, where)
+                    if part.filename.casefold().endswith((".xml", ".rels")):
+                        cells.parser.Parse(block)
+            check_columns(cells.columns, where)
+            check_memory(_CELL * cells.rows * cells.columns + 4 * cells.letters, where)
+
+
+def _holds_shared(part: zipfile.ZipInfo) -> bool:
+    return part.filename.casefold().endswith("sharedstrings.xml")
+
+
+class _Cells:
+    """How far the cells of a workbook's part reach, and how many bytes the texts take in them.
+
+    Parameters
+    ----------
+    shared
+        Lengths of the texts that cells point to; the part that holds them adds them here.
+    """
+
+    def __init__(self, shared: list[int]) -> None:
+        self.rows = self.columns = self.letters = 0
+        self._shared, self._row, self._column = shared, 0, 0
+        self._text: list[str] = []
+        self.parser = expat.ParserCreate("utf-8")
+        self.parser.buffer_text = True
+        self.parser.StartElementHandler = self._start
+        self.parser.EndElementHandler = self._end
+        self.parser.StartDoctypeDeclHandler = self._refuse
+
+    def _start(self, name: str, given: dict[str, str]) -> None:
+        kind = name.rpartition(":")[2]
+        if kind == "row":
+            self._row, self._column = int(given.get("r", self._row + 1)), 0
+        elif kind == "c":
+            found = _PLACE.fullmatch(given.get("r", f"A{self._row or 1}"))
+            if found is None:
+                self._refuse()
+            assert found is not None
+            self._column = _column(found[1]) if "r" in given else self._column + 1
+            self.rows = max(self.rows, self._row, int(found[2]))
+            self.columns = max(self.columns, self._column)
+            if given.get("t") == "s":
+                self._listen()
+        elif kind == "si":
+            self._listen()
+        elif (
+            kind == "Relationship"
+            and "sheet" in given.get("Type", "").rpartition("/")[2]
+            and not given.get("Target", "").casefold().endswith(".xml")
+        ):
+            self._refuse()
+
+    def _end(self, name: str) -> None:
+        kind = name.rpartition(":")[2]
+        if kind in ("c", "si") and self.parser.CharacterDataHandler is not None:
+            self.parser.CharacterDataHandler = None
+            text = "".join(self._text)
+            if kind == "si":
+                self._shared.append(len(text.encode()))
+            else:
+                self.letters += self._shared[int(text)]
+
+    def _listen(self) -> None:
+        self._text = []
+        self.parser.CharacterDataHandler = self._text.append
+
+    def _refuse(self, *_: object) -> None:
+        raise ValueError("not as programs write workbooks")
 
 
 def _blocks(stream: IO[bytes] | gzip.GzipFile) -> Iterator[bytes]:
@@ -131,8 +205,42 @@ def _blocks(stream: IO[bytes] | gzip.GzipFile) -> Iterator[bytes]:
         yield block
 
 
-def _column(letters: bytes) -> int:
+def _column(letters: str) -> int:
     number = 0
     for letter in letters:
-        number = 26 * number + letter - 64
+        number = 26 * number + ord(letter) - 64
     return number
+
+
+def read_batches(pyarrow: Any, path: Path, rows: int, where: str) -> Any:
+    """Return the table of a Parquet file, read by batches of at most `rows`.
+
+    Texts are read by their dictionaries, and made texts when it is known how long they are: one
+    long text may stand in all rows, in next to no bytes. Values that the footer declares are looked
+    at first, for lists in single rows.
+    """
+    compute = pyarrow.compute
+    with pyarrow.parquet.ParquetFile(path, pre_buffer=False) as file:
+        schema, metadata = file.schema_arrow, file.metadata
+        check_columns(metadata.num_columns, where)
+        groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
+        for i in range(metadata.num_columns):
+            width = max(file.schema.column(i).length or 0, 8)
+            check_memory(width * sum(group.column(i).num_values for group in groups), where)
+    texts = [field.name for field in schema if str(field.type) in _TEXTS]
+    batches, size = [], 0
+    with pyarrow.parquet.ParquetFile(path, pre_buffer=False, read_dictionary=texts) as file:
+        for batch in file.iter_batches(batch_size=max(1, min(rows, metadata.num_rows))):
+            columns = []
+            for field, column in zip(schema, batch.columns, strict=True):
+                size += column.nbytes
+                if (
+                    pyarrow.types.is_dictionary(column.type)
+                    and str(column.dictionary.type) in _TEXTS
+                ):
+                    lengths = compute.binary_length(column.dictionary).take(column.indices)
+                    size += compute.sum(lengths).as_py() or 0
+                check_memory(3 * size, where)
+                columns.append(column.cast(field.type) if column.type != field.type else column)
+            batches.append(pyarrow.RecordBatch.from_arrays(columns, schema=schema))
+    return pyarrow.Table.from_batches(batches, schema=schema)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from dpsumm.data.csv_rows import named_texts, read_csv
 from dpsumm.data.files import FileFormat
 from dpsumm.data.guarded import guarded, import_polars, import_pyarrow
-from dpsumm.data.limits import check_columns, check_memory
+from dpsumm.data.limits import read_batches
 from dpsumm.data.spelling import read_sheet
 from dpsumm.errors import InvalidDataError, InvalidParameterError
 
@@ -86,16 +86,9 @@ def _read_parquet(path: Path, where: str) -> pl.DataFrame:
     def parse() -> pl.DataFrame:
         # Arrow's reader, not polars' own: on damaged files polars panics in threads of its own,
         # which can end the whole process; Arrow returns errors.
-        with pyarrow.parquet.ParquetFile(path, pre_buffer=False) as file:
-            # In pieces: a damaged file may declare rows that it does not hold, and memory for all
-            # of them would be taken at once.
-            check_columns(len(file.schema_arrow), where)
-            batches, size = [], 0
-            for batch in file.iter_batches(batch_size=PARQUET_ROWS):
-                batches.append(batch)
-                size += batch.nbytes
-                check_memory(3 * size, where)
-            table = pyarrow.Table.from_batches(batches, schema=file.schema_arrow)
+        # In pieces: a damaged file may declare rows that it does not hold, and memory for all of
+        # them would be taken at once.
+        table = read_batches(pyarrow, path, PARQUET_ROWS, where)
         table.validate(full=True)
         frame: pl.DataFrame = polars.from_arrow(table)
         return frame
