@@ -215,3 +215,17 @@ def test_memory_does_not_grow_with_the_rows(tmp_path):
         peak[n] = int(done.stdout) * 1024
     # The file itself grew by 64 MB.
     assert peak[1_200_000] - peak[200_000] < 25e6
+
+
+HEADERS = ["(-1, 2)", "(2, -1)", "(10**9, 0)", "(2, 10**11)", "(10**18, 2)", "(2.0, 2)", "(" * 5000]
+
+
+@pytest.mark.parametrize("shape", HEADERS)
+def test_a_header_that_no_bytes_stand_for_is_refused(tmp_path, shape):
+    for power in ("10**9", "10**11", "10**18"):
+        shape = shape.replace(power, str(10 ** int(power[4:])))
+    text = f"{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}, }}\n".encode()
+    head = b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text
+    (tmp_path / "a.npy").write_bytes(head + bytes(64))
+    with pytest.raises(InvalidDataError, match=r"not a well-formed|cut short"):
+        read_owners([Stream(tmp_path / "a.npy")])[0].sift(even, np.random.default_rng(1), 1)

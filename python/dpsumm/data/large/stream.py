@@ -232,6 +232,10 @@ class Stream:
                 shape, by_columns, dtype = known[version](file)
                 if by_columns or len(shape) != 2 or dtype.kind not in "fiub":
                     raise ValueError
+                # Bytes stand for all rows that a header declares, and each row has some.
+                room = self.source.stat().st_size - file.tell()
+                if min(shape) < 0 or not 0 < shape[1] * dtype.itemsize <= max(room, 1):
+                    raise ValueError
                 return shape, dtype, file.tell()
 
         return guarded(read, self.where, "two-dimensional, C-ordered, real .npy")
