@@ -19,6 +19,7 @@ from dpsumm.data.files import FileFormat
 from dpsumm.data.inputs import Table, read_inputs, read_table
 from dpsumm.data.schema import Schema
 from dpsumm.errors import InvalidDataError
+from helpers.sheets import write_sheet
 
 DAYS = (date(1990, 1, 1), date(2030, 1, 1))
 ZIP = Column("zip", categories=("02139", "02140", "NA"), other="else", when_missing="encode")
@@ -167,3 +168,18 @@ def test_a_float_at_the_end_of_whole_numbers_is_no_category(other):
     frame = pd.DataFrame({"x": pd.Series([second, other], dtype=float), "y": [1.0, 2.0]})
     with pytest.raises(InvalidDataError, match="no category"):
         read_table(frame, name="a", schema=Schema([column, Column("y")]))
+
+
+def test_no_record_of_a_sheet_decides_how_many_others_there_are(tmp_path):
+    """Blank rows at the end of a sheet are no rows; so none before the end may be one."""
+    column = Column("size", bounds=(0, 9), missing=("NA",), when_missing="encode")
+
+    def count(fields):
+        write_sheet(tmp_path / "a.xlsx", [["size"], *([field] for field in fields)])
+        try:
+            return len(read_table(tmp_path / "a.xlsx", name="a", schema=Schema([column])))
+        except InvalidDataError:
+            return None
+
+    assert [count([1, "", "", last]) for last in (5, "")] == [None, 1]
+    assert [count([1, "NA", last]) for last in (5, "NA", "")] == [3, 3, 2]

@@ -111,7 +111,8 @@ def read_sheet(path: Path, where: str) -> pl.DataFrame:
     """Return the only sheet of an Excel file, every cell as text, the header row included.
 
     From the first row on and as wide as cells are used: only a header row keeps both from being
-    decided by single records. Rows after the last used cell are none. A number is the shortest text
+    decided by single records. Rows after the last used cell are none, and a
+    blank row before it is refused. A number is the shortest text
     of its float64, a date is ``2024-12-31 00:00:00``, a truth value ``true`` or ``false``; an error
     such as ``#N/A``, or a formula that was never calculated, is an empty cell.
 
@@ -129,6 +130,7 @@ def read_sheet(path: Path, where: str) -> pl.DataFrame:
         )
     try:
         import fastexcel
+        import polars
     except ImportError:
         raise MissingExtraError(
             "reading Excel files needs fastexcel: pip install 'dpsumm[excel]', or save as CSV"
@@ -145,6 +147,12 @@ def read_sheet(path: Path, where: str) -> pl.DataFrame:
         book.load_sheet(0, header_row=None, skip_rows=0, dtypes=kind).to_polars()
         for kind in ("string", "float")
     )
+    # After the last used cell it would be no record: one there would decide about those before it.
+    if any(texts.select(polars.all_horizontal(polars.all().is_null())).to_series()):
+        raise InvalidDataError(
+            f"{where}: a row of the sheet is blank; delete blank rows, and write a mark such as NA "
+            "where a record has no value at all"
+        )
     return _exact(texts, numbers)
 
 
