@@ -83,7 +83,7 @@ def test_the_list_of_commands_loads_no_command():
     loaded = modules_of_ours(shown)
     assert {name for name in loaded if not name.startswith("dpsumm.cli")} == {
         "dpsumm.errors",
-        "dpsumm.names",
+        "dpsumm.visible",
     }
     assert loaded.isdisjoint(f"dpsumm.cli.{word}" for word in COMMANDS)
 
@@ -100,4 +100,4 @@ def test_a_call_loads_neither_other_rooms_nor_the_pages_of_reports():
 
 def test_kernels_are_found_when_asked_for():
     loaded = {name.split(".")[1] for name in modules_of_ours("import dpsumm; dpsumm.kernels")}
-    assert loaded == {"checks", "errors", "kernels"}
+    assert loaded == {"checks", "errors", "kernels", "visible"}

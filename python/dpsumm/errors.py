@@ -1,8 +1,15 @@
 """Exceptions. Messages name the parameter and the way out, never a private value."""
 
+from __future__ import annotations
+
+from dpsumm.visible import visible
+
 
 class DpsummError(Exception):
-    """Base of all errors that dpsumm raises on purpose."""
+    """Base of all errors that dpsumm raises on purpose; their messages are of one line each."""
+
+    def __init__(self, *words: object) -> None:
+        super().__init__(*map(visible, words))
 
 
 class InvalidParameterError(DpsummError, ValueError):

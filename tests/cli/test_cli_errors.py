@@ -96,7 +96,7 @@ def test_an_error_begins_with_the_option_that_was_typed(arguments, message, caps
 
 
 def test_a_note_names_the_option_too(capsys):
-    console.tell(Note("Join by ids= (--ids), or Pool()\n(--protocol pool); columns (--column)."))
+    console.tell(Note("Join by ids= (--ids), or Pool() (--protocol pool); columns (--column)."))
     said = " ".join(capsys.readouterr().err.split())
     assert said == "Check this: Join by --ids, or --protocol pool; columns (--column)."
 

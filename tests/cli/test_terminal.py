@@ -7,7 +7,7 @@ import re
 import pytest
 
 from dpsumm.cli import main
-from dpsumm.names import visible
+from dpsumm.visible import visible
 
 ESC = "\x1b[2J\x1b[31m\x9b\x7f\u202e\u2066all is well"
 CONTROLS = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")

@@ -11,7 +11,7 @@ from typing import NoReturn
 
 from dpsumm.cli.stopped import Charging, Interrupted
 from dpsumm.errors import DpsummError
-from dpsumm.names import visible
+from dpsumm.visible import visible
 
 # 128 + SIGINT, as shells have it.
 INTERRUPTED = 130

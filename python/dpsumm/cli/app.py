@@ -14,6 +14,7 @@ from typer.core import TyperGroup
 
 from dpsumm.cli.options import described
 from dpsumm.cli.stopped import Interrupted
+from dpsumm.visible import visible
 
 # The words in the order of the list, and what the list says of each: the first paragraph of
 # its help. The command is the function of that name, or the `app`, in the module of that name.
@@ -34,6 +35,9 @@ COMMANDS = {
     "node": "An owner's rules: what may leave its machine, and the log of what has left.",
 }
 
+# Click's, wherever this version of Typer has it.
+UsageError: Any = typer.BadParameter.__base__
+
 
 class _Commands(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
@@ -45,6 +49,9 @@ class _Commands(TyperGroup):
                 return super().invoke(ctx)
         except KeyboardInterrupt as error:
             raise Interrupted(str(error)) from None
+        except UsageError as error:  # a word of the line, such as a file's name, may stand in it
+            error.message = visible(error.message)
+            raise
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Load the command that the first word names."""

@@ -19,10 +19,10 @@ from rich.table import Table
 from rich.text import Text
 
 from dpsumm.cli.typed import typed
-from dpsumm.names import visible
 from dpsumm.report.notes import CALLS, Note, Severity, sorted_notes
 from dpsumm.report.numbers import round_up
 from dpsumm.summary.result import Summary
+from dpsumm.visible import visible
 
 _STYLES = {Severity.ALARM: "bold red", Severity.WARNING: "bold yellow", Severity.INFO: "dim"}
 
@@ -54,7 +54,7 @@ def progress() -> Iterator[Callable[[str, int, int], None] | None]:
 
 def say(text: Any, **how: Any) -> None:
     """Print what Rich renders, on standard output; a string is markup."""
-    Console(highlight=False).print(visible(text, "\n") if isinstance(text, str) else text, **how)
+    Console(highlight=False).print(visible(text) if isinstance(text, str) else text, **how)
 
 
 def shown(text: object) -> str:
@@ -62,9 +62,10 @@ def shown(text: object) -> str:
     return escape(visible(text))
 
 
-def echo(text: object) -> None:
-    """Print a text that dpsumm has made, in which others' words may stand, on standard output."""
-    typer.echo(visible(text, "\n"))
+def echo(*lines: object) -> None:
+    """Print lines that dpsumm has made, in which others' words may stand, on standard output."""
+    for line in lines:
+        typer.echo(visible(line))
 
 
 def show_table(

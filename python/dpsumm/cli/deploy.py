@@ -61,11 +61,11 @@ def init(
     )
     told = read_toml(made / "curator" / "curator.toml", "trial")
     console.echo(
-        f"Written to {made}. Then:\n"
-        f"  dpsumm deploy up {made}\n"
-        f"  sh {made}/curator/run.sh -c '{task_of(task).example}'\n"
-        f"  dpsumm deploy down {made}\n"
-        f"What comes out goes to {made}/curator/{told['out']}."
+        f"Written to {made}. Then:",
+        f"  dpsumm deploy up {made}",
+        f"  sh {made}/curator/run.sh -c '{task_of(task).example}'",
+        f"  dpsumm deploy down {made}",
+        f"What comes out goes to {made}/curator/{told['out']}.",
     )
 
 
@@ -93,9 +93,9 @@ def up(folder: Annotated[Path, typer.Argument()]) -> None:
     project = read_toml(folder / "app" / "pyproject.toml", "trial")
     task = project["tool"]["flwr"]["app"]["config"]["task"]
     console.echo(
-        f"The trial is up, its logs are in {logs}. Then:\n"
-        f"  sh {folder}/curator/run.sh -c '{task_of(task).example}'\n"
-        f"  dpsumm deploy down {folder}"
+        f"The trial is up, its logs are in {logs}. Then:",
+        f"  sh {folder}/curator/run.sh -c '{task_of(task).example}'",
+        f"  dpsumm deploy down {folder}",
     )
 
 

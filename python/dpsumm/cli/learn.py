@@ -221,7 +221,7 @@ def learn(data: Data, method: Method, privacy: Privacy, output: Output) -> None:
     if output.plan != (output.points is not None) or (output.parties and not output.plan):
         raise InvalidParameterError("--points and --parties are for --plan, which needs --points")
     if output.plan:
-        console.echo(typed(str(_planned(data, method, privacy, output))))
+        console.echo(*typed(str(_planned(data, method, privacy, output))).splitlines())
         return
     parties, auxiliary, schema = data.given()
     if output.model is not None and method.auxiliary_is is Whose.CONSUMER:

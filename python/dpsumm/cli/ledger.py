@@ -190,9 +190,9 @@ def _show_lines(book: Ledger) -> None:
         heads = ("message", "protects", "mechanism", "unit", "epsilon", "delta")
         console.show_table(heads, rows, right=heads[-2:], title=f"{run}, {when}")
     if lines:
-        console.echo("Epsilon of a line is of that line alone; the total below composes them.\n")
+        console.echo("Epsilon of a line is of that line alone; the total below composes them.", "")
     else:
-        console.echo("Nothing was charged yet.\n")
+        console.echo("Nothing was charged yet.", "")
 
 
 def _show_totals(book: Ledger) -> None:

@@ -103,7 +103,8 @@ def show(policy: Policy) -> None:
     console.echo("")
     console.show_table(("consumer", "records", "purposes"), rows, right=("records",))
     # As the policy has them, for who has installed another dpsumm and looked at it.
-    console.echo(f'\nInstalled here:\nversion = "{__version__}"\npackage = "{package_digest()}"')
+    installed = f'version = "{__version__}"', f'package = "{package_digest()}"'
+    console.echo("", "Installed here:", *installed)
     if difference := differs(rules):
         raise InvalidParameterError(f"{policy}: {difference}: the node answers nothing")
     if wrong is not None:
@@ -177,7 +178,8 @@ def _show(lines: list[Sealed], wrong: str | None, head: str | None) -> None:
         raise InvalidDataError(f"the log does not hold together: {wrong}")
     console.echo(
         f"{counted(len(lines), 'line', 'lines')}, whole and sealed. Keep this digest elsewhere; "
-        f"with it, --head tells later whether lines are gone:\n{lines[-1][0].digest}"
+        "with it, --head tells later whether lines are gone:",
+        lines[-1][0].digest,
     )
 
 

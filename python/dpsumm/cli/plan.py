@@ -72,7 +72,7 @@ def plan(
     )
     if plot is not None:
         _draw(made, plot)
-    console.echo(typed(str(made)))
+    console.echo(*typed(str(made)).splitlines())
     if plot is not None:
         console.echo(f"wrote {plot}")
 

@@ -134,10 +134,8 @@ def check_command(
     refusal = _refusal(file, wanted, form, found, target=target)
     accepted = not refusal and not any(one.refused for one in found)
     left_out = None if classes is None or not accepted else _left_out(file, wanted, form, classes)
-    console.say(
-        f"schema {public.fingerprint}: the same at every party of a run\n"
-        f"{rows:,} rows. These counts are private: for you, not for other parties."
-    )
+    console.say(f"schema {public.fingerprint}: the same at every party of a run")
+    console.say(f"{rows:,} rows. These counts are private: for you, not for other parties.")
     numbers = ("missing", "clipped", "unknown", "unreadable")
     console.show_table(
         ("column", "kind", *numbers, "a run would"),

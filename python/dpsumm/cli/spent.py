@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -40,7 +41,8 @@ class Kept:
     ) -> None:
         self.run = run or (uuid.uuid4().hex if books else None)
         self._protected, self._books, self._without = protected, books, without
-        self._options = " ".join(f"--ledger {given}" for given in books)
+        self._options = " ".join(f"--ledger {shlex.quote(given)}" for given in books)
+        self._named = shlex.quote(self.run or "")  # in commands that people copy
         self._written: list[str] = []
 
     @contextmanager
@@ -91,7 +93,7 @@ class Kept:
         elif not said:
             return "nothing was spent"
         else:
-            again = f"run again with {self._options} --run {self.run}"
+            again = f"run again with {self._options} --run {self._named}"
             said.append(f"{again}: nothing is charged twice")
         return "; ".join(said)
 
@@ -124,7 +126,7 @@ class Kept:
                 again = "An equal run costs it again: what it released was kept in no --ledger"
                 if self._books:
                     again = (
-                        f"Make room and run again with {self._options} and --run {self.run}: "
+                        f"Make room and run again with {self._options} and --run {self._named}: "
                         "nothing is charged twice"
                     )
                 raise InvalidDataError(

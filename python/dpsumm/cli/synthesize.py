@@ -216,7 +216,7 @@ def synthesize(data: Data, method: Method, privacy: Privacy, output: Output) -> 
             protocol=protocol,
             ids=data.ids,
         )
-        console.echo(str(made))
+        console.echo(*str(made).splitlines())
         return
     owners, books = data.owners, privacy.books
     _check_pairs(owners, schemas)

@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 from dpsumm.checks import is_number
 from dpsumm.data.files import MISSING
 from dpsumm.errors import InvalidParameterError
+from dpsumm.visible import visible
 
 Value: TypeAlias = str | float | bool
 
@@ -137,11 +138,11 @@ class Column:
 
     def __post_init__(self) -> None:
         """Check the parameters; settle the kind."""
-        # NUL ends a name in Arrow's C interface, through which data frames pass.
-        if not isinstance(self.name, str) or not self.name.strip() or "\0" in self.name:
-            raise InvalidParameterError(
-                "schema: a column's name must be text that is not empty, without NUL characters"
-            )
+        if not isinstance(self.name, str) or not self.name.strip():
+            raise InvalidParameterError("schema: a column's name must be text that is not empty")
+        # It stands in plans and logs. NUL ends it in Arrow's C interface, where frames pass.
+        if visible(self.name) != self.name:
+            raise self._error("its name has control characters, which forge lines; rename it")
         if isinstance(self.categories, str) or isinstance(self.missing, str):
             raise self._error("categories and missing must be sequences of values")
         self._set(categories=tuple(self.categories), missing=tuple(self.missing))

@@ -74,7 +74,8 @@ def exported(
     )
     facts = (votes.terms.n_points, votes.terms.classes, norm, space.schema.fingerprint)
     # A run of its own: it was decided on in view of the votes and of what was exported before.
-    with Ledger(ledger, run=f"{votes.run}/{key}", delta=delta) as book:
+    run = f"{votes.run[:60]} {hashlib.sha256(f'{votes.run}/{key}'.encode()).hexdigest()[:32]}"
+    with Ledger(ledger, run=run, delta=delta) as book:
         drawn = release(
             book,
             f"exported model ({key})",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,10 +15,9 @@ from dpsumm.exchange.codec import Codec, Kind
 from dpsumm.exchange.disclosure import Disclosure, Reveals
 from dpsumm.exchange.fields import is_array, is_hex, is_noise, is_number, is_whole
 from dpsumm.exchange.messages import Answer, Request
+from dpsumm.names import is_name
 from dpsumm.privacy.events import Unit
 
-# Characters of a run's name in a message.
-_MOST_NAME = 1000
 VOTES = np.dtype(np.uint16)
 
 
@@ -229,13 +228,9 @@ class NoisyVotes(Answer):
         return message
 
 
-def _is_run(value: Any) -> bool:
-    return type(value) is str and 0 < len(value) <= _MOST_NAME
-
-
 def _is_task(message: VoteTask) -> bool:
     return (
-        _is_run(message.run)
+        is_name(message.run)
         and are_terms(message.terms)
         and is_array(message.points, 2, "f8")
         and len(message.points) == message.terms.n_points
@@ -244,12 +239,12 @@ def _is_task(message: VoteTask) -> bool:
 
 
 def _are_votes(message: Votes) -> bool:
-    return _is_run(message.run) and is_hex(message.digest, 64) and is_array(message.votes, 2, "u2")
+    return is_name(message.run) and is_hex(message.digest, 64) and is_array(message.votes, 2, "u2")
 
 
 def _is_classifier_task(message: ClassifierTask) -> bool:
     return (
-        _is_run(message.run)
+        is_name(message.run)
         and are_classes(message.classes)
         and is_whole(message.grid, MOST_GRID + 1)
         and is_whole(message.shards, MOST_SHARDS + 1)
@@ -260,7 +255,7 @@ def _is_classifier_task(message: ClassifierTask) -> bool:
 
 def _are_classifiers(message: Classifiers) -> bool:
     return (
-        _is_run(message.run)
+        is_name(message.run)
         and is_whole(message.n_columns, 2**20)
         and is_declared(message.classifiers, message.n_columns)
     )
@@ -268,7 +263,7 @@ def _are_classifiers(message: Classifiers) -> bool:
 
 def _are_noisy(message: NoisyVotes) -> bool:
     return (
-        _is_run(message.run)
+        is_name(message.run)
         and are_terms(message.terms)
         and message.unit in (Unit.WHOLE_OWNER.value, Unit.REPLACE_RECORD.value)
         and type(message.unit) is str

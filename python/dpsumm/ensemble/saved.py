@@ -27,6 +27,7 @@ from dpsumm.exchange.codec import Codec, Kind
 from dpsumm.exchange.disclosure import Disclosure, Reveals
 from dpsumm.exchange.fields import is_array, is_number, is_whole
 from dpsumm.exchange.messages import Answer
+from dpsumm.names import is_name
 
 # Numbers of the random map that a file may ask for: 1 GiB.
 MOST_MAP = 2**27
@@ -229,7 +230,7 @@ def _is_saved(value: SavedModel) -> bool:
     learnt = value.learnt
     classes = len(value.classes)
     return (
-        type(value.run) is str
+        is_name(value.run)
         and type(value.schema) is str
         and type(value.student) is str
         and isinstance(value.statements, tuple)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -24,8 +23,9 @@ from dpsumm.exchange.driver import Progress
 from dpsumm.exchange.journal import Journal
 from dpsumm.names import check_name
 from dpsumm.privacy.ledger import Ledger
+from dpsumm.visible import logger
 
-_log = logging.getLogger(__name__)
+_log = logger(__name__)
 
 
 def learn_silos(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import logging
 import os
 import warnings
 from collections.abc import Callable, Sequence
@@ -34,8 +33,9 @@ from dpsumm.privacy.record import Books, RunRecord
 from dpsumm.privacy.seeds import check_seed
 from dpsumm.privacy.weak import check_budget
 from dpsumm.report.notes import Note
+from dpsumm.visible import logger
 
-_log = logging.getLogger(__name__)
+_log = logger(__name__)
 
 # Its name in the ledger, where it costs nothing: what errors about it should say.
 SETTINGS = "learner, schema or auxiliary_is"

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Mapping
 from itertools import count
 
 from dpsumm.errors import ProtocolError
 from dpsumm.exchange.roles import Coordinator, Party, Result_co
+from dpsumm.visible import logger
 
-_log = logging.getLogger(__name__)
+_log = logger(__name__)
 
 # Told (stage, done, total) as a run goes on.
 Progress = Callable[[str, int, int], None]

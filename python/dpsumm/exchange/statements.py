@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 
 from dpsumm.documents import parse_json
 from dpsumm.errors import ProtocolError
+from dpsumm.names import is_name
 
 # Signed before the statement: no other signature of the key can stand for one.
 SIGNED = b"dpsumm claim 2\n"
@@ -85,9 +86,12 @@ class Statement:
         except (ValueError, TypeError):
             made = None
         # Printable: an owner reads them in a terminal.
-        if made is None or not all(
-            isinstance(value, str) and len(value) <= MAX_TEXT and value.isprintable()
-            for value in asdict(made).values()
+        if made is None or not (
+            all(
+                isinstance(value, str) and len(value) <= MAX_TEXT and value.isprintable()
+                for value in asdict(made).values()
+            )
+            and is_name(made.run)
         ):
             raise ProtocolError("a statement is malformed")
         if made.to_bytes() != text:

@@ -8,7 +8,6 @@ from typing import Any
 
 from flwr.app import Context, Message
 from flwr.clientapp import ClientApp
-from flwr.common.logger import log
 from flwr.serverapp import Grid, ServerApp
 
 from dpsumm.errors import DpsummError
@@ -19,6 +18,9 @@ from dpsumm.flower.packing import pack, unpack
 from dpsumm.flower.requests import signs
 from dpsumm.flower.settings import USUAL_TASK, CuratorFile, NodeConfig, Public, settings_of
 from dpsumm.flower.tasks import task_of
+from dpsumm.visible import logger
+
+log = logger("flwr").log
 
 
 def _serve(grid: Grid, context: Context) -> None:

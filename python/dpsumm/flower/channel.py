@@ -8,13 +8,15 @@ from logging import INFO
 
 import httpx
 from flwr.app import Message, RecordDict
-from flwr.common.logger import log
 from flwr.serverapp import Grid
 
 from dpsumm.errors import ProtocolError
 from dpsumm.exchange.across import Channel
 from dpsumm.exchange.post import POLL, Clock, Post, PostError, Reply, collect
 from dpsumm.flower.packing import pack, unpack
+from dpsumm.visible import logger
+
+log = logger("flwr").log
 
 # Flower reads a query as: whatever `ClientApp.query` answers.
 ASK, NAME = "query", "query.name"

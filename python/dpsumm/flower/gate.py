@@ -15,8 +15,6 @@ from datetime import UTC, datetime, timedelta
 from logging import WARNING
 from pathlib import Path
 
-from flwr.common.logger import log
-
 from dpsumm import __version__
 from dpsumm.errors import (
     DpsummError,
@@ -35,6 +33,9 @@ from dpsumm.privacy.package import package_digest
 from dpsumm.privacy.policy import Policy
 from dpsumm.privacy.receipt import FAILED, REFUSED, Asked
 from dpsumm.privacy.receipts import Receipts
+from dpsumm.visible import logger
+
+log = logger("flwr").log
 
 # Called with an answer, and how many records it carries, before it leaves.
 Release = Callable[[bytes, int], None]

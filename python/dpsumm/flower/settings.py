@@ -19,6 +19,7 @@ from dpsumm.checks import check_installed
 from dpsumm.data.files import FileFormat
 from dpsumm.documents import read_toml
 from dpsumm.errors import InvalidParameterError
+from dpsumm.names import check_name
 
 CURATOR_FILE = "DPSUMM_CURATOR"
 SIMULATION = "DPSUMM_SIMULATION"
@@ -225,6 +226,8 @@ class CuratorFile:
             )
         get = Reader(read_toml(path, "settings"), str(path), path.parent)
         ledger, run = get.optional_path("ledger"), get("run", str, "")
+        if run:
+            check_name(run, f"{path}: run")
         if bool(ledger) != bool(run):
             raise InvalidParameterError(
                 f"{path}: give ledger and run together; a run is resumed by its name"

@@ -14,7 +14,6 @@ from collections.abc import Callable, Mapping
 from logging import INFO, WARNING
 from typing import Any
 
-from flwr.common.logger import log
 from flwr.supercore.fab import Fab
 from flwr.supernode import start_client_internal as client
 from flwr.supernode.cli.flower_supernode import _parse_supernode_lifespan_config, flower_supernode
@@ -24,6 +23,9 @@ from dpsumm.flower.gate import differs, open_receipts, read_policy
 from dpsumm.flower.project import is_own_app
 from dpsumm.flower.settings import USUAL_TASK, NodeConfig
 from dpsumm.flower.tasks import task_of
+from dpsumm.visible import logger
+
+log = logger("flwr").log
 
 _NO_POLICY = (
     "dpsumm: this node has no policy. It runs whatever app the curator's SuperLink sends, for any "

@@ -6,6 +6,8 @@ import math
 from collections.abc import Iterable
 from html import escape
 
+from dpsumm.visible import visible
+
 
 def rounded_up(epsilon: float) -> str:
     """Return an epsilon for a sentence: four decimals at most, never rounded down."""
@@ -24,12 +26,16 @@ def facts(title: str, rows: Iterable[tuple[str, str]], said: Iterable[str] = ())
         Text; escaped here.
     """
     body = "".join(
-        f'<tr><th style="text-align:left">{escape(name)}</th>'
-        f'<td style="text-align:left">{escape(value)}</td></tr>'
+        f'<tr><th style="text-align:left">{_safe(name)}</th>'
+        f'<td style="text-align:left">{_safe(value)}</td></tr>'
         for name, value in rows
     )
-    sentences = "".join(f"<li>{escape(text)}</li>" for text in said)
+    sentences = "".join(f"<li>{_safe(text)}</li>" for text in said)
     return (
-        f"<div><p><strong>{escape(title)}</strong></p><table>{body}</table>"
+        f"<div><p><strong>{_safe(title)}</strong></p><table>{body}</table>"
         f"{f'<ul>{sentences}</ul>' if sentences else ''}</div>"
     )
+
+
+def _safe(text: str) -> str:
+    return escape(visible(text))

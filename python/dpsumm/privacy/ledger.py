@@ -11,7 +11,6 @@ The file is a `dpsumm.privacy.book.Book`; this is what is charged to it, and wha
 from __future__ import annotations
 
 import json
-import logging
 import os
 import uuid
 from collections.abc import Callable, Mapping, Sequence
@@ -21,14 +20,16 @@ from pathlib import Path
 
 from dpsumm.documents import parse_json
 from dpsumm.errors import InvalidParameterError
+from dpsumm.names import check_name
 from dpsumm.privacy import accounting, book_format
 from dpsumm.privacy.book import Book
 from dpsumm.privacy.book_format import CHARGE, charge_from_row, number, party, text
 from dpsumm.privacy.caps import CapChange, Limits, limit_of, limits_of, refuse_beyond
 from dpsumm.privacy.events import Charge, Protected, same_charges
 from dpsumm.privacy.facts import facts
+from dpsumm.visible import logger
 
-_log = logging.getLogger(__name__)
+_log = logger(__name__)
 
 # Under which name a run's public settings stand among its releases; they cost nothing.
 SETTINGS = "public settings"
@@ -111,8 +112,8 @@ class Ledger(AbstractContextManager["Ledger"]):
         delta: float = 1e-5,
     ) -> None:
         accounting.check_delta(delta)
-        if run is not None and not (isinstance(run, str) and run):
-            raise InvalidParameterError(f"run must be a name (text, not empty), got {run!r}")
+        if run is not None:
+            check_name(run, "run")
         if path is not None and not isinstance(path, (str, os.PathLike)):
             raise InvalidParameterError(
                 f"ledger must be the path of a ledger, got {type(path).__name__}; give the path of "

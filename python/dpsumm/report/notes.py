@@ -20,6 +20,7 @@ from dpsumm.privacy.weak import (
 )
 from dpsumm.report import parts
 from dpsumm.report.parts import Html
+from dpsumm.visible import visible
 
 
 class Severity(Enum):
@@ -60,7 +61,7 @@ class Note(str):
 
     def __new__(cls, text: str, severity: Severity = Severity.WARNING) -> Self:
         """Return the note."""
-        note = super().__new__(cls, text)
+        note = super().__new__(cls, visible(text))
         note.severity = severity
         return note
 

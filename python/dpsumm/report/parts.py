@@ -11,6 +11,7 @@ from importlib import resources
 from string import Template
 
 from dpsumm import __version__
+from dpsumm.visible import visible
 
 
 class Html(str):
@@ -39,7 +40,7 @@ def tag(name: str, *content: str, **attributes: str) -> Html:
 
 def safe(*content: str) -> Html:
     """Return texts, with everything escaped that means something in HTML, and elements as one."""
-    return Html("\n".join(x if isinstance(x, Html) else html.escape(x) for x in content))
+    return Html("\n".join(x if isinstance(x, Html) else html.escape(visible(x)) for x in content))
 
 
 def page(what: str, audience: str, headline: str, lead: Html, *content: Html) -> str:

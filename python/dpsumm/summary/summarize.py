@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import time
 from collections.abc import Sequence
@@ -27,8 +26,9 @@ from dpsumm.summary.protocols import Curator, Offers, Protocol, Selection, Setti
 from dpsumm.summary.protocols.committed import CommittingOwner, OpeningCurator, fresh_key, run_mark
 from dpsumm.summary.result import Summary
 from dpsumm.summary.settings import check_run, held_to, settle_kernel, unit_of
+from dpsumm.visible import logger
 
-_log = logging.getLogger(__name__)
+_log = logger(__name__)
 
 
 def summarize(

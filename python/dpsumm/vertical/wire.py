@@ -7,6 +7,7 @@ from typing import Any
 from dpsumm.exchange.codec import MAX_BYTES, Codec, Kind
 from dpsumm.exchange.fields import is_array, is_hex, is_noise, is_number, is_whole
 from dpsumm.kernels.inputs import LEAST_NOISE, MOST_NOISE
+from dpsumm.names import is_name
 from dpsumm.vertical.agreed import MOST_LEVELS
 from dpsumm.vertical.messages import (
     ColumnCounts,
@@ -21,13 +22,14 @@ from dpsumm.vertical.messages import (
     Start,
     TwoWay,
 )
+from dpsumm.visible import visible
 
 # Of digests and nonces: 128 bits. Longer ones could look like numbers that the codec refuses.
 DIGITS = 32
 
 
 def _is_text(value: Any, at_most: int = 200) -> bool:
-    return type(value) is str and 0 < len(value) <= at_most
+    return type(value) is str and 0 < len(value) <= at_most and visible(value) == value
 
 
 def _all(values: Any, valid: Any) -> bool:
@@ -66,7 +68,7 @@ def _is_counts(value: ColumnCounts) -> bool:
 
 def _is_join(value: Join) -> bool:
     return (
-        _is_text(value.run)
+        is_name(value.run)
         and is_hex(value.parameters, DIGITS)
         and is_noise(value.noise_multiplier)
         and is_number(value.delta)
@@ -89,7 +91,7 @@ def _is_start(value: Start) -> bool:
         and is_array(value.codes, 1, "i8")
         and bool((value.codes >= 0).all())
         and _are_noises(value.within, none=True)
-        and _all(value.peers, _is_text)
+        and _all(value.peers, is_name)
         and _all(value.widths, _are_widths)
         and _all(value.sides, lambda x: type(x) is bool)
         and _all(value.nonces, lambda x: is_hex(x, DIGITS))
@@ -105,10 +107,10 @@ def _is_deal(value: Deal) -> bool:
     widths = [value.left_widths, value.right_widths]
     return (
         len({len(part) for part in (*sides, *widths)}) == 1
-        and all(_all(names, _is_text) for names in sides[:2])
+        and all(_all(names, is_name) for names in sides[:2])
         and all(_all(nonces, lambda x: is_hex(x, DIGITS)) for nonces in sides[2:])
         and all(_all(w, lambda x: is_whole(x, MOST_LEVELS + 1) and x >= 1) for w in widths)
-        and _is_text(value.run)
+        and is_name(value.run)
         and is_whole(value.rows, 2**40)
         and value.ring in (32, 64)
         # What is dealt must fit in an answer: the helper makes all of it first.
