@@ -6,6 +6,8 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Annotated, Any
 
@@ -39,19 +41,31 @@ COMMANDS = {
 UsageError: Any = typer.BadParameter.__base__
 
 
+@contextmanager
+def _spelled() -> Iterator[None]:
+    """Show a word of the line that is wrong, such as the name of somebody's file, in one line."""
+    try:
+        yield
+    except UsageError as error:
+        error.message = visible(error.message)
+        raise
+
+
 class _Commands(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         """Run the command; an interruption is for `main` to tell of, not for Click."""
         try:
-            with warnings.catch_warnings():
+            with warnings.catch_warnings(), _spelled():
                 # `tell_uncounted` says it in options.
                 warnings.filterwarnings("ignore", "no ledger:")
                 return super().invoke(ctx)
         except KeyboardInterrupt as error:
             raise Interrupted(str(error)) from None
-        except UsageError as error:  # a word of the line, such as a file's name, may stand in it
-            error.message = visible(error.message)
-            raise
+
+    def make_context(self, *args: Any, **given: Any) -> Any:
+        """Read the options before the command's word."""
+        with _spelled():
+            return super().make_context(*args, **given)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Load the command that the first word names."""
