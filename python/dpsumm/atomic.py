@@ -71,10 +71,20 @@ def _sync(path: Path) -> None:
         os.close(handle)
 
 
-def write_new(path: Path, text: str, *, secret: bool = False) -> None:
-    """Write a file that must not exist yet; a secret is readable by its user alone."""
-    mode = 0o600 if secret else 0o644
-    with open(
-        os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode), "w", encoding="utf-8"
-    ) as file:
-        file.write(text)
+def write_new(path: Path, text: str) -> None:
+    """Write a file that must not exist yet, and that its user alone may read.
+
+    If the disk is full there is no such file, and a second try is not refused for half a key.
+    """
+    with open(path, "x", encoding="utf-8", newline="", opener=_private) as file:
+        try:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        except BaseException:
+            path.unlink()
+            raise
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)

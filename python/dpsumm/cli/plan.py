@@ -7,6 +7,7 @@ from typing import Annotated, cast
 
 import typer
 
+from dpsumm.atomic import write_atomically
 from dpsumm.checks import check_installed
 from dpsumm.cli import console
 from dpsumm.cli.options import described
@@ -84,6 +85,8 @@ def _draw(made: Plan, path: Path) -> None:
     figure = Figure(figsize=(6, 4), layout="constrained")
     made.plot(figure.subplots())
     try:
-        figure.savefig(path)
+        write_atomically(path, figure.savefig)
+    except InvalidParameterError as error:
+        raise InvalidParameterError(f"--plot: {error}") from None
     except (OSError, ValueError) as error:
         raise InvalidParameterError(f"--plot: cannot write {path}: {error}") from None

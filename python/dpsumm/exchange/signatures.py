@@ -51,7 +51,7 @@ class SigningKey:
         """Write a new key, readable by its user alone, and ``<path>.pub``; neither may exist."""
         key = Ed25519PrivateKey.generate()
         secret = key.private_bytes(Encoding.PEM, PrivateFormat.OpenSSH, NoEncryption())
-        write_new(path, secret.decode(), secret=True)
+        write_new(path, secret.decode())
         write_new(path.with_name(f"{path.name}.pub"), f"{_text(key.public_key())}\n")
         return SigningKey(path)
 

@@ -20,7 +20,7 @@ def make_key_pair(folder: Path) -> None:
     """Write ``key``, readable by its user alone, and ``key.pub``, as SuperNodes take them."""
     key = ec.generate_private_key(ec.SECP384R1())
     secret = key.private_bytes(Encoding.PEM, PrivateFormat.OpenSSH, NoEncryption())
-    write_new(folder / "key", secret.decode(), secret=True)
+    write_new(folder / "key", secret.decode())
     public = key.public_key().public_bytes(Encoding.OpenSSH, PublicFormat.OpenSSH)
     write_new(folder / "key.pub", public.decode() + "\n")
 
@@ -33,6 +33,6 @@ def make_certificates(folder: Path) -> str:
     )
     write_new(folder / "ca.pem", authority.certificate)
     write_new(folder / "server.pem", server)
-    write_new(folder / "ca.key", authority.key, secret=True)
-    write_new(folder / "server.key", key, secret=True)
+    write_new(folder / "ca.key", authority.key)
+    write_new(folder / "server.key", key)
     return authority.certificate

@@ -129,7 +129,7 @@ class _Starting:
     def __init__(self, folder: Path, mark: str) -> None:
         self._folder, self._mark = folder, mark
         self._begun: dict[str, tuple[int, float]] = {}
-        (folder / LOGS).mkdir(exist_ok=True)
+        (folder / LOGS).mkdir(mode=0o700, exist_ok=True)
 
     def begin(self, name: str, script: Path) -> subprocess.Popen[bytes]:
         """Start a script in a session of its own, which no Ctrl-C at this terminal reaches."""

@@ -169,7 +169,7 @@ def _toml(folder: Path, settings: Mapping[str, Value | list[str]]) -> str:
     for key, given in settings.items():
         value = given
         if isinstance(given, Own):
-            write_new(folder / given.name, given.text, secret=given.secret)
+            write_new(folder / given.name, given.text)
             value = folder / given.name
         elif isinstance(given, Books):
             Ledger.create(folder / given.name, caps=given.caps).close()

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsumm.atomic import write_new
 from dpsumm.errors import MissingExtraError, ProtocolError
 from dpsumm.exchange.messages import Answer, Request
 from dpsumm.kernels.inputs import Words
@@ -120,9 +121,9 @@ class Meeting:
             home.mkdir(parents=True, mode=0o700)
             name = f"MPyC party {side}"
             certificate, key = authority.issue(name, hosts=[name], client=True)
-            (home / "mpyc_ca.crt").write_text(authority.certificate)
-            (home / f"party_{side}.crt").write_text(certificate)
-            (home / f"party_{side}.key").write_text(key)
+            write_new(home / "mpyc_ca.crt", authority.certificate)
+            write_new(home / f"party_{side}.crt", certificate)
+            write_new(home / f"party_{side}.key", key)
         return self._ports[pair]
 
 

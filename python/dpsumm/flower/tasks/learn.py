@@ -141,7 +141,7 @@ class Learn(Task):
                 name: {
                     "data": data / f"{name}.csv",
                     "schema": columns,
-                    "answers": Own("answers.db", "", secret=True),
+                    "answers": Own("answers.db", ""),
                 }
                 for name in owners
             },

@@ -133,9 +133,7 @@ class Summarize(Task):
                 name: {
                     "data": data / f"{name}.csv",
                     "schema": columns,
-                    "commitment-key": Own(
-                        "commitment.key", secrets.token_hex(SECRET_BYTES) + "\n", secret=True
-                    ),
+                    "commitment-key": Own("commitment.key", secrets.token_hex(SECRET_BYTES) + "\n"),
                 }
                 for name in owners
             },

@@ -121,7 +121,7 @@ class Synthesize(Task):
             raise InvalidParameterError(
                 "schema: every owner has its own; give a directory with NAME.toml for each"
             )
-        alignment = Own("alignment.key", secrets.token_hex(SECRET_BYTES) + "\n", secret=True)
+        alignment = Own("alignment.key", secrets.token_hex(SECRET_BYTES) + "\n")
         columns, keys = {}, []
         nodes: dict[str, dict[str, Value]] = {}
         for name in owners:
@@ -134,7 +134,7 @@ class Synthesize(Task):
                 "data": data / f"{name}.csv",
                 "schema": Own("schema.toml", columns[name]),
                 "ledger": Books("books.db", {"records": _CAP}),
-                "secret": Own("helper.key", f"{key}\n", secret=True),
+                "secret": Own("helper.key", f"{key}\n"),
                 "alignment": alignment,
             }
         return Trial(
@@ -143,7 +143,7 @@ class Synthesize(Task):
                 "out": "synthetic.parquet",
                 "report": "report.html",
             },
-            {**nodes, HELPER: {"secrets": Own("secrets.toml", "".join(keys), secret=True)}},
+            {**nodes, HELPER: {"secrets": Own("secrets.toml", "".join(keys))}},
         )
 
 

@@ -22,13 +22,10 @@ class Own:
     ----------
     name, text
         Of the file.
-    secret
-        Whether it is made readable by its user alone.
     """
 
     name: str
     text: str
-    secret: bool = False
 
 
 @dataclass(frozen=True)
