@@ -86,7 +86,6 @@ def _draw(made: Plan, path: Path) -> None:
     made.plot(figure.subplots())
     try:
         write_atomically(path, figure.savefig)
-    except InvalidParameterError as error:
-        raise InvalidParameterError(f"--plot: {error}") from None
     except (OSError, ValueError) as error:
-        raise InvalidParameterError(f"--plot: cannot write {path}: {error}") from None
+        why = str(error).removeprefix(f"cannot write {path}: ")
+        raise InvalidParameterError(f"--plot: cannot write {path}: {why}") from None

@@ -34,6 +34,11 @@ _ENDS = "CREATE TABLE IF NOT EXISTS ends (run TEXT PRIMARY KEY, result TEXT NOT 
 _FORGET = "DELETE FROM answers WHERE run = ?"
 
 
+def _make(path: Path) -> None:
+    """Make a file that its user alone may read, before SQLite makes it as the umask says."""
+    os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+
+
 class JournalError(InvalidDataError):
     """The journal could not be read or written; what it has is kept."""
 
@@ -60,7 +65,7 @@ class Journal(AbstractContextManager["Journal"]):
         try:
             with ExitStack() as opened:
                 if self._path is not None:
-                    os.close(os.open(self._path, os.O_CREAT | os.O_RDWR, 0o600))
+                    _make(self._path)
                     opened.enter_context(closing(self._locked(self._path)))
                 self._db = opened.enter_context(
                     closing(
@@ -90,6 +95,7 @@ class Journal(AbstractContextManager["Journal"]):
         """Keep a second curator out, whose coins would be sent and not paid for."""
         run = hashlib.sha256(self._run.encode()).hexdigest()[:16]
         path = path.with_name(f"{path.name}.{run}.lock")
+        _make(path)
         lock = sqlite3.connect(path, timeout=0, isolation_level=None)
         try:
             lock.execute("BEGIN EXCLUSIVE")
