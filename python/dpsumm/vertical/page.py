@@ -211,7 +211,6 @@ def _details(synthetic: Synthetic) -> list[tuple[str, str]]:
             f"{type(model).__name__.lower()}, chi-square {model.chi2:.2f} for each cell (1 is "
             f"the noise), {model.steps} steps",
         ),
-        ("Time", f"{synthetic.seconds:.3g} s"),
     ]
 
 
