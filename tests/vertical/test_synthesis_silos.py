@@ -159,7 +159,8 @@ def test_a_dossier_says_that_ledgers_are_with_their_owners(whole):
     assert "not at hand" not in checked.partition("Audits of")[0]
     for page in text.values():
         assert "on machines of their own" in page
-        assert "synthesize: a column of the first owner, towards the other" not in page  # no results were given
+        # No results were given.
+        assert "synthesize: a column of the first owner, towards the other" not in page
         assert "Another owner, who knows its own noise" in page
     assert checked.count("two-way tables (") == 2 > alone.count("two-way tables (")
 
