@@ -53,7 +53,6 @@ KNOWN = {
     ("summary/silos.py", "save"),
     ("vertical/silos.py", "save"),
     ("flower/tasks/learn.py", "save"),
-    ("cli/commitment.py", "save"),
     ("cli/demo.py", "save"),
 }
 

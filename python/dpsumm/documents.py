@@ -14,7 +14,7 @@ from typing import Any
 
 from dpsumm.errors import InvalidDataError, InvalidParameterError
 
-# A schema of 300,000 columns, and the openings of 20,000 rows.
+# A schema of 300,000 columns.
 MOST_TOML = 2**24
 MOST_JSON = 2**26
 # Of tables and lists in each other; what dpsumm writes has 5 at most.

@@ -349,7 +349,6 @@ def test_bounds_of_another_unit_are_refused(data: Path, capsys: pytest.CaptureFi
     [
         ("summary.parquet", "nothing was written"),
         ("report.html", "summary.parquet was written"),
-        ("openings.json", "summary.parquet, report.html was written"),
     ],
 )
 @pytest.mark.parametrize("book", [(), ("--ledger", "books", "--run", "monday")])
@@ -363,10 +362,9 @@ def test_a_full_disk_says_what_is_spent_and_how_to_resume(
 ) -> None:
     Ledger.create("books").close()
     options = (*TWO, *BOX, "--size", "20", *book, "--report", "report.html")
-    openings = ("--openings", "openings.json") if name == "openings.json" else ()
     with monkeypatch.context() as patch:
         full_for(patch, name)
-        assert run(*options, *openings) == 2
+        assert run(*options) == 2
     said = " ".join(capsys.readouterr().err.split())
     assert f"{name} cannot be written (No space left on device); {written}. " in said
     assert "Epsilon 1 of the target is spent. " in said
@@ -374,7 +372,7 @@ def test_a_full_disk_says_what_is_spent_and_how_to_resume(
     assert not Path(name).exists()
     assert not list(Path().glob(".*.part*"))
     if book:
-        assert run(*options) == 0  # without openings, which are of one call
+        assert run(*options) == 0
     with Ledger("books") as books:
         assert len(books.charges()) == len(book) / 4
 

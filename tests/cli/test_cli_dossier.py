@@ -177,17 +177,6 @@ def test_messages_are_those_of_the_protocol(runs):
         assert ("Every record of every owner is read" in text) == (result == "greedy.parquet")
 
 
-def test_messages_of_an_option_are_shown_if_the_run_had_it(tmp_path):
-    shown = {}
-    for wanted in (True, False):
-        save_run(tmp_path / "s.parquet", commitments=wanted)
-        text, _ = made(tmp_path, "s.parquet", audit=None)
-        shown[wanted] = text.partition("Who received which")[2].partition("What was charged")[0]
-    assert "OpenedPoints" in shown[True]
-    assert "OpenedPoints" not in shown[False]
-    assert "Commitment" not in shown[False]
-
-
 def test_what_was_charged_since_is_on_the_page(runs, tmp_path):
     for name in ("offers.parquet", "b.db", "b.db.seen", "audit.json"):
         shutil.copy(runs / name, tmp_path / name)
@@ -493,8 +482,8 @@ def test_a_record_that_is_damaged_is_refused(runs, tmp_path):
         *({"observers": {"a": "x"}}, {"statements": None}, {"command": "audit"}, {"seeded": 0}),
         *({"books": {}}, {"observers": {"a": "nan"}}, {"observers": {"a": "-3"}}),
         *({"observers": {"a": "0.1"}}, {"command": "synthesize"}),
-        *({"units": {"target": -1}}, {"units": {"nobody": 1}}, {"options": ["surprise"]}),
-        *({"parties": "north"}, {"statements": "all"}, {"options": "commitments"}),
+        *({"units": {"target": -1}}, {"units": {"nobody": 1}}),
+        *({"parties": "north"}, {"statements": "all"}, {"options": []}),
         *({"finished": "today"}, {"books": {"north": [None, []]}}, {"observers": {"a": None}}),
     ):
         (tmp_path / "s.csv.json").write_text(

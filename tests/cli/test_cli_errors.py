@@ -130,7 +130,7 @@ def test_a_remedy_in_python_names_the_option_as_well():
 
 def options_by_command():
     """Return the options of each command that reads files of data."""
-    reading = "run, learn, synthesize, predict, compare, schema init, schema check, commitment open"
+    reading = "run, learn, synthesize, predict, compare, schema init, schema check"
     found = {}
     for words in map(str.split, reading.split(", ")):
         command = load(words[0])

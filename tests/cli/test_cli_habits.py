@@ -106,7 +106,6 @@ gamma = 0.5
 delta = 1e-6
 seed = 5
 drop_target_copies = true
-openings = "openings.json"
 [owner]
 near = "sites/near.csv"
 far = "sites/far.csv"
@@ -122,7 +121,6 @@ def test_python_and_the_command_make_the_same_run_of_one_file(sites):
     told = [json.loads((sites / f"{name}.csv.json").read_text()) for name in ("python", "made")]
     records = [one["record"] | {"run": None, "finished": None} for one in told]
     assert records[0] == records[1]
-    assert made.commitments is not None
     # What is said in the call comes first, and another seed is another run.
     other = dpsumm.run(path, seed=6, size=12)
     assert len(other.points) == 12
@@ -170,10 +168,9 @@ def test_a_run_s_file_is_refused_before_anything_is_read_if_something_is_missing
 def test_every_path_of_a_file_of_options_is_relative_to_it(sites):
     np.save(sites / "sample.npy", np.random.default_rng(0).uniform(0, 1, (128, 2)))
     path = sites / "run.toml"
-    said = 'sample = "sample.npy"\nopenings = "openings.json"\nseed = 1\nowner = ["sites"]'
+    said = 'sample = "sample.npy"\nseed = 1\nowner = ["sites"]'
     path.write_text(CONFIG.replace("OWNERS", said))
     assert run("run", "--config", path) == 0
-    assert (sites / "openings.json").exists()
     assert len(dpsumm.run(path).points) == 10
 
 

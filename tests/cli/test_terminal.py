@@ -27,7 +27,6 @@ FILES = ["--owner", f"north={ESC}.csv", "--owner", "south=south.csv", "--target"
 PARTIES = [*FILES[:4], "--auxiliary", "aux.csv"]
 TABLES = ["--schema", f"left={ESC}left.toml", "--schema", "right=right.toml", "--delta", "1e-5"]
 OWNED = ["--owner", f"left={ESC}left.csv", "--owner", "right=right.csv"]
-OPENED = ["--key", f"{ESC}.key", "--run", "0" * 32, "--row", "0", "--out", "o.json"]
 RUN = ["run", *FILES, "--size", "2", *BUDGET, "--schema", f"{ESC}.toml", "--allow-weak-privacy"]
 LEARN = ["learn", *PARTIES, "--schema", f"{ESC}.toml", *BUDGET, "--allow-weak-privacy"]
 # Each command's words, the code it ends with, and whether a word of others must show, as spelled.
@@ -62,8 +61,6 @@ WALK = [
     ),
     ("ledger accept", [f"{ESC}.db"], 0, False),
     ("ledger show", [f"{ESC}.csv"], 2, True),
-    ("commitment open", [f"{ESC}.csv", "--schema", "right.toml", *OPENED], 2, True),
-    ("commitment verify", [f"{ESC}.csv"], 2, True),
 ]
 # Without Flower they end before they read.
 WALK_FLOWER = [

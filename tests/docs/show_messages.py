@@ -30,8 +30,7 @@ def sections() -> dict[str, list[Entry]]:
     points, votes, rows = rest.values()
     return {
         "before a run": list(opening.items()),
-        "summarize": [(kind, entry) for kind, entry in points if not entry.option],
-        "commitments": [(kind, entry) for kind, entry in points if entry.option],
+        "summarize": points,
         "learn": votes,
         "synthesize": rows + [one for more in ROWS.beside.values() for one in more],
     }

@@ -18,7 +18,6 @@ from dpsumm.privacy.events import Charge, Protected, Pure
 from dpsumm.summary.about import ABOUT as POINTS
 from dpsumm.summary.protocols import Protocol
 from dpsumm.summary.protocols.choose import Name, choose_protocol
-from dpsumm.summary.protocols.messages import COMMITMENTS
 from dpsumm.vertical.about import ABOUT as ROWS
 
 ROOT = Path(__file__).parents[2]
@@ -70,7 +69,7 @@ def test_a_message_without_an_entry_is_noticed():
 
 # Answers that count as no record although no charge pays for them, each by a claim of its own.
 FREE = {
-    Reveals.HIDDEN: {"Joined", "MaskedRows", "Commitment"},
+    Reveals.HIDDEN: {"Joined", "MaskedRows"},
     Reveals.PUBLIC: {"Description", "Dealt"},
 }
 
@@ -121,7 +120,7 @@ def test_every_message_of_a_codec_is_in_a_dossier_of_some_protocol():
         id(entry)
         for about in ALL
         for protocol in about.protocols
-        for _, entry in about.messages(protocol, [COMMITMENTS])
+        for _, entry in about.messages(protocol)
     }
     assert [kind.__name__ for kind in messages() if id(kind.disclosure) not in shown] == []
 

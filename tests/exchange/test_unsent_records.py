@@ -17,13 +17,11 @@ from dpsumm import Column, Schema
 from dpsumm.data.inputs import read_table
 from dpsumm.errors import InvalidDataError
 from dpsumm.summary.protocols import Owner
-from dpsumm.summary.protocols.committed import CommittingOwner
 from dpsumm.summary.protocols.messages import (
     BidRequest,
     DrawRequest,
     FeatureMap,
     OfferRequest,
-    OpenRequest,
     SendRequest,
 )
 from dpsumm.summary.protocols.wire import CODEC
@@ -77,16 +75,14 @@ REQUESTS = {
     "offer": [OfferRequest(MAP, Release(np.arange(8), 50), 0.25, 2, 0.5)],
     "bids": [BIDS],
     "sent bids": [BIDS, SendRequest((True, False))],
-    "opened": [OpenRequest("0" * 32, DrawRequest(2))],
 }
 
 
 def answered(table, requests):
-    """Return the last answer of an owner, and as bytes, without the hashes of a commitment."""
-    owner = CommittingOwner(Owner(table, seed=1), table, lambda: bytes(32))
+    """Return the last answer of an owner, and as bytes."""
+    owner = Owner(table, seed=1)
     for request in requests:
         answer = owner.answer(request)
-    answer = getattr(answer, "points", answer)
     return answer, CODEC.encode(answer)
 
 

@@ -46,10 +46,6 @@ DIGESTS = {
     "send": "76f58e31fd406cde",
     "points": "10c694bf19c92463",
     "bids": "1d853ba109f897d6",
-    "commit": "23e453db2d96c45b",
-    "commitment": "9485624f9a2c934b",
-    "open": "2d72163e3599e28e",
-    "opened": "6f3d01c0716226af",
 }
 
 

@@ -9,17 +9,14 @@ from dataclasses import replace
 import pytest
 
 from dpsumm.data import written
-from dpsumm.data.openings import Commitments
 from dpsumm.exchange.journal import Journal
 from dpsumm.exchange.saving import saving
 from dpsumm.privacy.book import Book
 from dpsumm.privacy.ledger import Ledger
 from dpsumm.privacy.receipts import Receipts
-from dpsumm.summary.protocols.committed import CommittingOwner
 from helpers.crashes import plans, trial
 
-SAVE, SEND = Commitments.save, Receipts.send
-COMMIT, OPEN = CommittingOwner.commit, CommittingOwner.answer
+SEND = Receipts.send
 RELEASE, DRAW, RECORD, KNOWN = Ledger.release, Ledger._draw, Journal.record, Journal.known
 
 
@@ -174,39 +171,6 @@ def an_error_of_the_disk_as_it_is(patch):
     patch.setattr("dpsumm.exchange.journal.saving", saving_nothing)
 
 
-def another_key_whenever_it_commits(patch):
-    """An owner that is asked again, since its answer was lost, salts its rows anew."""
-    keys = {}
-
-    def commit(self, run):
-        keys[self._table.name] = secrets.token_bytes(32)
-        self._key = lambda: keys[self._table.name]
-        return COMMIT(self, run)
-
-    def answer(self, request):
-        self._key = lambda: keys[self._table.name]
-        return OPEN(self, request)
-
-    patch.setattr(CommittingOwner, "commit", commit)
-    patch.setattr(CommittingOwner, "answer", answer)
-
-
-def openings_are_saved_when_the_run_has_ended(patch):
-    """Who dies in between has a summary, and nothing to check it by."""
-    ending = Journal.ending
-
-    @contextmanager
-    def late(self, result):
-        saved = []
-        with ending(self, result), pytest.MonkeyPatch.context() as inside:
-            inside.setattr(Commitments, "save", lambda *given: saved.append(given))
-            yield
-        for given in saved:
-            SAVE(*given)
-
-    patch.setattr(Journal, "ending", late)
-
-
 def an_answer_is_counted_again(patch):
     """What was sent before and is sent again counts as more."""
 
@@ -244,8 +208,6 @@ BUGS = {
     the_mark_is_written_before_the_commit: ("Offers", "not resumed: .*a copy was put back"),
     a_file_is_written_in_place: ("Offers", "the file of the result is not that"),
     an_error_of_the_disk_as_it_is: ("Offers", "a bare OSError"),
-    another_key_whenever_it_commits: ("Commitments", "answer 0 of . is given twice, with other"),
-    openings_are_saved_when_the_run_has_ended: ("Commitments", "the openings are not there"),
     an_answer_is_counted_again: ("Policies", "not resumed: .*refused by the owner's policy"),
     a_receipt_is_written_after_the_answer: ("Policies", "was sent and is not charged"),
 }

@@ -1,10 +1,9 @@
 """The subsystems across silos as worlds: small data, all parties in one process."""
 
-import hashlib
 import json
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,21 +14,17 @@ import polars as pl
 from dpsumm import RBF, Auction, Column, Offers, Schema, Tables
 from dpsumm.atomic import write_text
 from dpsumm.data.inputs import read_owners, read_table
-from dpsumm.data.openings import verify_openings
 from dpsumm.ensemble import Spectral
 from dpsumm.ensemble.once import Once
 from dpsumm.ensemble.silos import learn_silos
 from dpsumm.ensemble.trainer import Trainer
-from dpsumm.errors import DpsummError, RefusedError
+from dpsumm.errors import RefusedError
 from dpsumm.exchange.across import Channel, answer_all
 from dpsumm.exchange.saving import saving
 from dpsumm.privacy.policy import Consumer, Policy
 from dpsumm.privacy.receipt import ANSWERED, Asked
 from dpsumm.privacy.receipts import Receipts
 from dpsumm.summary.protocols import Owner, Protocol
-from dpsumm.summary.protocols.committed import CommittingOwner, run_mark
-from dpsumm.summary.protocols.messages import CommitRequest
-from dpsumm.summary.protocols.wire import CODEC
 from dpsumm.summary.silos import summarize_silos
 from dpsumm.vertical.helper import Helper
 from dpsumm.vertical.silos import SiloOwner, synthesize_silos
@@ -74,41 +69,6 @@ class Points(World):
             **more,
         )
         return summary.points.tobytes() + summary.owner.tobytes() + summary.index.tobytes()
-
-
-class Committed(Points):
-    """Two owners commit to their data, and the curator keeps what they open of it."""
-
-    names = ("a", "b")
-    opening = CODEC.encode(CommitRequest(run_mark(RUN, None)))
-
-    def __init__(self) -> None:
-        # It needs all from the beginning, so nobody can be late with a commitment.
-        super().__init__("Commitments", Auction(batch=4, n_features=8))
-
-    def answer(self, folder: Path, name: str, given: list[bytes]) -> bytes:
-        table = self._tables[name]
-        owner = CommittingOwner(Owner(table), table, lambda: hashlib.sha256(name.encode()).digest())
-        return answer_all(owner, given, **SENDS)
-
-    def run(self, folder: Path, channel: Channel, **more: Any) -> bytes:
-        openings = folder / "openings.json"
-        return super().run(folder, channel, commitments=True, openings=openings, **more)
-
-    def replay(self, folder: Path, channel: Channel) -> bytes:
-        # Without the answers, a run that has released is refused. The points are the same.
-        return super().run(folder, channel)
-
-    def wrong(self, folder: Path, answers: Sequence[tuple[str, int, bytes]]) -> Iterator[str]:
-        try:
-            found = verify_openings(folder / "openings.json")
-        except DpsummError as error:
-            yield f"the openings are not there: {error}"
-            return
-        opened = {(name, one.position) for name in self.names for one in found.owners[name][1]}
-        rows = pl.read_csv(folder / "out.csv").select("owner", "index").rows()
-        if lost := set(rows) - opened:
-            yield f"points of the summary are not opened: {lost}"
 
 
 class Seal:
@@ -274,7 +234,6 @@ class Rows(World):
 WORLDS = {
     "Offers": lambda: Points("Offers", Offers(n_features=8)),
     "Auction": lambda: Points("Auction", Auction(batch=2, n_features=8)),
-    "Commitments": Committed,
     "Policies": Ruled,
     "Votes": Votes,
     "Rows": Rows,

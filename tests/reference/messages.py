@@ -13,14 +13,10 @@ from dpsumm.exchange.messages import Describe, Description
 from dpsumm.summary.protocols.messages import (
     BidRequest,
     Bids,
-    Commitment,
-    CommitRequest,
     DrawRequest,
     FeatureMap,
     LandmarkMap,
     OfferRequest,
-    OpenedPoints,
-    OpenRequest,
     Points,
     SendRequest,
 )
@@ -97,33 +93,9 @@ def points(draw):
     )
 
 
-@st.composite
-def opened_points(draw):
-    made = draw(points())
-    count = len(made)
-    return OpenedPoints(
-        made.rows,
-        made.values,
-        made.labels,
-        made.carried,
-        positions=draw(hnp.arrays(np.int64, count)),
-        salts=draw(hnp.arrays(np.uint8, (count, 32))),
-        paths=np.resize(draw(hnp.arrays(np.uint8, 32)), (count, 1024)),
-    )
-
-
-def hexadecimal(digits):
-    return st.from_regex(f"[0-9a-f]{{{digits}}}", fullmatch=True)
-
-
 def messages():
     """Every kind of message, with any fields that can be sent."""
-    asked = st.one_of(offer_requests(), st.builds(DrawRequest, WHOLE), bid_requests())
     return st.one_of(
-        st.builds(CommitRequest, hexadecimal(32)),
-        st.builds(Commitment, st.integers(0, 2**32), hexadecimal(12), hnp.arrays(np.uint8, 32)),
-        st.builds(OpenRequest, hexadecimal(32), asked),
-        opened_points(),
         offer_requests(),
         st.just(Describe()),
         st.builds(Description, WHOLE, st.from_regex("[0-9a-f]{12}", fullmatch=True)),
@@ -160,17 +132,6 @@ EXAMPLES = {
         (np.array(["2020-01-01", "", "2021-05-06"]), np.array(["", "x", "y"])),
     ),
     "bids": Bids((2**100, 3), (4, 5)),
-    "commit": CommitRequest("0123456789abcdef" * 2),
-    "commitment": Commitment(9, "0123456789ab", np.arange(32, dtype=np.uint8)),
-    "open": OpenRequest("0123456789abcdef" * 2, DrawRequest(3)),
-    "opened": OpenedPoints(
-        np.arange(2),
-        np.full((2, 2), 987654.321),
-        None,
-        positions=np.arange(2),
-        salts=np.full((2, 32), 7, np.uint8),
-        paths=np.full((2, 1024), 9, np.uint8),
-    ),
 }
 ENCODED = {name: encode(message) for name, message in EXAMPLES.items()}
 

@@ -55,18 +55,6 @@ def saved(folder, values, cuts=CUTS):
     return paths
 
 
-def test_commitments_of_shards_are_those_of_one_stream(tmp_path, values):
-    whole = tmp_path / "whole.npy"
-    np.save(whole, values)
-    for n_workers in (1, 2):
-        shards = dpsumm.Shards(saved(tmp_path, values), block_rows=700, n_workers=n_workers)
-        made = [
-            run({"o": source}, commitments=True).commitments
-            for source in (shards, dpsumm.Stream(whole), values)
-        ]
-        assert made[0] == made[1] == made[2]
-
-
 def run(owners, target=TARGET, **more):
     more = {"kernel": dpsumm.RBF(0.3), "size": 40, "seed": SEED} | more
     return dpsumm.summarize(owners, target, **more)

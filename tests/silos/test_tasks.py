@@ -11,13 +11,10 @@ from deployment import BOUNDS, NAMES, SCHEMA, allow_all, make_columns, make_data
 from in_process import run
 
 import dpsumm
-from dpsumm.data.keys import read_key
-from dpsumm.data.leaves import record_of
 from dpsumm.ensemble import load_model
 from dpsumm.errors import InvalidParameterError, ProtocolError
 from dpsumm.flower.trial import make_trial
 from dpsumm.privacy import Ledger
-from dpsumm.summary import open_rows, verify_openings
 
 # A few clinics are few.
 pytestmark = pytest.mark.filterwarnings("ignore:learn")
@@ -102,40 +99,6 @@ def test_copies_of_the_target_are_left_out_after_the_last_message(trial, tmp_pat
     assert copies[0] > 0
     assert copies[1] == 0
     assert told[0] == told[1]
-
-
-@pytest.mark.parametrize("protocol", ["offers", "auction"])
-def test_owners_that_commit_under_a_policy(trial, tmp_path, protocol):
-    make_data(tmp_path / "data", NAMES)
-    SCHEMA.save(tmp_path / "schema.toml")
-    public = {"size": 4, "batch": 2, "spare-rounds": 1} if protocol == "auction" else {"size": 12}
-    config, nodes = trial(
-        "summarize", tmp_path / "data", tmp_path / "schema.toml", protocol=protocol, **public
-    )
-    path = tmp_path / "trial" / "curator" / "curator.toml"
-    path.write_text(path.read_text() + 'openings = "openings.json"\n')
-    if protocol == "offers":
-        del nodes[2]["commitment-key"]
-    grid = run(nodes, {**config, "commitments": True})
-    said = ["commitment-key is missing" in text for text in grid.told]
-    assert said == ([True] if protocol == "offers" else [])
-    made = verify_openings(path.with_name("openings.json"))
-    assert set(made.roots) == set(NAMES[:2] if protocol == "offers" else NAMES)
-    # The owner opens the same rows from its own file and key.
-    root, openings = made.owners["east"]
-    rows = [record_of(one.row)[0] for one in openings]
-    assert rows
-    folder = tmp_path / "trial" / "east"
-    again = open_rows(
-        tmp_path / "data" / "east.csv",
-        rows,
-        name="east",
-        run=made.run,
-        key=read_key(folder / "commitment.key"),
-        schema=SCHEMA,
-    )
-    assert again.roots["east"] == root
-    assert set(again.owners["east"][1]) == set(openings)
 
 
 CLINICS = tuple(f"clinic-{i}" for i in range(24))

@@ -222,12 +222,6 @@ def an_owner_is_asked_for_more_when_another_fails():
         yield
 
 
-@planted("commitments")
-def a_commitment_after_the_release_counts():
-    with _patched(Ledger, "begun", lambda book: False):
-        yield
-
-
 @planted("auction")
 def points_of_a_round_are_taken_in_twice():
     take_in = AuctionCurator._take_in

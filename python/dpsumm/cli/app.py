@@ -31,7 +31,6 @@ COMMANDS = {
     "synthesize": "Make synthetic rows of a table whose columns several owners hold.",
     "dossier": "Write one page for a data-protection officer: who received what, and what it cost.",
     "ledger": "Books of what was spent: make, show and export them, or set a cap.",
-    "commitment": "Rows that an owner had committed to: open some, or check those of others.",
     "schema": "The public schema: draft one from a public sample, or try one on your own data.",
     "deploy": "Across silos: make, start and end a trial with Flower.",
     "node": "An owner's rules: what may leave its machine, and the log of what has left.",

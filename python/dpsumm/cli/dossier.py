@@ -107,7 +107,7 @@ def _record(result: Path, beside: Mapping[str, Any]) -> tuple[RunRecord, About]:
             fits = bool(record.observers) and {*record.books} <= {*record.schemas}
         else:
             fits = not record.observers and {*record.books} == {""}
-        if fits and {*record.options} <= about.options:
+        if fits:
             return record, about
     except (KeyError, ValueError, TypeError):
         pass

@@ -56,7 +56,6 @@ def run(
             f"Epsilon {round_up(summary.privacy.epsilon())} of the target is spent",
             (output.out, partial(summary.save, weights=output.weights)),
             (output.report, summary.report),
-            *([(output.openings, made.save)] if (made := summary.commitments) else []),
         )
     console.show_run(summary)
     console.show_files(files.values())

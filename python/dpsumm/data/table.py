@@ -19,9 +19,7 @@ from numpy.typing import NDArray
 from dpsumm.data.extract import Backend, Chosen, Extract, from_arrays, from_frame
 from dpsumm.data.file import File
 from dpsumm.data.files import MISSING, FileFormat
-from dpsumm.data.leaves import Salts
 from dpsumm.data.marks import CANDIDATES, Marks, Score, choose
-from dpsumm.data.merkle import Forest
 from dpsumm.data.read_file import read_file
 from dpsumm.data.records import Records
 from dpsumm.data.schema import Bounds, Kind, Schema, WhenMissing
@@ -135,15 +133,6 @@ class Table(Records):
     def rows_at(self, index: NDArray[np.int64]) -> Table:
         """Return some of the rows, ascending positions; see `StreamTable.rows_at`."""
         return self.take(index)
-
-    def positions_of(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return where rows with these numbers are; see `StreamTable.positions_of`."""
-        return np.searchsorted(self.rows, rows)
-
-    def plant(self, forest: Forest, salts: Salts) -> Forest:
-        """Show a forest the leaves of all rows; see `StreamTable.plant`."""
-        salts.plant(forest, 0, self)
-        return forest
 
     def sift(self, score: Score, rng: np.random.Generator, count: int) -> tuple[Table, Marks]:
         """Return the candidates and their marks; see `StreamTable.sift`."""

@@ -21,7 +21,7 @@ from dpsumm.errors import DpsummError, ProtocolError
 from dpsumm.exchange.codec import MAX_BYTES, Codec
 from dpsumm.exchange.driver import Progress
 from dpsumm.exchange.journal import Journal
-from dpsumm.exchange.messages import Answer, Describe, Description, Expect, Request
+from dpsumm.exchange.messages import Answer, Describe, Description, Expect
 from dpsumm.exchange.roles import Coordinator, Party, Result_co
 
 # Characters of a reason that are kept: a party can write anything there.
@@ -145,9 +145,6 @@ def describe(
     *,
     schema: str,
     max_bytes: int = MAX_BYTES,
-    codec: Codec = _OPENING,
-    request: Request | None = None,
-    kind: type[Description] = Description,
 ) -> tuple[dict[str, Description], dict[str, str]]:
     """Ask parties what their data are like, before anything is released.
 
@@ -157,8 +154,6 @@ def describe(
         As for `run_across`.
     schema
         Fingerprint that all must have.
-    codec, request, kind
-        A subsystem's own question instead of `Describe`, and the description that answers it.
 
     Returns
     -------
@@ -167,7 +162,7 @@ def describe(
     described: dict[str, Description] = {}
 
     def take(name: str, answer: Answer) -> None:
-        if type(answer) is not kind:
+        if type(answer) is not Description:
             raise ProtocolError(f"{name!r} was asked to describe its data")
         # Refused here, so that it is not kept: the owner can be put right and asked again.
         if answer.schema != schema:
@@ -177,8 +172,8 @@ def describe(
             )
         described[name] = answer
 
-    asked = {name: [codec.encode(request or Describe())] for name in names}
-    failed = _exchange(channel, journal, codec, 0, asked, take, max_bytes)
+    asked = {name: [_OPENING.encode(Describe())] for name in names}
+    failed = _exchange(channel, journal, _OPENING, 0, asked, take, max_bytes)
     return described, failed
 
 

@@ -232,9 +232,6 @@ def _header(value: Any) -> bytes:
 def kind_of(data: bytes) -> str:
     """Return the kind of a message, as `Kind.wire` has it; the rest of it is not looked at.
 
-    A message whose field ``request`` is a message is an envelope: then the kinds of both, with a
-    slash between, so that none hides in another.
-
     Raises
     ------
     ProtocolError
@@ -242,15 +239,12 @@ def kind_of(data: bytes) -> str:
     """
     raw, _ = _split(data)
     try:
-        message = _parse(raw)
-        kinds = [message["kind"]]
-        while isinstance(message := message["fields"].get("request"), dict):
-            kinds.append(message["kind"])
+        kind = _parse(raw)["kind"]
     except _MALFORMED:
         raise ProtocolError("a message is malformed") from None
-    if not all(isinstance(kind, str) for kind in kinds):
+    if not isinstance(kind, str):
         raise ProtocolError("a message is malformed")
-    return "/".join(kinds)
+    return kind
 
 
 def _split(data: bytes) -> tuple[bytes, memoryview]:

@@ -36,8 +36,6 @@ class Disclosure:
         How the texts of the charges begin that pay for it (`Charge.message`); none: it is free.
     protocols
         That send it; all of the codec's if empty.
-    option
-        Of a run, without which it is not sent; empty: always.
     across
         Sent only where the parties have machines of their own.
     reveals
@@ -52,6 +50,5 @@ class Disclosure:
     page: str
     releases: tuple[str, ...] = ()
     protocols: tuple[str, ...] = ()
-    option: str = ""
     across: bool = False
     reveals: Reveals | None = None

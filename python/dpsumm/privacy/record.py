@@ -18,7 +18,7 @@ from dpsumm.privacy import accounting, book_format
 from dpsumm.privacy.events import Charge, Protected
 from dpsumm.privacy.package import package_digest
 
-VERSION = 1
+VERSION = 2
 
 
 @cache
@@ -73,8 +73,6 @@ class RunRecord:
         Sentences on who is protected from whom.
     books
         Whose ledger (empty for the only one) to what it held.
-    options
-        Of the run, by which it sent more messages (`Disclosure.option`).
     across
         Whether the parties had machines of their own.
     observers
@@ -98,7 +96,6 @@ class RunRecord:
     settings: Mapping[str, str]
     statements: tuple[str, ...]
     books: Mapping[str, Books]
-    options: tuple[str, ...] = ()
     across: bool = False
     observers: Mapping[str, float] = field(default_factory=dict)
     resumed: bool = False
@@ -132,7 +129,7 @@ class RunRecord:
                 for whose, (file, rows) in values["books"].items()
             }
             values["observers"] = {who: float(x) for who, x in values["observers"].items()}
-            for name in ("parties", "statements", "options"):
+            for name in ("parties", "statements"):
                 if not isinstance(values[name], list | tuple):  # a text has letters
                     raise TypeError(name)
                 values[name] = tuple(values[name])
@@ -161,7 +158,6 @@ class RunRecord:
         texts += [
             *self.parties,
             *self.statements,
-            *self.options,
             *self.books,
             *self.observers,
             *self.units,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from dpsumm.exchange.codec import Codec, Message
@@ -59,21 +59,13 @@ class About:
     beside: Mapping[str, tuple[tuple[str, Disclosure], ...]]
     unsent: tuple[type[Message], ...] = ()
 
-    @property
-    def options(self) -> frozenset[str]:
-        """All options of runs by which more messages are sent."""
-        kinds = (kind.type.disclosure for codec in self.codecs for kind in codec.kinds)
-        return frozenset(entry.option for entry in kinds if entry is not None and entry.option)
-
-    def messages(self, protocol: str, options: Sequence[str] = ()) -> list[tuple[str, Disclosure]]:
-        """Return the messages of a protocol and a run's options by name, in the codecs' order."""
+    def messages(self, protocol: str) -> list[tuple[str, Disclosure]]:
+        """Return the messages of a protocol by name, in the codecs' order."""
         kinds = {kind.type: kind.name for codec in self.codecs for kind in codec.kinds}
         known = [(name, kind.disclosure) for kind, name in kinds.items() if kind not in self.unsent]
         sent = [
             (name, entry)
             for name, entry in known
-            if entry is not None
-            and (not entry.protocols or protocol in entry.protocols)
-            and (not entry.option or entry.option in options)
+            if entry is not None and (not entry.protocols or protocol in entry.protocols)
         ]
         return [*sent, *self.beside.get(protocol, ())]

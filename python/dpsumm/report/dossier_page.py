@@ -136,7 +136,7 @@ def _messages(dossier: Dossier) -> Iterator[Html]:
             for name, one in (
                 *(
                     (name, one)
-                    for name, one in dossier.about.messages(record.protocol, record.options)
+                    for name, one in dossier.about.messages(record.protocol)
                     if record.across or not one.across
                 ),
                 *_released_beside(dossier),
@@ -149,7 +149,7 @@ def _released_beside(dossier: Dossier) -> Iterator[tuple[str, Disclosure]]:
     """Give what was charged and is in no message of the protocol, such as a model."""
     if dossier.elsewhere:
         return
-    sent = dossier.about.messages(dossier.record.protocol, dossier.record.options)
+    sent = dossier.about.messages(dossier.record.protocol)
     paid = {text for _, one in sent for text in one.releases}
     for one in dossier.claims:
         if one.begins not in paid:

@@ -1,16 +1,13 @@
 """Summaries: a few of the owners' records that match a target, and the protocols for it."""
 
-from dpsumm.data.openings import Commitments, verify_openings
 from dpsumm.summary.attribution import NoisyAttribution, release_attribution
 from dpsumm.summary.compare import Comparison
 from dpsumm.summary.embedding import Embedding
 from dpsumm.summary.models.sgd import DpSgd
 from dpsumm.summary.plan import Plan
 from dpsumm.summary.protocols import Protocol, Requests
-from dpsumm.summary.protocols.committed import open_rows
 
 __all__ = [
-    "Commitments",
     "Comparison",
     "DpSgd",
     "Embedding",
@@ -18,7 +15,5 @@ __all__ = [
     "Plan",
     "Protocol",
     "Requests",
-    "open_rows",
     "release_attribution",
-    "verify_openings",
 ]

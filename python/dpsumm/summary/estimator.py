@@ -102,7 +102,6 @@ class Summarizer(Estimator, scikit_learn_base()):  # type: ignore[misc]
     seed: int | None = None
     allow_weak_privacy: bool = False
     drop_target_copies: bool = False
-    commitments: bool = False
     progress: Progress | None = None
 
     def fit(self, owners: Owners, target: Source) -> Self:

@@ -221,22 +221,16 @@ class Output:
         target's.
     report : FILE
         An HTML report: what came out and what it cost.
-    openings : FILE.json
-        Let every owner commit to its data before anything is released, and write the commitments,
-        with the openings of all points read, here. See [bold]dpsumm commitment[/].
-        A run that has released cannot be resumed with it.
     """
 
     out: Path = Path("summary.parquet")
     weights: bool = False
     report: Path | None = None
-    openings: Path | None = None
 
     @property
     def files(self) -> dict[str, Path]:
         """All that is written but the summary itself, by option."""
-        more = {"--report": self.report, "--openings": self.openings}
-        return {name: path for name, path in more.items() if path}
+        return {} if self.report is None else {"--report": self.report}
 
 
 def as_arguments(data: Data, method: Method, privacy: Privacy, output: Output) -> dict[str, Any]:
@@ -262,5 +256,4 @@ def as_arguments(data: Data, method: Method, privacy: Privacy, output: Output) -
         "seed": privacy.seed,
         "allow_weak_privacy": privacy.allow_weak_privacy,
         "drop_target_copies": method.drop_target_copies,
-        "commitments": output.openings is not None,
     }

@@ -10,14 +10,12 @@ from datetime import UTC, datetime
 from dpsumm.data.along import typed
 from dpsumm.data.inputs import Backend
 from dpsumm.data.labels import labels_of
-from dpsumm.data.openings import Commitments
 from dpsumm.data.schema import Schema
 from dpsumm.privacy.events import Protected, Unit
 from dpsumm.privacy.guarantees import PrivacyReport
 from dpsumm.privacy.record import Books, RunRecord
 from dpsumm.summary.notes import notes_of
 from dpsumm.summary.protocols import Curator, Protocol, Selection, Setting
-from dpsumm.summary.protocols.messages import COMMITMENTS
 from dpsumm.summary.result import Summary
 from dpsumm.summary.stability import COPIES_DROPPED
 
@@ -26,7 +24,6 @@ def summary_of(
     selection: Selection,
     curator: Curator,
     protocol: Protocol,
-    commitments: Commitments | None = None,
     *,
     started: float,
     schema: Schema,
@@ -39,8 +36,6 @@ def summary_of(
 
     Parameters
     ----------
-    commitments
-        The owners', with the openings that were checked.
     started
         When the run began, by ``time.perf_counter``.
     schema, backend
@@ -86,17 +81,14 @@ def summary_of(
         target_self=selection.target_self,
         size_requested=setting.size,
         seconds=time.perf_counter() - started,
-        warnings=notes_of(selection, curator, protocol, privacy, schema, commitments, notes),
+        warnings=notes_of(selection, curator, protocol, privacy, schema, notes),
         carried=tuple(map(typed, records.carried)),
         backend=backend,
         stability=COPIES_DROPPED if setting.drop_target_copies else protocol.stability(setting),
         run=book.run,
         ledger=book.path,
         finished=finished,
-        commitments=commitments,
-        record=_record(
-            setting, protocol, privacy, schema, finished, embedded, across, commitments is not None
-        ),
+        record=_record(setting, protocol, privacy, schema, finished, embedded, across),
     )
 
 
@@ -108,7 +100,6 @@ def _record(
     finished: datetime,
     embedded: bool,
     across: bool,
-    committed: bool,
 ) -> RunRecord:
     """Return what may stand in a dossier: public facts alone."""
     book, sized = setting.ledger, setting.unit is Unit.REPLACE_RECORD
@@ -123,7 +114,6 @@ def _record(
         else f"private; owners are told {setting.nominal_target:,}",
         "Labels": "travelled along" if setting.labelled else "none",
         "Copies of the target": "left out" if setting.drop_target_copies else "not looked for",
-        "Commitments": "of whoever takes part, before the release" if committed else "none",
         "Embedding": "a secret map, which the curator lacks" if embedded else "none",
     }
     units = {Protected.TARGET.value: len(setting.target)} if sized else {}
@@ -146,7 +136,6 @@ def _record(
         # How much was read may depend on bids.
         statements=tuple(replace(privacy, accesses_everything=False).statements()),
         books={"": Books(None if book.path is None else book.path.name, privacy.charges)},
-        options=(COMMITMENTS,) if committed else (),
         across=across,
         resumed=book.resumed,
     )

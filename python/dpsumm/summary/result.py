@@ -17,7 +17,6 @@ from dpsumm import kernels
 from dpsumm.atomic import write_text
 from dpsumm.checks import counted
 from dpsumm.data.extract import Backend
-from dpsumm.data.openings import Commitments
 from dpsumm.data.schema import Schema
 from dpsumm.data.written import write_rows
 from dpsumm.privacy.guarantees import PrivacyReport
@@ -102,10 +101,6 @@ class Summary:
         When the summary was made, in UTC.
     record
         The run's public facts, which a saved summary keeps for its dossier.
-    commitments
-        The owners' commitments to their data and the openings of all points read; None unless the
-        run asked for them. ``commitments.roots`` may be published; ``commitments.save(path)``
-        writes the openings, which are real records, for who is to check them.
 
     See Also
     --------
@@ -141,7 +136,6 @@ class Summary:
     ledger: Path | None = None
     finished: datetime | None = None
     record: RunRecord | None = field(default=None, repr=False)
-    commitments: Commitments | None = field(default=None, repr=False)
 
     @property
     def columns(self) -> tuple[str, ...]:

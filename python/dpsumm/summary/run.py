@@ -19,8 +19,8 @@ def run(
     """Return the summary of a run whose options stand in a TOML file.
 
     The file is that of ``dpsumm run --config``, and the run is the same: with one seed, the same
-    points. What the command would write (`out`, `report`, `openings`, `weights`) is not written
-    here; the summary has it: `Summary.save`, `Summary.report`, ``Summary.commitments``.
+    points. What the command would write (`out`, `report`, `weights`) is not written here; the
+    summary has it: `Summary.save`, `Summary.report`.
 
     Parameters
     ----------

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any
+
+import numpy as np
 
 from dpsumm.data.inputs import FileFormat, Source, read_table
 from dpsumm.data.schema import Schema
@@ -23,11 +24,11 @@ from dpsumm.summary.kernel import RBF
 from dpsumm.summary.notes import data_notes
 from dpsumm.summary.outcome import summary_of
 from dpsumm.summary.protocols import Offers, Protocol, Setting
-from dpsumm.summary.protocols.committed import PRECISION, OpeningCurator, run_mark
-from dpsumm.summary.protocols.messages import Commitment, CommitRequest
-from dpsumm.summary.protocols.wire import CODEC
 from dpsumm.summary.result import Summary
 from dpsumm.summary.settings import check_run, held_to, settle_kernel
+
+# Of all points across silos: a public fact, the same whatever anybody's files are.
+PRECISION = np.dtype(np.float64)
 
 
 def summarize_silos(
@@ -47,12 +48,10 @@ def summarize_silos(
     seed: int | None = None,
     allow_weak_privacy: bool = False,
     drop_target_copies: bool = False,
-    commitments: bool = False,
     minimum: int = 1,
     max_bytes: int = 2**28,
     out: str | os.PathLike[str] | None = None,
     report: str | os.PathLike[str] | None = None,
-    openings: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
 ) -> Summary:
     """Return a summary of owners that a channel reaches.
@@ -71,10 +70,6 @@ def summarize_silos(
     ledger, run
         As for `summarize`. Answers are kept beside the ledger, in ``<ledger>.answers``, until the
         summary is written; so a run that died is resumed by its name.
-    commitments
-        As for `summarize`. An owner that does not commit, or that sends a point without a valid
-        opening, is left out; under the Auction a failed opening takes a spare round. On resuming,
-        an owner whose commitment did not arrive before the release is not asked for it any more.
     minimum
         Owners without which there is no summary.
     max_bytes
@@ -84,8 +79,6 @@ def summarize_silos(
         run has ended then: under its name nobody is asked again.
     report
         Where the report is saved before the run ends; with `out` only.
-    openings
-        Where commitments and openings are saved, if the run has any; before the answers go.
 
     Raises
     ------
@@ -147,37 +140,21 @@ def summarize_silos(
         Journal(None if ledger is None else f"{Path(ledger)}.answers", book.run) as journal,
     ):
         book.hold_to(held_to(names, size, protocol, schema))
-        mark = run_mark(book.run, seed)
-        # What the owners are asked first, and how they answer.
-        opening: dict[str, Any] = (
-            {"codec": CODEC, "request": CommitRequest(mark), "kind": Commitment}
-            if commitments
-            else {}
-        )
-        # A commitment after the release would be to a table that may have been made to fit it.
-        late = commitments and book.begun()
         described, unable = describe(
-            _Late() if late else channel,
+            channel,
             journal,
             names,
             schema=schema.fingerprint,
             max_bytes=max_bytes,
-            **opening,
         )
         # This life has charged nothing yet. Under Offers one that describes its data is enough for
         # the broadcast: whether another's are fit for it must not show in what an owner receives.
         if len(unable) == len(names) or (unable and protocol.needs_all):
             raise ProtocolError(
-                f"nothing {'more ' * late}was released: the Auction needs all its owners at the "
-                "beginning, Offers at least one ("
+                "nothing was released: the Auction needs all its owners at the beginning, Offers "
+                "at least one ("
                 + "; ".join(f"{name!r} {why}" for name, why in unable.items())
-                + (
-                    f"). Run {book.run!r} has released already, and only commitments from before "
-                    "count: put back its answers (the ledger's name with .answers), or give the "
-                    "run another name"
-                    if late
-                    else "). Put them right and run again under the same name"
-                )
+                + "). Put them right and run again under the same name"
             )
         setting = Setting(
             target=goal.scaled,
@@ -195,10 +172,8 @@ def summarize_silos(
             drop_target_copies=drop_target_copies,
         )
         curator = protocol.curator(setting)
-        made = {name: told for name, told in described.items() if isinstance(told, Commitment)}
-        checking = OpeningCurator(curator, mark, made) if commitments else None
         selection, failed = run_across(
-            checking or curator,
+            curator,
             channel,
             journal,
             absent=unable,
@@ -213,7 +188,6 @@ def summarize_silos(
             selection,
             curator,
             protocol,
-            None if checking is None else checking.commitments,
             started=started,
             schema=schema,
             backend=goal.backend,
@@ -224,22 +198,11 @@ def summarize_silos(
             ],
         )
         with nullcontext() if out is None else journal.ending(out):
-            if openings is not None and summary.commitments is not None:
-                summary.commitments.save(openings)
             if out is not None:
                 summary.save(out)
                 if report is not None:
                     summary.report(report)
     return summary
-
-
-class _Late(Channel):
-    """Asks nobody: the release is out, and an owner may have seen it."""
-
-    def ask(self, messages: Mapping[str, Sequence[bytes]]) -> Iterator[tuple[str, str]]:
-        """Yield for each party why it is not asked; see `Channel.ask`."""
-        for name in messages:
-            yield name, "it had not committed to its data when the run released"
 
 
 def _names(owners: Sequence[str], minimum: int) -> tuple[str, ...]:

@@ -7,13 +7,9 @@ import time
 from collections.abc import Sequence
 
 from dpsumm.data.inputs import FileFormat, Owners, Source, read_inputs
-from dpsumm.data.large.stream_table import StreamTable
-from dpsumm.data.openings import Commitments
 from dpsumm.data.schema import Bounds, Schema, schema_of
-from dpsumm.data.table import Table
 from dpsumm.errors import InvalidParameterError
 from dpsumm.exchange.driver import Progress, run_in_process
-from dpsumm.exchange.roles import Party
 from dpsumm.privacy.events import Unit
 from dpsumm.privacy.ledger import Ledger
 from dpsumm.privacy.weak import check_budget, warn_unrecorded
@@ -22,8 +18,7 @@ from dpsumm.summary.guards import check_sample, check_target
 from dpsumm.summary.kernel import RBF, Kernel
 from dpsumm.summary.notes import data_notes
 from dpsumm.summary.outcome import summary_of
-from dpsumm.summary.protocols import Curator, Offers, Protocol, Selection, Setting
-from dpsumm.summary.protocols.committed import CommittingOwner, OpeningCurator, fresh_key, run_mark
+from dpsumm.summary.protocols import Offers, Protocol, Setting
 from dpsumm.summary.result import Summary
 from dpsumm.summary.settings import check_run, held_to, settle_kernel, unit_of
 from dpsumm.visible import logger
@@ -53,7 +48,6 @@ def summarize(
     seed: int | None = None,
     allow_weak_privacy: bool = False,
     drop_target_copies: bool = False,
-    commitments: bool = False,
     progress: Progress | None = None,
 ) -> Summary:
     """Return `size` records of the owners whose distribution is close to that of a target.
@@ -126,10 +120,6 @@ def summarize(
         Whether points that equal a record of the target in every column are left out of the
         summary. Costs nothing: the curator does it after the last message. `Summary.private_model`
         then refuses.
-    commitments
-        Whether every owner commits to its table before anything is released, and opens each point
-        that it sends: data made to fit the release are refused. See `Summary.commitments`. A run
-        that has released in an earlier call cannot be resumed with them.
     progress
         Called with (stage, done, total).
 
@@ -242,43 +232,15 @@ def summarize(
             for i, table in enumerate(tables)
         }
         book.hold_to(held_to(setting.names, size, protocol, tables[0].schema))
-        selection, made = _selected(curator, roles, tables, commitments, progress)
+        selection = run_in_process(curator, roles, progress)
         _log.info("run %s: done", book.run)
         return summary_of(
             selection,
             curator,
             protocol,
-            made,
             started=started,
             schema=tables[0].schema,
             backend=tables[0].backend,
             embedded=embedding is not None,
             notes=data_notes([*tables, goal]),
         )
-
-
-def _selected(
-    curator: Curator,
-    roles: dict[str, Party],
-    tables: Sequence[Table | StreamTable],
-    commitments: bool,
-    progress: Progress | None,
-) -> tuple[Selection, Commitments | None]:
-    """Run the protocol, with commitments if they are wanted, and return what was committed to."""
-    if not commitments:
-        return run_in_process(curator, roles, progress), None
-    run, seed = run_mark(curator.setting.ledger.run, curator.setting.seed), curator.setting.seed
-    owners = {
-        table.name: CommittingOwner(roles[table.name], table, fresh_key(table.name, seed))
-        for table in tables
-    }
-    made = {name: owner.commit(run) for name, owner in owners.items()}
-    # Keys are of one call, so what an earlier one committed to cannot be committed to again.
-    if (book := curator.setting.ledger).begun():
-        raise InvalidParameterError(
-            f"commitments: run {book.run!r} has released already, and owners commit before that; "
-            "nothing more was charged or sent. Give a new run another name, or resume this one "
-            "without commitments (on the command line, without --openings)"
-        )
-    opening = OpeningCurator(curator, run, made)
-    return run_in_process(opening, owners, progress), opening.commitments

@@ -14,9 +14,7 @@ from numpy.typing import NDArray
 from dpsumm.checks import check_whole
 from dpsumm.data.large import workers
 from dpsumm.data.large.sieve import Candidates
-from dpsumm.data.leaves import Salts
 from dpsumm.data.marks import CANDIDATES, Score
-from dpsumm.data.merkle import Forest
 from dpsumm.errors import InvalidParameterError
 
 if TYPE_CHECKING:
@@ -133,10 +131,6 @@ class Shards:
         bits: Any = rng.bit_generator
         bits.advance(self.n_rows)
         return found
-
-    def plant(self, read: Reader, forest: Forest, salts: Salts) -> Forest:
-        """Show a forest the leaves of all rows; errors as :meth:`StreamTable.sift`."""
-        return workers.plant(self.shards, read, self.block_rows, forest, salts, self.n_workers)
 
 
 def _flat(files: object) -> list[tuple[str | None, str]]:

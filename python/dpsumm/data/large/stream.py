@@ -14,9 +14,7 @@ from numpy.typing import NDArray
 from dpsumm.checks import check_whole
 from dpsumm.data.guarded import guarded, import_pyarrow
 from dpsumm.data.large.sieve import Candidates, Sieve
-from dpsumm.data.leaves import Salts
 from dpsumm.data.marks import CANDIDATES, Marks, Score
-from dpsumm.data.merkle import Forest
 from dpsumm.data.table import Reader, Table
 from dpsumm.errors import InvalidDataError, InvalidParameterError
 
@@ -155,12 +153,6 @@ class Stream:
         """Show all rows to a sieve, numbered from `first_row`, with one coin each."""
         for block in self._numbered(read, first_row):
             sieve.add(block, Marks.of(block.rows, score(block.scaled), coins.random(len(block))))
-
-    def plant(self, read: Reader, forest: Forest, salts: Salts, first_row: int = 0) -> Forest:
-        """Show a forest the leaves of all rows, numbered from `first_row`."""
-        for block in self._numbered(read, first_row):
-            salts.plant(forest, int(block.rows[0]), block)
-        return forest
 
     def _numbered(self, read: Reader, first_row: int) -> Iterator[Table]:
         """Yield all rows by blocks, each with its number."""

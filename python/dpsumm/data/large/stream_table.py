@@ -10,9 +10,7 @@ from numpy.typing import NDArray
 
 from dpsumm.data.large.shards import Shards
 from dpsumm.data.large.stream import Stream
-from dpsumm.data.leaves import Salts
 from dpsumm.data.marks import Marks, Score
-from dpsumm.data.merkle import Forest
 from dpsumm.data.schema import Schema
 from dpsumm.errors import InvalidDataError
 
@@ -99,20 +97,6 @@ class StreamTable:
         """
         found = self.stream.take(_reader(self._read, self.head), index)
         return replace(found, rows=index)
-
-    def positions_of(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return where rows with these numbers are, among those that the owner takes part with.
-
-        Here they are the same: no row is left out.
-        """
-        return rows
-
-    def plant(self, forest: Forest, salts: Salts) -> Forest:
-        """Show a forest the leaves of all rows, and return it: a commitment's root and paths.
-
-        A pass over the source, in memory that does not grow with the rows. Errors as for `sift`.
-        """
-        return self.stream.plant(_reader(self._read, self.head), forest, salts)
 
     def sift(self, score: Score, rng: np.random.Generator, count: int) -> tuple[Table, Marks]:
         """Return the candidates as a table, rows in order, and their marks.

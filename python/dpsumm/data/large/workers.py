@@ -22,9 +22,7 @@ from numpy.typing import NDArray
 from dpsumm import kernels
 from dpsumm.data.large.sieve import Candidates, Sieve
 from dpsumm.data.large.stream import Stream
-from dpsumm.data.leaves import Salts
 from dpsumm.data.marks import Marks, Score, coins_from, merged
-from dpsumm.data.merkle import Forest
 from dpsumm.data.table import Reader, Table
 from dpsumm.errors import (
     DpsummError,
@@ -183,35 +181,6 @@ def take(
     ]
     table = Table.concat([part for _, part in _answers(ray, tasks, resources)])
     return table.take(np.argsort(table.rows))
-
-
-def plant(
-    shards: Sequence[Shard],
-    read: Reader,
-    block_rows: int,
-    forest: Forest,
-    salts: Salts,
-    n_workers: int | None,
-) -> Forest:
-    """Show a forest the leaves of all rows of all files; tasks hash them, where the files are."""
-    resources = {shard.resource for shard in shards}
-    ray = _ray(resources)
-    shared = ray.put((read, block_rows, forest, salts))
-    tasks = [
-        ray.remote(_plant).options(**_where(group[0])).remote(group, shared)
-        for group in _shared_out(shards, n_workers, ray)
-    ]
-    for _, part in _answers(ray, tasks, resources):
-        forest.join(part)
-    return forest
-
-
-def _plant(shards: Sequence[Shard], given: tuple[Reader, int, Forest, Salts]) -> Forest:
-    read, block_rows, forest, salts = given
-    for shard in shards:
-        with _naming(shard.path):
-            _stream(shard, block_rows).plant(read, forest, salts, shard.first_row)
-    return forest
 
 
 def _take(shards: Sequence[Shard], given: tuple[Reader, int, NDArray[np.int64]]) -> Table:

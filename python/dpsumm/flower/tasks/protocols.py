@@ -2,27 +2,14 @@
 
 A protocol's version is that of its latest kind (`Kind.version` of `dpsumm.exchange.codec`): one
 whose messages change gets the next one here, and is refused until owners allow it. `DrawRequest` is
-in none: protocols across silos do not use it. Of a request in an envelope, `OpenRequest`, the kind
-of both counts (`dpsumm.exchange.codec.kind_of`).
+in none: protocols across silos do not use it.
 """
 
 from collections.abc import Mapping
 
 PROTOCOLS: Mapping[str, frozenset[str]] = {
-    "summarize/offers/2": frozenset(
-        {"Describe", "Expect", "OfferRequest.2", "CommitRequest", "OpenRequest/OfferRequest.2"}
-    ),
-    "summarize/auction/1": frozenset(
-        {
-            "Describe",
-            "Expect",
-            "BidRequest",
-            "SendRequest",
-            "CommitRequest",
-            "OpenRequest/BidRequest",
-            "OpenRequest/SendRequest",
-        }
-    ),
+    "summarize/offers/2": frozenset({"Describe", "Expect", "OfferRequest.2"}),
+    "summarize/auction/1": frozenset({"Describe", "Expect", "BidRequest", "SendRequest"}),
     "learn/votes/1": frozenset({"Describe", "Expect", "VoteTask"}),
     "learn/classifiers/1": frozenset({"Describe", "Expect", "ClassifierTask"}),
     "synthesize/tables/1": frozenset(

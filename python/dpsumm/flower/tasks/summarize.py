@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Self
 
 from dpsumm.data.files import FileFormat
 from dpsumm.data.inputs import read_owners
-from dpsumm.data.keys import SECRET_BYTES, read_key
 from dpsumm.data.large.stream import Stream
 from dpsumm.data.schema import Schema
 from dpsumm.documents import read_text
@@ -23,9 +20,8 @@ from dpsumm.flower.tasks.task import Own, Task, Trial
 from dpsumm.summary.kernel import RBF
 from dpsumm.summary.protocols import Auction, Protocol, Requests
 from dpsumm.summary.protocols.choose import Name, choose_protocol
-from dpsumm.summary.protocols.committed import PRECISION, CommittingOwner
 from dpsumm.summary.protocols.owner import Owner
-from dpsumm.summary.silos import summarize_silos
+from dpsumm.summary.silos import PRECISION, summarize_silos
 
 
 @dataclass(frozen=True)
@@ -37,7 +33,6 @@ class Summarize(Task):
     protocol: Protocol
     size: int
     kernel: RBF | None
-    commitments: bool
     drop_target_copies: bool
     allow_weak_privacy: bool
     minimum: int
@@ -45,7 +40,6 @@ class Summarize(Task):
     schema: Path
     out: Path
     report: Path | None
-    openings: Path | None
     file_format: FileFormat
 
     @classmethod
@@ -61,7 +55,6 @@ class Summarize(Task):
             protocol,
             size,
             kernel=RBF(gamma) if gamma else None,
-            commitments=get("commitments", bool, False),
             drop_target_copies=get("drop-target-copies", bool, False),
             allow_weak_privacy=get("allow-weak-privacy", bool, False),
             minimum=get("min-owners", int),
@@ -69,7 +62,6 @@ class Summarize(Task):
             schema=mine.input("schema"),
             out=mine.output("out", (".parquet", ".csv")),
             report=mine.report(),
-            openings=mine.optional_output("openings"),
             file_format=mine.file_format(),
         )
 
@@ -91,12 +83,10 @@ class Summarize(Task):
             seed=self.public.seed,
             allow_weak_privacy=self.allow_weak_privacy,
             drop_target_copies=self.drop_target_copies,
-            commitments=self.commitments,
             minimum=self.minimum,
             max_bytes=self.public.max_bytes,
             out=self.out,
             report=self.report,
-            openings=self.openings,
         )
         return [*summary.warnings, f"{len(summary.points)} points in {self.out}"]
 
@@ -108,14 +98,12 @@ class Summarize(Task):
         data = Path(get("data", str)).expanduser()
         schema = Path(get("schema", str)).expanduser()
         stream, file_format = get("stream", bool, False), get.file_format()
-        key = get.optional_path("commitment-key")
         (table,) = read_owners(
             {node.name: Stream(data) if stream else data},
             schema=Schema.read(schema),
             file_format=file_format,
         )
-        table = table.astype(PRECISION)
-        return CommittingOwner(Owner(table), table, partial(_key, get.where, key))
+        return Owner(table.astype(PRECISION))
 
     @classmethod
     def trial(cls, owners: Sequence[str], data: Path, schema: Path) -> Trial:
@@ -129,24 +117,8 @@ class Summarize(Task):
                 "out": "summary.parquet",
                 "report": "report.html",
             },
-            {
-                name: {
-                    "data": data / f"{name}.csv",
-                    "schema": columns,
-                    "commitment-key": Own("commitment.key", secrets.token_hex(SECRET_BYTES) + "\n"),
-                }
-                for name in owners
-            },
+            {name: {"data": data / f"{name}.csv", "schema": columns} for name in owners},
         )
-
-
-def _key(where: str, path: Path | None) -> bytes:
-    if path is None:
-        raise InvalidParameterError(
-            f"{where}: commitment-key is missing, so this owner cannot commit to its data; give "
-            "a file of 64 hexadecimal digits, such as `openssl rand -hex 32` prints"
-        )
-    return read_key(path)
 
 
 def _protocol(get: Reader, size: int) -> Protocol:

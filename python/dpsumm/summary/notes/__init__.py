@@ -10,7 +10,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dpsumm.data.openings import Commitments
 from dpsumm.data.schema import Schema
 from dpsumm.privacy.guarantees import PrivacyReport
 from dpsumm.report.notes import Note, sorted_notes
@@ -27,7 +26,6 @@ from dpsumm.summary.notes.narrow import narrow_notes
 from dpsumm.summary.notes.numbers import Sets
 from dpsumm.summary.notes.run import (
     budget_notes,
-    commitment_notes,
     ledger_notes,
     quality_notes,
     resumed_notes,
@@ -46,7 +44,6 @@ def notes_of(
     protocol: Protocol,
     privacy: PrivacyReport,
     schema: Schema,
-    commitments: Commitments | None,
     notes: Sequence[str] = (),
 ) -> tuple[Note, ...]:
     """Return all that is to be said of a finished run.
@@ -57,8 +54,6 @@ def notes_of(
         What the run spent.
     schema
         Of the summary's columns; `Setting.schema` is that of the kernel's, if there is one.
-    commitments
-        The owners', with the openings that were checked.
     notes
         What is known of the data already; see `data_notes`.
     """
@@ -76,7 +71,6 @@ def notes_of(
             *resumed_notes(book, curator.of_this_target),
             *run_notes(len(selection.records), setting.size, owners, parsimony),
             *notes,
-            *commitment_notes(commitments, setting.names),
             *quality_notes(selection, len(setting.target), privacy),
             *pool_notes(selection, setting),
             *space_notes(selection, setting),

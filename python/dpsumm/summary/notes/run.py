@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dpsumm.checks import counted
-from dpsumm.data.openings import Commitments
 from dpsumm.privacy import events
 from dpsumm.privacy.events import Protected
 from dpsumm.privacy.guarantees import PrivacyReport
@@ -110,22 +109,6 @@ def run_notes(
         # One of fewer records than the summary is to have is easily read as a whole.
         said.append(Note(text, Severity.WARNING if max(whole) >= size else Severity.INFO))
     return said
-
-
-def commitment_notes(commitments: Commitments | None, names: Sequence[str]) -> list[Note]:
-    """Tell whose points were rows of tables that had been committed to."""
-    if commitments is None:
-        return []
-    opened = sum(len(found) for _, found in commitments.owners.values())
-    owners = counted(len(names), "owner", "owners")
-    return [
-        Note(
-            f"{len(commitments.roots)} of {owners} committed to their data before anything was "
-            f"released, and {counted(opened, 'point', 'points')} read were checked against that. "
-            f"Rows that were invented before are not found so.",
-            Severity.INFO,
-        )
-    ]
 
 
 def quality_notes(selection: Selection, m: int, privacy: PrivacyReport) -> list[Note]:

@@ -13,12 +13,11 @@ from dpsumm.data.records import Records
 from dpsumm.data.schema import Schema
 from dpsumm.errors import ProtocolError
 from dpsumm.exchange.disclosure import Disclosure, Reveals
-from dpsumm.exchange.messages import Answer, Description, Request
+from dpsumm.exchange.messages import Answer, Request
 from dpsumm.kernels.features import FeatureKind
 from dpsumm.summary.release import Release
 
 # A run's option, by which it sends more messages.
-COMMITMENTS = "commitments"
 
 
 @dataclass(frozen=True)
@@ -254,115 +253,6 @@ class Points(Records, Answer):
             raise ProtocolError(
                 f"{along} columns must travel along, each of numbers, text or dates, one a point"
             )
-
-
-@dataclass(frozen=True)
-class CommitRequest(Request):
-    """Curator to every owner, before anything is released: describe your data and commit to them.
-
-    Attributes
-    ----------
-    run
-        What the curator calls the run: 32 hexadecimal digits, public.
-    """
-
-    disclosure: ClassVar[Disclosure | None] = Disclosure(
-        "curator",
-        "every owner, before anything is released",
-        "the question, and a name that is made from the run's public name",
-        "nobody's records",
-        "The receiver learns nothing: the message is a function of public facts.",
-        "privacy/commitments.md#claim",
-        option=COMMITMENTS,
-    )
-
-    run: str
-
-
-@dataclass(frozen=True, eq=False)
-class Commitment(Description):
-    """Owner to curator: the public facts of its data, and the root of the tree over its rows.
-
-    Attributes
-    ----------
-    digest : (32,) uint8
-        The root: it tells nothing of any row to whom no opening is shown
-        (``docs/privacy/commitments.md``).
-    """
-
-    disclosure: ClassVar[Disclosure | None] = Disclosure(
-        "an owner",
-        "curator; everybody, if the consumer publishes the root",
-        "a hash of all the owner's records with secret salts; the number of records and the "
-        "fingerprint of the schema",
-        "the owner's records, through the hash",
-        "Who is shown no opening learns nothing from the root: neither a record nor their number. "
-        "This rests on SHA-256 and SHAKE-256.",
-        "privacy/commitments.md#claim",
-        option=COMMITMENTS,
-        reveals=Reveals.HIDDEN,
-    )
-
-    digest: NDArray[np.uint8]
-
-    @property
-    def root(self) -> str:
-        """The root as 64 hexadecimal digits."""
-        return self.digest.tobytes().hex()
-
-
-@dataclass(frozen=True)
-class OpenRequest(Request):
-    """Curator to an owner that has committed: answer `request`, and open every point you send."""
-
-    disclosure: ClassVar[Disclosure | None] = Disclosure(
-        "curator",
-        "an owner that has committed",
-        "a request of the protocol, and the name of the run in commitments",
-        "what the request in it depends on",
-        "The receiver learns what the request in it tells, and nothing more.",
-        "privacy/commitments.md#claim",
-        option=COMMITMENTS,
-    )
-
-    run: str
-    request: Request
-
-
-@dataclass(frozen=True)
-class OpenedPoints(Points):
-    """Points of an owner that has committed, each with its opening.
-
-    Attributes
-    ----------
-    positions : (q,) int64
-        Their leaves, ascending: their rows among those that the owner takes part with.
-    salts : (q, 32) uint8
-    paths : (q, 1024) uint8
-        The 32 hashes beside the way to the root, lowest first.
-    """
-
-    disclosure: ClassVar[Disclosure | None] = Disclosure(
-        "an owner",
-        "curator and consumer, no other owner; whoever the consumer shows them to",
-        "records as they are, each with its place, its salt and 32 hashes beside its way to the "
-        "root",
-        "the owner's own records, and what the owner was asked",
-        "No claim for these records. Of the owner's other records the hashes tell nothing, nor of "
-        "their number.",
-        "privacy/commitments.md#claim",
-        option=COMMITMENTS,
-        reveals=Reveals.SENT,
-    )
-
-    positions: NDArray[np.int64] = field(kw_only=True, repr=False)
-    salts: NDArray[np.uint8] = field(kw_only=True, repr=False)
-    paths: NDArray[np.uint8] = field(kw_only=True, repr=False)
-
-    @property
-    def points(self) -> Points:
-        """The points alone."""
-        return Points(self.rows, self.values, self.labels, self.carried)
 
 
 # Dates that Python and all data-frame libraries can show.

@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from dpsumm.checks import MAX_LANDMARKS
-from dpsumm.data.merkle import DEPTH, MOST_ROWS, SIZE
 from dpsumm.exchange.codec import Codec, Kind
 from dpsumm.exchange.fields import (
     are_texts,
     is_array,
     is_column,
     is_fingerprint,
-    is_hex,
     is_number,
     is_share,
     is_whole,
@@ -20,14 +18,10 @@ from dpsumm.exchange.fields import (
 from dpsumm.summary.protocols.messages import (
     BidRequest,
     Bids,
-    Commitment,
-    CommitRequest,
     DrawRequest,
     FeatureMap,
     LandmarkMap,
     OfferRequest,
-    OpenedPoints,
-    OpenRequest,
     Points,
     SendRequest,
 )
@@ -136,51 +130,14 @@ def _is_release(value: Any, feature_map: FeatureMap | LandmarkMap) -> bool:
     )
 
 
-def _is_commitment(message: Commitment) -> bool:
-    return (
-        is_fingerprint(message.schema)
-        and is_whole(message.n_records, MOST_ROWS + 1)
-        and is_array(message.digest, 1, "u1")
-        and message.digest.shape == (SIZE,)
-    )
-
-
-def _is_open_request(message: OpenRequest) -> bool:
-    inner = {kind.type: kind.valid for kind in _REQUESTS}.get(type(message.request))
-    return is_hex(message.run, RUN_DIGITS) and inner is not None and inner(message.request)
-
-
-def _is_opened(message: OpenedPoints) -> bool:
-    count = len(message.rows)
-    return (
-        _is_points(message)
-        and is_array(message.positions, 1, "i8")
-        and is_array(message.salts, 2, "u1")
-        and is_array(message.paths, 2, "u1")
-        and message.positions.shape == (count,)
-        and message.salts.shape == (count, SIZE)
-        and message.paths.shape == (count, SIZE * DEPTH)
-    )
-
-
-# Of the name that a run has in commitments.
-RUN_DIGITS = 32
-_REQUESTS = (
-    Kind("OfferRequest", OfferRequest, _is_offer_request, version=2),
-    Kind("DrawRequest", DrawRequest, lambda m: is_whole(m.count)),
-    Kind("BidRequest", BidRequest, _is_bid_request),
-    Kind("SendRequest", SendRequest, _is_send_request),
-)
 CODEC = Codec(
     [
-        *_REQUESTS[:3],
+        Kind("OfferRequest", OfferRequest, _is_offer_request, version=2),
+        Kind("DrawRequest", DrawRequest, lambda m: is_whole(m.count)),
+        Kind("BidRequest", BidRequest, _is_bid_request),
         Kind("Bids", Bids, _is_bids),
-        _REQUESTS[3],
+        Kind("SendRequest", SendRequest, _is_send_request),
         Kind("Points", Points, _is_points, sends=_sends_points),
-        Kind("CommitRequest", CommitRequest, lambda m: is_hex(m.run, RUN_DIGITS)),
-        Kind("Commitment", Commitment, _is_commitment),
-        Kind("OpenRequest", OpenRequest, _is_open_request),
-        Kind("OpenedPoints", OpenedPoints, _is_opened, sends=_sends_points),
     ],
     parts={"FeatureMap": FeatureMap, "LandmarkMap": LandmarkMap, "Release": Release},
 )
