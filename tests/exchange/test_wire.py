@@ -16,7 +16,7 @@ from dpsumm.exchange.codec import MAX_TEXT, kind_of
 from dpsumm.privacy.ledger import Ledger
 from dpsumm.summary.mechanisms import Mwem
 from dpsumm.summary.protocols import Owner, Requests
-from dpsumm.summary.protocols.messages import Bids, DrawRequest, OpenRequest, Points
+from dpsumm.summary.protocols.messages import Bids, DrawRequest, Points
 from dpsumm.summary.protocols.wire import decode, encode
 from dpsumm.summary.release import Release
 from helpers.settings import setting_of
@@ -170,11 +170,6 @@ def test_a_run_over_the_wire_gives_the_same_summary(protocol, kinds):
     assert same(plain, wired)
 
 
-def test_what_is_in_an_envelope_is_part_of_its_kind():
+def test_the_version_is_part_of_a_kind():
     assert kind_of(ENCODED["draw"]) == "DrawRequest"
-    assert kind_of(ENCODED["open"]) == "OpenRequest/DrawRequest"
-    offer = OpenRequest("0" * 32, EXAMPLES["offer"])
-    assert kind_of(encode(offer)) == "OpenRequest/OfferRequest.2"
-    # No envelope in an envelope.
-    with pytest.raises(ProtocolError):
-        encode(OpenRequest("0" * 32, offer))
+    assert kind_of(ENCODED["offer"]) == "OfferRequest.2"
