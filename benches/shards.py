@@ -114,7 +114,7 @@ def summary(shards: dpsumm.Shards, size: int = SIZE, features: int = FEATURES) -
         target,
         size=size,
         kernel=dpsumm.RBF(1 / (2 * COLUMNS)),
-        protocol=dpsumm.Offers(parsimony=1, n_features=features),
+        protocol=dpsumm.Offers(reads_per_record=1, n_features=features),
     )
 
 

@@ -18,7 +18,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 import dpsumm
-from dpsumm.summary.plan import MOST_NOISE, PARSIMONY
+from dpsumm.summary.plan import MOST_NOISE, READS_PER_RECORD
 from evidence.methods import GREEDY, METHODS, Method
 from evidence.ratios import ratios
 from evidence.runner import Scenario, run, scenarios
@@ -70,16 +70,16 @@ def main() -> None:
     parser.add_argument("--keep", type=Path, required=True, help="where results are kept")
     parser.add_argument("--seeds", type=int, default=2)
     given = parser.parse_args()
-    for rho, epsilon in product(PARSIMONY, EPSILONS):
+    for rho, epsilon in product(READS_PER_RECORD, EPSILONS):
         METHODS[named(rho, epsilon)] = Method(
-            lambda _, rho=rho: dpsumm.Offers(parsimony=rho), epsilon, GROUPS, weighted=True
+            lambda _, rho=rho: dpsumm.Offers(reads_per_record=rho), epsilon, GROUPS, weighted=True
         )
     known = [s for s in scenarios().values() if set(GROUPS) & set(s.groups)]
     tuning = [replace(s, seeds=tuple(range(given.seeds)), classify=False) for s in known]
-    methods = [GREEDY, *(named(*each) for each in product(PARSIMONY, EPSILONS))]
+    methods = [GREEDY, *(named(*each) for each in product(READS_PER_RECORD, EPSILONS))]
     table = run(tuning, methods, given.data, given.keep, 1)
     for column in ("mmd2", "mmd2_weighted"):
-        fits = [fit(*points(table, known, rho, column)) for rho in PARSIMONY]
+        fits = [fit(*points(table, known, rho, column)) for rho in READS_PER_RECORD]
         print(column, "base", [round(b, 2) for b, _ in fits], end=" ")
         print("scale", [round(s, 2) for _, s in fits])
 

@@ -54,14 +54,18 @@ METHODS: dict[str, Method] = {
     GREEDY: Method(lambda _: dpsumm.Greedy(), groups=(*EVERY, *SWEPT), weighted=True),
     ORACLE: Method(None, groups=("main", "tables")),
     "uniform": Method(lambda _: dpsumm.Uniform(), groups=EVERY),
-    "pool, 2": Method(lambda _: dpsumm.Pool(parsimony=2), groups=("main", *TABLES), weighted=True),
-    "pool, 4": Method(lambda _: dpsumm.Pool(parsimony=4), groups=(*EVERY, *SWEPT), weighted=True),
-    "pool, 8": Method(lambda _: dpsumm.Pool(parsimony=8), groups=EVERY, weighted=True),
-    "Offers, 2": Method(_offers(parsimony=2), groups=EVERY, weighted=True),
-    "Offers, 4": Method(_offers(parsimony=4), groups=(*EVERY, *SWEPT), weighted=True),
-    "Offers, 8": Method(_offers(parsimony=8), groups=EVERY, weighted=True),
-    "Offers, 4, picked only": Method(_offers(parsimony=4, spread=0)),
-    "Offers, 4, drawn only": Method(_offers(parsimony=4, spread=1)),
+    "pool, 2": Method(
+        lambda _: dpsumm.Pool(reads_per_record=2), groups=("main", *TABLES), weighted=True
+    ),
+    "pool, 4": Method(
+        lambda _: dpsumm.Pool(reads_per_record=4), groups=(*EVERY, *SWEPT), weighted=True
+    ),
+    "pool, 8": Method(lambda _: dpsumm.Pool(reads_per_record=8), groups=EVERY, weighted=True),
+    "Offers, 2": Method(_offers(reads_per_record=2), groups=EVERY, weighted=True),
+    "Offers, 4": Method(_offers(reads_per_record=4), groups=(*EVERY, *SWEPT), weighted=True),
+    "Offers, 8": Method(_offers(reads_per_record=8), groups=EVERY, weighted=True),
+    "Offers, 4, picked only": Method(_offers(reads_per_record=4, spread=0)),
+    "Offers, 4, drawn only": Method(_offers(reads_per_record=4, spread=1)),
     "Auction, 10 rounds": Method(lambda _: dpsumm.Auction(), groups=("main", *MADE_UP)),
     "Auction, as published": Method(dpsumm.Auction.published),
     ALL: Method(None, groups=("tables",), baseline=everything),
@@ -71,7 +75,7 @@ METHODS: dict[str, Method] = {
 EPSILONS = (0.1, 0.3, 3.0, 10.0)
 METHODS |= {
     f"Offers, 4, epsilon {epsilon:g}": Method(
-        _offers(parsimony=4),
+        _offers(reads_per_record=4),
         epsilon,
         ("m", "epsilon", "tables") if epsilon in (0.3, 3.0) else ("m", "epsilon"),
         weighted=epsilon in (0.3, 3.0),
@@ -79,7 +83,7 @@ METHODS |= {
     for epsilon in EPSILONS
 }
 # Hardly any noise: what is left is the price of two reads.
-METHODS["Offers, 2, epsilon 100"] = Method(_offers(parsimony=2), 100.0, ("tables",))
+METHODS["Offers, 2, epsilon 100"] = Method(_offers(reads_per_record=2), 100.0, ("tables",))
 # Upper bounds: the choice is exact, so nothing of it is private.
 INVITED: dict[str, Choice] = {
     "10 best": best_offers(10),
@@ -88,7 +92,7 @@ INVITED: dict[str, Choice] = {
 }
 METHODS |= {
     f"Offers, 4, {name} owners only (not private)": Method(
-        _offers(parsimony=4), groups=("invited",), owners=choice
+        _offers(reads_per_record=4), groups=("invited",), owners=choice
     )
     for name, choice in INVITED.items()
 }

@@ -95,7 +95,7 @@ def _summarize(owner: Any, p: int, d: int, features: str) -> int:
     form = FileFormat(single=True)  # as the array's type says for the .npy file
     target = data.normals(M, shift=0.5, seed=1).astype(np.float32)
     sample = landmarks(d) if features == "landmarks" else None
-    protocol = dpsumm.Offers(parsimony=1, n_features=d, sample=sample)
+    protocol = dpsumm.Offers(reads_per_record=1, n_features=d, sample=sample)
     kernel = dpsumm.RBF(data.gamma())
     more = {"kernel": kernel, "protocol": protocol, "file_format": form}
     return len(dpsumm.summarize([owner], target, size=p, **more).points)

@@ -64,7 +64,7 @@ def test_run_writes_summary_and_report_and_says_what_it_cost(
         "40",
         "--epsilon",
         "2",
-        "--parsimony",
+        "--reads-per-record",
         "2",
         "--label",
         "y",
@@ -174,7 +174,7 @@ ERRORS: dict[str, tuple[tuple[str, ...], str]] = {
     "epsilon": ((*BOX, "--epsilon", "0"), "epsilon"),
     "delta": ((*BOX, "--delta", "1"), "delta"),
     "gamma": ((*BOX, "--gamma", "-1"), "gamma"),
-    "parsimony": ((*BOX, "--parsimony", "0.5"), "parsimony"),
+    "reads_per_record": ((*BOX, "--reads-per-record", "0.5"), "reads_per_record"),
     "features": ((*BOX, "--features", "both"), "features must be 'auto', 'landmarks', 'random'"),
     "number of features": ((*BOX, "--features", "random", "--n-features", "7"), "even"),
     "idle features": (
@@ -188,8 +188,8 @@ ERRORS: dict[str, tuple[tuple[str, ...], str]] = {
         "--spread means nothing",
     ),
     "idle option": (
-        (*BOX, "--parsimony", "2", "--protocol", "uniform"),
-        "--parsimony means nothing",
+        (*BOX, "--reads-per-record", "2", "--protocol", "uniform"),
+        "--reads-per-record means nothing",
     ),
     "suffix": ((*BOX, "--out", "s.txt"), "--out must end in"),
     "directory": ((*BOX, "--out", "none/s.csv"), "--out: .*directory"),
@@ -275,7 +275,7 @@ def test_arguments_are_parsed() -> None:
     assert choose_protocol(Name.AUCTION, 10, batch=5) == Auction(batch=5)
     published = choose_protocol(Name.AUCTION, 10, requests=Requests.PUBLISHED)
     assert published == Auction.published(10)
-    assert choose_protocol(Name.POOL, 10, parsimony=2.0) == Pool(parsimony=2.0)
+    assert choose_protocol(Name.POOL, 10, reads_per_record=2.0) == Pool(reads_per_record=2.0)
     bad: list[Any] = ["=0:1", "a=", "a=1", "a=:", "a=x:y"]
     for item in bad:
         with pytest.raises(InvalidParameterError, match="--column"):

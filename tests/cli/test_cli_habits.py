@@ -98,7 +98,7 @@ def test_a_file_of_options_that_is_wrong_is_told_of(sites, text, said, capsys):
 
 SAMPLED = """
 protocol = "offers"
-parsimony = 2
+reads_per_record = 2
 features = "random"
 n_features = 64
 spread = 0.25
@@ -129,7 +129,7 @@ def test_python_and_the_command_make_the_same_run_of_one_file(sites):
     given = {"label": "y", "bounds": {"a": (0, 10), "b": (0, 10)}, "columns": ["a", "b"]}
     same = dpsumm.summarize(
         frames, sites / "goal.csv", size=10, epsilon=2, delta=1e-6, seed=5, kernel=dpsumm.RBF(0.5),
-        protocol=dpsumm.Offers(parsimony=2, features="random", n_features=64, spread=0.25),
+        protocol=dpsumm.Offers(reads_per_record=2, features="random", n_features=64, spread=0.25),
         drop_target_copies=True, **given,
     )  # fmt: skip
     assert (same.points == made.points).all()

@@ -99,7 +99,7 @@ def test_offers_go_on_without_a_failed_owner(fault, step):
 
 
 def test_nothing_is_made_up_about_an_owner_that_could_not_describe_its_data():
-    everything = Offers(parsimony=1000)
+    everything = Offers(reads_per_record=1000)
     summary = run(Faulty("b", DESCRIBE, GARBAGE["nothing"]), protocol=everything, seed=1)
     assert summary.n_records == (30, 0, 30, 30)
     # All that the others have was read, and the report says so.

@@ -88,7 +88,7 @@ class Ruled(Points):
     def __init__(self) -> None:
         protocol = Offers(n_features=8)
         super().__init__("Policies", protocol)
-        most = protocol.parsimony * SIZE // len(self.names)
+        most = protocol.reads_per_record * SIZE // len(self.names)
         self._policy = Policy(
             version="",
             package="",

@@ -182,7 +182,7 @@ def test_offers_on_mnist_come_close_to_the_greedy_that_reads_everything(mnist):
     assert len(offers) == 200
     # 8 runs: 1.02 to 1.10 times the greedy; uniform 18 to 22 times.
     assert ours <= 1.6 * best
-    assert offers.parsimony == 4
+    assert offers.reads_per_record == 4
     assert ours < uniform / 4
     assert best < uniform / 4
 

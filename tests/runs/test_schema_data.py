@@ -274,7 +274,7 @@ def test_adult_a_model_that_may_be_shown_and_a_summary_that_cannot_give_one(adul
         "a model trained on this summary cannot be private: under Offers an owner's points are "
         "chosen together, and the curator chooses among all offers, so one record may change every "
         "point of the summary. Ways out: Auction(reselect=False), where one record changes at most "
-        "two points, or Uniform() or Pool(parsimony=1), where it changes one; or dpsumm.learn, "
-        "whose votes protect whole owners"
+        "two points, or Uniform() or Pool(reads_per_record=1), where it changes one; or "
+        "dpsumm.learn, whose votes protect whole owners"
     )
     assert not [c for c in offers.privacy.charges if c.observer is Observer.PUBLIC]

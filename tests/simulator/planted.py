@@ -216,7 +216,9 @@ def an_owner_is_asked_for_more_when_another_fails():
 
     def init(curator, protocol, setting):
         begin(curator, protocol, setting)
-        curator._share = math.ceil(protocol.parsimony * setting.size / len(setting.n_records))
+        curator._share = math.ceil(
+            protocol.reads_per_record * setting.size / len(setting.n_records)
+        )
 
     with _patched(OffersCurator, "__init__", init):
         yield

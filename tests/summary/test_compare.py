@@ -127,7 +127,7 @@ def test_public_data_are_split_and_judged_by_what_is_left(rng):
         ({"n_owners": 0}, "n_owners"),
         ({"n_records": 4}, "size must be at most"),
         ({"target_size": 1}, "target_size"),
-        ({"parsimony": 0.5}, "parsimony"),
+        ({"reads_per_record": 0.5}, "reads_per_record"),
         ({"epsilon": -1}, "epsilon"),
         ({"target": np.ones((9, 2))}, "give both"),
         ({"schema": Schema([Column("a")])}, "bounds or categories"),

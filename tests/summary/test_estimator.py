@@ -100,7 +100,7 @@ def test_unknown_parameters_are_refused_and_nothing_is_set() -> None:
     assert estimator.epsilon == 1
     with pytest.raises(ValueError, match="kernel__gamma; set it as a whole first"):
         estimator.set_params(kernel__gamma=4)
-    with pytest.raises(ValueError, match="protocol__size; it has parsimony"):
+    with pytest.raises(ValueError, match="protocol__size; it has reads_per_record"):
         Summarizer(protocol=Pool()).set_params(protocol__size=4)
     with pytest.raises(dpsumm.errors.NotFittedError, match="call fit first"):
         _ = estimator.weights_

@@ -133,12 +133,12 @@ def test_spread_is_a_share(wrong):
 
 @pytest.mark.parametrize("wrong", ["4", 1e300, 0.9, np.nan])
 def test_what_could_not_be_sent_is_refused_before_anything_is_charged(wrong):
-    with pytest.raises(InvalidParameterError, match="parsimony"):
-        dpsumm.Offers(parsimony=wrong)
+    with pytest.raises(InvalidParameterError, match="reads_per_record"):
+        dpsumm.Offers(reads_per_record=wrong)
 
 
 def test_numbers_of_numpy_can_be_sent(rng):
-    protocol = dpsumm.Offers(spread=np.float32(0.3), parsimony=np.int64(3))
+    protocol = dpsumm.Offers(spread=np.float32(0.3), reads_per_record=np.int64(3))
     with Ledger() as book:
         setting = transcripts.setting_of(rng.normal(size=(60, 2)), {"a": 50, "b": 50}, book)
         for asked in protocol.curator(setting).send().values():

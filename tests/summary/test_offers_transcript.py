@@ -15,11 +15,11 @@ from helpers import transcripts
 
 PROTOCOLS = [
     Offers(n_features=64),
-    Offers(n_features=64, parsimony=1, spread=0),
-    Offers(n_features=64, parsimony=9, spread=1),
+    Offers(n_features=64, reads_per_record=1, spread=0),
+    Offers(n_features=64, reads_per_record=9, spread=1),
     Offers(n_features=32, release=Mwem(20, 0.1, 0.1)),
     Offers(n_features=32, exact_selection=False),
-    Pool(parsimony=2),
+    Pool(reads_per_record=2),
     Uniform(),
     Greedy(),
 ]
@@ -92,7 +92,7 @@ def test_the_curator_is_silent_after_the_broadcast(rng):
 def test_too_few_offers_bring_no_second_request(rng):
     target, (owners, *_) = worlds(rng)
     owners = {name: points[:2] for name, points in owners.items()} | {"big": owners["other"]}
-    received, selection = transcripts.run(Offers(n_features=64, parsimony=1), owners, target)
+    received, selection = transcripts.run(Offers(n_features=64, reads_per_record=1), owners, target)
     assert len(selection.records) < 10
     assert all(len(messages) == 1 for messages in received.values())
 

@@ -95,7 +95,7 @@ def test_more_data_and_more_epsilon_are_never_worse():
         assert ratios == sorted(ratios, reverse=True)
     ratios = [dpsumm.plan(100, 100, epsilon=e).ratio for e in (0.01, 0.1, 0.5, 1, 3, 30)]
     assert ratios == sorted(ratios, reverse=True)
-    ratios = [dpsumm.plan(100, 100, parsimony=rho).ratio for rho in (1, 2, 3, 4, 8, 20)]
+    ratios = [dpsumm.plan(100, 100, reads_per_record=rho).ratio for rho in (1, 2, 3, 4, 8, 20)]
     assert ratios == sorted(ratios, reverse=True)
 
 
@@ -178,9 +178,9 @@ def test_plans_are_near_what_was_measured_on_other_seeds():
         ({"size": 0}, "size"),
         ({"epsilon": -1}, "epsilon"),
         ({"delta": 1}, "delta"),
-        ({"parsimony": 0.5}, "parsimony"),
-        ({"parsimony": "4"}, "parsimony"),
-        ({"parsimony": 1e308}, "parsimony"),
+        ({"reads_per_record": 0.5}, "reads_per_record"),
+        ({"reads_per_record": "4"}, "reads_per_record"),
+        ({"reads_per_record": 1e308}, "reads_per_record"),
         ({"target_size": 10**400}, "target_size"),
         ({"size": 10**400}, "size"),
         ({"n_features": 3}, "n_features"),
@@ -192,7 +192,13 @@ def test_what_is_out_of_range_is_named(given, named):
 
 
 @pytest.mark.parametrize(
-    "given", [{"epsilon": 0.001}, {"parsimony": 1.0}, {"parsimony": 1000.0}, {"n_features": 16}]
+    "given",
+    [
+        {"epsilon": 0.001},
+        {"reads_per_record": 1.0},
+        {"reads_per_record": 1000.0},
+        {"n_features": 16},
+    ],
 )
 def test_what_no_experiment_covers_is_said(given):
     made = dpsumm.plan(100, 50, **given)

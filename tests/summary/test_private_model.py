@@ -57,8 +57,8 @@ def test_protocols_say_how_many_points_one_record_changes():
     setting = setting_of(np.zeros((5, 1)), {"a": 20, "b": 30}, None, size=40)
     for protocol, points in (
         (Uniform(), 1),
-        (Pool(parsimony=1), 1),
-        (Pool(parsimony=1.1), None),
+        (Pool(reads_per_record=1), 1),
+        (Pool(reads_per_record=1.1), None),
         (Greedy(), None),
         (Offers(), None),
         (Auction(), None),
@@ -68,7 +68,7 @@ def test_protocols_say_how_many_points_one_record_changes():
         assert stability.points == points, protocol
         assert stability.unit is Unit.REPLACE_RECORD
     everything = replace(setting, size=50)
-    for protocol in (Greedy(), Pool(parsimony=4)):
+    for protocol in (Greedy(), Pool(reads_per_record=4)):
         assert protocol.stability(everything).points == 1
     added = replace(setting, unit=Unit.ADD_REMOVE_RECORD, nominal_target=5)
     assert Auction(reselect=False).stability(added).points == 1
@@ -284,7 +284,7 @@ def test_one_label_decides_nothing_about_how_others_are_read(classes, field, rng
             size=121,
             label="y",
             bounds={"x": (0, 1)},
-            protocol=Pool(parsimony=1),
+            protocol=Pool(reads_per_record=1),
         )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # a label that is not listed

@@ -30,7 +30,7 @@ def world(dtype=np.float64, seed=0, n_target=120):
 
 PROTOCOLS = {
     "offers": Offers(),
-    "offers, light": Offers(parsimony=1.5, n_features=64),
+    "offers, light": Offers(reads_per_record=1.5, n_features=64),
     "pool": Pool(),
     "uniform": Uniform(),
     "greedy": Greedy(),
@@ -60,7 +60,7 @@ def check_invariants(summary, owners, target, size, bounds=None):
     assert len(pairs) == p, "a record was taken twice"
     assert p <= summary.accesses <= sum(summary.n_records)
     assert summary.accesses == len(summary.pool) == len(summary.pool_owner)
-    assert summary.parsimony == summary.accesses / p >= 1
+    assert summary.reads_per_record == summary.accesses / p >= 1
     assert summary.curve.shape == (p,)
     assert summary.curve[-1] == summary.mmd2 >= 0
 
@@ -189,10 +189,10 @@ def test_tiny_owners_and_a_summary_of_everything(n_records):
 def test_a_short_pool_is_the_summary_and_says_so():
     owners, target = world()
     owners = {"small": owners["west"][:3], "tiny": owners["mid"][:1], "large": owners["east"]}
-    protocol = Offers(parsimony=1)
+    protocol = Offers(reads_per_record=1)
     summary = dpsumm.summarize(owners, target, size=30, kernel=RBF(GAMMA), protocol=protocol)
     assert len(summary) == summary.accesses == 3 + 1 + 10
-    assert summary.parsimony == 1
+    assert summary.reads_per_record == 1
     assert any("fewer than the 30 asked for" in note for note in summary.warnings)
 
 

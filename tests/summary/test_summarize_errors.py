@@ -101,7 +101,7 @@ def test_bad_input_is_refused_before_anything_is_charged(case, tmp_path):
 
 PARAMETERS = [
     *[(lambda v=v: Offers(n_features=v), "n_features must be an even") for v in (0, -2, 3, 2.0, "4", True)],
-    *[(lambda v=v: Pool(parsimony=v), "parsimony must be") for v in (0.99, -1, np.nan, np.inf)],
+    *[(lambda v=v: Pool(reads_per_record=v), "reads_per_record must be") for v in (0.99, -1, np.nan, np.inf)],
     *[(lambda v=v: Auction(batch=v), "batch must be") for v in (0, -1, 1.5, True)],
     *[(lambda v=v: Auction(coalition=v), "coalition must be") for v in (0, 2.5)],
     *[(lambda v=v: Auction(spare_rounds=v), "spare_rounds must be") for v in (-1, 0.5)],

@@ -15,7 +15,7 @@ KERNEL = dpsumm.RBF(0.1)
 @pytest.fixture
 def summary(rng):
     owners = [rng.normal(shift, 1, (300, 3)) for shift in (-2, 0, 2)]
-    protocol = dpsumm.Pool(parsimony=1.5)
+    protocol = dpsumm.Pool(reads_per_record=1.5)
     return dpsumm.summarize(
         owners, rng.normal(1, 0.7, (400, 3)), size=40, kernel=KERNEL, protocol=protocol
     )

@@ -39,7 +39,7 @@ class PoolAccepted(Protocol):
 
     def curator(self, setting: Setting) -> Curator:
         """Return the pool's curator."""
-        return Pool(parsimony=2).curator(setting)
+        return Pool(reads_per_record=2).curator(setting)
 
     def stability(self, setting: Setting) -> Stability:
         """Return what does not hold."""

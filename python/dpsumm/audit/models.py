@@ -168,7 +168,7 @@ class StableRuns(Search):
         That say so.
     """
 
-    protocols: tuple[Protocol, ...] = field(default=(Uniform(), Pool(parsimony=1)))
+    protocols: tuple[Protocol, ...] = field(default=(Uniform(), Pool(reads_per_record=1)))
 
     claim = "as many points as are counted"
 

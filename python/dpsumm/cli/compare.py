@@ -28,7 +28,7 @@ def compare(
     target: Path | None = None,
     epsilon: float = 1.0,
     delta: float = 1e-5,
-    parsimony: float = 4.0,
+    reads_per_record: float = 4.0,
     runs: int = 5,
     *,
     form: Format,
@@ -60,7 +60,7 @@ def compare(
         Budget for the target's records towards an owner, in nats, above 0; smaller is more private.
     delta
         Probability of failure of the guarantee, between 0 and 1.
-    parsimony
+    reads_per_record
         Points read per summary point, at least 1, of pool and offers.
     runs
         Rehearsals, at least 1.
@@ -78,7 +78,7 @@ def compare(
             schema=None if schema is None else Schema.read(schema),
             epsilon=epsilon,
             delta=delta,
-            parsimony=parsimony,
+            reads_per_record=reads_per_record,
             runs=runs,
             progress=progress,
         )

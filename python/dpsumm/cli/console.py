@@ -102,7 +102,10 @@ def show_run(summary: Summary) -> None:
         ("run", run_of(summary)),
         ("points", f"{len(summary):,} of {summary.size_requested:,} asked for"),
         ("owners", f"{used} of {len(summary.names)} are in the summary"),
-        ("accesses", f"{summary.accesses:,} points read ({summary.parsimony:.3g} per point)"),
+        (
+            "accesses",
+            f"{summary.accesses:,} points read ({summary.reads_per_record:.3g} per point)",
+        ),
         ("MMD² to the target", f"{summary.mmd2:.4g} ({far:.4g} with its sampling error)"),
         ("verdict", summary.verdict),
         ("epsilon, target", f"{round_up(privacy.epsilon())} at delta {privacy.delta:g}"),

@@ -26,7 +26,7 @@ def plan(
     size: int,
     epsilon: float = 1.0,
     delta: float = 1e-5,
-    parsimony: float = 4.0,
+    reads_per_record: float = 4.0,
     features: str = "auto",
     n_features: Annotated[
         int | None, typer.Option(show_default="1024 landmarks or 2048 random")
@@ -47,7 +47,7 @@ def plan(
         Budget for the target's records.
     delta
         Probability of failure.
-    parsimony
+    reads_per_record
         Points read for each summary point, at the most.
     features
         What the target is released in: auto, landmarks or random, as for `dpsumm run`.
@@ -65,7 +65,7 @@ def plan(
         size,
         epsilon=epsilon,
         delta=delta,
-        parsimony=parsimony,
+        reads_per_record=reads_per_record,
         features=cast(FeatureChoice, features),
         n_features=n_features,
         schema=None if schema is None else Schema.read(schema),

@@ -134,7 +134,7 @@ def compare(
     file_format: FileFormat | None = None,
     epsilon: float = 1.0,
     delta: float = 1e-5,
-    parsimony: float = 4.0,
+    reads_per_record: float = 4.0,
     runs: int = 5,
     progress: Progress | None = None,
 ) -> Comparison:
@@ -158,8 +158,8 @@ def compare(
         numbers by default; of public data without, the bandwidth is a median.
     file_format
         How text files of public data are read.
-    epsilon, delta, parsimony
-        As for a run of `Offers`; the pool gets the same parsimony.
+    epsilon, delta, reads_per_record
+        As for a run of `Offers`; the pool gets the same reads_per_record.
     runs
         Rehearsals, at least 1, with other data, or another split of those given, each.
     progress
@@ -193,8 +193,8 @@ def compare(
     check_whole(runs, "runs", 1)
     check_whole(target_size, "target_size", 2)
     protocols: list[Protocol] = [
-        Pool(parsimony=parsimony),
-        Offers(parsimony=parsimony),
+        Pool(reads_per_record=reads_per_record),
+        Offers(reads_per_record=reads_per_record),
         Uniform(),
         Greedy(),
     ]
@@ -320,7 +320,7 @@ def _rows(found: Sequence[Sequence[_Found]]) -> Iterator[Rehearsed]:
             protocol=last.protocol,
             epsilon=last.privacy.epsilon(),
             epsilon_owners=last.privacy.epsilon(protected="owners"),
-            reads=float(np.mean([each.summary.parsimony for each in mine])),
+            reads=float(np.mean([each.summary.reads_per_record for each in mine])),
             ratio=ratio,
             error=error,
             weighted_ratio=weighted[0],

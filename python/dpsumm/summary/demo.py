@@ -147,7 +147,7 @@ def compare(
     """
     if size < 10:
         raise InvalidParameterError(f"size must be at least 10 in the demo, got {size!r}")
-    protocols: list[Protocol] = [Offers(), Pool(parsimony=4), Uniform(), Greedy()]
+    protocols: list[Protocol] = [Offers(), Pool(reads_per_record=4), Uniform(), Greedy()]
     summaries, rows = [], []
     for done, protocol in enumerate(protocols):
         if progress is not None:

@@ -127,7 +127,7 @@ class Method:
     gamma
         Public bandwidth of the kernel exp(-gamma |x - y|²), above 0, after scaling. By default from
         the bounds if all columns have some, else bought from epsilon.
-    parsimony
+    reads_per_record
         Points accessed per summary point, at least 1: more accesses, a closer summary. Offers,
         Pool.
     spread
@@ -156,7 +156,7 @@ class Method:
     size: int
     protocol: Name = Name.OFFERS
     gamma: float | None = None
-    parsimony: Annotated[float | None, "4"] = None
+    reads_per_record: Annotated[float | None, "4"] = None
     spread: Annotated[float | None, "1/2"] = None
     features: Annotated[str | None, "auto"] = None
     n_features: Annotated[int | None, "Offers 1024 landmarks or 2048 random, Auction 140"] = None
@@ -170,7 +170,7 @@ class Method:
         return choose_protocol(
             self.protocol,
             self.size,
-            parsimony=self.parsimony,
+            reads_per_record=self.reads_per_record,
             spread=self.spread,
             features=self.features,
             n_features=self.n_features,

@@ -123,7 +123,7 @@ def _tiles(summary: Summary) -> list[tuple[str, str]]:
             f"MMD² to the target, with its sampling error (fresh records: {scale.fresh:.3g})",
         ),
         (f"{len(summary):,}", f"points, {summary.size_requested:,} asked for"),
-        (f"{summary.accesses:,}", f"points read, {summary.parsimony:.3g} per point kept"),
+        (f"{summary.accesses:,}", f"points read, {summary.reads_per_record:.3g} per point kept"),
         (round_up(privacy.epsilon()), f"epsilon of the target at delta {small(privacy.delta)}"),
         (round_up(privacy.epsilon(protected="owners")), f"epsilon {privacy.owners_towards}"),
     ]

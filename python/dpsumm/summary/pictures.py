@@ -131,5 +131,5 @@ def _closest(summary: Summary) -> str:
     return (
         f" The dot: the first {points} are closer ({summary.curve[best]:.3g}) than all "
         f"{len(summary):,} ({summary.curve[-1]:.3g}). The points read had no more that fit as "
-        f"well; ask for fewer, read more (parsimony), or keep the first {best + 1:,}."
+        f"well; ask for fewer, read more (reads_per_record), or keep the first {best + 1:,}."
     )

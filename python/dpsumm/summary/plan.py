@@ -24,8 +24,8 @@ from dpsumm.summary.release import LEVELS
 # Fitted to runs of the scenarios of docs/results.md on seeds that the page does not report, at
 # epsilon 0.3, 1 and 3: MMD^2 to the target's distribution over that of the greedy on all data is
 # about ``base + (noise / scale)**2``, noise relative to the target's sampling error; for Offers
-# with parsimony 2, 4 and 8, with equal weights and with `Summary.weights`.
-PARSIMONY = (2.0, 4.0, 8.0)
+# with reads_per_record 2, 4 and 8, with equal weights and with `Summary.weights`.
+READS_PER_RECORD = (2.0, 4.0, 8.0)
 BASE, SCALE = (1.23, 1.02, 1.0), (1.23, 2.67, 9.59)
 WEIGHTED_BASE, WEIGHTED_SCALE = (0.92, 0.96, 0.98), (1.33, 2.38, 4.97)
 # Scenarios differ by at most so much from that without noise, either way, and by more the more
@@ -42,7 +42,7 @@ class Plan:
 
     Attributes
     ----------
-    target_size, size, epsilon, delta, parsimony
+    target_size, size, epsilon, delta, reads_per_record
         As given.
     noise_multiplier
         Noise / sensitivity of the release, `dpsumm.summary.mechanisms.Gaussian`, at
@@ -82,7 +82,7 @@ class Plan:
     size: int
     epsilon: float
     delta: float
-    parsimony: float
+    reads_per_record: float
     noise_multiplier: float
     landmarks: bool
     sensitivity: float
@@ -106,7 +106,7 @@ class Plan:
         """Whether the experiments behind `ratio` cover numbers like these."""
         return (
             self.noise_to_sampling <= MOST_NOISE
-            and PARSIMONY[0] <= self.parsimony <= 2 * PARSIMONY[-1]
+            and READS_PER_RECORD[0] <= self.reads_per_record <= 2 * READS_PER_RECORD[-1]
             and self.n_features >= 512
         )
 
@@ -146,7 +146,7 @@ class Plan:
             f"factor of {self.spread:.2g} on data like those measured"
             if self.measured
             else f"at least {self.ratio:.2f} times, and possibly many times: no experiment covers "
-            f"this (parsimony 2 to 16, 512 features or more, noise below {MOST_NOISE:g})"
+            f"this (reads_per_record 2 to 16, 512 features or more, noise below {MOST_NOISE:g})"
         )
         return [
             ("noise in a point's score", f"{self.score_noise:.4f} (scores lie in [-1, 1])"),
@@ -209,7 +209,9 @@ class Plan:
         for m in (m for m in sizes if m >= 2):
             multipliers = [accounting.gaussian_noise_multiplier(e, self.delta) for e in epsilons]
             ratios = [
-                _ratio(self.parsimony, noise_to_sampling(z, m, self.sensitivity), BASE, SCALE)
+                _ratio(
+                    self.reads_per_record, noise_to_sampling(z, m, self.sensitivity), BASE, SCALE
+                )
                 for z in multipliers
             ]
             axes.plot(
@@ -236,7 +238,7 @@ def plan(
     *,
     epsilon: float = 1.0,
     delta: float = 1e-5,
-    parsimony: float = 4.0,
+    reads_per_record: float = 4.0,
     features: FeatureChoice = "auto",
     n_features: int | None = None,
     schema: Schema | None = None,
@@ -244,9 +246,9 @@ def plan(
 ) -> Plan:
     """Return what to expect of a run, before any data are touched.
 
-    A plan is made from public numbers only. So guarantees cover an epsilon, a parsimony or a number
-    of features that were chosen by a plan; they do not cover any that were chosen by looking at
-    private data.
+    A plan is made from public numbers only. So guarantees cover an epsilon, `reads_per_record` or
+    a number of features that were chosen by a plan; they do not cover any that were chosen by
+    looking at private data.
 
     Parameters
     ----------
@@ -256,7 +258,7 @@ def plan(
         Points of the summary, p, at least 1.
     epsilon, delta
         Budget of the target's records.
-    parsimony, features, n_features
+    reads_per_record, features, n_features
         As for `Offers`.
     schema
         The data's: if it has bounds or categories for all columns, the release may be in landmark
@@ -287,7 +289,7 @@ Rehearse both with `dpsumm compare`.'
     for value, name, least in ((target_size, "target_size", 2), (size, "size", 1)):
         check_whole(value, name, least)
         check_number(value, name, least, 1e12)
-    check_number(parsimony, "parsimony", 1, 1e6)
+    check_number(reads_per_record, "reads_per_record", 1, 1e6)
     landmarks, n_features, sensitivity = _released_in(features, n_features, schema, kernel)
     multiplier = accounting.gaussian_noise_multiplier(epsilon, delta)
     relative = noise_to_sampling(multiplier, target_size, sensitivity)
@@ -296,15 +298,15 @@ Rehearse both with `dpsumm compare`.'
         size=size,
         epsilon=epsilon,
         delta=delta,
-        parsimony=parsimony,
+        reads_per_record=reads_per_record,
         noise_multiplier=multiplier,
         landmarks=landmarks,
         sensitivity=sensitivity,
         score_noise=sensitivity * multiplier / target_size,
         noise_to_sampling=relative,
-        ratio=_ratio(parsimony, relative, BASE, SCALE),
-        weighted_ratio=_ratio(parsimony, relative, WEIGHTED_BASE, WEIGHTED_SCALE),
-        reads=math.ceil(parsimony * size),
+        ratio=_ratio(reads_per_record, relative, BASE, SCALE),
+        weighted_ratio=_ratio(reads_per_record, relative, WEIGHTED_BASE, WEIGHTED_SCALE),
+        reads=math.ceil(reads_per_record * size),
         n_features=n_features,
         broadcast_bytes=8 * n_features,
         # The multiplier at which the noise is just GOOD, and what it guarantees.
@@ -339,14 +341,14 @@ def _released_in(
 
 
 def _ratio(
-    parsimony: float, noise: float, base: tuple[float, ...], scale: tuple[float, ...]
+    reads_per_record: float, noise: float, base: tuple[float, ...], scale: tuple[float, ...]
 ) -> float:
-    """Return base + (noise / scale)**2, between the parsimonies measured by their logarithms.
+    """Return base + (noise / scale)**2, between the numbers of reads measured by their logarithms.
 
     Beyond them as the nearest, beyond the noise measured as at that.
     """
-    place = math.log(parsimony)
-    places = [math.log(measured) for measured in PARSIMONY]
+    place = math.log(reads_per_record)
+    places = [math.log(measured) for measured in READS_PER_RECORD]
     least = math.exp(np.interp(place, places, np.log(base)))
     unit = math.exp(np.interp(place, places, np.log(scale)))
     return least + (min(noise, MOST_NOISE) / unit) ** 2

@@ -161,7 +161,7 @@ class Summary:
         )
 
     @property
-    def parsimony(self) -> float:
+    def reads_per_record(self) -> float:
         """Points accessed per point of the summary (rho), at least 1."""
         return self.accesses / len(self)
 
@@ -392,7 +392,7 @@ class Summary:
         """Train a classifier that may be shown to everyone; charge it before it is returned.
 
         It takes a summary that is stable: of ``Auction(reselect=False)``, `Uniform` or
-        ``Pool(parsimony=1)``. The charge is added to the run's books and to `privacy`.
+        ``Pool(reads_per_record=1)``. The charge is added to the run's books and to `privacy`.
 
         Parameters
         ----------

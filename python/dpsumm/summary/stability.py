@@ -35,5 +35,6 @@ COPIES_DROPPED = Stability(
 
 UNSTABLE = (
     "Ways out: Auction(reselect=False), where one record changes at most two points, or Uniform() "
-    "or Pool(parsimony=1), where it changes one; or dpsumm.learn, whose votes protect whole owners"
+    "or Pool(reads_per_record=1), where it changes one; or dpsumm.learn, whose votes protect whole "
+    "owners"
 )

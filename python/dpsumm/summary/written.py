@@ -72,7 +72,7 @@ def notebook_html(summary: Summary) -> str:
             f"{summary.mmd2:.3g}, {scale.to_distribution(summary.mmd2):.3g} with the target's "
             f"sampling error; as many fresh target records: {scale.fresh:.3g}{random}",
         ),
-        ("points read", f"{summary.accesses:,}, {summary.parsimony:.3g} per point kept"),
+        ("points read", f"{summary.accesses:,}, {summary.reads_per_record:.3g} per point kept"),
         ("epsilon of the target", f"{round_up(privacy.epsilon())} at delta {privacy.delta:g}"),
         (f"epsilon {privacy.owners_towards}", round_up(privacy.epsilon(protected="owners"))),
         ("protocol", summary.protocol),

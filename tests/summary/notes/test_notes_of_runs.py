@@ -14,9 +14,12 @@ from dpsumm.summary.release import TARGET, Draw
 
 def test_with_as_many_points_read_as_kept_nothing_was_chosen(rng):
     said = "the curator had none to choose from"
-    for protocol in (dpsumm.Pool(parsimony=1), dpsumm.Offers(parsimony=1, n_features=64)):
+    for protocol in (
+        dpsumm.Pool(reads_per_record=1),
+        dpsumm.Offers(reads_per_record=1, n_features=64),
+    ):
         assert found(run([frame(rng)], frame(rng), protocol=protocol), said) is WARNING
-    for protocol in (dpsumm.Pool(parsimony=2), dpsumm.Uniform(), GREEDY):
+    for protocol in (dpsumm.Pool(reads_per_record=2), dpsumm.Uniform(), GREEDY):
         assert found(run([frame(rng)], frame(rng), protocol=protocol), said) is None
 
 
@@ -26,18 +29,22 @@ def test_that_nearly_all_records_were_read_is_said(rng):
         frame(rng),
         "the curator sees nearly all of their data",
     )
-    for protocol in (dpsumm.Pool(parsimony=1000), dpsumm.Offers(parsimony=12, n_features=64)):
-        read = f"120 of the owners' 120 records were read with parsimony {protocol.parsimony:g}, so"
+    for protocol in (
+        dpsumm.Pool(reads_per_record=1000),
+        dpsumm.Offers(reads_per_record=12, n_features=64),
+    ):
+        reads = f"{protocol.reads_per_record:g} reads per record, so"
+        read = f"120 of the owners' 120 records were read with {reads}"
         summary = run(owners, target, protocol=protocol)
         assert found(summary, f"{read} {said}") is WARNING
-    assert found(run(owners, target, protocol=dpsumm.Pool(parsimony=10.8)), said) is WARNING
-    for protocol in (dpsumm.Pool(parsimony=10.6), dpsumm.Uniform(), GREEDY):
+    assert found(run(owners, target, protocol=dpsumm.Pool(reads_per_record=10.8)), said) is WARNING
+    for protocol in (dpsumm.Pool(reads_per_record=10.6), dpsumm.Uniform(), GREEDY):
         assert found(run(owners, target, protocol=protocol), said) is None
     assert found(run(owners, target, protocol=dpsumm.Pool(), size=120), said) is None
 
 
 @pytest.mark.parametrize(
-    ("small", "size", "parsimony", "severity"),
+    ("small", "size", "reads_per_record", "severity"),
     [
         (60, 60, 2.0, WARNING),
         (60, 61, 2.0, INFO),  # it is smaller than the summary
@@ -45,10 +52,15 @@ def test_that_nearly_all_records_were_read_is_said(rng):
         (60, 60, 1.7, None),  # 51 of 60
     ],
 )
-def test_owners_of_whom_nearly_all_was_read_are_counted(rng, small, size, parsimony, severity):
-    owners, protocol = [frame(rng, small), frame(rng, 300)], dpsumm.Pool(parsimony=parsimony)
+def test_owners_of_whom_nearly_all_was_read_are_counted(
+    rng, small, size, reads_per_record, severity
+):
+    owners, protocol = (
+        [frame(rng, small), frame(rng, 300)],
+        dpsumm.Pool(reads_per_record=reads_per_record),
+    )
     summary = run(owners, frame(rng), protocol=protocol, size=size)
-    said = f"Nearly all records of 1 of 2 owners, {small} in all, were read with parsimony"
+    said = f"Nearly all records of 1 of 2 owners, {small} in all, were read with"
     assert found(summary, said) is severity
     assert found(summary, "Nearly all records of") is severity
     assert found(summary, "the curator sees nearly all") is None

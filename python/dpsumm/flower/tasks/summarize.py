@@ -132,7 +132,7 @@ def _protocol(get: Reader, size: int) -> Protocol:
     protocol = choose_protocol(
         name,
         size,
-        parsimony=get("parsimony", float) or None,
+        reads_per_record=get("reads-per-record", float) or None,
         spread=None if spread == -1 else spread,
         features=get("features", str) or None,
         n_features=get("n-features", int) or None,

@@ -63,13 +63,13 @@ def notes_of(
         (n, setting.n_records.get(name, 0)) for n, name in zip(read, setting.names, strict=True)
     ]
     sets = Sets.of(selection, setting)
-    parsimony = getattr(protocol, "parsimony", None)
+    reads_per_record = getattr(protocol, "reads_per_record", None)
     return sorted_notes(
         (
             *budget_notes(privacy, len(setting.target)),
             *ledger_notes(book, privacy),
             *resumed_notes(book, curator.of_this_target),
-            *run_notes(len(selection.records), setting.size, owners, parsimony),
+            *run_notes(len(selection.records), setting.size, owners, reads_per_record),
             *notes,
             *quality_notes(selection, len(setting.target), privacy),
             *pool_notes(selection, setting),

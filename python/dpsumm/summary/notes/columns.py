@@ -51,8 +51,8 @@ def column_notes(sets: Sets, selection: Selection, setting: Setting) -> list[Not
             f"The summary does not follow the target in {said}: so far apart are their values, "
             f"where up to {usual:.0%} is chance. Owners that have none like the target's do that; "
             f"so do bounds far wider than the values, or a small weight, which take a column out "
-            f"of the distance, and few points read for each one kept: a larger parsimony "
-            f"(--parsimony) or a smaller size (--size) gives more.",
+            f"of the distance, and few points read for each one kept: a larger reads_per_record "
+            f"(--reads-per-record) or a smaller size (--size) gives more.",
             beyond_chance(far[0][0], usual),
         )
     ]

@@ -57,7 +57,7 @@ def resumed_notes(book: Ledger, of_this_target: bool | None) -> list[Note]:
 
 
 def run_notes(
-    got: int, size: int, owners: Sequence[tuple[int, int]], parsimony: float | None
+    got: int, size: int, owners: Sequence[tuple[int, int]], reads_per_record: float | None
 ) -> list[Note]:
     """Tell of a summary with nothing to choose from, and of one for which nearly all was read.
 
@@ -67,23 +67,25 @@ def run_notes(
         Points of the summary, and those asked for.
     owners
         Points read of each owner, and its records; both are public.
-    parsimony
+    reads_per_record
         Points read for each one of the summary, where the protocol asks for that.
     """
     notes = []
     read, held = (sum(part) for part in zip(*owners, strict=True))
-    if parsimony is not None and parsimony < NO_CHOICE and held > size:
+    if reads_per_record is not None and reads_per_record < NO_CHOICE and held > size:
         notes.append(
-            f"With parsimony {parsimony:g} hardly more points are read than kept, so the curator "
-            f"had none to choose from: the summary is what was read. Give 4 or more (--parsimony), "
+            f"With {reads_per_record:g} reads per record hardly more points are read than kept, so "
+            f"the curator had none to choose from: the summary is what was read. Give a "
+            f"reads_per_record of 4 or more (--reads-per-record), "
             f"unless a private model is to be trained on it."
         )
     all_read = held > size and read >= NEARLY_ALL * held
-    if parsimony is not None and all_read:
+    if reads_per_record is not None and all_read:
         notes.append(
             f"{read:,} of the owners' {counted(held, 'record', 'records')} were read with "
-            f"parsimony {parsimony:g}, so the curator sees nearly all of their data. Give a "
-            f"smaller parsimony (--parsimony) or size (--size), unless the owners agreed to that."
+            f"{reads_per_record:g} reads per record, so the curator sees nearly all of their data. "
+            f"Give a smaller reads_per_record (--reads-per-record) or size (--size), unless the "
+            f"owners agreed to that."
         )
     if held <= size:
         notes.append(
@@ -99,12 +101,12 @@ def run_notes(
         )
     said = [Note(text) for text in notes]
     whole = [n for taken, n in owners if n >= FEW_RECORDS and taken >= NEARLY_ALL * n]
-    if parsimony is not None and whole and held > size and not all_read:
+    if reads_per_record is not None and whole and held > size and not all_read:
         text = (
             f"Nearly all records of {len(whole)} of {counted(len(owners), 'owner', 'owners')}, "
-            f"{sum(whole):,} in all, were read with parsimony {parsimony:g}. Give a smaller "
-            f"parsimony (--parsimony) or size (--size), unless they agreed that the curator sees "
-            f"them."
+            f"{sum(whole):,} in all, were read with {reads_per_record:g} reads per record. Give a "
+            f"smaller reads_per_record (--reads-per-record) or size (--size), unless they agreed "
+            f"that the curator sees them."
         )
         # One of fewer records than the summary is to have is easily read as a whole.
         said.append(Note(text, Severity.WARNING if max(whole) >= size else Severity.INFO))

@@ -3,7 +3,7 @@
 Claim
     Owners receive public numbers only: (0, 0)-DP for the target and between owners.
 Assumes
-    Size, parsimony and the owners' numbers of records are public.
+    Size, reads_per_record and the owners' numbers of records are public.
 Argument
     A request is a function of public numbers.
 Numerics
@@ -31,14 +31,14 @@ _ARGUMENT = "Owners receive public numbers only; nothing that is sent depends on
 
 @dataclass(frozen=True)
 class Pool(Protocol):
-    """Random points of each owner, ``parsimony * size / K``, and the greedy at the curator.
+    """Random points of each owner, ``reads_per_record * size / K``, and the greedy at the curator.
 
     Nothing is released. It is the baseline that a protocol with releases must beat, which is hard
     if the owners' data are much like the target.
 
     Parameters
     ----------
-    parsimony
+    reads_per_record
         Points accessed per summary point, at least 1.
 
     See Also
@@ -52,7 +52,7 @@ class Pool(Protocol):
     >>> rng = np.random.default_rng(0)
     >>> owners = [rng.uniform(0, 1, (200, 2)) for _ in range(3)]
     >>> target = rng.uniform(0.4, 1, (300, 2))
-    >>> for protocol in (dpsumm.Pool(parsimony=2), dpsumm.Uniform(), dpsumm.Greedy()):
+    >>> for protocol in (dpsumm.Pool(reads_per_record=2), dpsumm.Uniform(), dpsumm.Greedy()):
     ...     made = dpsumm.summarize(
     ...         owners, target, size=12, kernel=dpsumm.RBF(4), protocol=protocol
     ...     )
@@ -62,24 +62,27 @@ class Pool(Protocol):
     greedy on all data: 600 points read, epsilon 0.0
     """
 
-    parsimony: float = 4.0
+    reads_per_record: float = 4.0
 
     name = "random pool"
     owners_argument = _ARGUMENT
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.parsimony) and self.parsimony >= 1):
+        if not (math.isfinite(self.reads_per_record) and self.reads_per_record >= 1):
             raise InvalidParameterError(
-                f"parsimony must be a finite number of at least 1, got {self.parsimony!r}"
+                f"reads_per_record must be a finite number of at least 1, "
+                f"got {self.reads_per_record!r}"
             )
 
     def curator(self, setting: Setting) -> Curator:
         """Return the curator of a run."""
-        return DrawCurator(setting, even_shares(math.ceil(self.parsimony * setting.size), setting))
+        return DrawCurator(
+            setting, even_shares(math.ceil(self.reads_per_record * setting.size), setting)
+        )
 
     def stability(self, setting: Setting) -> Stability:
         """Return one point if the pool is the summary: see `Protocol.stability`."""
-        return _stability(math.ceil(self.parsimony * setting.size), setting)
+        return _stability(math.ceil(self.reads_per_record * setting.size), setting)
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,9 @@ Claim
     groups, whole owners and coalitions. The target has the guarantee of its one release, and of the
     bandwidth if that is private.
 Assumes
-    Target, bandwidth, parsimony, spread, number of features, the set of owners and the time of the
-    broadcast do not depend on any owner's records; the curator sends owners nothing afterwards.
+    Target, bandwidth, `reads_per_record`, spread, number of features, the set of owners and the
+    time of the broadcast do not depend on any owner's records; the curator sends owners nothing
+    afterwards.
 Argument
     The broadcast is a function of the target, public numbers and fresh coins.
 Numerics
@@ -44,22 +45,22 @@ from dpsumm.summary.release import Mechanism
 from dpsumm.summary.stability import Stability
 
 # Far above what is useful, and below what a message can hold.
-MOST_PARSIMONY = 1e6
+MOST_READS = 1e6
 
 
 @dataclass(frozen=True)
 class Offers(Protocol):
     """The default protocol.
 
-    Every owner sends ``ceil(parsimony * size / K)`` of its records, or all if it has fewer: a
-    public number. It picks some of them by the greedy towards the released target. It draws the
+    Every owner sends ``ceil(reads_per_record * size / K)`` of its records, or all if it has fewer,
+    a public number. It picks some of them by the greedy towards the released target. It draws the
     others at random, by an estimate of how much likelier each record is under the target than among
     its own records. The more noise the release has, the more evenly it draws. Picked points alone
     would follow the noise and be alike at all owners; drawn points alone would miss what is rare.
 
     Parameters
     ----------
-    parsimony
+    reads_per_record
         Points accessed per summary point, at least 1, rounded up for each owner. More accesses, a
         closer summary.
     spread
@@ -97,14 +98,15 @@ class Offers(Protocol):
     >>> rng = np.random.default_rng(0)
     >>> owners = [rng.uniform(0, 1, (200, 2)) for _ in range(3)]
     >>> target = rng.uniform(0.4, 1, (300, 2))
+    >>> protocol = dpsumm.Offers(reads_per_record=2)
     >>> summary = dpsumm.summarize(
-    ...     owners, target, size=12, kernel=dpsumm.RBF(4), protocol=dpsumm.Offers(parsimony=2)
+    ...     owners, target, size=12, kernel=dpsumm.RBF(4), protocol=protocol
     ... )
     >>> len(summary), summary.accesses
     (12, 24)
     """
 
-    parsimony: float = 4.0
+    reads_per_record: float = 4.0
     spread: float = 0.5
     features: FeatureChoice = "auto"
     n_features: int | None = None
@@ -123,7 +125,7 @@ class Offers(Protocol):
 
     def __post_init__(self) -> None:
         # Here, not at the owners: by then the release has been charged.
-        check_number(self.parsimony, "parsimony", 1, MOST_PARSIMONY)
+        check_number(self.reads_per_record, "reads_per_record", 1, MOST_READS)
         check_number(self.spread, "spread", 0, 1)
         object.__setattr__(self, "sample", self.map_choice.sample)
         self.map_choice.check_release(self.release)
@@ -161,7 +163,7 @@ class OffersCurator(CollectingCurator):
     def __init__(self, protocol: Offers, setting: Setting) -> None:
         super().__init__(setting)
         self._protocol = protocol
-        self._share = math.ceil(protocol.parsimony * setting.size / len(self.names))
+        self._share = math.ceil(protocol.reads_per_record * setting.size / len(self.names))
         protocol.map_choice.check_columns(setting.schema, setting.target.shape[1])
 
     def requests(self) -> dict[str, Request]:

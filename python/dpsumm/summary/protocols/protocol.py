@@ -55,7 +55,7 @@ class Protocol(ABC):
     ...     name = "doubled"
     ...     owners_argument = "Owners receive public numbers only."
     ...     def curator(self, setting):
-    ...         return dpsumm.Pool(parsimony=2).curator(setting)
+    ...         return dpsumm.Pool(reads_per_record=2).curator(setting)
     >>> rng = np.random.default_rng(0)
     >>> owners, target = [rng.normal(0, 1, (100, 2))], rng.normal(0, 1, (50, 2))
     >>> kernel = dpsumm.RBF(0.25)
