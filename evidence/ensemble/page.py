@@ -94,4 +94,4 @@ def _shift(table: Table) -> str:
         ]
         for name, shown in NAMES.items()
     ]
-    return markdown(["shift: auxiliary points", *(f"{m}, {e:g}" for m, e in columns)], rows)
+    return markdown(["shift: public points", *(f"{m}, {e:g}" for m, e in columns)], rows)

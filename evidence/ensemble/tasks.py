@@ -7,7 +7,7 @@ A third of the parties each have logistic regression, a tree and naive Bayes, wi
     MNIST    50,000 images dealt to M parties, 10,000 unlabelled ones, whose 50 principal components
              all use, 10,000 to judge by.
     digits   scikit-learn's: 900, 600 and 297. No choice of the package was made on them.
-    shift    Adult again: parties have people under 60, the test points are 60 and over; auxiliary
+    shift    Adult again: parties have people under 60, the test points are 60 and over; public
              points are 2000 of the target's people, or 2000 of the parties' kind.
 """
 
@@ -43,7 +43,7 @@ Parts = tuple[Floats, NDArray[Any]]
 
 @dataclass(frozen=True)
 class Task:
-    """Parties' data, the auxiliary points, and points to judge by.
+    """Parties' data, the public points, and points to judge by.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ class Task:
 
     points: Floats
     labels: NDArray[Any]
-    auxiliary: Floats
+    public_points: Floats
     test: Floats
     test_labels: NDArray[Any]
     truths: bool = False
@@ -72,7 +72,7 @@ def adult(folder: Path) -> Task:
 
 
 def shift(folder: Path, target: bool) -> Task:
-    """Census records of the young, for the old; auxiliary points of the old, or of the young."""
+    """Census records of the young, for the old; public points of the old, or of the young."""
     points, labels, ages = _adult(folder)
     rng = np.random.default_rng(11)
     old, young = (rng.permutation(np.flatnonzero(who)) for who in (ages >= OLD, ages < OLD))
@@ -153,9 +153,9 @@ def dealt(task: Task, n_parties: int) -> Iterator[Parts]:
 
 
 def held(task: Task, n_parties: int) -> Held:
-    """Return all votes on auxiliary and test points."""
-    terms = Terms.of(task.auxiliary, np.unique(task.labels), n_parties)
-    both = np.vstack([task.auxiliary, task.test])
+    """Return all votes on public and test points."""
+    terms = Terms.of(task.public_points, np.unique(task.labels), n_parties)
+    both = np.vstack([task.public_points, task.test])
     all_terms = Terms.of(both, terms.classes, n_parties)
     places = places_of(task.test_labels, terms.classes)
     n, right = terms.n_points, []
@@ -178,7 +178,7 @@ def held(task: Task, n_parties: int) -> Held:
     counts = total[:n]
     return Held(
         terms=terms,
-        points=task.auxiliary,
+        points=task.public_points,
         counts=counts[:, 1:] - counts[:, :1] if terms.columns == 1 else counts,
         test=task.test,
         places=places,

@@ -391,7 +391,7 @@ def test_one_file_has_no_rule_of_its_own_on_missing_values(mixed):
 
 
 def test_learn_and_synthesize_take_formats(tmp_path, capsys):
-    """Parties and auxiliary points; owners of columns."""
+    """Parties and public points; owners of columns."""
     rng = np.random.default_rng(0)
     schema = dpsumm.Schema([dpsumm.Column("a", bounds=(-3, 3)), dpsumm.Column("sick", "label")])
     schema.save(tmp_path / "schema.toml")
@@ -405,7 +405,7 @@ def test_learn_and_synthesize_take_formats(tmp_path, capsys):
         words += ["--owner", f"p{i}={tmp_path}/p{i}.csv"]
         words += ["--format", f"p{i}:decimal=,", "--format", f"p{i}:separator=;"]
     out = ("--out", tmp_path / "guesses.csv", "--seed", 1, "--epsilon", 5, "--allow-weak-privacy")
-    points = ("--auxiliary", tmp_path / "points", "--format", "auxiliary:kind=csv")
+    points = ("--public-points", tmp_path / "points", "--format", "public_points:kind=csv")
     classes = ("--classes", "no,yes", "--schema", tmp_path / "schema.toml")
     assert run("learn", *words, *points, *classes, *out) == 0, capsys.readouterr().err
     assert len(pl.read_csv(tmp_path / "guesses.csv")) == 90

@@ -18,7 +18,7 @@ from helpers.command_line import dpsumm
 from helpers.disk import full_for
 
 USUAL = (
-    "learn", "--owner", "parties", "--auxiliary", "auxiliary.csv", "--schema", "schema.toml",
+    "learn", "--owner", "parties", "--public-points", "public.csv", "--schema", "schema.toml",
     "--classes", "no,yes", "--learner", "bayes", "--epsilon", "4",
 )  # fmt: skip
 
@@ -35,7 +35,7 @@ def folder(tmp_path_factory):
     (made / "parties").mkdir()
     for i in range(60):
         people(rng, 20).write_csv(made / "parties" / f"clinic-{i:02d}.csv")
-    people(rng, 1200).drop("sick").write_csv(made / "auxiliary.csv")
+    people(rng, 1200).drop("sick").write_csv(made / "public.csv")
     people(rng, 300).write_csv(made / "mine.csv")
     bounds = {"bounds": (-3, 3)}
     columns = [Column("a", **bounds), Column("b", **bounds)]
@@ -67,11 +67,11 @@ def test_predictions_model_and_report_are_written_and_paid_once(capsys):
     given = (*USUAL, "--validation", "mine.csv", "--ledger", "books", "--run", "first")
     assert run(*given, "--model", "m", "--report", "r.html", "--out", "p.csv") == 0
     out = capsys.readouterr().out
-    frame, points = pl.read_csv("p.csv"), pl.read_csv("auxiliary.csv")
+    frame, points = pl.read_csv("p.csv"), pl.read_csv("public.csv")
     assert frame.columns == ["prediction", "p_no", "p_yes"]
     assert ((frame["prediction"] == "yes") == (points["a"] > 0)).mean() > 0.85
     model = load_model("m")
-    assert (model.predict(Path("auxiliary.csv")) == frame["prediction"].to_numpy()).mean() > 0.99
+    assert (model.predict(Path("public.csv")) == frame["prediction"].to_numpy()).mean() > 0.99
     assert re.search(r"run +first *\n", out)
     assert re.search(r"votes +of 60 parties on 1,200 points, with noise", out)
     said = r"verdict +better than one label for all: right for (9\d|100)% of your 300 labelled"
@@ -103,9 +103,9 @@ def test_one_file_under_two_names_is_refused_before_anything_is_charged(capsys):
     assert run(*twice) == 2
     told = " ".join(capsys.readouterr().err.split())
     assert "'clinic-00' and 'hx' are the same file; give each party's file once (--owner)" in told
-    assert run(*USUAL, "--auxiliary", "link.csv", "--ledger", "books") == 2
+    assert run(*USUAL, "--public-points", "link.csv", "--ledger", "books") == 2
     told = " ".join(capsys.readouterr().err.split())
-    assert "'clinic-00' and 'auxiliary points' are the same file; the auxiliary points are" in told
+    assert "'clinic-00' and 'public points' are the same file; the public points are" in told
     assert run(*USUAL, "--validation", "link.csv", "--ledger", "books") == 2
     told = " ".join(capsys.readouterr().err.split())
     assert "'clinic-00' and 'validation' are the same file; it chooses among candidates" in told
@@ -134,7 +134,7 @@ def test_labels_in_no_class_are_told_by_the_schema_alone(capsys):
 def test_a_plan_reads_and_writes_nothing(capsys):
     assert run("learn", "--plan", "--points", "1200", "--owner", "parties", "--classes", "a,b") == 0
     assert "Noisy votes of 60 parties on 1200 points, 2 classes" in capsys.readouterr().out
-    given = ("--parties", "10", "--classes", "0,1,2", "--auxiliary", "none.csv")
+    given = ("--parties", "10", "--classes", "0,1,2", "--public-points", "none.csv")
     assert run("learn", "--plan", "--points", "5000", *given) == 0
     out = capsys.readouterr().out
     assert "The noise is above the signal" in out
@@ -160,7 +160,7 @@ def test_a_run_that_means_nothing_does_not_look_good(capsys):
 
 
 def test_points_that_parties_do_not_see(capsys):
-    hidden = (*USUAL, "--auxiliary-is", "consumer")
+    hidden = (*USUAL, "--points-are", "consumer")
     assert run(*hidden, "--model", "m") == 2
     assert "--model: a model of points that parties must not see" in capsys.readouterr().err
     assert run(*hidden, "--student", "softmax") == 0
@@ -185,11 +185,11 @@ def test_points_that_parties_do_not_see(capsys):
             r"--student: a list needs labelled points of yours, --validation, which",
         ),
         (["--schema", "bare.toml"], r"has no labels; .* \(--schema\)"),
-        (["--auxiliary", "none.csv"], r"'auxiliary' \(none.csv\): no such file"),
+        (["--public-points", "none.csv"], r"'public_points' \(none.csv\): no such file"),
         (["--schema", "none.toml"], "there is no file none.toml"),
-        (["--validation", "auxiliary.csv"], "sick"),
-        (["--out", "auxiliary.csv"], "would be written over"),
-        (["--report", "auxiliary.csv"], "would be written over"),
+        (["--validation", "public.csv"], "sick"),
+        (["--out", "public.csv"], "would be written over"),
+        (["--report", "public.csv"], "would be written over"),
         (["--model", "no/model"], "there is no directory no;"),
         (["--learner", "tree", "--shards", "256"], "shards"),
         (["--seed", "1", "--ledger", "books"], "a seeded run is not private"),

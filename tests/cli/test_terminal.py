@@ -24,7 +24,7 @@ CONTROLS = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\uf
 
 BUDGET = ["--epsilon", "1", "--delta", "1e-5"]
 FILES = ["--owner", f"north={ESC}.csv", "--owner", "south=south.csv", "--target", "south.csv"]
-PARTIES = [*FILES[:4], "--auxiliary", "aux.csv"]
+PARTIES = [*FILES[:4], "--public-points", "aux.csv"]
 TABLES = ["--schema", f"left={ESC}left.toml", "--schema", "right=right.toml", "--delta", "1e-5"]
 OWNED = ["--owner", f"left={ESC}left.csv", "--owner", "right=right.csv"]
 RUN = ["run", *FILES, "--size", "2", *BUDGET, "--schema", f"{ESC}.toml", "--allow-weak-privacy"]

@@ -32,7 +32,7 @@ def given(rng):
 def test_parameters_are_those_of_the_function():
     ours = inspect.signature(PrivateEnsembleClassifier).parameters
     theirs = dict(inspect.signature(learn).parameters)
-    del theirs["parties"], theirs["auxiliary"]
+    del theirs["parties"], theirs["public_points"]
     assert list(ours) == list(theirs)
     for name, parameter in theirs.items():
         assert ours[name].annotation == parameter.annotation, name

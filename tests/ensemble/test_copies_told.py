@@ -1,4 +1,4 @@
-"""Records in several parties or among the auxiliary points: the caller is told, and no result."""
+"""Records in several parties or among the public points: the caller is told, and no result."""
 
 import logging
 import warnings
@@ -13,17 +13,17 @@ from dpsumm.errors import InvalidParameterError
 from dpsumm.report.notes import Severity
 
 
-def copies_note(auxiliary, parties):
+def copies_note(public_points, parties):
     """The only note, None without one."""
-    notes = copies_notes(auxiliary, {f"p{i}": records for i, records in enumerate(parties)})
+    notes = copies_notes(public_points, {f"p{i}": records for i, records in enumerate(parties)})
     assert len(notes) <= 1
     return notes[0] if notes else None
 
 
-def twin(auxiliary, parties):
+def twin(public_points, parties):
     """How many points equal a record, by comparing each with each."""
     records = np.concatenate(parties)
-    return sum(bool((records == point).all(1).any()) for point in auxiliary)
+    return sum(bool((records == point).all(1).any()) for point in public_points)
 
 
 @pytest.mark.parametrize(("copied", "told"), [(0, False), (30, False), (31, True), (300, True)])
@@ -31,12 +31,14 @@ def test_a_tenth_of_copies_is_told(rng, copied, told):
     """Rows of three normal numbers equal each other by copying alone."""
     parties = [rng.normal(size=(100, 3)) for _ in range(20)]
     fresh = rng.normal(size=(300 - copied, 3))
-    auxiliary = np.concatenate([np.concatenate(parties)[:copied], fresh])
-    note = copies_note(rng.permutation(auxiliary), parties)
+    public_points = np.concatenate([np.concatenate(parties)[:copied], fresh])
+    note = copies_note(rng.permutation(public_points), parties)
     assert (note is not None) == told
     if note is not None:
         assert note.severity is Severity.WARNING
-        assert note.startswith(f"{100 * twin(auxiliary, parties) / 300:.0f}% of the auxiliary")
+        assert note.startswith(
+            f"{100 * twin(public_points, parties) / 300:.0f}% of the public_points"
+        )
 
 
 @pytest.mark.parametrize("columns", [2, 6, 10, 14])
@@ -46,10 +48,10 @@ def test_coincidence_of_coarse_rows_is_not(rng, columns):
     def coarse(n):
         return rng.integers(0, 2, (n, columns)).astype(float)
 
-    parties, auxiliary = [coarse(100) for _ in range(20)], coarse(300)
+    parties, public_points = [coarse(100) for _ in range(20)], coarse(300)
     # 2000 records of 16,384 rows are 11 % of them, and 2000 of 4 are all.
-    assert twin(auxiliary, parties) > 5
-    assert copies_note(auxiliary, parties) is None
+    assert twin(public_points, parties) > 5
+    assert copies_note(public_points, parties) is None
     # Records of more rows than chance reaches are told, if points are theirs: no two are equal.
     wide = [np.hstack([one, rng.integers(0, 2**50, (100, 1))]) for one in parties]
     assert copies_note(wide[3][:60], wide) is not None
@@ -62,11 +64,13 @@ def test_zero_is_zero_whatever_its_sign():
     assert copies_note(points, records).startswith("100% ")
 
 
-def in_several(parties, auxiliary=None, names=None):
+def in_several(parties, public_points=None, names=None):
     """The notes on records that several parties hold."""
-    auxiliary = np.random.default_rng(1).normal(size=(200, 3)) if auxiliary is None else auxiliary
+    public_points = (
+        np.random.default_rng(1).normal(size=(200, 3)) if public_points is None else public_points
+    )
     names = names or [f"p{i}" for i in range(len(parties))]
-    notes = copies_notes(auxiliary, dict(zip(names, parties, strict=True)))
+    notes = copies_notes(public_points, dict(zip(names, parties, strict=True)))
     return [note for note in notes if "in common" in note]
 
 
@@ -107,11 +111,11 @@ def test_coarse_rows_of_several_parties_are_equal_by_chance(rng, columns, rare):
     def coarse(n):
         return (rng.random((n, columns)) < rare).astype(float)
 
-    parties, auxiliary = [coarse(100) for _ in range(40)], coarse(300)
-    assert in_several(parties, auxiliary) == []
+    parties, public_points = [coarse(100) for _ in range(40)], coarse(300)
+    assert in_several(parties, public_points) == []
     # Each party gives each row once.
     once = [np.unique(party, axis=0) for party in parties]
-    assert in_several(once, auxiliary) == []
+    assert in_several(once, public_points) == []
     # As before with a number beside them, and two parties that are one file.
     wide = [np.hstack([party, rng.integers(0, 2**50, (100, 1))]) for party in parties]
     assert in_several(wide) == []
@@ -126,12 +130,12 @@ def test_the_caller_is_told_and_nothing_that_is_kept(tmp_path, rng, caplog):
     parties = {f"p{i}": party() for i in range(30)}
     given = {"classes": [0, 1], "epsilon": 2.0, "bounds": {"x0": (-4, 4), "x1": (-4, 4)}}
     parties["p9"] = parties["p4"]
-    auxiliary = np.concatenate([one[0][:20] for one in parties.values()])
+    public_points = np.concatenate([one[0][:20] for one in parties.values()])
     with caplog.at_level(logging.DEBUG, "dpsumm"), warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
-        model = dpsumm.learn(parties, auxiliary, **given)
+        model = dpsumm.learn(parties, public_points, **given)
     said = [str(one.message) for one in told]
-    for text in ("100% of the auxiliary points equal a record", "2 of 30 parties hold half of"):
+    for text in ("100% of the public points equal a record", "2 of 30 parties hold half of"):
         assert sum(text in one for one in said) == 1
     model.save_predictions(tmp_path / "p.csv")
     kept = [render(model), (tmp_path / "p.csv.json").read_text(), caplog.text, model.verdict.text]

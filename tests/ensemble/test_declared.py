@@ -360,10 +360,10 @@ def test_learning_from_classifiers_keeps_the_model_here(rng):
         "student": Spectral(("linear",)),
     }
     x, y = people(rng, 2000)
-    model = dpsumm.learn(parties | fitted, x[:1500], auxiliary_is="consumer", **given)
+    model = dpsumm.learn(parties | fitted, x[:1500], points_are="consumer", **given)
     assert (model.predict(x[1500:]) == y[1500:]).mean() > 0.85
     assert "parties receive nothing that depends on them" in model.privacy.statements()[2]
-    with pytest.raises(InvalidParameterError, match="would show the consumer's auxiliary points"):
+    with pytest.raises(InvalidParameterError, match="would show the consumer's points"):
         pickle.dumps(model)
     public = dpsumm.learn(parties, x[:1500], **given)
     again = pickle.loads(pickle.dumps(public))
@@ -374,11 +374,11 @@ def test_learning_from_classifiers_keeps_the_model_here(rng):
         ({"learner": KNeighborsClassifier(1)}, "cannot be sent as plain numbers"),
         ({"learner": RidgeClassifier(), "grid": 3}, "predict_proba"),
         ({"parties": {**parties, "v": RidgeClassifier().fit(x, y)}, "grid": 3}, "predict_proba"),
-        ({"auxiliary_is": "mine"}, "must be 'public' or 'consumer'"),
+        ({"points_are": "mine"}, "must be 'public' or 'consumer'"),
     ):
-        call = {"parties": parties, "auxiliary_is": "consumer", **given, **change}
+        call = {"parties": parties, "points_are": "consumer", **given, **change}
         with pytest.raises(InvalidParameterError, match=match):
-            dpsumm.learn(auxiliary=x[:1500], **call)
+            dpsumm.learn(public_points=x[:1500], **call)
 
 
 def test_a_forest_of_no_tree_abstains():

@@ -110,7 +110,7 @@ def given(rng):
     parties = [(points, (points[:, 0] > 0).astype(int)) for points in x]
     return {
         "parties": parties,
-        "auxiliary": rng.normal(size=(500, 2)),
+        "public_points": rng.normal(size=(500, 2)),
         "classes": [0, 1],
         "learner": GaussianNB(),
         "epsilon": 1000.0,

@@ -1,4 +1,4 @@
-"""A model that protects the auxiliary points: what a record can move, its charge, its use."""
+"""A model that protects the public points: what a record can move, its charge, its use."""
 
 import math
 import pickle
@@ -131,7 +131,7 @@ def learnt(rng, n_classes, n=3000, **more):
         points,
         classes=range(n_classes),
         epsilon=4.0,
-        auxiliary_is="consumer",
+        points_are="consumer",
         student=dpsumm.ensemble.Spectral(("linear",)),
         **more,
     )

@@ -40,25 +40,25 @@ def parties(rng):
 
 
 @pytest.fixture
-def auxiliary(rng):
+def public_points(rng):
     return rng.normal(size=(N, 2))
 
 
 FAST = Spectral(("linear",))
 
 
-def learn(parties, auxiliary, **given):
+def learn(parties, public_points, **given):
     """The call, with what is quick and whose noise is small by default."""
     usual = {"classes": [0, 1], "epsilon": 4, "learner": GaussianNB(), "student": FAST}
-    return dpsumm.learn(parties, auxiliary, **(usual | given))
+    return dpsumm.learn(parties, public_points, **(usual | given))
 
 
 @pytest.mark.same_draws
-def test_it_learns_what_the_parties_know(parties, auxiliary, rng):
+def test_it_learns_what_the_parties_know(parties, public_points, rng):
     told = []
     model = dpsumm.learn(
         parties,
-        auxiliary,
+        public_points,
         classes=[1, 0],
         epsilon=4,
         progress=lambda *what: told.append(what),
@@ -89,7 +89,7 @@ def test_it_learns_what_the_parties_know(parties, auxiliary, rng):
 
 
 @pytest.mark.same_draws
-def test_parties_of_every_kind(rng, auxiliary):
+def test_parties_of_every_kind(rng, public_points):
     frames = {
         f"f{i}": pl.DataFrame(people(rng, 30)[0], schema=["a", "b"]).with_columns(
             y=pl.when(pl.col("a") + pl.col("b") > 0).then(pl.lit("yes")).otherwise(pl.lit("no"))
@@ -100,10 +100,10 @@ def test_parties_of_every_kind(rng, auxiliary):
         f"c{i}": kind.fit(*people(rng, 30, text=True))
         for i, kind in enumerate([LogisticRegression(), GaussianNB(), DecisionTreeClassifier()] * 7)
     }
-    votes = {f"v{i}": one_hot((auxiliary.sum(1) > 0).astype(int), 2) for i in range(20)}
+    votes = {f"v{i}": one_hot((public_points.sum(1) > 0).astype(int), 2) for i in range(20)}
     model = learn(
         frames | fitted | votes,
-        pl.DataFrame(auxiliary, schema=["a", "b"]),
+        pl.DataFrame(public_points, schema=["a", "b"]),
         classes=["no", "yes"],
         label="y",
         epsilon=20,
@@ -116,7 +116,7 @@ def test_parties_of_every_kind(rng, auxiliary):
 
 
 @pytest.mark.same_draws
-def test_files_and_a_schema(rng, auxiliary, tmp_path):
+def test_files_and_a_schema(rng, public_points, tmp_path):
     schema = dpsumm.Schema(
         [
             dpsumm.Column("a", bounds=(-4, 4)),
@@ -130,11 +130,11 @@ def test_files_and_a_schema(rng, auxiliary, tmp_path):
         x, y = people(rng, 30)
         paths[f"p{i}"] = tmp_path / f"p{i}.csv"
         pl.DataFrame(x, schema=["a", "b"]).with_columns(y=y).write_csv(paths[f"p{i}"])
-    pl.DataFrame(auxiliary, schema=["a", "b"]).write_parquet(tmp_path / "aux.parquet")
+    pl.DataFrame(public_points, schema=["a", "b"]).write_parquet(tmp_path / "aux.parquet")
     dpsumm.Ledger.create(tmp_path / "books", caps={"owners": (8, 1e-4)}).close()
     given = {
         "parties": paths,
-        "auxiliary": tmp_path / "aux.parquet",
+        "public_points": tmp_path / "aux.parquet",
         "schema": tmp_path / "schema.toml",
         "ledger": tmp_path / "books",
     }
@@ -152,22 +152,22 @@ def test_files_and_a_schema(rng, auxiliary, tmp_path):
 
 
 def test_a_reused_run_of_other_public_settings_is_refused_and_of_other_data_says_so(
-    parties, auxiliary, tmp_path, rng
+    parties, public_points, tmp_path, rng
 ):
     books = tmp_path / "books"
     dpsumm.Ledger.create(books).close()
 
     def again(held=parties, **given):
-        return learn(held, auxiliary, **({"ledger": books, "run": "r"} | given))
+        return learn(held, public_points, **({"ledger": books, "run": "r"} | given))
 
     first = again(learner=LogisticRegression(C=2.0))
     for other in (
         {"learner": LogisticRegression(C=3.0)},
         {"learner": "tree"},
-        {"auxiliary_is": "consumer"},
+        {"points_are": "consumer"},
     ):
         with pytest.raises(
-            InvalidParameterError, match=r"'learner, schema or auxiliary_is' of run 'r' .* other"
+            InvalidParameterError, match=r"'learner, schema or points_are' of run 'r' .* other"
         ):
             again(**({"learner": LogisticRegression(C=2.0)} | other))
     for other in (
@@ -190,15 +190,15 @@ def test_a_reused_run_of_other_public_settings_is_refused_and_of_other_data_says
 
 
 def test_a_run_that_died_before_its_release_does_not_say_that_it_was_resumed(
-    parties, auxiliary, tmp_path, monkeypatch
+    parties, public_points, tmp_path, monkeypatch
 ):
     books = tmp_path / "books"
     dpsumm.Ledger.create(books, caps={"owners": (1, 1e-4)}).close()
     given = {"ledger": books, "run": "r"}
     with pytest.raises(BudgetExceededError):
-        learn(parties, auxiliary, **given, epsilon=4)
+        learn(parties, public_points, **given, epsilon=4)
     # Nothing was released, so nothing binds it.
-    model = learn(parties, auxiliary, **given, epsilon=1, learner="tree")
+    model = learn(parties, public_points, **given, epsilon=1, learner="tree")
     assert not any("resumed" in note for note in model.warnings)
 
 
@@ -237,8 +237,8 @@ def test_one_record_changes_one_shards_classifier(rng):
             assert set(moved) <= {row % shards}
 
 
-def test_shards_protect_records_with_less_noise(parties, auxiliary):
-    model = learn(parties, auxiliary, shards=3, unit="replace one record")
+def test_shards_protect_records_with_less_noise(parties, public_points):
+    model = learn(parties, public_points, shards=3, unit="replace one record")
     record, owner = (
         model.privacy.epsilon(unit=u) for u in ("replace one record", "one whole owner")
     )
@@ -249,47 +249,47 @@ def test_shards_protect_records_with_less_noise(parties, auxiliary):
         rel=1e-6,
     )
     assert model.privacy.epsilon(unit="add or remove one record") == float("inf")
-    whole = learn(parties, auxiliary, shards=3)
+    whole = learn(parties, public_points, shards=3)
     assert whole.votes.noise_std == pytest.approx(3 * model.votes.noise_std)
     assert model.privacy.statements()[0].count("differential privacy for") == 2
 
 
-def test_labels_that_are_not_listed_are_left_out(rng, auxiliary):
+def test_labels_that_are_not_listed_are_left_out(rng, public_points):
     """A party whose labels are all unknown abstains, one with a single class votes for it."""
     parties = {
         "unknown": (rng.normal(size=(9, 2)), np.full(9, 5)),
         "single": (rng.normal(size=(9, 2)), np.full(9, 1)),
     }
     with pytest.warns(UserWarning, match="2 parties are few"):
-        model = learn(parties, auxiliary, classes=[0, 1, 2], epsilon=1e5, seed=0)
+        model = learn(parties, public_points, classes=[0, 1, 2], epsilon=1e5, seed=0)
     wanted = one_hot(np.ones(N, int), 3)
     assert abs(model.votes.counts - wanted).max() <= 6 * model.votes.noise_std + 1
 
 
 @pytest.mark.same_draws
-def test_probabilities_on_a_grid(parties, auxiliary, rng):
-    model = learn(parties, auxiliary, grid=100, epsilon=3)
+def test_probabilities_on_a_grid(parties, public_points, rng):
+    model = learn(parties, public_points, grid=100, epsilon=3)
     assert model.votes.terms.total == 100
     x, y = people(rng, 500)
     assert (model.predict(x) == y).mean() > 0.85
     with pytest.raises(InvalidParameterError, match="predict_proba"):
         learn(
             parties,
-            auxiliary,
+            public_points,
             classes=[0, 1],
             grid=2,
             learner=type("L", (GaussianNB,), {"predict_proba": property()})(),
         )
 
 
-def test_a_seed_repeats_and_guarantees_nothing(parties, auxiliary):
+def test_a_seed_repeats_and_guarantees_nothing(parties, public_points):
     given = {"seed": 3, "learner": DecisionTreeClassifier()}
-    first, again = (learn(parties, auxiliary, **given) for _ in range(2))
+    first, again = (learn(parties, public_points, **given) for _ in range(2))
     assert (first.votes.counts == again.votes.counts).all()
     assert first.privacy.epsilon() == first.privacy.epsilon(unit="replace one record") == np.inf
     assert "nothing is guaranteed" in first.privacy.statements()[0]
     assert first.verdict.text.startswith("not private (a seed was given); ")
-    unseeded = learn(parties, auxiliary, **{**given, "seed": None})
+    unseeded = learn(parties, public_points, **{**given, "seed": None})
     assert (unseeded.votes.counts != first.votes.counts).any()
 
 
@@ -301,10 +301,10 @@ class Talkative(LogisticRegression):
         return super().fit(x, y)
 
 
-def test_no_party_speaks_through_warnings(parties, auxiliary):
+def test_no_party_speaks_through_warnings(parties, public_points):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        learn(parties, auxiliary, learner=Talkative())
+        learn(parties, public_points, learner=Talkative())
 
 
 class Failing(BaseEstimator, ClassifierMixin):
@@ -335,12 +335,12 @@ class Picky(LogisticRegression):
 
 
 @pytest.mark.parametrize("classifier", [Broken(), Short()])
-def test_a_classifier_that_fails_abstains(parties, auxiliary, classifier):
+def test_a_classifier_that_fails_abstains(parties, public_points, classifier):
     """To stop would tell everybody what may hang on one record; a zero row is within the bound."""
-    terms = Terms.of(auxiliary, [0, 1], 2)
-    assert not ballot_of(classifier)(auxiliary, terms).any()
-    model = learn({**parties, "p0": classifier}, auxiliary)
-    assert model.votes.counts.shape == (len(auxiliary), 1)
+    terms = Terms.of(public_points, [0, 1], 2)
+    assert not ballot_of(classifier)(public_points, terms).any()
+    model = learn({**parties, "p0": classifier}, public_points)
+    assert model.votes.counts.shape == (len(public_points), 1)
 
 
 @pytest.mark.same_draws  # nine records of a shard with one label would never reach fit
@@ -409,7 +409,7 @@ REFUSED = [
         "3 points need as many labels",
     ),
     ({"validation": (np.zeros((3, 5)), [0, 1, 1])}, InvalidDataError, "validation"),
-    ({"auxiliary": np.full((N, 2), np.nan)}, InvalidDataError, "'auxiliary'"),
+    ({"public_points": np.full((N, 2), np.nan)}, InvalidDataError, "'public_points'"),
 ]
 
 
@@ -417,13 +417,13 @@ REFUSED = [
     ("change", "error", "match"), REFUSED, ids=[f"{next(iter(c))} {m[:20]}" for c, _, m in REFUSED]
 )
 def test_what_is_refused_is_refused_before_anything_is_spent(
-    parties, auxiliary, change, error, match, monkeypatch
+    parties, public_points, change, error, match, monkeypatch
 ):
     def never(*given, **named):
         raise AssertionError("released")
 
     monkeypatch.setattr("dpsumm.privacy.release.noise.rounded_normal", never)
-    given = {"parties": parties, "auxiliary": auxiliary, **change}
+    given = {"parties": parties, "public_points": public_points, **change}
     with pytest.raises(error, match=match) as caught:
         learn(**given)
     assert "cannot fit" not in str(caught.value)
@@ -444,16 +444,16 @@ def test_what_is_refused_is_refused_before_anything_is_spent(
     ],
 )
 def test_a_party_that_cannot_vote_is_refused_before_anything_is_spent(
-    parties, auxiliary, party, more, match
+    parties, public_points, party, more, match
 ):
     with pytest.raises((InvalidDataError, InvalidParameterError), match=match):
-        learn({**parties, "p0": party}, auxiliary, **more)
+        learn({**parties, "p0": party}, public_points, **more)
 
 
-def test_a_classifier_with_another_class_abstains_there(parties, auxiliary):
+def test_a_classifier_with_another_class_abstains_there(parties, public_points):
     odd = LogisticRegression().fit([[-9.0, 0], [0, 0], [9, 0]], [0, 1, 7])
-    learn({**parties, "p0": odd}, auxiliary)
-    learn({**parties, "p0": odd}, auxiliary, grid=9)
+    learn({**parties, "p0": odd}, public_points)
+    learn({**parties, "p0": odd}, public_points, grid=9)
 
 
 @pytest.mark.parametrize("grid", [1, 9])
@@ -470,22 +470,22 @@ def test_a_class_that_a_party_does_not_know_gets_no_vote(rng, grid):
 WARNED = [
     ({"parties": 10}, "10 parties are few to protect all records of one .*shards"),
     ({"epsilon": 0.05}, "noise over signal is .*, above 1: expect chance.*larger epsilon"),
-    ({"auxiliary": 100}, "100 auxiliary points are few .*give more"),
+    ({"public_points": 100}, "100 public points are few .*give more"),
     ({"delta": 0.01}, "delta 0.01 is not far below 1 / 60 parties: use at most 2e-03"),
 ]
 
 
 @pytest.mark.parametrize(("change", "match"), WARNED, ids=[m[:20] for _, m in WARNED])
-def test_warnings_come_before_anything_is_spent(parties, auxiliary, change, match, monkeypatch):
+def test_warnings_come_before_anything_is_spent(parties, public_points, change, match, monkeypatch):
     """From public numbers: the same words whatever the records are."""
     if "parties" in change:
         change, parties = {"epsilon": 10}, dict(list(parties.items())[:10])
-    if "auxiliary" in change:
-        change, auxiliary = {}, auxiliary[:100]
+    if "public_points" in change:
+        change, public_points = {}, public_points[:100]
     spoken = []
     for held in (parties, {name: (-x, 1 - y) for name, (x, y) in parties.items()}):
         with pytest.warns(UserWarning, match=match) as caught:
-            model = learn(held, auxiliary, **change)
+            model = learn(held, public_points, **change)
         spoken.append([str(one.message) for one in caught])
         assert [f"learn: {note}" for note in model.warnings] == spoken[-1]
     assert spoken[0] == spoken[1]
@@ -495,14 +495,14 @@ def test_warnings_come_before_anything_is_spent(parties, auxiliary, change, matc
 
     monkeypatch.setattr("dpsumm.privacy.release.noise.rounded_normal", refuse)
     with pytest.warns(UserWarning, match=match), pytest.raises(RuntimeError, match="drawn"):
-        learn(parties, auxiliary, **change)
+        learn(parties, public_points, **change)
 
 
-def test_what_is_logged_is_the_same_whatever_the_records_are(parties, auxiliary, caplog):
+def test_what_is_logged_is_the_same_whatever_the_records_are(parties, public_points, caplog):
     def spoken(held, run):
         caplog.clear()
         with caplog.at_level("DEBUG", "dpsumm"):
-            learn(held, auxiliary, run=run)
+            learn(held, public_points, run=run)
         return [record.getMessage() for record in caplog.records]
 
     first = spoken(parties, "r")
@@ -510,19 +510,19 @@ def test_what_is_logged_is_the_same_whatever_the_records_are(parties, auxiliary,
     assert any("noisy votes of 60 parties" in line for line in first)
 
 
-def test_without_scikit_learn_votes_and_classifiers_still_work(auxiliary, parties, monkeypatch):
+def test_without_scikit_learn_votes_and_classifiers_still_work(public_points, parties, monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(MissingExtraError, match=r"dpsumm\[learn\]"):
-        learn(parties, auxiliary)
-    votes = [one_hot((auxiliary.sum(1) > 0).astype(int), 2)] * M
-    model = learn(votes, auxiliary)
+        learn(parties, public_points)
+    votes = [one_hot((public_points.sum(1) > 0).astype(int), 2)] * M
+    model = learn(votes, public_points)
     assert isinstance(model, Model)
     with pytest.raises(MissingExtraError, match=r"dpsumm\[learn\]"):
         model.refit(LogisticRegression())
 
 
-def test_noisy_votes_travel_and_predictions_need_no_curator(parties, auxiliary, rng):
-    model = learn(parties, auxiliary)
+def test_noisy_votes_travel_and_predictions_need_no_curator(parties, public_points, rng):
+    model = learn(parties, public_points)
     read = NoisyVotes.from_bytes(model.votes.to_bytes())
     assert (read.counts == model.votes.counts).all()
     with pytest.raises(ProtocolError):
@@ -531,7 +531,7 @@ def test_noisy_votes_travel_and_predictions_need_no_curator(parties, auxiliary, 
     assert (model.predict(x) == model.refit(FAST).predict(x)).all()
 
 
-def test_the_plan_is_the_warning(auxiliary):
+def test_the_plan_is_the_warning(public_points):
     plan = dpsumm.plan_learning(10, 10_000, 10)
     assert plan.ratio > 1
     assert "shards" in plan.warnings[0]

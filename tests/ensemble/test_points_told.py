@@ -1,4 +1,4 @@
-"""Auxiliary points, and rows to predict, that the schema cuts off or of which few differ."""
+"""Public points, and rows to predict, that the schema cuts off or of which few differ."""
 
 import warnings
 
@@ -10,7 +10,7 @@ import dpsumm
 from dpsumm import Column, Schema
 from dpsumm.data.table import read_table
 from dpsumm.ensemble import Spectral, load_model
-from dpsumm.ensemble.points import auxiliary_notes, rows_notes
+from dpsumm.ensemble.points import points_notes, rows_notes
 from dpsumm.report.notes import Severity
 
 SCHEMA = Schema(
@@ -32,7 +32,7 @@ def rows(clipped=0, unknown=0, missing=0, n=1000):
     return pl.DataFrame({"age": age, "heating": heating})
 
 
-@pytest.mark.parametrize("notes_of", [auxiliary_notes, rows_notes])
+@pytest.mark.parametrize("notes_of", [points_notes, rows_notes])
 @pytest.mark.parametrize(
     ("outside", "missing", "severity"),
     [
@@ -76,10 +76,10 @@ def test_points_that_repeat_are_told_below_half(rng, different, told):
     points = rng.normal(size=(different, 3))
     points = np.concatenate([points, points[rng.integers(0, different, 600 - different)]])
     assert len(np.unique(points, axis=0)) == different
-    notes = auxiliary_notes(read_table(rng.permutation(points), name="x"))
+    notes = points_notes(read_table(rng.permutation(points), name="x"))
     assert len(notes) == told
     if told:
-        assert notes[0].startswith(f"Of the 600 auxiliary points only {different} differ ")
+        assert notes[0].startswith(f"Of the 600 public points only {different} differ ")
         assert notes[0].severity is Severity.WARNING
     assert rows_notes(read_table(points, name="x")) == []
 
@@ -88,28 +88,28 @@ def test_points_that_repeat_are_told_below_half(rng, different, told):
 @pytest.mark.parametrize("columns", [2, 6, 12])
 def test_coarse_points_are_equal_by_chance(rng, columns, rare):
     coarse = (rng.random((2000, columns)) < rare).astype(float)
-    assert auxiliary_notes(read_table(coarse, name="x")) == []
+    assert points_notes(read_table(coarse, name="x")) == []
     # Half of the columns follow one, but for a tenth of the rows; one has ten values.
     same = np.where(rng.random((2000, columns)) < 0.1, coarse, coarse[:, :1])
     ten = rng.integers(0, 10, (2000, 1))
-    assert auxiliary_notes(read_table(np.hstack([coarse, same, ten]), name="x")) == []
+    assert points_notes(read_table(np.hstack([coarse, same, ten]), name="x")) == []
 
 
-def learnt(auxiliary):
-    ballots = [np.eye(2, dtype=int)[(auxiliary["age"] > 50).cast(int).to_numpy()]] * 60
+def learnt(public_points):
+    ballots = [np.eye(2, dtype=int)[(public_points["age"] > 50).cast(int).to_numpy()]] * 60
     return dpsumm.learn(
-        ballots, auxiliary, classes=["no", "yes"], schema=SCHEMA, student=Spectral(("linear",)),
+        ballots, public_points, classes=["no", "yes"], schema=SCHEMA, student=Spectral(("linear",)),
         epsilon=4,
     )  # fmt: skip
 
 
 def test_learn_warns_and_keeps_it_and_predict_warns_whoever_calls(tmp_path):
-    with pytest.warns(UserWarning, match="^learn: Of the auxiliary points' values") as told:
+    with pytest.warns(UserWarning, match="^learn: Of the public points' values") as told:
         model = learnt(rows(unknown=1000))
     assert [one.filename for one in told] == [__file__]
     alarm = model.notes[0]
     assert alarm.severity is Severity.ALARM
-    assert alarm.startswith("Of the auxiliary points' values 100% of heating")
+    assert alarm.startswith("Of the public points' values 100% of heating")
     assert model.verdict.text == "read the warnings first"
     good = learnt(rows())
     good.save(tmp_path / "m")

@@ -197,9 +197,9 @@ def test_terms_that_make_no_vote(points, change, match):
         Terms.of(**given)
 
 
-def test_auxiliary_points_must_be_finite(points):
+def test_public_points_must_be_finite(points):
     points[3, 1] = np.nan
-    with pytest.raises(InvalidDataError, match="auxiliary: has values that are missing"):
+    with pytest.raises(InvalidDataError, match="public_points: has values that are missing"):
         Terms.of(points, "abc", 3)
 
 

@@ -102,7 +102,7 @@ def test_what_may_not_leave_and_what_would_be_code_is_not_written(rng, tmp_path)
             frame.to_numpy(),
             classes=[0, 1],
             epsilon=8,
-            auxiliary_is="consumer",
+            points_are="consumer",
             student=Spectral(("linear",)),
         )
     with pytest.raises(InvalidParameterError, match="without any guarantee"):

@@ -46,7 +46,7 @@ def test_strength_is_the_signal_and_chance_is_not_seen(rng):
     ("strength", "predicted", "met", "severity", "text"),
     [
         (Strength(np.array([1.0, 4.0]), 1.0, 2.0), MIXED, 90, Severity.ALARM, "nothing but noise"),
-        (SEEN, np.zeros(3, int), 90, Severity.ALARM, "it says no for every auxiliary point"),
+        (SEEN, np.zeros(3, int), 90, Severity.ALARM, "it says no for every public point"),
         (SEEN, MIXED, None, Severity.INFO, "noise: the noise is 0.053 of the signal; only labels"),
         (SEEN, MIXED, 70, Severity.ALARM, "no better than one label for all: right for 70%"),
         (SEEN, MIXED, 72, Severity.WARNING, "perhaps better than one label for all"),
@@ -191,7 +191,7 @@ def test_parties_that_know_one_class_are_a_warning_in_the_verdict(model):
     good = replace(model, plan=replace(model.plan, epsilon=1.0), warnings=(), _validation=None)
     assert good.notes == ()
     good.__dict__["places"] = places(990, 10)
-    assert good.notes[0].startswith("Hardly any auxiliary point is predicted to be b&c (1.0%)")
+    assert good.notes[0].startswith("Hardly any public point is predicted to be b&c (1.0%)")
     assert good.verdict.head == "the votes stand out of the noise, with 1 warning to check"
 
 

@@ -37,7 +37,7 @@ def people(rng, n):
 
 @pytest.fixture(scope="module")
 def frames():
-    """The parties' tables, read once, and the auxiliary points."""
+    """The parties' tables, read once, and the public points."""
     rng = np.random.default_rng(3)
     parties = {name: people(rng, 30) for name in NAMES}
     tables = {one.name: one for one in read_owners(parties, schema=SCHEMA)}
@@ -99,7 +99,7 @@ def test_as_in_one_process(frames, whole):
     )
     np.testing.assert_array_equal(whole.votes.counts, here.votes.counts)
     assert whole.verdict.good
-    hidden = learn(Loopback(parties), points, seed=5, auxiliary_is="consumer")
+    hidden = learn(Loopback(parties), points, seed=5, points_are="consumer")
     np.testing.assert_array_equal(hidden.votes.counts, here.votes.counts)
 
 
@@ -185,9 +185,9 @@ def test_parties_receive_the_same_whatever_the_others_do(frames):
     first, second = channels
     assert first.asked == second.asked
     moved = Loopback(parties)
-    learn(moved, points.with_columns(pl.col("a") / 2), run="r", auxiliary_is="consumer")
+    learn(moved, points.with_columns(pl.col("a") / 2), run="r", points_are="consumer")
     hidden = Loopback(parties)
-    learn(hidden, points, run="r", auxiliary_is="consumer")
+    learn(hidden, points, run="r", points_are="consumer")
     assert hidden.asked == moved.asked
 
 

@@ -39,8 +39,10 @@ def test_the_page_has_what_the_table_has(rows, tmp_path):
 
 def test_no_record_is_both_private_and_public():
     task = tasks.digits(Path())
-    seen = [{row.tobytes() for row in part} for part in (task.points, task.auxiliary, task.test)]
-    assert [len(task.points), len(task.auxiliary), len(task.test)] == [900, 600, 297]
+    seen = [
+        {row.tobytes() for row in part} for part in (task.points, task.public_points, task.test)
+    ]
+    assert [len(task.points), len(task.public_points), len(task.test)] == [900, 600, 297]
     assert not seen[0] & seen[1] | seen[0] & seen[2] | seen[1] & seen[2]
     parts = [x for x, _ in tasks.dealt(task, 7)]
     assert sum(map(len, parts)) == 900

@@ -66,7 +66,7 @@ AUDITS = {
     "votes": "noisy votes, four classes;noisy votes, two classes",
     "rows": "synthesize: a column of the first owner, towards the other;"
     "synthesize: a column of the second owner, towards the other",
-    "export": "exported model: sums over the auxiliary points",
+    "export": "exported model: sums over the consumer's points",
     "sgd": "models by DP-SGD: all steps' sums",
     "models": "model: its law, two points changed;model: its weights, two points changed",
     "bandwidth": "bandwidth, private median",

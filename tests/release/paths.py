@@ -211,7 +211,7 @@ def votes(n_classes, unit=Unit.WHOLE_OWNER, shards=1):
 
 
 def export(rng, epsilon, n):
-    """Everybody sees sums of the auxiliary points, of an exported model."""
+    """Everybody sees sums of the public points, of an exported model."""
     d, queries = 6, queries_of(epsilon, DELTA)
     terms = Terms(("no", "yes"), n, 10, 1, 1, "0" * 64)
     counts = rng.integers(-10, 10, (n, 1))

@@ -456,9 +456,9 @@ def test_dossiers_of_votes_and_rows_show_nothing_private(tmp_path):
     x = np.random.default_rng(0).normal(size=(60, 2))
     x[0] = PLANTED[:2]
     votes = {f"p{i}": (x + i, np.array(["no", "yes"] * 30)) for i in range(40)}
-    with pytest.warns(UserWarning, match="learn: |auxiliary points equal a record"):
+    with pytest.warns(UserWarning, match="learn: |public points equal a record"):
         model = dpsumm.learn(
-            votes, x, classes=["no", "yes"], delta=1e-3, auxiliary_is="consumer", learner="bayes"
+            votes, x, classes=["no", "yes"], delta=1e-3, points_are="consumer", learner="bayes"
         )
     model.save_predictions(tmp_path / "v.parquet")
     schema = {name: Schema([Column(name, bounds=(0, 1e9))]) for name in ("a", "b")}

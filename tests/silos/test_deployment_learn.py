@@ -19,7 +19,7 @@ def deployment(tmp_path_factory):
     folder = tmp_path_factory.mktemp("votes")
     (folder / "data").mkdir()
     rng = np.random.default_rng(2)
-    for name in (*NAMES, "auxiliary"):
+    for name in (*NAMES, "public_points"):
         x = rng.normal(size=(300, 2)).clip(-3, 3)
         frame = pl.DataFrame({"a": x[:, 0], "b": x[:, 1], "sick": np.where(x[:, 0] > 0, "y", "n")})
         frame.write_csv(folder / "data" / f"{name}.csv")
@@ -38,7 +38,7 @@ def test_as_in_one_process_and_then_with_parties_that_fail(deployment):
     assert deployment.finish(deployment.begin(seed=3)) == "finished:completed"
     here = dpsumm.learn(
         {name: data / f"{name}.csv" for name in NAMES},
-        data / "auxiliary.csv",
+        data / "public.csv",
         classes=["n", "y"],
         schema=SCHEMA,
         seed=3,
@@ -57,7 +57,7 @@ def test_as_in_one_process_and_then_with_parties_that_fail(deployment):
     with Ledger(curator / "books.db") as book:
         assert len(book.charges()) == 1
     # Other points under the same name, from a curator with other books: who has voted refuses.
-    pl.read_csv(data / "auxiliary.csv").reverse().write_csv(data / "auxiliary.csv")
+    pl.read_csv(data / "public.csv").reverse().write_csv(data / "public.csv")
     Ledger.create(curator / "other.db").close()
     (curator / "curator.toml").write_text(own.replace('"books.db"', '"other.db"'))
     run = deployment.begin()

@@ -212,7 +212,7 @@ def test_the_format_of_a_party_s_file(curator, tmp_path):
 def test_learning_is_told_whether_a_weak_budget_is_allowed(curator, monkeypatch, allowed):
     with resources.files("dpsumm.flower.tasks").joinpath("learn.toml").open("rb") as file:
         usual = tomllib.load(file)["tool"]["flwr"]["app"]["config"]
-    own = curator(GIVEN.replace("target", "auxiliary"))
+    own = curator(GIVEN.replace("target", "public-points"))
     run = settled({**usual, "classes": "no,yes", "allow-weak-privacy": allowed}, own)
 
     def stopped(*_, **given):

@@ -105,15 +105,15 @@ CLINICS = tuple(f"clinic-{i}" for i in range(24))
 
 
 def labelled(folder):
-    """Files of clinics and of auxiliary points, and their schema."""
+    """Files of clinics and of public points, and their schema."""
     rng = np.random.default_rng(2)
     schema = dpsumm.Schema(
         [dpsumm.Column("a", bounds=(-3, 3)), dpsumm.Column("b", bounds=(-3, 3)),
          dpsumm.Column("sick", "label")]
     )  # fmt: skip
     folder.mkdir()
-    for name in (*CLINICS, "auxiliary"):
-        x = rng.normal(size=(60 if name != "auxiliary" else 1000, 2))
+    for name in (*CLINICS, "public_points"):
+        x = rng.normal(size=(60 if name != "public_points" else 1000, 2))
         sick = np.where(x[:, 0] > 0, "yes", "no")
         pl.DataFrame({"a": x[:, 0], "b": x[:, 1], "sick": sick}).write_csv(folder / f"{name}.csv")
     schema.save(folder / "schema.toml")
@@ -141,7 +141,7 @@ def test_learn(trial, tmp_path, caplog):
     curator = tmp_path / "trial" / "curator"
     frame = pl.read_parquet(curator / "predictions.parquet")
     assert frame.columns == ["prediction", "p_no", "p_yes"]
-    x = pl.read_csv(data / "auxiliary.csv")
+    x = pl.read_csv(data / "public.csv")
     assert (frame["prediction"] == x["sick"]).mean() > 0.8
     model = load_model(curator / "model.dpsumm")
     assert (model.predict(x.drop("sick")) == frame["prediction"].to_numpy()).mean() > 0.99
@@ -158,7 +158,7 @@ def test_learn(trial, tmp_path, caplog):
 
 def test_learn_on_points_that_parties_do_not_see(trial, tmp_path):
     data, schema = labelled(tmp_path / "data")
-    config, nodes = trial("learn", data, schema, CLINICS, **PUBLIC, **{"auxiliary-is": "consumer"})
+    config, nodes = trial("learn", data, schema, CLINICS, **PUBLIC, **{"points-are": "consumer"})
     with pytest.raises(InvalidParameterError, match="leave model out"):
         run(nodes, config)
     own = tmp_path / "trial" / "curator" / "curator.toml"
@@ -166,7 +166,7 @@ def test_learn_on_points_that_parties_do_not_see(trial, tmp_path):
     grid = run(nodes, config)
     assert grid.told == []
     frame = pl.read_parquet(tmp_path / "trial" / "curator" / "predictions.parquet")
-    assert (frame["prediction"] == pl.read_csv(data / "auxiliary.csv")["sick"]).mean() > 0.8
+    assert (frame["prediction"] == pl.read_csv(data / "public.csv")["sick"]).mean() > 0.8
     assert all(len(messages) <= 2 for asked in grid.asked.values() for messages in asked)
 
 

@@ -1,4 +1,4 @@
-"""Audit of models that protect the auxiliary points: the noisy sums that all else follows from."""
+"""Audit of models that protect the consumer's points: the noisy sums that all else follows from."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _PLACES, _LOUD = np.array([[1.0, 0.0], [0.0, 1.0]]), 10**9
 
 @dataclass(frozen=True)
 class ExportRun:
-    """The sums of points and counts when one auxiliary record is replaced.
+    """The sums of points and counts when one of the points is replaced.
 
     Attributes
     ----------

@@ -272,7 +272,7 @@ def audits() -> list[Audit]:
             *(1_000_000, 100_000),
         ),
         Audit(
-            "exported model: sums over the auxiliary points",
+            "exported model: sums over the consumer's points",
             ExportRun(),
             (
                 Twin("noise for a record taken out", ExportRun(noise_factor=0.5)),

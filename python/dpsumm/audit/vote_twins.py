@@ -168,18 +168,18 @@ class TakesLateVotes(VoteCurator):
         super().receive(name, answer)
 
 
-def pooled_scaling(parties: Records, auxiliary: NDArray[np.float64]) -> Given:
+def pooled_scaling(parties: Records, public_points: NDArray[np.float64]) -> Given:
     """BROKEN: scales every party's records by the bounds of all of them together."""
     pool = np.concatenate([points for points, _ in parties.values()])
     bounds = {f"x{i}": (column.min(), column.max()) for i, column in enumerate(pool.T)}
-    return read_parties(parties, auxiliary, bounds=bounds)
+    return read_parties(parties, public_points, bounds=bounds)
 
 
-def summary_as_points(parties: Records, auxiliary: NDArray[np.float64]) -> Given:
+def summary_as_points(parties: Records, public_points: NDArray[np.float64]) -> Given:
     """BROKEN: has parties vote on a summary of their own records."""
     owners = {name: points for name, (points, _) in parties.items()}
     made = summarize(
-        owners, auxiliary, size=len(auxiliary), protocol=Uniform(), kernel=RBF(0.5), seed=0
+        owners, public_points, size=len(public_points), protocol=Uniform(), kernel=RBF(0.5), seed=0
     )
     return read(parties, np.asarray(made.points, dtype=np.float64))
 

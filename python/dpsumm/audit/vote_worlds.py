@@ -39,9 +39,9 @@ Records = Mapping[str, tuple[NDArray[np.float64], NDArray[np.int64]]]
 _CHANGED, _LATE = "p0", f"p{PARTIES - 1}"
 
 
-def read(parties: Records, auxiliary: NDArray[np.float64]) -> Given:
+def read(parties: Records, public_points: NDArray[np.float64]) -> Given:
     """Return the parties as `dpsumm.learn` reads them."""
-    return read_parties(parties, auxiliary)
+    return read_parties(parties, public_points)
 
 
 @dataclass(frozen=True)
@@ -62,11 +62,11 @@ class OneParty(Search):
     def find(self, rng: np.random.Generator, trials: int) -> str | None:
         """Return how far a row of counts moved in one of `trials` pairs of worlds, if too far."""
         for trial in range(trials):
-            auxiliary = rng.normal(size=(POINTS, 2))
+            public_points = rng.normal(size=(POINTS, 2))
             first = {f"p{i}": _records(rng) for i in range(PARTIES)}
             given = (first, {**first, _CHANGED: _records(rng, far=5.0)})
             counts, limits = zip(
-                *(self._released(one, auxiliary, trial) for one in given), strict=True
+                *(self._released(one, public_points, trial) for one in given), strict=True
             )
             moved = float(((counts[1] - counts[0]) ** 2).sum(1).max())
             if moved > limits[0]:
@@ -74,10 +74,10 @@ class OneParty(Search):
         return None
 
     def _released(
-        self, parties: Records, auxiliary: NDArray[np.float64], seed: int
+        self, parties: Records, public_points: NDArray[np.float64], seed: int
     ) -> tuple[NDArray[np.int64], int]:
         """Return what the consumer ends up with, and the square of what a row may move."""
-        given = self.read(parties, auxiliary)
+        given = self.read(parties, public_points)
         terms = Terms.of(given.points, range(2), PARTIES)
         curator = self.curator(
             given.points,

@@ -36,7 +36,7 @@ def init(
     owner : NAME
         An owner's name; once per owner.
     data : DIRECTORY
-        Holds each owner's NAME.csv, and for the curator target.csv, or auxiliary.csv to learn.
+        Holds each owner's NAME.csv, and for the curator target.csv, or public.csv to learn.
     schema : FILE
         The public schema; for synthesize a directory with each owner's NAME.toml.
     task

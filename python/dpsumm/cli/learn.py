@@ -64,7 +64,7 @@ class Unit(str, Enum):
 
 
 class Whose(str, Enum):
-    """Words of ``--auxiliary-is``."""
+    """Words of ``--points-are``."""
 
     PUBLIC = "public"
     CONSUMER = "consumer"
@@ -84,7 +84,7 @@ class Data(Spelling):
         A party's name and labelled data (CSV or Parquet), once per party; or a folder, or a pattern
         such as 'sites/*.csv', each of whose files is a party of the file's name. From 2; better
         from 50.
-    auxiliary : FILE
+    public_points : FILE
         Points without labels, same columns: public, never anybody's private records.
     schema : FILE
         The public schema: bounds, categories, dates, missing values, label. See [bold]dpsumm
@@ -92,14 +92,14 @@ class Data(Spelling):
     validation : FILE
         Labelled points of your own, which choose among candidates; a few hundred.
     format : NAME:KEY=VALUE
-        How one file is read, where it differs from the others: NAME is a party's, 'auxiliary' or
+        How one file is read, where it differs from others: NAME is a party's, 'public_points' or
         'validation', KEY one of kind (csv, parquet or excel, if the suffix does not say),
         separator, encoding, decimal, names. Once per key.
     """
 
     classes: str | None = None
     owner: list[str] | None = None
-    auxiliary: Path | None = None
+    public_points: Path | None = None
     schema: Path | None = None
     validation: Path | None = None
     format: list[str] | None = None
@@ -122,13 +122,13 @@ class Data(Spelling):
         return tuple(label.categories)
 
     def given(self) -> tuple[dict[str, Path], Path, Path]:
-        """Return parties, auxiliary points and schema; all are needed but for a plan."""
-        if not self.owner or self.auxiliary is None or self.schema is None:
+        """Return parties, public points and schema; all are needed but for a plan."""
+        if not self.owner or self.public_points is None or self.schema is None:
             raise InvalidParameterError(
-                "give --owner (twice or more, or a directory), --auxiliary and --schema; only "
+                "give --owner (twice or more, or a directory), --public-points and --schema; only "
                 "--plan does without"
             )
-        return self.parties, self.auxiliary, self.schema
+        return self.parties, self.public_points, self.schema
 
 
 @dataclass(frozen=True)
@@ -146,7 +146,7 @@ class Method:
         Above 1, to 255: each classifier spreads so many votes by its probabilities.
     student
         What learns from the noisy votes; given twice, --validation chooses. Costs no privacy.
-    auxiliary_is
+    points_are
         public: parties see the points and vote. consumer: they are yours, parties send their
         classifiers as numbers; predictions are for you alone and there is no --model.
     """
@@ -155,7 +155,7 @@ class Method:
     shards: int = 1
     grid: int = 1
     student: Annotated[list[Student] | None, typer.Option(show_default="spectral")] = None
-    auxiliary_is: Whose = Whose.PUBLIC
+    points_are: Whose = Whose.PUBLIC
 
 
 @dataclass(frozen=True)
@@ -185,7 +185,7 @@ class Output:
     Parameters
     ----------
     out : FILE
-        Predictions for the auxiliary points, .parquet or .csv by suffix; what they are and cost
+        Predictions for the public points, .parquet or .csv by suffix; what they are and cost
         stands in the Parquet file's metadata, or beside a CSV file in FILE.json.
     model : FILE
         The model as plain numbers, no pickle; `dpsumm.ensemble.load_model` reads it.
@@ -195,7 +195,7 @@ class Output:
         Say what to expect and stop, before any data are read: nothing is written or spent. Needs
         --points, and --owner or --parties.
     points, parties
-        For --plan: how many auxiliary points and parties there are.
+        For --plan: how many public points and parties there are.
     """
 
     out: Path = Path("predictions.parquet")
@@ -223,8 +223,8 @@ def learn(data: Data, method: Method, privacy: Privacy, output: Output) -> None:
     if output.plan:
         console.echo(*typed(str(_planned(data, method, privacy, output))).splitlines())
         return
-    parties, auxiliary, schema = data.given()
-    if output.model is not None and method.auxiliary_is is Whose.CONSUMER:
+    parties, public_points, schema = data.given()
+    if output.model is not None and method.points_are is Whose.CONSUMER:
         raise InvalidParameterError(
             "--model: a model of points that parties must not see may not be given away; leave it "
             "out and keep the predictions to yourself"
@@ -232,9 +232,16 @@ def learn(data: Data, method: Method, privacy: Privacy, output: Output) -> None:
     check_outputs(output.files)
     books = [] if privacy.ledger is None else [privacy.ledger]
     kept = Kept(Protected.OWNERS, {str(path): path for path in books}, privacy.run)
-    read = [*parties.values(), auxiliary, schema, *([data.validation] if data.validation else [])]
+    read = [
+        *parties.values(),
+        public_points,
+        schema,
+        *([data.validation] if data.validation else []),
+    ]
     check_distinct(read, [*books, *output.files.values()])
-    mine = {"auxiliary": auxiliary} | ({"validation": data.validation} if data.validation else {})
+    mine = {"public_points": public_points} | (
+        {"validation": data.validation} if data.validation else {}
+    )
     form = file_format_of(None, data.separator, encoding=data.encoding, decimal=data.decimal)
     sources, points = formatted(parties, mine, data.format or [], form)
     label = Schema.read(schema).label
@@ -245,7 +252,7 @@ def learn(data: Data, method: Method, privacy: Privacy, output: Output) -> None:
         with console.progress() as progress, console.warnings_told() as told, _one_thread():
             model = make_model(
                 sources,
-                points["auxiliary"],
+                points["public_points"],
                 classes=data.labels,
                 epsilon=privacy.epsilon,
                 delta=privacy.delta,
@@ -254,7 +261,7 @@ def learn(data: Data, method: Method, privacy: Privacy, output: Output) -> None:
                 grid=method.grid,
                 student=[one.value for one in method.student or [Student.SPECTRAL]],
                 validation=points.get("validation"),
-                auxiliary_is=method.auxiliary_is.value,
+                points_are=method.points_are.value,
                 unit=privacy.unit.value,
                 schema=schema,
                 file_format=form,

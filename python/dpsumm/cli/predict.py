@@ -31,7 +31,7 @@ def predict(
     model : MODEL
         The model's file: plain numbers, no pickle; reading it runs no code.
     rows : ROWS
-        CSV, Parquet or Excel with the columns of the auxiliary points; others are left aside. A
+        CSV, Parquet or Excel with the columns of the public points; others are left aside. A
         value that is missing is refused, unless the model's schema encodes it.
     out : FILE
         The class of each row and the probability of every class, in the rows' order, .parquet or

@@ -15,7 +15,7 @@ CLAIMS = (
         "noisy votes",
         "the consumer, and whoever sees the votes, the model or its predictions",
         "Whoever sees them learns of all records of a party (or of one record, by the unit) what "
-        "the charge allows, for every set of auxiliary points.",
+        "the charge allows, for every set of public points.",
         _EXACT,
         "privacy/votes.md#theorem",
         (
@@ -28,10 +28,10 @@ CLAIMS = (
     Claim(
         "sums and products of",
         "everyone to whom the exported model is shown",
-        "Whoever sees the exported model learns of an auxiliary record what the charge allows.",
+        "Whoever sees the exported model learns of one point what the charge allows.",
         _EXACT,
         "privacy/votes.md#a-model-that-may-leave",
-        ("exported model: sums over the auxiliary points",),
+        ("exported model: sums over the consumer's points",),
     ),
 )
 
@@ -39,11 +39,9 @@ ABOUT = About(
     name="Votes: a classifier from the parties' classifiers",
     codecs=(messages.CODEC, saved.CODEC),
     protocols={
-        VOTES: (
-            "The auxiliary points are public: parties see them. They are nobody's private records.",
-        ),
+        VOTES: ("The points are public: parties see them. They are nobody's private records.",),
         HIDDEN: (
-            "The auxiliary points are the consumer's: model and predictions stay with the "
+            "The points are the consumer's: model and predictions stay with the "
             "consumer, unless Model.export protects the points. An exported model is charged "
             "to the points, in a run of its own and in the consumer's ledger.",
         ),

@@ -44,9 +44,9 @@ class Held:
     Attributes
     ----------
     terms
-        Of the vote on the auxiliary points.
+        Of the vote on the public points.
     points : (N, d), counts : (N, columns) int64
-        The auxiliary points, and the votes on them without noise.
+        The public points, and the votes on them without noise.
     test : (n, d), places : (n,)
         Points to judge by, and the place of each label among the classes.
     test_votes : (n, K) int64
@@ -65,7 +65,7 @@ class Held:
 
     @property
     def radius(self) -> float:
-        """Public length of the longest auxiliary point."""
+        """Public length of the longest public point."""
         return float(np.linalg.norm(self.points, axis=1).max()) or 1.0
 
     def accuracy(self, scores: Array) -> float:
@@ -115,7 +115,7 @@ def pate(
     Parameters
     ----------
     bases, at
-        Of the auxiliary points, and their values at the test points.
+        Of the public points, and their values at the test points.
     rng
         Draws the points that are answered; public.
     """

@@ -25,7 +25,7 @@ class PrivateEnsembleClassifier(Estimator, scikit_learn_base()):  # type: ignore
 
     It is for code that keeps parameters apart from data: `get_params`, `set_params`, `predict`,
     `score` and ``sklearn.base.clone`` work as they do for scikit-learn's own estimators. It is
-    fitted to parties and auxiliary points, and not to X and y. Do not put it into a search that
+    fitted to parties and public points, and not to X and y. Do not put it into a search that
     fits it again and again, since every `fit` is a run of its own and spends its own budget. To
     compare students use `Model.refit`, which costs nothing.
 
@@ -43,7 +43,7 @@ class PrivateEnsembleClassifier(Estimator, scikit_learn_base()):  # type: ignore
     privacy_ : LearningPrivacy
         What it cost, and what that guarantees.
     n_features_in_ : int
-        Columns of the auxiliary set.
+        Columns of the public points.
     feature_names_in_ : object array
         Their names.
 
@@ -76,7 +76,7 @@ class PrivateEnsembleClassifier(Estimator, scikit_learn_base()):  # type: ignore
     grid: int = 1
     student: Any = None
     validation: Any = None
-    auxiliary_is: str = "public"
+    points_are: str = "public"
     unit: Unit | str = Unit.WHOLE_OWNER.value
     columns: Sequence[str] | None = None
     label: str | None = None
@@ -89,14 +89,14 @@ class PrivateEnsembleClassifier(Estimator, scikit_learn_base()):  # type: ignore
     allow_weak_privacy: bool = False
     progress: Progress | None = None
 
-    def fit(self, parties: Mapping[str, Any] | Sequence[Any], auxiliary: Source) -> Self:
-        """Learn from the parties' votes on the auxiliary points; return the estimator.
+    def fit(self, parties: Mapping[str, Any] | Sequence[Any], public_points: Source) -> Self:
+        """Learn from the parties' votes on the public points; return the estimator.
 
         Raises
         ------
         As :func:`dpsumm.learn`. What an earlier `fit` left is then unchanged.
         """
-        model = learn(parties, auxiliary, **self.get_params(deep=False))
+        model = learn(parties, public_points, **self.get_params(deep=False))
         self.model_ = model
         self.classes_: NDArray[Any] = model.classes_
         self.privacy_ = model.privacy

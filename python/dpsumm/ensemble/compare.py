@@ -87,7 +87,7 @@ class LearningComparison:
 
 def compare(
     parties: Mapping[str, Any] | Sequence[Any],
-    auxiliary: Source,
+    public_points: Source,
     test: tuple[Source, Any],
     *,
     classes: ArrayLike,
@@ -113,7 +113,7 @@ def compare(
 
     Parameters
     ----------
-    parties, auxiliary, classes, epsilon, delta, learner
+    parties, public_points, classes, epsilon, delta, learner
         As for :func:`dpsumm.learn`; parties give records or classifiers.
     columns, label, bounds, schema, file_format
         As for :func:`dpsumm.learn`.
@@ -159,7 +159,7 @@ def compare(
     students = checked_students(student, False)
     given = read_parties(
         parties,
-        auxiliary,
+        public_points,
         columns=columns,
         label=label,
         bounds=bounds,
@@ -185,7 +185,7 @@ def _pair(test: Any) -> Any:
 
 
 def _asked(given: Given, terms: Terms, test: Validation, learner: Any) -> Held:
-    """Return what all parties say of auxiliary and test points: they vote once, on both."""
+    """Return what all parties say of public and test points: they vote once, on both."""
     n, both = terms.n_points, np.vstack([given.points, test.points])
     task = VoteTask("rehearsal", Terms.of(both, terms.classes, terms.n_parties), both)
     votes = np.zeros((len(both), terms.n_classes), dtype=np.int64)

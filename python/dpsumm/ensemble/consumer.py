@@ -20,7 +20,7 @@ class Consumer:
     Parameters
     ----------
     points : (N, d) float64
-        The auxiliary points.
+        The public points.
     terms
         Of these.
     """

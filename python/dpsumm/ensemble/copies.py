@@ -1,4 +1,4 @@
-"""Records that are where they should not be: in several parties, or among the auxiliary points.
+"""Records that are where they should not be: in several parties, or among the public points.
 
 Told to the caller of `dpsumm.learn` alone, who holds all data in one process. It may hang on one
 record, so it is in no result: not in a model, its report or its predictions, nor in a log.
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from dpsumm.report.notes import Note
 from dpsumm.report.numbers import percent
 
-# Part of the auxiliary points that must be records of parties, and how many times what chance
+# Part of the public points that must be records of parties, and how many times what chance
 # makes, before anything is said.
 MUCH, TIMES = 0.1, 2.0
 # Part of a party's different records that another one must hold.
@@ -30,7 +30,7 @@ _TOLD = "You are told since you hold all data here; it stands in no result."
 
 
 def copies_notes(
-    auxiliary: NDArray[np.float64], parties: Mapping[str, NDArray[np.float64]]
+    public_points: NDArray[np.float64], parties: Mapping[str, NDArray[np.float64]]
 ) -> list[Note]:
     """Return warnings of records that several parties hold, and of points that are records.
 
@@ -38,8 +38,8 @@ def copies_notes(
 
     Parameters
     ----------
-    auxiliary : (N, d)
-        The auxiliary points.
+    public_points : (N, d)
+        The public points.
     parties : each (n, d)
         The parties' records, in the same space, by name.
 
@@ -52,18 +52,18 @@ def copies_notes(
     []
     >>> [note] = copies_notes(records["p0"][:50], records)
     >>> print(note.partition(".")[0])
-    100% of the auxiliary points equal a record of a party in every column
+    100% of the public points equal a record of a party in every column
     >>> [note] = copies_notes(rng.normal(size=(50, 2)), records | {"p3": records["p0"]})
     >>> print(note.partition(",")[0])
     2 of 4 parties hold half of their records or more in common with another one
     """
-    points = Counter(_rows(auxiliary))
+    points = Counter(_rows(public_points))
     rows = {name: Counter(_rows(records)) for name, records in parties.items()}
     # How often a point equals another one.
-    among = _pairs(points.values()) / max(math.comb(len(auxiliary), 2), 1)
+    among = _pairs(points.values()) / max(math.comb(len(public_points), 2), 1)
     return [
         *_in_several(dict(list(rows.items())[:MOST_COMPARED]), len(rows), among),
-        *_in_auxiliary(points, [set(row) for row in rows.values()], among),
+        *_in_points(points, [set(row) for row in rows.values()], among),
     ]
 
 
@@ -111,7 +111,7 @@ def _overlap(
     return pairs.row.astype(np.int64), pairs.col.astype(np.int64), pairs.data
 
 
-def _in_auxiliary(
+def _in_points(
     points: Counter[bytes], distinct: Sequence[set[bytes]], among: float
 ) -> Iterator[Note]:
     held = Counter(row for rows in distinct for row in rows)
@@ -124,8 +124,8 @@ def _in_auxiliary(
     by_chance = n * min(1.0, sum(sizes) * max(among, between))
     if found > max(MUCH * n, TIMES * by_chance):
         yield Note(
-            f"{percent(found / n)} of the auxiliary points equal a record of a party in every "
-            "column. Parties' own records are not public, and nothing protects them as auxiliary "
+            f"{percent(found / n)} of the public points equal a record of a party in every "
+            "column. Parties' own records are not public, and nothing protects them as public "
             f"points: give other points. {_TOLD}"
         )
 

@@ -36,7 +36,7 @@ class VoteCurator(Coordinator[NoisyVotes]):
     Parameters
     ----------
     points : (N, d) float64
-        Auxiliary points.
+        Public points.
     terms
         Of these points; `Terms.n_parties` is the number of names.
     names

@@ -1,7 +1,7 @@
-"""A model that protects the auxiliary points as well: what a consumer may show of its own data.
+"""A model that protects the consumer's points as well: what a consumer may show of its own data.
 
 Claim
-    What `exported` returns is (epsilon, delta)-DP for one auxiliary record of the consumer towards
+    What `exported` returns is (epsilon, delta)-DP for one point of the consumer towards
     everybody, and post-processing of the noisy votes towards the parties.
 Assumes
     The points were the consumer's own: parties' classifiers do not depend on them. N, the columns
@@ -60,7 +60,7 @@ def exported(
     key: str,
     ledger: str | os.PathLike[str] | None,
 ) -> SavedModel:
-    """Charge a linear model to the auxiliary points and return it; see `Model.export`."""
+    """Charge a linear model to the consumer's points and return it; see `Model.export`."""
     accounting.check_epsilon(epsilon)
     accounting.check_delta(delta)
     warn_of_epsilon(epsilon, stacklevel=3)
@@ -69,7 +69,7 @@ def exported(
     sums = Sums(
         queries,
         Protected.TARGET,
-        message=f"sums and products of {votes.terms.n_points} auxiliary points ({key})",
+        message=f"sums and products of {votes.terms.n_points} points ({key})",
         observer=Observer.PUBLIC,
     )
     facts = (votes.terms.n_points, votes.terms.classes, norm, space.schema.fingerprint)
@@ -88,7 +88,7 @@ def exported(
     (charge,) = sums.charges
     spent = rounded_up(accounting.compose([(charge.event, charge.count)], delta))
     protects = (
-        f"The consumer's auxiliary points towards everybody who sees this model: ({spent}, "
+        f"The consumer's points towards everybody who sees this model: ({spent}, "
         f"{delta:g})-differential privacy for one record; unit: {charge.unit.value}. Whatever "
         "else is shown of these points, another exported model too, adds to it."
     )
@@ -96,10 +96,10 @@ def exported(
     even = 0.5 if votes.terms.columns == 1 else 1 / votes.terms.n_classes
     scale = math.sqrt(1 - CONSTANT**2) / norm
     plain = np.vstack([CONSTANT * weights[-1:] + even, scale * weights[:-1]])
-    name = "linear, protects the auxiliary points"
+    name = "linear, protects the points"
     learnt = Plain(Linear(), plain, softmax=False)
     # In place of what is said of a model that must not leave.
-    said = [protects if "auxiliary points towards" in text else text for text in said]
+    said = [protects if "consumer's points towards" in text else text for text in said]
     return saved_model(votes.run, votes.terms.classes, space, name, learnt, said)
 
 

@@ -21,14 +21,14 @@ class LearningPrivacy(PrivacyReport):
     ----------
     terms
         Of the release.
-    auxiliary_is
-        Whose the auxiliary points are: "public", or the "consumer"'s.
+    points_are
+        Whose the points are: "public", or the "consumer"'s.
     validated
         Whether labelled points of the consumer's chose the student.
     """
 
     terms: Terms | None = None
-    auxiliary_is: str = "public"
+    points_are: str = "public"
     validated: bool = False
 
     def epsilon(
@@ -45,7 +45,7 @@ class LearningPrivacy(PrivacyReport):
         delta
             In (0, 1); the run's own by default.
         protected
-            ``"owners"``: the parties' records towards the consumer. ``"target"``: the auxiliary
+            ``"owners"``: the parties' records towards the consumer. ``"target"``: the public
             points towards the parties.
         unit
             "one whole owner" (all records of a party) or "replace one record"; the run's own by
@@ -75,7 +75,7 @@ class LearningPrivacy(PrivacyReport):
         return [
             self._parties(),
             self.owners_argument,
-            self._auxiliary(),
+            self._points(),
             *([VALIDATED] if self.validated else []),
             "Not protected: anything of the parties towards the curator, who sees their votes, or "
             "anyone who colludes with it; records that a party shares or sells otherwise, such as "
@@ -101,11 +101,11 @@ class LearningPrivacy(PrivacyReport):
             f"model or its predictions: {'; '.join(shown)}. Unit of the charge: {units[0].value}."
         )
 
-    def _auxiliary(self) -> str:
-        if self.auxiliary_is == "public":
-            return "The auxiliary points are public: parties see them, and the model may be shown."
+    def _points(self) -> str:
+        if self.points_are == "public":
+            return "The points are public: parties see them, and the model may be shown."
         return (
-            "The consumer's auxiliary points towards the parties: epsilon = 0, delta = 0, parties "
+            "The consumer's points towards the parties: epsilon = 0, delta = 0, parties "
             "receive nothing that depends on them. Towards whoever sees the model or its "
             "predictions they are not protected: keep both."
         )
@@ -116,7 +116,7 @@ VALIDATED = (
     "noise. Whoever sees the model, its predictions or its report may learn of them."
 )
 ARGUMENT = (
-    "It holds for every set of auxiliary points, as long as points, classes and the list of "
+    "It holds for every set of points, as long as points, classes and the list of "
     "parties were fixed before the votes, and no party's classifier, scaling or parameters were "
     "fitted on another party's records. Whether a party came is covered. Choosing and fitting "
     "students is post-processing and costs nothing."

@@ -1,4 +1,4 @@
-"""What `learn` is given, as auxiliary points and parties that can vote."""
+"""What `learn` is given, as public points and parties that can vote."""
 
 from __future__ import annotations
 
@@ -123,8 +123,8 @@ class Given:
     ----------
     space
         How raw data become points.
-    auxiliary
-        The auxiliary set.
+    public_points
+        The public points.
     names
         All parties, in the order given.
     tables
@@ -136,7 +136,7 @@ class Given:
     """
 
     space: Space
-    auxiliary: Table
+    public_points: Table
     names: tuple[str, ...]
     tables: Mapping[str, Table]
     others: Mapping[str, Any]
@@ -144,8 +144,8 @@ class Given:
 
     @cached_property
     def points(self) -> NDArray[np.float64]:
-        """The auxiliary points, (N, d)."""
-        return float64(self.auxiliary)
+        """The public points, (N, d)."""
+        return float64(self.public_points)
 
     @property
     def copies(self) -> list[Note]:
@@ -184,7 +184,7 @@ class Given:
             elif isinstance(one, np.ndarray):
                 if declared:
                     raise InvalidParameterError(
-                        f"{name!r}: gives votes, but under auxiliary_is='consumer' no party sees "
+                        f"{name!r}: gives votes, but under points_are='consumer' no party sees "
                         "the points; give records or classifiers"
                     )
                 roles[name] = _voted(given_votes(one, name, terms), terms)
@@ -200,7 +200,7 @@ class Given:
 
 def read_parties(
     parties: Mapping[str, Any] | Sequence[Any],
-    auxiliary: Source,
+    public_points: Source,
     *,
     columns: Sequence[str] | None = None,
     label: str | None = None,
@@ -222,9 +222,9 @@ def read_parties(
     check_other_files(records, "give each party's file once (--owner)")
     for name, one in records.items():
         check_other_files(
-            {name: one, "auxiliary points": auxiliary},
-            "the auxiliary points are public and nobody's private records: give other ones "
-            "(auxiliary, --auxiliary), or leave the party out",
+            {name: one, "public points": public_points},
+            "public points are nobody's private records: give other ones "
+            "(public_points, --public-points), or leave the party out",
         )
         check_other_files(
             {name: one, "validation": validation[0] if _is_pair(validation) else validation},
@@ -235,8 +235,8 @@ def read_parties(
     if records:
         read, goal = read_inputs(
             records,
-            auxiliary,
-            target_name="auxiliary",
+            public_points,
+            target_name="public_points",
             columns=columns,
             label=label,
             bounds=bounds,
@@ -257,8 +257,8 @@ def read_parties(
             tables[table.name] = table.in_memory
     else:
         goal = read_table(
-            auxiliary,
-            name="auxiliary",
+            public_points,
+            name="public_points",
             columns=columns,
             bounds=bounds,
             schema=None if schema is None else schema.for_target(),

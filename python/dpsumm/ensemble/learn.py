@@ -15,7 +15,7 @@ from dpsumm.data.schema import Bounds, Schema, schema_of
 from dpsumm.ensemble.ballots import facts_of
 from dpsumm.ensemble.inputs import read_parties
 from dpsumm.ensemble.model import Model
-from dpsumm.ensemble.points import auxiliary_notes
+from dpsumm.ensemble.points import points_notes
 from dpsumm.ensemble.vote import Asked, run_vote
 from dpsumm.exchange.driver import Progress, run_in_process
 from dpsumm.privacy.events import Unit
@@ -24,7 +24,7 @@ from dpsumm.privacy.weak import warn_unrecorded
 
 def learn(
     parties: Mapping[str, Any] | Sequence[Any],
-    auxiliary: Source,
+    public_points: Source,
     *,
     classes: ArrayLike,
     epsilon: float = 1.0,
@@ -34,7 +34,7 @@ def learn(
     grid: int = 1,
     student: Any = None,
     validation: Any = None,
-    auxiliary_is: str = "public",
+    points_are: str = "public",
     unit: Unit | str = Unit.WHOLE_OWNER,
     columns: Sequence[str] | None = None,
     label: str | None = None,
@@ -49,7 +49,7 @@ def learn(
 ) -> Model:
     """Return a classifier learnt from the votes of parties' classifiers on unlabelled points.
 
-    Each party trains any classifier at home and votes on the public `auxiliary` points. The votes
+    Each party trains any classifier at home and votes on the `public_points`. The votes
     are added up, and noise is added to the sum once. Everything after that costs no privacy. A
     *student*, the model that comes out, learns from the noisy votes, and is chosen by an estimate
     from these votes alone.
@@ -61,7 +61,7 @@ def learn(
         labelled records, as a pair (points, labels), a data frame or a path with a `label`; a
         classifier that it has fitted, with `predict` (a list of them for `shards`); or its votes,
         an (N, K) array of integers, a column for each class in ascending order.
-    auxiliary
+    public_points
         N points without labels, public, with the parties' columns: (N, d) array, data frame or
         path; from 20, better thousands. Parties see them. They must not be anybody's private
         records: a summary of the parties' points is not public.
@@ -91,7 +91,7 @@ def learn(
         Pair (points, labels) of the consumer's own, or with a `schema` that has a label one frame
         or file: chooses among candidates, and is sent to nobody. It chooses without noise, so
         whoever sees the model may learn of it. A few hundred help where parties are weak.
-    auxiliary_is
+    points_are
         ``"public"``: parties see the points and vote. ``"consumer"``: they are yours, parties
         receive nothing that depends on them and send their classifiers as plain numbers instead
         (scikit-learn's linear ones, trees, forests, naive Bayes); the model must not leave you.
@@ -130,9 +130,9 @@ def learn(
     -----
     UserWarning
         Before anything is spent, from public numbers: the noise is above the signal, few parties,
-        few points, a large delta; with the way out. See `dpsumm.plan_learning`. Auxiliary points
+        few points, a large delta; with the way out. See `dpsumm.plan_learning`. Public points
         that the schema cuts off, or of which few differ. And, to the caller
-        alone and in no result, that many auxiliary points are records of parties, or that several
+        alone and in no result, that many public points are records of parties, or that several
         parties hold the same records: that depends on their data, which the caller holds.
 
     Privacy
@@ -171,7 +171,7 @@ def learn(
         grid=grid,
         student=student,
         validation=validation,
-        auxiliary_is=auxiliary_is,
+        points_are=points_are,
         unit=unit,
         ledger=ledger,
         run=run,
@@ -180,7 +180,7 @@ def learn(
     )
     given = read_parties(
         parties,
-        auxiliary,
+        public_points,
         columns=columns,
         label=label,
         bounds=bounds,
@@ -200,6 +200,6 @@ def learn(
         given.points,
         given.names,
         lambda curator, _: curator.again() or run_in_process(curator, roles, progress),
-        about=auxiliary_notes(given.auxiliary),
+        about=points_notes(given.public_points),
         learner=facts_of(learner, asked.grid) if given.tables else "",
     )

@@ -25,7 +25,7 @@ VOTES = np.dtype(np.uint16)
 class VoteTask(Request):
     """Curator to every party, once: vote on these points.
 
-    Claim: (0, 0)-DP towards parties; it holds public facts and the auxiliary points, which are
+    Claim: (0, 0)-DP towards parties; it holds public facts and the public points, which are
     public or the consumer's to show. Tested by tests/ensemble/test_ensemble_roles.py.
 
     Attributes
@@ -40,7 +40,7 @@ class VoteTask(Request):
     disclosure: ClassVar[Disclosure | None] = Disclosure(
         "curator",
         "every party, the same bytes to all, once",
-        "the auxiliary points, the classes and the terms of the vote",
+        "the public points, the classes and the terms of the vote",
         "nobody's protected records: the points are public",
         "A party learns nothing of other parties: (0, 0).",
         "privacy/votes.md#model",

@@ -52,7 +52,7 @@ class Model:
     classes_ : (K,)
         Labels, ascending.
     warnings
-        What the consumer should know; from public numbers and the auxiliary points alone.
+        What the consumer should know; from public numbers and the public points alone.
     record
         The run's public facts, which saved predictions keep for its dossier.
 
@@ -96,7 +96,7 @@ class Model:
 
     @cached_property
     def places(self) -> NDArray[np.int64]:
-        """Place among `classes_` of each auxiliary point's most probable class, (N,)."""
+        """Place among `classes_` of each public point's most probable class, (N,)."""
         chances = self._used.fitted.chances(self._consumer.points)
         return np.asarray(chances.argmax(1), dtype=np.int64)
 
@@ -153,7 +153,7 @@ class Model:
         return sorted_notes([*alarms, *foreseen])
 
     def to_frame(self) -> Any:
-        """Return predictions for the auxiliary points, a polars data frame.
+        """Return predictions for the public points, a polars data frame.
 
         Columns ``prediction`` and, for every class, ``p_<label>``: its probability; rows in the
         order of the points. Predictions tell of the points they are for.
@@ -195,11 +195,11 @@ class Model:
         return self.__dict__ | {"_validation": None}
 
     def _check_may_leave(self) -> None:
-        if self.privacy.auxiliary_is != "public":
+        if self.privacy.points_are != "public":
             raise InvalidParameterError(
-                "model: it was learnt on points that parties must not see (auxiliary_is="
+                "model: it was learnt on points that parties must not see (points_are="
                 "'consumer'), and whoever gets it or its predictions would learn of them: it "
-                "would show the consumer's auxiliary points without any guarantee. Keep it where "
+                "would show the consumer's points without any guarantee. Keep it where "
                 "they are, learn on public points, or give away a model that protects them, too: "
                 "Model.export"
             )
@@ -239,7 +239,7 @@ class Model:
         key: str = "export",
         ledger: str | os.PathLike[str] | None = None,
     ) -> SavedModel:
-        """Return a linear model that may leave: it protects each auxiliary record as well.
+        """Return a linear model that may leave: it protects each of the consumer's points as well.
 
         For models of points that parties must not see. It is learnt anew from the same noisy votes,
         at no charge to the parties, and needs thousands of points.
@@ -250,7 +250,7 @@ class Model:
             Public length to which points are shortened, from the columns' bounds and not from the
             points.
         epsilon, delta
-            What it may cost one auxiliary record; delta is the run's by default. An epsilon above
+            What it may cost one point; delta is the run's by default. An epsilon above
             10 is warned of, with its odds.
         key
             Name in the ledger; another model of the same points needs another one, and a charge.
@@ -267,9 +267,9 @@ class Model:
 
         Privacy
         -------
-        (epsilon, delta)-DP for one auxiliary record towards everybody; ``docs/privacy/votes.md``.
+        (epsilon, delta)-DP for one point towards everybody; ``docs/privacy/votes.md``.
         """
-        if self.privacy.auxiliary_is == "public":
+        if self.privacy.points_are == "public":
             raise InvalidParameterError(
                 "model: its points are public, so there is nothing to protect; use Model.save"
             )
@@ -291,7 +291,7 @@ class Model:
         Parameters
         ----------
         points
-            Array, data frame or path, with the columns of the auxiliary set.
+            Array, data frame or path, with the columns of the public points.
 
         Raises
         ------

@@ -35,7 +35,7 @@ def render(model: Model) -> str:
     return parts.page(
         "classifier from votes",
         "Classifier from noisy votes, for the consumer."
-        + ("" if model.privacy.auxiliary_is == "public" else " Not for parties."),
+        + ("" if model.privacy.points_are == "public" else " Not for parties."),
         f"{verdict.head[0].upper()}{verdict.head[1:]}",
         _lead(model, verdict.why),
         *around(parts.tiles(_tiles(model)), model.notes, seeded=model.privacy.seeded),
@@ -44,7 +44,7 @@ def render(model: Model) -> str:
             [
                 ("Parties towards the consumer, all messages", model.privacy.epsilon(), "owners"),
                 (
-                    "Auxiliary points towards parties, all messages",
+                    "The points towards parties, all messages",
                     model.privacy.epsilon(protected="target"),
                     "target",
                 ),
@@ -53,7 +53,7 @@ def render(model: Model) -> str:
         ),
         parts.section("Noise against signal", *_noise(model)),
         parts.section("Which candidate is used, and why", *_candidates(model)),
-        parts.section("What it says of the auxiliary points", *_predicted(model)),
+        parts.section("What it says of the public points", *_predicted(model)),
         parts.section("The run", parts.facts(_details(model))),
     )
 
@@ -64,7 +64,7 @@ def _lead(model: Model, why: str) -> Html:
     return safe(
         f"{why[:1].upper()}{why[1:]}." if why else "",
         f"{terms.n_parties:,} registered parties{each} voted for {terms.n_classes} classes on "
-        f"{terms.n_points:,} {'public ' if model.privacy.auxiliary_is == 'public' else ''}points "
+        f"{terms.n_points:,} {'public ' if model.privacy.points_are == 'public' else ''}points "
         "without labels; the sum of their votes was released with noise, once. Student:",
         tag("strong", model.student),
     )
@@ -91,7 +91,7 @@ def _tiles(model: Model) -> list[tuple[str, str]]:
 def _noise(model: Model) -> tuple[Html, Html]:
     strength = model.strength
     text = (
-        "The votes' squared shares along the directions in which the auxiliary points vary most. A "
+        "The votes' squared shares along the directions in which the public points vary most. A "
         "bar that ends at the line has nothing but noise in it. Computed from the noisy votes, at "
         "no charge."
     )

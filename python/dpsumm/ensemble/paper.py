@@ -83,7 +83,7 @@ class Published:
 
 def published(
     parties: Mapping[str, Any] | Sequence[Any],
-    auxiliary: Source,
+    public_points: Source,
     *,
     classes: ArrayLike,
     epsilon: float,
@@ -103,7 +103,7 @@ def published(
 
     Parameters
     ----------
-    parties, auxiliary, classes, learner, columns, label, bounds, schema, file_format
+    parties, public_points, classes, learner, columns, label, bounds, schema, file_format
         As for :func:`dpsumm.learn`.
     epsilon
         What the noise is calibrated to.
@@ -140,7 +140,7 @@ def published(
     check_seed(seed)
     given = read_parties(
         parties,
-        auxiliary,
+        public_points,
         columns=columns,
         label=label,
         bounds=bounds,

@@ -63,7 +63,7 @@ class LearningPlan:
                 "protects this unit at this epsilon does better"
             )
         if self.ratio > LITTLE:
-            return "Noisy votes work, and the noise can be felt: use all auxiliary points you have"
+            return "Noisy votes work, and the noise can be felt: use all public points you have"
         return "The noise costs little: the ensemble's own accuracy decides"
 
     @property
@@ -83,7 +83,7 @@ class LearningPlan:
         if self.n_points < FEW_POINTS:
             notes.append(
                 Note(
-                    f"{self.n_points} auxiliary points are few (usual: thousands, unlabelled): "
+                    f"{self.n_points} public points are few (usual: thousands, unlabelled): "
                     "give more, they add no noise to what is learnt"
                 )
             )

@@ -1,4 +1,4 @@
-"""What is told of auxiliary points and of rows to predict: both belong to whoever is told."""
+"""What is told of public points and of rows to predict: both belong to whoever is told."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from dpsumm.data.table import Table
 from dpsumm.report.notes import Note
 from dpsumm.report.outside import outside_notes
 
-# Part of the auxiliary points that must differ from each other.
+# Part of the public points that must differ from each other.
 DIFFERENT = 0.5
 
 
-def auxiliary_notes(table: Table) -> list[Note]:
-    """Return what the consumer should know of the auxiliary points, before anybody votes on them.
+def points_notes(table: Table) -> list[Note]:
+    """Return what the consumer should know of the public points, before anybody votes on them.
 
     They are public or the consumer's own, so this tells of no party.
 
@@ -25,11 +25,11 @@ def auxiliary_notes(table: Table) -> list[Note]:
     >>> import numpy as np
     >>> from dpsumm.data.table import read_table
     >>> few = np.tile(np.random.default_rng(0).normal(size=(6, 2)), (100, 1))
-    >>> print(auxiliary_notes(read_table(few, name="auxiliary"))[0].partition(":")[0])
-    Of the 600 auxiliary points only 6 differ from each other
+    >>> print(points_notes(read_table(few, name="public_points"))[0].partition(":")[0])
+    Of the 600 public points only 6 differ from each other
     """
     then = "Parties vote on what is left of the points, and the model learns from these votes."
-    return [*outside_notes(table, "the auxiliary points'", then), *_alike(table.values)]
+    return [*outside_notes(table, "the public points'", then), *_alike(table.values)]
 
 
 def rows_notes(table: Table) -> list[Note]:
@@ -48,7 +48,7 @@ def _alike(values: NDArray[np.floating]) -> Iterator[Note]:
     if one <= DIFFERENT * differ or one * other < 4 * differ:
         return
     yield Note(
-        f"Of the {n:,} auxiliary points only {differ:,} differ from each other: equal points teach "
+        f"Of the {n:,} public points only {differ:,} differ from each other: equal points teach "
         "a student nothing new. Give each point once, and more of them."
     )
 

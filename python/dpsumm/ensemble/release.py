@@ -4,7 +4,7 @@ Claim
     Towards the consumer, and whoever sees anything computed from the noisy votes: (epsilon, delta)-
     differential privacy for all records of a party, with its classifier, its coins and whether it
     takes part (unit: one whole owner); or for one record, if parties train shards (unit: replace
-    one record). For every set of auxiliary points, even one that the consumer chose to attack.
+    one record). For every set of public points, even one that the consumer chose to attack.
 Assumes
     The points, classes, grid, shards and the *registered* parties are fixed before anybody votes. A
     party's votes depend on its own records, its own coins and the task alone: nothing that parties

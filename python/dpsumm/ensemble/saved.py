@@ -38,7 +38,7 @@ class SavedModel(Answer):
     """A classifier that was learnt from noisy votes, as its file has it. Consumer to anyone.
 
     Charge: none towards the parties, it is post-processing of `NoisyVotes`; nor towards the
-    auxiliary points, which are public: of others only what `Model.export` charged to them. The
+    public points, which are public: of others only what `Model.export` charged to them. The
     consumer's labelled points, if they chose the student, are not protected: a statement says so.
 
     Attributes

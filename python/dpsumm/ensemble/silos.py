@@ -15,7 +15,7 @@ from dpsumm.ensemble.curator import VoteCurator
 from dpsumm.ensemble.inputs import Space, float64
 from dpsumm.ensemble.messages import NoisyVotes
 from dpsumm.ensemble.model import Model
-from dpsumm.ensemble.points import auxiliary_notes
+from dpsumm.ensemble.points import points_notes
 from dpsumm.ensemble.vote import Asked, run_vote
 from dpsumm.errors import InvalidParameterError
 from dpsumm.exchange.across import Channel, describe, run_across
@@ -31,7 +31,7 @@ _log = logger(__name__)
 def learn_silos(
     channel: Channel,
     parties: Sequence[str],
-    auxiliary: Source,
+    public_points: Source,
     *,
     schema: Schema | str | os.PathLike[str],
     classes: ArrayLike,
@@ -51,10 +51,10 @@ def learn_silos(
         All parties by name, registered before the run: sums are over these, whoever comes.
     schema
         Of all parties; one whose data were read with another counts as absent.
-    auxiliary, classes, file_format
+    public_points, classes, file_format
         As for `dpsumm.learn`.
     asked_for
-        epsilon, delta, shards, grid, student, validation, auxiliary_is, unit, ledger, run, seed and
+        epsilon, delta, shards, grid, student, validation, points_are, unit, ledger, run, seed and
         allow_weak_privacy, as for `dpsumm.learn`. Answers are kept beside the ledger, in
         ``<ledger>.answers``, until the noisy votes are in the ledger; so a run that died is resumed
         by its name.
@@ -87,7 +87,7 @@ def learn_silos(
 
     >>> from dpsumm.ensemble.silos import learn_silos
     >>> model = learn_silos(  # doctest: +SKIP
-    ...     channel, parties, "auxiliary.csv", schema="schema.toml", classes=["no", "yes"],
+    ...     channel, parties, "public.csv", schema="schema.toml", classes=["no", "yes"],
     ...     ledger="books.db", run="spring",
     ... )
     """
@@ -102,7 +102,7 @@ def learn_silos(
     for name in parties:
         check_name(name, "parties")
     space = Space(known.for_target(), file_format, known)
-    table = space.read(auxiliary, "auxiliary")
+    table = space.read(public_points, "public_points")
     points = float64(table)
     tell = on_absent or (lambda name, why: _log.warning("%r counts as absent: %s", name, why))
     answers = None if asked.ledger is None else f"{Path(asked.ledger)}.answers"
@@ -140,6 +140,6 @@ def learn_silos(
         points,
         tuple(parties),
         exchange,
-        about=auxiliary_notes(table),
+        about=points_notes(table),
         across=True,
     )

@@ -38,7 +38,7 @@ class Terms:
     classes
         K distinct labels of one type, ascending.
     n_points
-        Auxiliary points, N.
+        Public points, N.
     n_parties
         Registered parties, M: whether they come or not.
     grid
@@ -85,18 +85,18 @@ class Terms:
         n = len(points)
         if n < FEWEST_POINTS:
             raise InvalidParameterError(
-                f"auxiliary: has {counted(n, 'point', 'points')}, and at least {FEWEST_POINTS} are "
-                f"needed (usual: thousands); they need no labels"
+                f"public_points: has {counted(n, 'point', 'points')}, and at least "
+                f"{FEWEST_POINTS} are needed (usual: thousands); they need no labels"
             )
         if n * len(labels) > MOST_CELLS:
             raise InvalidParameterError(
-                f"auxiliary: {n} points times {len(labels)} classes are above {MOST_CELLS}; "
+                f"public_points: {n} points times {len(labels)} classes are above {MOST_CELLS}; "
                 "give fewer points, drawn at random"
             )
         if not np.isfinite(points).all():
             raise InvalidDataError(
-                "auxiliary: has values that are missing or infinite; impute them, or leave such "
-                "points out"
+                "public_points: has values that are missing or infinite; impute them, or leave "
+                "such points out"
             )
         public = json.dumps([labels, list(points.shape), n_parties, grid, shards])
         whole = hashlib.sha256(public.encode())

@@ -17,7 +17,7 @@ from dpsumm.report.verdict import Verdict
 
 # Standard errors by which a model must beat one label for all, on the consumer's labels.
 _BETTER = 2.0
-# A class is missed that gets a smaller part of the auxiliary points, or of an even share of them
+# A class is missed that gets a smaller part of the public points, or of an even share of them
 # where classes are many.
 _RARE, _PART = 0.02, 0.2
 # Classes that notes name.
@@ -42,7 +42,7 @@ def verdict_of(
     strength
         Of the noisy votes.
     predicted
-        Place of the class of each auxiliary point.
+        Place of the class of each public point.
     classes
         Labels.
     validation, met
@@ -52,7 +52,7 @@ def verdict_of(
         text = "nothing but noise is seen in the votes, so the model means nothing"
         return Verdict(text, severity=Severity.ALARM)
     if (predicted == predicted[0]).all():
-        text = f"it says {classes[predicted[0]]} for every auxiliary point, so it tells nothing"
+        text = f"it says {classes[predicted[0]]} for every public point, so it tells nothing"
         return Verdict(text, severity=Severity.ALARM)
     if validation is None or met is None:
         why = f"the noise is {strength.ratio:.2g} of the signal"
@@ -75,7 +75,7 @@ def verdict_of(
 def missed_notes(
     predicted: NDArray[np.int64], classes: NDArray[Any], validation: Validation | None
 ) -> Iterator[Note]:
-    """Warn of classes that hardly any auxiliary point is predicted to be, by the noisy votes alone.
+    """Warn of classes that hardly any public point is predicted to be, by the noisy votes alone.
 
     Nothing is said of a class that is as rare among the consumer's labelled points.
 
@@ -88,7 +88,7 @@ def missed_notes(
     --------
     >>> [note] = missed_notes(np.repeat([0, 1], [990, 10]), np.array(["no", "yes"]), None)
     >>> print(note.partition(". ")[0])
-    Hardly any auxiliary point is predicted to be yes (1.0%)
+    Hardly any public point is predicted to be yes (1.0%)
     """
     rare = min(_RARE, _PART / len(classes))
     shares = np.bincount(predicted, minlength=len(classes)) / len(predicted)
@@ -102,7 +102,7 @@ def missed_notes(
     rarely, them = ("it is", "it") if len(names) == 1 else ("they are", "them")
     more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
     yield Note(
-        f"Hardly any auxiliary point is predicted to be {', '.join(names[:_MOST_NAMED])}{more}. "
+        f"Hardly any public point is predicted to be {', '.join(names[:_MOST_NAMED])}{more}. "
         f"Unless {rarely} as rare, the noise hides {them}, or too few parties or shards have "
         f"records of {them}: classifiers that know other classes only outvote those."
     )

@@ -38,7 +38,7 @@ from dpsumm.visible import logger
 _log = logger(__name__)
 
 # Its name in the ledger, where it costs nothing: what errors about it should say.
-SETTINGS = "learner, schema or auxiliary_is"
+SETTINGS = "learner, schema or points_are"
 
 # From the curator and the open ledger to the noisy votes: who carries the messages.
 Exchange = Callable[[VoteCurator, Ledger], NoisyVotes]
@@ -73,7 +73,7 @@ class Asked:
         grid: int = 1,
         student: Any = None,
         validation: Any = None,
-        auxiliary_is: str = "public",
+        points_are: str = "public",
         unit: Unit | str = Unit.WHOLE_OWNER,
         ledger: str | os.PathLike[str] | None = None,
         run: str | None = None,
@@ -89,9 +89,9 @@ class Asked:
         """
         accounting.check_epsilon(epsilon)
         accounting.check_delta(delta)
-        if auxiliary_is not in ("public", "consumer"):
+        if points_are not in ("public", "consumer"):
             raise InvalidParameterError(
-                f"auxiliary_is must be 'public' or 'consumer', got {auxiliary_is!r}"
+                f"points_are must be 'public' or 'consumer', got {points_are!r}"
             )
         check_seed(seed, ledger)
         return cls(
@@ -102,7 +102,7 @@ class Asked:
             grid,
             checked_students(student, validation is not None),
             validation,
-            auxiliary_is == "consumer",
+            points_are == "consumer",
             unit_of(unit),
             ledger,
             run,
@@ -147,13 +147,13 @@ def run_vote(
     asked, terms, space
         What is wanted, of whom, and where.
     points : (N, d)
-        The auxiliary set.
+        The public points.
     names
         All registered parties.
     exchange
         Asks them; if this run has released before (`VoteCurator.again`), nobody.
     about
-        What is to be told of the auxiliary points, which depends on nobody else.
+        What is to be told of the public points, which depends on nobody else.
     learner
         What parties train, if that is known: a public fact, as `facts_of` tells it.
     across
@@ -203,7 +203,7 @@ def run_vote(
             delta=asked.delta,
             owners_argument=ARGUMENT,
             terms=terms,
-            auxiliary_is="consumer" if asked.hidden else "public",
+            points_are="consumer" if asked.hidden else "public",
             validated=judged_by is not None,
         )
         record = _record(asked, terms, space, names, book, privacy, across, before is not None)
@@ -254,7 +254,7 @@ def _record(
             "Budget of the parties": f"epsilon {asked.epsilon:g} at delta {asked.delta:g}",
             "Unit": asked.unit.value,
             "Registered parties": f"{terms.n_parties:,}",
-            "Auxiliary points": f"{terms.n_points:,}, "
+            "Points to vote on": f"{terms.n_points:,}, "
             + ("the consumer's own" if asked.hidden else "public"),
             "Votes of a classifier on a point": f"{terms.grid}",
             "Classifiers of each party": f"{terms.shards}",

@@ -58,7 +58,7 @@ def make_trial(
         Names: letters, digits, dashes and underscores.
     data
         Directory with each owner's ``<name>.csv``, and for the curator ``target.csv``
-        (``auxiliary.csv`` to learn).
+        (``public.csv`` to learn).
     schema
         The public schema, a TOML file; every party gets a copy. For rows across columns a directory
         with each owner's ``<name>.toml``.

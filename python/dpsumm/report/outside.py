@@ -45,7 +45,7 @@ def outside_notes(table: Table, whose: str, then: str) -> Iterator[Note]:
     table
         As it was read.
     whose
-        Whose rows they are, such as "the auxiliary points'".
+        Whose rows they are, such as "the public points'".
     then
         What that does to the result, as a sentence.
     """

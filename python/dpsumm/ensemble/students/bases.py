@@ -43,7 +43,7 @@ class Features(ABC):
 
 @dataclass(frozen=True, eq=False)
 class Basis:
-    """An orthonormal basis on the auxiliary points, with candidates for smoothing in it.
+    """An orthonormal basis on the public points, with candidates for smoothing in it.
 
     Attributes
     ----------
@@ -104,7 +104,7 @@ class Neighbours(Features):
     Attributes
     ----------
     points : (N, d)
-        The auxiliary set.
+        The public points.
     vectors : (N, m)
         On these.
     width

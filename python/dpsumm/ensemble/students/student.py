@@ -94,7 +94,7 @@ class Student(ABC):
         Parameters
         ----------
         points : (N, d)
-            The auxiliary points.
+            The public points.
         votes
             On these.
         """

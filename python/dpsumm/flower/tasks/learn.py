@@ -1,4 +1,4 @@
-"""`dpsumm.learn` across silos: parties with labelled records, a curator with auxiliary points."""
+"""`dpsumm.learn` across silos: parties with labelled records, a curator with public points."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ class Learn(Task):
     unit: str
     shards: int
     grid: int
-    auxiliary_is: str
+    points_are: str
     allow_weak_privacy: bool
     student: str
-    auxiliary: Path
+    public_points: Path
     validation: Path | None
     schema: Path
     out: Path
@@ -55,10 +55,10 @@ class Learn(Task):
             unit=get("unit", str),
             shards=get("shards", int),
             grid=get("grid", int),
-            auxiliary_is=get("auxiliary-is", str),
+            points_are=get("points-are", str),
             allow_weak_privacy=get("allow-weak-privacy", bool, False),
             student=get("student", str),
-            auxiliary=mine.input("auxiliary"),
+            public_points=mine.input("public-points"),
             validation=mine.optional_path("validation"),
             schema=mine.input("schema"),
             out=mine.output("out", (".parquet", ".csv")),
@@ -66,7 +66,7 @@ class Learn(Task):
             report=mine.report(),
             file_format=mine.file_format(),
         )
-        if made.model is not None and made.auxiliary_is != "public":
+        if made.model is not None and made.points_are != "public":
             raise InvalidParameterError(
                 f"{mine.where}: leave model out: one of points that parties must not see may not "
                 "be given away, and so is not written; predictions are (out), keep them"
@@ -74,12 +74,12 @@ class Learn(Task):
         return made
 
     def run(self, channel: Channel) -> Sequence[str]:
-        """Save predictions for the auxiliary points, the model and the report."""
+        """Save predictions for the public points, the model and the report."""
         absent: list[str] = []
         model = learn_silos(
             channel,
             self.own.parties,
-            self.auxiliary,
+            self.public_points,
             schema=self.schema,
             classes=self.classes,
             epsilon=self.public.epsilon,
@@ -88,7 +88,7 @@ class Learn(Task):
             grid=self.grid,
             student=self.student,
             validation=self.validation,
-            auxiliary_is=self.auxiliary_is,
+            points_are=self.points_are,
             unit=self.unit,
             file_format=self.file_format,
             ledger=self.own.ledger,
@@ -124,14 +124,14 @@ class Learn(Task):
 
     @classmethod
     def trial(cls, owners: Sequence[str], data: Path, schema: Path) -> Trial:
-        """Every party has ``<name>.csv``, the curator ``auxiliary.csv``; all have the schema."""
+        """Every party has ``<name>.csv``, the curator ``public.csv``; all have the schema."""
         if len(owners) < 2:
             raise InvalidParameterError("owners: at least two parties vote (usual: from 50)")
         Schema.read(schema)
         columns = Own("schema.toml", read_text(schema, "schema"))
         return Trial(
             {
-                "auxiliary": data / "auxiliary.csv",
+                "public-points": data / "public.csv",
                 "schema": columns,
                 "out": "predictions.parquet",
                 "model": "model.dpsumm",
