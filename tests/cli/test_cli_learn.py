@@ -105,7 +105,7 @@ def test_one_file_under_two_names_is_refused_before_anything_is_charged(capsys):
     assert "'clinic-00' and 'hx' are the same file; give each party's file once (--owner)" in told
     assert run(*USUAL, "--public-points", "link.csv", "--ledger", "books") == 2
     told = " ".join(capsys.readouterr().err.split())
-    assert "'clinic-00' and 'public points' are the same file; the public points are" in told
+    assert "'clinic-00' and 'public points' are the same file; public points are" in told
     assert run(*USUAL, "--validation", "link.csv", "--ledger", "books") == 2
     told = " ".join(capsys.readouterr().err.split())
     assert "'clinic-00' and 'validation' are the same file; it chooses among candidates" in told
@@ -138,8 +138,8 @@ def test_a_plan_reads_and_writes_nothing(capsys):
     assert run("learn", "--plan", "--points", "5000", *given) == 0
     out = capsys.readouterr().out
     assert "The noise is above the signal" in out
-    assert "--unit 'replace one record' with --shards" in out
-    single = ("--unit", "replace one record", "--shards", "100")
+    assert "--unit 'replace one record' with --models-per-owner" in out
+    single = ("--unit", "replace one record", "--models-per-owner", "100")
     assert run("learn", "--plan", "--points", "5000", *given, *single) == 0
     assert "The noise costs little" in capsys.readouterr().out
     assert not Path("predictions.parquet").exists()
@@ -191,7 +191,7 @@ def test_points_that_parties_do_not_see(capsys):
         (["--out", "public.csv"], "would be written over"),
         (["--report", "public.csv"], "would be written over"),
         (["--model", "no/model"], "there is no directory no;"),
-        (["--learner", "tree", "--shards", "256"], "shards"),
+        (["--learner", "tree", "--models-per-owner", "256"], "models_per_owner"),
         (["--seed", "1", "--ledger", "books"], "a seeded run is not private"),
     ],
 )

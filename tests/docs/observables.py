@@ -17,7 +17,8 @@ SEEN = REGISTER.with_name("observables_seen.toml")
 PRIVATE = frozenset(
     """answers array arrays batch block cells chunk classifiers codes column counts data drawn
     exact examples field fields file frame frames given goal held identifiers ids item items
-    label labels line lines owners parties path point points public_points record records row rows scores series
+    label labels line lines owners parties path point points public_points record records row rows
+    scores series
     share source sources table tables target text texts total validation value values votes
     weights""".split()
 )

@@ -36,9 +36,7 @@ def test_a_tenth_of_copies_is_told(rng, copied, told):
     assert (note is not None) == told
     if note is not None:
         assert note.severity is Severity.WARNING
-        assert note.startswith(
-            f"{100 * twin(public_points, parties) / 300:.0f}% of the public_points"
-        )
+        assert note.startswith(f"{100 * twin(public_points, parties) / 300:.0f}% of the public")
 
 
 @pytest.mark.parametrize("columns", [2, 6, 10, 14])

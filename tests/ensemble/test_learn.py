@@ -238,7 +238,7 @@ def test_one_record_changes_one_shards_classifier(rng):
 
 
 def test_shards_protect_records_with_less_noise(parties, public_points):
-    model = learn(parties, public_points, shards=3, unit="replace one record")
+    model = learn(parties, public_points, models_per_owner=3, unit="replace one record")
     record, owner = (
         model.privacy.epsilon(unit=u) for u in ("replace one record", "one whole owner")
     )
@@ -249,7 +249,7 @@ def test_shards_protect_records_with_less_noise(parties, public_points):
         rel=1e-6,
     )
     assert model.privacy.epsilon(unit="add or remove one record") == float("inf")
-    whole = learn(parties, public_points, shards=3)
+    whole = learn(parties, public_points, models_per_owner=3)
     assert whole.votes.noise_std == pytest.approx(3 * model.votes.noise_std)
     assert model.privacy.statements()[0].count("differential privacy for") == 2
 
@@ -436,7 +436,11 @@ def test_what_is_refused_is_refused_before_anything_is_spent(
         (np.zeros((N, 3), int), {}, "votes must be an array of integers of shape"),
         (one_hot(np.zeros(N, int), 2, 2), {}, "add up to 1 for each of 1 shards"),
         (one_hot(np.zeros(N, int), 2) * [[-1, 2]], {}, "whole numbers from 0 up"),
-        (LogisticRegression().fit([[0.0, 0], [1, 1]], [0, 1]), {"shards": 2}, "1 classifiers"),
+        (
+            LogisticRegression().fit([[0.0, 0], [1, 1]], [0, 1]),
+            {"models_per_owner": 2},
+            "1 classifiers",
+        ),
         (Failing(), {"grid": 3}, "needs classifiers with predict_proba"),
         ((np.zeros((5, 2)), np.zeros(4)), {}, "one label per row"),
         (np.zeros((5, 2)).tolist(), {}, "p0"),
@@ -468,7 +472,7 @@ def test_a_class_that_a_party_does_not_know_gets_no_vote(rng, grid):
 
 
 WARNED = [
-    ({"parties": 10}, "10 parties are few to protect all records of one .*shards"),
+    ({"parties": 10}, "10 parties are few to protect all records of one .*models_per_owner"),
     ({"epsilon": 0.05}, "noise over signal is .*, above 1: expect chance.*larger epsilon"),
     ({"public_points": 100}, "100 public points are few .*give more"),
     ({"delta": 0.01}, "delta 0.01 is not far below 1 / 60 parties: use at most 2e-03"),
@@ -534,16 +538,16 @@ def test_noisy_votes_travel_and_predictions_need_no_curator(parties, public_poin
 def test_the_plan_is_the_warning(public_points):
     plan = dpsumm.plan_learning(10, 10_000, 10)
     assert plan.ratio > 1
-    assert "shards" in plan.warnings[0]
+    assert "models_per_owner" in plan.warnings[0]
     assert "above the signal" in str(plan)
     assert "next to nothing" not in str(plan)
     weak = str(dpsumm.plan_learning(10, 10_000, 10, epsilon=12, delta=0.2))
     assert "Warning: epsilon 12 promises next to nothing" in weak
     assert "Warning: delta 0.2 is not below 1 / 10, one over the protected records" in weak
-    good = dpsumm.plan_learning(10, 10_000, 10, shards=100, unit="replace one record")
+    good = dpsumm.plan_learning(10, 10_000, 10, models_per_owner=100, unit="replace one record")
     assert good.warnings == ()
     assert good.vote_noise == pytest.approx(dpsumm.plan_learning(1000, 10_000, 10).vote_noise)
-    for change in ({"n_parties": 1}, {"n_points": 10}, {"n_classes": 1}, {"shards": 0}):
+    for change in ({"n_parties": 1}, {"n_points": 10}, {"n_classes": 1}, {"models_per_owner": 0}):
         given = {"n_parties": 10, "n_points": 1000, "n_classes": 2, **change}
         with pytest.raises(InvalidParameterError, match=next(iter(change))):
             dpsumm.plan_learning(**given)

@@ -184,7 +184,7 @@ REFUSED = [
     ({"n_parties": 1}, "parties: their number must be a whole number from 2"),
     ({"grid": 0}, "grid must be a whole number from 1 to 255"),
     ({"grid": 256}, "grid must be a whole number from 1 to 255"),
-    ({"shards": 0}, "shards must be a whole number from 1 to 255"),
+    ({"shards": 0}, "models_per_owner must be a whole number from 1 to 255"),
     ({"points": np.zeros((19, 1))}, "has 19 points, and at least 20"),
     ({"points": np.zeros((10**5, 1)), "classes": range(101)}, "fewer points"),
 ]

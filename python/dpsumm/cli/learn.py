@@ -139,9 +139,9 @@ class Method:
     ----------
     learner
         What each party trains at home.
-    shards
+    models_per_owner
         Classifiers of each party, on disjoint parts of its records, 1 to 255. With --unit 'replace
-        one record' M parties of J shards are worth M J parties.
+        one record' M parties of J models are worth M J parties.
     grid
         Above 1, to 255: each classifier spreads so many votes by its probabilities.
     student
@@ -152,7 +152,7 @@ class Method:
     """
 
     learner: Learner = Learner.LOGISTIC
-    shards: int = 1
+    models_per_owner: int = 1
     grid: int = 1
     student: Annotated[list[Student] | None, typer.Option(show_default="spectral")] = None
     points_are: Whose = Whose.PUBLIC
@@ -170,7 +170,7 @@ class Privacy(Spending):
     ledger : FILE
         The parties' books, kept across runs; refuses what exceeds its cap.
     unit
-        Whose data may change: all records of a party, or one record (give --shards).
+        Whose data may change: all records of a party, or one record (give --models-per-owner).
     """
 
     epsilon: float = 1.0
@@ -257,7 +257,7 @@ def learn(data: Data, method: Method, privacy: Privacy, output: Output) -> None:
                 epsilon=privacy.epsilon,
                 delta=privacy.delta,
                 learner=method.learner.value,
-                shards=method.shards,
+                models_per_owner=method.models_per_owner,
                 grid=method.grid,
                 student=[one.value for one in method.student or [Student.SPECTRAL]],
                 validation=points.get("validation"),
@@ -294,7 +294,7 @@ def _planned(data: Data, method: Method, privacy: Privacy, output: Output) -> ob
         len(data.labels),
         epsilon=privacy.epsilon,
         delta=privacy.delta,
-        shards=method.shards,
+        models_per_owner=method.models_per_owner,
         unit=privacy.unit.value,
     )
 

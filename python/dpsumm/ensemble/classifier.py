@@ -72,7 +72,7 @@ class PrivateEnsembleClassifier(Estimator, scikit_learn_base()):  # type: ignore
     epsilon: float = 1.0
     delta: float = 1e-5
     learner: Any = None
-    shards: int = 1
+    models_per_owner: int = 1
     grid: int = 1
     student: Any = None
     validation: Any = None

@@ -333,8 +333,8 @@ def _classifiers(name: str, one: Any, terms: Terms) -> list[Any]:
     classifiers = list(one) if isinstance(one, (list, tuple)) else [one]
     if len(classifiers) != terms.shards:
         raise InvalidParameterError(
-            f"{name!r}: {len(classifiers)} classifiers, shards={terms.shards} needs as many, each "
-            "trained on a part of the records that no other has seen"
+            f"{name!r}: {len(classifiers)} classifiers, models_per_owner={terms.shards} needs as "
+            "many, each trained on a part of the records that no other has seen"
         )
     if terms.grid > 1 and not all(
         hasattr(classifier, "predict_proba") and hasattr(classifier, "classes_")

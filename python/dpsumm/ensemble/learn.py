@@ -30,7 +30,7 @@ def learn(
     epsilon: float = 1.0,
     delta: float = 1e-5,
     learner: Any = None,
-    shards: int = 1,
+    models_per_owner: int = 1,
     grid: int = 1,
     student: Any = None,
     validation: Any = None,
@@ -59,8 +59,8 @@ def learn(
     parties
         Dict (name -> party) or list of M parties, from 2 and better from 50. A party is: its
         labelled records, as a pair (points, labels), a data frame or a path with a `label`; a
-        classifier that it has fitted, with `predict` (a list of them for `shards`); or its votes,
-        an (N, K) array of integers, a column for each class in ascending order.
+        classifier that it has fitted, with `predict` (a list of `models_per_owner` of them); or its
+        votes, an (N, K) array of integers, a column for each class in ascending order.
     public_points
         N points without labels, public, with the parties' columns: (N, d) array, data frame or
         path; from 20, better thousands. Parties see them. They must not be anybody's private
@@ -77,7 +77,7 @@ def learn(
         ``"logistic"`` by default, which is ``LogisticRegression(C=10)`` (give `bounds` or a
         `schema`, which scale); ``"tree"``, ``"forest"``, ``"bayes"``. It and its parameters must
         not be chosen by looking at private data.
-    shards
+    models_per_owner
         Classifiers that each party trains on disjoint parts of its records, 1 to 255. With
         ``unit="replace one record"`` the noise is for one of them: M parties of J shards are worth
         M J parties.
@@ -167,7 +167,7 @@ def learn(
         classes,
         epsilon=epsilon,
         delta=delta,
-        shards=shards,
+        models_per_owner=models_per_owner,
         grid=grid,
         student=student,
         validation=validation,

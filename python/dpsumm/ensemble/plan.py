@@ -28,7 +28,7 @@ class LearningPlan:
 
     Attributes
     ----------
-    n_parties, n_points, n_classes, shards, unit, epsilon, delta
+    n_parties, n_points, n_classes, models_per_owner, unit, epsilon, delta
         As given.
     noise_multiplier
         Noise / sensitivity of the release.
@@ -46,7 +46,7 @@ class LearningPlan:
     n_parties: int
     n_points: int
     n_classes: int
-    shards: int
+    models_per_owner: int
     unit: Unit
     epsilon: float
     delta: float
@@ -97,7 +97,7 @@ class LearningPlan:
         return tuple(notes)
 
     def __str__(self) -> str:
-        each = "" if self.shards == 1 else f" of {self.shards} shards"
+        each = "" if self.models_per_owner == 1 else f" of {self.models_per_owner} models"
         lines = [
             f"Noisy votes of {self.n_parties} parties{each} on {self.n_points} points, "
             f"{self.n_classes} classes, unit: {self.unit.value}, epsilon {self.epsilon:g}, delta "
@@ -118,9 +118,9 @@ def way_out(plan: LearningPlan) -> str:
     if plan.unit is Unit.WHOLE_OWNER:
         return (
             f"{out}, or protect single records: unit='replace one record' "
-            "(--unit 'replace one record') with shards (--shards)"
+            "(--unit 'replace one record') with models_per_owner (--models-per-owner)"
         )
-    return f"{out}, or more shards"
+    return f"{out}, or more models_per_owner"
 
 
 def plan_learning(
@@ -130,19 +130,19 @@ def plan_learning(
     *,
     epsilon: float = 1.0,
     delta: float = 1e-5,
-    shards: int = 1,
+    models_per_owner: int = 1,
     unit: Unit | str = Unit.WHOLE_OWNER,
 ) -> LearningPlan:
     """Return what to expect of `dpsumm.learn`, before any data are touched.
 
-    A plan is made from public numbers only. So guarantees cover an epsilon or shards that were
-    chosen by a plan; they do not cover any that were chosen by looking at private data.
+    A plan is made from public numbers only. So guarantees cover an epsilon or `models_per_owner`
+    that were chosen by a plan; they do not cover any that were chosen by looking at private data.
 
     Parameters
     ----------
     n_parties, n_points, n_classes
         M, from 2; N, from 20; K, from 2. At most 10**7 of N K.
-    epsilon, delta, shards, unit
+    epsilon, delta, models_per_owner, unit
         As for :func:`dpsumm.learn`.
 
     Raises
@@ -162,7 +162,7 @@ def plan_learning(
     (0.334, 0.0023)
     >>> plan_learning(10, 10_000, 10).ratio > 1
     True
-    >>> plan_learning(10, 10_000, 10, shards=100, unit="replace one record").ratio < 0.1
+    >>> plan_learning(10, 10_000, 10, models_per_owner=100, unit="replace one record").ratio < 0.1
     True
     """
     for value, name, least in ((n_points, "n_points", 20), (n_classes, "n_classes", 2)):
@@ -170,8 +170,8 @@ def plan_learning(
     if n_points * n_classes > 10**7:
         raise InvalidParameterError("n_points times n_classes must be at most 10**7")
     check_whole(n_parties, "n_parties", 2, 10**6)
-    check_whole(shards, "shards", 1, 255)
-    terms = Terms(tuple(range(n_classes)), n_points, n_parties, 1, shards, "")
+    check_whole(models_per_owner, "models_per_owner", 1, 255)
+    terms = Terms(tuple(range(n_classes)), n_points, n_parties, 1, models_per_owner, "")
     return plan_of(terms, unit_of(unit), epsilon, delta)
 
 
@@ -187,7 +187,7 @@ def plan_of(terms: Terms, unit: Unit, epsilon: float, delta: float) -> LearningP
         n_parties=terms.n_parties,
         n_points=terms.n_points,
         n_classes=terms.n_classes,
-        shards=terms.shards,
+        models_per_owner=terms.shards,
         unit=unit,
         epsilon=epsilon,
         delta=delta,

@@ -54,8 +54,8 @@ def learn_silos(
     public_points, classes, file_format
         As for `dpsumm.learn`.
     asked_for
-        epsilon, delta, shards, grid, student, validation, points_are, unit, ledger, run, seed and
-        allow_weak_privacy, as for `dpsumm.learn`. Answers are kept beside the ledger, in
+        epsilon, delta, models_per_owner, grid, student, validation, points_are, unit, ledger, run,
+        seed and allow_weak_privacy, as for `dpsumm.learn`. Answers are kept beside the ledger, in
         ``<ledger>.answers``, until the noisy votes are in the ledger; so a run that died is resumed
         by its name.
     max_bytes

@@ -81,7 +81,7 @@ class Terms:
         labels = _classes(classes)
         check_whole(n_parties, "parties: their number", 2, MOST_PARTIES)
         check_whole(grid, "grid", 1, MOST_GRID)
-        check_whole(shards, "shards", 1, MOST_SHARDS)
+        check_whole(shards, "models_per_owner", 1, MOST_SHARDS)
         n = len(points)
         if n < FEWEST_POINTS:
             raise InvalidParameterError(

@@ -51,7 +51,7 @@ class Asked:
     classes: ArrayLike
     epsilon: float
     delta: float
-    shards: int
+    models_per_owner: int
     grid: int
     students: Sequence[Student]
     validation: Any
@@ -69,7 +69,7 @@ class Asked:
         *,
         epsilon: float = 1.0,
         delta: float = 1e-5,
-        shards: int = 1,
+        models_per_owner: int = 1,
         grid: int = 1,
         student: Any = None,
         validation: Any = None,
@@ -98,7 +98,7 @@ class Asked:
             classes,
             epsilon,
             delta,
-            shards,
+            models_per_owner,
             grid,
             checked_students(student, validation is not None),
             validation,
@@ -125,7 +125,8 @@ class Asked:
             allowed=self.allow_weak_privacy,
             seed=self.seed,
         )
-        return Terms.of(points, self.classes, n_parties, grid=self.grid, shards=self.shards)
+        shards = self.models_per_owner
+        return Terms.of(points, self.classes, n_parties, grid=self.grid, shards=shards)
 
 
 def run_vote(

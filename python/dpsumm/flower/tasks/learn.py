@@ -31,7 +31,7 @@ class Learn(Task):
 
     classes: tuple[Label, ...]
     unit: str
-    shards: int
+    models_per_owner: int
     grid: int
     points_are: str
     allow_weak_privacy: bool
@@ -53,7 +53,7 @@ class Learn(Task):
             own,
             classes=classes_of(get("classes", str)),
             unit=get("unit", str),
-            shards=get("shards", int),
+            models_per_owner=get("models-per-owner", int),
             grid=get("grid", int),
             points_are=get("points-are", str),
             allow_weak_privacy=get("allow-weak-privacy", bool, False),
@@ -84,7 +84,7 @@ class Learn(Task):
             classes=self.classes,
             epsilon=self.public.epsilon,
             delta=self.public.delta,
-            shards=self.shards,
+            models_per_owner=self.models_per_owner,
             grid=self.grid,
             student=self.student,
             validation=self.validation,
