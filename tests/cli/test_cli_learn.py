@@ -191,7 +191,7 @@ def test_points_that_parties_do_not_see(capsys):
         (["--out", "public.csv"], "would be written over"),
         (["--report", "public.csv"], "would be written over"),
         (["--model", "no/model"], "there is no directory no;"),
-        (["--learner", "tree", "--models-per-owner", "256"], "models_per_owner"),
+        (["--learner", "tree", "--models-per-owner", "256"], "--models-per-owner must"),
         (["--seed", "1", "--ledger", "books"], "a seeded run is not private"),
     ],
 )

@@ -92,7 +92,7 @@ def free_of_charge(kinds):
 
 def test_every_answer_says_of_how_many_records_it_tells():
     answers = {kind for kind in messages() if issubclass(kind, Answer)}
-    assert len(answers) >= 13
+    assert len(answers) >= 12
     assert [kind for kind in answers if kind.disclosure.reveals is None] == []
     assert free_of_charge(answers) == []
     # Who carries records counts them; else the count is of the sender's records, whatever it holds.
