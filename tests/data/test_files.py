@@ -126,8 +126,9 @@ def test_another_separator_is_named_and_no_record_quoted(
         read(path)
     assert f"FileFormat(separator={told}) (--separator {told}, or for this" in str(caught.value)
     assert SECRET not in str(caught.value)
-    path.write_text(f'"a{mark}b"\n1\n2\n')
-    assert len(read(path, file_format=FileFormat(separator=mark))) == 2
+    if mark != "\t":  # no name of a column has one
+        path.write_text(f'"a{mark}b"\n1\n2\n')
+        assert len(read(path, file_format=FileFormat(separator=mark))) == 2
 
 
 @pytest.mark.parametrize("field", [SECRET, "1931-04-15", "15.4.1931", "4/15/1931"])

@@ -22,6 +22,7 @@ from dpsumm.data.schema import FEW
 from dpsumm.data.schema_toml import to_toml
 from dpsumm.data.values import as_series, to_originals
 from dpsumm.errors import InvalidParameterError
+from dpsumm.visible import visible
 
 YEARS = (dt.date(2000, 1, 1), dt.date(2020, 1, 1))
 MIXED = Schema(
@@ -221,7 +222,7 @@ def test_values_that_are_no_record_do_not_fit(row: list[float]) -> None:
 
 REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"name": " "}, "name"),
-    ({"name": "a\0"}, "without NUL"),
+    ({"name": "a\0"}, "control characters"),
     ({"kind": "text"}, "kind must be one of 'number', 'category', 'date', 'ignore', 'label'"),
     ({"when_missing": "impute"}, "when_missing must be one of"),
     ({"when_missing": "encode"}, "needs bounds"),
@@ -294,7 +295,7 @@ def columns(draw: Any) -> Column:
     missing = draw(st.lists(st.text() | NUMBER, max_size=3).map(tuple))
     rule = draw(st.sampled_from(["refuse", "drop", "encode"]))
     weight = draw(st.floats(1e-6, 1e6))
-    name = draw(TEXT.map(lambda text: text.replace("\0", "0")))
+    name = draw(TEXT.filter(lambda text: visible(text) == text))
     known: dict[str, Any] = {"name": name, "missing": missing}
     kind = draw(st.sampled_from(["number", "category", "date", "ignore", "label"]))
     if kind == "number":
