@@ -21,13 +21,6 @@ def write_atomically(path: str | os.PathLike[str], write: Callable[[Path], objec
     path
         Where the file shall be; its directory must exist. The new file gets the permissions of
         the file it replaces; otherwise only its user may read it, since most files hold records.
-    write
-        Called once with a path in the same directory and with the same suffix as `path`.
-
-    Raises
-    ------
-    InvalidParameterError
-        The directory does not exist, cannot be written to, or `path` is a directory.
     """
     path = Path(path)
     if not path.parent.is_dir():

@@ -45,13 +45,7 @@ def all_usable(values: NDArray[np.floating]) -> bool:
 
 
 def check_number(value: object, name: str, least: float, most: float, usual: str = "") -> None:
-    """Refuse anything but a number in [least, most].
-
-    Raises
-    ------
-    InvalidParameterError
-        Naming the parameter, the range and what is `usual`.
-    """
+    """Refuse anything but a number in [least, most]."""
     if not is_number(value) or not least <= value <= most:  # type: ignore[operator]
         hint = f" (usual: {usual})" if usual else ""
         raise InvalidParameterError(
@@ -60,13 +54,7 @@ def check_number(value: object, name: str, least: float, most: float, usual: str
 
 
 def check_whole(value: object, name: str, at_least: int, at_most: int | None = None) -> None:
-    """Refuse anything but a whole number within bounds; True is not a number here.
-
-    Raises
-    ------
-    InvalidParameterError
-        Naming the parameter and the range.
-    """
+    """Refuse anything but a whole number within bounds; True is not a number here."""
     top = math.inf if at_most is None else at_most
     if not is_whole(value) or not at_least <= value <= top:  # type: ignore[operator]
         bounds = f"of at least {at_least}" if at_most is None else f"from {at_least} to {at_most}"
@@ -93,13 +81,7 @@ def listed(names: Sequence[str], at_most: int = 12) -> str:
 
 
 def check_installed(module: str, what_needs: str, extra: str) -> None:
-    """Refuse, before anything is spent, what an absent module would stop later.
-
-    Raises
-    ------
-    MissingExtraError
-        Naming the extra that has the module.
-    """
+    """Refuse, before anything is spent, what an absent module would stop later."""
     if importlib.util.find_spec(module) is None:
         raise MissingExtraError(f"{what_needs} {module}: pip install 'dpsumm[{extra}]'")
 
@@ -122,12 +104,6 @@ class Parameters:
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters by name.
 
-        Parameters
-        ----------
-        deep
-            Whether those of a parameter that is a dataclass, such as a protocol or a kernel, are
-            there too, as ``protocol__parsimony``.
-
         Returns
         -------
         dict
@@ -149,12 +125,6 @@ class Parameters:
         """Set parameters by name; return the estimator.
 
         ``protocol__parsimony=8`` sets a parameter of a parameter, of a copy of it.
-
-        Raises
-        ------
-        InvalidParameterError
-            A name that the estimator does not have, or a value that such a copy refuses; nothing is
-            set then.
         """
         known = self._names()
         new: dict[str, Any] = {}
@@ -199,11 +169,6 @@ class Estimator(Parameters):
     """An estimator, beside `scikit_learn_base` among the bases; fitted once it has a `_result`.
 
     It is not below that itself: whoever checks a number would load scikit-learn.
-
-    Attributes
-    ----------
-    _result
-        Name of the attribute that `fit` sets.
     """
 
     _result: ClassVar[str]

@@ -33,13 +33,7 @@ _LONG_KEY = re.compile(rf"(?:\.[\w \t-]*+){{{MOST_PARTS}}}")
 
 
 def read_text(path: Path, what: str) -> str:
-    """Return a text file's contents, UTF-8; `what` it is begins the messages.
-
-    Raises
-    ------
-    InvalidParameterError
-        There is no such file, or it is no text, or longer than `MOST_TOML`.
-    """
+    """Return a text file's contents, UTF-8; `what` it is begins the messages."""
     try:
         return _read(path, MOST_TOML)
     except FileNotFoundError:
@@ -57,13 +51,7 @@ def read_toml(path: Path, what: str) -> dict[str, Any]:
 
 
 def parse_toml(text: str, where: str) -> dict[str, Any]:
-    """Return what a TOML text says; `where` begins the message.
-
-    Raises
-    ------
-    InvalidParameterError
-        It is no TOML, or beyond the limits of this module.
-    """
+    """Return what a TOML text says; `where` begins the message."""
     try:
         _check_length(text, MOST_TOML)
         if _LONG_KEY.search(_STRINGS.sub("x", text)):
@@ -84,14 +72,7 @@ def read_json(path: Path) -> Any:
 
 
 def parse_json(text: str | bytes) -> Any:
-    """Return what a JSON text says.
-
-    Raises
-    ------
-    InvalidDataError
-        It is no JSON, or beyond the limits of this module. It is a `ValueError`, too, for callers
-        who say in other words what they expect.
-    """
+    """Return what a JSON text says."""
     try:
         _check_length(text, MOST_JSON)
         return _checked(json.loads(text), WHOLE_JSON)

@@ -35,13 +35,7 @@ def is_name(value: Any) -> bool:
 
 
 def check_name(name: object, parameter: str) -> None:
-    """Refuse a name of an owner or a run that `is_name` does not take.
-
-    Raises
-    ------
-    InvalidParameterError
-        Naming the parameter.
-    """
+    """Refuse a name of an owner or a run that `is_name` does not take."""
     if not is_name(name):
         raise InvalidParameterError(
             f"{parameter}: the name {visible(name)[:MAX_NAME]!r} could harm as a file or command; "

@@ -16,13 +16,6 @@ _CONTROLS = re.compile(
 def visible(text: object, keep: str = "") -> str:
     """Return a text of anybody's in one line, with its control characters as Python spells them.
 
-    Parameters
-    ----------
-    text
-        What another party may have chosen: a name, a message, a log line.
-    keep
-        Control characters that stay, such as line ends of a text that dpsumm has made.
-
     Examples
     --------
     >>> print(visible("north\\x1b[2J\\nall is well"))

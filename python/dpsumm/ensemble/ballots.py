@@ -86,13 +86,7 @@ def constant_ballot(place: int) -> Ballot:
 
 
 def given_votes(votes: ArrayLike, name: str, terms: Terms) -> NDArray[np.int64]:
-    """Return votes that were made elsewhere, (N, K) integers in the order of the classes.
-
-    Raises
-    ------
-    InvalidDataError
-        They are not integers from 0 up, of this shape, of sum `grid` for each shard (or 0).
-    """
+    """Return votes that were made elsewhere, (N, K) integers in the order of the classes."""
     array = np.asarray(votes)
     wanted = (terms.n_points, terms.n_classes)
     if array.dtype.kind not in "iub" or array.shape != wanted:
@@ -140,10 +134,6 @@ def train(
     learner
         Estimator with ``fit(points, labels)``, cloned for each shard. Where it has a
         ``random_state`` that is None, the copy gets coins of its own.
-    name
-        Of the party, for messages.
-    seed
-        Tests and experiments only.
     """
     places = places_of(labels, classes)
     listed = np.array(classes)
@@ -182,15 +172,7 @@ def fitted(
 
 
 def learner_of(learner: Any, grid: int) -> Any:
-    """Return the learner of raw data: an estimator, or what a word of `LEARNERS` or None means.
-
-    Raises
-    ------
-    InvalidParameterError
-        Another word, or an estimator that lacks a method that is needed.
-    MissingExtraError
-        scikit-learn is not installed.
-    """
+    """Return the learner of raw data: an estimator, or what a word of `LEARNERS` or None means."""
     check_installed("sklearn", "training parties' classifiers needs", "learn")
     if learner is None or isinstance(learner, str):
         word = learner or next(iter(LEARNERS))
@@ -207,13 +189,7 @@ def learner_of(learner: Any, grid: int) -> Any:
 
 
 def facts_of(learner: Any, grid: int) -> str:
-    """Return a text that is the same for equal learners, in any process: kind and parameters.
-
-    Raises
-    ------
-    InvalidParameterError, MissingExtraError
-        As `learner_of`.
-    """
+    """Return a text that is the same for equal learners, in any process: kind and parameters."""
     made = learner_of(learner, grid)
     given = {
         # Of what has no plain value the kind: its repr may hold an address.

@@ -51,8 +51,6 @@ class Held:
         Points to judge by, and the place of each label among the classes.
     test_votes : (n, K) int64
         All parties' votes on them.
-    alone
-        How often a party's own vote is right, the mean over the parties.
     """
 
     terms: Terms

@@ -224,17 +224,7 @@ def _parameters(given: Given, terms: Terms, radius: float) -> Array | None:
 
 
 class Rehearsal:
-    """All methods on one set of votes, for any epsilon.
-
-    Parameters
-    ----------
-    held
-        The votes, and points to judge by.
-    student
-        Of the noisy votes.
-    fitted
-        Of `baselines.parameters`, or None for no such row.
-    """
+    """All methods on one set of votes, for any epsilon."""
 
     def __init__(self, held: Held, student: Student, fitted: Array | None) -> None:
         self.held, self._student, self._fitted = held, student, fitted

@@ -21,8 +21,6 @@ class Consumer:
     ----------
     points : (N, d) float64
         The public points.
-    terms
-        Of these.
     """
 
     def __init__(self, points: NDArray[np.float64], terms: Terms) -> None:
@@ -31,26 +29,13 @@ class Consumer:
 
     @property
     def votes(self) -> NoisyVotes:
-        """What was received.
-
-        Raises
-        ------
-        ProtocolError
-            Nothing yet.
-        """
+        """What was received."""
         if self._votes is None:
             raise ProtocolError("no noisy votes have come yet")
         return self._votes
 
     def receive(self, votes: NoisyVotes) -> None:
-        """Take the curator's message; the same once more changes nothing.
-
-        Raises
-        ------
-        ProtocolError
-            Of other points, classes or parties; or other votes on the same points, which would be a
-            second release.
-        """
+        """Take the curator's message; the same once more changes nothing."""
         if votes.terms != self.terms:
             raise ProtocolError("the noisy votes are not on this consumer's points and terms")
         known = self._votes

@@ -31,10 +31,6 @@ def declare(
         integer in place of one: the class it always votes for, or -1 if it abstains.
     classes
         The public ones; what a classifier knows besides is left out.
-    name
-        Of the party, for messages.
-    n_columns
-        d.
     kind
         Class of the learner, which is public. Without it the classifiers say it: those that stand
         as integers for all shards then have the form of linear ones.
@@ -44,12 +40,6 @@ def declare(
     Declared
         A classifier with infinite numbers, and a forest of more than 16 MiB over the number of
         shards or of more than 16,384 levels in all, abstains: each may hang on a single record.
-
-    Raises
-    ------
-    InvalidParameterError
-        Another kind, or several kinds: these would have to travel as code; another number of
-        columns than `n_columns`, or a linear one of too many.
     """
     kinds = {type(one).__name__ for one in classifiers if not isinstance(one, int)}
     # Whether any shard knows two classes hangs on records: the form must not, where it is known.

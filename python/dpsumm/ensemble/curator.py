@@ -37,17 +37,8 @@ class VoteCurator(Coordinator[NoisyVotes]):
     ----------
     points : (N, d) float64
         Public points.
-    terms
-        Of these points; `Terms.n_parties` is the number of names.
-    names
-        The registered parties, all different.
     unit, epsilon, delta, ledger, seed
         As for :func:`dpsumm.ensemble.release.release_votes`.
-
-    Raises
-    ------
-    InvalidParameterError
-        Names that do not fit the terms.
     """
 
     codec = CODEC
@@ -117,27 +108,13 @@ class VoteCurator(Coordinator[NoisyVotes]):
             self._waiting.difference_update(names)
 
     def result(self) -> NoisyVotes:
-        """Charge and release the votes that have come.
-
-        Raises
-        ------
-        ProtocolError
-            Nobody has been asked, or somebody may still answer and was not dropped.
-        BudgetExceededError
-            The ledger's cap does not allow it; nothing was released.
-        """
+        """Charge and release the votes that have come."""
         if self._waiting is None or self._waiting:
             raise ProtocolError("the vote is open: take or drop every party first")
         return self._released()
 
     def again(self) -> NoisyVotes | None:
-        """Return what this run has released before, by its ledger; None if it has not.
-
-        Raises
-        ------
-        InvalidParameterError
-            It was released on other points, for other parties or for another budget.
-        """
+        """Return what this run has released before, by its ledger; None if it has not."""
         return self._released() if self._ledger.has(RELEASE) else None
 
     def _released(self) -> NoisyVotes:
@@ -191,13 +168,7 @@ class ClassifierCurator(VoteCurator):
 
 
 def check_votes(votes: NDArray[np.uint16], terms: Terms) -> None:
-    """Refuse what a party's classifiers cannot have voted; quotes no vote.
-
-    Raises
-    ------
-    ProtocolError
-        Another shape or type; rows that are not the sum of `grid` votes for each of some shards.
-    """
+    """Refuse what a party's classifiers cannot have voted; quotes no vote."""
     if votes.shape != (terms.n_points, terms.n_classes) or votes.dtype != VOTES:
         raise ProtocolError(
             f"votes must be of shape ({terms.n_points}, {terms.n_classes}) and type uint16"

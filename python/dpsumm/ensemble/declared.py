@@ -101,10 +101,6 @@ class Linear(Declared):
     ----------
     weights : (J K, d)
     bias : (J, K)
-    above
-        Columns are first replaced by whether they are above this, if it is finite.
-    softmax
-        Whether the softmax of the scores are the classifier's probabilities.
     """
 
     weights: Array = field(repr=False)

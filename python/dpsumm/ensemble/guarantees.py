@@ -19,12 +19,8 @@ class LearningPrivacy(PrivacyReport):
 
     Attributes
     ----------
-    terms
-        Of the release.
     points_are
         Whose the points are: "public", or the "consumer"'s.
-    validated
-        Whether labelled points of the consumer's chose the student.
     """
 
     terms: Terms | None = None

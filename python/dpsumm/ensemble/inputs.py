@@ -37,17 +37,7 @@ from dpsumm.report.notes import Note
 
 @dataclass(frozen=True, eq=False)
 class Space:
-    """How raw data become the points that classifiers and students see.
-
-    Attributes
-    ----------
-    schema
-        Of the columns, without a label.
-    file_format
-        How files are read.
-    labelled
-        The schema with the label, if one was given.
-    """
+    """How raw data become the points that classifiers and students see."""
 
     schema: Schema
     file_format: FileFormat | None
@@ -66,11 +56,6 @@ class Space:
 
         Warns of columns that the schema cuts off; `stacklevel` counts from the caller, as that of
         `warnings.warn`.
-
-        Raises
-        ------
-        InvalidDataError
-            A row lacks a value, and the schema says to drop such rows.
         """
         table = read_every_row(
             source, name="points", schema=self.schema, file_format=self.file_format
@@ -80,15 +65,7 @@ class Space:
         return float64(table)
 
     def validation(self, given: Any, classes: Sequence[Label]) -> Validation:
-        """Return the consumer's labelled points: a pair, or one table of a schema with a label.
-
-        Raises
-        ------
-        InvalidParameterError
-            Neither, or points and labels of different length.
-        InvalidDataError
-            Labels of another type than the classes, or none that is listed.
-        """
+        """Return the consumer's labelled points: a pair, or one table of a schema with a label."""
         if _is_pair(given):
             points, labels = self.points(given[0], "validation"), np.asarray(given[1])
         elif self.labelled is not None and self.labelled.label is not None:
@@ -121,18 +98,10 @@ class Given:
 
     Attributes
     ----------
-    space
-        How raw data become points.
     public_points
         The public points.
-    names
-        All parties, in the order given.
     tables
         Of the parties that gave records.
-    others
-        Of those that gave classifiers or votes.
-    typed
-        Names of those whose labels came as an array of numbers.
     """
 
     space: Space
@@ -156,18 +125,7 @@ class Given:
     def roles(
         self, terms: Terms, learner: Any, seed: int | None, *, declared: bool
     ) -> dict[str, Party]:
-        """Return the parties' roles; those that gave records train when they are asked.
-
-        Parameters
-        ----------
-        declared
-            Whether they send classifiers as numbers, instead of votes.
-
-        Raises
-        ------
-        InvalidDataError, InvalidParameterError, MissingExtraError
-            The learner, a party's classifiers or its votes do not fit. Nothing has been released.
-        """
+        """Return the parties' roles; those that gave records train when they are asked."""
         if self.tables:  # here too, so that nobody trains in vain
             check_learner(learner, terms, self.points.shape[1], declared=declared)
             # The type of an array is its giver's choice, and no record's.
@@ -209,13 +167,7 @@ def read_parties(
     file_format: FileFormat | None = None,
     validation: object = None,
 ) -> Given:
-    """Return what was given, with all data read; see `dpsumm.learn`.
-
-    Raises
-    ------
-    InvalidDataError, InvalidParameterError, MissingExtraError
-        As `read_inputs`; also for parties that are none of the three kinds.
-    """
+    """Return what was given, with all data read; see `dpsumm.learn`."""
     named = _named(parties)
     records = {name: one for name, one in named.items() if _has_records(one)}
     others = {name: one for name, one in named.items() if name not in records}

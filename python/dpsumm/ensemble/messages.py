@@ -30,10 +30,6 @@ class VoteTask(Request):
 
     Attributes
     ----------
-    run
-        Name of the run. A party votes once in a run.
-    terms
-        Classes, grid, shards, number of parties, digest of the points.
     points : (N, d) float64
     """
 
@@ -58,8 +54,6 @@ class Votes(Answer):
 
     Attributes
     ----------
-    run, digest
-        Of the task that is answered.
     votes : (N, K) uint16
         In a row: `grid` votes of each shard's classifier. One that abstains, having no record of a
         listed class, gives none.
@@ -87,15 +81,6 @@ class ClassifierTask(Request):
 
     Claim: (0, 0)-DP towards parties for the consumer's points and for other parties: it holds
     public facts alone. Tested by tests/ensemble/test_declared.py.
-
-    Attributes
-    ----------
-    run
-        Name of the run.
-    classes, grid, shards
-        As `Terms`.
-    n_columns
-        Of the points, d.
     """
 
     disclosure: ClassVar[Disclosure | None] = Disclosure(
@@ -117,17 +102,7 @@ class ClassifierTask(Request):
 
 @dataclass(frozen=True, eq=False)
 class Classifiers(Answer):
-    """Party to curator: its classifiers as numbers. Not private; only the curator sees them.
-
-    Attributes
-    ----------
-    run
-        Of the task.
-    n_columns
-        Of the points they are for.
-    classifiers
-        For all shards.
-    """
+    """Party to curator: its classifiers as numbers. Not private; only the curator sees them."""
 
     disclosure: ClassVar[Disclosure | None] = Disclosure(
         "a party",

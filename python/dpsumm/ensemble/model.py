@@ -353,13 +353,7 @@ def _unfulfilled(note: Note) -> Note:
 
 
 def checked_students(student: Any, validated: bool) -> list[Student]:
-    """Return the students that are meant.
-
-    Raises
-    ------
-    InvalidParameterError, MissingExtraError
-        They cannot be used, or are several and nothing would choose among them.
-    """
+    """Return the students that are meant."""
     students = students_of(student)
     if len(students) > 1 and not validated:
         raise InvalidParameterError(

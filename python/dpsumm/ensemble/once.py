@@ -19,16 +19,6 @@ class Once(Party):
     that one file serves all processes of the party. Who removes it, or asks under another run's
     name, gets other votes: each is a run of its own. Tested by tests/ensemble/test_once.py and the
     audit "noisy votes: a party votes once".
-
-    Parameters
-    ----------
-    party
-        Fresh; what answers the first time.
-    name
-        Of the party.
-    path
-        SQLite file, made if absent and readable by its user alone. It holds the party's votes or
-        classifiers.
     """
 
     codec = CODEC
@@ -42,15 +32,7 @@ class Once(Party):
         return self._party.n_records
 
     def answer(self, request: Request) -> Answer:
-        """Answer, after the answer is on the disk.
-
-        Raises
-        ------
-        ProtocolError
-            The party has answered another task under this run's name; or as the party says.
-        InvalidDataError
-            The file cannot be used, or another exchange of the run is at work.
-        """
+        """Answer, after the answer is on the disk."""
         if not isinstance(request, (VoteTask, ClassifierTask)):
             return self._party.answer(request)
         asked = [CODEC.encode(request)]

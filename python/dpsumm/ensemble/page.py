@@ -25,11 +25,6 @@ def render(model: Model) -> str:
 
     Everything in it is computed from the noisy votes, public facts and the consumer's own labels:
     of the parties it tells no more than the model does.
-
-    Raises
-    ------
-    MissingExtraError
-        matplotlib is not installed.
     """
     verdict = model.verdict
     return parts.page(

@@ -26,8 +26,6 @@ class Voter(Party):
     ballots
         What each of its classifiers votes, one for each shard of its records. They may depend on
         its own records, its own coins and the task, on nothing of another party.
-    classes
-        The labels it has agreed to vote on; None: those of the task.
     """
 
     codec = CODEC
@@ -39,14 +37,7 @@ class Voter(Party):
         self._given: Votes | None = None
 
     def answer(self, request: Request) -> Answer:
-        """Vote; asked the same again, return the same votes.
-
-        Raises
-        ------
-        ProtocolError
-            No task to vote; other classes or shards than the party's; or other points in the same
-            run: a second set of votes is a second release, which nobody has charged.
-        """
+        """Vote; asked the same again, return the same votes."""
         if not isinstance(request, VoteTask):
             raise ProtocolError(f"no answer to a {type(request).__name__}")
         terms = request.terms
@@ -80,10 +71,6 @@ class Declarer(Party):
     ----------
     classifiers
         For all shards. They may depend on the party's own records and coins, on nothing else.
-    classes
-        Labels that their columns stand for.
-    n_columns
-        Of the points.
     """
 
     codec = CODEC
@@ -93,13 +80,7 @@ class Declarer(Party):
         self._classes = tuple(sorted(classes))
 
     def answer(self, request: Request) -> Answer:
-        """Send the classifiers, the same whenever it is asked.
-
-        Raises
-        ------
-        ProtocolError
-            Another request, or one for other classes, shards or columns.
-        """
+        """Send the classifiers, the same whenever it is asked."""
         if not isinstance(request, ClassifierTask):
             raise ProtocolError(f"no answer to a {type(request).__name__}")
         if (request.classes, request.shards, request.n_columns) != (

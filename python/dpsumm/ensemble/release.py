@@ -42,13 +42,7 @@ RELEASE = "noisy votes"
 
 
 def unit_of(unit: Unit | str) -> Unit:
-    """Return a unit that votes have a guarantee for.
-
-    Raises
-    ------
-    InvalidParameterError
-        Another one.
-    """
+    """Return a unit that votes have a guarantee for."""
     if unit in UNITS:
         return Unit(unit)
     known = " or ".join(repr(known.value) for known in UNITS)
@@ -82,8 +76,6 @@ def release_votes(
     ----------
     counts : (N, columns) int64
         Sums of the votes, as `NoisyVotes.counts` without noise.
-    parties
-        All that are registered, by name.
     unit, epsilon, delta
         What is guaranteed to whom.
     ledger

@@ -146,13 +146,7 @@ def predictions(classes: NDArray[Any], chances: NDArray[np.float64]) -> Any:
 def saved_model(
     run: str, classes: tuple[Label, ...], space: Space, name: str, fitted: Fitted, said: list[str]
 ) -> SavedModel:
-    """Return what can be saved of a fitted student.
-
-    Raises
-    ------
-    InvalidParameterError
-        The student is an estimator, which would have to be saved as code.
-    """
+    """Return what can be saved of a fitted student."""
     learnt = fitted.plain()
     if not isinstance(learnt, Plain):
         raise InvalidParameterError(

@@ -35,18 +35,10 @@ class Terms:
 
     Attributes
     ----------
-    classes
-        K distinct labels of one type, ascending.
     n_points
         Public points, N.
-    n_parties
-        Registered parties, M: whether they come or not.
-    grid
-        Votes that one classifier gives to a point, B: 1 for hard votes, more for probabilities.
     shards
         Classifiers of each party, J, trained on disjoint parts of its records.
-    digest
-        SHA-256 of the points and of all these, 64 hexadecimal digits.
     """
 
     classes: tuple[Label, ...]
@@ -66,18 +58,7 @@ class Terms:
         grid: int = 1,
         shards: int = 1,
     ) -> Terms:
-        """Return the terms of a vote on (N, d) points.
-
-        Raises
-        ------
-        InvalidParameterError
-            Fewer than 2 classes or parties, more than 1000 classes, classes that are not distinct
-            or of two types, fewer than 20 points or more than 10**7 of points times classes, `grid`
-            or `shards` not in
-            1..255.
-        InvalidDataError
-            A coordinate is NaN or infinite.
-        """
+        """Return the terms of a vote on (N, d) points."""
         labels = _classes(classes)
         check_whole(n_parties, "parties: their number", 2, MOST_PARTIES)
         check_whole(grid, "grid", 1, MOST_GRID)

@@ -33,10 +33,6 @@ class Trainer(Party):
     learner
         Estimator of scikit-learn that is cloned for each shard; the default for None. It must not
         have been chosen by looking at any party's records.
-    checked
-        Whether `check_learner` has passed the learner already.
-    seed
-        Coins of the learner, for tests and experiments; the operating system's if None.
     least
         Records that a shard must hold: a classifier of two records is these records. A task of
         more shards is refused. That tells of the number of records alone, which `Describe` asks.
@@ -64,17 +60,7 @@ class Trainer(Party):
         return len(self._table)
 
     def answer(self, request: Request) -> Answer:
-        """Describe the data; train and vote, or send the classifiers. For the curator alone.
-
-        Raises
-        ------
-        ProtocolError
-            No task, one of points of another width or of too many shards, or what `Voter` and
-            `Declarer` refuse.
-        InvalidDataError, InvalidParameterError
-            There are no labels, the learner fails on made-up points, or its kind of classifier
-            cannot be sent as numbers. Nothing hangs on a record.
-        """
+        """Describe the data; train and vote, or send the classifiers. For the curator alone."""
         if isinstance(request, Describe):
             return Description(len(self._table), self._table.schema.fingerprint)
         if not isinstance(request, (VoteTask, ClassifierTask)):
@@ -130,13 +116,7 @@ def declarer(
     n_columns: int,
     kind: str | None = None,
 ) -> Declarer:
-    """Return the role of a party that sends fitted classifiers as numbers.
-
-    Raises
-    ------
-    InvalidParameterError
-        They cannot be, or have no probabilities and the grid needs some.
-    """
+    """Return the role of a party that sends fitted classifiers as numbers."""
     numbers = declare(classifiers, classes, name, n_columns, kind)
     if grid > 1 and not numbers.probabilities:
         raise InvalidParameterError(
@@ -151,13 +131,6 @@ def check_learner(
     """Refuse, by public facts alone, a learner that fails or cannot vote: on made-up points.
 
     At a party's own records a learner that fails abstains, so here is the one place to notice it.
-
-    Raises
-    ------
-    InvalidParameterError
-        It lacks a method that is needed, or fails.
-    MissingExtraError
-        scikit-learn is not installed.
     """
     learner = learner_of(learner, terms.grid)
     places = np.arange(max(40, 10 * len(terms.classes))) % len(terms.classes)

@@ -39,14 +39,8 @@ def verdict_of(
 
     Parameters
     ----------
-    strength
-        Of the noisy votes.
     predicted
         Place of the class of each public point.
-    classes
-        Labels.
-    validation, met
-        The consumer's labelled points, and which of them the model has right.
     """
     if not strength.seen:
         text = "nothing but noise is seen in the votes, so the model means nothing"
@@ -78,11 +72,6 @@ def missed_notes(
     """Warn of classes that hardly any public point is predicted to be, by the noisy votes alone.
 
     Nothing is said of a class that is as rare among the consumer's labelled points.
-
-    Parameters
-    ----------
-    predicted, classes, validation
-        As of `verdict_of`.
 
     Examples
     --------

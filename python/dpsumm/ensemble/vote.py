@@ -80,13 +80,7 @@ class Asked:
         seed: int | None = None,
         allow_weak_privacy: bool = False,
     ) -> Self:
-        """Return the parameters of `dpsumm.learn`, which says what they mean.
-
-        Raises
-        ------
-        InvalidParameterError, MissingExtraError
-            One is out of range, or they do not go together.
-        """
+        """Return the parameters of `dpsumm.learn`, which says what they mean."""
         accounting.check_epsilon(epsilon)
         accounting.check_delta(delta)
         if points_are not in ("public", "consumer"):
@@ -111,13 +105,7 @@ class Asked:
         )
 
     def terms(self, points: NDArray[np.float64], n_parties: int) -> Terms:
-        """Return the terms of a vote on (N, d) points.
-
-        Raises
-        ------
-        InvalidParameterError, InvalidDataError
-            Terms or points that make no vote, or a budget that promises next to nothing.
-        """
+        """Return the terms of a vote on (N, d) points."""
         check_budget(
             self.epsilon,
             self.delta,
@@ -145,27 +133,12 @@ def run_vote(
 
     Parameters
     ----------
-    asked, terms, space
-        What is wanted, of whom, and where.
     points : (N, d)
         The public points.
-    names
-        All registered parties.
-    exchange
-        Asks them; if this run has released before (`VoteCurator.again`), nobody.
     about
         What is to be told of the public points, which depends on nobody else.
     learner
         What parties train, if that is known: a public fact, as `facts_of` tells it.
-    across
-        Whether they have machines of their own.
-
-    Raises
-    ------
-    InvalidParameterError
-        The ledger has noisy votes of this run that were made with other public settings. Whether
-        parties' records are those of then is not compared: a refusal would tell, uncharged, that
-        somebody's records have changed.
     """
     _check_listed(terms, space)
     judged_by = (

@@ -55,24 +55,12 @@ def answer_all(
 
     Parameters
     ----------
-    party
-        Fresh; it goes through the earlier messages first, as in the run. Closed at the end.
-    messages
-        All that it was asked in this run, oldest first.
-    max_bytes
-        Of all messages together.
     max_records
         Records of which the party is willing to tell in a run (`Answer.revealed`, summed over its
         answers); None if `before` counts them.
     before
         Called with the answer and of how many records it may tell, before it is returned; what it
         raises keeps the answer here.
-
-    Raises
-    ------
-    ProtocolError
-        No valid messages, too large, or more records asked for than the party sends. Or the party
-        must remember what it answered in the run, and has no file to do so.
     """
     if party.forgets:
         raise ProtocolError(
@@ -148,13 +136,6 @@ def describe(
 ) -> tuple[dict[str, Description], dict[str, str]]:
     """Ask parties what their data are like, before anything is released.
 
-    Parameters
-    ----------
-    channel, journal, names, max_bytes
-        As for `run_across`.
-    schema
-        Fingerprint that all must have.
-
     Returns
     -------
     Descriptions by name, and why by name for the parties that gave none.
@@ -190,30 +171,9 @@ def run_across(
 ) -> tuple[Result_co, dict[str, str]]:
     """Run a protocol to its end.
 
-    Parameters
-    ----------
-    coordinator
-        Fresh, for the parties named; after a resumption it makes the same requests again.
-    channel, journal
-        To the parties, and of this run.
-    absent
-        Why by name, for parties that are known to have failed; they are not asked.
-    minimum
-        Parties without which there is no result.
-    max_bytes
-        Largest answer that is read.
-    schema
-        Fingerprint that every party's schema must have whenever it answers; None: any.
-
     Returns
     -------
     The result, and why by name for the parties that were left out. Both for the coordinator only.
-
-    Raises
-    ------
-    ProtocolError
-        Fewer than `minimum` parties remained, or the protocol could not go on. What was released
-        and collected is kept: run again under the same name.
     """
     tell = progress or (lambda stage, done, total: None)
     asking, answering, ending = coordinator.stages

@@ -17,13 +17,7 @@ _DAYS = 30
 
 
 class Authority:
-    """Signs certificates; its key and theirs are made here.
-
-    Parameters
-    ----------
-    name
-        Its common name.
-    """
+    """Signs certificates; its key and theirs are made here."""
 
     def __init__(self, name: str) -> None:
         self._key = ec.generate_private_key(ec.SECP384R1())
@@ -58,15 +52,7 @@ class Authority:
     def issue(
         self, name: str, *, hosts: Sequence[str], addresses: Sequence[str] = (), client: bool
     ) -> tuple[str, str]:
-        """Return a certificate and its private key, both PEM.
-
-        Parameters
-        ----------
-        name, hosts, addresses
-            Whom it is for: common name, and alternative names.
-        client
-            It may open connections, too.
-        """
+        """Return a certificate and its private key, both PEM."""
         key = ec.generate_private_key(ec.SECP384R1())
         here: list[x509.GeneralName] = [x509.DNSName(host) for host in hosts]
         here += [x509.IPAddress(ipaddress.ip_address(address)) for address in addresses]

@@ -84,19 +84,6 @@ class Codec:
     """The messages of one subsystem, and no others, to bytes and back.
 
     `Describe`, `Description` and `Expect` are every codec's.
-
-    Parameters
-    ----------
-    kinds
-        Kinds of messages.
-    parts
-        Name on the wire to frozen dataclass, for values inside messages. They are no messages; the
-        validator of the message around them checks them.
-
-    Raises
-    ------
-    InvalidParameterError
-        A type is no frozen dataclass, or a name or type comes twice.
     """
 
     def __init__(
@@ -125,14 +112,7 @@ class Codec:
                 raise InvalidParameterError(f"kinds: version of {kind.name!r} must be at least 1")
 
     def encode(self, message: Message) -> bytes:
-        """Return the message as bytes; the same message gives the same bytes.
-
-        Raises
-        ------
-        ProtocolError
-            `decode` would refuse it: a kind that is not the codec's, fields of a wrong type or
-            out of range, labels of a type that cannot be sent or of more than 4096 characters.
-        """
+        """Return the message as bytes; the same message gives the same bytes."""
         self._validate(message, self._valid, self._sends)
         arrays: list[bytes] = []
         header = _header(self._pack(message, arrays))
@@ -144,11 +124,6 @@ class Codec:
         """Return the message that `encode` wrote.
 
         It fits the protocol's types and ranges; whether it fits the run is for the role to check.
-
-        Raises
-        ------
-        ProtocolError
-            Anything else than an encoded message of the codec, of at most `max_bytes`.
         """
         if len(data) > max_bytes:
             raise ProtocolError(f"a message of {len(data)} bytes, at most {max_bytes} are taken")
@@ -230,13 +205,7 @@ def _header(value: Any) -> bytes:
 
 
 def kind_of(data: bytes) -> str:
-    """Return the kind of a message, as `Kind.wire` has it; the rest of it is not looked at.
-
-    Raises
-    ------
-    ProtocolError
-        It is no message of any codec.
-    """
+    """Return the kind of a message, as `Kind.wire` has it; the rest of it is not looked at."""
     raw, _ = _split(data)
     try:
         kind = _parse(raw)["kind"]

@@ -22,22 +22,12 @@ class Disclosure:
 
     Attributes
     ----------
-    sender, receiver
-        Roles.
-    holds
-        What is in it.
     depends
         On whose records it depends, and through which messages or released values.
     claim
         What the receiver can learn of whose records, and from what that follows.
-    page
-        Where it is proved: a page below ``docs``, with its heading.
     releases
         How the texts of the charges begin that pay for it (`Charge.message`); none: it is free.
-    protocols
-        That send it; all of the codec's if empty.
-    across
-        Sent only where the parties have machines of their own.
     reveals
         Of an answer: as how many records it counts where an owner limits what leaves. None: as all.
     """

@@ -20,22 +20,7 @@ def run_in_process(
     parties: Mapping[str, Party],
     progress: Progress | None = None,
 ) -> Result_co:
-    """Run a protocol to its end, all parties in this process.
-
-    Parameters
-    ----------
-    coordinator
-        Fresh, for the parties named.
-    parties
-        Name to role.
-    progress
-        Called after each answer, and around the first requests and the result.
-
-    Raises
-    ------
-    ProtocolError
-        The coordinator asks somebody who is not among the parties.
-    """
+    """Run a protocol to its end, all parties in this process."""
     tell = progress or (lambda stage, done, total: None)
     asking, answering, ending = coordinator.stages
     # Not who is asked: that may depend on records.

@@ -51,13 +51,6 @@ class Journal(AbstractContextManager["Journal"]):
     path
         SQLite file, made if absent and then readable by its user alone: it holds owners' records.
         None keeps it in memory, for a run that cannot be resumed.
-    run
-        Name of the run, that of the ledger.
-
-    Raises
-    ------
-    InvalidDataError
-        The file cannot be used.
     """
 
     def __init__(self, path: str | os.PathLike[str] | None, run: str) -> None:
@@ -110,23 +103,7 @@ class Journal(AbstractContextManager["Journal"]):
         return lock
 
     def known(self, step: int, asked: Mapping[str, Sequence[bytes]]) -> dict[str, bytes]:
-        """Return the answers of a step that were recorded, by owner.
-
-        Parameters
-        ----------
-        step
-            Number of the exchange, from 0.
-        asked
-            What each owner is asked in this step.
-
-        Raises
-        ------
-        InvalidParameterError
-            An answer was given to another request: the run was begun with other parameters. Or the
-            run has ended, whatever is asked.
-        InvalidDataError
-            The file cannot be read.
-        """
+        """Return the answers of a step that were recorded, by owner."""
         if self._end is not None:
             raise InvalidParameterError(
                 f"run: {self._run!r} has ended, its result was saved as {self._end[0]}, and its "
@@ -150,26 +127,14 @@ class Journal(AbstractContextManager["Journal"]):
         return answers
 
     def record(self, step: int, owner: str, asked: Sequence[bytes], answer: bytes) -> None:
-        """Keep an answer that the curator has accepted; on the disk when this returns.
-
-        Raises
-        ------
-        InvalidDataError
-            The file cannot be written.
-        """
+        """Keep an answer that the curator has accepted; on the disk when this returns."""
         self._execute(
             "INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?)",
             (self._run, step, owner, _digest(asked), answer),
         )
 
     def forget(self) -> None:
-        """Remove this run's answers: it was not begun, or the ledger has what came of them.
-
-        Raises
-        ------
-        InvalidDataError
-            The file cannot be written.
-        """
+        """Remove this run's answers: it was not begun, or the ledger has what came of them."""
         self._execute(_FORGET, (self._run,))
 
     @contextmanager
@@ -178,16 +143,6 @@ class Journal(AbstractContextManager["Journal"]):
 
         That it has ended takes the place of the answers in one transaction: a run that died before
         it is resumed with all its answers, and one that died after it asks nobody.
-
-        Parameters
-        ----------
-        result
-            Where it is saved, so that it is on the disk.
-
-        Raises
-        ------
-        InvalidDataError
-            A file cannot be written; or the error of what is inside, with what became of the run.
         """
         where = Path(result).absolute()
         with saving(where, self._run if self._path else None):

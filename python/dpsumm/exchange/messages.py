@@ -9,25 +9,13 @@ from dpsumm.exchange.disclosure import Disclosure, Reveals
 
 
 class Request:
-    """Coordinator to one party. A kind of request is a frozen dataclass below this class.
-
-    Attributes
-    ----------
-    disclosure
-        Its entry in the register of messages, which dossiers show.
-    """
+    """Coordinator to one party. A kind of request is a frozen dataclass below this class."""
 
     disclosure: ClassVar[Disclosure | None] = None
 
 
 class Answer:
-    """Party to coordinator. A kind of answer is a frozen dataclass below this class.
-
-    Attributes
-    ----------
-    disclosure
-        Its entry in the register of messages, which dossiers show.
-    """
+    """Party to coordinator. A kind of answer is a frozen dataclass below this class."""
 
     disclosure: ClassVar[Disclosure | None] = None
 
@@ -75,15 +63,7 @@ class Expect(Request):
 
 @dataclass(frozen=True)
 class Description(Answer):
-    """The public facts of a party's data.
-
-    Attributes
-    ----------
-    n_records
-        Rows it takes part with.
-    schema
-        Fingerprint of the schema that its data were read with: 12 hexadecimal digits.
-    """
+    """The public facts of a party's data."""
 
     disclosure: ClassVar[Disclosure | None] = Disclosure(
         "a party",

@@ -38,17 +38,7 @@ class Clock:
 
 @dataclass(frozen=True)
 class Reply(Generic[Content_co]):
-    """What an engine has for a letter.
-
-    Attributes
-    ----------
-    to
-        Name of the letter that it answers, as `Post.send` gave it.
-    sender
-        Address of who wrote it; None if the engine did, to say that there will be no answer.
-    content
-        What was written.
-    """
+    """What an engine has for a letter."""
 
     to: str
     sender: int | None
@@ -62,23 +52,11 @@ class Post(ABC, Generic[Letter_contra, Content_co]):
 
     @abstractmethod
     def send(self, address: int, letter: Letter_contra) -> str:
-        """Take a letter and return its name, or an empty text if it was not taken.
-
-        Raises
-        ------
-        PostError
-            This letter cannot be taken; others can.
-        """
+        """Take a letter and return its name, or an empty text if it was not taken."""
 
     @abstractmethod
     def replies(self, name: str) -> Iterable[Reply[Content_co]]:
-        """Return what has come since the last look for a letter.
-
-        Raises
-        ------
-        PostError
-            A reply to this letter cannot be read; those to others can.
-        """
+        """Return what has come since the last look for a letter."""
 
 
 def collect(

@@ -24,15 +24,6 @@ class Coordinator(ABC, Generic[Result_co]):
     returns nothing; then `result`. Which party gets what, and when, must not depend on any party's
     records except where the protocol's claim charges for it. Whatever is random is drawn through
     the ledger, so that a coordinator that is made anew for a resumed run sends the same requests.
-
-    Attributes
-    ----------
-    codec
-        The messages that it exchanges.
-    stages
-        What progress is reported as: making requests, taking answers, making the result.
-    names
-        All parties, fixed before the run.
     """
 
     codec: ClassVar[Codec]
@@ -45,24 +36,11 @@ class Coordinator(ABC, Generic[Result_co]):
 
     @abstractmethod
     def receive(self, name: str, answer: Answer) -> None:
-        """Take a party's answer.
-
-        Raises
-        ------
-        ProtocolError
-            Unknown party, no request outstanding, a second answer, or a malformed one. The state is
-            unchanged.
-        """
+        """Take a party's answer."""
 
     @abstractmethod
     def drop(self, *names: str) -> None:
-        """Leave parties that failed out for good; all that failed in one exchange together.
-
-        Raises
-        ------
-        ProtocolError
-            The protocol cannot go on without them: the run must stop.
-        """
+        """Leave parties that failed out for good; all that failed in one exchange together."""
 
     @abstractmethod
     def result(self) -> Result_co:
@@ -75,14 +53,6 @@ class Party(ABC):
     Across machines a party is made anew for every exchange and given all earlier requests first:
     asked the same, it must answer the same. What it draws at random is either fixed by the request
     or kept by itself.
-
-    Attributes
-    ----------
-    codec
-        The messages that it understands; it never sees another one.
-    forgets
-        Whether it must answer a run once and keeps that in memory alone: then it answers in one
-        process only (`dpsumm.exchange.across.answer_all` refuses it).
     """
 
     codec: ClassVar[Codec]
@@ -90,13 +60,7 @@ class Party(ABC):
 
     @abstractmethod
     def answer(self, request: Request) -> Answer:
-        """Return what is asked for. An answer is for the coordinator only.
-
-        Raises
-        ------
-        ProtocolError
-            The request does not fit the party's data or the state of the run.
-        """
+        """Return what is asked for. An answer is for the coordinator only."""
 
     @property
     def n_records(self) -> int:

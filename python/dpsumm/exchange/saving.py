@@ -12,20 +12,7 @@ from dpsumm.errors import DpsummError, InvalidDataError
 
 @contextmanager
 def saving(result: str | os.PathLike[str], run: str | None) -> Iterator[None]:
-    """Add to an error of what is inside what became of the run, and how to resume it.
-
-    Parameters
-    ----------
-    result
-        What is being written.
-    run
-        The run's name; None if it cannot be resumed.
-
-    Raises
-    ------
-    InvalidDataError
-        A file cannot be written. An error of dpsumm stays of its kind.
-    """
+    """Add to an error of what is inside what became of the run, and how to resume it."""
     fate = "What the run has released is charged and stays so. " + (
         "The run has no name, so it cannot be resumed"
         if run is None

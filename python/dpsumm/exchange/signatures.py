@@ -23,18 +23,7 @@ _HOW = "make one with `ssh-keygen -t ed25519 -N '' -f FILE`"
 
 
 class SigningKey:
-    """A private key that signs.
-
-    Parameters
-    ----------
-    path
-        File in OpenSSH's format, without a passphrase.
-
-    Raises
-    ------
-    InvalidParameterError
-        There is no such key.
-    """
+    """A private key that signs."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         try:

@@ -28,17 +28,6 @@ class Statement:
     ----------
     key
         Public key of who asks, and signs.
-    party
-        Name of who is asked: a statement for one party is none for another.
-    task, run, purpose
-        What is run, the run's name, and what its result is for, in the words that the parties
-        agreed on.
-    version
-        Of dpsumm, at who asks.
-    asked
-        Digest of the messages, see `digest_of`.
-    until
-        When it ends, see `ending`. With microseconds: each signature is another one.
 
     Examples
     --------
@@ -72,13 +61,7 @@ class Statement:
 
     @classmethod
     def parse(cls, text: bytes) -> Statement:
-        """Return the statement that `to_bytes` wrote.
-
-        Raises
-        ------
-        ProtocolError
-            It is none, or longer than a statement may be.
-        """
+        """Return the statement that `to_bytes` wrote."""
         names = [field.name for field in fields(cls)]
         try:
             values = parse_json(text) if len(text) <= 8 * MAX_TEXT * len(names) else None

@@ -29,14 +29,8 @@ class FlowerChannel(Channel):
 
     Parameters
     ----------
-    grid
-        Of the run.
-    nodes
-        Owner's name to id of its node; an owner without a node never answers.
     timeout
         Seconds that one exchange may take. Flower delivers nothing later either.
-    sign
-        Signs what every owner is asked; None: nothing is signed.
     """
 
     def __init__(
@@ -79,10 +73,6 @@ class GridPost(Post[RecordDict, Message]):
 
     Parameters
     ----------
-    grid
-        Of the run.
-    kind
-        `ASK` or `NAME`.
     timeout
         Seconds after which Flower forgets a message and its reply.
     """
@@ -141,16 +131,9 @@ def find_nodes(
 
     Parameters
     ----------
-    names
-        The owners of the run.
     claimed
         Believe the names that nodes give themselves: for simulations, whose nodes have no keys.
         Otherwise the name is the one that the curator registered the node's public key with.
-
-    Raises
-    ------
-    ProtocolError
-        Two nodes have one name.
     """
     end, told = time.monotonic() + timeout, False
     while True:

@@ -78,11 +78,6 @@ def admitted(config: NodeConfig, packed: Packed) -> Iterator[Release | None]:
     """Let a request in or refuse it; give what every answer to it must pass.
 
     None where the node has no policy.
-
-    Raises
-    ------
-    RefusedError
-        A rule forbids the request or the answer: said to the curator, and in the log.
     """
     if config.policy is None:
         yield None

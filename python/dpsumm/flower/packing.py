@@ -20,17 +20,7 @@ _SALT_BYTES = 32
 
 
 class Packed(NamedTuple):
-    """What a record carries.
-
-    Attributes
-    ----------
-    messages
-        To a party: all of its run so far. From it: its answer.
-    name
-        Of who sends them, if it is told.
-    claim, signature
-        Of a request (`dpsumm.exchange.statements`); empty if it is not signed.
-    """
+    """What a record carries."""
 
     messages: list[bytes]
     name: str = ""
@@ -55,13 +45,7 @@ def pack(
 
 
 def unpack(content: RecordDict) -> Packed:
-    """Return what a record carries that :func:`pack` made.
-
-    Raises
-    ------
-    ProtocolError
-        It is none.
-    """
+    """Return what a record carries that :func:`pack` made."""
     record = content.get(_KEY)
     if not isinstance(record, ConfigRecord) or len(content) != 1:
         raise ProtocolError("not a record of dpsumm")

@@ -32,24 +32,12 @@ def make_policy(
 
     Parameters
     ----------
-    folder
-        Exists, and holds none of them.
     task
         Whose protocols are answered, but for those that tell of all records (`NAMED`).
     consumers
         The owner's name for each who may ask, to its public key (``ssh-ed25519 AAAA...``).
-    purposes
-        That each of them may name.
     records, per_day
         That may leave ever, and to one consumer within 24 hours.
-
-    Raises
-    ------
-    InvalidParameterError
-        A file is there, or that of an earlier log, or a value is none that a policy may have. Then
-        nothing is left behind.
-    InvalidDataError
-        The disk failed; nothing is left behind.
     """
     policy, secret, public, log = (folder / name for name in _FILES)
     for path in (policy, secret, public, log):

@@ -30,13 +30,7 @@ _SETTING = re.compile(
 
 
 def write_project(folder: str | os.PathLike[str], task: str = USUAL_TASK) -> None:
-    """Write the Flower project of a task; that of summaries is in ``deploy/flower``.
-
-    Raises
-    ------
-    InvalidParameterError
-        The folder exists.
-    """
+    """Write the Flower project of a task; that of summaries is in ``deploy/flower``."""
     folder = Path(folder)
     if folder.exists():
         raise InvalidParameterError(f"{folder} exists already; give another folder")

@@ -15,14 +15,7 @@ from dpsumm.flower.settings import CuratorFile, Public
 
 
 def signs(public: Public, own: CuratorFile) -> Sign | None:
-    """Return what signs the requests of a run; None if the curator has no key.
-
-    Raises
-    ------
-    InvalidParameterError
-        The key cannot be used, or a purpose comes without a key or a key without a purpose: owners
-        whose policies ask for both would refuse every request.
-    """
+    """Return what signs the requests of a run; None if the curator has no key."""
     if own.key is None:
         if public.purpose:
             raise InvalidParameterError(

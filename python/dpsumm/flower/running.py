@@ -49,24 +49,9 @@ def start_trial(folder: str | os.PathLike[str], told: Callable[[str], object]) -
     They go on after this process has ended, until `end_trial`. Whatever goes wrong, an interruption
     too, nothing that was started is left.
 
-    Parameters
-    ----------
-    folder
-        As `make_trial` made it. ``logs/`` in it gets a file of each process, to which later starts
-        append; ``running.json`` lists the processes.
-    told
-        Called with a line for each step.
-
     Returns
     -------
     The directory of the logs.
-
-    Raises
-    ------
-    InvalidParameterError
-        `folder` holds no trial, one of its ports is taken, or it was started before.
-    TrialError
-        A process ended, or was not ready in time.
     """
     folder = Path(folder).resolve()
     names, port = _trial(folder)
@@ -107,13 +92,6 @@ def end_trial(folder: str | os.PathLike[str]) -> int:
     """End what `start_trial` started in a folder, and nothing else; return how many processes.
 
     A run that is going on is cut short and can be resumed under its name.
-
-    Raises
-    ------
-    InvalidParameterError
-        Nothing was started there.
-    TrialError
-        A process does not end; what is left is still in ``running.json``.
     """
     folder = Path(folder).resolve()
     if not (folder / STATE).is_file():

@@ -21,13 +21,7 @@ def _nothing(*_: Any, **__: Any) -> None:
 
 
 def stop_counting() -> None:
-    """Turn the counters of Flower's state off, for this process.
-
-    Raises
-    ------
-    SystemExit
-        This version of Flower has other ones.
-    """
+    """Turn the counters of Flower's state off, for this process."""
     for state in (InMemoryLinkState, SqlLinkState):
         for name in COUNTERS:
             if not hasattr(state, name):

@@ -40,12 +40,6 @@ def check_node(settings: Mapping[str, Any]) -> bool:
     Returns
     -------
     Whether it has a policy; without one it runs any app.
-
-    Raises
-    ------
-    InvalidParameterError, InvalidDataError
-        The configuration, the policy, its key or its log cannot be used, or the installed dpsumm is
-        not the policy's. Names the parameter.
     """
     config = NodeConfig.read(settings, str(settings.get("task", USUAL_TASK)))
     task_of(config.task).check(config)
@@ -76,11 +70,6 @@ def refuse_other_apps() -> None:
 
     Flower has a place where it refuses apps that nobody whom the owner trusts has signed; what is
     asked there is now whether the app is dpsumm's.
-
-    Raises
-    ------
-    SystemExit
-        This version of Flower has no such place.
     """
     for name in ("_pull_and_store_message", "_verify_fab"):
         if not hasattr(client, name):

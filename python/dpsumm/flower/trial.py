@@ -52,27 +52,14 @@ def make_trial(
 
     Parameters
     ----------
-    folder
-        Made if absent.
-    owners
-        Names: letters, digits, dashes and underscores.
     data
         Directory with each owner's ``<name>.csv``, and for the curator ``target.csv``
         (``public.csv`` to learn).
     schema
         The public schema, a TOML file; every party gets a copy. For rows across columns a directory
         with each owner's ``<name>.toml``.
-    task
-        What is run, see `dpsumm.flower.tasks`.
-    port
-        Of the SuperLink on 127.0.0.1; the SuperNodes' own ports follow it.
     records
         That may ever leave an owner, to all in all runs (``records`` of its policy).
-
-    Raises
-    ------
-    InvalidParameterError
-        A name cannot be a directory's, a file is not there, or the folder holds a trial already.
     """
     folder, data = Path(folder).resolve(), Path(data).resolve()
     for name in owners:

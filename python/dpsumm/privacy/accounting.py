@@ -84,9 +84,6 @@ def compose(events: Sequence[Counted], delta: float) -> float:
 
     Parameters
     ----------
-    events
-        Pairs of an event and how many times it happened. The plan must be fixed before the first of
-        them (within one run it is); across runs chosen adaptively use a filter.
     delta
         Probability of failure, in (0, 1).
 
@@ -122,8 +119,6 @@ def sampled_gaussian(
         Noise over the most that one record's own part of the sum can be.
     sample
         Chance of a record to be in one release, in (0, 1); the observer does not know who is in it.
-    count
-        Releases.
     replace
         For one replaced record: it is taken out and another put in, so the sums of the two worlds
         differ by two parts. Otherwise for one added or removed.

@@ -28,22 +28,7 @@ T = TypeVar("T")
 
 
 class Book:
-    """An open ledger's file.
-
-    Parameters
-    ----------
-    path
-        Of the file, which must exist; None keeps the book in memory.
-    run
-        The run that reads and writes, for what errors advise.
-
-    Raises
-    ------
-    InvalidDataError
-        The file is not a ledger, or of a version of dpsumm that is not known here.
-    InvalidParameterError
-        There is no file.
-    """
+    """An open ledger's file."""
 
     def __init__(self, path: Path | None, run: str) -> None:
         self._path, self._run = path, run
@@ -69,13 +54,7 @@ class Book:
 
     @staticmethod
     def create(path: Path, caps: Iterable[tuple[str, float, float]]) -> None:
-        """Make the file of a new book with caps, readable by its user alone.
-
-        Raises
-        ------
-        InvalidParameterError, InvalidDataError
-            Something is at `path`, or it cannot be written.
-        """
+        """Make the file of a new book with caps, readable by its user alone."""
         seen = beside(path)
         if seen.exists() and not path.exists():
             raise InvalidParameterError(
@@ -147,14 +126,7 @@ class Book:
             raise self._failed(error, fate) from None
 
     def read(self, decode: Callable[..., T], statement: str, *values: object) -> list[T]:
-        """Return the rows that a query finds, each decoded.
-
-        Raises
-        ------
-        InvalidDataError
-            The file cannot be read, or `decode` raised ValueError: what cannot be read must not
-            count as nothing.
-        """
+        """Return the rows that a query finds, each decoded."""
         with self._failures():
             # All rows first: a query that an error leaves half read keeps its lock on the file.
             rows = self.db.execute(statement, values).fetchall()

@@ -139,13 +139,7 @@ def fault(db: sqlite3.Connection) -> str | None:
 
 
 def migrate(db: sqlite3.Connection) -> None:
-    """Bring an older file to the present version, inside the caller's transaction.
-
-    Raises
-    ------
-    ValueError
-        A charge is damaged.
-    """
+    """Bring an older file to the present version, inside the caller's transaction."""
     if version_of(db) == 0:
         _migrate_0(db)
     _execute_all(db, _NEW_IN_2)
@@ -182,13 +176,7 @@ def charge_to_row(charge: Charge) -> tuple[str, str, str, int, str, str]:
 
 
 def charge_from_row(*row: Any) -> Charge:
-    """Return the charge of a row.
-
-    Raises
-    ------
-    ValueError
-        The row is damaged, or of an event that this version does not know.
-    """
+    """Return the charge of a row."""
     with _reading_a_charge():
         protected, message, event, count, observer, unit = row
         if type(count) is not int or count < 1 or type(message) is not str:

@@ -23,13 +23,7 @@ class CapChange:
 
 
 def limits_of(caps: Limits) -> list[tuple[str, float, float]]:
-    """Return whose records, epsilon and delta of each cap.
-
-    Raises
-    ------
-    InvalidParameterError
-        A cap is out of range, or is none.
-    """
+    """Return whose records, epsilon and delta of each cap."""
     try:
         return [_named(party, *cap) for party, cap in caps.items()]
     except (AttributeError, TypeError):
@@ -74,11 +68,6 @@ def refuse_beyond(
         All that are in the ledger with the new ones, and what is then spent on that party.
     begun
         Whether the run of the new one has earlier charges.
-
-    Raises
-    ------
-    BudgetExceededError, InvalidParameterError
-        Naming the way out.
     """
     units = {each.unit.value for each in charges if each.protected is charge.protected}
     if others := units - {charge.unit.value}:

@@ -70,13 +70,6 @@ class Chain:
 
     What was found whole is not looked at again on this connection, unless another one changed the
     file and added no entry.
-
-    Parameters
-    ----------
-    db
-        The file.
-    path
-        Of the file; None if it is in memory.
     """
 
     #: Table with the columns ``number``, ``body`` and ``digest``.
@@ -102,13 +95,7 @@ class Chain:
         """Look whether something stands behind the last entry; ValueError if so."""
 
     def advance(self) -> None:
-        """Look at what was added since the last time.
-
-        Raises
-        ------
-        ValueError
-            The chain does not hold together; says where.
-        """
+        """Look at what was added since the last time."""
         with self._snapshot():
             (version,) = self.db.execute("PRAGMA data_version").fetchone()
             strange, self._version = version != self._version, version
@@ -167,13 +154,7 @@ class Chain:
         self._digests.add(head.digest)
 
     def missing(self) -> str | None:
-        """Return what is wrong if the file is not the one that was last written.
-
-        Raises
-        ------
-        OSError
-            The mark cannot be read.
-        """
+        """Return what is wrong if the file is not the one that was last written."""
         if self.seen is None:
             return None
         try:
@@ -192,11 +173,6 @@ class Chain:
         """Write the head beside the file, outside a transaction of the caller.
 
         Under the file's lock: no process writes an older head over a newer one of another.
-
-        Raises
-        ------
-        OSError, InvalidParameterError, sqlite3.Error
-            The head cannot be written, or the file cannot be locked or read.
         """
         self.db.execute("BEGIN IMMEDIATE")
         try:

@@ -17,19 +17,10 @@ class Claim:
     begins
         How the texts of such charges begin (`Charge.message`). Texts stay in ledgers: never change
         one, add the new one.
-    receiver
-        Who sees it.
     claim
         What whoever sees it can learn of whose records.
     numerics
         How its noise is drawn.
-    page
-        Where it is proved: a page below ``docs``, with its heading.
-    audits
-        Names of the audits in `dpsumm.audit.suite` that attack it.
-    condition
-        What people must keep beside the subsystem's conditions, or the claim is void; empty: no
-        more.
     """
 
     begins: str

@@ -18,13 +18,7 @@ def rounded_up(epsilon: float) -> str:
 
 
 def facts(title: str, rows: Iterable[tuple[str, str]], said: Iterable[str] = ()) -> str:
-    """Return HTML of names with their values under a title, then sentences as a list.
-
-    Parameters
-    ----------
-    title, rows, said
-        Text; escaped here.
-    """
+    """Return HTML of names with their values under a title, then sentences as a list."""
     body = "".join(
         f'<tr><th style="text-align:left">{_safe(name)}</th>'
         f'<td style="text-align:left">{_safe(value)}</td></tr>'

@@ -26,12 +26,8 @@ class Consumer:
 
     Attributes
     ----------
-    name
-        The owner's own name for it.
     key
         Public key, ``ssh-ed25519 AAAA...``, without a comment.
-    purposes
-        That it may name, word for word.
     records
         That may ever leave to it, in all its runs; None: as many as to all.
     """
@@ -51,15 +47,8 @@ class Policy:
     version, package
         Of dpsumm: its version, here and at who asks, and the digest of the files installed here
         (`dpsumm.privacy.package`).
-    protocols
-        That are answered, as ``task/protocol/version``.
     records
         That may ever leave, to all consumers in all runs.
-    per_day
-        That may leave to one consumer within 24 hours, whatever its runs are called; None: as many
-        as ever.
-    consumers
-        Who may ask.
     receipts, key
         The log (`dpsumm.privacy.receipts`) and the private key that seals its lines.
     """
@@ -75,20 +64,7 @@ class Policy:
 
     @classmethod
     def read(cls, path: str | os.PathLike[str], known: Collection[str]) -> Policy:
-        """Return the rules of a TOML file; its paths are relative to the file.
-
-        Parameters
-        ----------
-        path
-            Of the file.
-        known
-            Protocols that there are.
-
-        Raises
-        ------
-        InvalidParameterError
-            There is no such file, or a key is missing, unknown, or is wrong; names it.
-        """
+        """Return the rules of a TOML file; its paths are relative to the file."""
         path = Path(path)
         get = _Keys(read_toml(path, "policy"), str(path))
         protocols = get.texts("protocols")

@@ -28,12 +28,6 @@ class Asked:
 
     Attributes
     ----------
-    consumer
-        Who asked, by the owner's own name for the key that signed; empty if none signed.
-    run, purpose
-        As claimed.
-    claim, signature
-        What was signed, and the consumer's signature in hexadecimal digits; both may be empty.
     key
         Public key of `consumer`; empty if none signed.
     """
@@ -56,26 +50,13 @@ class Receipt(Asked):
 
     Attributes
     ----------
-    number
-        From 1, without gaps.
-    at
-        When, UTC, by the owner's clock.
-    outcome
-        ``made`` (the log), ``answered``, ``again`` (the same answer as before in this run),
-        ``refused`` (by the owner's rules), ``failed`` (the data or the messages could not be used).
-    why
-        Of a refusal.
     records
         That the answer carried.
-    counted
-        Of these, those that the rules count: 0 for an answer that was sent before.
     answer
         Salted digest of the answer; the salt stays in the owner's file, since a guess at the
         records could be confirmed with it.
     salt
         Digest of that salt, 16 random bytes.
-    before
-        Digest of the line before.
     """
 
     number: int = 0
@@ -117,15 +98,7 @@ Sealed = tuple[Receipt, bytes]
 
 
 def fault(lines: Iterable[Sealed], is_signed: IsSigned) -> str | None:
-    """Return what is wrong with a log, the first thing; None if it holds together.
-
-    Parameters
-    ----------
-    lines
-        All, oldest first, each with its seal.
-    is_signed
-        Whether the owner's key signed.
-    """
+    """Return what is wrong with a log, the first thing; None if it holds together."""
     head = Head()
     try:
         for line, seal in lines:
@@ -159,13 +132,7 @@ def to_csv(lines: Iterable[Sealed]) -> str:
 
 
 def from_csv(text: str) -> list[Sealed]:
-    """Return the log that `to_csv` wrote.
-
-    Raises
-    ------
-    InvalidDataError
-        It is none.
-    """
+    """Return the log that `to_csv` wrote."""
     whole = {field.name for field in fields(Receipt) if field.type == "int"}
     try:
         lines = []

@@ -136,23 +136,7 @@ class Sent:
 
 
 class Receipts(AbstractContextManager["Receipts"]):
-    """An owner's log.
-
-    Parameters
-    ----------
-    path
-        SQLite file that `create` made.
-    signer, is_signed
-        Of the owner's key. No signer: the log is only read.
-
-    Raises
-    ------
-    InvalidParameterError
-        There is no file.
-    InvalidDataError
-        It cannot be read. Whether it holds together is looked at by `check`, by `fault`, and before
-        every line that is added.
-    """
+    """An owner's log."""
 
     def __init__(
         self, path: str | os.PathLike[str], signer: Signer | None, is_signed: IsSigned
@@ -174,15 +158,7 @@ class Receipts(AbstractContextManager["Receipts"]):
 
     @classmethod
     def create(cls, path: str | os.PathLike[str], signer: Signer, is_signed: IsSigned) -> Receipts:
-        """Make the file of a new log, readable by its user alone, and open it.
-
-        Raises
-        ------
-        InvalidParameterError
-            Something is at `path`, or a log was there before, or nothing can be written there.
-        InvalidDataError
-            The disk failed; nothing is left at `path` or beside it.
-        """
+        """Make the file of a new log, readable by its user alone, and open it."""
         path = Path(path)
         if (seen := beside(path)).exists():
             raise InvalidParameterError(
@@ -228,13 +204,7 @@ class Receipts(AbstractContextManager["Receipts"]):
         self.close()
 
     def lines(self) -> list[Sealed]:
-        """Return all lines with their seals, oldest first.
-
-        Raises
-        ------
-        InvalidDataError
-            The file cannot be read.
-        """
+        """Return all lines with their seals, oldest first."""
         with self._failures():
             rows = self._db.execute("SELECT body, seal FROM receipts ORDER BY number").fetchall()
             try:
@@ -251,11 +221,6 @@ class Receipts(AbstractContextManager["Receipts"]):
         """Refuse a log that does not hold together, before anything else is done.
 
         Looks at every seal once in a process, and then at those of new lines.
-
-        Raises
-        ------
-        InvalidDataError
-            It cannot be read, or does not hold together.
         """
         if wrong := self._fault():
             raise self._unusable(wrong)
@@ -269,13 +234,7 @@ class Receipts(AbstractContextManager["Receipts"]):
             return self._log.missing()
 
     def refused(self, asked: Asked, why: str, outcome: str = REFUSED) -> None:
-        """Add a request that was refused, or that failed; of many, some.
-
-        Raises
-        ------
-        InvalidDataError
-            The log cannot be written, or does not hold together.
-        """
+        """Add a request that was refused, or that failed; of many, some."""
         with self._writing() as write:
             self.check()
             self._note(write, asked, outcome, why)
@@ -290,21 +249,12 @@ class Receipts(AbstractContextManager["Receipts"]):
 
         Parameters
         ----------
-        asked
-            The request.
         answer, records
             Its bytes, and how many records it carries.
-        refusal
-            Told what would be counted with it; returns why that is too much, or None.
 
         Returns
         -------
         Why it must not be sent, or None.
-
-        Raises
-        ------
-        InvalidDataError
-            The log cannot be written, or does not hold together: nothing may be sent.
         """
         with self._writing() as write:
             self.check()

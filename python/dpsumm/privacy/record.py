@@ -33,8 +33,6 @@ class Books:
 
     Attributes
     ----------
-    file
-        Name of its file, without folders; None: in memory, and so gone.
     charges
         Of this run.
     """
@@ -49,13 +47,6 @@ class RunRecord:
 
     Attributes
     ----------
-    command
-        Of the command line that makes such a run: ``"run"``, ``"learn"`` or ``"synthesize"``.
-    protocol
-        Whose messages were sent, as the register of messages calls it; of a class that is not
-        dpsumm's its module and name.
-    run, finished
-        Its name, and when it ended: ISO 8601, UTC.
     delta
         At which it is accounted for.
     seeded
@@ -65,23 +56,10 @@ class RunRecord:
     units
         Whose records (`Protected`) to how many units of protection there are, a public number. One
         over it is what delta is compared with; absent where sizes are private.
-    schemas
-        Party, or "all parties", to the fingerprint of the schema that its data were read with.
     settings
         Name to value, as text: public parameters.
-    statements
-        Sentences on who is protected from whom.
-    books
-        Whose ledger (empty for the only one) to what it held.
-    across
-        Whether the parties had machines of their own.
     observers
         Who to epsilon, where what an observer learns is not the sum of one ledger.
-    resumed
-        Whether an earlier life of the run had released, and that was used again. Of a run of
-        owners with ledgers of their own, False: nobody else knows.
-    version, code
-        Of the package that ran: its number, and `code_digest`.
     """
 
     command: str
@@ -113,13 +91,7 @@ class RunRecord:
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Self:
-        """Return what `to_json` wrote.
-
-        Raises
-        ------
-        ValueError
-            It is of another form, or damaged.
-        """
+        """Return what `to_json` wrote."""
         values = dict(value)
         if values.pop("format", None) != VERSION:
             raise ValueError("a record of another format")

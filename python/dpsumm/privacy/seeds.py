@@ -15,13 +15,7 @@ def derived_seed(seed: int, key: str) -> int:
 
 
 def check_seed(seed: object, ledger: object = None) -> None:
-    """Refuse a seed that is none, and the ledger of a seeded run. No seed (None) is fine.
-
-    Raises
-    ------
-    InvalidParameterError
-        It is no whole number from 0 to 2**63 - 1, or there is a ledger, too.
-    """
+    """Refuse a seed that is none, and the ledger of a seeded run. No seed (None) is fine."""
     if seed is None:
         return
     check_whole(seed, "seed", 0, 2**63 - 1)

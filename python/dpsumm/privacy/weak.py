@@ -28,8 +28,6 @@ def warn_unrecorded(ledger: object, seed: int | None, epsilon: float) -> None:
 
     Parameters
     ----------
-    ledger
-        As the call was given it; None or empty if there is none.
     seed, epsilon
         Of the run: a seeded one guarantees nothing that could add up, nor does an infinite epsilon.
     """
@@ -62,17 +60,8 @@ def check_budget(
         Budget of m records.
     allowed
         Whether the caller has allowed weak privacy.
-    seed
-        Of a seeded run, which guarantees nothing and says so itself: it is never refused.
     epsilon_owners
         What an owner's records may cost besides, towards the other owners.
-    unprotected
-        What leaves them without any guarantee there, whatever their budget; empty if nothing does.
-
-    Raises
-    ------
-    InvalidParameterError
-        Naming the odds and the way out.
     """
     if allowed or seed is not None:
         return

@@ -17,32 +17,14 @@ class About:
 
     Attributes
     ----------
-    name
-        What it makes.
-    codecs
-        Of its messages, each with its entry in the register.
-    protocols
-        Names of the protocols that the register knows, to what only their users must keep.
     protects
         Whose records its ledgers are charged on.
     claims
         What its charges pay for.
     audits
         Names of audits that attack a protocol's claims beside those of its charges.
-    conditions
-        What people must keep, or the claims are void.
-    trust
-        Who is trusted with what.
     exposure
         Who holds or sees records as they are.
-    access
-        Which files and keys must be guarded.
-    afterwards
-        What may be done with the result, and what else is released beside it.
-    beside
-        Messages that another package sends, by protocol.
-    unsent
-        Messages that its codecs have and its runs do not.
     """
 
     name: str

@@ -20,8 +20,6 @@ class Result:
 
     Attributes
     ----------
-    passed
-        Whether the claim holds and every twin was caught.
     name, claim, ceiling, measured, delta, trials, twins
         As ``dpsumm audit`` shows them; `twins` is how many broken twins were caught.
     """
@@ -44,12 +42,6 @@ class AuditResults:
     ----------
     version, code
         Of the audited package, see `dpsumm.privacy.record.code_digest`.
-    written
-        When, UTC.
-    quick
-        Whether with few trials.
-    results
-        In the suite's order.
     """
 
     version: str
@@ -64,15 +56,7 @@ class AuditResults:
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Self:
-        """Return the results in a file.
-
-        Raises
-        ------
-        InvalidParameterError
-            There is no such file.
-        InvalidDataError
-            It is not one that ``dpsumm audit --out FILE.json`` wrote.
-        """
+        """Return the results in a file."""
         try:
             value = read_json(Path(path))
             return cls._of(value)

@@ -37,14 +37,8 @@ class Dossier:
     ----------
     record, about
         Of the run, and of the subsystem that made it.
-    books
-        Open ledgers, by whose they are (empty for the only one).
     given
         Which of them are ledgers' files; the others repeat what the record kept.
-    audits
-        Results of the audits, if they are at hand.
-    rows
-        The digest of the result's rows, if its file has one.
     """
 
     record: RunRecord

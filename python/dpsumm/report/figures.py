@@ -24,13 +24,7 @@ Directions = tuple[Array, Array, Array]
 
 
 def new_axes() -> Any:
-    """Return matplotlib's axes in a new pyplot figure.
-
-    Raises
-    ------
-    MissingExtraError
-        matplotlib is not installed.
-    """
+    """Return matplotlib's axes in a new pyplot figure."""
     try:
         from matplotlib import pyplot
     except ImportError:
@@ -83,14 +77,10 @@ def draw_overlay(
 
     Parameters
     ----------
-    axes
-        Drawn on.
     target : (m, c)
     summary : (p, c)
     pool : (q, c)
         In one dimension cumulative shares are drawn instead of a cloud.
-    seen
-        Those directions, if the caller has them: with many columns they take longest.
     """
     centre, directed, _ = directions(target) if seen is None else seen
     if len(directed) == 1:
@@ -167,8 +157,6 @@ def matrix(values: Array, shade: str) -> str:
     values : (d, d)
         From 0 up, the larger the darker (up to 0.05 all are light); NaN is grey, the diagonal is
         left empty.
-    shade
-        What the shade of a cell means.
 
     Returns
     -------

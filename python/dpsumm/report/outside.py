@@ -42,12 +42,8 @@ def outside_notes(table: Table, whose: str, then: str) -> Iterator[Note]:
 
     Parameters
     ----------
-    table
-        As it was read.
     whose
         Whose rows they are, such as "the public points'".
-    then
-        What that does to the result, as a sentence.
     """
     for counts, said, check in (
         (table.n_clipped, "were clipped to the public bounds", IN_BOUNDS),

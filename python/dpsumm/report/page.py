@@ -6,13 +6,7 @@ from html import escape
 
 
 class Page:
-    """A self-contained HTML page, which a notebook shows in a frame.
-
-    Attributes
-    ----------
-    html
-        The page as text.
-    """
+    """A self-contained HTML page, which a notebook shows in a frame."""
 
     def __init__(self, html: str) -> None:
         self.html = html

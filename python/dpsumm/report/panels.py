@@ -26,8 +26,6 @@ class Bins:
     ----------
     shares : (3, number of bins)
         Of the points read, the target and the summary; each row adds up to 1 at most.
-    ticks
-        What stands at the left end, in the middle and at the right end.
     """
 
     shares: NDArray[np.float64]
@@ -42,8 +40,6 @@ class Categories:
     ----------
     shares : (3, number of categories)
         As of `Bins`.
-    names
-        Of the categories.
     """
 
     shares: NDArray[np.float64]
@@ -52,17 +48,7 @@ class Categories:
 
 @dataclass(frozen=True)
 class Panel:
-    """One column.
-
-    Attributes
-    ----------
-    title, said
-        Its name, and what is to be seen there.
-    drawn
-        Its distribution.
-    severity
-        How bad what is to be seen is: the colour of `said`.
-    """
+    """One column."""
 
     title: str
     said: str

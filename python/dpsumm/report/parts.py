@@ -21,17 +21,7 @@ class Html(str):
 
 
 def tag(name: str, *content: str, **attributes: str) -> Html:
-    """Return an element. Content and attributes are escaped, unless they are `Html`.
-
-    Parameters
-    ----------
-    name
-        Of the element.
-    content
-        Texts and elements inside, a line each.
-    attributes
-        A trailing underscore is left out, so that ``class_`` can be said; others become dashes.
-    """
+    """Return an element. Content and attributes are escaped, unless they are `Html`."""
     said = "".join(
         f' {key.rstrip("_").replace("_", "-")}="{safe(value)}"' for key, value in attributes.items()
     )
@@ -44,17 +34,7 @@ def safe(*content: str) -> Html:
 
 
 def page(what: str, audience: str, headline: str, lead: Html, *content: Html) -> str:
-    """Return the page: style, opening, content, and a footer with version and time.
-
-    Parameters
-    ----------
-    what
-        Kind of page, behind the headline in the title that a browser shows of a tab.
-    audience, headline, lead
-        For whom it is, its one message, what was asked.
-    content
-        What follows.
-    """
+    """Return the page: style, opening, content, and a footer with version and time."""
     template = resources.files("dpsumm.report").joinpath("template.html").read_text("utf-8")
     now = datetime.now(UTC)
     return Template(template).substitute(
@@ -128,17 +108,7 @@ def facts(rows: Iterable[tuple[str, str]]) -> Html:
 
 @dataclass(frozen=True)
 class Bar:
-    """One row of `bars`.
-
-    Attributes
-    ----------
-    name, said, small
-        Text before the bar, after it, and under that.
-    value
-        From 0 up; infinity is a full bar.
-    kind
-        Class of the style sheet: ``target``, ``owners`` or ``endless``.
-    """
+    """One row of `bars`."""
 
     name: str
     value: float

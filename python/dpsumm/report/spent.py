@@ -42,8 +42,6 @@ def sections(
         Of the run.
     totals
         Of all messages; by default the target's records and those between owners.
-    whom
-        For whom they hold.
     """
     if totals is None:
         totals = [

@@ -12,15 +12,6 @@ from dpsumm.report.notes import Severity, alarming, sorted_notes, to_check
 class Verdict:
     """A verdict in few words, what it rests on, and how bad it is.
 
-    Attributes
-    ----------
-    head
-        Without capital and full stop.
-    why
-        What it rests on, in the same way; empty if there is nothing to say.
-    severity
-        ALARM if the result means nothing; WARNING if it may be worth less than it looks; else INFO.
-
     Examples
     --------
     >>> Verdict("close to the target", "as fresh records would be").text

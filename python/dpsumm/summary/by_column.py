@@ -41,17 +41,9 @@ class Marginal:
 
     Attributes
     ----------
-    name
-        Of the column.
     values
         Of the points read, the target and the summary: numbers in the column's units, or positions
         among `categories`.
-    categories
-        Their names; empty for numbers.
-    absent
-        Shares of missing values, which `values` leave out; of categories they are one of these.
-    is_date
-        Whether the numbers are days since 1970-01-01.
     """
 
     name: str

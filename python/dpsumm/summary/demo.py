@@ -64,8 +64,6 @@ class Row:
         Of a linear SVM trained on the summary and its labels, on the fresh records, 0 to 1.
     epsilon_target, epsilon_owners
         Nats, at the run's delta, towards one owner.
-    accesses
-        Points of owners that the curator read.
     seconds
         Wall time of the selection.
     """
@@ -84,11 +82,6 @@ def load_digits() -> Digits:
 
     Owners get half of the images, less 85 % of the 3, 5, 8 and 9, each digit dealt by a
     Dirichlet(0.3) draw. Of the other half the target takes every 3, 5, 8 and 9 and 5 % of the rest.
-
-    Raises
-    ------
-    MissingExtraError
-        scikit-learn is not installed.
     """
     try:
         from sklearn.datasets import load_digits as load

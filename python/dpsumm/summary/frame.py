@@ -49,13 +49,7 @@ def columns_of(
 
 
 def check_weight_is_free(schema: Schema) -> None:
-    """Refuse a schema in whose frames a column of weights would have the name of another.
-
-    Raises
-    ------
-    InvalidParameterError
-        A column, which may be the label, is called weight.
-    """
+    """Refuse a schema in whose frames a column of weights would have the name of another."""
     if WEIGHT in (column.name for column in schema.columns):
         raise InvalidParameterError(
             f"weights: the data have a column called {WEIGHT!r} already; rename that, or leave out "

@@ -19,11 +19,6 @@ BEYOND_CHANCE = 3.0
 def check_target(target: Table) -> None:
     """Refuse a target of which bounds or categories leave nothing to compare.
 
-    Raises
-    ------
-    InvalidDataError
-        All values of a column are outside its bounds, or all records are one point.
-
     Privacy
     -------
     Before the first message, and towards the consumer alone. That no run takes place is visible, as
@@ -54,11 +49,6 @@ def check_sample(sample: Any, target: Table) -> None:
     ----------
     sample : (n, columns of the kernel's space), optional
         As `Offers` has it.
-
-    Raises
-    ------
-    InvalidDataError
-        It holds target records.
 
     Privacy
     -------

@@ -93,13 +93,7 @@ class RBF:
 
 
 def median_squared_distance(points: FloatArray, name: str) -> float:
-    """Return the median squared distance of the first 1000 rows. Not private.
-
-    Raises
-    ------
-    InvalidParameterError
-        Fewer than 2 rows, values that are not finite, or mostly equal rows.
-    """
+    """Return the median squared distance of the first 1000 rows. Not private."""
     points = np.asarray(points, dtype=np.float64)[:1000]
     if points.ndim != 2 or len(points) < 2 or not np.isfinite(points).all():
         raise InvalidParameterError(

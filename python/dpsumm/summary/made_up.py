@@ -32,8 +32,6 @@ class MadeUp:
 
     Attributes
     ----------
-    schema
-        Of the arrays: categories are numbered, dates are days.
     owners
         (n_records, c) each.
     target : (m, c), fresh : (n, c)

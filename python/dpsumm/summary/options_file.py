@@ -41,33 +41,12 @@ _TAKEN: dict[type, tuple[tuple[type, ...], str]] = {
 
 
 def read_options(path: Path) -> dict[str, Any]:
-    """Return a file's options by name, as they would be typed; paths are relative to the file.
-
-    Raises
-    ------
-    InvalidParameterError
-        No such file, no TOML, or as `as_typed`.
-    """
+    """Return a file's options by name, as they would be typed; paths are relative to the file."""
     return as_typed(read_toml(path, "options"), path.parent, f"{path}: ")
 
 
 def as_typed(given: Mapping[str, Any], folder: Path, where: str) -> dict[str, Any]:
-    """Return options by name, as they would be typed.
-
-    Parameters
-    ----------
-    given
-        By name, with - or _, as TOML has them.
-    folder
-        Which paths are relative to.
-    where
-        What messages begin with.
-
-    Raises
-    ------
-    InvalidParameterError
-        There is no such option, or its value is of another type.
-    """
+    """Return options by name, as they would be typed."""
     options: dict[str, Any] = {}
     formats: list[str] = []
     for key, value in given.items():
@@ -84,13 +63,7 @@ def as_typed(given: Mapping[str, Any], folder: Path, where: str) -> dict[str, An
 
 
 def grouped(options: Mapping[str, Any], where: str) -> tuple[Data, Method, Privacy, Output]:
-    """Return what `as_typed` gives as the groups of a run's options.
-
-    Raises
-    ------
-    InvalidParameterError
-        One is missing that a run needs.
-    """
+    """Return what `as_typed` gives as the groups of a run's options."""
     for name in ("owner", "target", "size"):
         if name not in options:
             raise InvalidParameterError(f"{where}{name} is missing; a run needs one")

@@ -36,16 +36,8 @@ def summary_of(
 
     Parameters
     ----------
-    started
-        When the run began, by ``time.perf_counter``.
-    schema, backend
-        Of the summary's columns and data frame.
     embedded
         Whether records were sent under a secret map.
-    across
-        Whether owners had machines of their own.
-    notes
-        What the consumer should know of the data, besides what the curator knows.
     """
     setting, book, records = curator.setting, curator.setting.ledger, selection.records
     labels, listed = records.labels, schema.label is not None and schema.label.categories

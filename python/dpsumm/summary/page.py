@@ -24,20 +24,7 @@ MOST_COLUMNS = 16
 
 
 def render(summary: Summary, image: tuple[int, int] | None = None) -> str:
-    """Return a summary's page, without outside references; names in it are escaped.
-
-    Parameters
-    ----------
-    summary, image
-        See `Summary.report`.
-
-    Raises
-    ------
-    MissingExtraError
-        matplotlib is not installed.
-    InvalidParameterError
-        `image` has another number of pixels than the data have columns.
-    """
+    """Return a summary's page, without outside references; names in it are escaped."""
     used = counted(len(np.unique(summary.owner)), "owner", "owners")
     notes, seeded = sorted_notes(summary.warnings), summary.privacy.seeded
     reached = summary.scale.judged(summary.mmd2)

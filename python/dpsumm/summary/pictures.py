@@ -47,13 +47,7 @@ def by_column(summary: Summary) -> Html:
 
 
 def gallery(summary: Summary, image: tuple[int, int]) -> Html:
-    """Return points as grey images, each above the target record that is most like it.
-
-    Raises
-    ------
-    InvalidParameterError
-        The images have another number of pixels than the points have columns.
-    """
+    """Return points as grey images, each above the target record that is most like it."""
     height, width = image
     if height * width != summary.scaled.shape[1]:
         raise InvalidParameterError(

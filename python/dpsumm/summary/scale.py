@@ -37,8 +37,6 @@ class Scale:
         point read was left out.
     pool
         Of all points read, from the target records given.
-    sampling
-        Expected for the target itself, from the distribution that it is a sample of.
     """
 
     fresh: float

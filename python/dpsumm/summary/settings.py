@@ -19,13 +19,7 @@ from dpsumm.summary.protocols import Protocol
 def check_run(
     size: int, epsilon: float, delta: float, protocol: object, seed: int | None, ledger: object
 ) -> None:
-    """Refuse what no run can have.
-
-    Raises
-    ------
-    InvalidParameterError
-        A parameter is out of range or of a wrong type, or a seed is given with a ledger.
-    """
+    """Refuse what no run can have."""
     check_whole(size, "size", 1)
     accounting.check_epsilon(epsilon)
     accounting.check_delta(delta)
@@ -70,13 +64,7 @@ def unit_of(unit: Unit | str) -> Unit:
 
 
 def settle_kernel(kernel: Kernel | None, schema: Schema) -> Kernel:
-    """Return the kernel given, or the default for the schema.
-
-    Raises
-    ------
-    InvalidParameterError
-        Something else was given.
-    """
+    """Return the kernel given, or the default for the schema."""
     if kernel is None:
         return RBF.for_schema(schema) if schema.bounded else PrivateMedian()
     if not isinstance(kernel, Kernel):

@@ -17,8 +17,6 @@ class Stability:
         At most so many points of the summary, each with its label, are replaced by others, given
         all that was released to the owners and the coins of sampling; None: no such number is
         known, so that one record may change every point.
-    argument
-        Why; for None also what to do instead. A sentence for a reader.
     unit
         What changes in the owner's data.
     """

@@ -37,8 +37,6 @@ class Worth:
 
     Attributes
     ----------
-    values
-        They add up to J of the summary and can be negative; 0 without a point.
     errors
         Standard errors: how much the value moves with other points and target records of the same
         kind (jackknife over tenths), and with the orders that were sampled.

@@ -20,19 +20,7 @@ MOST_LEVELS = 2048
 
 @dataclass(frozen=True, eq=False)
 class Agreed:
-    """The public columns of a run.
-
-    Attributes
-    ----------
-    schemas
-        Of each owner.
-    levels
-        Of each owner's columns.
-    layout
-        All columns in order.
-    ids
-        Name of the column of identifiers, if there is one.
-    """
+    """The public columns of a run."""
 
     schemas: Mapping[str, Schema]
     levels: Mapping[str, tuple[Levels, ...]]
@@ -47,13 +35,7 @@ class Agreed:
         ids: str | None,
         label: str | None,
     ) -> Agreed:
-        """Return the columns, from public schemas alone.
-
-        Raises
-        ------
-        InvalidParameterError
-            Naming the column or owner and the way out.
-        """
+        """Return the columns, from public schemas alone."""
         schemas = {name: schema_of(known) for name, known in schema.items()}
         levels = public_levels(schemas, bins, ids)
         return cls(schemas, levels, layout_of(schemas, levels, label, ids), ids)
@@ -67,13 +49,7 @@ class Agreed:
 def public_levels(
     schemas: Mapping[str, Schema], bins: Bins, ids: str | None
 ) -> dict[str, tuple[Levels, ...]]:
-    """Return each owner's columns as levels, from public schemas alone.
-
-    Raises
-    ------
-    InvalidParameterError
-        Naming the column or owner and the way out.
-    """
+    """Return each owner's columns as levels, from public schemas alone."""
     if len(schemas) < 2:
         raise InvalidParameterError(
             "owners: columns of two owners or more are joined; for one owner's table no other "
@@ -161,13 +137,7 @@ def layout_of(
     label: str | None,
     ids: str | None,
 ) -> Layout:
-    """Return the public columns of a run.
-
-    Raises
-    ------
-    InvalidParameterError
-        No column has the label's name.
-    """
+    """Return the public columns of a run."""
     columns = tuple(one.name for owner in levels.values() for one in owner)
     if label is not None and label not in columns:
         raise InvalidParameterError(f"label: there is no column {label!r}")

@@ -26,8 +26,6 @@ def table_sums(message: str, tables: Sequence[tuple[float, int | None]]) -> Sums
 
     Parameters
     ----------
-    message
-        What leaves, in words.
     tables
         Of each the standard deviation of the owner's noise, and its seed, if it can be drawn again.
     """

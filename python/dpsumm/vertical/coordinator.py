@@ -47,8 +47,6 @@ class TablesCoordinator(Coordinator[Released]):
     ----------
     layout, budget
         Public.
-    run
-        Name of the run.
     refused
         The budget's epsilon, if the run is to stop before the first release where that or delta
         promises next to nothing to so many records as there are; None accepts it.

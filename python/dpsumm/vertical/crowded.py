@@ -29,15 +29,7 @@ _NARROW = 0.01
 
 @dataclass(frozen=True)
 class Crowded:
-    """A column of which nearly all records share one level.
-
-    Attributes
-    ----------
-    column
-        Its name.
-    range
-        From where to where the bin goes, as text; empty for 'other'.
-    """
+    """A column of which nearly all records share one level."""
 
     column: str
     range: str

@@ -28,8 +28,6 @@ class ColumnFidelity:
 
     Attributes
     ----------
-    column
-        Its position.
     distance
         Total variation between rows and noisy counts; above 1 where these are mostly noise.
     noise
@@ -47,12 +45,8 @@ class PairFidelity:
 
     Attributes
     ----------
-    pair
-        Their positions.
     distance, noise
         As for `ColumnFidelity`.
-    seen
-        Whether the noisy table shows that they depend on each other.
     released, rows
         How far the columns are from independence, by the noisy table less its noise and in the
         rows: root of the sum of squared differences of shares.

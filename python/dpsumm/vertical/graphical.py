@@ -24,19 +24,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Clique:
-    """One node of the junction tree.
-
-    Attributes
-    ----------
-    columns
-        Those that its parent has come first.
-    shared
-        How many the parent has.
-    parent
-        Position of the parent; it comes before. None for the first one of a tree.
-    table
-        Shares of the codes of its columns.
-    """
+    """One node of the junction tree."""
 
     columns: tuple[int, ...]
     shared: int
@@ -209,13 +197,7 @@ def chosen_pairs(released: Released, megabytes: float) -> list[int]:
 
 
 def fit_graphical(released: Released, *, megabytes: float, max_steps: int) -> Graphical:
-    """Return the graphical model of released tables.
-
-    Raises
-    ------
-    MissingExtraError
-        `mbi` is not installed.
-    """
+    """Return the graphical model of released tables."""
     mbi, junction_tree, domain_of = _mbi()
     import jax
 

@@ -38,10 +38,6 @@ def pad_of(
     ----------
     secret
         Of the owner and the helper: 32 bytes.
-    names, nonces, widths
-        Of the left and of the right owner.
-    side
-        0 for the left owner's pad, 1 for the right one's.
     """
     about = json.dumps(["dpsumm pad 1", run, names, nonces, widths, rows, ring, side])
     key = hmac.new(secret, about.encode(), hashlib.sha256).digest()

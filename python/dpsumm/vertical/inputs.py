@@ -74,13 +74,7 @@ def read_held(
     ids: str | None,
     file_format: FileFormat | None,
 ) -> Held:
-    """Return one owner's data as levels. Errors are the owner's own: nothing was sent before.
-
-    Raises
-    ------
-    InvalidDataError, InvalidParameterError, MissingExtraError
-        The data do not fit the schema, or the identifiers are missing or not distinct.
-    """
+    """Return one owner's data as levels. Errors are the owner's own: nothing was sent before."""
     if isinstance(source, (Stream, Shards)):
         raise InvalidParameterError(
             f"{name!r}: a {type(source).__name__} cannot be joined; give a frame, an array or a "

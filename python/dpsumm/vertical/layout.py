@@ -16,25 +16,7 @@ HELPER = "helper"
 
 @dataclass(frozen=True)
 class Layout:
-    """The public columns of all owners, in order.
-
-    Attributes
-    ----------
-    owners
-        Their names.
-    schemas
-        Fingerprints of their schemas.
-    columns
-        Names of all columns, one owner's after another's.
-    sizes, owner_of
-        Levels and owner (position) of each column.
-    label
-        Position of the column that gets more of the budget, or None.
-    edges
-        Of each column's bins; empty for categories.
-    ids
-        Name of the column of identifiers; empty without.
-    """
+    """The public columns of all owners, in order."""
 
     owners: tuple[str, ...]
     schemas: tuple[str, ...]
@@ -61,10 +43,6 @@ class Budget:
     keep
         Levels with fewer noisy records than so many standard deviations of their noise share a
         code.
-    rows
-        Of one message.
-    by_mpyc
-        The tables of two owners come from MPyC, not from pads of the helper.
     delta
         At which owners account for the run.
     """
@@ -103,10 +81,6 @@ class Released:
     ----------
     n_records
         Records, public.
-    singles
-        Noisy one-way counts of each column's levels; those of a column of one level are not.
-    codes
-        Code of each level after the merge, by column.
     pairs
         Noisy two-way counts of the merged codes, by columns (i, j), i < j.
     plan

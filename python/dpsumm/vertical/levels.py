@@ -28,16 +28,6 @@ class Levels:
     """The levels of one column: its categories or bins, and one for missing values if it has them.
 
     Public, as the column and its bins are. The level of a value depends on that value alone.
-
-    Attributes
-    ----------
-    column
-        What is known about it.
-    edges
-        Of the bins of a number or a date; bin i is from ``edges[i]`` to below ``edges[i + 1]``,
-        the last one with its end. None for categories.
-    given
-        Whether a user gave these edges, not only how many bins there are.
     """
 
     column: Column
@@ -46,13 +36,7 @@ class Levels:
 
     @classmethod
     def of(cls, column: Column, bins: Bins) -> Levels:
-        """Return the levels of a column.
-
-        Raises
-        ------
-        InvalidParameterError
-            The column is not public, or is dropped with its row; `bins` make no bins of it.
-        """
+        """Return the levels of a column."""
         if column.when_missing is WhenMissing.DROP:
             raise InvalidParameterError(
                 f"schema: column {column.name!r} drops rows with missing values, which would tell "
@@ -112,13 +96,7 @@ class Levels:
         return np.where(codes == self.n_known, np.nan, values)
 
     def level_of(self, value: Any) -> int:
-        """Return the level of one value as users have it; None is a missing one.
-
-        Raises
-        ------
-        InvalidParameterError
-            The column has no such value.
-        """
+        """Return the level of one value as users have it; None is a missing one."""
         wrong = InvalidParameterError(
             f"given: column {self.name!r} has no such value; give one of its categories, a number "
             "or a date within its bounds, or None where missing values are encoded"
@@ -208,13 +186,7 @@ def _given(column: Column, edges: Any) -> NDArray[np.float64]:
 
 
 def bins_of(given: Sequence[str]) -> int | dict[str, int | list[float] | list[date]]:
-    """Return bins from texts: from ``N``, ``COLUMN=N`` and ``COLUMN=EDGE,EDGE,...`` items.
-
-    Raises
-    ------
-    InvalidParameterError
-        An item has another form, a column is given twice, or a number for all stands beside others.
-    """
+    """Return bins from texts: from ``N``, ``COLUMN=N`` and ``COLUMN=EDGE,EDGE,...`` items."""
     wrong = "bins: write N, COLUMN=N or COLUMN=EDGE,EDGE,... with numbers or dates, got {!r}"
     bins: dict[str, int | list[float] | list[date]] = {}
     for item in given:

@@ -23,20 +23,12 @@ class Join(Request):
 
     Attributes
     ----------
-    run
-        Its name.
     parameters
         Digest of all public parameters and schemas: an owner's run is bound to it.
     noise_multiplier
         Of one Gaussian release that costs as much as the run may cost the owner.
     delta
         At which its ledger accounts for the run.
-    ids
-        Name of the column of identifiers; empty without.
-    columns
-        The owner's, in order.
-    edges
-        Of the bins of each column; empty for one of categories.
     """
 
     disclosure: ClassVar[Disclosure | None] = Disclosure(
@@ -60,17 +52,7 @@ class Join(Request):
 
 @dataclass(frozen=True)
 class Joined(Answer):
-    """From an owner: the public facts of its data. Claim: equality of records and order only.
-
-    Attributes
-    ----------
-    n_records
-        Rows.
-    schema
-        Fingerprint of its schema.
-    order
-        Keyed digest of the identifiers in their order; empty if it has none.
-    """
+    """From an owner: the public facts of its data. Claim: equality of records and order only."""
 
     disclosure: ClassVar[Disclosure | None] = Disclosure(
         "an owner",
@@ -108,15 +90,7 @@ class CountColumns(Request):
 
 @dataclass(frozen=True)
 class ColumnCounts(Answer):
-    """From an owner: its noisy one-way tables one after another. Charged before it leaves.
-
-    Attributes
-    ----------
-    counts
-        Of each level of its columns.
-    nonce
-        Random, of the pads that will hide its rows; empty in its books.
-    """
+    """From an owner: its noisy one-way tables one after another. Charged before it leaves."""
 
     disclosure: ClassVar[Disclosure | None] = Disclosure(
         "an owner",
@@ -139,21 +113,10 @@ class Start(Request):
 
     Attributes
     ----------
-    codes
-        New code of each level of its columns, one column after another.
     within : (d, d) float64
         Noise of the tables of two of its columns, above the diagonal; 0 for none.
-    peers, widths, sides
-        The owners with whom it has tables, the codes of their columns in all, and whether its own
-        side is the left one.
-    nonces
-        Theirs.
     noise
         For each peer the noise that it adds for each of its columns by each of theirs.
-    rows
-        Of one message.
-    ring
-        Bits of a word.
     """
 
     disclosure: ClassVar[Disclosure | None] = Disclosure(

@@ -34,16 +34,12 @@ class NoisePlan:
 
     Attributes
     ----------
-    sizes, owner_of
-        Levels and owner (position) of each column.
     pairs
         Columns (i, j), i < j, of each two-way table.
     pair_std
         Noise that each owner of a pair adds to each cell.
     single_std
         Noise of the one-way tables.
-    first
-        Levels that the one-way tables had: those with one level have none.
     """
 
     sizes: tuple[int, ...]
@@ -103,14 +99,8 @@ def plan_noise(
 
     Parameters
     ----------
-    sizes, owner_of
-        Levels and owner of each column; columns of one level have no tables.
     noise_multiplier
         Of one Gaussian release at the budget.
-    first
-        Share of the budget for one-way tables, where nobody's view were partial.
-    label, label_weight
-        A column whose pairs have so many times the budget.
     singles
         Columns of the one-way tables that were released, and their noise: the two-way tables get
         all that these leave.

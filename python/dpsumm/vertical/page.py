@@ -27,15 +27,7 @@ MOST_PAIRS = 12
 
 
 def write_report(synthetic: Synthetic, path: str | os.PathLike[str]) -> Path:
-    """Write the report as one HTML file without outside references; return its path.
-
-    Raises
-    ------
-    MissingExtraError
-        matplotlib is not installed.
-    InvalidParameterError
-        The file cannot be written.
-    """
+    """Write the report as one HTML file without outside references; return its path."""
     return write_text(path, render(synthetic))
 
 

@@ -83,13 +83,7 @@ class Mpyc:
 
 
 def check_product(product: object) -> Dealer | Mpyc:
-    """Return an engine that keeps secrets.
-
-    Raises
-    ------
-    InvalidParameterError
-        It is none, or none that does.
-    """
+    """Return an engine that keeps secrets."""
     if isinstance(product, Dealer | Mpyc):
         return product
     name = product.lower() if isinstance(product, str) else type(product).__name__.lower()

@@ -28,14 +28,8 @@ class Rows:
 
     Attributes
     ----------
-    run
-        Name of the run.
     codes : (n, d) uint32
         See `Held`.
-    order
-        Keyed digest of the identifiers.
-    nonce
-        Hexadecimal.
     """
 
     run: str
@@ -44,13 +38,7 @@ class Rows:
     nonce: str
 
     def write(self, folder: Path) -> None:
-        """Write the file, readable by its user alone, and remove those of old runs.
-
-        Raises
-        ------
-        InvalidDataError
-            It cannot be written.
-        """
+        """Write the file, readable by its user alone, and remove those of old runs."""
 
         def write(temporary: Path) -> None:
             with temporary.open("wb") as file:
@@ -70,13 +58,7 @@ class Rows:
 
     @classmethod
     def read(cls, folder: Path, run: str) -> Rows:
-        """Return the rows of a run that has released.
-
-        Raises
-        ------
-        InvalidDataError
-            The file is gone.
-        """
+        """Return the rows of a run that has released."""
         rows: Rows | None = None
         try:
             with np.load(_file(folder, run), allow_pickle=False) as kept:

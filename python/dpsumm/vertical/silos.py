@@ -45,10 +45,6 @@ class SiloOwner(Party):
 
     Parameters
     ----------
-    name
-        Its name in the run.
-    source, schema, file_format
-        Its data, as for `synthesize`.
     ledger
         File of its own books, with a cap on ``"records"``. In the folder ``<ledger>.rows``
         beside it are the levels of its records by run, so that a run is about the same ones.
@@ -57,11 +53,6 @@ class SiloOwner(Party):
     alignment
         32 bytes that all owners share, and neither helper nor coordinator: the key of the digest by
         which they compare identifiers.
-
-    Raises
-    ------
-    InvalidParameterError
-        The ledger has no cap on ``"records"``, or a key is of another size or of two uses.
     """
 
     codec: ClassVar[Codec] = CODEC

@@ -47,16 +47,10 @@ class Basis:
 
     Attributes
     ----------
-    name
-        ``"linear"``, ``"features 1"``, ``"graph"``, ...
     vectors : (N, r + 1)
         Orthonormal columns; the first is constant.
-    filters
-        Name to factors (r + 1,) in [0, 1], the first of which is 1: the constant is never shrunk.
     extension : (f + 1, r + 1)
         ``[1, features.of(x)] @ extension`` are the basis functions at x.
-    features
-        What `extension` acts on.
     """
 
     name: str
@@ -107,8 +101,6 @@ class Neighbours(Features):
         The public points.
     vectors : (N, m)
         On these.
-    width
-        Median squared distance of neighbours.
     """
 
     points: Array = field(repr=False)

@@ -39,17 +39,7 @@ class Validation:
 
 @dataclass(frozen=True)
 class Judged:
-    """A candidate, and what speaks for it.
-
-    Attributes
-    ----------
-    name
-        In words.
-    sure
-        See `Candidate.sure`.
-    accuracy
-        On the consumer's validation set, if there is one. The best of several is flattered by it.
-    """
+    """A candidate, and what speaks for it."""
 
     name: str
     sure: float | None
@@ -61,13 +51,7 @@ STUDENTS: dict[str, type[Student]] = {"spectral": Spectral, "softmax": Softmax}
 
 
 def students_of(student: Any) -> list[Student]:
-    """Return the students that are meant: by a word, the default for None, any estimator, a list.
-
-    Raises
-    ------
-    InvalidParameterError, MissingExtraError
-        Something else, or a parameter of theirs is out of range.
-    """
+    """Return the students that are meant by a word, an estimator, a list; the default for None."""
     several = list(student) if isinstance(student, (list, tuple)) else [student]
     if not several:
         raise InvalidParameterError("student: the list is empty")

@@ -16,11 +16,7 @@ class Plain(Fitted):
 
     Attributes
     ----------
-    features
-        What the weights act on.
     weights : (f + 1, columns)
-    softmax
-        Whether shares are the softmax (the logistic function, for two classes) of the scores.
     """
 
     features: Features

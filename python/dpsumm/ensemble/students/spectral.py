@@ -169,17 +169,7 @@ class Spectral(Student):
 
 @dataclass(frozen=True, eq=False)
 class Smoothed:
-    """A smoother of the votes, with what is needed to compare it.
-
-    Attributes
-    ----------
-    candidate, basis
-        What it learnt, and where.
-    sure, error
-        Stein's estimate, and about its standard error.
-    size
-        Sum of the filter's factors.
-    """
+    """A smoother of the votes, with what is needed to compare it."""
 
     candidate: Candidate
     basis: Basis

@@ -21,13 +21,7 @@ NAMES = tuple(_WHERE)
 
 
 def task_of(name: str) -> type[Task]:
-    """Return a task by its name.
-
-    Raises
-    ------
-    InvalidParameterError
-        There is none.
-    """
+    """Return a task by its name."""
     if name not in _WHERE:
         raise InvalidParameterError(f"task must be {' or '.join(NAMES)}, got {name!r}")
     module, kind = _WHERE[name]

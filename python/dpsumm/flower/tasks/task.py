@@ -16,13 +16,7 @@ from dpsumm.privacy.caps import Limits
 
 @dataclass(frozen=True)
 class Own:
-    """A file that a trial writes into a party's directory; in its settings stands the path.
-
-    Attributes
-    ----------
-    name, text
-        Of the file.
-    """
+    """A file that a trial writes into a party's directory; in its settings stands the path."""
 
     name: str
     text: str
@@ -30,15 +24,7 @@ class Own:
 
 @dataclass(frozen=True)
 class Books:
-    """A ledger that a trial makes in a party's directory.
-
-    Attributes
-    ----------
-    name
-        Of the file.
-    caps
-        As for `Ledger.create`.
-    """
+    """A ledger that a trial makes in a party's directory."""
 
     name: str
     caps: Limits
@@ -50,15 +36,7 @@ Value = str | int | bool | Path | Own | Books
 
 @dataclass(frozen=True)
 class Trial:
-    """Who takes part in a trial on one machine, and with which settings of the task's own.
-
-    Attributes
-    ----------
-    curator
-        Settings of the curator, with ``out``; what all tasks have is added.
-    nodes
-        Settings of every party by name.
-    """
+    """Who takes part in a trial on one machine, and with which settings of the task's own."""
 
     curator: Mapping[str, Value]
     nodes: Mapping[str, Mapping[str, Value]]
@@ -92,11 +70,6 @@ class Task(ABC):
 
         Called before parties are waited for and before any budget is spent: refuse here what can be
         refused.
-
-        Raises
-        ------
-        InvalidParameterError
-            A setting is missing, of a wrong type, or out of range.
         """
 
     @property
@@ -116,13 +89,7 @@ class Task(ABC):
     @classmethod
     @abstractmethod
     def party(cls, node: NodeConfig) -> Party:
-        """Return the role of a node, fresh: it is made anew for every exchange.
-
-        Raises
-        ------
-        InvalidParameterError, InvalidDataError
-            Of settings or data. The curator is told dpsumm's own words, with dots for the paths.
-        """
+        """Return the role of a node, fresh: it is made anew for every exchange."""
 
     @classmethod  # noqa: B027 (most look at nothing)
     def check(cls, node: NodeConfig) -> None:
@@ -135,10 +102,6 @@ class Task(ABC):
 
         Parameters
         ----------
-        owners
-            Names that were given.
-        data
-            Directory with the parties' files.
         schema
             The public schema, or a directory of them.
         """

@@ -117,17 +117,7 @@ def _repeated(keys: Hashes) -> NDArray[np.bool_]:
 
 
 def _many(equal: Hashes, of: int, compared: Hashes) -> bool:
-    """Return whether so many of some rows are equal that it is no chance.
-
-    Parameters
-    ----------
-    equal
-        The keys of those that equal another one.
-    of
-        Number of rows.
-    compared
-        Those rows, and the others that they are compared with.
-    """
+    """Return whether so many of some rows are equal that it is no chance."""
     if len(equal) < MUCH * of or len(np.unique(equal)) < FEWEST_ROWS:
         return False
     usual = nearly_equal(compared)[0] * of

@@ -29,15 +29,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """Where the number columns of a schema are among the coordinates of its kernel's space.
-
-    Attributes
-    ----------
-    columns
-        What they are, k of them.
-    first, stop
-        Each one's first coordinate, its position, and the first of the next column.
-    """
+    """Where the number columns of a schema are among the coordinates of its kernel's space."""
 
     columns: list[Column]
     first: list[int]
@@ -157,17 +149,7 @@ class Numbers:
 
 @dataclass(frozen=True, eq=False)
 class Sets:
-    """The number columns of all sets of points, looked up once for all notes.
-
-    Attributes
-    ----------
-    schema, cells
-        Of the points.
-    target, summary
-        The target's, and those of the summary.
-    read
-        Of the points read, a part for each owner.
-    """
+    """The number columns of all sets of points, looked up once for all notes."""
 
     schema: Schema
     cells: Cells

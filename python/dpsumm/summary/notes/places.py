@@ -33,22 +33,7 @@ AT = (ENDS, TAIL, BEYOND, 0.5, 1 - BEYOND, 1 - TAIL, 1 - ENDS)
 
 @dataclass(frozen=True, eq=False)
 class Owners:
-    """Where the points read of each owner lie.
-
-    Attributes
-    ----------
-    read
-        The points read, a part for each owner.
-    goal
-        The target's, in the same columns; nothing is compared with one that is missing.
-    judged
-        Owners with points enough to be judged.
-    bulk, goal_bulk
-        Of these, and of the target, the quantiles `AT`: (len(AT), owners judged, columns) and
-        (len(AT), columns).
-    n_columns
-        Of all kinds.
-    """
+    """Where the points read of each owner lie."""
 
     read: Numbers
     goal: Numbers

@@ -63,12 +63,8 @@ def run_notes(
 
     Parameters
     ----------
-    got, size
-        Points of the summary, and those asked for.
     owners
         Points read of each owner, and its records; both are public.
-    reads_per_record
-        Points read for each one of the summary, where the protocol asks for that.
     """
     notes = []
     read, held = (sum(part) for part in zip(*owners, strict=True))

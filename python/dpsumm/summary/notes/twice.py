@@ -23,15 +23,9 @@ class Twice:
 
     Attributes
     ----------
-    pasted, most
-        Of the target's, and how many of them are equal to each other at most.
     copied, taken
         Points read that equal a target record, and points of the summary among them. Whether or
         not by chance in `equal_target`.
-    shared
-        Points read that two owners hold.
-    again
-        Points read that equal another one of the same owner.
     """
 
     pasted: int = 0
@@ -51,8 +45,6 @@ class Rows:
     ----------
     target, pool, chosen
         The target's, the points read and those of the summary, (rows, columns) each.
-    owner, chosen_owner
-        Whose the points read are, and the summary's.
     """
 
     target: Hashes
@@ -122,15 +114,11 @@ class _Chance:
 
     Attributes
     ----------
-    sizes
-        Points read of each owner.
     records
         Of the target.
     within
         Rate of the target's records among each other. A point equals one of n others with
         probability ``1 - exp(-rate n)``.
-    of_target, of_own
-        Rates by owner.
     """
 
     sizes: Mapping[int, int]

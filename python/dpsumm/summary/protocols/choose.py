@@ -21,22 +21,7 @@ class Name(str, Enum):
 
 
 def choose_protocol(name: Name, size: int, **options: Any) -> Protocol:
-    """Return the protocol; refuse options that it would ignore.
-
-    Parameters
-    ----------
-    name
-        Of the protocol.
-    size
-        Points in the summary.
-    options
-        Fields of the protocol; one that is None is not given.
-
-    Raises
-    ------
-    InvalidParameterError
-        An option that the protocol does not have, or out of range.
-    """
+    """Return the protocol; refuse options that it would ignore."""
     made: Any = {
         Name.OFFERS: Offers,
         Name.AUCTION: Auction,

@@ -337,13 +337,7 @@ def equal_rows(points: FloatArray, others: FloatArray) -> NDArray[np.bool_]:
 
 
 def pool_of(curator: Curator, parts: Sequence[tuple[int, Points]]) -> Pooled:
-    """Return the points of all answers (owner, points) together, in the order given.
-
-    Raises
-    ------
-    ProtocolError
-        No owner sent any.
-    """
+    """Return the points of all answers (owner, points) together, in the order given."""
     if not any(len(points.rows) for _, points in parts):
         raise ProtocolError(
             "no owner sent any point, so there is no summary; check that the owners answered"

@@ -151,11 +151,6 @@ def even_shares(total: int, setting: Setting) -> dict[str, int]:
 
     Public numbers only. What a small owner lacks is spread over the others; left-overs of the
     division go to the owners that come first.
-
-    Raises
-    ------
-    InvalidParameterError
-        The run's unit hides the owners' sizes: one owner's share would tell another one's size.
     """
     if setting.unit is Unit.ADD_REMOVE_RECORD:
         raise InvalidParameterError(

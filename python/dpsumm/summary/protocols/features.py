@@ -31,13 +31,7 @@ _PROBES, _MOST_NUMBERS = 256, 2**24
 
 @dataclass(frozen=True, eq=False)
 class MapChoice:
-    """Which features a target is released in, by public facts alone; see `Offers`.
-
-    Raises
-    ------
-    InvalidParameterError
-        Parameters out of range, or that do not go together.
-    """
+    """Which features a target is released in, by public facts alone; see `Offers`."""
 
     features: FeatureChoice = "auto"
     n_features: int | None = None
@@ -129,20 +123,7 @@ class MapChoice:
 
 
 def features_of(feature_map: FeatureMap | LandmarkMap, schema: Schema | None = None) -> Features:
-    """Return the features of a public recipe: the same for all, and nobody can change them.
-
-    Parameters
-    ----------
-    feature_map
-        The recipe.
-    schema
-        This party's.
-
-    Raises
-    ------
-    ProtocolError
-        Landmarks are of another schema than this party's.
-    """
+    """Return the features of a public recipe: the same for all, and nobody can change them."""
     if isinstance(feature_map, FeatureMap):
         return random_features(feature_map)
     if schema is None or schema.fingerprint != feature_map.schema:

@@ -38,12 +38,6 @@ class LandmarkMap:
 
     Attributes
     ----------
-    gamma, n_columns, n_features
-        As of `FeatureMap`; `n_features` is the number of landmarks.
-    seed
-        Of the landmarks that are drawn from the schema.
-    schema
-        Its fingerprint: all parties have it, and it says where points lie.
     sample : (n_features, n_columns) float64 or None
         A public sample to take as the landmarks instead. It travels as it is, so that no owner has
         to be given it in another way or can have another one.
@@ -69,8 +63,6 @@ class OfferRequest(Request):
         Standard deviation of the target's mean in each coordinate: public, as the mechanism is.
     count
         Public number of offers (or all that an owner has, if fewer).
-    spread
-        Share of the offers that are drawn, in [0, 1].
     """
 
     disclosure: ClassVar[Disclosure | None] = Disclosure(
@@ -120,12 +112,8 @@ class BidRequest(Request):
 
     Attributes
     ----------
-    feature_map
-        The same in every round.
     target, summary : (d,) int64
         Released sums (see `Release.steps`); `summary` is zero while the summary is empty.
-    count
-        Bids wanted, the batch size.
     """
 
     disclosure: ClassVar[Disclosure | None] = Disclosure(

@@ -163,12 +163,6 @@ def offers(
     ----------
     scaled : (n, c)
         The owner's candidates, at least `count`, in the kernel's space.
-    marks
-        Their scores under the released mean, and random keys by the tilt.
-    request
-        Bandwidth, and the share that is drawn.
-    count
-        Rows wanted.
     """
     n_picked = count - int(request.spread * count)
     picked = np.empty(0, np.int64)

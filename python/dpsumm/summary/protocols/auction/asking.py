@@ -47,16 +47,10 @@ class Asking:
 
     Attributes
     ----------
-    rule
-        Who is asked.
-    owners, batch
-        Number of owners, and bids of each a round.
     rounds, releases
         Rounds that bits are charged for, spare ones included, and releases of the summary.
     epsilon, delta
         Budget of the owners' records, for bits and releases.
-    share, coalition
-        See `Auction`.
     """
 
     rule: Requests | PublishedRequests

@@ -25,21 +25,7 @@ from dpsumm.summary.protocols.messages import BidRequest, Bids, Points, SendRequ
 
 @dataclass(eq=False)
 class Round:
-    """One round, filled in from top to bottom.
-
-    Attributes
-    ----------
-    request
-        The releases that owners bid on.
-    waiting
-        Owners that have not answered, and what each was asked: first bids, then points.
-    bids
-        Of each owner.
-    left
-        When all bids are in: for each owner that takes part its best points not in the summary.
-    sent
-        Points that came in and are not in hand yet.
-    """
+    """One round, filled in from top to bottom."""
 
     request: BidRequest
     waiting: dict[str, BidRequest | SendRequest]
@@ -105,12 +91,6 @@ class AuctionCurator(Curator):
 
         Their points in the summary stay; no round picks what else they sent. Owners are told
         nothing but the next round's request.
-
-        Raises
-        ------
-        ProtocolError
-            The plan has no spare round left, or the other owners hold fewer records than the
-            summary has points: the run must stop. Or answers of others are outstanding.
         """
         for name in names:
             if name not in self._active:

@@ -40,13 +40,6 @@ def ranks_of(
 ) -> NDArray[np.int64]:
     """Return the rank of each bid against what all other owners have left.
 
-    Parameters
-    ----------
-    bids
-        For each owner its bids, best first, at most `batch`.
-    left
-        For each owner its best points that are not in the summary.
-
     Returns
     -------
     (owners, batch) int64

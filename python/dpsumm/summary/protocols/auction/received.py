@@ -18,8 +18,6 @@ class Sent:
 
     Attributes
     ----------
-    points
-        The answer.
     scaled
         Its points in the kernel's space.
     features : (k, d) int16
@@ -36,12 +34,8 @@ class Received:
 
     Attributes
     ----------
-    rows
-        Of all points, in the order they came.
     scaled
         The points in the kernel's space, likewise.
-    parts
-        The owner's answers.
     """
 
     def __init__(self, owner: int, n_features: int) -> None:

@@ -28,9 +28,6 @@ class PublishedRequests:
     ----------
     epsilon_auction
         The owner at rank r is asked with probability ``exp(-epsilon_auction (r - 1))``.
-    tau
-        A point that was its owner's best bid so many times, this round's included, is asked for
-        whatever its rank; None: never.
     """
 
     epsilon_auction: float = 1.0
@@ -124,13 +121,7 @@ def unguarded(rule: Requests | PublishedRequests) -> str:
 
 
 def rule_of(requests: object) -> Requests | PublishedRequests:
-    """Return the rule that a parameter names.
-
-    Raises
-    ------
-    InvalidParameterError
-        It names none.
-    """
+    """Return the rule that a parameter names."""
     if isinstance(requests, PublishedRequests):
         return requests
     try:

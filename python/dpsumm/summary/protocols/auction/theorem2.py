@@ -30,8 +30,6 @@ class Theorem2:
     ----------
     epsilon, delta, size, n_points, a
         Its inputs, see `Auction.theorem2`.
-    dimension
-        d.
     """
 
     epsilon: float
@@ -45,13 +43,7 @@ class Theorem2:
     def of(
         cls, epsilon: float, delta: float, size: int, n_points: int, a: float, dimension: int | None
     ) -> Theorem2:
-        """Return the formulas for checked inputs, and for the least even d if none is given.
-
-        Raises
-        ------
-        InvalidParameterError
-            See `Auction.theorem2`.
-        """
+        """Return the formulas for checked inputs, and for the least even d if none is given."""
         accounting.check_epsilon(epsilon)
         check_number(delta, "delta", 1e-300, math.nextafter(1 / math.e, 0))
         check_whole(size, "size", 2)
