@@ -174,7 +174,7 @@ ERRORS: dict[str, tuple[tuple[str, ...], str]] = {
     "epsilon": ((*BOX, "--epsilon", "0"), "epsilon"),
     "delta": ((*BOX, "--delta", "1"), "delta"),
     "gamma": ((*BOX, "--gamma", "-1"), "gamma"),
-    "reads_per_record": ((*BOX, "--reads-per-record", "0.5"), "reads_per_record"),
+    "reads_per_record": ((*BOX, "--reads-per-record", "0.5"), "--reads-per-record must"),
     "features": ((*BOX, "--features", "both"), "features must be 'auto', 'landmarks', 'random'"),
     "number of features": ((*BOX, "--features", "random", "--n-features", "7"), "even"),
     "idle features": (
