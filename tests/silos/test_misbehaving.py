@@ -56,7 +56,8 @@ def test_a_node_with_a_policy_runs_no_other_app(deployment):
 )
 def test_offers_go_on_without_owners_that_misbehave(deployment, faults):
     """A fault of each kind; more of them in test_channel.py and tests/exchange/test_across.py."""
-    folder = curator_file(deployment, out="faults.parquet", ledger="faults.db", run=str(faults))
+    name = " and ".join(faults.values())
+    folder = curator_file(deployment, out="faults.parquet", ledger="faults.db", run=name)
     with deployment.misbehaving(**faults):
         # The others answer in much less; who hangs is waited for.
         run = deployment.begin(**({"timeout": 90.0} if "hang" in faults.values() else {}))
