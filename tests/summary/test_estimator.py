@@ -110,7 +110,7 @@ def test_parameters_of_parameters_by_name(parties: Any) -> None:
     estimator = Summarizer(5, kernel=RBF(0.5), protocol=Pool(), label="y", seed=2)
     assert estimator.get_params()["kernel__gamma"] == 0.5
     assert "kernel__gamma" not in estimator.get_params(deep=False)
-    copy = clone(estimator).set_params(kernel__gamma=2.0, protocol__parsimony=6, size=4)
+    copy = clone(estimator).set_params(kernel__gamma=2.0, protocol__reads_per_record=6, size=4)
     assert (copy.kernel, copy.protocol, estimator.kernel) == (RBF(2.0), Pool(6), RBF(0.5))
     assert clone(estimator).set_params(kernel=RBF(9.0), kernel__gamma=1.0).kernel == RBF(1.0)
     X, y, sample_weight = copy.fit_resample(*parties)
