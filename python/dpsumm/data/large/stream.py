@@ -225,8 +225,8 @@ class Stream:
                 if by_columns or len(shape) != 2 or dtype.kind not in "fiub":
                     raise ValueError
                 # Bytes stand for all rows that a header declares, and each row has some.
-                room = self.source.stat().st_size - file.tell()
-                if min(shape) < 0 or not 0 < shape[1] * dtype.itemsize <= max(room, 1):
+                room, width = self.source.stat().st_size - file.tell(), shape[1] * dtype.itemsize
+                if min(shape) < 0 or not width or (shape[0] and width > room):
                     raise ValueError
                 return shape, dtype, file.tell()
 
