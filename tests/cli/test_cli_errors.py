@@ -110,7 +110,7 @@ def test_a_remedy_in_python_names_the_option_as_well():
     elsewhere = {
         "the summary has no labels",
         "classifiers, models_per_owner=",
-        "product must be Dealer()",
+        "secret_product must be Dealer()",
     }
     elsewhere |= {"PrivacyReport.epsilon(unit="}
     found = []

@@ -140,7 +140,9 @@ def test_python_goes_on_with_a_run_that_the_command_began(sites):
     """One file, one run: the books take the one for the other."""
     path = sites / "run.toml"
     Ledger.create(sites / "books.db").close()
-    owners = 'ledger = "books.db"\nrun = "once"\nreads_per_record = 2\nspread = 0\nowner = ["sites"]'
+    owners = (
+        'ledger = "books.db"\nrun = "once"\nreads_per_record = 2\nspread = 0\nowner = ["sites"]'
+    )
     path.write_text(CONFIG.replace("OWNERS", owners))
     assert run("run", "--config", path) == 0
     made = pl.read_csv(sites / "made.csv")

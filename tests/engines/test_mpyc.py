@@ -34,7 +34,7 @@ def owners(rng, names, n=300):
 def test_mpyc_and_dealer_open_the_same_integers_between_three_owners(rng):
     data, schemas = owners(rng, "abc")
     tables = [
-        synthesize(data, schema=schemas, seed=3, product=product, protocol=ALL).tables.pairs
+        synthesize(data, schema=schemas, seed=3, secret_product=product, protocol=ALL).tables.pairs
         for product in (Dealer(), Mpyc())
     ]
     assert len(tables[0]) == 15

@@ -158,6 +158,19 @@ def test_greedy_is_the_greedy_on_all_data_and_bounds_what_others_reach():
     assert best.mmd2 < offers < uniform
 
 
+@pytest.mark.parametrize("name", ["offers", "auction", "pool", "uniform", "greedy"])
+def test_the_name_of_a_protocol_stands_for_its_defaults(name):
+    rng = np.random.default_rng(3)
+    owners, target = [rng.uniform(0, 1, (60, 2)) for _ in range(2)], rng.uniform(0, 1, (90, 2))
+    meant = {"offers": Offers(), "auction": Auction(), "pool": Pool(), "uniform": Uniform()}
+    runs = [
+        dpsumm.summarize(owners, target, size=6, protocol=given, kernel=RBF(1), seed=2)
+        for given in (name, meant.get(name, Greedy()))
+    ]
+    assert runs[0].protocol == runs[1].protocol
+    np.testing.assert_array_equal(runs[0].points, runs[1].points)
+
+
 def test_list_and_dict_give_the_same():
     owners, target = world()
     owners = {f"owner-{i}": points for i, points in enumerate(owners.values())}

@@ -74,7 +74,7 @@ CASES = {
     **{f"epsilon {v!r}": ({"epsilon": v}, P, "epsilon must be a number above 0") for v in (0, -1.0, np.nan, np.inf, -np.inf)},
     **{f"delta {v!r}": ({"delta": v}, P, "delta must lie strictly between 0 and 1") for v in (0, 1, -0.5, 2, np.nan)},
     **{f"seed {v!r}": ({"seed": v}, P, "seed must be") for v in (-1, 2**63, 1.5, "a", True)},
-    **{f"protocol {v!r}": ({"protocol": v}, P, "protocol must be an instance of Offers") for v in (Offers, "offers", 1)},
+    **{f"protocol {v!r}": ({"protocol": v}, P, "protocol must be one of offers, auction") for v in (Offers, "Offers", 1)},
     **{f"kernel {v!r}": ({"kernel": v}, P, r"kernel must be RBF\(gamma\) or PrivateMedian") for v in (RBF, 0.5, "rbf")},
     "owner's seed points": ({"protocol": Auction(seed_points=np.ones((2, 3)))}, P, r"seed_points must be a finite \(s, 2\)"),
     "seed points with NaN": ({"protocol": Auction(seed_points=np.full((2, 2), np.nan))}, P, "seed_points must be a finite"),

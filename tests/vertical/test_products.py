@@ -29,7 +29,7 @@ SCHEMAS = {name: Schema([Column(name, categories=(0, 1))]) for name in "ab"}
 )
 def test_engines_that_keep_no_secret_are_refused(product, message):
     with pytest.raises(InvalidParameterError, match=message):
-        synthesize(DATA, schema=SCHEMAS, product=product)
+        synthesize(DATA, schema=SCHEMAS, secret_product=product)
 
 
 @pytest.mark.parametrize("parties", [1, 2, 4, "3"])
@@ -55,7 +55,7 @@ def missing(monkeypatch, name):
 @pytest.mark.parametrize(
     ("package", "call"),
     [
-        ("mpyc", {"product": Mpyc()}),
+        ("mpyc", {"secret_product": Mpyc()}),
         ("mbi", {"protocol": Tables(model="graphical")}),
     ],
 )

@@ -37,8 +37,8 @@ class Model(str, Enum):
     GRAPHICAL = "graphical"
 
 
-class Product(str, Enum):
-    """Words of ``--product``."""
+class SecretProduct(str, Enum):
+    """Words of ``--secret-product``."""
 
     DEALER = "dealer"
     MPYC = "mpyc"
@@ -114,7 +114,7 @@ class Method:
         minute; closer on the columns that depend most.
     components
         Products in the mixture.
-    product
+    secret_product
         How tables of two owners' columns are made. dealer: by pads that the helper deals. mpyc: by
         three processes of MPyC (extra mpyc), slow.
     """
@@ -124,7 +124,7 @@ class Method:
     keep: float = Tables.keep
     model: Model = Model.MIXTURE
     components: int = Tables.components
-    product: Product = Product.DEALER
+    secret_product: SecretProduct = SecretProduct.DEALER
 
     @property
     def protocol(self) -> Tables:
@@ -140,7 +140,7 @@ class Method:
     @property
     def engine(self) -> Dealer | Mpyc:
         """The engine of the secret product."""
-        return Mpyc() if self.product is Product.MPYC else Dealer()
+        return Mpyc() if self.secret_product is SecretProduct.MPYC else Dealer()
 
 
 @dataclass(frozen=True)
@@ -235,7 +235,7 @@ def synthesize(data: Data, method: Method, privacy: Privacy, output: Output) -> 
                 delta=privacy.delta,
                 label=method.label,
                 protocol=protocol,
-                product=method.engine,
+                secret_product=method.engine,
                 ids=data.ids,
                 file_format=data.file_format,
                 ledger=books or None,

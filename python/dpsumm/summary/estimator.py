@@ -87,7 +87,7 @@ class Summarizer(Estimator, scikit_learn_base()):  # type: ignore[misc]
     _: KW_ONLY
     epsilon: float = 1.0
     delta: float = 1e-5
-    protocol: Protocol | None = None
+    protocol: Protocol | str | None = None
     kernel: Kernel | None = None
     columns: Sequence[str] | None = None
     bounds: Bounds | None = None

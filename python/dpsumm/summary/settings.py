@@ -14,20 +14,26 @@ from dpsumm.privacy.events import Unit
 from dpsumm.privacy.seeds import check_seed
 from dpsumm.summary.kernel import RBF, Kernel, PrivateMedian
 from dpsumm.summary.protocols import Protocol
+from dpsumm.summary.protocols.choose import Name, choose_protocol
 
 
 def check_run(
     size: int, epsilon: float, delta: float, protocol: object, seed: int | None, ledger: object
-) -> None:
-    """Refuse what no run can have."""
+) -> Protocol:
+    """Return the protocol that is meant, also by its name; refuse what no run can have."""
     check_whole(size, "size", 1)
     accounting.check_epsilon(epsilon)
     accounting.check_delta(delta)
+    names = [one.value for one in Name]
+    protocol = Name.OFFERS.value if protocol is None else protocol
+    if isinstance(protocol, str) and protocol in names:
+        protocol = choose_protocol(Name(protocol), size)
     if not isinstance(protocol, Protocol):
         kind = protocol if isinstance(protocol, type) else type(protocol)
+        shown = repr(protocol) if isinstance(protocol, str) else kind.__name__
         raise InvalidParameterError(
-            "protocol must be an instance of Offers, Auction, Pool, Uniform, Greedy or another "
-            f"dpsumm.summary.Protocol, got {'the class ' * (kind is protocol)}{kind.__name__}"
+            f"protocol must be one of {', '.join(names)}, or an instance such as Offers() or of "
+            f"another dpsumm.summary.Protocol, got {'the class ' * (kind is protocol)}{shown}"
         )
     for attribute in ("name", "owners_argument"):
         if not isinstance(getattr(protocol, attribute, None), str):
@@ -36,6 +42,7 @@ def check_run(
                 "dpsumm.summary.Protocol"
             )
     check_seed(seed, ledger)
+    return protocol
 
 
 def held_to(names: Iterable[str], size: int, protocol: Protocol, schema: Schema) -> dict[str, str]:

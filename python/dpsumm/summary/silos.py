@@ -23,7 +23,7 @@ from dpsumm.summary.guards import check_sample, check_target
 from dpsumm.summary.kernel import RBF
 from dpsumm.summary.notes import data_notes
 from dpsumm.summary.outcome import summary_of
-from dpsumm.summary.protocols import Offers, Protocol, Setting
+from dpsumm.summary.protocols import Protocol, Setting
 from dpsumm.summary.result import Summary
 from dpsumm.summary.settings import check_run, held_to, settle_kernel
 
@@ -40,7 +40,7 @@ def summarize_silos(
     size: int,
     epsilon: float = 1.0,
     delta: float = 1e-5,
-    protocol: Protocol | None = None,
+    protocol: Protocol | str | None = None,
     kernel: RBF | None = None,
     file_format: FileFormat | None = None,
     ledger: str | os.PathLike[str] | None = None,
@@ -112,8 +112,7 @@ def summarize_silos(
     ... )
     """
     started = time.perf_counter()
-    protocol = Offers() if protocol is None else protocol
-    check_run(size, epsilon, delta, protocol, seed, ledger)
+    protocol = check_run(size, epsilon, delta, protocol, seed, ledger)
     names = _names(owners, minimum)
     if not protocol.silos:
         raise InvalidParameterError(

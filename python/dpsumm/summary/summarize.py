@@ -18,7 +18,7 @@ from dpsumm.summary.guards import check_sample, check_target
 from dpsumm.summary.kernel import RBF, Kernel
 from dpsumm.summary.notes import data_notes
 from dpsumm.summary.outcome import summary_of
-from dpsumm.summary.protocols import Offers, Protocol, Setting
+from dpsumm.summary.protocols import Protocol, Setting
 from dpsumm.summary.result import Summary
 from dpsumm.summary.settings import check_run, held_to, settle_kernel, unit_of
 from dpsumm.visible import logger
@@ -33,7 +33,7 @@ def summarize(
     size: int,
     epsilon: float = 1.0,
     delta: float = 1e-5,
-    protocol: Protocol | None = None,
+    protocol: Protocol | str | None = None,
     kernel: Kernel | None = None,
     columns: Sequence[str] | None = None,
     bounds: Bounds | None = None,
@@ -77,8 +77,8 @@ def summarize(
     delta
         Probability, in (0, 1), with which epsilon may fail to hold.
     protocol
-        `Offers()` by default; `Auction()` is the paper's; `Pool()`, `Uniform()`, `Greedy()` are
-        baselines; or a `Protocol` of your own.
+        "offers", the default; "auction", which is the paper's; "pool", "uniform" or "greedy",
+        which are baselines. `Offers(spread=0)` and such have options; or a `Protocol` of your own.
     kernel
         `RBF(gamma)` with a public bandwidth. By default ``RBF.for_schema`` if every column has
         bounds or categories, else `PrivateMedian()`, which is charged.
@@ -163,8 +163,7 @@ def summarize(
     (True, 0.0)
     """
     started = time.perf_counter()
-    protocol = Offers() if protocol is None else protocol
-    check_run(size, epsilon, delta, protocol, seed, ledger)
+    protocol = check_run(size, epsilon, delta, protocol, seed, ledger)
     if not (embedding is None or isinstance(embedding, Embedding)):
         raise InvalidParameterError(
             f"embedding must be made by Embedding.draw, got {type(embedding).__name__}"

@@ -89,4 +89,4 @@ def check_product(product: object) -> Dealer | Mpyc:
     name = product.lower() if isinstance(product, str) else type(product).__name__.lower()
     why = next((f": {text}" for key, text in REFUSED.items() if key in name), "")
     shown = repr(product) if isinstance(product, str) else type(product).__name__
-    raise InvalidParameterError(f"product must be Dealer() or Mpyc(), got {shown}{why}")
+    raise InvalidParameterError(f"secret_product must be Dealer() or Mpyc(), got {shown}{why}")

@@ -50,7 +50,7 @@ def synthesize(
     delta: float = 1e-5,
     label: str | None = None,
     protocol: Tables | None = None,
-    product: Dealer | Mpyc | None = None,
+    secret_product: Dealer | Mpyc | None = None,
     ids: str | None = None,
     file_format: FileFormat | None = None,
     ledger: Mapping[str, str | os.PathLike[str]] | None = None,
@@ -82,7 +82,7 @@ def synthesize(
         A column whose pairs get more of the budget: what is to be predicted.
     protocol
         `Tables()` by default.
-    product
+    secret_product
         How tables of two owners' columns are made: `vertical.Dealer()` by default, whose helper
         deals pads, or `vertical.Mpyc()`, three processes of MPyC.
     ids
@@ -153,7 +153,7 @@ def synthesize(
     started = time.perf_counter()
     protocol = Tables() if protocol is None else protocol
     _check(owners, schema, epsilon, delta, protocol, seed, ledger)
-    engine = check_product(Dealer() if product is None else product)
+    engine = check_product(Dealer() if secret_product is None else secret_product)
     by_mpyc = isinstance(engine, Mpyc)
     # What is not installed is refused before anything is charged.
     protocol.check_installed()
