@@ -22,8 +22,8 @@ from dpsumm.errors import DpsummError, InvalidDataError, InvalidParameterError, 
 from dpsumm.exchange.statements import Statement
 from dpsumm.privacy.policy import Policy
 from dpsumm.privacy.receipt import Receipt
+from dpsumm.products import read_run
 from dpsumm.report.audits import AuditResults
-from dpsumm.summary.options_file import read_options
 
 HEAD = "version = 1\n[columns.a]\n"
 TOML = {
@@ -71,7 +71,7 @@ def test_hostile_toml_is_refused_in_words_and_soon(what: str, tmp_path: Path) ->
         lambda: Schema.from_toml(text, "schema.toml"),
         lambda: Schema.read(path),
         lambda: Policy.read(path, ["summarize/offers"]),
-        lambda: read_options(path),
+        lambda: read_run(path),
         lambda: dpsumm.run(path),
     ]
     for read in readers:
@@ -85,7 +85,7 @@ def test_hostile_toml_is_refused_in_words_and_soon(what: str, tmp_path: Path) ->
 def test_bytes_that_are_no_text_are_refused_in_words(tmp_path: Path) -> None:
     path = tmp_path / "a.toml"
     path.write_bytes(b"version = 1\n\xff")
-    for read in (Schema.read, read_options, lambda p: Policy.read(p, ["a"])):
+    for read in (Schema.read, read_run, lambda p: Policy.read(p, ["a"])):
         with pytest.raises(InvalidParameterError, match="not UTF-8"):
             read(path)
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from dpsumm.ensemble.plan import plan_learning
     from dpsumm.kernels._core import __version__
     from dpsumm.privacy import Ledger
+    from dpsumm.products import run
     from dpsumm.summary.compare import compare
     from dpsumm.summary.estimator import Summarizer
     from dpsumm.summary.kernel import RBF, PrivateMedian
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from dpsumm.summary.plan import plan
     from dpsumm.summary.protocols import Auction, Greedy, Offers, Pool, Uniform
     from dpsumm.summary.result import Summary
-    from dpsumm.summary.run import run
     from dpsumm.summary.summarize import summarize
     from dpsumm.vertical.plan import plan_synthesis
     from dpsumm.vertical.synthesize import synthesize
@@ -76,6 +76,7 @@ _HOMES = {
     "ensemble.plan": "plan_learning",
     "kernels._core": "__version__",
     "privacy": "Ledger",
+    "products": "run",
     "summary.compare": "compare",
     "summary.estimator": "Summarizer",
     "summary.kernel": "RBF PrivateMedian",
@@ -83,7 +84,6 @@ _HOMES = {
     "summary.plan": "plan",
     "summary.protocols": "Auction Greedy Offers Pool Uniform",
     "summary.result": "Summary",
-    "summary.run": "run",
     "summary.summarize": "summarize",
     "vertical.plan": "plan_synthesis",
     "vertical.synthesize": "synthesize",

@@ -51,7 +51,7 @@ def run(*arguments: str) -> int:
     return int(caught.value.code or 0)
 
 
-TWO = ("run", "--owner", "near=near.csv", "--owner", "far=far.csv", "--target", "goal.csv")
+TWO = ("summarize", "--owner", "near=near.csv", "--owner", "far=far.csv", "--target", "goal.csv")
 BOX = ("--column", "a=0:10", "--column", "b=0:10")
 
 
@@ -95,7 +95,7 @@ def test_streamed_files_give_the_same_summary(
 ) -> None:
     for name in ("near", "far"):
         pl.read_csv(f"{name}.csv").write_parquet(f"{name}.parquet")
-    owners = ("run", "--owner", "near=near.parquet", "--owner", "far=far.parquet")
+    owners = ("summarize", "--owner", "near=near.parquet", "--owner", "far=far.parquet")
     options = (*owners, "--target", "goal.csv", *BOX, "--label", "y", "--size", "20", "--seed", "5")
     assert run(*options, "--out", "whole.parquet") == 0
     assert run(*options, "--stream", "--out", "streamed.parquet") == 0
@@ -239,16 +239,16 @@ def test_error_in_a_process_shows_no_traceback_and_no_data(data: Path) -> None:
 
 
 def test_wrong_options_are_usage_errors(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("run", "--target", "x.csv", "--size", "3") == 2
+    assert run("summarize", "--target", "x.csv", "--size", "3") == 2
     assert "--owner" in capsys.readouterr().err
-    assert run("run", "--nonsense") == 2
+    assert run("summarize", "--nonsense") == 2
     assert run("fly") == 2
 
 
 def test_help_and_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("--version") == 0
     assert capsys.readouterr().out == f"dpsumm {__version__}\n"
-    assert run("run", "--help") == 0
+    assert run("summarize", "--help") == 0
     text = capsys.readouterr().out
     for panel in ("Data", "Privacy", "Method", "Output"):
         assert panel in text

@@ -28,7 +28,7 @@ def directory(tmp_path, monkeypatch):
     return tmp_path
 
 
-RUN = ("run", "--owner", "a=a.csv", "--target", "t.csv", "--column", "x=0:10", "--size", "3")
+RUN = ("summarize", "--owner", "a=a.csv", "--target", "t.csv", "--column", "x=0:10", "--size", "3")
 
 CASES = [
     (("demo", "--size", "9", "--out", "out"), "size must be at least 10"),
@@ -47,7 +47,7 @@ CASES = [
     ((*RUN, "--gamma", "nan"), "gamma must be"),
     ((*RUN, "--spread", "nan"), "spread must be"),
     ((*RUN, "--seed", str(2**63)), "seed must be"),
-    (("run", "--owner", "a=a.csv", "--target", "t.csv", "--size", "3"), "RBF|--gamma"),
+    (("summarize", "--owner", "a=a.csv", "--target", "t.csv", "--size", "3"), "RBF|--gamma"),
 ]
 
 
@@ -134,7 +134,7 @@ def test_a_remedy_in_python_names_the_option_as_well():
 
 def options_by_command():
     """Return the options of each command that reads files of data."""
-    reading = "run, learn, synthesize, predict, compare, schema init, schema check"
+    reading = "summarize, learn, synthesize, predict, compare, schema init, schema check"
     found = {}
     for words in map(str.split, reading.split(", ")):
         command = load(words[0])
@@ -163,8 +163,8 @@ def test_a_remedy_for_a_file_names_an_option_that_each_command_reading_it_has():
 # The commands that print the messages of a room besides those that read data.
 PRINTED_BY = {
     "ensemble": ["learn"],
-    "privacy": ["run"],
-    "summary": ["run"],
+    "privacy": ["summarize"],
+    "summary": ["summarize"],
     "vertical": ["synthesize"],
 }
 
@@ -193,15 +193,15 @@ def test_a_message_names_options_that_the_command_which_prints_it_has():
     ("files", "arguments", "message"),
     [
         # An Excel workbook by another name; each command says so by options of its own.
-        ({"b.csv": "PK\x03\x04"}, ("run", "--owner", "b=b.csv", *RUN[3:]),
+        ({"b.csv": "PK\x03\x04"}, ("summarize", "--owner", "b=b.csv", *RUN[3:]),
          "'b' .* name it so, or say so by --format NAME:kind=excel$"),
         ({"b.csv": "PK\x03\x04"}, ("schema", "init", "b.csv"), ".* say so by --kind excel$"),
-        ({"b.csv": "1,2\n3,4\n"}, ("run", "--owner", "b=b.csv", *RUN[3:]),
+        ({"b.csv": "1,2\n3,4\n"}, ("summarize", "--owner", "b=b.csv", *RUN[3:]),
          ".* column names; give --names, or --format NAME:names=...$"),
-        ({"b.csv": "x\n1\n\"\"\n"}, ("run", "--owner", "b=b.csv", *RUN[3:]),
+        ({"b.csv": "x\n1\n\"\"\n"}, ("summarize", "--owner", "b=b.csv", *RUN[3:]),
          ".* drop such rows with --drop-missing, or say when_missing in a schema's file "
          r"\(--schema\)$"),
-        ({}, ("run", "--owner", "a=a.csv", "--target", "t.csv", "--size", "3"),
+        ({}, ("summarize", "--owner", "a=a.csv", "--target", "t.csv", "--size", "3"),
          "--gamma: a private bandwidth .* Give --gamma, bounds for every column .then gamma = 6 / "
          "columns., or a larger epsilon$"),
     ],

@@ -4,6 +4,7 @@ import json
 import signal
 import subprocess
 import sys
+from importlib import import_module
 
 import numpy as np
 import polars as pl
@@ -11,17 +12,19 @@ import pytest
 
 import dpsumm
 from dpsumm.cli import main
-from dpsumm.cli import run as run_module
+from dpsumm.cli import summarize as summarize_module
 from dpsumm.cli.app import load
 from dpsumm.data import File, FileFormat
 from dpsumm.data.folder import owner_files
 from dpsumm.data.inputs import read_owners
+from dpsumm.data.options_file import kinds_of
 from dpsumm.errors import InvalidDataError, InvalidParameterError
 from dpsumm.privacy import Ledger, Protected
-from dpsumm.summary.options_file import KINDS
+from dpsumm.products import ROOMS
 from helpers.sheets import write_sheet
 
 CONFIG = """
+product = "summarize"
 target = "goal.csv"
 size = 10
 epsilon = 2
@@ -60,7 +63,7 @@ def run(*arguments):
 def test_a_run_s_options_may_be_in_a_file(sites, owners, capsys):
     path = sites / "run.toml"
     path.write_text(CONFIG.replace("OWNERS", owners))
-    assert run("run", "--config", path, "--size", 12) == 0
+    assert run("run", path, "--size", 12) == 0
     made = pl.read_csv(sites / "made.csv")
     assert len(made) == 12  # what is typed comes first
     assert set(made["owner"]) <= {"near", "far"}
@@ -84,11 +87,11 @@ def test_a_file_of_options_that_is_wrong_is_told_of(sites, text, said, capsys):
     """By the command and by Python, in the same words."""
     path = sites / "run.toml"
     if text is not None:
-        path.write_text(text)
+        path.write_text(f'product = "summarize"\n{text}')
     owners = ("--owner", sites / "sites")
     given = ("--target", sites / "goal.csv", "--size", 3, "--label", "y")
     common = () if text == "owner = 'x'" else owners
-    assert run("run", "--config", path, *common, *given) == 2
+    assert run("run", path, *common, *given) == 2
     assert said in " ".join(capsys.readouterr().err.split())
     python = {} if text in (None, "owner = 'x'") else {"owner": [sites / "sites"]}
     with pytest.raises(InvalidParameterError) as caught:
@@ -115,7 +118,7 @@ far = "sites/far.csv"
 def test_python_and_the_command_make_the_same_run_of_one_file(sites):
     path = sites / "run.toml"
     path.write_text(CONFIG.replace("OWNERS", SAMPLED))
-    assert run("run", "--config", path) == 0
+    assert run("run", path) == 0
     (made := dpsumm.run(path)).save(sites / "python.csv")
     assert pl.read_csv(sites / "python.csv").equals(pl.read_csv(sites / "made.csv"))
     told = [json.loads((sites / f"{name}.csv.json").read_text()) for name in ("python", "made")]
@@ -144,7 +147,7 @@ def test_python_goes_on_with_a_run_that_the_command_began(sites):
         'ledger = "books.db"\nrun = "once"\nreads_per_record = 2\nspread = 0\nowner = ["sites"]'
     )
     path.write_text(CONFIG.replace("OWNERS", owners))
-    assert run("run", "--config", path) == 0
+    assert run("run", path) == 0
     made = pl.read_csv(sites / "made.csv")
     again = dpsumm.run(path)
     assert again.to_frame("polars").select("a", "b").equals(made.select("a", "b"))
@@ -155,11 +158,15 @@ def test_python_goes_on_with_a_run_that_the_command_began(sites):
 
 def test_a_run_s_file_is_refused_before_anything_is_read_if_something_is_missing(sites):
     path = sites / "run.toml"
-    path.write_text('target = "nowhere.csv"\nsize = 3\n')
+    path.write_text('product = "summarize"\ntarget = "nowhere.csv"\nsize = 3\n')
     with pytest.raises(InvalidParameterError, match=r"run\.toml: owner is missing"):
         dpsumm.run(path)
     with pytest.raises(InvalidParameterError, match="unknown option 'epsilom'"):
         dpsumm.run(path, epsilom=1)
+    for product, said in (("", "product is missing"), ("product = 'x'\n", "product is 'x'")):
+        path.write_text(product + "size = 3\n")
+        with pytest.raises(InvalidParameterError, match=said):
+            dpsumm.run(path)
     # A budget that promises next to nothing is refused as the command refuses it.
     path.write_text(CONFIG.replace("OWNERS", 'owner = ["sites"]'))
     with pytest.raises(InvalidParameterError, match="allow_weak_privacy"):
@@ -172,13 +179,15 @@ def test_every_path_of_a_file_of_options_is_relative_to_it(sites):
     path = sites / "run.toml"
     said = 'sample = "sample.npy"\nseed = 1\nowner = ["sites"]'
     path.write_text(CONFIG.replace("OWNERS", said))
-    assert run("run", "--config", path) == 0
+    assert run("run", path) == 0
     assert len(dpsumm.run(path).points) == 10
 
 
 def test_a_file_of_options_knows_all_that_the_command_has():
-    names = {one.name for one in load("run").params} - {"config", "help"}
-    assert names == set(KINDS)
+    for product, room in ROOMS.items():
+        names = {one.name for one in load(product).params} - {"help"}
+        groups = import_module(f"dpsumm.{room}.options").GROUPS
+        assert names == set(kinds_of(groups)), product
 
 
 def test_owners_by_a_pattern_are_called_by_their_files(sites):
@@ -198,7 +207,7 @@ def test_owners_by_a_pattern_are_called_by_their_files(sites):
 def test_an_owner_given_twice_is_refused(sites, capsys):
     near = f"near={sites / 'sites' / 'near.csv'}"
     common = ("--target", sites / "goal.csv", "--size", 3, "--label", "y")
-    assert run("run", "--owner", near, "--owner", sites / "sites" / "*.csv", *common) == 2
+    assert run("summarize", "--owner", near, "--owner", sites / "sites" / "*.csv", *common) == 2
     assert "'near' is given twice" in capsys.readouterr().err
 
 
@@ -209,17 +218,17 @@ def test_an_interrupted_run_says_in_one_line_what_was_spent(
 ):
     books = sites / "books.db"
     Ledger.create(books).close()
-    real = run_module.summarize
+    real = summarize_module.make_summary
 
     def stopped(*owners, **given):
         if after:
             real(*owners, **given)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(run_module, "summarize", stopped)
+    monkeypatch.setattr(summarize_module, "make_summary", stopped)
     box = ("--column", "a=0:10", "--column", "b=0:10", "--label", "y")
     given = ("--owner", sites / "sites", "--target", sites / "goal.csv", "--size", 5, *box)
-    assert run("run", *given, *(("--ledger", books) if ledger else ())) == 130
+    assert run("summarize", *given, *(("--ledger", books) if ledger else ())) == 130
     said = capsys.readouterr().err.strip().splitlines()
     assert len(said) == 1
     assert said[0].startswith("dpsumm: interrupted; ")
@@ -244,7 +253,7 @@ def test_an_interruption_while_the_command_loads_is_one_line_too(monkeypatch, ca
 
 
 @pytest.mark.parametrize("where", ["dpsumm.cli.app.import_module", "typer.core._main"])
-@pytest.mark.parametrize("word", ["run", "learn", "synthesize", "ledger"])
+@pytest.mark.parametrize("word", ["summarize", "learn", "synthesize", "ledger"])
 def test_an_interruption_before_a_run_begins_says_that_nothing_was_spent(
     monkeypatch, capsys, where, word
 ):
@@ -263,14 +272,14 @@ def test_an_interruption_after_a_run_does_not_deny_what_it_spent(sites, monkeypa
     def stopped(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(run_module.console, "show_run", stopped)
+    monkeypatch.setattr(summarize_module.console, "show_run", stopped)
     box = ("--column", "a=0:10", "--column", "b=0:10", "--label", "y")
     given = ("--owner", sites / "sites", "--target", sites / "goal.csv", "--size", 5, *box)
-    assert run("run", *given) == 130
+    assert run("summarize", *given) == 130
     assert capsys.readouterr().err == "dpsumm: interrupted\n"
     # The next command begins anew.
     monkeypatch.setattr("dpsumm.cli.app.import_module", stopped)
-    assert run("run", *given) == 130
+    assert run("summarize", *given) == 130
     assert capsys.readouterr().err == "dpsumm: interrupted; nothing was spent\n"
 
 
@@ -325,17 +334,19 @@ def test_every_owner_may_have_a_format_of_its_own(mixed, capsys):
     typed = [word for one in FORMATS for word in ("--format", f"near:{one}")]
     files = ("--owner", f"near={mixed / 'export'}", "--owner", f"far={mixed / 'far.xlsx'}")
     target = ("--target", mixed / "goal.data", "--format", "target:kind=parquet")
-    assert run("run", *files, *target, *typed, *box, "--out", mixed / "typed.csv") == 0
+    assert run("summarize", *files, *target, *typed, *box, "--out", mixed / "typed.csv") == 0
     (mixed / "run.toml").write_text(
-        'size = 10\nseed = 1\nlabel = "y"\ncolumn = { a = [0, 10], b = [0, 10] }\n'
+        'product = "summarize"\nsize = 10\nseed = 1\nlabel = "y"\n'
+        "column = { a = [0, 10], b = [0, 10] }\n"
         'out = "config.csv"\ntarget = { file = "goal.data", kind = "parquet" }\n[owner]\n'
         'far = "far.xlsx"\n[owner.near]\nfile = "export"\nkind = "csv"\nseparator = ";"\n'
         'decimal = ","\nencoding = "utf-16"\n'
     )
-    assert run("run", "--config", mixed / "run.toml") == 0
+    assert run("run", mixed / "run.toml") == 0
     plain = [word for name in ("near", "far") for word in
              ("--owner", f"{name}={mixed / 'sites' / name}.csv")]  # fmt: skip
-    assert run("run", *plain, "--target", mixed / "goal.csv", *box, "--out", mixed / "b.csv") == 0
+    plain += ["--target", mixed / "goal.csv", "--out", mixed / "b.csv"]
+    assert run("summarize", *plain, *box) == 0
     bounds = {"a": (0, 10), "b": (0, 10)}
     german = FileFormat(kind="csv", separator=";", decimal=",", encoding="utf-16")
     goal = File(mixed / "goal.data", FileFormat(kind="parquet"))
@@ -366,13 +377,13 @@ def test_every_owner_may_have_a_format_of_its_own(mixed, capsys):
 def test_a_format_that_is_wrong_is_named(mixed, said, why, capsys):
     words = [word for one in said for word in ("--format", one)]
     near = ("--owner", f"near={mixed / 'export'}", "--target", mixed / "goal.csv", "--size", 3)
-    assert run("run", *near, *words) == 2
+    assert run("summarize", *near, *words) == 2
     assert why in capsys.readouterr().err
 
 
 def test_a_format_of_a_file_that_is_an_owner_s_and_the_target_s_is_refused(mixed, capsys):
     near = ("--owner", f"target={mixed / 'export'}", "--target", mixed / "goal.csv", "--size", 3)
-    assert run("run", *near, "--format", "target:kind=csv") == 2
+    assert run("summarize", *near, "--format", "target:kind=csv") == 2
     assert "call that owner otherwise" in capsys.readouterr().err
 
 

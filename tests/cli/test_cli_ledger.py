@@ -56,7 +56,7 @@ def test_a_cap_is_set_shown_and_obeyed(book, capsys, rng):
     data = book.with_name("d.csv")
     assert (
         run(
-            "run",
+            "summarize",
             "--owner",
             f"a={data}",
             "--target",
@@ -190,7 +190,7 @@ def test_nothing_is_written_over_an_input_or_another_output(tmp_path, capsys):
         with pytest.raises(SystemExit) as stop:
             main(
                 [
-                    "run",
+                    "summarize",
                     "--owner",
                     f"north={tmp_path / 'north.csv'}",
                     "--target",

@@ -9,7 +9,7 @@ from dpsumm import Column, Schema
 from dpsumm.cli import main
 
 DAY = date(2020, 1, 1)
-RUN = ("run", "--owner", "a=a.csv", "--target", "a.csv", "--size", "1", "--schema")
+RUN = ("summarize", "--owner", "a=a.csv", "--target", "a.csv", "--size", "1", "--schema")
 
 
 @pytest.fixture(autouse=True)
@@ -144,7 +144,7 @@ def test_check_refuses_a_target_that_a_run_refuses(directory, rows, rule, why, c
     assert code == 1
     assert f"A run would refuse the file: {why}" in re.sub(r"'\w+'( \(t.csv\))?: ", "", shown)
     with pytest.raises(SystemExit) as caught:
-        main("run --owner a=o.csv --target t.csv --size 1 --schema b.toml".split())
+        main("summarize --owner a=o.csv --target t.csv --size 1 --schema b.toml".split())
     assert caught.value.code == 2
     assert why in " ".join(capsys.readouterr().err.split())
     # An owner may lie outside: its points are then worth little, and nothing is refused.

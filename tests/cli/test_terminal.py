@@ -27,7 +27,8 @@ FILES = ["--owner", f"north={ESC}.csv", "--owner", "south=south.csv", "--target"
 PARTIES = [*FILES[:4], "--public-points", "aux.csv"]
 TABLES = ["--schema", f"left={ESC}left.toml", "--schema", "right=right.toml", "--delta", "1e-5"]
 OWNED = ["--owner", f"left={ESC}left.csv", "--owner", "right=right.csv"]
-RUN = ["run", *FILES, "--size", "2", *BUDGET, "--schema", f"{ESC}.toml", "--allow-weak-privacy"]
+RUN = ["summarize", *FILES, "--size", "2", *BUDGET, "--schema", f"{ESC}.toml"]
+RUN += ["--allow-weak-privacy"]
 LEARN = ["learn", *PARTIES, "--schema", f"{ESC}.toml", *BUDGET, "--allow-weak-privacy"]
 # Each command's words, the code it ends with, and whether a word of others must show, as spelled.
 WALK = [
@@ -41,10 +42,11 @@ WALK = [
     ("compare", ["--target-size", "99", "--size", "9", *BUDGET, "--schema", "hostile.toml"], 2, 1),
     ("demo", ["--out", f"south.csv/{ESC}"], 2, True),
     ("ledger create", [f"{ESC}.db"], 0, False),
-    ("run", [*RUN[1:], "--ledger", f"{ESC}.db", "--out", f"{ESC}out.csv"], 0, True),
-    ("run", [*RUN[1:], "--ledger", f"{ESC}.db", "--run", ESC, "--out", "o.csv"], 2, True),
-    ("run", [*RUN[1:], "--owner", f"n{ESC}=south.csv", "--out", "o.csv"], 2, True),
-    ("run", [*RUN[1:], f"--{ESC}"], 2, True),
+    ("summarize", [*RUN[1:], "--ledger", f"{ESC}.db", "--out", f"{ESC}out.csv"], 0, True),
+    ("summarize", [*RUN[1:], "--ledger", f"{ESC}.db", "--run", ESC, "--out", "o.csv"], 2, True),
+    ("summarize", [*RUN[1:], "--owner", f"n{ESC}=south.csv", "--out", "o.csv"], 2, True),
+    ("summarize", [*RUN[1:], f"--{ESC}"], 2, True),
+    ("run", [f"{ESC}.toml"], 2, True),
     ("learn", [*LEARN[1:], "--model", f"{ESC}.dpsumm", "--out", f"{ESC}l.csv"], 0, True),
     ("learn", [*LEARN[1:], "--plan", "--points", "50"], 0, False),
     ("predict", [f"{ESC}.dpsumm", "aux.csv", "--out", f"{ESC}p.csv"], 0, True),

@@ -115,8 +115,8 @@ def test_blocks_of_a_page_run_in_order(page, files):
 
 def test_a_broken_command_is_noticed(tmp_path):
     page = tmp_path / "page.md"
-    page.write_text("```sh\nmake demo\ndpsumm --version  # fine\ndpsumm run --nonsense\n```\n")
-    with pytest.raises(AssertionError, match=r"dpsumm run --nonsense"):
+    page.write_text("```sh\nmake demo\ndpsumm --version\ndpsumm summarize --nonsense\n```\n")
+    with pytest.raises(AssertionError, match=r"dpsumm summarize --nonsense"):
         run_blocks(page, {})
 
 

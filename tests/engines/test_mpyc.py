@@ -47,7 +47,8 @@ def test_a_run_by_mpyc_is_charged_as_any_and_resumed_with_the_same_tables(rng, t
     books = {name: tmp_path / name for name in data}
     for path in books.values():
         Ledger.create(path).close()
-    kept = {"schema": schemas, "ledger": books, "run": "one", "product": Mpyc(), "protocol": ALL}
+    kept = {"schema": schemas, "ledger": books, "run": "one", "protocol": ALL}
+    kept |= {"secret_product": Mpyc()}
     first, again = (synthesize(data, **kept) for _ in range(2))
     for pair, table in first.tables.pairs.items():
         np.testing.assert_array_equal(table, again.tables.pairs[pair])
@@ -71,7 +72,8 @@ def test_a_run_that_died_by_mpyc_goes_on_under_a_cap_without_more_room(rng, tmp_
     books = {name: tmp_path / name for name in data}
     for path in books.values():
         Ledger.create(path).close()
-    given = {"schema": schemas, "ledger": books, "run": "one", "product": Mpyc(), "protocol": ALL}
+    given = {"schema": schemas, "ledger": books, "run": "one", "protocol": ALL}
+    given |= {"secret_product": Mpyc()}
 
     def died(self, request):
         raise KeyboardInterrupt

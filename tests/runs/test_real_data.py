@@ -59,7 +59,7 @@ def eight(table):
 
 
 def run_heart(directory, *options, left_out=()):
-    command = ["run", "--label", "num"]
+    command = ["summarize", "--label", "num"]
     for name in HOSPITALS:
         command += ["--owner", f"{name}={DATA / 'heart' / f'processed.{name}.data'}"]
     command += ["--target", str(DATA / "heart" / "processed.va.data"), "--size", "60"]

@@ -68,7 +68,7 @@ def points(table):
 def test_four_hospitals_with_all_their_missing_values(tmp_path):
     HEART.save(tmp_path / "heart.toml")
     names = ",".join(NAMES)
-    words = ["run", "--schema", "heart.toml", "--names", names, "--size", "60"]
+    words = ["summarize", "--schema", "heart.toml", "--names", names, "--size", "60"]
     for name in HOSPITALS:
         words += ["--owner", f"{name}={DATA / 'heart' / f'processed.{name}.data'}"]
     words += ["--target", str(DATA / "heart" / "processed.va.data"), "--out", "summary.csv"]

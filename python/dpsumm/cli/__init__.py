@@ -9,14 +9,14 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import NoReturn
 
-from dpsumm.cli.stopped import Charging, Interrupted
+from dpsumm.cli.stopped import Charging, Interrupted, OptionsFile
 from dpsumm.errors import DpsummError
 from dpsumm.visible import visible
 
 # 128 + SIGINT, as shells have it.
 INTERRUPTED = 130
 # Commands that spend a budget: interrupted before, they say that they did not.
-SPENDING = ("run", "learn", "synthesize")
+SPENDING = ("summarize", "learn", "synthesize", "run")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -29,7 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     arguments
         Without the program's name; those of the process if None.
     """
-    Charging.begun = False
+    Charging.begun, OptionsFile.path = False, None
     try:
         try:
             _run(arguments)

@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -25,10 +26,11 @@ COMMANDS = {
     "plan": "What to expect of a run, from public numbers, before any data are touched.",
     "compare": "Rehearse pool, offers and uniform: what each would cost, and give.",
     "demo": "Compare protocols on handwritten digits, in less than a minute.",
-    "run": "Select points of owners that match a target.",
+    "summarize": "Select points of owners that match a target.",
     "learn": "Learn a classifier from parties' classifiers, by noisy votes on unlabelled points.",
     "predict": "Predict classes of rows by a model that `dpsumm learn --model` wrote.",
     "synthesize": "Make synthetic rows of a table whose columns several owners hold.",
+    "run": "Run what a TOML file says: its product, and the options of that command.",
     "dossier": "Write one page for a data-protection officer: who received what, and what it cost.",
     "ledger": "Books of what was spent: make, show and export them, or set a cap.",
     "schema": "The public schema: draft one from a public sample, or try one on your own data.",
@@ -69,6 +71,10 @@ class _Commands(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Load the command that the first word names."""
         name, _, rest = super().resolve_command(ctx, args)
+        if name == "run" and rest and not rest[0].startswith("-"):
+            from dpsumm.cli.run import take_file
+
+            name, rest = take_file(ctx, Path(rest[0])), rest[1:]
         return name, load(str(name)), rest
 
 

@@ -27,7 +27,7 @@ from dpsumm.report.numbers import round_up
 
 # Whose runs a command makes.
 ABOUT = {
-    "run": "dpsumm.summary.about",
+    "summarize": "dpsumm.summary.about",
     "learn": "dpsumm.ensemble.about",
     "synthesize": "dpsumm.vertical.about",
 }
@@ -48,8 +48,8 @@ def dossier(
     Parameters
     ----------
     result : RESULT
-        What --out of [bold]dpsumm run[/], [bold]learn[/] or [bold]synthesize[/] wrote: .parquet, or
-        .csv with its .json beside it.
+        What --out of [bold]dpsumm summarize[/], [bold]learn[/] or [bold]synthesize[/] wrote:
+        .parquet, or .csv with its .json beside it.
     ledger : FILE or NAME=FILE
         The run's ledger: the page then has its rows with their dates, and the totals of all its
         runs. Of a run of synthesize an owner's name and its ledger, once per owner.
@@ -90,7 +90,7 @@ def dossier(
 def _existing(result: Path) -> Path:
     if not result.exists():
         raise InvalidParameterError(
-            f"RESULT: there is no file {result}; give what --out of dpsumm run, learn or "
+            f"RESULT: there is no file {result}; give what --out of dpsumm summarize, learn or "
             "synthesize wrote. A run that did not finish wrote none: end it under its name (--run "
             "NAME, which `dpsumm ledger show` lists), which charges nothing twice"
         )

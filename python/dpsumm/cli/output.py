@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from dpsumm.checks import check_installed
+from dpsumm.cli.stopped import OptionsFile
 from dpsumm.data.written import beside
 from dpsumm.errors import InvalidParameterError
 
@@ -60,6 +61,8 @@ def check_outputs(files: Mapping[str, Path]) -> None:
 def check_distinct(inputs: Iterable[Path], outputs: Iterable[Path]) -> None:
     """Refuse to write over an input, or two outputs to one file."""
     taken = {path.resolve() for path in inputs}
+    if OptionsFile.path is not None:
+        taken.add(OptionsFile.path.resolve())
     for path in outputs:
         if path.resolve() in taken:
             raise InvalidParameterError(

@@ -50,7 +50,7 @@ def plan(
     reads_per_record
         Points read for each summary point, at the most.
     features
-        What the target is released in: auto, landmarks or random, as for `dpsumm run`.
+        What the target is released in: auto, landmarks or random, as for `dpsumm summarize`.
     n_features
         How many features; random ones are even in number.
     schema : FILE

@@ -1,69 +1,35 @@
-"""The command ``dpsumm run``. Needs the extra ``cli``."""
+"""The command ``dpsumm run FILE``: the command that a file names, with the file's options."""
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from dpsumm.cli import console
-from dpsumm.cli.config import use_config
-from dpsumm.cli.options import described
-from dpsumm.cli.output import check_distinct, check_outputs, rows_in
-from dpsumm.cli.spent import Kept
-from dpsumm.data.inputs import read_owners
-from dpsumm.privacy.events import Protected
-from dpsumm.report.notes import Note, Severity
-from dpsumm.report.numbers import round_up
-from dpsumm.summary.frame import check_weight_is_free
-from dpsumm.summary.options import Data, Method, Output, Privacy, as_arguments
-from dpsumm.summary.summarize import summarize
+from dpsumm.cli.stopped import OptionsFile
+from dpsumm.products import read_run
 
 
-@described
-def run(
-    data: Data,
-    method: Method,
-    privacy: Privacy,
-    output: Output,
-    config: Annotated[Path | None, typer.Option(callback=use_config, is_eager=True)] = None,
-) -> None:
-    """Select points of owners that match a target.
+def run(file: Annotated[Path, typer.Argument(metavar="FILE")]) -> None:
+    """Run what a TOML file says: its product, and the options of that command.
 
-    Parameters
-    ----------
-    config : FILE
-        A TOML file with any of these options, such as [bold]size = 200[/]; what is typed comes
-        first. Paths in it are relative to it.
+    FILE has [bold]product = "summarize"[/], "learn" or "synthesize", and any options of that
+    command without their dashes, such as [bold]size = 200[/]. Paths in it are relative to it.
+    Options that are typed after FILE come first.
     """
-    files = rows_in(output.out) | output.files
-    check_outputs(files)
-    books = [] if privacy.ledger is None else [privacy.ledger]
-    kept = Kept(Protected.TARGET, {str(path): path for path in books}, privacy.run)
-    said = [] if config is None else [config]
-    check_distinct([*data.files, *said], [*books, *files.values()])
-    given = as_arguments(data, method, privacy, output) | {"run": kept.run}
-    if output.weights:
-        # Before the budget is spent. All owners have the same columns.
-        name, source = next(iter(given["owners"].items()))
-        check_weight_is_free(read_owners({name: source}, **data.meaning())[0].schema)
-    with kept.told_when_stopped():
-        with console.progress() as progress:
-            summary = summarize(**given, progress=progress)
-        kept.write_all(
-            f"Epsilon {round_up(summary.privacy.epsilon())} of the target is spent",
-            (output.out, partial(summary.save, weights=output.weights)),
-            (output.report, summary.report),
-        )
-    console.show_run(summary)
-    console.show_files(files.values())
-    console.warn(summary.warnings, seeded=summary.privacy.seeded)
-    if privacy.epsilon is not None and summary.privacy.epsilon() == 0:
-        text = (
-            f"--epsilon {privacy.epsilon:g} was not needed: {summary.protocol} sends owners "
-            "nothing about the target, and nothing was spent."
-        )
-        console.tell(Note(text, Severity.INFO))
-    console.tell_uncounted(kept.uncounted(), summary.privacy.epsilon())
+    raise AssertionError("`take_file` gives the product's command its place")
+
+
+def take_file(context: Any, path: Path) -> str:
+    """Take a file's options as defaults of its product's command, and return the command's word.
+
+    Raises
+    ------
+    InvalidParameterError
+        As `read_run`.
+    """
+    product, options = read_run(path)
+    context.default_map = {product: options}
+    OptionsFile.path = path
+    return product

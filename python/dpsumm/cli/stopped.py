@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import ClassVar
+
 
 class Interrupted(BaseException):
     """As `KeyboardInterrupt`, which Click would report in its own way; with what is left to say."""
@@ -17,3 +20,9 @@ class Charging:
     """
 
     begun = False
+
+
+class OptionsFile:
+    """The file of options that the command line reads, which no output may overwrite."""
+
+    path: ClassVar[Path | None] = None

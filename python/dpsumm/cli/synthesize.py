@@ -2,199 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from enum import Enum
 from functools import partial
-from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from dpsumm.cli import console
 from dpsumm.cli.options import described
 from dpsumm.cli.output import check_distinct, check_outputs, rows_in
 from dpsumm.cli.spent import Kept
-from dpsumm.data.arguments import file_format_of, formatted, parse_files
-from dpsumm.data.files import FileFormat
-from dpsumm.data.reading import Spelling
 from dpsumm.errors import InvalidParameterError
 from dpsumm.privacy.events import Protected
-from dpsumm.privacy.spending import Spending
 from dpsumm.report.numbers import round_up
-from dpsumm.vertical.levels import bins_of
+from dpsumm.vertical.options import Data, Method, Output, Privacy, as_arguments
 from dpsumm.vertical.plan import plan_synthesis
-from dpsumm.vertical.products import Dealer, Mpyc
 from dpsumm.vertical.result import Synthetic
 from dpsumm.vertical.synthesize import synthesize as make_synthetic
-from dpsumm.vertical.tables import Tables
-
-
-class Model(str, Enum):
-    """Words of ``--model``."""
-
-    MIXTURE = "mixture"
-    GRAPHICAL = "graphical"
-
-
-class SecretProduct(str, Enum):
-    """Words of ``--secret-product``."""
-
-    DEALER = "dealer"
-    MPYC = "mpyc"
-
-
-@dataclass(frozen=True)
-class Data(Spelling):
-    """What is read, and how.
-
-    Parameters
-    ----------
-    schema : NAME=FILE
-        An owner's public schema: bounds, categories, dates, missing values; once per owner, two or
-        more. See [bold]dpsumm schema[/].
-    owner : NAME=FILE
-        That owner's data (CSV or Parquet): its columns of the records that all hold; once per
-        owner.
-    ids : COLUMN
-        A column of identifiers that all owners have, of kind 'ignore' in the schemas. Records are
-        put in its order, and owners whose identifiers differ are refused; without it, equal order
-        is trusted.
-    missing : TOKEN
-        A further field that means 'no value', besides empty ones, ?, NA, nan, null.
-    format : NAME:KEY=VALUE
-        How one file is read, where it differs from the others: NAME is an owner's, KEY one
-        of kind (csv, parquet or excel, if the suffix does not say), separator, encoding, decimal,
-        names. Once per key.
-    """
-
-    schema: list[str]
-    owner: list[str] | None = None
-    ids: str | None = None
-    missing: list[str] | None = None
-    format: list[str] | None = None
-
-    @property
-    def owners(self) -> dict[str, Path]:
-        """The owners' data by name."""
-        return parse_files("--owner", self.owner or [])
-
-    @property
-    def schemas(self) -> dict[str, Path]:
-        """The owners' schemas by name."""
-        return parse_files("--schema", self.schema)
-
-    @property
-    def file_format(self) -> FileFormat:
-        """How text files are read."""
-        return file_format_of(
-            None,
-            self.separator,
-            self.missing or [],
-            encoding=self.encoding,
-            decimal=self.decimal,
-        )
-
-
-@dataclass(frozen=True)
-class Method:
-    """How rows are made; public, never chosen by looking at the data.
-
-    Parameters
-    ----------
-    label : COLUMN
-        What is to be predicted: its pairs get more of the budget.
-    bins : N or COLUMN=N or COLUMN=EDGE,EDGE,...
-        Bins of all columns of numbers and dates, or of one: how many, or their edges.
-    keep
-        Levels with fewer noisy records than so many standard deviations of the noise are counted
-        together, from 0 to 10.
-    model
-        mixture: of products, in a second. graphical: by the package mbi (extra graphical), half a
-        minute; closer on the columns that depend most.
-    components
-        Products in the mixture.
-    secret_product
-        How tables of two owners' columns are made. dealer: by pads that the helper deals. mpyc: by
-        three processes of MPyC (extra mpyc), slow.
-    """
-
-    label: str | None = None
-    bins: Annotated[list[str] | None, typer.Option(show_default="16")] = None
-    keep: float = Tables.keep
-    model: Model = Model.MIXTURE
-    components: int = Tables.components
-    secret_product: SecretProduct = SecretProduct.DEALER
-
-    @property
-    def protocol(self) -> Tables:
-        """The protocol."""
-        given = {} if not self.bins else {"bins": bins_of(self.bins)}
-        return Tables(
-            keep=self.keep,
-            model=self.model.value,
-            components=self.components,
-            **given,  # type: ignore[arg-type]
-        )
-
-    @property
-    def engine(self) -> Dealer | Mpyc:
-        """The engine of the secret product."""
-        return Mpyc() if self.secret_product is SecretProduct.MPYC else Dealer()
-
-
-@dataclass(frozen=True)
-class Privacy(Spending):
-    """What may be spent, and where that is written down.
-
-    Parameters
-    ----------
-    epsilon
-        What the observer who learns most may learn of one record, in nats, above 0; smaller is more
-        private.
-    ledger : NAME=FILE
-        That owner's own books, kept across runs; refuses what exceeds its cap.
-    """
-
-    epsilon: float = 1.0
-    ledger: list[str] | None = None
-
-    @property
-    def books(self) -> dict[str, Path]:
-        """The ledgers by owner."""
-        return parse_files("--ledger", self.ledger or [])
-
-
-@dataclass(frozen=True)
-class Output:
-    """What is written.
-
-    Parameters
-    ----------
-    out : FILE
-        The rows, .parquet or .csv by suffix; that they are synthetic is in the Parquet file's
-        metadata, or beside a CSV file in FILE.json.
-    rows
-        How many; as many as there are records by default.
-    report : FILE
-        An HTML report: what the rows are worth and what they cost, from released numbers alone.
-    plan
-        Say what to expect and stop, before any data are read: nothing is written or spent. Needs
-        --records.
-    records
-        For --plan: how many records the owners hold.
-    """
-
-    out: Path = Path("synthetic.parquet")
-    rows: Annotated[int | None, typer.Option(min=1, show_default="records")] = None
-    report: Path | None = None
-    plan: bool = False
-    records: int | None = None
-
-    @property
-    def files(self) -> dict[str, Path]:
-        """All that is written, by option."""
-        return rows_in(self.out) | ({"--report": self.report} if self.report else {})
 
 
 @described
@@ -219,51 +39,25 @@ def synthesize(data: Data, method: Method, privacy: Privacy, output: Output) -> 
         console.echo(*str(made).splitlines())
         return
     owners, books = data.owners, privacy.books
-    _check_pairs(owners, schemas)
-    check_outputs(output.files)
-    check_distinct([*owners.values(), *schemas.values()], [*books.values(), *output.files.values()])
-    sources, _ = formatted(owners, {}, data.format or [], data.file_format)
+    files = rows_in(output.out) | output.files
+    check_outputs(files)
+    check_distinct([*owners.values(), *schemas.values()], [*books.values(), *files.values()])
+    arguments = as_arguments(data, method, privacy, output)
     given = {f"{name}={path}": path for name, path in books.items()}
     without = [name for name in owners if name not in books]
     kept = Kept(Protected.RECORDS, given, privacy.run, without)
     with kept.told_when_stopped():
         with console.progress() as progress:
-            synthetic = make_synthetic(
-                sources,
-                schema=schemas,
-                epsilon=privacy.epsilon,
-                delta=privacy.delta,
-                label=method.label,
-                protocol=protocol,
-                secret_product=method.engine,
-                ids=data.ids,
-                file_format=data.file_format,
-                ledger=books or None,
-                run=kept.run,
-                seed=privacy.seed,
-                allow_weak_privacy=privacy.allow_weak_privacy,
-                progress=progress,
-            )
+            synthetic = make_synthetic(**arguments | {"run": kept.run}, progress=progress)
         kept.write_all(
             f"Epsilon {round_up(synthetic.privacy.largest)} of the records is spent",
             (output.out, partial(synthetic.save, n=output.rows)),
             (output.report, synthetic.report),
         )
     _show(synthetic, output)
-    console.show_files(output.files.values())
+    console.show_files(files.values())
     console.warn(synthetic.warnings, seeded=synthetic.privacy.seeded)
     console.tell_uncounted(kept.uncounted("--ledger NAME=FILE"), synthetic.privacy.largest)
-
-
-def _check_pairs(owners: Mapping[str, Path], schemas: Mapping[str, Path]) -> None:
-    """Refuse an owner without data or without a schema."""
-    for option, given, wanted in (("--owner", owners, schemas), ("--schema", schemas, owners)):
-        for name in wanted:
-            if name not in given:
-                raise InvalidParameterError(
-                    f"{option}: {option} {name}=FILE is missing; each owner needs its data "
-                    "(--owner) and its --schema, under one name"
-                )
 
 
 def _show(synthetic: Synthetic, output: Output) -> None:

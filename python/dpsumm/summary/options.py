@@ -233,6 +233,9 @@ class Output:
         return {} if self.report is None else {"--report": self.report}
 
 
+GROUPS = (Data, Method, Privacy, Output)
+
+
 def as_arguments(data: Data, method: Method, privacy: Privacy, output: Output) -> dict[str, Any]:
     """Return the arguments of `summarize` that the options stand for.
 

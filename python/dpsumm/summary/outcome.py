@@ -115,7 +115,7 @@ def _record(
         settings["Records of the owners"] = ", ".join(f"{n}: {c:,}" for n, c in counts.items())
         units[Protected.OWNERS.value] = min(counts.values())
     return RunRecord(
-        command="run",
+        command="summarize",
         protocol=_own_name(protocol),
         run=book.run,
         finished=finished.isoformat(timespec="seconds"),

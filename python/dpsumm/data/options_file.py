@@ -1,20 +1,16 @@
-"""A run's options in a TOML file: ``dpsumm run --config run.toml`` and ``dpsumm.run``."""
+"""A run's options in a TOML file: what ``dpsumm run`` and `dpsumm.run` read."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from dataclasses import fields
+from collections.abc import Mapping, Sequence
+from dataclasses import MISSING, fields
 from enum import Enum
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, get_args, get_origin, get_type_hints
 
-from dpsumm.documents import read_toml
 from dpsumm.errors import InvalidParameterError
-from dpsumm.summary.options import Data, Method, Output, Privacy
-
-GROUPS = (Data, Method, Privacy, Output)
 
 
 def _kind(hint: Any) -> Any:
@@ -24,12 +20,15 @@ def _kind(hint: Any) -> Any:
     return get_origin(kind) or kind
 
 
-# What may be said, and of which type it is.
-KINDS = {
-    field.name: _kind(get_type_hints(group)[field.name])
-    for group in GROUPS
-    for field in fields(group)
-}
+def kinds_of(groups: Sequence[type]) -> dict[str, Any]:
+    """Return what may be said in groups of options, dataclasses, and of which type it is."""
+    return {
+        field.name: _kind(get_type_hints(group)[field.name])
+        for group in groups
+        for field in fields(group)
+    }
+
+
 # What a value must be: as TOML has it, and as Python's callers may have it.
 _TAKEN: dict[type, tuple[tuple[type, ...], str]] = {
     bool: ((bool,), "true or false"),
@@ -40,58 +39,71 @@ _TAKEN: dict[type, tuple[tuple[type, ...], str]] = {
 }
 
 
-def read_options(path: Path) -> dict[str, Any]:
-    """Return a file's options by name, as they would be typed; paths are relative to the file."""
-    return as_typed(read_toml(path, "options"), path.parent, f"{path}: ")
-
-
-def as_typed(given: Mapping[str, Any], folder: Path, where: str) -> dict[str, Any]:
+def as_typed(
+    given: Mapping[str, Any], groups: Sequence[type], folder: Path, where: str
+) -> dict[str, Any]:
     """Return options by name, as they would be typed."""
     options: dict[str, Any] = {}
     formats: list[str] = []
+    kinds = kinds_of(groups)
     for key, value in given.items():
         name = key.replace("-", "_")
-        if name not in KINDS:
+        if name not in kinds:
             raise InvalidParameterError(
-                f"{where}unknown option {key!r}; known are {', '.join(sorted(KINDS))}"
+                f"{where}unknown option {key!r}; known are {', '.join(sorted(kinds))}"
             )
         formats += _formats(name, value)
-        options[name] = _as_typed(name, value, folder, where + key)
+        options[name] = _as_typed(name, kinds[name], value, folder, where + key)
     if formats:
         options["format"] = [*options.get("format", []), *formats]
     return options
 
 
-def grouped(options: Mapping[str, Any], where: str) -> tuple[Data, Method, Privacy, Output]:
-    """Return what `as_typed` gives as the groups of a run's options."""
-    for name in ("owner", "target", "size"):
-        if name not in options:
-            raise InvalidParameterError(f"{where}{name} is missing; a run needs one")
+def grouped(options: Mapping[str, Any], groups: Sequence[type], where: str) -> list[Any]:
+    """Return what `as_typed` gives as the groups of a run's options.
+
+    Raises
+    ------
+    InvalidParameterError
+        One is missing that a run needs.
+    """
+    kinds = kinds_of(groups)
+    for group in groups:
+        for field in fields(group):
+            if field.default is MISSING and field.name not in options:
+                raise InvalidParameterError(f"{where}{field.name} is missing; a run needs one")
     # As the command line converts: the books of a run hold it to what 2.0 looks like, not 2.
     made = {
-        name: KINDS[name](value) if issubclass(KINDS[name], (Path, Enum, float)) else value
+        name: kinds[name](value) if issubclass(kinds[name], (Path, Enum, float)) else value
         for name, value in options.items()
     }
+    return [
+        group(**{field.name: made[field.name] for field in fields(group) if field.name in made})
+        for group in groups
+    ]
 
-    def its(group: Any) -> dict[str, Any]:
-        return {field.name: made[field.name] for field in fields(group) if field.name in made}
 
-    return Data(**its(Data)), Method(**its(Method)), Privacy(**its(Privacy)), Output(**its(Output))
+# Lists of NAME=FILE, which may be tables; and files whose tables say how they are read.
+_NAMED, _FILES = ("owner", "schema", "ledger"), ("target", "public_points", "validation")
 
 
-def _as_typed(name: str, value: Any, folder: Path, where: str) -> Any:
+def _as_typed(name: str, kind: Any, value: Any, folder: Path, where: str) -> Any:
     """Return a value as it would be typed."""
-    if name == "owner" and isinstance(value, dict):
-        return [f"{owner}={folder / _file(file, where)}" for owner, file in value.items()]
-    if name == "target":
-        return str(folder / _file(value, where))
-    if name == "owner":
+    if kind is list and name in _NAMED:
+        if isinstance(value, dict):
+            return [f"{owner}={folder / _file(file, where)}" for owner, file in value.items()]
         parts = (str(item).rpartition("=") for item in _listed(value, where))
         return [f"{owner}{equals}{folder / file}" for owner, equals, file in parts]
+    if name in _FILES:
+        return str(folder / _file(value, where))
     if name == "column" and isinstance(value, dict):
         return [f"{column}{_bounds(pair, where)}" for column, pair in value.items()]
-    kind = KINDS[name]
-    if kind is list:
+    if name == "bins" and not isinstance(value, (list, tuple)):
+        some = value.items() if isinstance(value, dict) else [("", value)]
+        return [f"{column}{'=' * bool(column)}{_joined(one)}" for column, one in some]
+    if name == "classes" and isinstance(value, (list, tuple)):
+        return _joined(value)
+    if issubclass(kind, list):
         return list(map(str, _listed(value, where)))
     if isinstance(value, (dict, list)):
         raise InvalidParameterError(f"{where} must be one value")
@@ -107,8 +119,8 @@ def _as_typed(name: str, value: Any, folder: Path, where: str) -> Any:
 
 
 def _formats(name: str, value: Any) -> list[str]:
-    """Return what tables of an owner or the target say of their files, as it would be typed."""
-    files = {"target": value} if name == "target" else value if name == "owner" else {}
+    """Return what tables of owners or the consumer say of their files, as it would be typed."""
+    files = {name: value} if name in _FILES else value if name == "owner" else {}
     return [
         f"{party}:{key}={','.join(said) if isinstance(said, list) else said}"
         for party, file in (files.items() if isinstance(files, dict) else ())
@@ -132,6 +144,10 @@ def _listed(value: Any, where: str) -> list[Any]:
     if not isinstance(value, (list, tuple)):
         raise InvalidParameterError(f"{where} must be a list")
     return list(value)
+
+
+def _joined(values: Any) -> str:
+    return ",".join(map(str, values if isinstance(values, (list, tuple)) else [values]))
 
 
 def _bounds(pair: Any, where: str) -> str:

@@ -1,0 +1,257 @@
+"""What a run of `learn` has as options, in words: on the command line and in a file of them.
+
+What is said of each is its help on the command line. The text after a type is the default that is
+shown, where None stands for it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from typing import Annotated, Any
+
+from dpsumm.data.arguments import file_format_of, formatted, parse_owners
+from dpsumm.data.files import FileFormat
+from dpsumm.data.reading import Spelling
+from dpsumm.data.schema import Schema
+from dpsumm.ensemble.terms import Label, classes_of
+from dpsumm.errors import InvalidParameterError
+from dpsumm.privacy.events import Unit as Units
+from dpsumm.privacy.spending import Spending
+
+
+class Learner(str, Enum):
+    """Words of ``--learner``."""
+
+    LOGISTIC = "logistic"
+    TREE = "tree"
+    FOREST = "forest"
+    BAYES = "bayes"
+
+
+class Student(str, Enum):
+    """Words of ``--student``."""
+
+    SPECTRAL = "spectral"
+    SOFTMAX = "softmax"
+
+
+class Unit(str, Enum):
+    """Words of ``--unit``."""
+
+    OWNER = Units.WHOLE_OWNER.value
+    RECORD = Units.REPLACE_RECORD.value
+
+
+class Whose(str, Enum):
+    """Words of ``--points-are``."""
+
+    PUBLIC = "public"
+    CONSUMER = "consumer"
+
+
+@dataclass(frozen=True)
+class Data(Spelling):
+    """What is read, and how.
+
+    Parameters
+    ----------
+    classes : A,B,...
+        All labels, public; those of the schema's label by default, if it lists categories. Parties
+        leave rows with others out, and a party that has no other counts for nothing, unsaid: see
+        dpsumm schema check --classes.
+    owner : NAME=FILE or PATTERN
+        A party's name and labelled data (CSV or Parquet), once per party; or a folder, or a pattern
+        such as 'sites/*.csv', each of whose files is a party of the file's name. From 2; better
+        from 50.
+    public_points : FILE
+        Points without labels, same columns: public, never anybody's private records.
+    schema : FILE
+        The public schema: bounds, categories, dates, missing values, label. See [bold]dpsumm
+        schema[/].
+    validation : FILE
+        Labelled points of your own, which choose among candidates; a few hundred.
+    format : NAME:KEY=VALUE
+        How one file is read, where it differs from others: NAME is a party's, 'public_points' or
+        'validation', KEY one of kind (csv, parquet or excel, if the suffix does not say),
+        separator, encoding, decimal, names. Once per key.
+    """
+
+    classes: str | None = None
+    owner: list[str] | None = None
+    public_points: Path | None = None
+    schema: Path | None = None
+    validation: Path | None = None
+    format: list[str] | None = None
+
+    @property
+    def parties(self) -> dict[str, Path]:
+        """The parties' files by name."""
+        return parse_owners(self.owner or [])
+
+    @property
+    def labels(self) -> tuple[Label, ...]:
+        """The classes."""
+        if self.classes is not None:
+            return classes_of(self.classes)
+        label = None if self.schema is None else Schema.read(self.schema).label
+        if label is None or not label.categories:
+            raise InvalidParameterError(
+                "--classes: list all labels, or give a --schema whose label has categories"
+            )
+        return tuple(label.categories)
+
+    @property
+    def files(self) -> list[Path]:
+        """All that is read."""
+        schema = [] if self.schema is None else [self.schema]
+        return [*self.parties.values(), *self.own.values(), *schema]
+
+    @property
+    def own(self) -> dict[str, Path]:
+        """The consumer's files by name."""
+        given = {"public_points": self.public_points, "validation": self.validation}
+        return {name: path for name, path in given.items() if path is not None}
+
+    @property
+    def file_format(self) -> FileFormat:
+        """How files are read that have no format of their own."""
+        return file_format_of(None, self.separator, encoding=self.encoding, decimal=self.decimal)
+
+    def given(self) -> tuple[dict[str, Path], Path, Path]:
+        """Return parties, public points and schema; all are needed but for a plan."""
+        if not self.owner or self.public_points is None or self.schema is None:
+            raise InvalidParameterError(
+                "give --owner (twice or more, or a directory), --public-points and --schema; only "
+                "--plan does without"
+            )
+        return self.parties, self.public_points, self.schema
+
+
+@dataclass(frozen=True)
+class Method:
+    """How it is learnt; public, never chosen by looking at private data.
+
+    Parameters
+    ----------
+    learner
+        What each party trains at home.
+    models_per_owner
+        Classifiers of each party, on disjoint parts of its records, 1 to 255. With --unit 'replace
+        one record' M parties of J models are worth M J parties.
+    grid
+        Above 1, to 255: each classifier spreads so many votes by its probabilities.
+    student
+        What learns from the noisy votes; given twice, --validation chooses. Costs no privacy.
+    points_are
+        public: parties see the points and vote. consumer: they are yours, parties send their
+        classifiers as numbers; predictions are for you alone and there is no --model.
+    """
+
+    learner: Learner = Learner.LOGISTIC
+    models_per_owner: int = 1
+    grid: int = 1
+    student: Annotated[list[Student] | None, "spectral"] = None
+    points_are: Whose = Whose.PUBLIC
+
+    @property
+    def students(self) -> list[str]:
+        """The students by their words."""
+        try:
+            return [Student(one).value for one in self.student or [Student.SPECTRAL]]
+        except ValueError:
+            words = ", ".join(one.value for one in Student)
+            raise InvalidParameterError(f"student must be of {words}") from None
+
+
+@dataclass(frozen=True)
+class Privacy(Spending):
+    """What may be spent, and where that is written down.
+
+    Parameters
+    ----------
+    epsilon
+        Budget of the parties' records towards whoever sees the model, in nats, above 0; smaller is
+        more private.
+    ledger : FILE
+        The parties' books, kept across runs; refuses what exceeds its cap.
+    unit
+        Whose data may change: all records of a party, or one record (give --models-per-owner).
+    """
+
+    epsilon: float = 1.0
+    ledger: Path | None = None
+    unit: Unit = Unit.OWNER
+
+
+@dataclass(frozen=True)
+class Output:
+    """What is written.
+
+    Parameters
+    ----------
+    out : FILE
+        Predictions for the public points, .parquet or .csv by suffix; what they are and cost
+        stands in the Parquet file's metadata, or beside a CSV file in FILE.json.
+    model : FILE
+        The model as plain numbers, no pickle; `dpsumm.ensemble.load_model` reads it.
+    report : FILE
+        An HTML report: what came out and what it cost.
+    plan
+        Say what to expect and stop, before any data are read: nothing is written or spent. Needs
+        --points, and --owner or --parties.
+    points, parties
+        For --plan: how many public points and parties there are.
+    """
+
+    out: Path = Path("predictions.parquet")
+    model: Path | None = None
+    report: Path | None = None
+    plan: bool = False
+    points: int | None = None
+    parties: int | None = None
+
+    @property
+    def files(self) -> dict[str, Path]:
+        """All that is written but the predictions themselves, by option."""
+        given = {"--model": self.model, "--report": self.report}
+        return {option: path for option, path in given.items() if path}
+
+
+GROUPS = (Data, Method, Privacy, Output)
+
+
+def as_arguments(data: Data, method: Method, privacy: Privacy, output: Output) -> dict[str, Any]:
+    """Return the arguments of `learn` that the options stand for.
+
+    Raises
+    ------
+    InvalidParameterError
+        An option is missing or has another form; or it is a plan that is asked for.
+    """
+    if output.plan:
+        raise InvalidParameterError("plan: no run is asked for; use dpsumm.plan_learning")
+    parties, _, schema = data.given()
+    form = data.file_format
+    sources, points = formatted(parties, data.own, data.format or [], form)
+    return {
+        "parties": sources,
+        "public_points": points["public_points"],
+        "classes": data.labels,
+        "epsilon": privacy.epsilon,
+        "delta": privacy.delta,
+        "learner": method.learner.value,
+        "models_per_owner": method.models_per_owner,
+        "grid": method.grid,
+        "student": method.students,
+        "validation": points.get("validation"),
+        "points_are": method.points_are.value,
+        "unit": privacy.unit.value,
+        "schema": schema,
+        "file_format": form,
+        "ledger": privacy.ledger,
+        "run": privacy.run,
+        "seed": privacy.seed,
+        "allow_weak_privacy": privacy.allow_weak_privacy,
+    }

@@ -1,0 +1,236 @@
+"""What a run of `synthesize` has as options, in words: on the command line and in a file of them.
+
+What is said of each is its help on the command line. The text after a type is the default that is
+shown, where None stands for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from typing import Annotated, Any
+
+from dpsumm.checks import check_whole
+from dpsumm.data.arguments import file_format_of, formatted, parse_files
+from dpsumm.data.files import FileFormat
+from dpsumm.data.reading import Spelling
+from dpsumm.errors import InvalidParameterError
+from dpsumm.privacy.spending import Spending
+from dpsumm.vertical.levels import bins_of
+from dpsumm.vertical.products import Dealer, Mpyc
+from dpsumm.vertical.tables import Tables
+
+
+class Model(str, Enum):
+    """Words of ``--model``."""
+
+    MIXTURE = "mixture"
+    GRAPHICAL = "graphical"
+
+
+class SecretProduct(str, Enum):
+    """Words of ``--secret-product``."""
+
+    DEALER = "dealer"
+    MPYC = "mpyc"
+
+
+@dataclass(frozen=True)
+class Data(Spelling):
+    """What is read, and how.
+
+    Parameters
+    ----------
+    schema : NAME=FILE
+        An owner's public schema: bounds, categories, dates, missing values; once per owner, two or
+        more. See [bold]dpsumm schema[/].
+    owner : NAME=FILE
+        That owner's data (CSV or Parquet): its columns of the records that all hold; once per
+        owner.
+    ids : COLUMN
+        A column of identifiers that all owners have, of kind 'ignore' in the schemas. Records are
+        put in its order, and owners whose identifiers differ are refused; without it, equal order
+        is trusted.
+    missing : TOKEN
+        A further field that means 'no value', besides empty ones, ?, NA, nan, null.
+    format : NAME:KEY=VALUE
+        How one file is read, where it differs from the others: NAME is an owner's, KEY one
+        of kind (csv, parquet or excel, if the suffix does not say), separator, encoding, decimal,
+        names. Once per key.
+    """
+
+    schema: list[str]
+    owner: list[str] | None = None
+    ids: str | None = None
+    missing: list[str] | None = None
+    format: list[str] | None = None
+
+    @property
+    def owners(self) -> dict[str, Path]:
+        """The owners' data by name."""
+        return parse_files("--owner", self.owner or [])
+
+    @property
+    def schemas(self) -> dict[str, Path]:
+        """The owners' schemas by name."""
+        return parse_files("--schema", self.schema)
+
+    @property
+    def file_format(self) -> FileFormat:
+        """How text files are read."""
+        return file_format_of(
+            None,
+            self.separator,
+            self.missing or [],
+            encoding=self.encoding,
+            decimal=self.decimal,
+        )
+
+
+@dataclass(frozen=True)
+class Method:
+    """How rows are made; public, never chosen by looking at the data.
+
+    Parameters
+    ----------
+    label : COLUMN
+        What is to be predicted: its pairs get more of the budget.
+    bins : N or COLUMN=N or COLUMN=EDGE,EDGE,...
+        Bins of all columns of numbers and dates, or of one: how many, or their edges.
+    keep
+        Levels with fewer noisy records than so many standard deviations of the noise are counted
+        together, from 0 to 10.
+    model
+        mixture: of products, in a second. graphical: by the package mbi (extra graphical), half a
+        minute; closer on the columns that depend most.
+    components
+        Products in the mixture.
+    secret_product
+        How tables of two owners' columns are made. dealer: by pads that the helper deals. mpyc: by
+        three processes of MPyC (extra mpyc), slow.
+    """
+
+    label: str | None = None
+    bins: Annotated[list[str] | None, "16"] = None
+    keep: float = Tables.keep
+    model: Model = Model.MIXTURE
+    components: int = Tables.components
+    secret_product: SecretProduct = SecretProduct.DEALER
+
+    @property
+    def protocol(self) -> Tables:
+        """The protocol."""
+        given = {} if not self.bins else {"bins": bins_of(self.bins)}
+        return Tables(
+            keep=self.keep,
+            model=self.model.value,
+            components=self.components,
+            **given,  # type: ignore[arg-type]
+        )
+
+    @property
+    def engine(self) -> Dealer | Mpyc:
+        """The engine of the secret product."""
+        return Mpyc() if self.secret_product is SecretProduct.MPYC else Dealer()
+
+
+@dataclass(frozen=True)
+class Privacy(Spending):
+    """What may be spent, and where that is written down.
+
+    Parameters
+    ----------
+    epsilon
+        What the observer who learns most may learn of one record, in nats, above 0; smaller is more
+        private.
+    ledger : NAME=FILE
+        That owner's own books, kept across runs; refuses what exceeds its cap.
+    """
+
+    epsilon: float = 1.0
+    ledger: list[str] | None = None
+
+    @property
+    def books(self) -> dict[str, Path]:
+        """The ledgers by owner."""
+        return parse_files("--ledger", self.ledger or [])
+
+
+@dataclass(frozen=True)
+class Output:
+    """What is written.
+
+    Parameters
+    ----------
+    out : FILE
+        The rows, .parquet or .csv by suffix; that they are synthetic is in the Parquet file's
+        metadata, or beside a CSV file in FILE.json.
+    rows
+        How many; as many as there are records by default.
+    report : FILE
+        An HTML report: what the rows are worth and what they cost, from released numbers alone.
+    plan
+        Say what to expect and stop, before any data are read: nothing is written or spent. Needs
+        --records.
+    records
+        For --plan: how many records the owners hold.
+    """
+
+    out: Path = Path("synthetic.parquet")
+    rows: Annotated[int | None, "records"] = None
+    report: Path | None = None
+    plan: bool = False
+    records: int | None = None
+
+    @property
+    def files(self) -> dict[str, Path]:
+        """All that is written but the rows themselves, by option."""
+        return {} if self.report is None else {"--report": self.report}
+
+
+GROUPS = (Data, Method, Privacy, Output)
+
+
+def as_arguments(data: Data, method: Method, privacy: Privacy, output: Output) -> dict[str, Any]:
+    """Return the arguments of `synthesize` that the options stand for.
+
+    Raises
+    ------
+    InvalidParameterError
+        An option is missing or has another form; or it is a plan that is asked for.
+    """
+    if output.plan:
+        raise InvalidParameterError("plan: no run is asked for; use dpsumm.plan_synthesis")
+    if output.rows is not None:
+        check_whole(output.rows, "rows", 1)
+    owners, schemas = data.owners, data.schemas
+    _check_pairs(owners, schemas)
+    sources, _ = formatted(owners, {}, data.format or [], data.file_format)
+    return {
+        "owners": sources,
+        "schema": schemas,
+        "epsilon": privacy.epsilon,
+        "delta": privacy.delta,
+        "label": method.label,
+        "protocol": method.protocol,
+        "secret_product": method.engine,
+        "ids": data.ids,
+        "file_format": data.file_format,
+        "ledger": privacy.books or None,
+        "run": privacy.run,
+        "seed": privacy.seed,
+        "allow_weak_privacy": privacy.allow_weak_privacy,
+    }
+
+
+def _check_pairs(owners: Mapping[str, Path], schemas: Mapping[str, Path]) -> None:
+    """Refuse an owner without data or without a schema."""
+    for option, given, wanted in (("--owner", owners, schemas), ("--schema", schemas, owners)):
+        for name in wanted:
+            if name not in given:
+                raise InvalidParameterError(
+                    f"{option}: {option} {name}=FILE is missing; each owner needs its data "
+                    "(--owner) and its --schema, under one name"
+                )
