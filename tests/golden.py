@@ -11,12 +11,11 @@ from pathlib import Path
 
 import numpy as np
 
-import dpsumm
 from dpsumm import Auction, Ledger, Offers, Pool, PrivateMedian
 from dpsumm.data.inputs import read_inputs
 from dpsumm.privacy.accounting import gaussian_noise_multiplier
 from dpsumm.privacy.events import Unit
-from dpsumm.summary import Requests, release_attribution
+from dpsumm.summary import Requests
 from dpsumm.summary.kernel import RBF
 from dpsumm.summary.mechanisms import Mwem
 from dpsumm.summary.protocols import Owner, Setting
@@ -82,15 +81,6 @@ def transcript(protocol, kernel, owners, target, *, bounds=None, size=12, epsilo
     return [*lines, digest(b"".join(map(encoded, found)))]
 
 
-def attributions():
-    """Return the digest of a seeded release of attributions."""
-    owners, target = parties()
-    summary = dpsumm.summarize(owners, target, size=12, protocol=Pool(), kernel=RBF(0.3), seed=5)
-    with Ledger() as ledger:
-        noisy = release_attribution(summary, epsilon=2.0, ledger=ledger, seed=7)
-    return [digest(repr(noisy.values).encode())]
-
-
 def multipliers():
     """Return noise multipliers as they are."""
     return [
@@ -139,7 +129,6 @@ RUNS = {
     "Auction, published": lambda: transcript(Auction.published(12), RBF(0.1), *parties()),
     "Auction, requests by a threshold": lambda: private_auction(8),
     "Auction, requests by a profile": lambda: private_auction(1),
-    "attributions": attributions,
 }
 
 

@@ -20,6 +20,8 @@ from dpsumm.summary.kernel import RBF
 from dpsumm.summary.protocols import Auction, Greedy, Pool, Requests, Uniform
 from helpers.command_line import dpsumm as command
 
+MODEL = "weights of a model of 2 classes, 900 points (model)"
+
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory):
@@ -181,22 +183,22 @@ def test_what_was_charged_since_is_on_the_page(runs, tmp_path):
     for name in ("offers.parquet", "b.db", "b.db.seen", "audit.json"):
         shutil.copy(runs / name, tmp_path / name)
     with Ledger(tmp_path / "b.db", run="offers &1") as book:
-        book.release("x", [Charge(Protected.OWNERS, "noisy attribution", Pure(0.25))], lambda: b"")
+        book.release("x", [Charge(Protected.OWNERS, MODEL, Pure(0.25))], lambda: b"")
         book.release("y", [Charge(Protected.OWNERS, "a surprise", Pure(0.25))], lambda: b"")
     text, _ = made(tmp_path, "offers.parquet", "--ledger", "b.db")
-    assert "What an owner's points were worth" in text
+    assert "learns of a record of an owner what the run's charges allow" in text
     assert red(tmp_path) == [
         "Look at this first. No claim is registered for the charge 'a surprise'.",
         "Look at this first. The ledger holds 2 charges that the run made after its result was "
-        "written: noisy attribution (on the owners' records), a surprise (on the owners' records). "
+        f"written: {MODEL} (on the owners' records), a surprise (on the owners' records). "
         "The sentences on what is guaranteed are older: these charges come on top of them. The "
         "totals are the ledger's and include them.",
     ]
     guaranteed = text.partition("What is guaranteed to whom")[2]
     assert "The run was charged for more since" in guaranteed.partition("Conditions")[0]
-    assert "each number goes to its owner alone" in guaranteed
+    assert "That a model was wanted" in guaranteed
     messages = text.partition("Who received which")[2].partition("What was charged")[0]
-    assert "noisy attribution who holds the result → each owner, its own number" in messages
+    assert "weights of a model of who holds the result → everyone to whom" in messages
 
 
 def test_a_model_that_was_charged_after_saving_is_told_in_red(runs, tmp_path):
@@ -294,7 +296,7 @@ def test_a_ledger_that_lost_charges_or_was_accepted_is_told_in_red(runs, tmp_pat
         shutil.copy(runs / name, tmp_path / name)
     Ledger.create(tmp_path / "b.db", run="auction").close()
     with Ledger(tmp_path / "b.db", run="auction") as book:
-        book.release("x", [Charge(Protected.OWNERS, "noisy attribution", Pure(0.25))], lambda: b"")
+        book.release("x", [Charge(Protected.OWNERS, MODEL, Pure(0.25))], lambda: b"")
     shutil.move(tmp_path / "b.db.seen", tmp_path / "lost")
     with Ledger(tmp_path / "b.db") as book:
         assert book.accept()

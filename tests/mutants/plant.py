@@ -47,7 +47,6 @@ TESTS = {
         "tests/release",
         "tests/summary/test_private_model.py",
     ],
-    "worth": ["tests/summary/test_attribution.py"],
     "bandwidth": ["tests/summary/test_bandwidth.py"],
     "mwem": ["tests/summary/test_mwem_release.py"],
     "ledger": LEDGER,

@@ -11,7 +11,6 @@ OWNER, TABLES, PLAN = (P + f"vertical/{x}.py" for x in ("owner", "charges", "noi
 EXPORT = P + "ensemble/export.py"
 SGD, PERTURB = P + "summary/models/sgd.py", P + "summary/models/perturbation.py"
 MODEL = P + "summary/models/noise.py"
-WORTH = P + "summary/attribution.py"
 BOOK, ACCOUNTING = P + "privacy/ledger.py", P + "privacy/accounting.py"
 SAMPLER = P + "kernels/noise.py"
 

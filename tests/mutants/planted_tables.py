@@ -1,4 +1,4 @@
-"""Bugs of rows, exported models, private models and attributions."""
+"""Bugs of rows, exported models and private models."""
 
 from planted_base import (
     EXPORT,
@@ -8,7 +8,6 @@ from planted_base import (
     PLAN,
     SGD,
     TABLES,
-    WORTH,
     P,
     bug,
     kept,
@@ -263,31 +262,4 @@ bug(
     MODEL,
     "    alone = (delta - smoothing_delta)",
     "    alone = 10 * (delta - smoothing_delta)",
-)
-
-# --- attribution ---
-
-bug(
-    "A1",
-    "worth",
-    "half the noise",
-    WORTH,
-    "math.nextafter(_LEVELS / epsilon, math.inf)",
-    "math.nextafter(_LEVELS / epsilon / 2, math.inf)",
-)
-bug(
-    "A2",
-    "worth",
-    "not clipped",
-    WORTH,
-    "np.clip(np.array(list(exact.values())), 0.0, 1.0)",
-    "np.array(list(exact.values()))",
-)
-bug(
-    "A3",
-    "worth",
-    "owners are not charged",
-    WORTH,
-    "for protected in (Protected.TARGET, Protected.OWNERS)",
-    "for protected in (Protected.TARGET,)",
 )

@@ -193,7 +193,6 @@ def test_right_noise_is_let_through(seed):
 ELSEWHERE = {
     "bandwidth": "tests/summary/test_bandwidth.py",
     "request bits": "tests/summary/test_requests.py",
-    "noisy attribution": "tests/summary/test_attribution.py",
 }
 
 

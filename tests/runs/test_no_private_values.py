@@ -19,9 +19,8 @@ from dpsumm.cli import main
 from dpsumm.data.inputs import read_inputs
 from dpsumm.data.schema import Column, Schema
 from dpsumm.errors import DpsummError
-from dpsumm.privacy import Ledger, Protected
+from dpsumm.privacy import Ledger
 from dpsumm.summary import written
-from dpsumm.summary.attribution import release_attribution
 from dpsumm.summary.kernel import RBF
 from dpsumm.summary.mechanisms import Exact, Mwem
 from dpsumm.summary.protocols.features import features_of
@@ -339,18 +338,6 @@ def test_protocol_errors_show_no_value(world):
         ]
         for wrong in bad:
             assert_clean(refused(lambda wrong=wrong: curator.receive("alpha", wrong)))
-
-
-def test_noisy_attribution_shows_noisy_values_only(world):
-    owners, target = world
-    summary = dpsumm.summarize(owners, target, size=4, kernel=RBF(0.1))
-    exact = summary.attribution
-    with Ledger() as book:
-        noisy = release_attribution(summary, epsilon=1.0, ledger=book)
-        assert {c.protected for c in book.charges()} == {Protected.TARGET, Protected.OWNERS}
-    # An owner without points has 0.0, which any number may begin with.
-    assert any(exact.values())
-    assert all(repr(value) not in repr(noisy) for value in exact.values() if value)
 
 
 def run_cli(*arguments):

@@ -1,6 +1,5 @@
 """Summaries: a few of the owners' records that match a target, and the protocols for it."""
 
-from dpsumm.summary.attribution import NoisyAttribution, release_attribution
 from dpsumm.summary.compare import Comparison
 from dpsumm.summary.embedding import Embedding
 from dpsumm.summary.models.sgd import DpSgd
@@ -11,9 +10,7 @@ __all__ = [
     "Comparison",
     "DpSgd",
     "Embedding",
-    "NoisyAttribution",
     "Plan",
     "Protocol",
     "Requests",
-    "release_attribution",
 ]

@@ -61,15 +61,6 @@ CLAIMS = (
         ("request bits of 30 rounds", "Auction: Lemmas 1 and 2", "Auction: the same, with tau"),
     ),
     Claim(
-        "noisy attribution",
-        "each owner, its own number",
-        "What an owner's points were worth: the owner learns of the target and of other owners "
-        "what the charge allows, whatever changes in their data.",
-        _EXACT,
-        "privacy/attribution.md#claim",
-        condition="Of the noisy attribution, each number goes to its owner alone.",
-    ),
-    Claim(
         "weights of a model of",
         "everyone to whom the model is shown",
         "Everyone, owners with all their messages included, learns of a record of an owner what "

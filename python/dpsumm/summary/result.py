@@ -246,8 +246,8 @@ class Summary:
         What the owner's points add to ``J`` of a part of the summary on average over all orders in
         which owners may join (``docs/privacy/attribution.md``); exact for up to 12 owners with
         points, sampled beyond. The values add up to ``J(summary)`` and can be negative.
-        `attribution_error` says how far each may be off. A function of raw data: an owner may see
-        its own with noise only, by `release_attribution`.
+        `attribution_error` says how far each may be off. A function of raw data, for curator and
+        consumer alone.
         """
         return dict(zip(self.names, self._worth.values.tolist(), strict=True))
 
@@ -266,8 +266,7 @@ class Summary:
 
         As `attribution`, in a game in which a coalition is worth ``J`` of all points that it sent.
         Which of two like points was chosen has no part in it, so owners of one distribution come
-        out closer together; the values add up to ``J(pool)``. For curator and consumer; with noise,
-        for an owner, by ``release_attribution(collected=True)``.
+        out closer together; the values add up to ``J(pool)``. For curator and consumer.
         """
         return dict(zip(self.names, self._collected_worth.values.tolist(), strict=True))
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from dpsumm.kernels.mechanisms import exponential_choice, mwem
-from dpsumm.kernels.noise import discrete_laplace, rounded_normal
+from dpsumm.kernels.noise import rounded_normal
 from dpsumm.privacy.events import Charge, Event, Observer, Protected, Seeded, Unit
 from dpsumm.privacy.ledger import Ledger
 
@@ -18,7 +18,6 @@ __all__ = [
     "ANNEX",
     "Entry",
     "charge_of",
-    "discrete_laplace",
     "exponential_choice",
     "mwem",
     "release",
@@ -72,12 +71,6 @@ ANNEX = (
         "`Summary.private_model()`",
         "privacy/private-models.md",
         "tests/summary/test_model_parts.py",
-    ),
-    Entry(
-        "attribution",
-        "`release_attribution()`",
-        "privacy/attribution.md",
-        "tests/summary/test_attribution.py",
     ),
 )
 _KNOWN = {entry.name for entry in ANNEX}
