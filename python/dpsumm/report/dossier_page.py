@@ -11,7 +11,7 @@ from dpsumm.checks import counted
 from dpsumm.exchange.disclosure import Disclosure
 from dpsumm.privacy.ledger import Line
 from dpsumm.privacy.record import code_digest
-from dpsumm.report import nist, parts
+from dpsumm.report import parts
 from dpsumm.report.dossier import REMAKE, WHOSE, Dossier, alarms, of_whom
 from dpsumm.report.notes import Note, alarming, called, to_check
 from dpsumm.report.numbers import round_up, small
@@ -72,7 +72,21 @@ def _content(dossier: Dossier, notes: Sequence[Note]) -> Iterator[Html]:
     yield parts.section(
         "Versions, hashes, public settings", tag("div", parts.facts(_facts(dossier)), class_="long")
     )
-    yield parts.section("The questions of NIST SP 800-226", *nist.answers(dossier))
+    yield parts.section(
+        "Trust, exposure, access",
+        parts.intro(
+            "Timing, sizes and number of messages, logs, crashes and the machines' own memory, "
+            "swap and backups are not covered: docs/privacy/known-limits.md."
+        ),
+        parts.facts(
+            (
+                ("Who must be trusted", about.trust),
+                ("Exposure at collection", about.exposure),
+                ("Who can reach what", about.access),
+                ("Other releases", about.afterwards),
+            )
+        ),
+    )
 
 
 def _headline(dossier: Dossier, notes: Sequence[Note]) -> str:
@@ -328,6 +342,8 @@ def _facts(dossier: Dossier) -> Iterator[tuple[str, str]]:
         yield f"Schema of {whose}, digest", fingerprint
     for whose, one in record.books.items():
         yield f"Ledger{of_whom(whose)}", one.file or "in memory, not kept"
+    for whose, count in record.units.items():
+        yield f"Protected units, {whose}", f"{count:,}"
     yield "Seed", "given" if record.seeded else "none"
     yield from record.settings.items()
 
