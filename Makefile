@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo test test-slow rust-test python-test lint audit package-check evidence evidence-short evidence-ensemble evidence-vertical engines bench \
+.PHONY: help demo test test-deep test-slow rust-test python-test lint audit package-check evidence evidence-short evidence-ensemble evidence-vertical engines bench \
 	bench-short bench-core bench-core-short ray-test ray-test-short ray-bench silos silos-bench sgd-test \
 	faults mutants messages simulate fuzz docs wheels footprint report-layout golden clean
 
@@ -41,16 +41,21 @@ rust-test:
 	cargo test --quiet --locked
 
 # Two processes, each with one thread for data frames: most of the time goes by in Python.
-python-test: $(VENV)/.built
-	POLARS_MAX_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 --dist worksteal -m "not slow"
+PYTEST := POLARS_MAX_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 --dist worksteal
 
-test-slow: $(VENV)/.built .venv-ray/.ready  ## What `make test` leaves out: all that is marked slow, long searches
+python-test: $(VENV)/.built
+	$(PYTEST) -m "not slow and not deep"
+
+test-deep: $(VENV)/.built  ## Audits, faults and simulations of which `make test` runs witnesses
+	$(PYTEST) -m "deep and not slow"
+
+test-slow: $(VENV)/.built .venv-ray/.ready  ## What both leave out: all that is marked slow, long searches
 	$(BIN)/python -m pytest -q -n 2 --dist worksteal --timeout 3600 -m slow
 	DPSUMM_HYPOTHESIS=long $(BIN)/python -m pytest -q -n 2 --timeout 3600 -m "not slow" $(shell grep -rl "import hypothesis\|from hypothesis" tests --include="test_*.py")
 	$(RAY) -m pytest -q -m slow tests/runs/test_ray.py
 
 faults: $(VENV)/.built  ## Every act of a run fails, of every subsystem; the table of docs/faults.md
-	POLARS_MAX_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 --dist worksteal tests/faults
+	$(PYTEST) tests/faults
 	PYTHONPATH=.:tests $(BIN)/python tests/faults/show.py
 
 mutants: $(VENV)/.built  ## Plant bugs of privacy, one by one: which test or audit catches each

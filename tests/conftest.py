@@ -16,6 +16,31 @@ settings.register_profile("long", max_examples=1000, deadline=None)
 settings.load_profile(os.environ.get("DPSUMM_HYPOTHESIS", "default"))
 
 
+# What attacks and simulates for long is for `make test-deep`. Of each `make test` has a witness.
+DEEP = {
+    "audit/test_audit.py": (
+        "quick_audit",
+        "can_fail",
+        "votes, two classes",
+        "Gaussian",
+        "as_the_honest",
+    ),
+    "faults/test_single_faults.py": ("[Votes]",),
+    "faults/test_planted_bugs.py": ("[charged_after_it_is_sent]", "[the_end_is_not_kept]"),
+    "faults/test_real_kills.py": (),
+    "simulator/test_simulator.py": ("page", "one_seed", "half_a_commit", "fixed_seed[rows]"),
+    "simulator/test_simulator_finds_bugs.py": ("fresh noise", "taken in twice", "asked for again"),
+}
+
+
+def pytest_collection_modifyitems(items):
+    """Mark as deep what only `make test-deep` runs."""
+    for item in items:
+        kept = DEEP.get("/".join(item.path.parts[-2:]))
+        if kept is not None and not any(word in item.nodeid for word in kept):
+            item.add_marker(pytest.mark.deep)
+
+
 @pytest.fixture(autouse=True)
 def same_draws(request):
     """Noise of a test marked `same_draws` is the same in every run."""

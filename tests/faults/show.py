@@ -11,14 +11,14 @@ from helpers.disk import Disk
 
 PAGE = Path(__file__).parents[2] / "docs" / "faults.md"
 BEGIN, END = "<!-- faults -->\n", "<!-- end -->"
-# Tried whole in `make test`; of the others a part, and the whole in `make faults`.
+# Tried whole in `make test-deep`; of the others a part, and the whole in `make faults`.
 WHOLE_RUN = ("Offers",)
 
 
 def table(wholes: dict[str, Whole]) -> str:
     """Return how many acts each subsystem's run has and how many faults befall it."""
     lines = [
-        "| Run | Statements | File operations | Messages | Faults | of these in `make test` |",
+        "| Run | Statements | File operations | Messages | Faults | of these in `make test-deep` |",
         "|---|---|---|---|---|---|",
     ]
     total = [0] * 5

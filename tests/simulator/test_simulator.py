@@ -80,5 +80,5 @@ def test_a_failure_shrinks_to_a_few_steps():
 
 def test_the_page_says_how_much_is_searched():
     page = " ".join((Path(__file__).parents[2] / "docs" / "faults.md").read_text("utf-8").split())
-    assert f"`make test` simulates {2 * sum(PLANS.values())} lifetimes" in page
+    assert f"`make test-deep` simulates {2 * sum(PLANS.values())} lifetimes" in page
     assert f"looks for {len(BUGS)} bugs" in page
