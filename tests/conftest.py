@@ -28,6 +28,7 @@ DEEP = {
     "faults/test_single_faults.py": ("[Votes]",),
     "faults/test_planted_bugs.py": ("[charged_after_it_is_sent]", "[the_end_is_not_kept]"),
     "faults/test_real_kills.py": (),
+    "faults/test_rows_one_process.py": (),
     "simulator/test_simulator.py": ("page", "one_seed", "half_a_commit", "fixed_seed[rows]"),
     "simulator/test_simulator_finds_bugs.py": ("fresh noise", "taken in twice", "asked for again"),
 }

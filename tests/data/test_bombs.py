@@ -149,6 +149,7 @@ BOMBS = {
 }  # fmt: skip
 
 
+@pytest.mark.deep
 @pytest.mark.skipif(sys.platform != "linux", reason="limits of memory are Linux's")
 def test_no_small_file_ends_the_process(tmp_path):
     for name, make in BOMBS.items():

@@ -222,6 +222,7 @@ def leaving(model, folder, caplog):
     }
 
 
+@pytest.mark.deep
 def test_nothing_that_leaves_tells_of_agreement_attendance_or_accuracy(
     frames, tmp_path, monkeypatch, caplog
 ):
