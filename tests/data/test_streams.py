@@ -68,10 +68,8 @@ def test_labels_columns_and_bounds_as_in_memory(tmp_path):
     one, two = run(frames, goal, **more), run(streams, goal, **more)
     np.testing.assert_array_equal(one.points, two.points)
     np.testing.assert_array_equal(one.labels, two.labels)
-    assert [w for w in one.warnings if "clipped" in w] == [
-        w for w in two.warnings if "clipped" in w
-    ]
-    assert any("clipped" in w for w in two.warnings)
+    assert [w for w in one.notes if "clipped" in w] == [w for w in two.notes if "clipped" in w]
+    assert any("clipped" in w for w in two.notes)
 
 
 def even(points):
@@ -188,7 +186,7 @@ def test_a_missing_value_found_midway_ends_the_run_and_a_resumed_one_pays_nothin
     np.save(tmp_path / "late.npy", owners[0])
     summary = run([Stream(tmp_path / "late.npy", block_rows=100), owners[1]], target, **more)
     assert summary.privacy.epsilon(1e-5) <= 1.0
-    assert any("resumed" in warning for warning in summary.warnings)
+    assert any("resumed" in warning for warning in summary.notes)
 
 
 GROWTH = """

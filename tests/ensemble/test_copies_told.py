@@ -138,7 +138,7 @@ def test_the_caller_is_told_and_nothing_that_is_kept(tmp_path, rng, caplog):
     model.save_predictions(tmp_path / "p.csv")
     kept = [render(model), (tmp_path / "p.csv.json").read_text(), caplog.text, model.verdict.text]
     for text in ("equal a record", "in common"):
-        assert all(text not in one for one in (*kept, *model.notes, *model.warnings))
+        assert all(text not in one for one in (*kept, *model.notes, *model.foreseen))
 
 
 def test_a_party_s_file_is_no_validation(tmp_path, rng):

@@ -73,7 +73,7 @@ def test_it_learns_what_the_parties_know(parties, public_points, rng):
     assert 3.99 < model.privacy.epsilon() <= 4
     assert model.privacy.epsilon(protected="target") == 0
     assert model.privacy.epsilon(unit="replace one record") == model.privacy.epsilon()
-    assert model.warnings == ()
+    assert model.foreseen == ()
     assert "Model(2 classes from 60 parties' noisy votes on 1200 points: student='" in repr(model)
     assert told[-1] == ("release", 1, 1)
     assert ("votes", M, M) in told
@@ -141,7 +141,7 @@ def test_files_and_a_schema(rng, public_points, tmp_path):
     first = learn(**given, run="r")
     again = learn(**given, run="r")
     assert (first.votes.counts == again.votes.counts).all()
-    assert "was resumed" in again.warnings[0]
+    assert "was resumed" in again.foreseen[0]
     assert [one.record.resumed for one in (first, again)] == [False, True]
     learn(**given, run="s", epsilon=3.9)
     with pytest.raises(BudgetExceededError, match="spent on the owners"):
@@ -181,8 +181,8 @@ def test_a_reused_run_of_other_public_settings_is_refused_and_of_other_data_says
     equal = again(learner=LogisticRegression(C=2.0))
     others = again({name: people(rng, 5) for name in parties}, learner=LogisticRegression(C=2.0))
     assert first.votes.to_bytes() == equal.votes.to_bytes() == others.votes.to_bytes()
-    assert equal.warnings == others.warnings
-    assert "If parties' data are not those of its first part" in others.warnings[-1]
+    assert equal.foreseen == others.foreseen
+    assert "If parties' data are not those of its first part" in others.foreseen[-1]
     assert others.notes == equal.notes
     with dpsumm.Ledger(books) as book:
         assert len(book.charges()) == 1
@@ -199,7 +199,7 @@ def test_a_run_that_died_before_its_release_does_not_say_that_it_was_resumed(
         learn(parties, public_points, **given, epsilon=4)
     # Nothing was released, so nothing binds it.
     model = learn(parties, public_points, **given, epsilon=1, learner="tree")
-    assert not any("resumed" in note for note in model.warnings)
+    assert not any("resumed" in note for note in model.foreseen)
 
 
 def test_one_record_changes_one_shards_classifier(rng):
@@ -491,7 +491,7 @@ def test_warnings_come_before_anything_is_spent(parties, public_points, change, 
         with pytest.warns(UserWarning, match=match) as caught:
             model = learn(held, public_points, **change)
         spoken.append([str(one.message) for one in caught])
-        assert [f"learn: {note}" for note in model.warnings] == spoken[-1]
+        assert [f"learn: {note}" for note in model.foreseen] == spoken[-1]
     assert spoken[0] == spoken[1]
 
     def refuse(*given, **named):
@@ -538,14 +538,14 @@ def test_noisy_votes_travel_and_predictions_need_no_curator(parties, public_poin
 def test_the_plan_is_the_warning(public_points):
     plan = dpsumm.plan_learning(10, 10_000, 10)
     assert plan.ratio > 1
-    assert "models_per_owner" in plan.warnings[0]
+    assert "models_per_owner" in plan.notes[0]
     assert "above the signal" in str(plan)
     assert "next to nothing" not in str(plan)
     weak = str(dpsumm.plan_learning(10, 10_000, 10, epsilon=12, delta=0.2))
     assert "Warning: epsilon 12 promises next to nothing" in weak
     assert "Warning: delta 0.2 is not below 1 / 10, one over the protected records" in weak
     good = dpsumm.plan_learning(10, 10_000, 10, models_per_owner=100, unit="replace one record")
-    assert good.warnings == ()
+    assert good.notes == ()
     assert good.vote_noise == pytest.approx(dpsumm.plan_learning(1000, 10_000, 10).vote_noise)
     for change in ({"n_parties": 1}, {"n_points": 10}, {"n_classes": 1}, {"models_per_owner": 0}):
         given = {"n_parties": 10, "n_points": 1000, "n_classes": 2, **change}

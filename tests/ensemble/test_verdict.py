@@ -117,19 +117,19 @@ def test_the_page_says_what_was_reached_and_names_no_party(model):
 
 def test_warnings_and_alarms_are_in_a_model_s_verdict(model):
     """One rule with summaries and synthetic rows; a forecast gives way to what was measured."""
-    good = replace(model, plan=replace(model.plan, epsilon=1.0), warnings=())
+    good = replace(model, plan=replace(model.plan, epsilon=1.0), foreseen=())
     assert good.verdict.text.startswith("better than one label for all: right for ")
     assert "of your own labels are met" in render(good)
-    thin = replace(good, plan=replace(good.plan, epsilon=8.0), warnings=(Note("b", Severity.INFO),))
+    thin = replace(good, plan=replace(good.plan, epsilon=8.0), foreseen=(Note("b", Severity.INFO),))
     assert thin.verdict.text.startswith("better than one label for all, with 1 warning to check: ")
     page = html.unescape(render(thin))
     assert "<h1>Better than one label for all, with 1 warning to check</h1>" in page
     assert f"Right for {thin.verdict.why.removeprefix('right for ')}.\n" in page
     doubtful = replace(good.plan, ratio=2.0)
-    foreseen = replace(good, plan=doubtful, warnings=doubtful.warnings)
+    foreseen = replace(good, plan=doubtful, foreseen=doubtful.notes)
     assert foreseen.notes[0].startswith("The plan expected worse than was found: noise over signal")
     # The points' own alarm stays one, and takes the verdict's place.
-    spoilt = replace(good, warnings=(Note("all are clipped", Severity.ALARM),))
+    spoilt = replace(good, foreseen=(Note("all are clipped", Severity.ALARM),))
     assert spoilt.notes == ("all are clipped",)
     assert spoilt.verdict.text == "read the warnings first"
     assert foreseen.verdict.text.startswith("better than one label for all, with 1 warning ")
@@ -143,13 +143,13 @@ def test_warnings_and_alarms_are_in_a_model_s_verdict(model):
 
 @pytest.mark.parametrize("head", ["bare", "noise", "one", "labels"])
 def test_a_title_is_short_and_the_figures_stand_below(model, head):
-    bare = replace(model, plan=replace(model.plan, epsilon=1.0), warnings=(), _validation=None)
+    bare = replace(model, plan=replace(model.plan, epsilon=1.0), foreseen=(), _validation=None)
     if head == "noise":
         bare.__dict__["strength"] = Strength(np.array([1.0, 4.0]), 1.0, 2.0)
     elif head == "one":
         bare.__dict__["places"] = np.zeros(1000, np.int64)
     elif head == "labels":
-        bare = replace(bare, _validation=model._validation, warnings=(Note("a"), Note("b")))
+        bare = replace(bare, _validation=model._validation, foreseen=(Note("a"), Note("b")))
     [title] = re.findall(r"<h1>(.*)</h1>", html.unescape(render(bare)))
     assert title.count(":") <= 1
     assert len(title.split()) <= 13
@@ -188,7 +188,7 @@ def test_many_missed_classes_are_counted():
 
 
 def test_parties_that_know_one_class_are_a_warning_in_the_verdict(model):
-    good = replace(model, plan=replace(model.plan, epsilon=1.0), warnings=(), _validation=None)
+    good = replace(model, plan=replace(model.plan, epsilon=1.0), foreseen=(), _validation=None)
     assert good.notes == ()
     good.__dict__["places"] = places(990, 10)
     assert good.notes[0].startswith("Hardly any public point is predicted to be b&c (1.0%)")

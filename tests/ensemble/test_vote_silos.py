@@ -136,7 +136,7 @@ def test_a_party_that_fails_is_a_row_of_zeros_and_nobody_is_told(frames, whole, 
     assert "'clinic-03' counts as absent" in caplog.text
     said = "\n".join([*model.notes, *model.privacy.statements(), repr(model), model.verdict.text])
     assert "clinic-03" not in said
-    assert model.warnings == whole.warnings
+    assert model.foreseen == whole.foreseen
     assert model.votes.terms == whole.votes.terms
 
 
@@ -216,7 +216,7 @@ def leaving(model, folder, caplog):
         **written,
         "spent": spent,
         "log": [one.getMessage() for one in caplog.records if "counts as absent" not in one.msg],
-        "notes": [*model.notes, *model.warnings, *model.privacy.statements()],
+        "notes": [*model.notes, *model.foreseen, *model.privacy.statements()],
         "shown": [repr(model), repr(model.votes), repr(model.candidates), model.verdict.text],
         "strength": model.strength.ratio,
     }
@@ -297,7 +297,7 @@ def test_a_run_that_died_goes_on_and_pays_once(frames, tmp_path):
     third = learn(idle, points, ledger=books, run="r")
     assert idle.asked == []
     np.testing.assert_array_equal(third.votes.counts, model.votes.counts)
-    assert "was resumed" in third.warnings[-1]
+    assert "was resumed" in third.foreseen[-1]
     with Ledger(books) as book:
         assert len(book.charges()) == 1
     assert b"Votes" not in (tmp_path / "books.db.answers").read_bytes()

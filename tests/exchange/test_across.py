@@ -90,7 +90,7 @@ def test_offers_go_on_without_a_failed_owner(fault, step):
         summary = run(channel, seed=1)
     assert 1 not in summary.owner
     assert len(summary.points) == 9
-    assert any("'b' was left out" in warning for warning in summary.warnings)
+    assert any("'b' was left out" in warning for warning in summary.notes)
     # To the others nothing differs.
     whole = Loopback()
     run(whole, seed=1)
@@ -198,7 +198,7 @@ def test_owners_with_another_schema_are_left_out():
         channel.tables["b"] = read_table(source, name="b", schema=schema)
         summary = run(channel, seed=1)
         assert 1 not in summary.owner
-        assert any(schema.fingerprint in warning for warning in summary.warnings)
+        assert any(schema.fingerprint in warning for warning in summary.notes)
 
 
 def test_labels_and_carried_columns_come_along():
@@ -241,11 +241,11 @@ def test_marks_of_no_value_are_told_by_the_points_read(rng):
     channel.tables = {n: read_table(f, name=n, schema=schema) for n, f in data.items()}
     target = rng.uniform(0, 90, (40, 1))
     summary = summarize_silos(channel, NAMES, target, schema=schema, size=40)
-    assert sum("far from all others, in age of 'b'. Is it a mark" in n for n in summary.warnings)
+    assert sum("far from all others, in age of 'b'. Is it a mark" in n for n in summary.notes)
     data["b"][:4] = 50
     channel.tables["b"] = read_table(data["b"], name="b", schema=schema)
     summary = summarize_silos(channel, NAMES, target, schema=schema, size=40)
-    assert not any("a mark" in note for note in summary.warnings)
+    assert not any("a mark" in note for note in summary.notes)
 
 
 def test_an_owner_sends_no_more_than_it_wants():
@@ -388,7 +388,7 @@ def test_owners_that_fail_together_cost_one_spare_round(step):
 
 def test_a_long_reason_of_an_owner_is_cut():
     summary = run(Faulty("b", FIRST, lambda _: ["x" * 10**6]), seed=1)
-    assert max(map(len, summary.warnings)) < 1000
+    assert max(map(len, summary.notes)) < 1000
 
 
 def test_a_journal_is_for_its_user_alone(tmp_path):

@@ -22,7 +22,7 @@ def run(owners, target, **more):
 
 def found(summary, text):
     """Return the severity of the note that has this text, None if there is none."""
-    notes = [note for note in summary.warnings if text in note]
+    notes = [note for note in summary.notes if text in note]
     assert len(notes) <= 1, notes
     return notes[0].severity if notes else None
 

@@ -67,7 +67,7 @@ def test_a_weak_budget_never_runs_by_default(product, given, message):
 @pytest.mark.parametrize(("given", "message"), WEAK)
 def test_a_weak_budget_that_is_allowed_says_so_in_its_result(product, given, message):
     made = product(**given, allow_weak_privacy=True)
-    told = " ".join([*made.warnings, *getattr(made, "notes", ())]).lower()
+    told = " ".join([*made.notes, *getattr(made, "notes", ())]).lower()
     assert message in told
 
 
@@ -99,7 +99,7 @@ def test_the_command_line_says_it_in_options_alone(tmp_path):
     rng = np.random.default_rng(1)
     for name in ("north", "target"):
         pl.DataFrame({"a": rng.random(N)}).write_csv(tmp_path / f"{name}.csv")
-    words = "run --owner north=north.csv --target target.csv --column a=0:1 --size 5 --out o.csv"
+    words = "summarize --owner north=north.csv --target target.csv --column a=0:1 --size 5 --out o.csv"
     done = command(*words.split(), cwd=tmp_path)
     assert done.returncode == 0
     assert "No ledger" in done.stderr

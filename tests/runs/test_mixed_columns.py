@@ -77,12 +77,12 @@ def test_a_run_with_mixed_columns(protocol: Any, hospitals: Any) -> None:
     young = pl.DataFrame(summary.to_frame("polars"))["smoker"].mean()
     if not isinstance(protocol, Auction):
         assert young > 0.8  # 0.37 of all records are
-    said = " ".join(summary.warnings)
+    said = " ".join(summary.notes)
     assert "target: " in said
     assert re.search(r"in no category and count as its 'other' at 3 of 3 owners: [0-9]+ to ", said)
     assert re.search(r"target: [0-9]+ values of sex were in no category", said)
     # Records of so few values may be equal by chance, which has notes of its own.
-    counts = [note for note in summary.warnings if "equal" not in note]
+    counts = [note for note in summary.notes if "equal" not in note]
     assert len(counts) <= 8  # a line for the owners, one for the target, by kind
 
 
@@ -114,7 +114,7 @@ def test_streams_have_the_schema_too(hospitals: Any, tmp_path: Path) -> None:
     same_rows(summary, owners)
     whole = summarize(owners, target, size=40, schema=schema, seed=1)
     np.testing.assert_array_equal(summary.index, whole.index)
-    assert [w for w in whole.warnings if "h1" in w] == [w for w in summary.warnings if "h1" in w]
+    assert [w for w in whole.notes if "h1" in w] == [w for w in summary.notes if "h1" in w]
     with pytest.raises(InvalidParameterError, match="when_missing 'drop'"):
         summarize(streams, target, size=40, schema=SCHEMA)
 

@@ -107,7 +107,7 @@ def test_a_run_logs_prints_and_reprs_nothing_private(protocol, world, caplog, ca
             str(summary),
             repr(summary.privacy),
             *summary.privacy.statements(),
-            *summary.warnings,
+            *summary.notes,
             repr(protocol),
             repr(book),
             *map(repr, book.charges()),
@@ -219,10 +219,10 @@ def test_a_run_by_a_schema_shows_nothing_private(caplog, capfd):
     assert LABEL in summary.to_frame("polars")["note"].to_list()  # power
     tables, goal = read_inputs(owners, target, schema=SCHEMA)
     points = points_of(tables[0], np.arange(3))
-    shown = [summary, summary.schema, *summary.warnings, *tables, goal, points]
+    shown = [summary, summary.schema, *summary.notes, *tables, goal, points]
     for text in (*map(repr, shown), *map(str, shown), caplog.text, "".join(capfd.readouterr())):
         assert_clean(text)
-    assert any("in no category" in text for text in summary.warnings)
+    assert any("in no category" in text for text in summary.notes)
 
 
 def test_errors_of_a_schema_show_no_value(tmp_path):

@@ -96,8 +96,8 @@ def test_parquet_labels_columns_and_bounds_as_one_stream(tmp_path, values):
     one = run({"o": dpsumm.Stream(tmp_path / "all.parquet", **options)}, goal, **more)
     two = run({"o": dpsumm.Shards(files, **options)}, goal, **more)
     assert_equal(one, two)
-    assert one.warnings == two.warnings
-    assert any("clipped" in warning for warning in two.warnings)
+    assert one.notes == two.notes
+    assert any("clipped" in warning for warning in two.notes)
 
 
 def sifted(source, score):
@@ -185,7 +185,7 @@ def test_a_missing_value_names_its_file_and_a_resumed_run_pays_nothing(tmp_path,
     saved(tmp_path, values)
     summary = run([dpsumm.Shards(paths)], **more)
     assert summary.privacy.epsilon(1e-5) <= 1.0
-    assert any("resumed" in warning for warning in summary.warnings)
+    assert any("resumed" in warning for warning in summary.notes)
 
 
 def changed(paths):

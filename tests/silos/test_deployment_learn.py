@@ -19,7 +19,7 @@ def deployment(tmp_path_factory):
     folder = tmp_path_factory.mktemp("votes")
     (folder / "data").mkdir()
     rng = np.random.default_rng(2)
-    for name in (*NAMES, "public_points"):
+    for name in (*NAMES, "public"):
         x = rng.normal(size=(300, 2)).clip(-3, 3)
         frame = pl.DataFrame({"a": x[:, 0], "b": x[:, 1], "sick": np.where(x[:, 0] > 0, "y", "n")})
         frame.write_csv(folder / "data" / f"{name}.csv")

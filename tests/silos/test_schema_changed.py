@@ -35,7 +35,7 @@ def test_an_owner_whose_schema_changes_between_rounds_is_left_out(tmp_path, monk
     task, public = TASKS[name]
     (tmp_path / "data").mkdir()
     rng = np.random.default_rng(0)
-    for who in (*NAMES, "target", "public_points"):
+    for who in (*NAMES, "target", "public"):
         rows = {"age": rng.integers(20, 80, 90), "sex": ["f"] * 45 + ["m"] * 45}
         more = {"sick": ["n", "y"] * 45} if task == "learn" else {}
         pl.DataFrame({**rows, **more}).write_csv(tmp_path / "data" / f"{who}.csv")

@@ -112,8 +112,8 @@ def labelled(folder):
          dpsumm.Column("sick", "label")]
     )  # fmt: skip
     folder.mkdir()
-    for name in (*CLINICS, "public_points"):
-        x = rng.normal(size=(60 if name != "public_points" else 1000, 2))
+    for name in (*CLINICS, "public"):
+        x = rng.normal(size=(60 if name != "public" else 1000, 2))
         sick = np.where(x[:, 0] > 0, "yes", "no")
         pl.DataFrame({"a": x[:, 0], "b": x[:, 1], "sick": sick}).write_csv(folder / f"{name}.csv")
     schema.save(folder / "schema.toml")

@@ -42,7 +42,7 @@ def summary():
 def test_summary_privacy_plan_and_ledger_show_what_they_say(summary, tmp_path):
     text = Shown(summary._repr_html_()).text
     assert "Summary of 10 points of" in text
-    assert summary.verdict in text
+    assert summary.verdict.text in text
     assert "epsilon of the target 1 at delta 1e-05" in " ".join(text.split())
     privacy = Shown(summary.privacy._repr_html_()).text
     assert all(sentence in privacy for sentence in summary.privacy.statements())

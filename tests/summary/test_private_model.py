@@ -112,13 +112,13 @@ def test_an_epsilon_that_promises_nothing_is_said_before_it_is_charged(rng):
     with pytest.raises(UserWarning, match=said):  # warnings are errors here
         summary.private_model([0, 1], epsilon=50.0)
     assert summary.privacy.charges == ()
-    assert summary.warnings == ()
+    assert summary.notes == ()
     with pytest.warns(UserWarning, match=said):
         summary.private_model([0, 1], epsilon=50.0)
-    assert summary.warnings[0].startswith(
+    assert summary.notes[0].startswith(
         "Epsilon 50, of the owners' records towards everyone, promises next to nothing"
     )
-    assert summary.warnings[0].severity.name == "ALARM"
+    assert summary.notes[0].severity.name == "ALARM"
 
 
 # --- charges ------------------------------------------------------------------------------------

@@ -122,7 +122,7 @@ def test_page_is_whole_well_formed_and_needs_no_network(tmp_path: Path) -> None:
 def test_page_says_what_was_asked_what_came_out_and_what_it_cost() -> None:
     ended = datetime(2026, 5, 4, 3, 2, tzinfo=UTC)
     given = {"run": "tuesday", "finished": ended, "size_requested": 100}
-    summary = make(warnings=("The pool was small.",), **given)
+    summary = make(notes=("The pool was small.",), **given)
     text = Page(render(summary)).text
     assert "Data summary, 04 May 2026, 03:02 UTC." in text
     assert "Run tuesday Finished 04 May 2026, 03:02 UTC" in text
@@ -150,7 +150,7 @@ def test_page_says_what_was_asked_what_came_out_and_what_it_cost() -> None:
 def test_names_cannot_inject_markup() -> None:
     evil = '<script>alert("1")</script>&<img src=x onerror=y>$title${tiles}'
     names = (evil, "south", "east")
-    summary = make(names=names, n_columns=2, schema=Schema.numbers([evil, "b"]), warnings=(evil,))
+    summary = make(names=names, n_columns=2, schema=Schema.numbers([evil, "b"]), notes=(evil,))
     page = Page(render(summary))
     assert "script" not in page.elements
     assert page.open == []
@@ -375,7 +375,7 @@ def test_points_are_shown_as_images_beside_the_nearest_target() -> None:
 
 def test_what_matters_comes_first_and_what_is_good_to_know_last() -> None:
     notes = (Note("Bad.", Severity.ALARM), Note("Fine.", Severity.INFO))
-    text = Page(render(make(warnings=notes))).text
+    text = Page(render(make(notes=notes))).text
     assert text.index("Read the warnings first") < text.index("Bad.") < text.index("MMD² to the")
     assert text.index("The run") > text.index("Fine.") > text.index("Column by column")
     assert "This result may mean nothing" in text
@@ -387,7 +387,7 @@ def test_what_matters_comes_first_and_what_is_good_to_know_last() -> None:
     assert ". The distance, with the target's sampling error, is about what as many" in fine
     assert "Close to the target: 60 points" in fine
     assert "These 60 records of the owners resemble the target about as well as fresh" in fine
-    doubted = Page(render(make(warnings=(Note("Odd.", Severity.WARNING),)))).text
+    doubted = Page(render(make(notes=(Note("Odd.", Severity.WARNING),)))).text
     assert "By their distance alone, these 60 records of the owners resemble the target" in doubted
     assert "as well as fresh target records would, with 1 warning to check." in doubted
 

@@ -39,7 +39,7 @@ def test_no_figure_of_the_target_has_more_than_two_digits(protocol, tmp_path):
         # A record has public facts alone (tests/runs/test_no_private_values.py); these are random.
         for public in ("record", "privacy", "run", "finished", "rows"):
             about.pop(public)
-        assert about.keys() == {"protocol", "verdict", "warnings"}
+        assert about.keys() == {"protocol", "verdict", "notes"}
         figures = re.findall(r"\d[\d,.]*\d|\d", json.dumps(about))
         assert all(len(re.sub(r"[,.]|^0[.0]*", "", one)) <= 2 for one in figures), figures
 

@@ -115,7 +115,7 @@ def check_protocol(protocol, bounds, dtype):
         "does not follow the target",
         "promises little",
     )
-    told = [note for note in summary.warnings if not any(text in note for text in expected)]
+    told = [note for note in summary.notes if not any(text in note for text in expected)]
     assert told == [] or bounds
 
 
@@ -206,7 +206,7 @@ def test_a_short_pool_is_the_summary_and_says_so():
     summary = dpsumm.summarize(owners, target, size=30, kernel=RBF(GAMMA), protocol=protocol)
     assert len(summary) == summary.accesses == 3 + 1 + 10
     assert summary.reads_per_record == 1
-    assert any("fewer than the 30 asked for" in note for note in summary.warnings)
+    assert any("fewer than the 30 asked for" in note for note in summary.notes)
 
 
 def test_a_size_of_all_records_leaves_nothing_to_choose_and_says_so():
@@ -214,7 +214,7 @@ def test_a_size_of_all_records_leaves_nothing_to_choose_and_says_so():
 
     def notes(size):
         run = dpsumm.summarize(owners, target, size=size, kernel=RBF(GAMMA), protocol=Pool())
-        return [note for note in run.warnings if "leaves nothing to choose" in note]
+        return [note for note in run.notes if "leaves nothing to choose" in note]
 
     (note,) = notes(40 + 55 + 70)
     assert "165 records in all" in note
@@ -233,7 +233,7 @@ def test_a_pandas_index_is_not_kept_and_a_note_says_whose():
 
     def notes(owners, goal):
         run = dpsumm.summarize(owners, goal, size=9, kernel=RBF(GAMMA))
-        return [note for note in run.warnings if "index" in note]
+        return [note for note in run.notes if "index" in note]
 
     assert not notes(frames, goal)
     assert not notes({name: pl.from_pandas(frame) for name, frame in frames.items()}, goal)
@@ -472,7 +472,7 @@ def test_a_reused_name_of_other_public_settings_is_refused(tmp_path, name):
     turned = given | {"owners": dict(reversed(owners.items()))}
     again = dpsumm.summarize(**turned, **books)
     assert again.record.resumed
-    assert "was resumed" in again.warnings[-1] + again.warnings[0]
+    assert "was resumed" in again.notes[-1] + again.notes[0]
     assert {*map(tuple, again.points)} == {*map(tuple, first.points)}
     dpsumm.summarize(**OTHERS[name](given), **books | {"run": "s"})
     with dpsumm.Ledger(tmp_path / "b") as ledger:
@@ -529,7 +529,7 @@ def test_noise_above_the_signal_and_little_overlap_are_told(rng):
 
     def notes(target, epsilon):
         summary = dpsumm.summarize(near, target, size=20, epsilon=epsilon, kernel=RBF(GAMMA))
-        return " ".join(summary.warnings)
+        return " ".join(summary.notes)
 
     like = rng.normal(0, 1, (400, 2))
     assert notes(like, 1.0) == ""
@@ -544,7 +544,7 @@ def test_notes_count_in_good_english() -> None:
     summary = dpsumm.summarize(
         {"one": data}, goal, size=3, bounds={"a": (0, 1), "b": (0, 1)}, protocol=Greedy()
     )
-    assert summary.warnings[1:3] == (
+    assert summary.notes[1:3] == (
         "one: 1 value of a was clipped to the public bounds.",
         "target: 2 values of b were clipped to the public bounds.",
     )

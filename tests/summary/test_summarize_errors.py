@@ -163,7 +163,7 @@ def test_missing_values_can_be_dropped_and_are_counted_for_the_consumer_only():
     assert summary.n_records == (N - 1,)
     assert 11 not in summary.index
     np.testing.assert_array_equal(summary.points, owner[summary.index])
-    assert any("1 row with missing values was" in note for note in summary.warnings)
+    assert any("1 row with missing values was" in note for note in summary.notes)
 
 
 @pytest.mark.parametrize("value", [0.0, -1.0, 1e-30, 1e30, float("nan"), "1"])

@@ -53,7 +53,7 @@ def told(data, *, bins=16, epsilon=3.0, **columns):
         epsilon=epsilon,
         seed=1,
     )
-    return [note for note in synthetic.warnings if note.startswith("Nearly all values")]
+    return [note for note in synthetic.notes if note.startswith("Nearly all values")]
 
 
 OWN = {"gain": (0, 1, 1000, 4000, 16_000, 100_000)}

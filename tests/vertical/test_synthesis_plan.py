@@ -80,7 +80,7 @@ def test_the_verdict_moves_with_the_noise_and_the_way_out_is_enough(records, eps
     assert said in made.verdict
     assert f"{made.verdict}." in str(made).splitlines()
     if said != "costs little":
-        assert f"{made.least_records:,} records" in made.warnings[0]
+        assert f"{made.least_records:,} records" in made.notes[0]
         better = plan_synthesis(SCHEMA, max(made.least_records, 200), epsilon=epsilon)
         assert better.verdict == "The noise costs little"
         if records >= 200:

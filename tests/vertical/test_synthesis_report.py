@@ -107,8 +107,8 @@ def test_the_title_says_what_the_rows_are_worth(changes, verdict, alarm):
         result = made(**changes)
     text = render(result)
     (title,) = re.findall("<h1>(.*?)</h1>", text, re.DOTALL)
-    assert verdict in result.verdict
-    assert result.verdict in title
+    assert verdict in result.verdict.text
+    assert result.verdict.text in title
     assert ("Look at this first." in text) == alarm
 
 
@@ -133,5 +133,5 @@ def test_a_seeded_run_is_called_so():
     seeded = made(500, seed=1)
     page = render(seeded)
     assert "Seeded run: nothing is guaranteed." in page
-    assert seeded.verdict.startswith("not private (a seed was given); ")
-    assert f": {seeded.verdict}</h1>" in page
+    assert seeded.verdict.text.startswith("not private (a seed was given); ")
+    assert f": {seeded.verdict.text}</h1>" in page

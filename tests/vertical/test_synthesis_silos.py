@@ -122,7 +122,7 @@ def test_a_budget_that_promises_nothing_is_refused_before_a_release(tmp_path):
         go(channel, delta=0.01)
     assert channel.charges() == {"bank": (), "clinic": ()}
     synthetic = go(channel, delta=0.01, run="s", allow_weak_privacy=True)
-    assert any("Delta 0.01 is not below 1 / 300" in note for note in synthetic.warnings)
+    assert any("Delta 0.01 is not below 1 / 300" in note for note in synthetic.notes)
 
 
 def test_rows_come_from_afar(whole):

@@ -233,7 +233,7 @@ def test_ledgers_are_the_owners_own_and_kept(tmp_path):
         np.testing.assert_array_equal(table, again.tables.pairs[pair])
     np.testing.assert_array_equal(first.model.theta, again.model.theta)
     assert [one.record.resumed for one in (first, again)] == [False, True]
-    assert [any("was resumed" in n for n in one.warnings) for one in (first, again)] == [
+    assert [any("was resumed" in n for n in one.notes) for one in (first, again)] == [
         False,
         True,
     ]
@@ -330,20 +330,20 @@ def test_equal_order_that_nobody_checked_is_warned_of_once(ids):
             for name, schema in SCHEMAS.items()
         }
     synthetic = synthesize(data, schema=schemas, ids=ids)
-    told = [note for note in synthetic.warnings if "trusted, not checked" in note]
+    told = [note for note in synthetic.notes if "trusted, not checked" in note]
     assert [note.severity for note in told] == ([Severity.WARNING] if ids is None else [])
 
 
 def test_few_records_are_warned_of():
     synthetic = synthesize(frames(150), schema=SCHEMAS, ids="person", epsilon=0.5)
-    assert synthetic.warnings[0].startswith("There are 150 records")
+    assert synthetic.notes[0].startswith("There are 150 records")
 
 
 def test_what_gives_a_model_more_is_named_as_it_is_typed():
     data = frames(1000)
     given = {"schema": SCHEMAS, "ids": "person", "epsilon": 50.0, "seed": 1}
     synthetic = synthesize(data, **given, protocol=Tables(components=1))
-    (note,) = [one for one in synthetic.warnings if "did not reach the tables" in one]
+    (note,) = [one for one in synthetic.notes if "did not reach the tables" in one]
     assert "more components with protocol=Tables(components=...) (--components), or, in" in note
     assert "more components with --components, or, in Python, more max_steps there." in typed(
         note, {"components", "label"}
@@ -357,7 +357,7 @@ def test_a_pair_is_named_where_noise_hides_whether_it_depends(together, said):
     schemas = {name: Schema([Column(name, bounds=(0, 1))]) for name in "ab"}
     data = {"a": a, "b": together * a + (1 - together) * b}
     # Of columns that do not depend on each other one run in a hundred says nothing.
-    warnings = [synthesize(data, schema=schemas).warnings for _ in range(10)]
+    warnings = [synthesize(data, schema=schemas).notes for _ in range(10)]
     text = "In 1 of 1 pairs of columns nothing but noise is seen beyond independence (a and b)"
     found = [note for notes in warnings for note in notes if note.startswith(text)]
     assert len(found) > 5 if said else not found
@@ -378,9 +378,9 @@ def test_what_records_differ_by_alone_does_not_stand_out(levels):
     for seed in range(5):
         shuffled = {name: rng.permuted(values) for name, values in data.items()}
         apart = synthesize(shuffled, schema=schemas, epsilon=100, seed=seed)
-        assert "(0 of 1 pairs stand out)" in apart.verdict
+        assert "(0 of 1 pairs stand out)" in apart.verdict.text
         seen = synthesize(linked, schema=schemas, epsilon=100, seed=seed)
-        assert "1 of 1 pairs of columns" in seen.verdict
+        assert "1 of 1 pairs of columns" in seen.verdict.text
 
 
 @pytest.mark.same_draws
@@ -390,16 +390,14 @@ def test_rows_that_mean_nothing_are_an_alarm():
     data = dict(zip("ab", np.random.default_rng(3).random((2, 300, 1)), strict=True))
     synthetic = synthesize(data, schema=schemas, epsilon=0.1)
     assert not synthetic.tables.pairs
-    assert synthetic.warnings[0].severity is Severity.ALARM
-    assert "the rows mean nothing" in synthetic.warnings[0]
+    assert synthetic.notes[0].severity is Severity.ALARM
+    assert "the rows mean nothing" in synthetic.notes[0]
 
 
 def test_a_budget_that_promises_nothing_is_an_alarm_or_refused():
     given = {"schema": SCHEMAS, "ids": "person", "epsilon": 12.0}
     synthetic = synthesize(frames(300), **given, allow_weak_privacy=True)
-    assert any(
-        note.startswith("Epsilon 12 promises next to nothing") for note in synthetic.warnings
-    )
+    assert any(note.startswith("Epsilon 12 promises next to nothing") for note in synthetic.notes)
     with pytest.raises(InvalidParameterError, match=r"an observer sees .*--allow-weak-privacy"):
         synthesize(frames(300), **given)
     with pytest.raises(InvalidParameterError, match="not below 1 / 300"):

@@ -188,7 +188,7 @@ def tells_agreement(*given: Any) -> Model:
     """BROKEN: warns of parties that do not agree, or do not come."""
     model, counts = _with_counts(*given)
     told = f"{abs(counts).mean() / model.votes.terms.n_parties:.0%} of the parties agree"
-    return replace(model, warnings=(*model.warnings, told))
+    return replace(model, foreseen=(*model.foreseen, told))
 
 
 def chooses_without_noise(*given: Any) -> Model:

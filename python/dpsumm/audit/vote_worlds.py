@@ -185,7 +185,7 @@ class AfterRelease(Search):
             model.student,
             *(f"{one.name}: {one.sure}" for one in model.candidates),
             *map(str, model.places),
-            *model.warnings,
+            *model.foreseen,
             *model.notes,
             *(str(one.message) for one in told),
             *model.privacy.statements(),

@@ -82,4 +82,4 @@ def demo(
         style="dim",
     )
     console.show_files(files)
-    console.warn(summary.warnings, seeded=summary.privacy.seeded)
+    console.warn(summary.notes, seeded=summary.privacy.seeded)

@@ -40,7 +40,7 @@ def summarize(data: Data, method: Method, privacy: Privacy, output: Output) -> N
         )
     console.show_run(summary)
     console.show_files(files.values())
-    console.warn(summary.warnings, seeded=summary.privacy.seeded)
+    console.warn(summary.notes, seeded=summary.privacy.seeded)
     if privacy.epsilon is not None and summary.privacy.epsilon() == 0:
         text = (
             f"--epsilon {privacy.epsilon:g} was not needed: {summary.protocol} sends owners "

@@ -56,7 +56,7 @@ def synthesize(data: Data, method: Method, privacy: Privacy, output: Output) -> 
         )
     _show(synthetic, output)
     console.show_files(files.values())
-    console.warn(synthetic.warnings, seeded=synthetic.privacy.seeded)
+    console.warn(synthetic.notes, seeded=synthetic.privacy.seeded)
     console.tell_uncounted(kept.uncounted("--ledger NAME=FILE"), synthetic.privacy.largest)
 
 
@@ -71,7 +71,7 @@ def _show(synthetic: Synthetic, output: Output) -> None:
                 f"{len(synthetic.columns)} of {len(privacy.owners)} owners, "
                 f"{synthetic.n_records:,} records",
             ),
-            ("verdict", synthetic.verdict),
+            ("verdict", synthetic.verdict.text),
             ("epsilon, everybody", f"{round_up(privacy.epsilon())} at delta {privacy.delta:g}"),
             *(
                 (

@@ -51,7 +51,7 @@ class Model:
         within one student), accuracy on the validation set.
     classes_ : (K,)
         Labels, ascending.
-    warnings
+    foreseen
         What the consumer should know; from public numbers and the public points alone.
     record
         The run's public facts, which saved predictions keep for its dossier.
@@ -68,7 +68,7 @@ class Model:
     student: str
     candidates: tuple[Judged, ...] = field(repr=False)
     classes_: NDArray[Any] = field(repr=False)
-    warnings: tuple[str, ...]
+    foreseen: tuple[str, ...]
     record: RunRecord = field(repr=False)
     _used: Candidate = field(repr=False)
     _consumer: Consumer = field(repr=False)
@@ -131,18 +131,18 @@ class Model:
 
     @property
     def notes(self) -> tuple[Note, ...]:
-        """The `warnings`, classes that are missed, alarms if model or budget mean nothing.
+        """What was `foreseen`, classes that are missed, alarms if model or budget mean nothing.
 
         The worst first.
 
         A plan that expected chance is a warning, no alarm, where the votes turned out otherwise.
         """
-        foreseen, alarms = sorted_notes(self.warnings), []
+        foreseen, alarms = sorted_notes(self.foreseen), []
         if not self._reached.good:
             text = f"Do not use this model: {self._reached.text}. {way_out(self.plan)}."
             alarms = [Note(text, Severity.ALARM)]
         else:
-            plans = self.plan.warnings
+            plans = self.plan.notes
             foreseen = (
                 *(_unfulfilled(one) if one in plans else one for one in foreseen),
                 *missed_notes(self.places, self.classes_, self._validation),
@@ -171,7 +171,7 @@ class Model:
             "student": self.student,
             "verdict": self.verdict.text,
             "privacy": self.privacy.statements(),
-            "warnings": list(self.notes),
+            "notes": list(self.notes),
             "record": self.record.to_json(),
         }
         write_rows(path, self.to_frame(), about)

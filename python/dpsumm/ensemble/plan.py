@@ -67,7 +67,7 @@ class LearningPlan:
         return "The noise costs little: the ensemble's own accuracy decides"
 
     @property
-    def warnings(self) -> tuple[Note, ...]:
+    def notes(self) -> tuple[Note, ...]:
         """What to put right before anything is spent, with the way out. From public numbers."""
         notes = []
         if self.ratio > NOTHING:
@@ -109,7 +109,7 @@ class LearningPlan:
         ]
         budget = self.epsilon, self.delta, self.n_parties
         weak = [*weak_budget(*budget), *thin_budget(*budget)]
-        return "\n".join([*lines, *(f"Warning: {note}." for note in (*weak, *self.warnings))])
+        return "\n".join([*lines, *(f"Warning: {note}." for note in (*weak, *self.notes))])
 
 
 def way_out(plan: LearningPlan) -> str:

@@ -145,7 +145,7 @@ def run_vote(
         None if asked.validation is None else space.validation(asked.validation, terms.classes)
     )
     plan = plan_of(terms, asked.unit, asked.epsilon, asked.delta)
-    for note in (*about, *plan.warnings):
+    for note in (*about, *plan.notes):
         warnings.warn(Note(f"learn: {note}", note.severity), stacklevel=3)
     with Ledger(asked.ledger, run=asked.run, delta=asked.delta) as book:
         _log.info(
@@ -171,7 +171,7 @@ def run_vote(
         settings = json.dumps([asked.hidden, schema, learner])
         bound = hashlib.sha256(settings.encode()).hexdigest()
         book.record(SETTINGS, lambda: b"", binding=bound)
-        notes = [*about, *plan.warnings, *([] if before is None else [_resumed(book)])]
+        notes = [*about, *plan.notes, *([] if before is None else [_resumed(book)])]
         privacy = LearningPrivacy(
             charges=book.charges(run=book.run),
             delta=asked.delta,
@@ -192,7 +192,7 @@ def run_vote(
         student=used.name,
         candidates=judged,
         classes_=terms.labels,
-        warnings=tuple(notes),
+        foreseen=tuple(notes),
         record=record,
         _used=used,
         _consumer=consumer,

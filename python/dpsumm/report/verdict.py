@@ -27,6 +27,9 @@ class Verdict:
         """Both halves, as one sentence without capital and full stop."""
         return f"{self.head}: {self.why}" if self.why else self.head
 
+    def __str__(self) -> str:
+        return self.text
+
     @property
     def good(self) -> bool:
         """Whether it does not say that the result means nothing."""

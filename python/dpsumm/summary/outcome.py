@@ -73,7 +73,7 @@ def summary_of(
         target_self=selection.target_self,
         size_requested=setting.size,
         seconds=time.perf_counter() - started,
-        warnings=notes_of(selection, curator, protocol, privacy, schema, notes),
+        notes=notes_of(selection, curator, protocol, privacy, schema, notes),
         carried=tuple(map(typed, records.carried)),
         backend=backend,
         stability=COPIES_DROPPED if setting.drop_target_copies else protocol.stability(setting),

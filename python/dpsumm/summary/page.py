@@ -26,7 +26,7 @@ MOST_COLUMNS = 16
 def render(summary: Summary, image: tuple[int, int] | None = None) -> str:
     """Return a summary's page, without outside references; names in it are escaped."""
     used = counted(len(np.unique(summary.owner)), "owner", "owners")
-    notes, seeded = sorted_notes(summary.warnings), summary.privacy.seeded
+    notes, seeded = sorted_notes(summary.notes), summary.privacy.seeded
     reached = summary.scale.judged(summary.mmd2)
     call = reached.qualified(seeded=seeded, notes=notes).head
     return parts.page(
@@ -86,7 +86,7 @@ def _lead(summary: Summary, why: str, alarms: bool) -> Html:
         point, why = "This result may mean nothing, for the reasons below.", ""
     else:
         point, why = summary.scale.point(summary.mmd2, points), f"{why[0].upper()}{why[1:]}. "
-        if doubts := to_check(sorted_notes(summary.warnings)):
+        if doubts := to_check(sorted_notes(summary.notes)):
             point = f"By their distance alone, t{point[1:].rstrip('.')}{doubts}."
     asked = f"{counted(summary.size_requested, 'point', 'points')} were asked for"
     got = "" if len(summary) == summary.size_requested else f"; {len(summary):,} came out"

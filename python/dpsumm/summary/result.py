@@ -24,6 +24,7 @@ from dpsumm.privacy.ledger import Ledger
 from dpsumm.privacy.record import RunRecord
 from dpsumm.report.notes import owners_notes, sorted_notes
 from dpsumm.report.page import Page
+from dpsumm.report.verdict import Verdict
 from dpsumm.summary.kernel import FloatArray
 from dpsumm.summary.models.model import PrivateModel, Training
 from dpsumm.summary.models.sgd import DpSgd
@@ -88,7 +89,7 @@ class Summary:
         `size` as asked for; `points` may be fewer if the pool was.
     seconds
         Wall time of the run.
-    warnings
+    notes
         What a reader should know before relying on the summary.
     carried
         A (p,) array for each of `Schema.carried`, the columns that travelled along: numbers, truth
@@ -129,7 +130,7 @@ class Summary:
     size_requested: int
     seconds: float
     carried: tuple[NDArray[Any], ...] = ()
-    warnings: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
     backend: Backend | None = field(default=None)
     stability: Stability = field(default=Stability(None, "nothing is known of the protocol"))
     run: str | None = None
@@ -216,14 +217,14 @@ class Summary:
         return scale_of(self.target, self.target_self, self.pool, len(self), self.gamma)
 
     @property
-    def verdict(self) -> str:
-        """How close the summary is, in some words, and how many `warnings` are to be checked.
+    def verdict(self) -> Verdict:
+        """How close the summary is, in some words, and how many `notes` are to be checked.
 
         An alarm among these takes its place. If a seed was given, it says first that the run is not
         private.
         """
         reached = self.scale.judged(self.mmd2)
-        return reached.qualified(seeded=self.privacy.seeded, notes=self.warnings).text
+        return reached.qualified(seeded=self.privacy.seeded, notes=self.notes)
 
     @property
     def has_weights(self) -> bool:
@@ -400,7 +401,7 @@ class Summary:
         epsilon
             In nats: of everything that everybody may see of one record of an owner, at the run's
             delta. What the run itself spent on the owners' records is part of it; the model gets
-            the rest. Above 10 a warning tells its odds, and `warnings` keep it.
+            the rest. Above 10 a warning tells its odds, and `notes` keep it.
         method
             ``"objective"``: logistic regression for two classes, softmax regression for more, by
             objective perturbation. ``"sgd"`` or `dpsumm.summary.DpSgd`: a small network by DP-SGD
@@ -469,7 +470,7 @@ class Summary:
                 key=key,
             )
         # The one change that a summary knows: its report says what has left since.
-        notes = sorted_notes(dict.fromkeys((*owners_notes(model.privacy), *self.warnings)))
+        notes = sorted_notes(dict.fromkeys((*owners_notes(model.privacy), *self.notes)))
         object.__setattr__(self, "privacy", model.privacy)
-        object.__setattr__(self, "warnings", notes)
+        object.__setattr__(self, "notes", notes)
         return model

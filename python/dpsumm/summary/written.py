@@ -45,9 +45,9 @@ def about(summary: Summary) -> dict[str, Any]:
         "run": summary.run,
         "finished": None if finished is None else finished.isoformat(),
         "protocol": summary.protocol,
-        "verdict": summary.verdict,
+        "verdict": summary.verdict.text,
         "privacy": summary.privacy.statements(),
-        "warnings": list(summary.warnings),
+        "notes": list(summary.notes),
         "record": None if record is None else _charged_since(summary, record).to_json(),
     }
 
@@ -66,7 +66,7 @@ def notebook_html(summary: Summary) -> str:
     used = counted(len(np.unique(summary.owner)), "owner", "owners")
     random = "" if scale.random is None else f"; as many random points read: {scale.random:.3g}"
     rows = [
-        ("verdict", summary.verdict),
+        ("verdict", summary.verdict.text),
         (
             "MMD² to the target",
             f"{summary.mmd2:.3g}, {scale.to_distribution(summary.mmd2):.3g} with the target's "
@@ -78,4 +78,4 @@ def notebook_html(summary: Summary) -> str:
         ("protocol", summary.protocol),
     ]
     title = f"Summary of {counted(len(summary), 'point', 'points')} of {used}"
-    return f"<div>{facts(title, rows)}{notebook_notes(summary.warnings)}</div>"
+    return f"<div>{facts(title, rows)}{notebook_notes(summary.notes)}</div>"

@@ -42,9 +42,7 @@ def render(synthetic: Synthetic) -> str:
         f"{columns} of {counted(len(synthetic.privacy.owners), 'owner', 'owners')}: "
         f"{synthetic.verdict}",
         _lead(synthetic),
-        *around(
-            parts.tiles(_tiles(synthetic)), synthetic.warnings, seeded=synthetic.privacy.seeded
-        ),
+        *around(parts.tiles(_tiles(synthetic)), synthetic.notes, seeded=synthetic.privacy.seeded),
         parts.section(
             "What is protected, against whom, on what condition, and what is not",
             parts.listed(synthetic.privacy.statements()),

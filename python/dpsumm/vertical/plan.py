@@ -115,7 +115,7 @@ class SynthesisPlan:
         return "The noise costs little"
 
     @property
-    def warnings(self) -> tuple[str, ...]:
+    def notes(self) -> tuple[str, ...]:
         """What to put right before anything is spent, with the way out. From public numbers."""
         notes = []
         if self.tables and self.least_correlation > LITTLE:
@@ -153,7 +153,7 @@ class SynthesisPlan:
         sent = ", ".join(f"{name} {size / 1e6:.1f} MB" for name, size in self.sent_bytes.items())
         lines.append(f"  sent to the others           {sent}")
         lines.append(f"{self.verdict}.")
-        return "\n".join([*lines, *(f"Warning: {note}." for note in self.warnings)])
+        return "\n".join([*lines, *(f"Warning: {note}." for note in self.notes)])
 
 
 def _line(table: PlannedTable) -> str:

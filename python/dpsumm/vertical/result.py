@@ -20,6 +20,7 @@ from dpsumm.errors import InvalidParameterError
 from dpsumm.privacy.record import RunRecord
 from dpsumm.privacy.seeds import check_seed
 from dpsumm.report.notes import Note
+from dpsumm.report.verdict import Verdict
 from dpsumm.vertical.graphical import Graphical
 from dpsumm.vertical.layout import Released
 from dpsumm.vertical.levels import Levels
@@ -50,7 +51,7 @@ class Synthetic:
         The columns in order, owner by owner, and their levels.
     seconds
         Wall time of the run.
-    warnings
+    notes
         What a reader should know before relying on the rows, worst first.
     fits
         Whether the model reached the tables within their noise.
@@ -71,7 +72,7 @@ class Synthetic:
     n_records: int
     levels: tuple[Levels, ...] = field(repr=False)
     seconds: float
-    warnings: tuple[Note, ...] = ()
+    notes: tuple[Note, ...] = ()
     fits: bool = True
     run: str | None = None
     finished: datetime | None = None
@@ -91,14 +92,14 @@ class Synthetic:
         )
 
     @property
-    def verdict(self) -> str:
+    def verdict(self) -> Verdict:
         """What the rows are worth, in a few words, by the noisy tables alone.
 
-        First that they are not private, if a seed was given; an alarm among the `warnings` takes
+        First that they are not private, if a seed was given; an alarm among the `notes` takes
         its place, and warnings are counted in it.
         """
         reached = verdict_of(self.tables, self.fits)
-        return reached.qualified(seeded=self.privacy.seeded, notes=self.warnings).text
+        return reached.qualified(seeded=self.privacy.seeded, notes=self.notes)
 
     def report(self, path: str | os.PathLike[str]) -> None:
         """Write a self-contained HTML report. Needs the extra ``report``. Whole or not at all.
@@ -212,6 +213,6 @@ class Synthetic:
             "records": self.n_records,
             "owners": list(self.privacy.owners),
             "privacy": self.privacy.statements(),
-            "warnings": list(self.warnings),
+            "notes": list(self.notes),
             "record": None if self.record is None else self.record.to_json(),
         }

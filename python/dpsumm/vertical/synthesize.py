@@ -266,7 +266,7 @@ def synthetic_of(
         n_records=released.n_records,
         levels=agreed.in_order,
         seconds=time.perf_counter() - started,
-        warnings=notes_of(
+        notes=notes_of(
             released,
             model,
             agreed.layout,

@@ -53,7 +53,7 @@ def test_owners_in_other_units_are_an_alarm_after_everything_was_sent(rng):
     summary = run(owners, frame(rng), protocol=None)
     said = "read of 'north', 'west', at least nine in ten values of age lie outside its bounds"
     assert found(summary, said) is ALARM
-    assert summary.warnings[0].severity is ALARM
+    assert summary.notes[0].severity is ALARM
     everybody = run({"north": months}, frame(rng))
     said = "In the points read of all owners, at least nine in ten values of age lie outside"
     assert found(everybody, said) is ALARM
@@ -89,11 +89,11 @@ def test_a_column_that_is_ruined_at_one_owner_is_a_warning_that_names_both(rng):
     }
     assert {text: found(summary, text) for text in said} == said
     assert not any(
-        name in note for note in summary.warnings for name in ("'some'", "'usual'", "of bmi")
+        name in note for note in summary.notes for name in ("'some'", "'usual'", "of bmi")
     )
     # Of the ten values that it has, all are clipped: no share of its sixty rows.
     assert found(summary, "months: 10 values of age were clipped") is WARNING
-    assert not any(note.severity is ALARM for note in summary.warnings)
+    assert not any(note.severity is ALARM for note in summary.notes)
     # Where most of the summary comes from such an owner, it means nothing.
     alone = run({name: owners[name] for name in ("french", "usual")}, owner(usual, mixed), **given)
     assert found(alone, "read of 'french', at least nine in ten values of sex") is ALARM

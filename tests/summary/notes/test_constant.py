@@ -40,7 +40,7 @@ def test_a_default_that_one_owner_filled_in_is_told_of(rng, count, value, same):
     """But not if it is outside the bounds: of that another note tells."""
     owners = {"north": frame(rng), "south": filled(frame(rng), value, count)}
     summary = with_columns(owners, frame(rng), AGE, BMI)
-    told = [note for note in summary.warnings if "one and the same" in note]
+    told = [note for note in summary.notes if "one and the same" in note]
     assert len(told) == (same is not None)
     assert same is None or found(summary, f"points read of 'south', {same}") is WARNING
     ruined = found(summary, "values of bmi lie outside its bounds") is not None

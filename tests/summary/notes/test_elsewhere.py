@@ -23,7 +23,7 @@ def test_one_owner_in_other_units_inside_the_bounds_is_named(rng, factor, told, 
     summary = with_columns(owners, frame(rng), *columns, **given)
     said = f"values of bmi in the points read of 'south' lie {ELSEWHERE}"
     assert found(summary, said) is (WARNING if told else None)
-    assert sum(ELSEWHERE in note for note in summary.warnings) == told
+    assert sum(ELSEWHERE in note for note in summary.notes) == told
 
 
 OUTSIDE = "points of the summary have values of bmi far outside the target's"
@@ -69,7 +69,7 @@ def test_an_owner_on_one_side_of_everybody_is_told_of(shift, n, told):
     summary = run(owners, spread(20))
     said = f"Nearly all values of bmi in the points read of 'south' {APART}"
     assert found(summary, said) is (WARNING if told else None)
-    assert sum(APART in note for note in summary.warnings) == told
+    assert sum(APART in note for note in summary.notes) == told
     # Not if one other owner, or the target, is there as well, nor if there is no other owner.
     assert found(run({**owners, "east": spread(20 + shift)}, spread(20)), APART) is None
     assert found(run(owners, spread(20 + shift)), APART) is None
@@ -137,7 +137,7 @@ def test_a_tenth_of_an_owner_in_other_units_is_told_of(rows, told):
     summary = run(owners, spread(20), bounds={"age": (18, 95), "bmi": (0, 4000)})
     said = f"Some values of bmi in the points read of 'south' lie {ELSEWHERE}: {IN_PART}"
     assert (found(summary, said) is not None) is told
-    assert any(IN_PART in note for note in summary.warnings) is told
+    assert any(IN_PART in note for note in summary.notes) is told
 
 
 def thousands(rows):
@@ -157,7 +157,7 @@ def test_a_tenth_of_an_owner_in_thousands_is_told_of(rows, told):
     summary = with_columns(owners, thousands(0), *KM)
     said = f"Some values of km in the points read of 'south' lie {ELSEWHERE}: {IN_PART}"
     assert found(summary, said) is (WARNING if told else None)
-    assert any(IN_PART in note for note in summary.warnings) is told
+    assert any(IN_PART in note for note in summary.notes) is told
     # Where somebody's km are 0, small ones may well be.
     owners["west"] = owners["west"].with_columns(
         km=pl.when(pl.col("km") < 6000).then(0.0).otherwise("km")

@@ -23,7 +23,7 @@ def summary_of(rng, **costs):
 
 
 def told(rng, **costs):
-    return [note for note in summary_of(rng, **costs).warnings if "labels in the points" in note]
+    return [note for note in summary_of(rng, **costs).notes if "labels in the points" in note]
 
 
 @pytest.mark.parametrize(
@@ -82,4 +82,4 @@ def test_owners_of_one_kind_are_not_told_of():
 def test_no_label_is_said(rng):
     summary = summary_of(rng, north=EUROS, south=np.full(60, 98_765.0), west=EUROS)
     assert found(summary, FAR) is WARNING
-    assert not any("765" in note for note in summary.warnings)
+    assert not any("765" in note for note in summary.notes)

@@ -72,18 +72,18 @@ def test_requests_without_a_guarantee_are_refused_unless_accepted(rng, tmp_path,
 def test_a_seeded_run_and_one_with_an_alarm_say_so_before_anything_good(rng, tmp_path):
     owners, target = [frame(rng, 600), frame(rng, 600)], frame(rng, 400)
     given = {"size": 20, "protocol": dpsumm.Offers(n_features=64), "epsilon": 8.0}
-    good = replace(run(owners, target, **given), warnings=(Note("Well.", INFO),))
-    assert good.verdict == good.scale.verdict(good.mmd2)
-    thin = replace(good, warnings=(Note("Thin."), Note("Well.", INFO)))
+    good = replace(run(owners, target, **given), notes=(Note("Well.", INFO),))
+    assert good.verdict.text == good.scale.verdict(good.mmd2)
+    thin = replace(good, notes=(Note("Thin."), Note("Well.", INFO)))
     head, why = thin.scale.verdict(thin.mmd2).split(": ", 1)
-    assert thin.verdict == f"{head}, with 1 warning to check: {why}"
-    assert thin.verdict in html.unescape(thin._repr_html_())
+    assert thin.verdict.text == f"{head}, with 1 warning to check: {why}"
+    assert thin.verdict.text in html.unescape(thin._repr_html_())
     title = f"{head.capitalize()}, with 1 warning to check: 20 points of "
     assert f"<h1>{title}" in thin.report().html
     assert f"<title>{title}" in thin.report().html
     seeded = run(owners, target, seed=1, **given)
     said = "not private (a seed was given); "
-    assert seeded.verdict == f"{said}{seeded.scale.verdict(seeded.mmd2)}"
+    assert seeded.verdict.text == f"{said}{seeded.scale.verdict(seeded.mmd2)}"
     title = re.search("<h1>(.*?)</h1>", seeded.report().html)[1]
     assert title.startswith("Not private (a seed was given); ")
     assert title.endswith(": 20 points of 2 owners")
@@ -94,12 +94,12 @@ def test_a_seeded_run_and_one_with_an_alarm_say_so_before_anything_good(rng, tmp
     assert f'"{said}' in (tmp_path / "summary.csv.json").read_text("utf-8")
     weak = run(owners, target, **{**given, "epsilon": 12.0, "allow_weak_privacy": True})
     # Nothing good is said anywhere beside an alarm.
-    assert weak.verdict == "read the warnings first"
+    assert weak.verdict.text == "read the warnings first"
     for shown in (weak._repr_html_(), weak.report().html):
         assert "read the warnings first" in shown.lower()
         assert weak.scale.judged(weak.mmd2).head not in shown.lower()
-    both = replace(seeded, warnings=weak.warnings)
-    assert both.verdict == f"{said}read the warnings first"
+    both = replace(seeded, notes=weak.notes)
+    assert both.verdict.text == f"{said}read the warnings first"
     title = (
         "<h1>Not private (a seed was given); read the warnings first: 20 points of 2 owners</h1>"
     )

@@ -91,7 +91,7 @@ def test_a_class_of_others_that_an_owner_lacks_is_told_of(rng, labels, of_others
     assert found(summary, ABSENT) is absent
     assert found(summary, REPLACED) is replaced
     assert found(summary, "absent") is (replaced or absent)
-    assert not any("'z'" in note or "'y'" in note.casefold() for note in summary.warnings)
+    assert not any("'z'" in note or "'y'" in note.casefold() for note in summary.notes)
 
 
 def test_what_one_of_two_others_has_or_few_points_have_is_not_missed(rng):

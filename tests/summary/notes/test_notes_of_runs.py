@@ -120,7 +120,7 @@ def test_a_run_resumed_with_another_target_is_an_alarm(rng, tmp_path, protocol):
     assert found(again, f"{said}Its noise cannot tell the target given from") is WARNING
     other = run(owners, young, **given)
     assert found(other, f"{said}It was released of another target") is ALARM
-    assert other.verdict.startswith("read the warnings first")
+    assert other.verdict.text.startswith("read the warnings first")
     # What owners see, and what is charged, is the same.
     assert other.privacy.charges == again.privacy.charges == first.privacy.charges
     with dpsumm.Ledger(tmp_path / "books") as book:

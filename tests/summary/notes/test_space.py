@@ -11,7 +11,7 @@ KERNEL = dpsumm.RBF(0.025)
 
 
 def notes(summary):
-    return [note for note in summary.warnings if "no other owner has any" in note]
+    return [note for note in summary.notes if "no other owner has any" in note]
 
 
 def sites(rng, shift, d=20):

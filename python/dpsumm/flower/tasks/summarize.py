@@ -88,7 +88,7 @@ class Summarize(Task):
             out=self.out,
             report=self.report,
         )
-        return [*summary.warnings, f"{len(summary.points)} points in {self.out}"]
+        return [*summary.notes, f"{len(summary.points)} points in {self.out}"]
 
     @classmethod
     def party(cls, node: NodeConfig) -> Party:

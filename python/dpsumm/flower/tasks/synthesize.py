@@ -87,7 +87,7 @@ class Synthesize(Task):
             allow_weak_privacy=self.allow_weak_privacy,
         )
         rows = self.rows or synthetic.n_records
-        return [*synthetic.warnings, f"{rows} rows in {self.out}: {synthetic.verdict}"]
+        return [*synthetic.notes, f"{rows} rows in {self.out}: {synthetic.verdict}"]
 
     @classmethod
     def party(cls, node: NodeConfig) -> Party:
