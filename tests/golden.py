@@ -14,7 +14,6 @@ import numpy as np
 from dpsumm import Auction, Ledger, Offers, Pool, PrivateMedian
 from dpsumm.data.inputs import read_inputs
 from dpsumm.privacy.accounting import gaussian_noise_multiplier
-from dpsumm.privacy.events import Unit
 from dpsumm.summary import Requests
 from dpsumm.summary.kernel import RBF
 from dpsumm.summary.mechanisms import Mwem
@@ -116,13 +115,6 @@ RUNS = {
     ),
     "Offers, Mwem": lambda: transcript(
         Offers(n_features=64, release=Mwem(200, 0.02, 0.02)), RBF(0.3), *parties()
-    ),
-    "Offers, a record more or less": lambda: transcript(
-        Offers(n_features=128),
-        RBF(0.3),
-        *parties(),
-        unit=Unit.ADD_REMOVE_RECORD,
-        nominal_target=290,
     ),
     "Pool": lambda: transcript(Pool(), PrivateMedian(), *parties()),
     "Auction": lambda: transcript(Auction(n_features=64), RBF(0.3), *parties(), epsilon=0.3),

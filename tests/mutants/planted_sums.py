@@ -40,8 +40,8 @@ bug(
     "points",
     "replaced record counted as one vector",
     REL,
-    "_VECTORS = {Unit.REPLACE_RECORD: 2,",
-    "_VECTORS = {Unit.REPLACE_RECORD: 1,",
+    "Sensitivity(2), Sensitivity(4)",
+    "Sensitivity(1), Sensitivity(4)",
 )
 bug(
     "P6",
@@ -65,8 +65,8 @@ bug(
     "points",
     "summary charged as a target",
     REL,
-    "    return Sensitivity(2 * _VECTORS[unit], unit)",
-    "    return Sensitivity(_VECTORS[unit], unit)",
+    "Sensitivity(2), Sensitivity(4)",
+    "Sensitivity(2), Sensitivity(2)",
 )
 on_total(
     "P9",

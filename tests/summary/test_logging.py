@@ -46,25 +46,6 @@ def test_logs_do_not_depend_on_records(protocol, rng, caplog, tmp_path):
     assert one[-1] == "run run: done"
 
 
-def test_a_private_size_of_the_target_is_not_logged(rng, caplog, tmp_path):
-    def run(m):
-        dpsumm.Ledger.create(tmp_path / str(m)).close()
-        dpsumm.summarize(
-            [rng.normal(0.0, 1.0, (80, 2))],
-            rng.normal(0.0, 1.0, (m, 2)),
-            size=12,
-            kernel=dpsumm.RBF(0.3),
-            unit=dpsumm.privacy.Unit.ADD_REMOVE_RECORD,
-            nominal_target=300,
-            ledger=tmp_path / str(m),
-            run="run",
-        )
-
-    one = lines_of(lambda: run(311), caplog)
-    assert one == lines_of(lambda: run(293), caplog)
-    assert any("charged to target" in line for line in one)
-
-
 def test_a_release_sent_again_is_logged_as_such(rng, caplog):
     charge = dpsumm.privacy.Charge(
         dpsumm.privacy.Protected.TARGET, "a message of 77 records", dpsumm.privacy.Gaussian(2.0)

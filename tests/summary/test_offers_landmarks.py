@@ -15,7 +15,7 @@ from dpsumm import RBF, Auction, Column, Offers, Schema, Stream
 from dpsumm.data.inputs import read_inputs
 from dpsumm.data.uniform import uniform_points
 from dpsumm.errors import InvalidParameterError, ProtocolError
-from dpsumm.privacy import Ledger, Unit
+from dpsumm.privacy import Ledger
 from dpsumm.summary.embedding import Embedding
 from dpsumm.summary.mechanisms import Exact, Gaussian, Mwem
 from dpsumm.summary.protocols import Owner
@@ -23,7 +23,7 @@ from dpsumm.summary.protocols.features import are_worth_it, features_of
 from dpsumm.summary.protocols.messages import FeatureMap, LandmarkMap
 from dpsumm.summary.protocols.owner import Scores
 from dpsumm.summary.protocols.wire import decode, encode
-from dpsumm.summary.release import LEVELS, TARGET, Draw, target_sensitivity
+from dpsumm.summary.release import LEVELS, TARGET, Draw
 from helpers.settings import setting_of
 
 SCHEMA = Schema(
@@ -116,18 +116,12 @@ def test_the_auction_keeps_the_paper_s_features(tables):
 # --- the noise --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("unit", [Unit.REPLACE_RECORD, Unit.ADD_REMOVE_RECORD])
-def test_the_noise_is_for_what_one_record_moves(unit, tables):
-    more = {"unit": unit} | ({} if unit is Unit.REPLACE_RECORD else {"nominal_target": 60})
-    request, curator, charges = asked(Offers(), tables, **more)
+def test_the_noise_is_for_what_one_record_moves(tables):
+    request, curator, charges = asked(Offers(), tables)
     features = features_of(request.feature_map, SCHEMA)
     multiplier = charges[0].event.noise_multiplier
-    moved = (
-        features.grid_difference(LEVELS)
-        if unit is Unit.REPLACE_RECORD
-        else features.grid_norm(LEVELS)
-    )
-    assert target_sensitivity(unit).steps(features) == moved
+    moved = features.grid_difference(LEVELS)
+    assert TARGET.steps(features) == moved
     assert request.noise == pytest.approx(multiplier * moved / (LEVELS * 60), rel=1e-12)
     exact = Exact().draw(Draw(features, curator.setting.target, TARGET, 60))
     noise = (request.target.steps - exact.steps) / (multiplier * moved)

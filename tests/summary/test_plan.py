@@ -16,12 +16,11 @@ from dpsumm.cli.app import app
 from dpsumm.cli.typed import typed
 from dpsumm.errors import InvalidParameterError
 from dpsumm.kernels import mmd2
-from dpsumm.privacy.events import Unit
 from dpsumm.report.notes import CALLS, notebook_notes
 from dpsumm.summary.mechanisms import Gaussian
 from dpsumm.summary.plan import BAD, GOOD
 from dpsumm.summary.protocols.features import MapChoice, features_of
-from dpsumm.summary.release import target_sensitivity
+from dpsumm.summary.release import TARGET
 
 
 def test_noise_is_that_of_the_release():
@@ -46,7 +45,7 @@ def test_landmarks_have_the_noise_of_their_release():
     gamma = RBF.for_schema(TABLE).gamma
     recipe = MapChoice().recipe(TABLE, gamma, len(TABLE.cells), 7, Gaussian())
     release = Gaussian().calibrated(1.0, 1e-5)
-    noise = release.noise(features_of(recipe, TABLE), target_sensitivity(Unit.REPLACE_RECORD), 300)
+    noise = release.noise(features_of(recipe, TABLE), TARGET, 300)
     assert made.landmarks
     assert (made.n_features, made.broadcast_bytes) == (1024, 8192)
     assert made.score_noise == pytest.approx(noise, rel=1e-6)

@@ -11,7 +11,7 @@ import pytest
 import dpsumm
 from dpsumm import RBF, Auction, Greedy, Ledger, Offers, Pool, Uniform
 from dpsumm.errors import BudgetExceededError, InvalidDataError, InvalidParameterError
-from dpsumm.privacy import Approximate, Observer, Protected, Unit
+from dpsumm.privacy import Approximate, Observer, Protected
 from dpsumm.summary import Protocol
 from dpsumm.summary.models import model as models
 from dpsumm.summary.models import perturbation
@@ -66,12 +66,9 @@ def test_protocols_say_how_many_points_one_record_changes():
     ):
         stability = protocol.stability(setting)
         assert stability.points == points, protocol
-        assert stability.unit is Unit.REPLACE_RECORD
     everything = replace(setting, size=50)
     for protocol in (Greedy(), Pool(reads_per_record=4)):
         assert protocol.stability(everything).points == 1
-    added = replace(setting, unit=Unit.ADD_REMOVE_RECORD, nominal_target=5)
-    assert Auction(reselect=False).stability(added).points == 1
 
     class Own(Protocol):
         name, owners_argument = "own", "None."

@@ -9,7 +9,7 @@ from dpsumm.summary.stability import Stability
 
 
 def _taken(setting: Setting) -> Stability:
-    return Stability(2, "none: a broken twin", setting.unit)
+    return Stability(2, "none: a broken twin")
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 
 import numpy as np
@@ -14,7 +14,7 @@ from dpsumm.audit.samples import Scores
 from dpsumm.audit.settings import DELTA, EPSILON, Unbooked, setting
 from dpsumm.data.inputs import read_inputs
 from dpsumm.privacy.accounting import compose
-from dpsumm.privacy.events import Protected, Unit
+from dpsumm.privacy.events import Protected
 from dpsumm.privacy.ledger import Ledger
 from dpsumm.summary.mechanisms import Exact, Gaussian
 from dpsumm.summary.protocols.auction.auction import Auction
@@ -26,7 +26,7 @@ from dpsumm.summary.protocols.features import random_features
 from dpsumm.summary.protocols.messages import BidRequest, FeatureMap, OfferRequest, SendRequest
 from dpsumm.summary.protocols.offers import Offers
 from dpsumm.summary.protocols.owner import Owner
-from dpsumm.summary.release import LEVELS, TARGET, Mechanism, summary_sensitivity
+from dpsumm.summary.release import LEVELS, TARGET, Mechanism
 
 # A name gives the frequencies, so that the worst case can be built for them.
 _RUN = "audit"
@@ -87,9 +87,10 @@ class AuctionRun:
 
     World 1 lacks the record that wins the first round in world 0. So the rank of the observer's bid
     moves by one, where the request rule tells most, and another owner's record is picked, whose
-    features are the opposite: the most that one added or removed record can do. (With a replaced
-    one twice as much is charged, and no run that noise lets happen often comes near it.) The target
-    is exact: only what is said about owners is audited.
+    features are the opposite: the most that one added or removed record can do. It moves sums by
+    half of what a replaced one may, so half the noise of the releases has the same claim for it.
+    (No run that noise lets happen often comes near what a replaced one may do.) The target is
+    exact: only what is said about owners is audited.
 
     Attributes
     ----------
@@ -121,7 +122,7 @@ class AuctionRun:
         sizes["o1"] -= world
         # All scores go by the second feature; the first is what the two picks differ in.
         target = np.full((2, 1), turn / 2)
-        return setting(target, sizes, 2, book, unit=Unit.ADD_REMOVE_RECORD, nominal_target=2)
+        return setting(target, sizes, 2, book)
 
     def _owners(self, plan: Plan, world: int) -> dict[str, NDArray[np.float64]]:
         """Return the owners' points, in half periods: 1/2 is the best place and 3/2 the worst."""
@@ -136,7 +137,7 @@ class AuctionRun:
     def scores(self, world: int, trials: int) -> Scores:
         """Return the log-likelihood ratio of the observer's first bit and the first release."""
         plan = self._plan()
-        used = plan if self.broken is None else self.broken(plan)
+        used = _half_noise(plan if self.broken is None else self.broken(plan))
         tables, _ = read_inputs(self._owners(plan, world), np.zeros((2, 1)))
         scores = np.empty(trials)
         for i in range(trials):
@@ -179,12 +180,22 @@ def steepest(profile: Profile) -> int:
     return int(np.argmax(-np.diff(profile.probability[:-1])))
 
 
-def _release(summary: NDArray[np.int64], mechanism: Mechanism) -> float:
-    """Return the log-likelihood ratio of the release over one point, world 1 over world 0."""
+def _multiplier(mechanism: Mechanism) -> float:
     assert isinstance(mechanism, Gaussian)
     assert mechanism.noise_multiplier is not None
-    moved = summary_sensitivity(Unit.ADD_REMOVE_RECORD).vectors
-    noise_std = mechanism.noise_multiplier * moved * LEVELS
+    return mechanism.noise_multiplier
+
+
+def _half_noise(plan: Plan) -> Plan:
+    assert isinstance(plan.summary, Gaussian)
+    multiplier = _multiplier(plan.summary) / 2
+    return replace(plan, summary=replace(plan.summary, noise_multiplier=multiplier))
+
+
+def _release(summary: NDArray[np.int64], mechanism: Mechanism) -> float:
+    """Return the log-likelihood ratio of the release over one point, world 1 over world 0."""
+    # One added or removed record moves two vectors.
+    noise_std = _multiplier(mechanism) * 2 * LEVELS
     angles = math.pi * np.array([_WINNER, _SECOND])
     picks = LEVELS * np.stack([np.cos(angles), np.sin(angles)], axis=1)
     gap = picks[1] - picks[0]

@@ -107,7 +107,7 @@ class Unit(str, Enum):
     """
 
     REPLACE_RECORD = "replace one record"
-    ADD_REMOVE_RECORD = "add or remove one record"
+    ADD_REMOVE_RECORD = "add or remove one record"  # in older ledgers
     WHOLE_OWNER = "one whole owner"
 
 

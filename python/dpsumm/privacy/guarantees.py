@@ -158,14 +158,10 @@ class PrivacyReport:
         epsilon = rounded_up(self.epsilon(protected=protected))
         return (
             f"{who}: ({epsilon}, {self.delta:g})-differential privacy for {self._who()} all "
-            f"messages; unit: {mine[0].unit.value}, {_sizes(mine[0].unit)}."
+            f"messages; unit: {mine[0].unit.value}, sizes public."
         )
 
     def _who(self) -> str:
         if self.coalition == 1:
             return "one owner that sees"
         return f"{self.coalition} owners that together see"
-
-
-def _sizes(unit: Unit) -> str:
-    return "nominal sizes public" if unit is Unit.ADD_REMOVE_RECORD else "sizes public"

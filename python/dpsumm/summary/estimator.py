@@ -15,7 +15,6 @@ from dpsumm.data.files import FileFormat
 from dpsumm.data.inputs import Owners, Source
 from dpsumm.data.schema import Bounds, Schema
 from dpsumm.exchange.driver import Progress
-from dpsumm.privacy.events import Unit
 from dpsumm.summary.embedding import Embedding
 from dpsumm.summary.kernel import FloatArray, Kernel
 from dpsumm.summary.protocols import Protocol
@@ -97,8 +96,6 @@ class Summarizer(Estimator, scikit_learn_base()):  # type: ignore[misc]
     file_format: FileFormat | None = None
     ledger: str | os.PathLike[str] | None = None
     run: str | None = None
-    unit: Unit | str = Unit.REPLACE_RECORD.value
-    nominal_target: int | None = None
     seed: int | None = None
     allow_weak_privacy: bool = False
     drop_target_copies: bool = False

@@ -94,23 +94,21 @@ def _record(
     across: bool,
 ) -> RunRecord:
     """Return what may stand in a dossier: public facts alone."""
-    book, sized = setting.ledger, setting.unit is Unit.REPLACE_RECORD
+    book = setting.ledger
     settings = {
         "Points asked for": f"{setting.size:,}",
         "Budget of the target": f"epsilon {setting.epsilon:g} at delta {setting.delta:g}",
-        "Unit": setting.unit.value,
+        "Unit": Unit.REPLACE_RECORD.value,
         "Protocol and parameters": repr(protocol),
         "Kernel": repr(setting.kernel),
-        "Records of the target": f"{len(setting.target):,}"
-        if sized
-        else f"private; owners are told {setting.nominal_target:,}",
+        "Records of the target": f"{len(setting.target):,}",
         "Labels": "travelled along" if setting.labelled else "none",
         "Copies of the target": "left out" if setting.drop_target_copies else "not looked for",
         "Embedding": "a secret map, which the curator lacks" if embedded else "none",
     }
-    units = {Protected.TARGET.value: len(setting.target)} if sized else {}
+    units = {Protected.TARGET.value: len(setting.target)}
     # Whether an owner elsewhere could describe its data may depend on them.
-    if sized and not across:
+    if not across:
         counts = setting.n_records
         settings["Records of the owners"] = ", ".join(f"{n}: {c:,}" for n, c in counts.items())
         units[Protected.OWNERS.value] = min(counts.values())

@@ -20,7 +20,7 @@ from dpsumm import kernels
 from dpsumm.errors import InvalidParameterError
 from dpsumm.kernels.landmarks import Features
 from dpsumm.privacy import release as kernel
-from dpsumm.privacy.events import Event, Protected, Seeded, Unit
+from dpsumm.privacy.events import Event, Protected, Seeded
 from dpsumm.privacy.ledger import Ledger
 from dpsumm.privacy.release import Bound, PaidNoise, Query, annex
 from dpsumm.privacy.seeds import derived_seed
@@ -68,37 +68,20 @@ class Release:
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """How many unit-norm vectors enter or leave a sum when one unit of the data changes.
+    """How many unit-norm vectors enter or leave a sum when one record is replaced.
 
-    One for a target record added or removed, two for one replaced; twice as many for the sum over a
-    summary, in which one record of an owner can change two points (``docs/privacy/auction.md``,
-    Lemma 1). Half of them leave and half of them come, one alone does either.
+    Two for a target's; four for the sum over a summary, in which one record of an owner can change
+    two points (``docs/privacy/auction.md``, Lemma 1). Half of them leave and half of them come.
     """
 
     vectors: int
-    unit: Unit = Unit.REPLACE_RECORD
 
     def steps(self, features: Features) -> float:
         """Return by how much a sum of features on the grid of `LEVELS` moves in L2, at the most."""
-        pairs, alone = divmod(self.vectors, 2)
-        return pairs * features.grid_difference(LEVELS) + alone * features.grid_norm(LEVELS)
+        return self.vectors / 2 * features.grid_difference(LEVELS)
 
 
-_VECTORS = {Unit.REPLACE_RECORD: 2, Unit.ADD_REMOVE_RECORD: 1}
-
-
-def target_sensitivity(unit: Unit) -> Sensitivity:
-    """Return how one unit of the target moves its sum: one vector leaves, one comes, or either."""
-    return Sensitivity(_VECTORS[unit], unit)
-
-
-def summary_sensitivity(unit: Unit) -> Sensitivity:
-    """Return how one unit of an owner moves the sum over a summary: twice as much (Lemma 1)."""
-    return Sensitivity(2 * _VECTORS[unit], unit)
-
-
-TARGET = target_sensitivity(Unit.REPLACE_RECORD)
-SUMMARY = summary_sensitivity(Unit.REPLACE_RECORD)
+TARGET, SUMMARY = Sensitivity(2), Sensitivity(4)
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,7 +118,7 @@ class Draw:
     @property
     def bound(self) -> Bound:
         """By how much one unit of the data moves the sum."""
-        return Bound(self.sensitivity.steps(self.features), self.sensitivity.unit)
+        return Bound(self.sensitivity.steps(self.features))
 
 
 class Mechanism(ABC):
@@ -218,7 +201,6 @@ def release(
     ledger: Ledger,
     seed: int | None,
     previous: Release | None = None,
-    count: int | None = None,
 ) -> Release:
     """Charge a release and return it; a resumed run gets the same one again.
 
@@ -238,11 +220,8 @@ def release(
         Tests and experiments only: the charge is then infinite.
     previous
         The run's release of this kind before.
-    count
-        Public number of points to divide by; that of the points by default, which is public when
-        the unit is a replaced record.
     """
-    count = len(points) if count is None else count
+    count = len(points)
     given = Draw(
         features,
         points,
@@ -264,10 +243,7 @@ def release(
         )
     else:
         cost = mechanism.cost(sensitivity) if seed is None else [(Seeded(), 1)]
-        charges = [
-            annex.charge_of(protected, message, event, times, unit=sensitivity.unit)
-            for event, times in cost
-        ]
+        charges = [annex.charge_of(protected, message, event, times) for event, times in cost]
         name = "mean of a user's own mechanism, MWEM, or none"
         data = annex.release(
             name, ledger, key, charges, lambda: _drawn(mechanism, given), binding=binding

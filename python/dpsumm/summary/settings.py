@@ -10,7 +10,6 @@ from dpsumm.checks import check_whole
 from dpsumm.data.schema import Schema
 from dpsumm.errors import InvalidParameterError
 from dpsumm.privacy import accounting
-from dpsumm.privacy.events import Unit
 from dpsumm.privacy.seeds import check_seed
 from dpsumm.summary.kernel import RBF, Kernel, PrivateMedian
 from dpsumm.summary.protocols import Protocol
@@ -59,15 +58,6 @@ def held_to(names: Iterable[str], size: int, protocol: Protocol, schema: Schema)
         "protocol": re.sub(r" at 0x[0-9a-fA-F]+", "", repr(protocol)),
         "schema": schema.fingerprint,
     }
-
-
-def unit_of(unit: Unit | str) -> Unit:
-    """Return the unit that is meant; `InvalidParameterError` if there is none such here."""
-    try:
-        return Unit(unit)
-    except ValueError:
-        known = " or ".join(repr(u.value) for u in (Unit.REPLACE_RECORD, Unit.ADD_REMOVE_RECORD))
-        raise InvalidParameterError(f"unit must be {known}, got {unit!r}") from None
 
 
 def settle_kernel(kernel: Kernel | None, schema: Schema) -> Kernel:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dpsumm.privacy.events import Unit
-
 
 @dataclass(frozen=True)
 class Stability:
-    """By how many points of the summary one unit of an owner's data changes it.
+    """By how many points of the summary one replaced record of an owner changes it.
 
     Attributes
     ----------
@@ -17,13 +15,10 @@ class Stability:
         At most so many points of the summary, each with its label, are replaced by others, given
         all that was released to the owners and the coins of sampling; None: no such number is
         known, so that one record may change every point.
-    unit
-        What changes in the owner's data.
     """
 
     points: int | None
     argument: str
-    unit: Unit = Unit.REPLACE_RECORD
 
 
 # One record of the target decides whether its copies at the owners are in the summary, all of them.

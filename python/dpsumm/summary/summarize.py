@@ -10,7 +10,6 @@ from dpsumm.data.inputs import FileFormat, Owners, Source, read_inputs
 from dpsumm.data.schema import Bounds, Schema, schema_of
 from dpsumm.errors import InvalidParameterError
 from dpsumm.exchange.driver import Progress, run_in_process
-from dpsumm.privacy.events import Unit
 from dpsumm.privacy.ledger import Ledger
 from dpsumm.privacy.weak import check_budget, warn_unrecorded
 from dpsumm.summary.embedding import Embedding, embed
@@ -20,7 +19,7 @@ from dpsumm.summary.notes import data_notes
 from dpsumm.summary.outcome import summary_of
 from dpsumm.summary.protocols import Protocol, Setting
 from dpsumm.summary.result import Summary
-from dpsumm.summary.settings import check_run, held_to, settle_kernel, unit_of
+from dpsumm.summary.settings import check_run, held_to, settle_kernel
 from dpsumm.visible import logger
 
 _log = logger(__name__)
@@ -43,8 +42,6 @@ def summarize(
     file_format: FileFormat | None = None,
     ledger: str | os.PathLike[str] | None = None,
     run: str | None = None,
-    unit: Unit | str = Unit.REPLACE_RECORD,
-    nominal_target: int | None = None,
     seed: int | None = None,
     allow_weak_privacy: bool = False,
     drop_target_copies: bool = False,
@@ -103,12 +100,6 @@ def summarize(
         Name of the run in the ledger; give that of a run that died to resume it. Other owners,
         another size, protocol or schema, or a release of other parameters are refused. The records
         are not compared: give those of then.
-    unit
-        What may change between neighbouring data: ``"replace one record"`` or ``"add or remove one
-        record"``.
-    nominal_target
-        Public stand-in for the target's size, needed with the second unit only, under which the
-        true size is private.
     seed
         For tests and experiments: repeatable, and **not private** (epsilon is then infinite).
     allow_weak_privacy
@@ -213,8 +204,6 @@ def summarize(
             labelled=tables[0].labels is not None,
             ledger=book,
             seed=seed,
-            unit=unit_of(unit),
-            nominal_target=nominal_target,
             drop_target_copies=drop_target_copies,
         )
         _log.info(

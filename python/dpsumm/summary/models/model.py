@@ -34,7 +34,7 @@ from dpsumm.data.schema import Schema
 from dpsumm.data.table import Source
 from dpsumm.errors import InvalidParameterError
 from dpsumm.privacy import accounting
-from dpsumm.privacy.events import Approximate, Charge, Observer, Protected
+from dpsumm.privacy.events import Approximate, Charge, Observer, Protected, Unit
 from dpsumm.privacy.guarantees import PrivacyReport
 from dpsumm.privacy.ledger import Ledger
 from dpsumm.report.notes import warn_of_epsilon
@@ -172,9 +172,7 @@ class Training:
         ball = Ball.of(self.schema.for_target(), norm)
         answers = self._answers(classes)
         left = self._left(book, key, epsilon)
-        examples = Examples(
-            ball(self.points), answers, len(classes), changed, *left, self.stability.unit
-        )
+        examples = Examples(ball(self.points), answers, len(classes), changed, *left)
         trainer: Perturbed | SgdTrainer
         trainer = Perturbed(examples, regularization) if sgd is None else SgdTrainer(examples, sgd)
         facts = (classes, ball.centre.tolist(), ball.norm, *trainer.public)
@@ -240,7 +238,7 @@ class Training:
         """Return the (epsilon, delta) that is left for this model."""
         charges = self.privacy.charges if book.path is None else book.charges(before=key)
         mine = [c for c in charges if c.protected is Protected.OWNERS]
-        if any(c.unit is not self.stability.unit for c in mine):
+        if any(c.unit is not Unit.REPLACE_RECORD for c in mine):
             raise InvalidParameterError("unit: what was released before is for another unit")
         earlier = [(c.event, c.count) for c in mine]
         added = sum(e.delta * n for e, n in earlier if isinstance(e, Approximate))

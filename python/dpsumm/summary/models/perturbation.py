@@ -97,7 +97,6 @@ class Perturbed(Trainer):
             dimension=rows.shape[1] * columns,
             regularization=regularization,
         )
-        self._unit = examples.unit
         # In an order of their own, so that nothing but the set of points enters.
         order = np.lexsort([answers, *rows.T])
         self._objective = Objective(rows[order], answers[order], classes, self.noise.regularization)
@@ -115,7 +114,6 @@ class Perturbed(Trainer):
             message,
             Approximate(self.noise.epsilon, self.noise.delta),
             observer=Observer.PUBLIC,
-            unit=self._unit,
         )
 
         def draw() -> bytes:

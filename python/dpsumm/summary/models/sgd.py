@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsumm.checks import check_installed, check_number, check_whole
-from dpsumm.privacy.events import Observer, Protected, Unit
+from dpsumm.privacy.events import Observer, Protected
 from dpsumm.privacy.ledger import Ledger
 from dpsumm.privacy.release import Bound, PaidNoise, Query, Sums, multiplier_for, release
 from dpsumm.summary.models.training import Examples, Released, Shapes, Trainer, parts
@@ -108,10 +108,9 @@ class SgdNoise:
         *,
         steps: int,
         changed: int,
-        unit: Unit = Unit.REPLACE_RECORD,
     ) -> SgdNoise:
         """Return the noise at which so many steps cost (epsilon, delta)."""
-        bound = Bound(2 * changed * GRID * (1 + 1e-12), unit)
+        bound = Bound(2 * changed * GRID * (1 + 1e-12))
         return cls(
             epsilon, delta, Query.at(bound, multiplier_for(epsilon, delta, steps), times=steps)
         )
@@ -126,7 +125,6 @@ class SgdTrainer(Trainer):
             examples.delta,
             steps=method.steps,
             changed=examples.changed,
-            unit=examples.unit,
         )
         self._examples, self._method = examples, method
 

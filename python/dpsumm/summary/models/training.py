@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsumm.privacy.events import Charge, Unit
+from dpsumm.privacy.events import Charge
 from dpsumm.privacy.ledger import Ledger
 
 # Of the layers of a network.
@@ -30,11 +30,9 @@ class Examples:
     classes
         K, at least 2.
     changed
-        Rows, each with its answer, that one unit of the data replaces.
+        Rows, each with its answer, that one replaced record replaces.
     epsilon, delta
         What the model may cost.
-    unit
-        What `changed` is for.
     """
 
     rows: NDArray[np.float64] = field(repr=False)
@@ -43,7 +41,6 @@ class Examples:
     changed: int
     epsilon: float
     delta: float
-    unit: Unit = Unit.REPLACE_RECORD
 
 
 class Trainer(ABC):

@@ -18,13 +18,13 @@ from dpsumm.exchange.messages import Answer, Request
 from dpsumm.exchange.roles import Coordinator
 from dpsumm.kernels.features import FeatureKind
 from dpsumm.kernels.landmarks import Features
-from dpsumm.privacy.events import Protected, Unit
+from dpsumm.privacy.events import Protected
 from dpsumm.privacy.ledger import Ledger
 from dpsumm.summary.kernel import RBF, FloatArray, Kernel
 from dpsumm.summary.protocols.features import features_of
 from dpsumm.summary.protocols.messages import FeatureMap, LandmarkMap, Points
 from dpsumm.summary.protocols.wire import CODEC
-from dpsumm.summary.release import Draw, Mechanism, Release, release, target_sensitivity
+from dpsumm.summary.release import TARGET, Draw, Mechanism, Release, release
 
 
 @dataclass(frozen=True)
@@ -55,10 +55,6 @@ class Setting:
         Whether owners send labels along.
     seed
         Tests and experiments only: nothing is private then.
-    unit
-        What every charge is for.
-    nominal_target
-        Public stand-in for the target's size when a record may be added or removed.
     drop_target_copies
         Whether points that equal a record of the target are left out of what is selected from.
     """
@@ -74,8 +70,6 @@ class Setting:
     labelled: bool
     ledger: Ledger
     seed: int | None = None
-    unit: Unit = Unit.REPLACE_RECORD
-    nominal_target: int | None = None
     owners: tuple[str, ...] = ()
     drop_target_copies: bool = False
 
@@ -84,32 +78,8 @@ class Setting:
         """All owners of the run."""
         return self.owners or tuple(self.n_records)
 
-    @property
-    def public_count(self) -> int:
-        """The target's size as owners may know it."""
-        return len(self.target) if self.nominal_target is None else self.nominal_target
-
     def __post_init__(self) -> None:
         object.__setattr__(self, "target", self.target.astype(np.float64, copy=False))
-        if self.unit is Unit.WHOLE_OWNER:
-            raise InvalidParameterError(
-                "unit must be a record, replaced or added and removed; what holds for whole owners "
-                "is told by PrivacyReport.epsilon(unit=...)"
-            )
-        if (self.unit is Unit.ADD_REMOVE_RECORD) != (self.nominal_target is not None):
-            raise InvalidParameterError(
-                "nominal_target must be given exactly when the unit is 'add or remove one record': "
-                "the target's size is private then"
-            )
-        if self.nominal_target is not None and self.nominal_target < 1:
-            raise InvalidParameterError(
-                f"nominal_target must be at least 1, got {self.nominal_target!r}"
-            )
-        if self.unit is Unit.ADD_REMOVE_RECORD and not isinstance(self.kernel, RBF):
-            raise InvalidParameterError(
-                "kernel: a private bandwidth needs a public target size; give RBF(gamma), or "
-                "bounds for every column"
-            )
         # An owner of which nothing is known must not decide whether there are records enough.
         unknown = len(self.names) > len(self.n_records)
         total = sum(self.n_records.values())
@@ -215,7 +185,6 @@ class Curator(Coordinator[Selection]):
         """
         setting, features = self.setting, self.features(feature_map)
         mechanism = mechanism.calibrated(self.settle()[1], setting.delta)
-        sensitivity = target_sensitivity(setting.unit)
         made = release(
             mechanism,
             features,
@@ -223,13 +192,12 @@ class Curator(Coordinator[Selection]):
             key="target",
             message="target's noisy mean embedding",
             protected=Protected.TARGET,
-            sensitivity=sensitivity,
-            count=setting.public_count,
+            sensitivity=TARGET,
             ledger=setting.ledger,
             seed=setting.seed,
         )
         if setting.ledger.resumed:
-            given = Draw(features, setting.target, sensitivity, setting.public_count)
+            given = Draw(features, setting.target, TARGET, len(setting.target))
             self.of_this_target = mechanism.fits(given, made)
         return made
 
@@ -240,8 +208,7 @@ class Curator(Coordinator[Selection]):
         """
         setting = self.setting
         made = mechanism.calibrated(self.settle()[1], setting.delta)
-        sensitivity = target_sensitivity(setting.unit)
-        return made.noise(self.features(feature_map), sensitivity, setting.public_count)
+        return made.noise(self.features(feature_map), TARGET, len(setting.target))
 
     def scaled(self, values: FloatArray) -> FloatArray:
         """Return points in the kernel's space, by the public schema, in the precision they have.

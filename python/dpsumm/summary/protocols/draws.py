@@ -19,7 +19,6 @@ from dataclasses import dataclass
 
 from dpsumm.errors import InvalidParameterError
 from dpsumm.exchange.messages import Request
-from dpsumm.privacy.events import Unit
 from dpsumm.summary.kernel import RBF, median_squared_distance
 from dpsumm.summary.protocols.curator import CollectingCurator, Curator, Setting
 from dpsumm.summary.protocols.messages import DrawRequest
@@ -152,11 +151,6 @@ def even_shares(total: int, setting: Setting) -> dict[str, int]:
     Public numbers only. What a small owner lacks is spread over the others; left-overs of the
     division go to the owners that come first.
     """
-    if setting.unit is Unit.ADD_REMOVE_RECORD:
-        raise InvalidParameterError(
-            f"unit: with {setting.unit.value!r} the owners' sizes are private, but here each "
-            "owner's share depends on all of them; use 'replace one record', or Offers"
-        )
     left = dict(setting.n_records)
     shares = dict.fromkeys(left, 0)
     total = min(total, sum(left.values()))

@@ -51,7 +51,7 @@ from dpsumm.summary.protocols.auction.requests import (
 from dpsumm.summary.protocols.auction.theorem2 import RoundMwem, Theorem2
 from dpsumm.summary.protocols.curator import Curator, Setting
 from dpsumm.summary.protocols.protocol import Protocol
-from dpsumm.summary.release import SUMMARY, TARGET, Mechanism, summary_sensitivity
+from dpsumm.summary.release import SUMMARY, TARGET, Mechanism
 from dpsumm.summary.stability import Stability
 
 
@@ -315,19 +315,17 @@ class Auction(Protocol):
         )
 
     def stability(self, setting: Setting) -> Stability:
-        """Return two points, one if a record is added or removed: see `Protocol.stability`."""
+        """Return two points: see `Protocol.stability`."""
         if self.reselect:
             return Stability(
                 None,
                 "at the end the Auction chose again from all received points by the greedy, so one "
                 "record may change every point of the summary",
-                setting.unit,
             )
         return Stability(
-            summary_sensitivity(setting.unit).vectors // 2,
+            SUMMARY.vectors // 2,
             "given the releases, one record changes at most so many points "
             "(docs/privacy/auction.md, Lemma 1)",
-            setting.unit,
         )
 
     def curator(self, setting: Setting) -> Curator:
@@ -371,13 +369,7 @@ class Auction(Protocol):
             virtual_bids=self._as_published is None or self._as_published.asks_everybody,
             tau=None if self._as_published is None else self._as_published.tau,
             request_charges=tuple(
-                annex.charge_of(
-                    Protected.OWNERS,
-                    "request bits of the whole run",
-                    event,
-                    count,
-                    unit=setting.unit,
-                )
+                annex.charge_of(Protected.OWNERS, "request bits of the whole run", event, count)
                 for event, count in requests.events
             ),
             target=self.target_release,

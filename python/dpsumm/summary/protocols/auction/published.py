@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from dpsumm.privacy import accounting
+from dpsumm.privacy.events import Unit
 from dpsumm.summary.mechanisms import Mwem
 from dpsumm.summary.release import Sensitivity
 
@@ -41,5 +42,5 @@ def published_figure(
     sound = accounting.compose(cost, delta)
     return (
         f"For {what} the paper states epsilon = {stated:.4f} at delta = {delta:g}; a sound figure "
-        f"is {sound:.4f} ({sensitivity.unit.value}), requests not counted."
+        f"is {sound:.4f} ({Unit.REPLACE_RECORD.value}), requests not counted."
     )

@@ -14,7 +14,7 @@ from dpsumm.summary.protocols.auction.plan import Plan
 from dpsumm.summary.protocols.curator import Curator
 from dpsumm.summary.protocols.features import random_features
 from dpsumm.summary.protocols.messages import BidRequest, FeatureMap
-from dpsumm.summary.release import SUMMARY, Draw, Release, release, summary_sensitivity
+from dpsumm.summary.release import SUMMARY, Draw, Release, release
 
 
 class Releases:
@@ -82,7 +82,7 @@ class Releases:
             key=f"summary-{finished}",
             message="noisy mean embedding of the summary so far",
             protected=Protected.OWNERS,
-            sensitivity=summary_sensitivity(setting.unit),
+            sensitivity=SUMMARY,
             ledger=setting.ledger,
             seed=setting.seed,
             previous=self._last,

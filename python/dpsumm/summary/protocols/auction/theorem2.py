@@ -144,7 +144,7 @@ class Theorem2:
         n_points = sum(setting.n_records.values())
         asked = (
             ("features", self.dimension, self.least_dimension),
-            ("target records", setting.public_count, self.least_target),
+            ("target records", len(setting.target), self.least_target),
             ("seed points", n_seeds, self.least_seeds),
         )
         parts = [
