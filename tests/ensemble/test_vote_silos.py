@@ -22,6 +22,7 @@ from dpsumm.ensemble.trainer import Trainer
 from dpsumm.errors import InvalidDataError, InvalidParameterError
 from dpsumm.exchange.across import Channel, answer_all, reason
 from dpsumm.privacy import Ledger
+from helpers.journals import answers_in
 from helpers.kept import kept_by
 
 SCHEMA = Schema([Column("a", bounds=(-4, 4)), Column("b", bounds=(-4, 4)), Column("sick", "label")])
@@ -288,8 +289,11 @@ def test_a_run_that_died_goes_on_and_pays_once(frames, tmp_path):
         learn(Dies(parties), points, ledger=books, run="r")
     with Ledger(books) as book:
         assert book.charges() == ()
+    # What came is kept while the ledger has no votes: all descriptions, and twenty answers.
+    assert answers_in(f"{books}.answers") == {0: len(NAMES), 1: 20}
     again = Loopback(parties)
     model = learn(again, points, ledger=books, run="r")
+    assert answers_in(f"{books}.answers") == {}
     # Those that had answered are not asked again.
     assert [len(asked) for asked in again.asked] == [30]
     # Released: nobody is asked, the same votes, no second charge; the answers are gone.

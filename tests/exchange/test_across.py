@@ -20,6 +20,7 @@ from dpsumm.summary.protocols.messages import Bids, DrawRequest, Points, SendReq
 from dpsumm.summary.protocols.wire import decode, encode
 from dpsumm.summary.silos import summarize_silos
 from helpers import silo_curator
+from helpers.journals import answers_in
 from helpers.patience import PATIENCE
 from helpers.silo_curator import NAMES, SCHEMA, Loopback, owners_of, run
 
@@ -290,6 +291,21 @@ def test_a_run_is_resumed_without_a_charge(tmp_path):
     # The summary is written: what owners sent is not kept any longer.
     rows = Path(f"{ledger}.answers").read_bytes()
     assert rows.count(b"dpsm\x02") == 0
+
+
+def test_a_start_that_failed_keeps_its_answers(tmp_path):
+    """Descriptions that came are kept: who gave one is not asked again."""
+    Ledger.create(tmp_path / "books").close()
+    given = {"protocol": AUCTION, "ledger": tmp_path / "books", "run": "r"}
+    with pytest.raises(ProtocolError, match="needs all its owners at the beginning"):
+        run(Faulty("b", DESCRIBE, GARBAGE["nothing"]), **given)
+    assert answers_in(tmp_path / "books.answers") == {DESCRIBE: 3}
+    with Ledger(tmp_path / "books") as book:
+        assert book.charges() == ()
+    channel = Loopback()
+    run(channel, **given)
+    described = [decode(got[0][-1]) for got in channel.received.values()]
+    assert [isinstance(one, Describe) for one in described] == [False, True, False, False]
 
 
 def test_a_run_is_not_resumed_with_other_parameters(tmp_path):
