@@ -22,7 +22,7 @@ import numpy as np
 import polars as pl
 
 from dpsumm.ensemble.ballots import hard_votes
-from dpsumm.ensemble.compare import Rehearsal
+from dpsumm.ensemble.comparison import Rehearsal
 from dpsumm.ensemble.curator import VoteCurator
 from dpsumm.ensemble.messages import VOTES, Votes
 from dpsumm.ensemble.students import Spectral

@@ -10,6 +10,8 @@ import importlib
 import logging
 from typing import TYPE_CHECKING, Any
 
+from dpsumm.lazy import names_of
+
 if TYPE_CHECKING:
     from dpsumm import kernels
     from dpsumm.data.column import Column
@@ -89,23 +91,11 @@ _HOMES = {
     "vertical.synthesize": "synthesize",
     "vertical.tables": "Tables",
 }
-_HOME = {name: home for home, names in _HOMES.items() for name in names.split()}
+_get, __dir__, _ = names_of(__name__, _HOMES)
 
 
 def __getattr__(name: str) -> Any:
-    if name == "kernels":
-        return importlib.import_module("dpsumm.kernels")
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"dpsumm.{_HOME[name]}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    # And the rooms that are loaded; not what this module itself imports.
-    rooms = (n for n, v in globals().items() if getattr(v, "__name__", "") == f"dpsumm.{n}")
-    return sorted({*__all__, *rooms})
+    return importlib.import_module("dpsumm.kernels") if name == "kernels" else _get(name)
 
 
 logging.getLogger("dpsumm").addHandler(logging.NullHandler())

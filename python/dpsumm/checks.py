@@ -7,12 +7,13 @@ import inspect
 import math
 from collections.abc import Sequence
 from dataclasses import fields, is_dataclass, replace
-from typing import Any, ClassVar, Self
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from dpsumm.errors import InvalidParameterError, MissingExtraError, NotFittedError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 # The core's limit for exact sums on the grid.
 MAX_FEATURES = 2**18
@@ -22,12 +23,20 @@ MAX_LANDMARKS = 2**13
 
 def is_number(value: object) -> bool:
     """Return whether this is an int or a float, of Python or NumPy, and not a truth value."""
-    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+    if isinstance(value, int | float):
+        return not isinstance(value, bool)
+    import numpy as np
+
+    return isinstance(value, np.integer | np.floating)
 
 
 def is_whole(value: object) -> bool:
     """Return whether this is an int, of Python or NumPy, and not a truth value."""
-    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if isinstance(value, int):
+        return not isinstance(value, bool)
+    import numpy as np
+
+    return isinstance(value, np.integer)
 
 
 def largest(dtype: np.dtype[Any]) -> float:
@@ -35,7 +44,7 @@ def largest(dtype: np.dtype[Any]) -> float:
 
     That would stop a run after a release; with gamma up to 1e30 nothing below does.
     """
-    return 1e15 if dtype == np.float32 else 1e100
+    return 1e15 if dtype.name == "float32" else 1e100
 
 
 def all_usable(values: NDArray[np.floating]) -> bool:

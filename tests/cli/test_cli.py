@@ -25,7 +25,8 @@ from dpsumm.data.arguments import parse_columns, parse_owners
 from dpsumm.errors import InvalidParameterError
 from dpsumm.privacy.ledger import Ledger
 from dpsumm.summary.protocols import Auction, Offers, Pool, Requests
-from dpsumm.summary.protocols.choose import Name, choose_protocol
+from dpsumm.summary.protocols.choose import choose_protocol
+from dpsumm.summary.words import Name
 from helpers.disk import full_for
 
 SECRET = 31.4159

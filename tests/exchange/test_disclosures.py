@@ -17,7 +17,8 @@ from dpsumm.privacy.claims import Claim, claim_of
 from dpsumm.privacy.events import Charge, Protected, Pure
 from dpsumm.summary.about import ABOUT as POINTS
 from dpsumm.summary.protocols import Protocol
-from dpsumm.summary.protocols.choose import Name, choose_protocol
+from dpsumm.summary.protocols.choose import choose_protocol
+from dpsumm.summary.words import Name
 from dpsumm.vertical.about import ABOUT as ROWS
 
 ROOT = Path(__file__).parents[2]

@@ -38,6 +38,9 @@ COMMANDS = {
     "node": "An owner's rules: what may leave its machine, and the log of what has left.",
 }
 
+# These have one module for their options.
+CALLS = ("summarize", "learn", "synthesize")
+
 # Click's, wherever this version of Typer has it.
 UsageError: Any = typer.BadParameter.__base__
 
@@ -80,7 +83,7 @@ class _Commands(TyperGroup):
 
 def load(name: str) -> Any:
     """Return the command, or the group of commands, of a word."""
-    module = import_module(f"dpsumm.cli.{name}")
+    module = import_module(f"dpsumm.cli.{'calls' if name in CALLS else name}")
     holder = typer.Typer(rich_markup_mode="rich")
     if hasattr(module, "app"):
         holder.add_typer(module.app, name=name)

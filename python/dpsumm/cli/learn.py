@@ -8,7 +8,6 @@ from contextlib import contextmanager
 
 from dpsumm.checks import check_installed
 from dpsumm.cli import console
-from dpsumm.cli.options import described
 from dpsumm.cli.output import check_distinct, check_outputs, rows_in
 from dpsumm.cli.spent import Kept
 from dpsumm.cli.typed import typed
@@ -30,12 +29,8 @@ UNLISTED = (
 )
 
 
-@described
-def learn(data: Data, method: Method, privacy: Privacy, output: Output) -> None:
-    """Learn a classifier from parties' classifiers, by noisy votes on unlabelled points.
-
-    In one process, which sees all data: for a rehearsal or one trusted machine.
-    """
+def run(data: Data, method: Method, privacy: Privacy, output: Output) -> None:
+    """Do what the command is asked for."""
     if output.plan != (output.points is not None) or (output.parties and not output.plan):
         raise InvalidParameterError("--points and --parties are for --plan, which needs --points")
     if output.plan:

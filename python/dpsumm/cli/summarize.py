@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import partial
 
 from dpsumm.cli import console
-from dpsumm.cli.options import described
 from dpsumm.cli.output import check_distinct, check_outputs, rows_in
 from dpsumm.cli.spent import Kept
 from dpsumm.data.inputs import read_owners
@@ -17,9 +16,8 @@ from dpsumm.summary.options import Data, Method, Output, Privacy, as_arguments
 from dpsumm.summary.summarize import summarize as make_summary
 
 
-@described
-def summarize(data: Data, method: Method, privacy: Privacy, output: Output) -> None:
-    """Select points of owners that match a target."""
+def run(data: Data, method: Method, privacy: Privacy, output: Output) -> None:
+    """Do what the command is asked for."""
     files = rows_in(output.out) | output.files
     check_outputs(files)
     books = [] if privacy.ledger is None else [privacy.ledger]

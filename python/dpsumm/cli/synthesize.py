@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import partial
 
 from dpsumm.cli import console
-from dpsumm.cli.options import described
 from dpsumm.cli.output import check_distinct, check_outputs, rows_in
 from dpsumm.cli.spent import Kept
 from dpsumm.errors import InvalidParameterError
@@ -17,12 +16,8 @@ from dpsumm.vertical.result import Synthetic
 from dpsumm.vertical.synthesize import synthesize as make_synthetic
 
 
-@described
-def synthesize(data: Data, method: Method, privacy: Privacy, output: Output) -> None:
-    """Make synthetic rows of a table whose columns several owners hold.
-
-    In one process, which sees all data: for a rehearsal or one trusted machine.
-    """
+def run(data: Data, method: Method, privacy: Privacy, output: Output) -> None:
+    """Do what the command is asked for."""
     if output.plan != (output.records is not None):
         raise InvalidParameterError("--plan and --records go together: give both, or none")
     schemas, protocol = data.schemas, method.protocol

@@ -1,12 +1,17 @@
 """Learning from parties' classifiers: noisy votes on unlabelled points, and students of them."""
 
-from dpsumm.ensemble.compare import LearningComparison, compare
-from dpsumm.ensemble.messages import NoisyVotes
-from dpsumm.ensemble.model import Model
-from dpsumm.ensemble.paper import Published, published
-from dpsumm.ensemble.plan import LearningPlan
-from dpsumm.ensemble.saved import SavedModel, load_model
-from dpsumm.ensemble.students import Argmax, Softmax, Spectral, Student
+from typing import TYPE_CHECKING
+
+from dpsumm.lazy import names_of
+
+if TYPE_CHECKING:
+    from dpsumm.ensemble.comparison import LearningComparison, compare
+    from dpsumm.ensemble.messages import NoisyVotes
+    from dpsumm.ensemble.model import Model
+    from dpsumm.ensemble.paper import Published, published
+    from dpsumm.ensemble.plan import LearningPlan
+    from dpsumm.ensemble.saved import SavedModel, load_model
+    from dpsumm.ensemble.students import Argmax, Softmax, Spectral, Student
 
 __all__ = [
     "Argmax",
@@ -23,3 +28,16 @@ __all__ = [
     "load_model",
     "published",
 ]
+
+__getattr__, __dir__, _ = names_of(
+    __name__,
+    {
+        "comparison": "LearningComparison compare",
+        "messages": "NoisyVotes",
+        "model": "Model",
+        "paper": "Published published",
+        "plan": "LearningPlan",
+        "saved": "SavedModel load_model",
+        "students": "Argmax Softmax Spectral Student",
+    },
+)

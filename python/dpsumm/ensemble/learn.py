@@ -1,25 +1,25 @@
-"""The one call: from parties and unlabelled points to a classifier."""
+"""The one call: from parties and unlabelled points to a classifier.
+
+It imports what it needs when it is called, so that its name costs nothing.
+"""
 
 from __future__ import annotations
 
 import os
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from numpy.typing import ArrayLike
-
-from dpsumm.data.files import FileFormat
-from dpsumm.data.inputs import Source
-from dpsumm.data.schema import Bounds, Schema, schema_of
-from dpsumm.ensemble.ballots import facts_of
-from dpsumm.ensemble.inputs import read_parties
-from dpsumm.ensemble.model import Model
-from dpsumm.ensemble.points import points_notes
-from dpsumm.ensemble.vote import Asked, run_vote
-from dpsumm.exchange.driver import Progress, run_in_process
 from dpsumm.privacy.events import Unit
-from dpsumm.privacy.weak import warn_unrecorded
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from dpsumm.data.files import FileFormat
+    from dpsumm.data.inputs import Source
+    from dpsumm.data.schema import Bounds, Schema
+    from dpsumm.ensemble.model import Model
+    from dpsumm.exchange.driver import Progress
 
 
 def learn(
@@ -163,6 +163,14 @@ def learn(
     >>> model.privacy.epsilon(1e-5, unit="one whole owner") <= 1.0
     True
     """
+    from dpsumm.data.schema import schema_of
+    from dpsumm.ensemble.ballots import facts_of
+    from dpsumm.ensemble.inputs import read_parties
+    from dpsumm.ensemble.points import points_notes
+    from dpsumm.ensemble.vote import Asked, run_vote
+    from dpsumm.exchange.driver import run_in_process
+    from dpsumm.privacy.weak import warn_unrecorded
+
     asked = Asked.of(
         classes,
         epsilon=epsilon,

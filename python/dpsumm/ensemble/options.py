@@ -9,16 +9,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from dpsumm.data.arguments import file_format_of, formatted, parse_owners
 from dpsumm.data.files import FileFormat
 from dpsumm.data.reading import Spelling
-from dpsumm.data.schema import Schema
-from dpsumm.ensemble.terms import Label, classes_of
 from dpsumm.errors import InvalidParameterError
 from dpsumm.privacy.events import Unit as Units
 from dpsumm.privacy.spending import Spending
+
+if TYPE_CHECKING:
+    from dpsumm.ensemble.terms import Label
 
 
 class Learner(str, Enum):
@@ -93,6 +94,9 @@ class Data(Spelling):
     @property
     def labels(self) -> tuple[Label, ...]:
         """The classes."""
+        from dpsumm.data.schema import Schema
+        from dpsumm.ensemble.terms import classes_of
+
         if self.classes is not None:
             return classes_of(self.classes)
         label = None if self.schema is None else Schema.read(self.schema).label

@@ -153,7 +153,7 @@ def plan_learning(
     See Also
     --------
     dpsumm.learn : The run itself.
-    dpsumm.ensemble.compare.compare : Measures it on data that you may use.
+    dpsumm.ensemble.comparison.compare : Measures it on data that you may use.
 
     Examples
     --------

@@ -3,22 +3,27 @@
 Only :mod:`dpsumm.privacy.accounting` knows the accountant (dp-accounting).
 """
 
-from dpsumm.privacy.events import (
-    Approximate,
-    BoundedRange,
-    Charge,
-    Event,
-    Gaussian,
-    Laplace,
-    NonPrivate,
-    Observer,
-    Protected,
-    Pure,
-    Seeded,
-    Unit,
-)
-from dpsumm.privacy.guarantees import PrivacyReport
-from dpsumm.privacy.ledger import Ledger
+from typing import TYPE_CHECKING
+
+from dpsumm.lazy import names_of
+
+if TYPE_CHECKING:
+    from dpsumm.privacy.events import (
+        Approximate,
+        BoundedRange,
+        Charge,
+        Event,
+        Gaussian,
+        Laplace,
+        NonPrivate,
+        Observer,
+        Protected,
+        Pure,
+        Seeded,
+        Unit,
+    )
+    from dpsumm.privacy.guarantees import PrivacyReport
+    from dpsumm.privacy.ledger import Ledger
 
 __all__ = [
     "Approximate",
@@ -36,3 +41,13 @@ __all__ = [
     "Seeded",
     "Unit",
 ]
+
+__getattr__, __dir__, _ = names_of(
+    __name__,
+    {
+        "events": "Approximate BoundedRange Charge Event Gaussian Laplace NonPrivate Observer "
+        "Protected Pure Seeded Unit",
+        "guarantees": "PrivacyReport",
+        "ledger": "Ledger",
+    },
+)

@@ -1,10 +1,15 @@
 """Summaries: a few of the owners' records that match a target, and the protocols for it."""
 
-from dpsumm.summary.compare import Comparison
-from dpsumm.summary.embedding import Embedding
-from dpsumm.summary.models.sgd import DpSgd
-from dpsumm.summary.plan import Plan
-from dpsumm.summary.protocols import Protocol, Requests
+from typing import TYPE_CHECKING
+
+from dpsumm.lazy import names_of
+
+if TYPE_CHECKING:
+    from dpsumm.summary.compare import Comparison
+    from dpsumm.summary.embedding import Embedding
+    from dpsumm.summary.models.sgd import DpSgd
+    from dpsumm.summary.plan import Plan
+    from dpsumm.summary.protocols import Protocol, Requests
 
 __all__ = [
     "Comparison",
@@ -14,3 +19,14 @@ __all__ = [
     "Protocol",
     "Requests",
 ]
+
+__getattr__, __dir__, _ = names_of(
+    __name__,
+    {
+        "compare": "Comparison",
+        "embedding": "Embedding",
+        "models.sgd": "DpSgd",
+        "plan": "Plan",
+        "protocols": "Protocol Requests",
+    },
+)

@@ -8,22 +8,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Annotated, Any
 
 from dpsumm.data.arguments import file_format_of, formatted, parse_columns, parse_owners
 from dpsumm.data.files import FileFormat
-from dpsumm.data.inputs import Source
-from dpsumm.data.large.stream import Stream
 from dpsumm.data.reading import Reading
-from dpsumm.data.schema import Schema
 from dpsumm.errors import InvalidParameterError
 from dpsumm.privacy.spending import Spending
-from dpsumm.summary.kernel import RBF
-from dpsumm.summary.protocols import Protocol, Requests
-from dpsumm.summary.protocols.choose import Name, choose_protocol
+from dpsumm.summary.words import Name, Rule
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from dpsumm.data.inputs import Source
+    from dpsumm.summary.protocols import Protocol
 
 
 @dataclass(frozen=True)
@@ -70,6 +68,8 @@ class Data(Reading):
 
     def sources(self) -> tuple[dict[str, Source], Source]:
         """Return the owners' data by name, and the target."""
+        from dpsumm.data.large.stream import Stream
+
         given, form = self.format or [], self.file_format
         owners, others = formatted(self.named, {"target": self.target}, given, form)
         sources = {
@@ -103,6 +103,8 @@ class Data(Reading):
 
     def meaning(self) -> dict[str, Any]:
         """Return what says how columns are to be taken, as `summarize` wants it."""
+        from dpsumm.data.schema import Schema
+
         columns, bounds = parse_columns(self.column or [])
         return {
             "columns": columns or None,
@@ -161,12 +163,15 @@ class Method:
     features: Annotated[str | None, "auto"] = None
     n_features: Annotated[int | None, "Offers 1024 landmarks or 2048 random, Auction 140"] = None
     sample: Path | None = None
-    requests: Annotated[Requests | None, "all"] = None
+    requests: Annotated[Rule | None, "all"] = None
     batch: Annotated[int | None, "size / 10"] = None
     drop_target_copies: bool = False
 
     def chosen(self, epsilon_owners: float | None) -> Protocol:
         """Return the protocol; refuse options that it would ignore."""
+        from dpsumm.summary.protocols import Requests
+        from dpsumm.summary.protocols.choose import choose_protocol
+
         return choose_protocol(
             self.protocol,
             self.size,
@@ -175,13 +180,15 @@ class Method:
             features=self.features,
             n_features=self.n_features,
             sample=None if self.sample is None else _public_sample(self.sample),
-            requests=self.requests,
+            requests=None if self.requests is None else Requests(self.requests.value),
             batch=self.batch,
             epsilon_owners=epsilon_owners,
         )
 
 
 def _public_sample(path: Path) -> NDArray[Any]:
+    import numpy as np
+
     try:
         return np.asarray(np.load(path, allow_pickle=False))
     except (OSError, ValueError) as error:
@@ -244,6 +251,8 @@ def as_arguments(data: Data, method: Method, privacy: Privacy, output: Output) -
     InvalidParameterError
         An option has another form, or is one that the protocol would ignore.
     """
+    from dpsumm.summary.kernel import RBF
+
     owners, target = data.sources()
     return {
         "owners": owners,

@@ -13,7 +13,8 @@ from dpsumm.privacy import accounting
 from dpsumm.privacy.seeds import check_seed
 from dpsumm.summary.kernel import RBF, Kernel, PrivateMedian
 from dpsumm.summary.protocols import Protocol
-from dpsumm.summary.protocols.choose import Name, choose_protocol
+from dpsumm.summary.protocols.choose import choose_protocol
+from dpsumm.summary.words import Name
 
 
 def check_run(

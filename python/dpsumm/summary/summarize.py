@@ -1,26 +1,25 @@
-"""The one call: from owners' data and a target to a summary."""
+"""The one call: from owners' data and a target to a summary.
+
+It imports what it needs when it is called, so that its name costs nothing.
+"""
 
 from __future__ import annotations
 
 import os
 import time
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from dpsumm.data.inputs import FileFormat, Owners, Source, read_inputs
-from dpsumm.data.schema import Bounds, Schema, schema_of
-from dpsumm.errors import InvalidParameterError
-from dpsumm.exchange.driver import Progress, run_in_process
-from dpsumm.privacy.ledger import Ledger
-from dpsumm.privacy.weak import check_budget, warn_unrecorded
-from dpsumm.summary.embedding import Embedding, embed
-from dpsumm.summary.guards import check_sample, check_target
-from dpsumm.summary.kernel import RBF, Kernel
-from dpsumm.summary.notes import data_notes
-from dpsumm.summary.outcome import summary_of
-from dpsumm.summary.protocols import Protocol, Setting
-from dpsumm.summary.result import Summary
-from dpsumm.summary.settings import check_run, held_to, settle_kernel
 from dpsumm.visible import logger
+
+if TYPE_CHECKING:
+    from dpsumm.data.inputs import FileFormat, Owners, Source
+    from dpsumm.data.schema import Bounds, Schema
+    from dpsumm.exchange.driver import Progress
+    from dpsumm.summary.embedding import Embedding
+    from dpsumm.summary.kernel import Kernel
+    from dpsumm.summary.protocols import Protocol
+    from dpsumm.summary.result import Summary
 
 _log = logger(__name__)
 
@@ -153,6 +152,20 @@ def summarize(
     >>> summary.privacy.epsilon(1e-5) <= 1.0, summary.privacy.epsilon(1e-5, protected="owners")
     (True, 0.0)
     """
+    from dpsumm.data.inputs import read_inputs
+    from dpsumm.data.schema import schema_of
+    from dpsumm.errors import InvalidParameterError
+    from dpsumm.exchange.driver import run_in_process
+    from dpsumm.privacy.ledger import Ledger
+    from dpsumm.privacy.weak import check_budget, warn_unrecorded
+    from dpsumm.summary.embedding import Embedding, embed
+    from dpsumm.summary.guards import check_sample, check_target
+    from dpsumm.summary.kernel import RBF
+    from dpsumm.summary.notes import data_notes
+    from dpsumm.summary.outcome import summary_of
+    from dpsumm.summary.protocols import Setting
+    from dpsumm.summary.settings import check_run, held_to, settle_kernel
+
     started = time.perf_counter()
     protocol = check_run(size, epsilon, delta, protocol, seed, ledger)
     if not (embedding is None or isinstance(embedding, Embedding)):

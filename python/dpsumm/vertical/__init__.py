@@ -1,12 +1,17 @@
 """Synthetic rows of a table whose columns several owners hold."""
 
-from dpsumm.vertical.graphical import Graphical
-from dpsumm.vertical.model import Mixture
-from dpsumm.vertical.plan import PlannedTable, SynthesisPlan
-from dpsumm.vertical.privacy import SynthesisPrivacy
-from dpsumm.vertical.products import Dealer, Mpyc
-from dpsumm.vertical.result import Synthetic
-from dpsumm.vertical.tables import Tables
+from typing import TYPE_CHECKING
+
+from dpsumm.lazy import names_of
+
+if TYPE_CHECKING:
+    from dpsumm.vertical.graphical import Graphical
+    from dpsumm.vertical.model import Mixture
+    from dpsumm.vertical.plan import PlannedTable, SynthesisPlan
+    from dpsumm.vertical.privacy import SynthesisPrivacy
+    from dpsumm.vertical.products import Dealer, Mpyc
+    from dpsumm.vertical.result import Synthetic
+    from dpsumm.vertical.tables import Tables
 
 __all__ = [
     "Dealer",
@@ -19,3 +24,16 @@ __all__ = [
     "Synthetic",
     "Tables",
 ]
+
+__getattr__, __dir__, _ = names_of(
+    __name__,
+    {
+        "graphical": "Graphical",
+        "model": "Mixture",
+        "plan": "PlannedTable SynthesisPlan",
+        "privacy": "SynthesisPrivacy",
+        "products": "Dealer Mpyc",
+        "result": "Synthetic",
+        "tables": "Tables",
+    },
+)

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from dpsumm.checks import check_whole
 from dpsumm.data.arguments import file_format_of, formatted, parse_files
@@ -18,9 +18,11 @@ from dpsumm.data.files import FileFormat
 from dpsumm.data.reading import Spelling
 from dpsumm.errors import InvalidParameterError
 from dpsumm.privacy.spending import Spending
-from dpsumm.vertical.levels import bins_of
-from dpsumm.vertical.products import Dealer, Mpyc
-from dpsumm.vertical.tables import Tables
+from dpsumm.vertical.defaults import COMPONENTS, KEEP
+
+if TYPE_CHECKING:
+    from dpsumm.vertical.products import Dealer, Mpyc
+    from dpsumm.vertical.tables import Tables
 
 
 class Model(str, Enum):
@@ -114,14 +116,17 @@ class Method:
 
     label: str | None = None
     bins: Annotated[list[str] | None, "16"] = None
-    keep: float = Tables.keep
+    keep: float = KEEP
     model: Model = Model.MIXTURE
-    components: int = Tables.components
+    components: int = COMPONENTS
     secret_product: SecretProduct = SecretProduct.DEALER
 
     @property
     def protocol(self) -> Tables:
         """The protocol."""
+        from dpsumm.vertical.levels import bins_of
+        from dpsumm.vertical.tables import Tables
+
         given = {} if not self.bins else {"bins": bins_of(self.bins)}
         return Tables(
             keep=self.keep,
@@ -133,6 +138,8 @@ class Method:
     @property
     def engine(self) -> Dealer | Mpyc:
         """The engine of the secret product."""
+        from dpsumm.vertical.products import Dealer, Mpyc
+
         return Mpyc() if self.secret_product is SecretProduct.MPYC else Dealer()
 
 

@@ -29,10 +29,10 @@ from dpsumm.vertical.helper import check_secret
 from dpsumm.vertical.inputs import read_held
 from dpsumm.vertical.levels import Levels
 from dpsumm.vertical.messages import Join
+from dpsumm.vertical.outcome import synthetic_of
 from dpsumm.vertical.owner import Owner, fresh_nonce
 from dpsumm.vertical.result import Synthetic
 from dpsumm.vertical.rows import Rows
-from dpsumm.vertical.synthesize import synthetic_of
 from dpsumm.vertical.tables import Tables
 from dpsumm.vertical.wire import CODEC
 

@@ -1,4 +1,7 @@
-"""The one call: from owners of different columns to rows of the joined table."""
+"""The one call: from owners of different columns to rows of the joined table.
+
+It imports what it needs when it is called, so that its name costs nothing.
+"""
 
 from __future__ import annotations
 
@@ -9,37 +12,16 @@ import time
 import uuid
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
-from dpsumm.data.extract import Backend
-from dpsumm.data.files import FileFormat
-from dpsumm.data.keys import SECRET_BYTES
-from dpsumm.data.schema import Schema
-from dpsumm.data.table import Source
-from dpsumm.errors import InvalidParameterError
-from dpsumm.exchange.driver import Progress, run_in_process
-from dpsumm.exchange.roles import Party
-from dpsumm.names import check_name
-from dpsumm.privacy import accounting
-from dpsumm.privacy.events import Protected
-from dpsumm.privacy.ledger import Ledger
-from dpsumm.privacy.record import Books, RunRecord
-from dpsumm.privacy.seeds import check_seed
-from dpsumm.privacy.weak import check_budget, warn_unrecorded
-from dpsumm.vertical.about import MPYC, PADS
-from dpsumm.vertical.agreed import Agreed
-from dpsumm.vertical.coordinator import TablesCoordinator, parameters_of
-from dpsumm.vertical.helper import Helper
-from dpsumm.vertical.inputs import backend_of, read_held
-from dpsumm.vertical.layout import HELPER, Released
-from dpsumm.vertical.mpyc import Meeting, MpycHelper, MpycOwner, check_mpyc
-from dpsumm.vertical.notes import notes_of
-from dpsumm.vertical.owner import Owner, hold
-from dpsumm.vertical.privacy import ANALYST, SynthesisPrivacy
-from dpsumm.vertical.products import Dealer, Mpyc, check_product
-from dpsumm.vertical.result import Synthetic
-from dpsumm.vertical.tables import Tables
-from dpsumm.vertical.work import kept, restored
+if TYPE_CHECKING:
+    from dpsumm.data.files import FileFormat
+    from dpsumm.data.schema import Schema
+    from dpsumm.data.table import Source
+    from dpsumm.exchange.driver import Progress
+    from dpsumm.vertical.products import Dealer, Mpyc
+    from dpsumm.vertical.result import Synthetic
+    from dpsumm.vertical.tables import Tables
 
 
 def synthesize(
@@ -150,9 +132,27 @@ def synthesize(
     >>> bool(synthetic.privacy.epsilon(1e-5, observer="clinic") <= 1)
     True
     """
+    from dpsumm.data.keys import SECRET_BYTES
+    from dpsumm.exchange.driver import run_in_process
+    from dpsumm.exchange.roles import Party
+    from dpsumm.privacy.ledger import Ledger
+    from dpsumm.privacy.record import Books
+    from dpsumm.privacy.weak import check_budget, warn_unrecorded
+    from dpsumm.vertical.agreed import Agreed
+    from dpsumm.vertical.coordinator import TablesCoordinator, parameters_of
+    from dpsumm.vertical.helper import Helper
+    from dpsumm.vertical.inputs import backend_of, read_held
+    from dpsumm.vertical.layout import HELPER
+    from dpsumm.vertical.mpyc import Meeting, MpycHelper, MpycOwner, check_mpyc
+    from dpsumm.vertical.outcome import check_asked, check_books, synthetic_of
+    from dpsumm.vertical.owner import Owner, hold
+    from dpsumm.vertical.products import Dealer, Mpyc, check_product
+    from dpsumm.vertical.tables import Tables
+    from dpsumm.vertical.work import kept, restored
+
     started = time.perf_counter()
     protocol = Tables() if protocol is None else protocol
-    _check(owners, schema, epsilon, delta, protocol, seed, ledger)
+    check_asked(owners, schema, epsilon, delta, protocol, seed, ledger)
     engine = check_product(Dealer() if secret_product is None else secret_product)
     by_mpyc = isinstance(engine, Mpyc)
     # What is not installed is refused before anything is charged.
@@ -168,7 +168,7 @@ def synthesize(
             name: stack.enter_context(Ledger(books.get(name), run=run, delta=delta))
             for name in owners
         }
-        _check_books(opened, run)
+        check_books(opened, run)
         resumed = any(book.has("one-way") for book in opened.values())
         for name, book in opened.items():
             hold(book, name, parameters_of(agreed.layout, budget))
@@ -233,140 +233,3 @@ def synthesize(
         started=started,
         backend=next(filter(None, map(backend_of, owners.values())), None),
     )
-
-
-def synthetic_of(
-    released: Released,
-    agreed: Agreed,
-    protocol: Tables,
-    delta: float,
-    *,
-    seeded: bool,
-    by_mpyc: bool = False,
-    books: Mapping[str, Books] | None = None,
-    run: str,
-    started: float,
-    backend: Backend | None,
-    resumed: bool = False,
-) -> Synthetic:
-    """Return the result of a run's noisy tables: a model fitted to them. Post-processing.
-
-    `books` are the owners', None if these are elsewhere; `resumed` tells whether they had releases
-    of this run before.
-    """
-    model = protocol.fit(released)
-    privacy = SynthesisPrivacy(
-        agreed.layout.owners, released.plan, delta, seeded, agreed.ids is not None, by_mpyc
-    )
-    finished = datetime.now(UTC)
-    return Synthetic(
-        model=model,
-        tables=released,
-        privacy=privacy,
-        n_records=released.n_records,
-        levels=agreed.in_order,
-        seconds=time.perf_counter() - started,
-        notes=notes_of(
-            released,
-            model,
-            agreed.layout,
-            agreed.in_order,
-            protocol,
-            privacy,
-            resumed=run if resumed else None,
-        ),
-        fits=model.chi2 <= protocol.stop,
-        run=run,
-        finished=finished,
-        backend=backend,
-        record=_record(
-            agreed, protocol, privacy, released.n_records, books, run, finished, resumed
-        ),
-    )
-
-
-def _record(
-    agreed: Agreed,
-    protocol: Tables,
-    privacy: SynthesisPrivacy,
-    n_records: int,
-    books: Mapping[str, Books] | None,
-    run: str,
-    finished: datetime,
-    resumed: bool,
-) -> RunRecord:
-    """Return what may stand in a dossier: public facts, and the noise, alone."""
-    layout = agreed.layout
-    return RunRecord(
-        command="synthesize",
-        protocol=MPYC if privacy.by_mpyc else PADS,
-        run=run,
-        finished=finished.isoformat(timespec="seconds"),
-        delta=privacy.delta,
-        seeded=privacy.seeded,
-        parties=(*layout.owners, HELPER),
-        units={Protected.RECORDS.value: n_records},
-        schemas=dict(zip(layout.owners, layout.schemas, strict=True)),
-        settings={
-            "Records": f"{n_records:,}",
-            "Parameters": repr(protocol),
-            "Columns": "; ".join(
-                f"{name}: {', '.join(layout.columns[j] for j in layout.of_owner(place))}"
-                for place, name in enumerate(layout.owners)
-            ),
-            "Label": "none" if layout.label is None else layout.columns[layout.label],
-            "Identifiers": agreed.ids or "none: equal order was trusted",
-            "Noise of one-way tables": f"standard deviation {privacy.plan.single_std:.6g}",
-            "Two-way tables": f"{len(privacy.plan.pairs)}",
-        },
-        statements=tuple(privacy.statements()),
-        books=books or {},
-        across=books is None,
-        resumed=resumed,
-        observers={
-            "everybody (analyst)" if who == ANALYST else who: privacy.epsilon(observer=who)
-            for who in (ANALYST, *layout.owners)
-        },
-    )
-
-
-def _check_books(opened: Mapping[str, Ledger], run: str) -> None:
-    """Refuse to go on with a run that released its tables if some books do not know it."""
-    if any(book.has("two-way") for book in opened.values()):
-        for name, book in opened.items():
-            if not book.has("start"):
-                raise InvalidParameterError(
-                    f"run: {run!r} has released tables at other owners, and the ledger of {name!r} "
-                    "does not know it: its part of these tables is lost. Give that owner's file, "
-                    "or a new name, under which all is released and charged anew"
-                )
-
-
-def _check(
-    owners: object,
-    schema: object,
-    epsilon: float,
-    delta: float,
-    protocol: object,
-    seed: int | None,
-    ledger: object,
-) -> None:
-    accounting.check_epsilon(epsilon)
-    accounting.check_delta(delta)
-    if not isinstance(owners, Mapping) or not all(isinstance(name, str) for name in owners):
-        raise InvalidParameterError("owners must be a dict of name to data")
-    for name in owners:
-        check_name(name, "owners")
-    if not isinstance(schema, Mapping) or set(schema) != set(owners):
-        raise InvalidParameterError(
-            "schema must be a dict of each owner's name to its schema: "
-            f"{', '.join(map(repr, owners)) or 'there is no owner'}"
-        )
-    if not isinstance(protocol, Tables):
-        raise InvalidParameterError(f"protocol must be Tables(), got {type(protocol).__name__}")
-    if ledger is not None and not (isinstance(ledger, Mapping) and set(ledger) <= set(owners)):
-        raise InvalidParameterError(
-            "ledger must be a dict of owners' names to the files of their own books (--ledger "
-            "NAME=FILE, once per owner)"
-        )
-    check_seed(seed, ledger)

@@ -8,6 +8,7 @@ from typing import Literal
 from dpsumm.checks import check_number, check_whole
 from dpsumm.errors import InvalidParameterError
 from dpsumm.privacy import accounting
+from dpsumm.vertical.defaults import COMPONENTS, KEEP
 from dpsumm.vertical.graphical import Graphical, check_mbi, fit_graphical
 from dpsumm.vertical.layout import Budget, Released
 from dpsumm.vertical.levels import USUAL_BINS, Bins
@@ -63,9 +64,9 @@ class Tables:
     bins: Bins = USUAL_BINS
     first: float = 0.1
     label_weight: float = 2.0
-    keep: float = 3.0
+    keep: float = KEEP
     model: Literal["mixture", "graphical"] = "mixture"
-    components: int = 150
+    components: int = COMPONENTS
     step: float = 0.06
     init: float = 0.5
     stop: float = 1.0

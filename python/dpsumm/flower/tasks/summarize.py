@@ -19,9 +19,10 @@ from dpsumm.flower.settings import CuratorFile, NodeConfig, Public, Reader
 from dpsumm.flower.tasks.task import Own, Task, Trial
 from dpsumm.summary.kernel import RBF
 from dpsumm.summary.protocols import Auction, Protocol, Requests
-from dpsumm.summary.protocols.choose import Name, choose_protocol
+from dpsumm.summary.protocols.choose import choose_protocol
 from dpsumm.summary.protocols.owner import Owner
 from dpsumm.summary.silos import PRECISION, summarize_silos
+from dpsumm.summary.words import Name
 
 
 @dataclass(frozen=True)

@@ -3,21 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import fields
-from enum import Enum
 from typing import Any
 
 from dpsumm.errors import InvalidParameterError
 from dpsumm.summary.protocols import Auction, Greedy, Offers, Pool, Protocol, Requests, Uniform
-
-
-class Name(str, Enum):
-    """Protocols by the names that they have on a command line and in a run's configuration."""
-
-    OFFERS = "offers"
-    AUCTION = "auction"
-    POOL = "pool"
-    UNIFORM = "uniform"
-    GREEDY = "greedy"
+from dpsumm.summary.words import Name
 
 
 def choose_protocol(name: Name, size: int, **options: Any) -> Protocol:

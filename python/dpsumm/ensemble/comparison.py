@@ -69,7 +69,7 @@ class LearningComparison:
 
     See Also
     --------
-    dpsumm.ensemble.compare.compare : Makes one; its example runs.
+    dpsumm.ensemble.comparison.compare : Makes one; its example runs.
     """
 
     rows: tuple[Rehearsed, ...]
