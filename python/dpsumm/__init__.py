@@ -91,7 +91,7 @@ _HOMES = {
     "vertical.synthesize": "synthesize",
     "vertical.tables": "Tables",
 }
-_get, __dir__, _ = names_of(__name__, _HOMES)
+_get, __dir__ = names_of(__name__, _HOMES)
 
 
 def __getattr__(name: str) -> Any:

@@ -8,8 +8,8 @@ from typing import Any
 
 def names_of(
     package: str, homes: Mapping[str, str]
-) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
-    """Return a package's ``__getattr__``, ``__dir__`` and ``__all__``.
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """Return a package's ``__getattr__`` and ``__dir__``.
 
     Parameters
     ----------
@@ -38,4 +38,4 @@ def names_of(
         rooms = (n for n, v in space.items() if getattr(v, "__name__", "") == f"{package}.{n}")
         return sorted({*home, *rooms})
 
-    return get, listed, sorted(home)
+    return get, listed

@@ -31,7 +31,7 @@ def read_run(path: Path) -> tuple[str, dict[str, Any]]:
     """
     said = read_toml(path, "options")
     product = said.pop("product", None)
-    if product not in ROOMS:
+    if not isinstance(product, str) or product not in ROOMS:
         found = "is missing" if product is None else f"is {product!r}"
         raise InvalidParameterError(
             f'{path}: product {found}; write product = "summarize", "learn" or "synthesize"'

@@ -163,7 +163,11 @@ def test_a_run_s_file_is_refused_before_anything_is_read_if_something_is_missing
         dpsumm.run(path)
     with pytest.raises(InvalidParameterError, match="unknown option 'epsilom'"):
         dpsumm.run(path, epsilom=1)
-    for product, said in (("", "product is missing"), ("product = 'x'\n", "product is 'x'")):
+    for product, said in (
+        ("", "product is missing"),
+        ("product = 'x'\n", "product is 'x'"),
+        ("product = ['learn']\n", "product is"),
+    ):
         path.write_text(product + "size = 3\n")
         with pytest.raises(InvalidParameterError, match=said):
             dpsumm.run(path)

@@ -29,7 +29,7 @@ __all__ = [
     "published",
 ]
 
-__getattr__, __dir__, _ = names_of(
+__getattr__, __dir__ = names_of(
     __name__,
     {
         "comparison": "LearningComparison compare",

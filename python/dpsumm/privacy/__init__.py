@@ -42,7 +42,7 @@ __all__ = [
     "Unit",
 ]
 
-__getattr__, __dir__, _ = names_of(
+__getattr__, __dir__ = names_of(
     __name__,
     {
         "events": "Approximate BoundedRange Charge Event Gaussian Laplace NonPrivate Observer "

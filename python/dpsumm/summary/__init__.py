@@ -20,7 +20,7 @@ __all__ = [
     "Requests",
 ]
 
-__getattr__, __dir__, _ = names_of(
+__getattr__, __dir__ = names_of(
     __name__,
     {
         "compare": "Comparison",

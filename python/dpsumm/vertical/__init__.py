@@ -25,7 +25,7 @@ __all__ = [
     "Tables",
 ]
 
-__getattr__, __dir__, _ = names_of(
+__getattr__, __dir__ = names_of(
     __name__,
     {
         "graphical": "Graphical",
