@@ -9,6 +9,7 @@ import pytest
 
 from dpsumm.errors import BudgetExceededError, InvalidDataError
 from dpsumm.privacy import Charge, Gaussian, Ledger, Protected, Pure
+from dpsumm.privacy.chain import Rows
 from dpsumm.privacy.receipt import Asked
 from dpsumm.privacy.receipts import NOTED, Receipts
 from helpers import old_runs
@@ -212,6 +213,25 @@ def test_a_chain_cannot_be_taken_off(tmp_path):
     with closing(sqlite3.connect(path, isolation_level=None)) as db:
         db.execute("DROP TABLE chain")
         db.execute("PRAGMA user_version = 1")
+    with pytest.raises(InvalidDataError, match="a copy was put back"):
+        use_ledger(path)
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_who_has_the_file_alone_cannot_vouch_for_a_changed_one(tmp_path, version):
+    """The head stands in the file, too; copied among the marks of version 1 it says nothing."""
+    path = tmp_path / "books"
+    new_ledger(path)
+    with closing(sqlite3.connect(path, isolation_level=None)) as db:
+        (head,) = db.execute("SELECT digest FROM chain ORDER BY number DESC").fetchone()
+        db.execute("DELETE FROM charges")
+        db.execute("INSERT INTO marks (mark, accepted) VALUES (?, 0)", (head,))
+        if version == 1:
+            db.execute("DROP TABLE chain")
+            db.execute("PRAGMA user_version = 1")
+        else:
+            db.execute("DELETE FROM chain")
+            Rows(db, None).add()
     with pytest.raises(InvalidDataError, match="a copy was put back"):
         use_ledger(path)
 

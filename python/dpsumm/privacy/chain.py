@@ -27,6 +27,8 @@ from dpsumm.documents import parse_json
 
 # The smallest row number of SQLite; the first entry covers whatever is there.
 _FIRST = -(2**63)
+# Of a digest, hexadecimal.
+_DIGITS = 64
 
 
 class Head(NamedTuple):
@@ -221,8 +223,14 @@ class Rows(Chain):
         self._ends, self._tables = ends, entry["tables"]
 
     def knows(self, mark: str) -> bool:
-        """Return whether a format before the chain wrote that mark."""
-        return bool(self.db.execute("SELECT 1 FROM marks WHERE mark = ?", (mark,)).fetchone())
+        """Return whether a format before the chain wrote that mark.
+
+        Such a mark is shorter than a digest. A digest must stand in the chain: among the marks it
+        was written by somebody who took the chain off, or computed it anew.
+        """
+        return len(mark) < _DIGITS and bool(
+            self.db.execute("SELECT 1 FROM marks WHERE mark = ?", (mark,)).fetchone()
+        )
 
     def _last(self) -> dict[str, int]:
         query = "SELECT name FROM sqlite_master WHERE type = 'table' AND name != ? ORDER BY name"
