@@ -127,6 +127,15 @@ def test_each_sum_has_noise_of_its_own_and_each_is_used_once():
         assert len(book.charges()) == 1
 
 
+@pytest.mark.parametrize("count", [2, 65, 1000])
+def test_a_charge_counts_every_sum(count):
+    """A table of rows of many columns has hundreds."""
+    (charge,) = sums(*[30.0] * count, 20.0).charges
+    squared = mp.mpf(charge.event.noise_multiplier) ** -2
+    due = count * mp.mpf(30) ** -2 + mp.mpf(20) ** -2
+    assert due <= squared <= due * (1 + 1e-11)
+
+
 @pytest.mark.parametrize("dtype", [np.uint32, np.uint64])
 def test_noise_on_words_of_a_ring_wraps(dtype):
     noise = PaidNoise([Query.with_std(Bound(1.0), 50.0)])
@@ -141,7 +150,16 @@ def test_noise_on_words_of_a_ring_wraps(dtype):
 TOO_LARGE = "a sum is too large for 64 bits"
 
 
-@pytest.mark.parametrize("exact", [np.zeros(3), np.array([2**62 + 1]), np.zeros(3, np.int32)])
+@pytest.mark.parametrize(
+    "exact",
+    [
+        np.zeros(3),
+        np.zeros(3, np.int32),
+        np.array([2**62 + 1]),
+        np.array([-(2**62) - 1]),
+        np.array([0, -(2**63)]),  # which is its own absolute value
+    ],
+)
 def test_what_has_no_exact_noise_is_refused(exact):
     with pytest.raises(RuntimeError, match=r"integers|large") as refused:
         PaidNoise([Query.at(Bound(1.0), 1.0)]).on(exact)

@@ -58,7 +58,7 @@ class PaidNoise:
             raise RuntimeError("a sum was to leave that nobody has paid for")
         if exact.dtype not in (np.int64, np.uint32, np.uint64):
             raise RuntimeError("only sums of integers get exact noise")
-        if exact.dtype == np.int64 and exact.size and int(np.abs(exact).max()) > _LARGEST:
+        if exact.dtype == np.int64 and ((exact > _LARGEST) | (exact < -_LARGEST)).any():
             raise RuntimeError("a sum is too large for 64 bits")
         drawn = rounded_normal(query.noise_std, exact.size, query.seed)
         return cast(Integers, exact + drawn.astype(exact.dtype).reshape(exact.shape))
