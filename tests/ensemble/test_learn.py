@@ -202,12 +202,16 @@ def test_a_run_that_died_before_its_release_does_not_say_that_it_was_resumed(
     assert not any("resumed" in note for note in model.foreseen)
 
 
-def test_one_record_changes_one_shards_classifier(rng):
-    """Every record alone, from the party's data to votes: whatever the replaced record is."""
+@pytest.mark.parametrize("n", [60, 3])
+def test_one_record_changes_one_shards_classifier(n, rng):
+    """Every record alone, from the party's data to votes: whatever the replaced record is.
+
+    Of three records two shards have none.
+    """
     classes, shards = (0, 1), 5
     points = rng.normal(size=(40, 2))
     terms = Terms.of(points, classes, 2, shards=shards)
-    x, y = people(rng, 60)
+    x, y = people(rng, n)
     x, y = np.round(x, 1), y.astype(float)
     replacements = [(np.array([9.0, 9.0]), 0.0), (x[0], 7.0), (x[1], np.nan), (x[2], 1.0)]
 
@@ -215,7 +219,7 @@ def test_one_record_changes_one_shards_classifier(rng):
         trained = train(
             x,
             y,
-            np.arange(60),
+            np.arange(n),
             learner=DecisionTreeClassifier(max_features=1),  # with coins
             classes=classes,
             shards=shards,
@@ -225,7 +229,7 @@ def test_one_record_changes_one_shards_classifier(rng):
         return [ballot_of(one)(points, terms) for one in trained]
 
     base = votes(x, y)
-    for row in (0, 7, 23, 59):
+    for row in {0, n // 8, n // 3, n - 1}:
         for value, label in replacements:
             other_x, other_y = x.copy(), y.copy()
             other_x[row], other_y[row] = value, label

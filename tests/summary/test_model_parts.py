@@ -41,10 +41,11 @@ def test_without_a_norm_no_record_in_the_bounds_is_shortened(rng):
     assert (rows[:, -1] == rows[0, -1]).all()
 
 
-def test_no_image_is_longer_than_one_in_exact_numbers(rng):
+@pytest.mark.parametrize(("dtype", "largest"), [(np.float32, 30), (np.float64, 90)])
+def test_no_image_is_longer_than_one_in_exact_numbers(dtype, largest, rng):
     ball = Ball(np.zeros(5), 0.3)
-    sizes = 10.0 ** rng.uniform(-6, 90, (300, 1))
-    rows = ball(rng.normal(size=(300, 5)) * sizes)
+    sizes = 10.0 ** rng.uniform(-6, largest, (300, 1))
+    rows = ball((rng.normal(size=(300, 5)) * sizes).astype(dtype))
     for row in rows:
         assert mpmath.fsum(mpmath.mpf(x) ** 2 for x in row) <= 1
 

@@ -122,6 +122,20 @@ def even(self, exact):
     return np.zeros_like(exact)
 
 
+def test_the_books_of_every_owner_are_charged(tmp_path):
+    """However many there are: each is charged in its own file for what it released."""
+    names = ("bank", "clinic", "school", "shop")
+    schemas = {name: Schema([Column(f"of {name}", categories=(0, 1))]) for name in names}
+    rng = np.random.default_rng(0)
+    data = {name: pl.DataFrame({f"of {name}": rng.integers(0, 2, 300)}) for name in names}
+    books = books_of(tmp_path, names)
+    synthesize(data, schema=schemas, protocol=FAST, ledger=books)
+    for path in books.values():
+        with Ledger(path) as book:
+            assert len(book.charges()) == 2
+            assert 0 < book.spent("records")[0] <= 1
+
+
 def test_no_key_is_kept_beside_what_it_hides(tmp_path, monkeypatch):
     """Keys of pads are in no file, so that masked rows stay uniform for whoever has it."""
     drawn = []
