@@ -239,7 +239,7 @@ def export(rng, epsilon, n):
 # --- rows ---------------------------------------------------------------------------------------
 
 
-def rows(observer):
+def rows(observer, sizes=((4, 3), (5, 3))):
     """One owner sees the tables, and knows its own noise in those of its columns.
 
     Without an observer: the analyst, who knows neither.
@@ -253,27 +253,27 @@ def rows(observer):
             return exact if self.name == observer else noisy
 
     def run(rng, epsilon, n):
-        world = World(rng, [[4, 3], [5, 3]], n)
+        world = World(rng, [list(owner) for owner in sizes], n)
         world.owner_kind = Watching
         world.budget = replace(world.budget, noise_multiplier=multiplier(epsilon))
         released = world.run()
-        plan, sizes = released.plan, [s for owner in world.sizes for s in owner]
+        plan, names = released.plan, world.layout.owners
+        owner, levels = plan.owner_of, [size for owner in sizes for size in owner]
         both = np.hstack(world.codes)
         found, stds = [], []
-        for j, size in enumerate(sizes):
+        for j, size in enumerate(levels):
             exact = np.bincount(both[:, j], minlength=size)
             found.append(released.singles[j] - exact)
             stds.append(np.full(size, plan.single_std))
         for pair, std in zip(plan.pairs, plan.pair_std, strict=True):
             table = (released.pairs[pair] - world.exact(*pair, released)).ravel()
-            both_add = plan.is_cross(pair) and observer is None
+            both_add = plan.is_cross(pair) and observer not in [names[owner[j]] for j in pair]
             found.append(table)
             stds.append(np.full(table.size, std * (math.sqrt(2) if both_add else 1)))
         charges = {name: book.charges() for name, book in world.books.items()}
         # One record leaves a cell and comes to another in every table that an owner adds noise to.
-        owner = plan.owner_of
         squares = {
-            name: sum(2 / plan.single_std**2 for j in range(len(sizes)) if owner[j] == p)
+            name: sum(2 / plan.single_std**2 for j in range(len(levels)) if owner[j] == p)
             + sum(
                 2 / std**2
                 for (i, j), std in zip(plan.pairs, plan.pair_std, strict=True)
@@ -383,6 +383,9 @@ def on_weights(rng, epsilon, n):
 
 
 TARGET = "target's noisy mean embedding"
+OF_ROWS = ("one-way", "two-way")
+# The first adds noise to two tables of one shape, each with another peer.
+THREE = ((4,), (3,), (3,))
 PATHS = [
     Path("Offers, random features, towards owners", offers("random"), (TARGET,)),
     Path("Offers, landmarks, towards owners", offers("landmarks"), (TARGET,)),
@@ -398,9 +401,11 @@ PATHS = [
     ),
     Path("votes of shards, an owner as the unit", votes(3, shards=4), ("noisy votes",), 0.3, (60,)),
     Path("exported model, towards everybody", export, ("sums and products",), 1.0, (10, 60)),
-    Path("rows, towards the analyst", rows(None), ("one-way", "two-way"), 0.1),
-    Path("rows, towards the first owner", rows("bank"), ("one-way", "two-way"), 0.1),
-    Path("rows, towards the second owner", rows("clinic"), ("one-way", "two-way"), 0.1),
+    Path("rows, towards the analyst", rows(None), OF_ROWS, 0.1),
+    Path("rows, towards the first owner", rows("bank"), OF_ROWS, 0.1),
+    Path("rows, towards the second owner", rows("clinic"), OF_ROWS, 0.1),
+    Path("rows of three owners, towards the analyst", rows(None, THREE), OF_ROWS, 0.1, (60,)),
+    Path("rows of three owners, towards the last", rows("registry", THREE), OF_ROWS, 0.1, (60,)),
     Path("DP-SGD, towards everybody", dp_sgd, ("weights of a model of",), 1.0, (60,), False),
     Path(
         "private model's slope, towards everybody",

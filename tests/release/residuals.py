@@ -35,6 +35,7 @@ def faults(residuals, stds):
         "cells without noise": _without(residuals, stds),
         "direction": _direction(z),
         "correlated": _correlated(z),
+        "two share noise": _shared(z[:, stds >= _WIDE]),
         "equal": _equal(residuals[:, stds >= _WIDE]),
         "low bits": _low_bits(residuals[:, stds >= _WIDE]),
     }
@@ -103,6 +104,24 @@ def _correlated(z):
         chance = np.exp(-(size**2) / (2 * (1.5 * pairs + 12 * size)))
         found = min(found, 2 * len(at) * float(chance.min()))
     return found
+
+
+def _shared(z, most=2000):
+    """Any two numbers, over the runs: each may have a part of its noise from the other's.
+
+    Where one party's noise stands in two sums, beside other parties' that differ. Of independent
+    normals the correlation has a t law.
+    """
+    runs, numbers = z.shape
+    if numbers > most:
+        places = np.random.default_rng(2).choice(numbers, most, replace=False)
+        z, numbers = z[:, places], most
+    if numbers < 2:
+        return 1.0
+    with np.errstate(invalid="ignore"):  # the same in every run: other looks find these
+        found = np.abs(np.nan_to_num(np.triu(np.corrcoef(z.T), 1))).max()
+    t = found * np.sqrt((runs - 2) / max(1 - found**2, 1e-12))
+    return float(stats.t.sf(t, runs - 2)) * numbers * (numbers - 1)
 
 
 def _equal(residuals):

@@ -3,15 +3,18 @@
 Without chance: a known sampler in place of the right one.
 """
 
+import re
+
 import numpy as np
 import pytest
 from paths import PATHS
 
 from dpsumm.kernels.noise import rounded_normal
-from dpsumm.privacy.release import annex, noise
+from dpsumm.privacy.release import Bound, PaidNoise, Query, annex, noise
 
 SUMS = [path for path in PATHS if not path.name.startswith("private model")]
-# Two noises add up for the analyst, and an observer knows one of them.
+# Two noises add up for the analyst and for a third owner; an owner knows its own.
+TWO_NOISES = [p for p in SUMS if re.match(r"rows, towards the analyst|rows of three", p.name)]
 ONE_NOISE = [path for path in SUMS if not path.name.startswith("rows")]
 EACH = pytest.mark.parametrize(
     ("path", "n"), [(p, n) for p in SUMS for n in p.records], ids=lambda x: getattr(x, "name", x)
@@ -33,8 +36,18 @@ def test_a_constant_draw_is_added_as_it_is(path, n, rng, monkeypatch):
 
     sampled_by(monkeypatch, constant)
     left = path.run(rng, path.epsilon, n)
-    noises = {1001, 2002} if path.name == "rows, towards the analyst" else {1001}
+    noises = {1001, 2002} if path in TWO_NOISES else {1001}
     assert set(left.residuals.tolist()) <= noises
+
+
+def test_no_draw_of_a_large_sum_is_used_again():
+    """However many numbers a sum has: of so wide a noise next to none are equal by chance."""
+    noisy = PaidNoise([Query.with_std(Bound(1.0), 2.0**39)]).on(np.zeros(2**19, np.int64))
+    # Of all pairs 0.14 are expected to be, so that 20 have a chance below 1e-30.
+    assert len(noisy) - len(np.unique(np.abs(noisy))) < 20
+    for part in np.split(noisy, 8):
+        assert abs(part.std() / 2.0**39 - 1) < 0.03
+        assert len(np.unique(part % 64)) == 64
 
 
 @pytest.mark.parametrize("path", ONE_NOISE, ids=lambda path: path.name)

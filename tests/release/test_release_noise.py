@@ -153,6 +153,14 @@ def test_the_sampler_at_other_widths(std):
     assert faults(np.array([rounded_normal(std, 25_000) for _ in range(8)]), std) == {}
 
 
+def test_two_numbers_that_share_a_part_of_their_noise_are_found():
+    """As two tables in which one owner's noise is the same, beside different noise of peers."""
+    draws = np.array([rounded_normal(1000.0, 43) for _ in range(300)])
+    assert faults(draws, 1000.0) == {}
+    draws[:, 31] = np.rint((draws[:, 31] + draws[:, 5]) / math.sqrt(2))
+    assert list(faults(draws, 1000.0)) == ["two share noise"]
+
+
 def test_calls_are_independent():
     """The first draw of a call is none that was drawn before."""
     kept = [0]
