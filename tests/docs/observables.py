@@ -43,9 +43,9 @@ SEEN_HEAD = """# How many raises of a file, by function, were looked at: what de
 
 
 def names(node: ast.AST) -> set[str]:
-    """Return all names and attributes in a piece of code."""
+    """Return all names and attributes in a piece of code, `_codes` as `codes`."""
     of = {ast.Name: "id", ast.Attribute: "attr", ast.arg: "arg"}
-    return {getattr(n, of[type(n)]) for n in ast.walk(node) if type(n) in of}
+    return {getattr(n, of[type(n)]).lstrip("_") for n in ast.walk(node) if type(n) in of}
 
 
 def _private(function: ast.FunctionDef) -> set[str]:

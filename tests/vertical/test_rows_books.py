@@ -1,6 +1,6 @@
 """What an owner's books and its answers under a used run name may depend on: no record."""
 
-import importlib
+import secrets
 import sqlite3
 import warnings
 
@@ -17,8 +17,7 @@ from dpsumm.privacy.release import Query, Sums, release, share
 from dpsumm.privacy.release import noise as kernel_noise
 from dpsumm.vertical.charges import MOVED
 from dpsumm.vertical.owner import Owner
-
-synthesize_module = importlib.import_module("dpsumm.vertical.synthesize")
+from dpsumm.vertical.work import kept
 
 PERSON = Column("person", "ignore")
 SCHEMAS = {
@@ -139,13 +138,13 @@ def test_the_books_of_every_owner_are_charged(tmp_path):
 def test_no_key_is_kept_beside_what_it_hides(tmp_path, monkeypatch):
     """Keys of pads are in no file, so that masked rows stay uniform for whoever has it."""
     drawn = []
-    real = synthesize_module.secrets.token_bytes
+    real = secrets.token_bytes
 
     def spy(size):
         drawn.append(real(size))
         return drawn[-1]
 
-    monkeypatch.setattr(synthesize_module.secrets, "token_bytes", spy)
+    monkeypatch.setattr(secrets, "token_bytes", spy)
     synthesized(tmp_path / "run", None)
     written = b"".join(path.read_bytes() for path in (tmp_path / "run").iterdir())
     keys = [key for key in drawn if len(key) == 32]
@@ -206,9 +205,8 @@ def test_shares_of_a_process_that_died_are_made_anew_until_they_are_opened(tmp_p
     books = books_of(tmp_path, SCHEMAS)
     drawn = []
     monkeypatch.setattr(
-        synthesize_module,
-        "kept",
-        lambda released, real=synthesize_module.kept: drawn.append(real(released)) or drawn[-1],
+        "dpsumm.vertical.work.kept",
+        lambda released, real=kept: drawn.append(real(released)) or drawn[-1],
     )
     record = Ledger.record
 
