@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from mpmath import mp
 from paths import DELTA, PATHS, delta_of
-from residuals import faults
+from residuals import FALSE_ALARM, faults
+from scipy import stats
 
 from dpsumm.ensemble.about import ABOUT as VOTES
 from dpsumm.kernels.noise import discrete_laplace, rounded_normal
@@ -23,7 +24,7 @@ IDS = [f"{path.name}, {n} records" for path, n in EACH]
 LARGEST = pytest.mark.parametrize("path", PATHS, ids=lambda path: path.name)
 
 
-def of_runs(path, n, rng, epsilon=None, runs=None):
+def of_runs(path, n, rng, epsilon=None, runs=None, numbers=NUMBERS):
     """Residuals of several runs over the same records, and the noise that is due.
 
     By default of so many that wrong noise of any kind below shows: a miss in 10**6 or fewer.
@@ -34,7 +35,7 @@ def of_runs(path, n, rng, epsilon=None, runs=None):
         return path.run(np.random.default_rng(seed), epsilon or path.epsilon, n)
 
     left = one()
-    runs = runs or max(RUNS, -(-NUMBERS // len(left.residuals)))
+    runs = runs or max(RUNS, -(-numbers // len(left.residuals)))
     others = [one().residuals for _ in range(runs - 1)]
     return np.array([left.residuals, *others]), left
 
@@ -175,6 +176,12 @@ def test_calls_are_independent():
         assert (faults(draws, 1000.0) == {}) == honest
 
 
+def missed(share, numbers):
+    """Chance that the look at all squares together lets noise of this share of the width pass."""
+    low, high = stats.chi2.ppf(FALSE_ALARM / 2, numbers), stats.chi2.isf(FALSE_ALARM / 2, numbers)
+    return stats.chi2.cdf(high / share**2, numbers) - stats.chi2.cdf(low / share**2, numbers)
+
+
 @pytest.mark.parametrize("share", [0.9, 1.1])
 def test_a_tenth_is_seen_in_wide_releases(share, rng, monkeypatch):
     def off(std, *given):
@@ -182,7 +189,8 @@ def test_a_tenth_is_seen_in_wide_releases(share, rng, monkeypatch):
 
     monkeypatch.setattr(noise, "rounded_normal", off)
     for path in (PATHS[0], PATHS[4], *(p for p in PATHS if p.name.startswith("rows"))):
-        residuals, left = of_runs(path, path.records[0], rng, runs=60)
+        residuals, left = of_runs(path, path.records[0], rng, numbers=7_000)
+        assert missed(share, residuals.size) < 1e-8
         assert "scale" in faults(residuals, left.stds), path.name
 
 
