@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsumm import Schema
-from dpsumm.data.coordinates import cell_names
 from dpsumm.kernels import RandomFeatures
 from dpsumm.privacy import accounting
 from evidence.problem import Labelled, Problem
@@ -82,7 +81,7 @@ class _Generator:
     """One hidden layer from noise and label to a record: a number's place, a category's odds."""
 
     def __init__(self, schema: Schema, n_labels: int, rng: np.random.Generator) -> None:
-        sizes = [len(cell_names(column)) for column in schema.kernel]
+        sizes = [len(column.how.cells) for column in schema.kernel]
         ends = np.cumsum(sizes)
         self.blocks = [
             slice(end - size, end)

@@ -12,7 +12,7 @@ import dpsumm
 PACKAGE, HERE = Path(dpsumm.__file__).parent, Path(__file__).parent
 # What a run on arrays with a public bandwidth goes through.
 MODULES = (
-    "data/coordinates data/schema data/table data/uniform exchange/driver kernels/bids "
+    "data/kinds/kind data/schema data/table exchange/driver kernels/bids "
     "kernels/feature_map kernels/features "
     "kernels/inputs kernels/landmarks kernels/mechanisms kernels/mmd kernels/noise "
     "kernels/selection kernels/tilt privacy/accounting summary/kernel summary/mechanisms "

@@ -28,7 +28,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import BernoulliNB, GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
-from dpsumm.data.labels import places_of
+from dpsumm.data.kinds.label import places_of
 from dpsumm.ensemble import baselines
 from dpsumm.ensemble.ballots import hard_votes
 from dpsumm.ensemble.baselines import Held

@@ -15,9 +15,9 @@ from dpsumm.lazy import names_of
 if TYPE_CHECKING:
     from dpsumm import kernels
     from dpsumm.data.column import Column
-    from dpsumm.data.large.shards import Shards
-    from dpsumm.data.large.stream import Stream
     from dpsumm.data.schema import Schema
+    from dpsumm.data.shards import Shards
+    from dpsumm.data.stream import Stream
     from dpsumm.ensemble.classifier import PrivateEnsembleClassifier
     from dpsumm.ensemble.learn import learn
     from dpsumm.ensemble.plan import plan_learning
@@ -70,8 +70,8 @@ __all__ = [
 # Where each of these is: the same as above, for whoever runs it.
 _HOMES = {
     "data.column": "Column",
-    "data.large.shards": "Shards",
-    "data.large.stream": "Stream",
+    "data.shards": "Shards",
+    "data.stream": "Stream",
     "data.schema": "Schema",
     "ensemble.classifier": "PrivateEnsembleClassifier",
     "ensemble.learn": "learn",

@@ -7,7 +7,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dpsumm.data.options_file import as_typed, grouped
+from dpsumm.data.words import as_typed, grouped
 from dpsumm.documents import read_toml
 from dpsumm.errors import InvalidParameterError
 

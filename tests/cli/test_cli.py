@@ -21,7 +21,7 @@ from PIL import Image
 from dpsumm import __version__
 from dpsumm.cli import main
 from dpsumm.cli.app import COMMANDS, load
-from dpsumm.data.arguments import parse_columns, parse_owners
+from dpsumm.data.words import parse_columns, parse_owners
 from dpsumm.errors import InvalidParameterError
 from dpsumm.privacy.ledger import Ledger
 from dpsumm.summary.protocols import Auction, Offers, Pool, Requests

@@ -147,8 +147,8 @@ def options_by_command():
 def test_a_remedy_for_a_file_names_an_option_that_each_command_reading_it_has():
     """Of every sentence that says how to read a file: one of its options, wherever it is read."""
     said, options = [], re.compile(r"--(?:encoding|separator|decimal|names|kind|format)\b")
-    # In arguments.py, which speaks of what was typed, such a sentence says how to write an option.
-    for path in sorted({*(PACKAGE / "data").rglob("*.py")} - {PACKAGE / "data" / "arguments.py"}):
+    # In words.py, which speaks of what was typed, such a sentence says how to write an option.
+    for path in sorted({*(PACKAGE / "data").rglob("*.py")} - {PACKAGE / "data" / "words.py"}):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, (ast.JoinedStr, ast.Constant)):
                 parts = [part.value for part in ast.walk(node) if isinstance(part, ast.Constant)]

@@ -15,9 +15,9 @@ from dpsumm.cli import main
 from dpsumm.cli import summarize as summarize_module
 from dpsumm.cli.app import load
 from dpsumm.data import File, FileFormat
-from dpsumm.data.folder import owner_files
+from dpsumm.data.file import owner_files
 from dpsumm.data.inputs import read_owners
-from dpsumm.data.options_file import kinds_of
+from dpsumm.data.words import kinds_of
 from dpsumm.errors import InvalidDataError, InvalidParameterError
 from dpsumm.privacy import Ledger, Protected
 from dpsumm.products import ROOMS

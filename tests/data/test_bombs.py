@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dpsumm.data import limits
+from dpsumm.data import guard as limits
 from dpsumm.data.inputs import read_table
 from dpsumm.errors import InvalidDataError
 from helpers.sheets import MAIN, OFFICE, write_sheet
@@ -217,8 +217,11 @@ def test_texts_of_a_parquet_file_keep_their_values_and_types(tmp_path):
         "n": pa.nulls(4, pa.string()),
     }
     pq.write_table(pa.table(columns), tmp_path / "t.parquet", row_group_size=3)
-    read = limits.read_batches(pa, tmp_path / "t.parquet", 2, "north")
-    assert read.equals(pq.read_table(tmp_path / "t.parquet"))
+    read, texts = limits.read_batches(pa, tmp_path / "t.parquet", 2, "north")
+    assert texts == ["s", "l", "b", "n"]
+    whole = pq.read_table(tmp_path / "t.parquet")
+    assert read.select(["x", "d"]).equals(whole.select(["x", "d"]))
+    assert read.select(texts).cast(whole.select(texts).schema).equals(whole.select(texts))
 
 
 NESTED = [

@@ -16,9 +16,9 @@ import pytest
 
 from dpsumm import Column, Schema
 from dpsumm.data.check import check
-from dpsumm.data.files import FileFormat
+from dpsumm.data.file import FileFormat
 from dpsumm.data.inputs import read_inputs, read_owners
-from dpsumm.data.large.stream import Stream
+from dpsumm.data.stream import Stream
 from dpsumm.errors import DpsummError
 from dpsumm.exchange.across import reason
 

@@ -27,12 +27,11 @@ from numpy.typing import NDArray
 
 from dpsumm import kernels
 from dpsumm.data.column import Column
-from dpsumm.data.files import FileFormat
+from dpsumm.data.file import FileFormat
 from dpsumm.data.inputs import Source, Table, read_owners, read_table
-from dpsumm.data.large.stream import Stream
-from dpsumm.data.large.stream_table import StreamTable
-from dpsumm.data.large.workers import Shard, ShardWorker, Work
 from dpsumm.data.schema import Schema
+from dpsumm.data.shards import Shard, ShardWorker, Work
+from dpsumm.data.stream import Stream, StreamTable
 from dpsumm.errors import InvalidDataError
 from helpers.effort import examples
 from helpers.sheets import write_sheet

@@ -19,10 +19,10 @@ import pyarrow as pa
 import pyarrow.csv
 import pytest
 
-from dpsumm.data.along import joined
 from dpsumm.data.column import Column
 from dpsumm.data.inputs import read_table
-from dpsumm.data.labels import labels_of
+from dpsumm.data.kinds.along import joined
+from dpsumm.data.kinds.label import labels_of
 from dpsumm.data.records import Records
 from dpsumm.data.schema import Schema
 from dpsumm.errors import InvalidDataError, InvalidParameterError
@@ -215,6 +215,25 @@ def test_zero_has_one_sign_whichever_came_first(zero: Any) -> None:
     frame = pd.DataFrame({"a": pd.Series([zero, -0.0, 0.0, "?"], dtype=object)})
     table = read_table(frame, name="n", schema=Schema([column]))
     assert not np.signbit(table.values[:3]).any()
+
+
+@pytest.mark.parametrize("other", [-0.0, 0.0, 7.0, "text", Decimal("-0.0")])
+def test_zero_is_one_label_whichever_comes_last(other: Any) -> None:
+    frame = pd.DataFrame({"x": [1.0, 2.0, 3.0], "y": pd.Series([0.0, -0.0, other], dtype=object)})
+    table = read_table(frame, name="n", schema=Schema([Column("x"), Column("y", "label")]))
+    assert table.labels is not None
+    assert not np.signbit([float(label) for label in table.labels[:2]]).any()
+
+
+@pytest.mark.parametrize("dtype", [float, object])
+def test_zero_is_one_label_whatever_type_others_make_the_column(dtype: Any) -> None:
+    labels = pd.Series([-0.0, 0.0, 1.5], dtype=dtype)
+    pair = np.ones((3, 1)), labels.to_numpy()
+    schema = Schema([Column("x"), Column("y", "label")])
+    for source in (pd.DataFrame({"x": 1.0, "y": labels}), pair):
+        table = read_table(source, name="n", schema=schema)
+        assert table.labels is not None
+        assert not np.signbit(table.labels[:2].astype(float)).any()
 
 
 LARGE = [2**53 + 1, 2**63 + 1, 2**64 - 1]

@@ -18,11 +18,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dpsumm
-from dpsumm.data.along import joined, typed
 from dpsumm.data.column import Column
 from dpsumm.data.inputs import read_owners, read_table
-from dpsumm.data.items import text_of
-from dpsumm.data.labels import are_distinct, label_of, labels_of, places_of
+from dpsumm.data.kinds.along import joined, typed
+from dpsumm.data.kinds.items import text_of
+from dpsumm.data.kinds.label import are_distinct, label_of, labels_of, places_of
 from dpsumm.data.schema import Schema
 from dpsumm.errors import InvalidDataError, InvalidParameterError
 from dpsumm.summary.protocols.owner import points_of

@@ -13,10 +13,10 @@ import pyarrow as pa
 import pyarrow.csv
 import pytest
 
-from dpsumm.data.along import joined
 from dpsumm.data.column import Column
-from dpsumm.data.files import FileFormat
+from dpsumm.data.file import FileFormat
 from dpsumm.data.inputs import Table, read_inputs, read_table
+from dpsumm.data.kinds.along import joined
 from dpsumm.data.schema import Schema
 from dpsumm.errors import InvalidDataError
 from helpers.sheets import write_sheet

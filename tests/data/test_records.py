@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
+from dpsumm.data.column import Column
 from dpsumm.data.inputs import read_table
 from dpsumm.data.records import Records
-from dpsumm.data.schema import Column, Schema
+from dpsumm.data.schema import Schema
 from dpsumm.data.table import Table
 
 PLAIN = Schema([Column("a")])

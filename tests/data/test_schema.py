@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 
 from dpsumm import RBF, Column, Schema
 from dpsumm.data import WhenMissing
+from dpsumm.data.frame import as_series
 from dpsumm.data.inputs import read_table
 from dpsumm.data.schema import FEW
 from dpsumm.data.schema_toml import to_toml
-from dpsumm.data.values import as_series, to_originals
 from dpsumm.errors import InvalidParameterError
 from dpsumm.visible import visible
 
@@ -403,7 +403,7 @@ def test_codes_come_back_through_what_users_see(data: Any, backend: Any) -> None
         value = st.integers(-(2**53), 2**53).map(float) if column.whole else st.floats(-1e9, 1e9)
     value = value | st.just(math.nan) if column.encodes_missing else value
     codes = np.array(data.draw(st.lists(value, min_size=1, max_size=5)))
-    seen = as_series(column.name, *to_originals(column, codes), backend)
+    seen = as_series(column.name, *column.how.originals(codes), backend)
     frame = nw.from_dict({column.name: seen}, backend=backend).to_native()
     if backend == "pandas" and column.kind == "date" and np.nanmax([*codes, 0]) > 100_000:
         return  # beyond what pandas can hold in every version
@@ -417,7 +417,7 @@ def test_whole_categories_with_a_fraction_for_the_others_come_back_as_fractions(
     backend: Any,
 ) -> None:
     column = Column("a", categories=(0, -1), other=1.5)
-    seen = as_series("a", *to_originals(column, np.array([0.0, 1.0, 2.0])), backend)
+    seen = as_series("a", *column.how.originals(np.array([0.0, 1.0, 2.0])), backend)
     back = nw.from_dict({"a": seen}, backend=backend)["a"].to_list()
     assert back == [0.0, -1.0, 1.5]
 

@@ -14,8 +14,7 @@ import pytest
 
 from dpsumm import Column, Greedy, Schema, summarize
 from dpsumm.data import FileFormat
-from dpsumm.data.check import check
-from dpsumm.data.draft import draft
+from dpsumm.data.check import check, draft
 from dpsumm.data.inputs import Table, read_table
 from dpsumm.errors import InvalidDataError, InvalidParameterError
 from helpers.mixed import SCHEMA

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import dpsumm
-from dpsumm.data.large import workers
-from dpsumm.data.large.workers import Shard
+from dpsumm.data import shards as workers
+from dpsumm.data.shards import Shard
 from dpsumm.errors import InvalidParameterError, MissingExtraError, ShardLostError
 
 REFUSED = {

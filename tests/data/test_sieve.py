@@ -6,9 +6,10 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpsumm.data.large.sieve import Sieve
+from dpsumm.data.column import Column
 from dpsumm.data.marks import Marks, choose, coins_from, merged
-from dpsumm.data.schema import Column, Schema
+from dpsumm.data.schema import Schema
+from dpsumm.data.stream import Sieve
 from dpsumm.data.table import Table
 
 SCHEMA = Schema([Column("x")])

@@ -8,10 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpsumm.data import FileFormat
-from dpsumm.data.column import EPOCH
+from dpsumm.data.column import Column
+from dpsumm.data.file import ENCODINGS
 from dpsumm.data.inputs import read_table
-from dpsumm.data.schema import Column, Schema
-from dpsumm.data.spelling import ENCODINGS, as_utf8, read_sheet
+from dpsumm.data.kinds.items import EPOCH
+from dpsumm.data.read_file import read_sheet
+from dpsumm.data.schema import Schema
+from dpsumm.data.text_file import as_utf8
 from dpsumm.errors import InvalidDataError, InvalidParameterError
 from helpers.effort import examples
 from helpers.sheets import write_sheet

@@ -8,10 +8,9 @@ import polars as pl
 import pytest
 
 import dpsumm
-from dpsumm.data.files import FileFormat
+from dpsumm.data.file import FileFormat
 from dpsumm.data.inputs import read_owners
-from dpsumm.data.large.stream import Stream
-from dpsumm.data.large.stream_table import StreamTable
+from dpsumm.data.stream import Stream, StreamTable
 from dpsumm.errors import InvalidDataError, InvalidParameterError
 from helpers.patience import PATIENCE
 

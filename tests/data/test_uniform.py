@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpsumm import Column, Schema
+from dpsumm.data.kinds.number import ABSENT
+from dpsumm.data.schema import uniform_points
 from dpsumm.data.table import read_table
-from dpsumm.data.uniform import ABSENT, uniform_points
 from dpsumm.errors import InvalidParameterError
 
 COLUMNS = {

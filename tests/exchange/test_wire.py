@@ -9,8 +9,8 @@ import pytest
 from hypothesis import example, given
 
 from dpsumm import Auction, Offers
-from dpsumm.data.along import MOST_CHARACTERS
 from dpsumm.data.inputs import read_table
+from dpsumm.data.kinds.along import MOST_CHARACTERS
 from dpsumm.errors import ProtocolError
 from dpsumm.exchange.codec import MAX_TEXT, kind_of
 from dpsumm.privacy.ledger import Ledger

@@ -10,8 +10,9 @@ import os
 import numpy as np
 import polars as pl
 
+from dpsumm.data.column import Column
 from dpsumm.data.inputs import FileFormat, read_table
-from dpsumm.data.schema import Column, Schema
+from dpsumm.data.schema import Schema
 from dpsumm.errors import DpsummError
 
 SUFFIXES = (".csv", ".parquet", ".csv.gz", ".txt")

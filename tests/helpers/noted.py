@@ -3,7 +3,8 @@
 import polars as pl
 
 import dpsumm
-from dpsumm.data.schema import Column, Schema
+from dpsumm.data.column import Column
+from dpsumm.data.schema import Schema
 from dpsumm.report.notes import Severity
 
 ALARM, WARNING, INFO = Severity

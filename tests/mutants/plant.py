@@ -49,6 +49,7 @@ TESTS = {
     ],
     "bandwidth": ["tests/summary/test_bandwidth.py"],
     "mwem": ["tests/summary/test_mwem_release.py"],
+    "reading": [*(f"tests/data/test_{x}.py" for x in ("distinct", "labels")), "tests/data"],
     "ledger": LEDGER,
     "accounting": ["tests/privacy/test_accounting.py", *HARNESS],
     "sampler": [

@@ -13,6 +13,8 @@ SGD, PERTURB = P + "summary/models/sgd.py", P + "summary/models/perturbation.py"
 MODEL = P + "summary/models/noise.py"
 BOOK, ACCOUNTING = P + "privacy/ledger.py", P + "privacy/accounting.py"
 SAMPLER = P + "kernels/noise.py"
+FRAME, KINDS = P + "data/frame.py", P + "data/kinds/"
+KIND, LABEL = KINDS + "kind.py", KINDS + "label.py"
 
 
 @dataclass(frozen=True)

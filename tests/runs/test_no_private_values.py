@@ -16,8 +16,9 @@ import pytest
 import dpsumm
 from dpsumm import kernels
 from dpsumm.cli import main
+from dpsumm.data.column import Column
 from dpsumm.data.inputs import read_inputs
-from dpsumm.data.schema import Column, Schema
+from dpsumm.data.schema import Schema
 from dpsumm.errors import DpsummError
 from dpsumm.privacy import Ledger
 from dpsumm.summary import written

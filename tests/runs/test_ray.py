@@ -14,8 +14,8 @@ import polars as pl
 import pytest
 
 import dpsumm
+from dpsumm.data import shards as workers
 from dpsumm.data.inputs import read_owners
-from dpsumm.data.large import workers
 from dpsumm.errors import InvalidDataError, InvalidParameterError, ShardLostError
 
 ray = pytest.importorskip("ray")

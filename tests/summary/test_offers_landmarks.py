@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import dpsumm
 from dpsumm import RBF, Auction, Column, Offers, Schema, Stream
 from dpsumm.data.inputs import read_inputs
-from dpsumm.data.uniform import uniform_points
+from dpsumm.data.schema import uniform_points
 from dpsumm.errors import InvalidParameterError, ProtocolError
 from dpsumm.privacy import Ledger
 from dpsumm.summary.embedding import Embedding

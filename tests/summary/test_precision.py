@@ -15,7 +15,7 @@ import pytest
 
 import dpsumm
 from dpsumm.data.column import Column
-from dpsumm.data.files import FileFormat
+from dpsumm.data.file import FileFormat
 from dpsumm.data.inputs import read_owners, read_table
 from dpsumm.data.schema import Schema
 from dpsumm.exchange.driver import run_in_process

@@ -17,7 +17,8 @@ import matplotlib.image
 import numpy as np
 import pytest
 
-from dpsumm.data.schema import Column, Schema
+from dpsumm.data.column import Column
+from dpsumm.data.schema import Schema
 from dpsumm.errors import InvalidParameterError, MissingExtraError
 from dpsumm.privacy.events import Charge, Gaussian, NonPrivate, Protected, Seeded
 from dpsumm.privacy.guarantees import PrivacyReport

@@ -7,7 +7,6 @@ import polars as pl
 import pytest
 
 from dpsumm import Column, Schema, Tables, synthesize
-from dpsumm.data.keys import read_key
 from dpsumm.errors import (
     DpsummError,
     InvalidDataError,
@@ -17,6 +16,7 @@ from dpsumm.errors import (
 from dpsumm.exchange.across import Channel, answer_all
 from dpsumm.privacy import Ledger
 from dpsumm.vertical.helper import Helper
+from dpsumm.vertical.keys import read_key
 from dpsumm.vertical.messages import CountColumns, Join
 from dpsumm.vertical.rows import KEPT, Rows
 from dpsumm.vertical.silos import SiloOwner, synthesize_silos

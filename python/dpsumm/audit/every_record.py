@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from dpsumm import kernels
 from dpsumm.audit.witness import Search
 from dpsumm.data.column import Column
-from dpsumm.data.labels import places_of
+from dpsumm.data.kinds.label import places_of
 from dpsumm.data.schema import Schema
 from dpsumm.data.table import read_table
 from dpsumm.kernels.features import FeatureKind

@@ -7,9 +7,8 @@ from pathlib import Path
 from dpsumm.cli import console
 from dpsumm.cli.options import described
 from dpsumm.cli.typed import typed
-from dpsumm.data.arguments import parse_owners
-from dpsumm.data.reading import Format
 from dpsumm.data.schema import Schema
+from dpsumm.data.words import Format, parse_owners
 from dpsumm.report.numbers import round_up
 from dpsumm.summary.compare import compare as rehearse
 

@@ -14,7 +14,7 @@ from dpsumm.atomic import write_text
 from dpsumm.cli import console
 from dpsumm.cli.options import described
 from dpsumm.cli.output import check_distinct
-from dpsumm.data.arguments import parse_files
+from dpsumm.data.words import parse_files
 from dpsumm.data.written import check_rows, read_about
 from dpsumm.errors import InvalidDataError, InvalidParameterError
 from dpsumm.privacy.ledger import Ledger

@@ -11,7 +11,7 @@ from dpsumm.atomic import write_text
 from dpsumm.checks import counted
 from dpsumm.cli import console
 from dpsumm.cli.options import described
-from dpsumm.data.arguments import parse_files
+from dpsumm.data.words import parse_files
 from dpsumm.errors import InvalidDataError, InvalidParameterError
 
 if TYPE_CHECKING:

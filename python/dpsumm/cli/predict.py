@@ -10,7 +10,7 @@ import typer
 from dpsumm.cli import console
 from dpsumm.cli.options import described
 from dpsumm.cli.output import check_distinct, check_outputs, rows_in
-from dpsumm.data.reading import Format
+from dpsumm.data.words import Format
 from dpsumm.ensemble.saved import load_model
 
 

@@ -14,11 +14,12 @@ from rich.panel import Panel
 from dpsumm.atomic import write_text
 from dpsumm.cli import console
 from dpsumm.cli.options import described
-from dpsumm.data.labels import places_of
-from dpsumm.data.reading import Format
-from dpsumm.data.schema import Kind, Schema, WhenMissing
+from dpsumm.data.kinds.kind import Kind, WhenMissing
+from dpsumm.data.kinds.label import places_of
+from dpsumm.data.schema import Schema
 from dpsumm.data.schema_toml import to_toml
 from dpsumm.data.table import WAY_OUT, read_table
+from dpsumm.data.words import Format
 from dpsumm.errors import InvalidDataError, InvalidParameterError
 from dpsumm.summary.guards import check_target
 
@@ -62,7 +63,7 @@ def init(
     ignore : COLUMN
         Another column that travels along, such as identifiers; once per column.
     """
-    from dpsumm.data.draft import HEADER, WARNING, draft
+    from dpsumm.data.check import HEADER, WARNING, draft
 
     if out.suffix != ".toml" or out.exists():
         raise InvalidParameterError(

@@ -1,7 +1,15 @@
 """What a party has, as arrays with publicly known columns."""
 
-from dpsumm.data.column import Kind, WhenMissing
-from dpsumm.data.file import File
-from dpsumm.data.files import FileFormat
+from typing import TYPE_CHECKING
+
+from dpsumm.lazy import names_of
+
+if TYPE_CHECKING:
+    from dpsumm.data.file import File, FileFormat
+    from dpsumm.data.kinds.kind import Kind, WhenMissing
 
 __all__ = ["File", "FileFormat", "Kind", "WhenMissing"]
+
+__getattr__, __dir__ = names_of(
+    __name__, {"file": "File FileFormat", "kinds.kind": "Kind WhenMissing"}
+)

@@ -1,17 +1,58 @@
-"""What a schema meets in a party's own data."""
+"""A schema and somebody's own data: what it meets there, and a first one from a public sample."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from dpsumm.data.coordinates import faults
-from dpsumm.data.extract import Extract, as_frame
-from dpsumm.data.files import FileFormat
-from dpsumm.data.schema import Column, Kind, Schema, WhenMissing
-from dpsumm.data.table import Source, extract_of, opened
+from dpsumm.data.column import Column
+from dpsumm.data.extract import Extract, Source, Wanted
+from dpsumm.data.file import FileFormat
+from dpsumm.data.frame import Cells
+from dpsumm.data.kinds.category import Category
+from dpsumm.data.kinds.date import Date
+from dpsumm.data.kinds.items import iso_date
+from dpsumm.data.kinds.kind import Kind, WhenMissing
+from dpsumm.data.kinds.label import Label
+from dpsumm.data.kinds.number import Number
+from dpsumm.data.schema import Schema
+
+WARNING = """\
+The sample must be PUBLIC. Bounds and categories below were read from it: read from private data,
+they would leak records to every party, and no epsilon counts that. Replace them by what is known
+without looking at private data (medical ranges, code lists, the years of the study).
+"""
+HINTS = """\
+A column may also say:
+  missing = ["?", -9]               its marks of "no value", instead of the usual ones
+  when_missing = "encode"           or "drop" the row, or "refuse" the data
+  weight = 0.5                      what it counts in comparisons, else 1
+  ordered = true                    of categories, which are listed in their order
+  date_format = "%d.%m.%Y"          of dates, else year-month-day
+  kind = "ignore"                   travels along, is not compared
+Delete the lines of a column that nobody needs to see.
+"""
+HEADER = (
+    "# The public schema of a dpsumm run: every party needs this file, unchanged. A DRAFT.\n"
+    + "".join(f"# {line}\n" for line in [*WARNING.splitlines(), *HINTS.splitlines()])
+)
+# A text column with at most so many values is taken for categories.
+MOST_TEXTS = 60
+# Whole numbers and texts that never repeat are taken for identifiers if the column's name says so;
+# whole numbers if they only rise, too: so many rows are no chance.
+FEWEST_ROWS = 20
+IDENTIFIES = "no value comes twice, as in an identifier"
+IDENTIFIER = re.compile(
+    r"(^|[_\W])(id|ident|identifier|key|nr|no|number|uuid|row|index)$", re.IGNORECASE
+)
+# A text column with this part of numbers is one of numbers with typing errors.
+MOSTLY = 0.9
 
 
 @dataclass(frozen=True)
@@ -39,22 +80,9 @@ class Found:
 def check(
     source: Source, schema: Schema, *, file_format: FileFormat | None = None
 ) -> tuple[int, list[Found]]:
-    """Return the number of rows, and what the schema meets in each column. Nothing leaves.
-
-    Parameters
-    ----------
-    source
-        Data of one party.
-    schema
-        For the target's data ``schema.for_target()``.
-
-    Raises
-    ------
-    InvalidDataError, InvalidParameterError, MissingExtraError
-        The source cannot be read at all, or lacks a column.
-    """
-    extract = extract_of(source, "data", schema, file_format)
-    codes = dict(zip(schema.names, extract.values.T, strict=True))
+    """Return the number of rows, and what the schema meets in each column. Nothing leaves."""
+    extract = Wanted(schema=schema, file_format=file_format).extract(source, "data")
+    codes = dict(zip(schema.names, extract.codes, strict=True))
     unreadable = dict(zip(schema.names, extract.n_unreadable or [0] * len(codes), strict=True))
     found = [
         _found(column, codes[column.name], unreadable[column.name])
@@ -62,7 +90,7 @@ def check(
         else _found_beside(column, extract)
         for column in schema.columns
     ]
-    return len(extract.values), found
+    return len(extract), found
 
 
 def strangers(
@@ -73,14 +101,8 @@ def strangers(
     Empty if the data lack half of the schema's columns or more: what stands in the header row may
     then be a record. Private like all that is found here, and in no error's message, which may
     travel: for who holds the data.
-
-    Raises
-    ------
-    InvalidDataError, InvalidParameterError, MissingExtraError
-        The source cannot be read at all.
     """
-    frame = as_frame(opened(source, "data", schema, file_format), "'data'")
-    present = frame.collect_schema().names()
+    present = Wanted(schema=schema, file_format=file_format).frame(source, "data").names
     wanted = [column.name for column in schema.columns]
     if 2 * len(set(wanted) & set(present)) <= len(wanted):
         return ()
@@ -89,19 +111,18 @@ def strangers(
 
 def _found(column: Column, codes: Any, unreadable: int) -> Found:
     missing = int(np.isnan(codes).sum()) - unreadable
-    unknown = int((codes == len(column.categories)).sum()) if column.categories else 0
     limits = column.limits
     clipped = 0 if limits is None else int(((codes < limits[0]) | (codes > limits[1])).sum())
     refuses_missing = missing > 0 and column.when_missing is WhenMissing.REFUSE
     refused = (
         *[f"no {Kind(column.kind).value}"] * (unreadable > 0),
-        *(f for f in faults(column, codes) if f != "missing" or refuses_missing),
+        *(f for f in column.seen.faults(codes) if f != "missing" or refuses_missing),
     )
-    return Found(column, missing, clipped, unknown, unreadable, refused)
+    return Found(column, missing, clipped, column.seen.n_unknown(codes), unreadable, refused)
 
 
 def _found_beside(column: Column, extract: Extract) -> Found:
-    if column.kind is Kind.LABEL:
+    if column is extract.schema.label:
         absent = extract.unlabelled
         missing = 0 if absent is None else int(absent.sum())
         refused = missing > 0 and column.when_missing is WhenMissing.REFUSE
@@ -109,3 +130,109 @@ def _found_beside(column: Column, extract: Extract) -> Found:
     values = extract.carried[extract.schema.carried.index(column)]
     gone = values != values if values.dtype.kind in "fM" else values == ""  # noqa: PLR0124
     return Found(column, int(np.sum(gone)) if values.dtype.kind in "fMO" else 0)
+
+
+def draft(
+    sample: Source,
+    *,
+    label: str | None = None,
+    ignore: Sequence[str] = (),
+    file_format: FileFormat | None = None,
+) -> tuple[Schema, dict[str, str]]:
+    """Return a first schema for data like a *public* sample, and why it leaves columns out.
+
+    Both are for people to correct. Numbers get bounds that are rounded outwards; whole numbers with
+    at most 6 values, truth values, and texts with at most 60 values, each twice as a rule, become
+    categories; dates get whole years. A label with at most 20 values lists them as its categories,
+    without an `other`: owners who spell them otherwise are refused. What looks like an identifier
+    is not in the schema, so no run reads it. Other columns are ignored by the kernel and travel
+    along. Where the sample has missing values, they are encoded.
+
+    Returns
+    -------
+    Schema, and a reason for each column that it ignores or lacks though `ignore` does not name it.
+
+    Privacy
+    -------
+    None: what is in the sample is in the schema, and its cells are in the reasons. A sample of
+    private data leaks.
+    """
+    frame = Wanted(file_format=file_format).frame(sample, "sample", typed=True)
+    cells = frame.take(frame.names)
+    found = {
+        name: Column(name, Kind.IGNORE) if name in ignore else _column(cells[name], name == label)
+        for name in frame.names
+    }
+    reasons = {name: one for name, one in found.items() if isinstance(one, str)}
+    return Schema(
+        Column(name, Kind.IGNORE) if isinstance(one, str) else one
+        for name, one in found.items()
+        if one != IDENTIFIES
+    ), reasons
+
+
+def _column(cells: Cells, is_label: bool) -> Column | str:
+    """Return the column, or why it is left out."""
+    name, items = cells.name, [item for item in cells.items if item not in (None, "")]
+    is_short = len(items) < len(cells)
+    if is_label:
+        label = Column(name, Kind.LABEL, when_missing="drop" if is_short else "refuse")
+        assert isinstance(label.how, Label)
+        return replace(label, **label.how.drafted(items))
+    said = _options(cells, items) if items else "it is empty"
+    if isinstance(said, str):
+        return said
+    return Column(name, when_missing="encode" if is_short else "refuse", **said)
+
+
+def _options(cells: Cells, items: list[Any]) -> dict[str, Any] | str:
+    if cells.truths() is not None:
+        return {"categories": (False, True)}
+    if cells.is_number:
+        is_whole = cells.dtype.is_integer()
+        if is_whole and identifies(cells.name, items):
+            return IDENTIFIES
+        return Number.drafted([float(item) for item in items], is_whole)
+    if cells.is_time:
+        return Date.drafted(items)
+    if not cells.is_text or cells.type_name in ("Object", "Unknown"):
+        return f"it is of type {cells.dtype}"
+    texts = [str(item).strip() for item in items]
+    days = [iso_date(text) for text in texts]
+    if None not in days:
+        return Date.drafted(days)
+    if identifies(cells.name, texts, rising=False):
+        return IDENTIFIES
+    values = sorted(set(texts))
+    few = len(values) <= min(MOST_TEXTS, len(texts) / 2)
+    return Category.drafted(values) if few else _reason(texts, len(values))
+
+
+def identifies(name: str, items: Sequence[Any], *, rising: bool = True) -> bool:
+    """Return whether items are identifiers; `rising` if their order alone may say so."""
+    distinct = len(set(items)) == len(items) >= FEWEST_ROWS
+    if not distinct or IDENTIFIER.search(name):
+        return distinct
+    return rising and all(a < b for a, b in pairwise(items))
+
+
+def _reason(texts: Sequence[str], n_values: int) -> str:
+    """Return why a column of many texts is left out."""
+    odd = [text for text in texts if not _is_number(text)]
+    commas = sum("," in text and _is_number(text.replace(",", ".")) for text in odd)
+    if commas > 0.5 * len(odd) and len(odd) - commas <= (1 - MOSTLY) * len(texts):
+        return (
+            f"it has {n_values:,} different texts, of which most are numbers with a decimal "
+            "comma; read it with decimal=',' (--decimal ',')"
+        )
+    if len(odd) <= (1 - MOSTLY) * len(texts):
+        verb = "is" if len(odd) == 1 else "are"
+        return f"{len(odd):,} of {len(texts):,} cells {verb} not a number: {odd[0]!r}"
+    return f"it has {n_values:,} different texts"
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False

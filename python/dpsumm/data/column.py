@@ -2,56 +2,21 @@
 
 from __future__ import annotations
 
-import math
 import sys
-from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
 from enum import Enum
-from typing import Any, TypeAlias
+from functools import cached_property
+from typing import Any
 
 from dpsumm.checks import is_number
-from dpsumm.data.files import MISSING
+from dpsumm.data.kinds import KINDS
+from dpsumm.data.kinds.kind import Facts, How, Kind, Seen, WhenMissing
 from dpsumm.errors import InvalidParameterError
 from dpsumm.visible import visible
 
-Value: TypeAlias = str | float | bool
-
-EPOCH = date(1970, 1, 1).toordinal()
-
-
-class Kind(str, Enum):
-    """What a column is.
-
-    See Also
-    --------
-    dpsumm.Column : Has one.
-    """
-
-    NUMBER = "number"
-    CATEGORY = "category"
-    DATE = "date"
-    #: The kernel ignores it; it travels with the points as it is.
-    IGNORE = "ignore"
-    #: As IGNORE, and it is the summary's label. At most one. It may list categories.
-    LABEL = "label"
-
-
-class WhenMissing(str, Enum):
-    """What happens to a missing value.
-
-    See Also
-    --------
-    dpsumm.Column : Has one.
-    """
-
-    REFUSE = "refuse"
-    DROP = "drop"
-    ENCODE = "encode"
-
 
 @dataclass(frozen=True)
-class Column:
+class Column(Facts):
     """What is publicly known about one column: its kind, and bounds or categories.
 
     Parameters
@@ -124,18 +89,6 @@ class Column:
     'category'
     """
 
-    name: str
-    kind: Kind | str | None = None
-    bounds: tuple[float, float] | tuple[date, date] | None = None
-    categories: tuple[Value, ...] = ()
-    ordered: bool = False
-    other: Value | None = None
-    missing: tuple[str | float, ...] = MISSING
-    when_missing: WhenMissing | str = WhenMissing.REFUSE
-    weight: float = 1.0
-    date_format: str | None = None
-    whole: bool = False
-
     def __post_init__(self) -> None:
         """Check the parameters; settle the kind."""
         if not isinstance(self.name, str) or not self.name.strip():
@@ -146,42 +99,37 @@ class Column:
         if isinstance(self.categories, str) or isinstance(self.missing, str):
             raise self._error("categories and missing must be sequences of values")
         self._set(categories=tuple(self.categories), missing=tuple(self.missing))
-        self._set(kind=self._member(Kind, self.kind or self._likely_kind(), "kind"))
+        likely = next(kind for kind, how in KINDS.items() if how.is_likely(self))
+        self._set(kind=self._member(Kind, self.kind or likely, "kind"))
         self._set(when_missing=self._member(WhenMissing, self.when_missing, "when_missing"))
         self._check_relevance()
-        if self.bounds is not None:
-            self._set(bounds=self._checked_bounds(self.bounds))
-        if self.kind is Kind.CATEGORY or self.categories:
-            self._check_categories()
-        if self.kind is Kind.DATE and self.bounds is None:
-            raise self._error("a date needs bounds, two dates; or give it kind 'ignore'")
-        if self.when_missing is WhenMissing.ENCODE and self.kind is Kind.NUMBER and not self.bounds:
-            raise self._error(
-                "when_missing 'encode' needs bounds: their middle stands for no value"
-            )
+        self._set(**KINDS[Kind(self.kind)](self).settled())
         if not (is_number(self.weight) and 1e-6 <= self.weight <= 1e6):
             raise self._error(f"weight must be a number from 1e-6 to 1e6, got {self.weight!r}")
         for mark in self.missing:
             if not (isinstance(mark, str) or (is_number(mark) and abs(mark) <= sys.float_info.max)):
                 raise self._error(f"missing must hold text or finite numbers, got {mark!r}")
 
+    @cached_property
+    def how(self) -> How:
+        """What becomes of its values."""
+        return KINDS[Kind(self.kind)](self)
+
+    @cached_property
+    def seen(self) -> Seen:
+        """The same of a column that the kernel sees."""
+        assert isinstance(self.how, Seen)
+        return self.how
+
     @property
     def in_kernel(self) -> bool:
         """Whether the kernel sees the column."""
-        return self.kind not in (Kind.IGNORE, Kind.LABEL)
+        return isinstance(self.how, Seen)
 
     @property
     def limits(self) -> tuple[float, float] | None:
         """The bounds as numbers: dates as days since 1970-01-01."""
-        if self.bounds is None:
-            return None
-        low, high = self.bounds
-        return _as_number(low), _as_number(high)
-
-    @property
-    def encodes_missing(self) -> bool:
-        """Whether a missing value is a point of the kernel's space."""
-        return self.when_missing is WhenMissing.ENCODE
+        return self.how.limits
 
     def _set(self, **values: Any) -> None:
         for name, value in values.items():
@@ -197,12 +145,6 @@ class Column:
             known = ", ".join(repr(member.value) for member in kind)
             raise self._error(f"{what} must be one of {known}, got {value!r}") from None
 
-    def _likely_kind(self) -> Kind:
-        if self.categories:
-            return Kind.CATEGORY
-        pair = self.bounds if isinstance(self.bounds, Sequence) else ()
-        return Kind.DATE if any(isinstance(bound, date) for bound in pair) else Kind.NUMBER
-
     def _check_relevance(self) -> None:
         """Refuse what would be ignored."""
         given = {
@@ -215,87 +157,9 @@ class Column:
             "weight": self.weight != 1,
             "when_missing": self.when_missing is not WhenMissing.REFUSE,
         }
-        assert isinstance(self.kind, Kind)
-        meant = {
-            Kind.NUMBER: {"bounds", "weight", "when_missing", "whole"},
-            Kind.CATEGORY: {"categories", "ordered", "other", "weight", "when_missing"},
-            Kind.DATE: {"bounds", "weight", "when_missing", "date_format"},
-            Kind.IGNORE: set(),
-            Kind.LABEL: {"when_missing", "categories", "other"},
-        }[self.kind]
+        meant = KINDS[Kind(self.kind)].options
         for name, present in given.items():
             if present and name not in meant:
                 raise self._error(
-                    f"{name} means nothing for kind {self.kind.value!r}; leave it out"
+                    f"{name} means nothing for kind {Kind(self.kind).value!r}; leave it out"
                 )
-        if self.kind is Kind.LABEL and self.encodes_missing:
-            raise self._error("a missing label can be refused or dropped, not encoded")
-        if self.kind is Kind.LABEL and self.other is not None and not self.categories:
-            raise self._error("other needs categories, the list of the label's values")
-
-    def _checked_bounds(self, pair: Any) -> tuple[Any, Any]:
-        try:
-            low, high = pair
-        except (TypeError, ValueError):
-            raise self._bounds_error("needs a pair (low, high)") from None
-        if self.kind is Kind.DATE:
-            if not all(type(bound) in (date, datetime) for bound in (low, high)):
-                raise self._bounds_error("is a date, so it needs a pair of dates")
-            low, high = (b.date() if isinstance(b, datetime) else b for b in (low, high))
-            if not low < high:
-                raise self._bounds_error("needs low < high")
-            return low, high
-        try:
-            low, high = float(low), float(high)
-        except (TypeError, ValueError, OverflowError):
-            raise self._bounds_error("needs a pair of numbers (low, high)") from None
-        # The width must be finite too: -1e308 to 1e308 would scale everything to 0.
-        if not (low < high and math.isfinite(low) and math.isfinite(high - low)):
-            raise self._bounds_error(f"needs finite low < high, got ({low:g}, {high:g})")
-        return low, high
-
-    def _bounds_error(self, text: str) -> InvalidParameterError:
-        return InvalidParameterError(f"bounds: column {self.name!r} {text}")
-
-    def _check_categories(self) -> None:
-        values = (*self.categories, *(() if self.other is None else (self.other,)))
-        if not self.categories:
-            raise self._error("kind 'category' needs categories, the list of its values")
-        if not any(
-            all(fits(value) for value in values)
-            for fits in (_is_text, _is_exact, lambda value: isinstance(value, bool))
-        ):
-            raise self._error(
-                "categories (and other) must be all text, all truth values, or all numbers of at "
-                "most 2**53 in size"
-            )
-        keys = [value.strip() if isinstance(value, str) else value for value in values]
-        if "" in keys:
-            raise self._error("empty text is no category: it always means a missing value")
-        if any(isinstance(key, str) and spells_nan(key) for key in keys):
-            raise self._error("'nan' is no category: libraries read it as a missing value")
-        if len(set(keys)) < len(keys):
-            raise self._error("categories (and other) must be distinct")
-        self._set(categories=tuple(keys[: len(self.categories)]))
-        if self.other is not None:
-            self._set(other=keys[-1])
-        if self.ordered and len(self.categories) < 2:
-            raise self._error("ordered needs at least 2 categories")
-
-
-def _as_number(bound: float | date) -> float:
-    return float(bound.toordinal() - EPOCH if isinstance(bound, date) else bound)
-
-
-def spells_nan(text: str) -> bool:
-    """Return whether a library may hold this text as the number NaN: always a missing value."""
-    return text.strip().lower().lstrip("+-") == "nan"
-
-
-def _is_text(value: object) -> bool:
-    return isinstance(value, str)
-
-
-def _is_exact(value: Any) -> bool:
-    """Return whether this is a number that is the same as a float."""
-    return is_number(value) and abs(value) <= 2**53

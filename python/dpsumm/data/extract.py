@@ -1,47 +1,49 @@
-"""Columns of arrays and data frames as the schema's numbers, missing ones marked, not judged."""
+"""Columns of any source as the schema's numbers, missing ones marked, not judged."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpsumm.checks import counted, listed
-from dpsumm.data.along import carried, is_int64
-from dpsumm.data.labels import read_labels
-from dpsumm.data.records import Records
-from dpsumm.data.schema import Column, Kind, Schema
-from dpsumm.data.values import (
-    as_floats,
-    has_text_categories,
-    items_of,
-    numbers_to_codes,
-    to_codes,
-)
+from dpsumm.data.column import Column
+from dpsumm.data.file import MISSING, FileFormat
+from dpsumm.data.frame import Backend, Cells, Frame, frame_of
+from dpsumm.data.kinds.kind import Kind, Read, WhenMissing
+from dpsumm.data.kinds.label import PLAIN, Label
+from dpsumm.data.read_file import read_file
+from dpsumm.data.schema import Bounds, Schema
 from dpsumm.errors import InvalidDataError, InvalidParameterError
 
-if TYPE_CHECKING:
-    import narwhals as nw
-
-Backend: TypeAlias = Literal["pandas", "polars", "pyarrow"]
-# Columns that are written at a time, and rows of them: so many stay in cache.
-TOGETHER, SOME_ROWS = 16, 4096
+# An array, a labelled pair of arrays, a path, or any data frame that narwhals knows.
+Source: TypeAlias = Any
+# Rows that are laid side by side at a time: a line of memory is written to at once.
+SOME_ROWS = 4096
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Extract(Records):
+class Extract:
     """The columns of one source that a schema names, missing values NaN, missing labels arbitrary.
 
     Attributes
     ----------
+    rows, labels, carried
+        See `Records`.
+    codes
+        An (n,) array for each of `Schema.kernel`, of one type.
     schema
         The one given, or made for the source when none was.
     name
         Name of the party.
+    matrix : (n, c) or None
+        `codes` of an array that is as it was given.
     unlabelled : (n,) bool or None
         Where the label is missing; None when none is.
     n_unreadable
@@ -49,15 +51,20 @@ class Extract(Records):
     n_dropped
         Rows left out for missing values.
     titles
-        What messages call the columns; empty: by their names.
+        What messages call the columns.
     backend
         Library of the data frame, None for arrays.
     indexed
         Whether it is a pandas frame whose index does not count its rows from 0.
     """
 
+    rows: NDArray[np.int64]
+    codes: tuple[NDArray[Any], ...]
     schema: Schema
+    labels: NDArray[Any] | None = None
+    carried: tuple[NDArray[Any], ...] = ()
     name: str = ""
+    matrix: NDArray[Any] | None = None
     unlabelled: NDArray[np.bool_] | None = None
     n_unreadable: tuple[int, ...] = ()
     n_dropped: int = 0
@@ -65,19 +72,164 @@ class Extract(Records):
     backend: Backend | None = None
     indexed: bool = False
 
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(self.rows)
 
-def from_arrays(source: Any, schema: Schema | None, where: str) -> Extract:
+    @cached_property
+    def values(self) -> NDArray[Any]:
+        """The codes side by side, (n, c)."""
+        if self.matrix is not None:
+            return self.matrix
+        out = np.empty((len(self), len(self.codes)), self.codes[0].dtype)
+        for start in range(0, len(out), SOME_ROWS):
+            rows = slice(start, start + SOME_ROWS)
+            for j, codes in enumerate(self.codes):
+                out[rows, j] = codes[rows]
+        return out
+
+    def take(self, index: NDArray[np.int64]) -> Extract:
+        """Return some of the rows, in the order of `index`."""
+        return replace(
+            self,
+            rows=self.rows[index],
+            codes=tuple(codes[index] for codes in self.codes),
+            labels=None if self.labels is None else self.labels[index],
+            carried=tuple(column[index] for column in self.carried),
+            matrix=None,
+            unlabelled=None if self.unlabelled is None else self.unlabelled[index],
+        )
+
+    def ordered(self, order: Sequence[int]) -> Extract:
+        """Return the extract with its columns in another order; the schema stays."""
+        return replace(self, codes=tuple(self.codes[j] for j in order), matrix=None)
+
+    def astype(self, dtype: Any) -> Extract:
+        """Return the extract in another precision; itself if it has it."""
+        if self.codes[0].dtype == dtype:
+            return self
+        return replace(self, codes=tuple(c.astype(dtype) for c in self.codes), matrix=None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wanted:
+    """What is read of every source: by a schema, or numbers of which names are known at most.
+
+    Parameters
+    ----------
+    columns, label, bounds
+        Of frames and files: columns to use, in this order, all but `label` by default. A shorthand
+        for a schema of number columns, of which some have public bounds.
+    schema
+        What the columns are, and what a missing value means, instead.
+    file_format
+        How files are read, and whether rows with missing values are dropped.
+    titles
+        What messages call the columns; empty: by their names.
+    """
+
+    columns: Sequence[str] | None = None
+    label: str | None = None
+    bounds: Bounds | None = None
+    schema: Schema | None = None
+    file_format: FileFormat | None = None
+    titles: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Refuse what the schema says already."""
+        form = self.form
+        if self.schema is None:
+            return
+        if not isinstance(self.schema, Schema):
+            raise InvalidParameterError(
+                f"schema must be a dpsumm.Schema, got {type(self.schema).__name__}; "
+                f"read a file with Schema.read(path)"
+            )
+        if self.columns is not None or self.label is not None or self.bounds:
+            raise InvalidParameterError(
+                "schema: it says which columns there are, their bounds and the label; leave out "
+                "columns, bounds and label (--column, --label)"
+            )
+        if form.drop_missing or form.missing != MISSING:
+            raise InvalidParameterError(
+                "schema: it says what means a missing value and what happens then; leave out "
+                "FileFormat(missing=..., drop_missing=...) (--missing, --drop-missing), and set "
+                "missing and when_missing of its columns instead"
+            )
+
+    @property
+    def form(self) -> FileFormat:
+        """How files are read."""
+        return self.file_format or FileFormat()
+
+    @property
+    def drops(self) -> bool:
+        """Whether rows with a missing value are left out."""
+        if self.schema is None:
+            return self.form.drop_missing
+        return any(one.when_missing is WhenMissing.DROP for one in self.schema.columns)
+
+    def schema_for(self, present: Sequence[str], where: str) -> Schema:
+        """Return the schema of a source with these columns."""
+        if self.schema is not None:
+            return self.schema
+        if isinstance(self.columns, str):
+            raise InvalidParameterError(f"columns must be a list of names, got {self.columns!r}")
+        if not isinstance(self.label, str | None):
+            raise InvalidParameterError(f"label must be the name of a column, got {self.label!r}")
+        others = (name for name in present if name != self.label)
+        names = tuple(others if self.columns is None else self.columns)
+        if len(set(names)) < len(names):
+            raise InvalidParameterError("columns: a name is given twice")
+        if self.label in names:
+            raise InvalidParameterError(
+                f"columns: {self.label!r} is the label; leave it out of columns"
+            )
+        if not names:
+            raise InvalidDataError(f"{where}: the data are empty (no columns besides the label)")
+        return _numbers(names, self.label, self.drops)
+
+    def frame(self, source: Source, name: str, *, typed: bool = False) -> Frame:
+        """Return the columns of a data frame or of a file; see `read_file`."""
+        where = where_of(source, name)
+        if not isinstance(source, (str, os.PathLike)):
+            return frame_of(source, where)
+        # What means "no value" is the schema's to say.
+        missing = self.form.missing if self.schema is None else ()
+        return read_file(Path(source), self.form, where=where, missing=missing, typed=typed)
+
+    def extract(self, source: Source, name: str) -> Extract:
+        """Return the columns of a source as they are, not judged."""
+        where = where_of(source, name)
+        values = source[0] if isinstance(source, tuple) and source else source
+        # Of SciPy, of whatever format: NumPy would take it for a single object.
+        if hasattr(values, "toarray") and hasattr(values, "nnz"):
+            raise InvalidParameterError(
+                f"{where}: sparse matrices are not read; give its .toarray() if that fits into "
+                f"memory, or fewer columns, as TruncatedSVD of scikit-learn makes them when it is "
+                f"fitted on public data"
+            )
+        if not isinstance(source, (tuple, np.ndarray)):
+            is_path = isinstance(source, (str, os.PathLike))
+            return replace(_of_frame(self.frame(source, name), self, where, is_path), name=name)
+        if self.columns is not None or self.label is not None:
+            raise InvalidParameterError(
+                f"{where}: arrays have no column names, so columns and label cannot be given; slice"
+                f" the array and give labels as a pair (values, labels), or use a data frame"
+            )
+        return replace(_of_arrays(source, self.schema, where), name=name)
+
+
+def where_of(source: Source, name: str) -> str:
+    """Return what messages call a source."""
+    is_path = isinstance(source, (str, os.PathLike))
+    return f"{name!r} ({Path(source)})" if is_path else repr(name)
+
+
+def _of_arrays(source: Any, schema: Schema | None, where: str) -> Extract:
     """Return an (n, c) array, or a pair of it and (n,) labels, as an extract.
 
     Columns match the schema's by position; without a schema they are ``x0``, ``x1``, and so on.
-
-    Raises
-    ------
-    InvalidDataError
-        Not two-dimensional or not real numbers; labels of another length or kind; another number
-        of columns than the schema's.
-    InvalidParameterError
-        The schema has columns that an array cannot hold.
     """
     labels = None
     if isinstance(source, tuple):
@@ -103,14 +255,26 @@ def from_arrays(source: Any, schema: Schema | None, where: str) -> Extract:
     values = np.ascontiguousarray(values, dtype=dtype)  # no copy when it already fits
     if 0 in values.shape:
         raise _empty(values.shape, where)
-    unreadable: tuple[int, ...] = ()
+    n_unreadable: tuple[int, ...] = ()
+    codes, matrix = tuple(values.T), cast("NDArray[Any] | None", values)
     if schema is None:
         schema = _numbers(tuple(f"x{j}" for j in range(values.shape[1])), None, False)
     else:
-        values, unreadable = _recoded(values, schema, labels is not None, where)
-    rows = np.arange(len(values))
+        _check_fits(values.shape[1], schema, labels is not None, where)
+        reads = [kind.read_numbers(x) for kind, x in zip(schema.seen, codes, strict=True)]
+        n_unreadable = tuple(read.n_unreadable for read in reads)
+        if any(read.values.base is not values for read in reads):
+            codes, matrix = tuple(read.values.astype(dtype) for read in reads), None
+    extract = Extract(
+        rows=np.arange(len(values)),
+        codes=codes,
+        schema=schema,
+        matrix=matrix,
+        n_unreadable=n_unreadable,
+        titles=_titles(schema),
+    )
     if labels is None:
-        return Extract(rows, values, None, schema=schema, n_unreadable=unreadable)
+        return extract
     hidden = np.ma.getmaskarray(labels) if isinstance(labels, np.ma.MaskedArray) else None
     labels = np.asarray(labels)
     if labels.shape != values.shape[:1]:
@@ -124,13 +288,17 @@ def from_arrays(source: Any, schema: Schema | None, where: str) -> Extract:
             f"them first"
         )
     absent = np.zeros(labels.shape, bool) if hidden is None else hidden
+    how = PLAIN if schema.label is None else schema.label.how
+    assert isinstance(how, Label)
     try:
-        labels, unlabelled = read_labels(labels, absent, schema.label, "labels")
+        read = how.read_array(labels, absent)
     except InvalidDataError as error:
         raise InvalidDataError(f"{where}: {error}") from None
-    return Extract(
-        rows, values, labels, schema=schema, unlabelled=unlabelled, n_unreadable=unreadable
-    )
+    return replace(extract, labels=read.values, unlabelled=read.absent)
+
+
+def _titles(schema: Schema) -> tuple[str, ...]:
+    return tuple(f"column {name!r}" for name in schema.names)
 
 
 @lru_cache(maxsize=4)  # many owners with the same columns, or many blocks of one
@@ -138,108 +306,62 @@ def _numbers(names: tuple[str, ...], label: str | None, drop_missing: bool) -> S
     return Schema.numbers(names, label=label, drop_missing=drop_missing)
 
 
-def _recoded(
-    values: NDArray[Any], schema: Schema, labelled: bool, where: str
-) -> tuple[NDArray[Any], tuple[int, ...]]:
-    """Return an array's columns as the schema's numbers, itself if it has them, and the unreadable
-    values of each.
-    """
+def _check_fits(n_columns: int, schema: Schema, labelled: bool, where: str) -> None:
+    """Refuse an array whose columns are not the schema's."""
     if schema.carried or (schema.label is not None) != labelled:
         raise InvalidParameterError(
             f"{where}: an array has no columns for {listed([c.name for c in schema.carried])}"
             if schema.carried
             else f"{where}: give arrays as pairs (values, labels) exactly if the schema has a label"
         )
-    if values.shape[1] != len(schema.kernel):
+    if n_columns != len(schema.kernel):
         raise InvalidDataError(
-            f"{where}: has {counted(values.shape[1], 'column', 'columns')}, the schema "
+            f"{where}: has {counted(n_columns, 'column', 'columns')}, the schema "
             f"{len(schema.kernel)}: {listed(schema.names)}; those of an array are matched by "
             f"position"
         )
-    found = [numbers_to_codes(column, values[:, j]) for j, column in enumerate(schema.kernel)]
-    counts = tuple(count for _, count in found)
-    if all(codes.base is values for codes, _ in found):
-        return values, counts
-    return np.stack([codes.astype(values.dtype) for codes, _ in found], axis=1), counts
 
 
-def from_frame(
-    source: Any,
-    wanted: Schema | Chosen,
-    where: str,
-    *,
-    fields: bool = False,
-    secret: bool = False,
-    single: bool = False,
-) -> Extract:
-    """Return columns of a data frame as an extract; lazy frames are collected.
+def _of_frame(frame: Frame, wanted: Wanted, where: str, secret: bool) -> Extract:
+    """Return columns of a frame as an extract.
 
-    Parameters
-    ----------
-    wanted
-        A schema, or which of the columns are numbers and which is the label.
-    fields
-        Texts are fields of a text file, see `to_codes`.
-    secret
-        Names of columns come from a file, whose header may be a record: they are not quoted.
-    single
-        Values are float32, else float64.
-
-    Raises
-    ------
-    InvalidDataError
-        A column is absent, repeated or of a type that does not fit its kind.
-    InvalidParameterError
-        Not a data frame, or the columns chosen contradict each other.
+    `secret`: names of columns come from a file, whose header may be a record; they are not quoted.
     """
-    import narwhals as nw
-
-    frame = as_frame(source, where)
-    present = list(frame.collect_schema().names())
-    schema = wanted.schema(present, where) if isinstance(wanted, Chosen) else wanted
-    titles = tuple(f"column {name!r}" for name in schema.names)
-    if isinstance(wanted, Chosen) and wanted.columns is None and secret:
-        titles = tuple(f"column {present.index(name) + 1} of the file" for name in schema.names)
-    if isinstance(wanted, Chosen) and wanted.titles:
-        titles = wanted.titles
+    schema = wanted.schema_for(frame.names, where)
+    titles = wanted.titles or _titles(schema)
+    if wanted.schema is None and wanted.columns is None and secret:
+        titles = tuple(f"column {frame.names.index(n) + 1} of the file" for n in schema.names)
+    named = dict(zip(schema.names, titles, strict=True))
     for column in schema.columns:
-        if column.name not in present:
-            what = f"{'label ' * (column.kind is Kind.LABEL)}column {column.name!r}"
-            if column.in_kernel:
-                what = titles[schema.kernel.index(column)]
+        if column.name not in frame.names:
+            label = "label " * (column is schema.label)
+            what = named.get(column.name, f"{label}column {column.name!r}")
             # What it has instead is not said: without a header these are a record's values.
             raise InvalidDataError(
                 f"{where}: has no {what}; all parties need the same columns, by name: check the "
                 f"spelling, and of a text file the header row and the separator"
             )
-    if isinstance(frame, nw.LazyFrame):
-        try:
-            frame = frame.select(*(column.name for column in schema.columns)).collect()
-        except Exception:  # of the query inside; its message may quote data
-            raise InvalidDataError(
-                f"{where}: the lazy frame cannot be computed; collect it yourself to see why"
-            ) from None
-    if not len(frame):
+    columns = dict(frame.take([column.name for column in schema.columns]))
+    n_rows = len(next(iter(columns.values())))
+    if not n_rows:
         raise _empty((0, len(schema.kernel)), where)
     # Whatever the columns have: one record can make one text, and would set the precision of all.
-    values = np.empty((len(frame), len(schema.kernel)), np.float32 if single else np.float64)
-    n_unreadable = []
-    for first in range(0, len(schema.kernel), TOGETHER):
-        group: list[NDArray[Any]] = []
-        for j, column in enumerate(schema.kernel[first : first + TOGETHER], first):
-            series, title = frame.get_column(column.name), f"{where}: {titles[j]}"
-            codes, count = _codes(column, series, title, fields)
-            if count and isinstance(wanted, Chosen):
-                raise _not_numeric(title, "fields that are no number")
-            n_unreadable.append(count)
-            group.append(codes)
-        _interleave(group, values[:, first : first + TOGETHER])
-    backend = frame.implementation.value
-    labels = unlabelled = None
+    dtype = np.dtype(np.float32 if wanted.form.single else np.float64)
+    codes, n_unreadable = [], []
+    for column in schema.kernel:
+        title = f"{where}: {named[column.name]}"
+        read = _read(column, columns.pop(column.name), title)  # and its memory is free
+        if read.n_unreadable and wanted.schema is None:
+            raise _not_numeric(title, "fields that are no number")
+        n_unreadable.append(read.n_unreadable)
+        with np.errstate(over="ignore"):  # then it is infinite, and refused
+            # As -0.0 and 0.0 are one value, and one integer, they are one number.
+            codes.append(np.add(read.values, 0.0, dtype=dtype, casting="same_kind"))
+    labels = Read(np.empty(0))
     try:
         if schema.label is not None:
-            labels, unlabelled = _labels(frame[schema.label.name], schema.label)
-        along = tuple(carried(column, frame[column.name]) for column in schema.carried)
+            labels = schema.label.how.read(columns[schema.label.name])
+        along = tuple(c.how.read(columns[c.name]).values for c in schema.carried)
     except InvalidDataError as error:
         raise InvalidDataError(f"{where}: {error}") from None
     except Exception:  # of the library that holds the column; its message may quote data
@@ -248,94 +370,32 @@ def from_frame(
             f"or dates, or leave it out"
         ) from None
     return Extract(
-        np.arange(len(values)),
-        values,
-        labels,
-        along,
+        rows=np.arange(n_rows),
+        codes=tuple(codes),
         schema=schema,
-        unlabelled=unlabelled,
+        labels=None if schema.label is None else labels.values,
+        carried=along,
+        unlabelled=labels.absent,
         n_unreadable=tuple(n_unreadable),
         titles=titles,
-        backend=backend if backend in ("pandas", "polars", "pyarrow") else None,
-        indexed=backend == "pandas" and _has_own_index(frame),
+        backend=frame.backend,
+        indexed=frame.indexed,
     )
 
 
-def _has_own_index(frame: Any) -> bool:
-    """Return whether the index of a pandas frame is another one than pandas gives by itself."""
-    import narwhals as nw
-
-    index: Any = nw.maybe_get_index(frame)
-    return not (type(index).__name__ == "RangeIndex" and (index.start, index.step) == (0, 1))
-
-
-@dataclass(frozen=True)
-class Chosen:
-    """Columns as `summarize` is told of them without a schema: all are numbers.
-
-    Attributes
-    ----------
-    columns
-        Names; None for all but the label.
-    label
-        Name of the label's column.
-    drop_missing
-        Whether rows with a missing value are left out.
-    titles
-        What messages call the columns; empty: by their names.
-    """
-
-    columns: Sequence[str] | None
-    label: str | None
-    drop_missing: bool
-    titles: tuple[str, ...] = ()
-
-    def schema(self, present: Sequence[str], where: str) -> Schema:
-        """Return the schema for a source with these columns."""
-        if isinstance(self.columns, str):
-            raise InvalidParameterError(f"columns must be a list of names, got {self.columns!r}")
-        if not isinstance(self.label, str | None):
-            raise InvalidParameterError(f"label must be the name of a column, got {self.label!r}")
-        chosen = self.columns
-        wanted = [n for n in present if n != self.label] if chosen is None else list(chosen)
-        if len(set(wanted)) < len(wanted):
-            raise InvalidParameterError("columns: a name is given twice")
-        if self.label in wanted:
-            raise InvalidParameterError(
-                f"columns: {self.label!r} is the label; leave it out of columns"
-            )
-        if not wanted:
-            raise InvalidDataError(f"{where}: the data are empty (no columns besides the label)")
-        return _numbers(tuple(wanted), self.label, self.drop_missing)
-
-
-def _interleave(columns: Sequence[NDArray[Any]], out: NDArray[Any]) -> None:
-    """Write columns side by side, some rows at a time: a line of memory is written to at once."""
-    with np.errstate(over="ignore"):  # then it is infinite, and refused
-        for start in range(0, len(out), SOME_ROWS):
-            rows = slice(start, start + SOME_ROWS)
-            for j, codes in enumerate(columns):
-                # As -0.0 and 0.0 are one value, and one integer, they are one number.
-                np.add(codes[rows], 0.0, out=out[rows, j], casting="same_kind")
-
-
-def _codes(
-    column: Column, series: nw.Series[Any], title: str, fields: bool
-) -> tuple[NDArray[Any], int]:
-    # Without its parameters: those of an Enum are the values.
-    dtype = type(series.dtype).__name__
+def _read(column: Column, cells: Cells, title: str) -> Read:
     try:
-        return to_codes(column, series, fields=fields)
+        return column.how.read(cells)
     except TypeError:
         if column.kind is Kind.NUMBER:
-            raise _not_numeric(title, f"type {dtype}") from None
+            raise _not_numeric(title, f"type {cells.type_name}") from None
         raise InvalidDataError(
-            f"{title} has type {dtype}, which does not fit its kind "
+            f"{title} has type {cells.type_name}, which does not fit its kind "
             f"{Kind(column.kind).value!r}; change the kind, or convert the column"
         ) from None
     except Exception:  # of the library that holds the column; its message may quote data
         raise InvalidDataError(
-            f"{title} cannot be read (type {dtype}); convert it to numbers, text or dates"
+            f"{title} cannot be read (type {cells.type_name}); convert it to numbers, text or dates"
         ) from None
 
 
@@ -354,62 +414,6 @@ def _empty(shape: tuple[int, ...], where: str) -> InvalidDataError:
         f"{where}: the data are empty ({shape[0]} rows, {shape[1]} columns); leave an owner "
         f"without records out, or check columns"
     )
-
-
-def as_frame(source: Any, where: str) -> Any:
-    """Return a data frame of any library, lazy or not, whose column names are distinct texts.
-
-    Raises
-    ------
-    InvalidDataError
-        Two columns have the same name.
-    InvalidParameterError
-        Not a data frame.
-    """
-    import narwhals as nw
-
-    try:
-        frame = nw.from_native(source)
-        names = list(frame.collect_schema().names())
-    except TypeError:
-        raise InvalidParameterError(
-            f"{where}: cannot read data of type {type(source).__name__}; give an array "
-            f"(np.asarray), a pair of arrays, a data frame, or the path of a file"
-        ) from None
-    except nw.exceptions.DuplicateError:
-        raise InvalidDataError(f"{where}: two columns have the same name; rename one") from None
-    text = {name: str(name) for name in names}  # pandas numbers unnamed columns
-    if not all(name.strip() and "\0" not in name for name in text.values()):
-        raise InvalidDataError(
-            f"{where}: a column has no name, or one with a NUL character; rename it"
-        )
-    if all(isinstance(name, str) for name in names):
-        return frame
-    if len(set(text.values())) < len(text):
-        raise InvalidDataError(f"{where}: two columns have the same name; rename one")
-    return frame.rename(text)
-
-
-def _labels(series: nw.Series[Any], column: Column) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-    import narwhals as nw
-
-    dtype, what = series.dtype, f"label column {series.name!r}"
-    absent = np.asarray(series.is_null().to_numpy(), bool)
-    numbers: NDArray[Any] | None = None
-    if dtype == nw.Boolean:
-        numbers = series.fill_null(False).to_numpy().astype(np.bool_)
-    elif dtype.is_integer() and is_int64(series):
-        numbers = series.fill_null(0).to_numpy().astype(np.int64)
-    elif dtype.is_numeric() and not dtype.is_integer():
-        numbers = as_floats(series)
-    if numbers is not None:
-        return read_labels(numbers, absent, column, what)
-    if not has_text_categories(series) or dtype.is_nested():
-        raise InvalidDataError(
-            f"{what} must hold numbers, booleans or text, got type {type(dtype).__name__}; encode "
-            f"it first"
-        )
-    return read_labels(items_of(series), absent, column, what)
 
 
 def _masked_as_nan(masked: np.ma.MaskedArray[Any, Any]) -> NDArray[Any]:

@@ -6,20 +6,18 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from dpsumm.checks import counted
-from dpsumm.data.extract import Backend, Chosen, Extract
-from dpsumm.data.file import File
-from dpsumm.data.files import FileFormat
-from dpsumm.data.folder import owner_files
-from dpsumm.data.large.shards import Shards
-from dpsumm.data.large.stream import Stream
-from dpsumm.data.large.stream_table import StreamTable
-from dpsumm.data.schema import Bounds, Schema, WhenMissing
-from dpsumm.data.table import Source, Table, encoded, read_table, usable, wanted_of
+from dpsumm.data.extract import Extract, Source, Wanted
+from dpsumm.data.file import File, FileFormat, owner_files
+from dpsumm.data.frame import Backend
+from dpsumm.data.schema import Bounds, Schema
+from dpsumm.data.shards import Shards
+from dpsumm.data.stream import Stream, StreamTable
+from dpsumm.data.table import Table, encoded, read_table, usable
 from dpsumm.errors import InvalidDataError, InvalidParameterError
 from dpsumm.names import check_name
 
@@ -39,15 +37,7 @@ __all__ = [
 ]
 
 
-def read_owners(
-    owners: Owners,
-    *,
-    columns: Sequence[str] | None = None,
-    label: str | None = None,
-    bounds: Bounds | None = None,
-    schema: Schema | None = None,
-    file_format: FileFormat | None = None,
-) -> list[Table | StreamTable]:
+def read_owners(owners: Owners, **wanted: Any) -> list[Table | StreamTable]:
     """Return one table per owner, all with the same columns in the same order.
 
     Each has the precision of its own data, whatever that of the others is.
@@ -58,31 +48,21 @@ def read_owners(
         Name to source; or a list, whose owners are called by the stem of their file or
         ``owner-0``, ``owner-1``, and so on; or a folder or pattern of files (`owner_files`). At
         least one.
-    columns, label, bounds, schema, file_format
-        As for `read_table`, the same for all owners.
-
-    Raises
-    ------
-    InvalidDataError, InvalidParameterError, MissingExtraError
-        As `read_table`; also when owners differ in columns or in having labels.
+    **wanted
+        See `Wanted`; the same for all owners.
     """
-    wanted = wanted_of(columns, label, bounds, schema, file_format)
-    return _tables(owners, wanted, bounds, file_format)
+    return _tables(owners, Wanted(**wanted))
 
 
-def _tables(
-    owners: Owners, wanted: Schema | Chosen, bounds: Bounds | None, file_format: FileFormat | None
-) -> list[Table | StreamTable]:
+def _tables(owners: Owners, wanted: Wanted) -> list[Table | StreamTable]:
     """Return one table per owner; see `read_owners`."""
     sources = _named(owners)
-
-    def read(source: Source, name: str) -> Extract:
-        return usable(source, name, wanted, file_format)
-
-    extracts = [read(_first_rows(source, name, wanted), name) for name, source in sources.items()]
+    extracts = [
+        usable(_first_rows(source, name, wanted), name, wanted) for name, source in sources.items()
+    ]
     # Arrays have no names of their own, so a data frame, if there is one, names the columns.
     first = next((one for one in extracts if one.backend is not None), extracts[0])
-    common = first.schema.with_bounds(bounds) if bounds else first.schema
+    common = first.schema.with_bounds(wanted.bounds) if wanted.bounds else first.schema
 
     # Without its rows, since this goes to wherever an owner's blocks are read.
     like = first.take(np.empty(0, dtype=np.int64))
@@ -97,20 +77,16 @@ def _tables(
         source, name = sources[head.name], head.name
         if not isinstance(source, (Stream, Shards)):
             return head
-        return StreamTable(source, head, lambda raw: table_of(read(raw, name)))
+        return StreamTable(source, head, lambda raw: table_of(usable(raw, name, wanted)))
 
     return [whole(table) for table in tables]
 
 
-def _first_rows(source: Source, name: str, wanted: Schema | Chosen) -> Source:
+def _first_rows(source: Source, name: str, wanted: Wanted) -> Source:
     """Return a source itself, or of a stream the first block, which tells what all are like."""
     if not isinstance(source, (Stream, Shards)):
         return source
-    if (
-        any(column.when_missing is WhenMissing.DROP for column in wanted.columns)
-        if isinstance(wanted, Schema)
-        else wanted.drop_missing
-    ):
+    if wanted.drops:
         raise InvalidParameterError(
             f"{name!r}: a Stream or Shards tell how many rows they have before they read them, so "
             f"none can be dropped; leave out drop_missing (or when_missing 'drop'), and leave rows "
@@ -130,15 +106,7 @@ def _check_labels(tables: Sequence[Table]) -> None:
 
 
 def read_inputs(
-    owners: Owners,
-    target: Source,
-    *,
-    target_name: str = "target",
-    columns: Sequence[str] | None = None,
-    label: str | None = None,
-    bounds: Bounds | None = None,
-    schema: Schema | None = None,
-    file_format: FileFormat | None = None,
+    owners: Owners, target: Source, *, target_name: str = "target", **wanted: Any
 ) -> tuple[list[Table | StreamTable], Table]:
     """Return the owners' tables and the target's, with the same columns.
 
@@ -147,45 +115,27 @@ def read_inputs(
 
     The target needs the owners' columns and may have others (a label, an identifier), which are
     ignored. Messages call it `target_name`.
-
-    Raises
-    ------
-    InvalidDataError, InvalidParameterError, MissingExtraError
-        As `read_owners`; also when the target lacks a column of the owners.
     """
-    wanted = wanted_of(columns, label, bounds, schema, file_format)
-    tables = _tables(owners, wanted, bounds, file_format)
+    what = Wanted(**wanted)
+    tables = _tables(owners, what)
     if isinstance(target, tuple):
         raise InvalidParameterError(
             f"{target_name}: labels are not used; give the array of points alone"
         )
     first = tables[0].head
-    if isinstance(wanted, Schema):
-        wanted = wanted.for_target()
+    if what.schema is not None:
+        what = replace(what, schema=what.schema.for_target())
     elif isinstance(target, np.ndarray) or first.backend is None:
-        wanted = replace(wanted, columns=None, label=None)
+        what = replace(what, columns=None, label=None)
     else:
-        wanted = replace(wanted, columns=first.columns, label=None, titles=first.titles)
-    goal = _aligned(usable(target, target_name, wanted, file_format), first)
-    values = goal.values.astype(np.float64, copy=False)
-    return tables, encoded(replace(goal, schema=first.schema.for_target(), values=values))
+        what = replace(what, columns=first.columns, label=None, titles=first.titles)
+    goal = _aligned(usable(target, target_name, what), first)
+    goal = replace(goal, schema=first.schema.for_target())
+    return tables, encoded(goal.astype(np.float64))
 
 
 def check_other_files(sources: Mapping[str, object], advice: str) -> None:
-    """Refuse one file under two names. Paths are public, so this tells of no record.
-
-    Parameters
-    ----------
-    sources
-        By name; what is neither a path nor a `File` is passed over.
-    advice
-        The way out, for the message.
-
-    Raises
-    ------
-    InvalidParameterError
-        Two sources are the same file; it names both.
-    """
+    """Refuse one file under two names. Paths are public, so this tells of no record."""
     taken: dict[Path, str] = {}
     for name, source in sources.items():
         path = source.path if isinstance(source, File) else source
@@ -250,20 +200,13 @@ def _aligned(data: Extract, like: Extract | Table) -> Extract:
                 f"{one.name!r}: lacks {', '.join(lacking[:12])}, which {other.name!r} has; all "
                 f"parties need the same columns (choose them with columns)"
             )
-    order = [has.index(column) for column in wanted]
-    return replace(data, values=np.require(data.values[:, order], requirements="C"))
+    return data.ordered([has.index(column) for column in wanted])
 
 
 def read_every_row(
     source: Source, *, name: str, schema: Schema, file_format: FileFormat | None = None
 ) -> Table:
-    """Read rows that shall be predicted: one prediction a row, so none may be dropped.
-
-    Raises
-    ------
-    InvalidDataError
-        As `read_table`; or a row lacks a value, and the schema says to drop such rows.
-    """
+    """Read rows that shall be predicted: one prediction a row, so none may be dropped."""
     table = read_table(source, name=name, schema=schema, file_format=file_format)
     if table.n_dropped:
         raise InvalidDataError(

@@ -1,17 +1,16 @@
-"""Read one data file (CSV, Parquet or Excel) into a polars frame."""
+"""Read one data file: CSV, Parquet or Excel."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from dpsumm.data.csv_rows import named_texts, read_csv
-from dpsumm.data.files import FileFormat
-from dpsumm.data.guarded import guarded, import_polars, import_pyarrow
-from dpsumm.data.limits import read_batches
-from dpsumm.data.spelling import read_sheet
-from dpsumm.errors import InvalidDataError, InvalidParameterError
+from dpsumm.data.file import FileFormat
+from dpsumm.data.frame import Cells, Coded, Frame, check_names, frame_of
+from dpsumm.data.guard import check_workbook, guarded, import_polars, import_pyarrow, read_batches
+from dpsumm.data.text_file import named_texts, read_csv
+from dpsumm.errors import InvalidDataError, InvalidParameterError, MissingExtraError
 
 if TYPE_CHECKING:
     import polars as pl
@@ -24,39 +23,24 @@ def read_file(
     file_format: FileFormat,
     *,
     where: str,
-    marks: Mapping[str, tuple[str, ...]] | None = None,
+    missing: Sequence[str] = (),
     typed: bool = False,
-) -> pl.DataFrame:
-    """Return the rows of a file, read as what its format or its suffix says that it is.
+) -> Frame:
+    """Return the columns of a file, read as what its format or its suffix says that it is.
 
-    Columns of a CSV file come back as trimmed text, null where a field means "no value", so that
+    Columns of a text file come back as trimmed text, null where a field means "no value", so that
     every record is read by itself; Parquet columns keep their types.
 
     Parameters
     ----------
-    path
-        File ending in one of `KNOWN_SUFFIXES`, or of a kind that the format names.
-    file_format
-        See `FileFormat`; most of it is for CSV only.
     where
         Name of the source for messages, such as ``"owner 'north' (north.csv)"``.
-    marks
-        Per column of a CSV file what means "no value" there, instead of `FileFormat.missing`; other
-        columns have none.
+    missing
+        Fields of a text file that mean "no value", besides empty ones.
     typed
-        Columns of a CSV file come back as Int64 or Float64 if every present field is such a number,
-        and none begins with a zero as codes do. For public data only: one record decides the type
-        of all.
-
-    Raises
-    ------
-    InvalidDataError
-        The file does not exist, is not a file, is empty, cannot be read, or is malformed.
-    InvalidParameterError
-        Unknown suffix, `FileFormat.names` does not fit the number of columns, or an Excel sheet is
-        to be read without a header row.
-    MissingExtraError
-        polars, or pyarrow for a Parquet file, is not installed.
+        Columns of a text file come back as Int64 or Float64 if every present field is such a
+        number, and none begins with a zero as codes do. For public data only: one record decides
+        the type of all.
     """
     import_polars()
     if path.is_dir():
@@ -76,21 +60,105 @@ def read_file(
         frame = guarded(lambda: read_sheet(path, where), where, "Excel")
     else:
         frame = read_csv(path, file_format, where)
-    return named_texts(frame, file_format, where, marks, typed)
+    return frame_of(named_texts(frame, file_format, where, missing, typed), where, are_fields=True)
 
 
-def _read_parquet(path: Path, where: str) -> pl.DataFrame:
+def _read_parquet(path: Path, where: str) -> Frame:
     polars = import_polars()
     pyarrow = import_pyarrow()
 
-    def parse() -> pl.DataFrame:
+    def present() -> tuple[str, ...]:
+        with pyarrow.parquet.ParquetFile(path, pre_buffer=False) as file:
+            return tuple(file.schema_arrow.names)
+
+    names = guarded(present, where, "Parquet")
+    check_names(names, where)
+
+    def take(wanted: Sequence[str]) -> Mapping[str, Cells]:
         # Arrow's reader, not polars' own: on damaged files polars panics in threads of its own,
         # which can end the whole process; Arrow returns errors.
         # In pieces: a damaged file may declare rows that it does not hold, and memory for all of
         # them would be taken at once.
-        table = read_batches(pyarrow, path, PARQUET_ROWS, where)
+        table, texts = read_batches(pyarrow, path, PARQUET_ROWS, where, wanted)
         table.validate(full=True)
-        frame: pl.DataFrame = polars.from_arrow(table)
-        return frame
+        rest = frame_of(polars.from_arrow(table.drop_columns(texts)), where)
+        coded = {name: Coded(name, _combined(pyarrow, table[name])) for name in texts}
+        return {**rest.take(rest.names), **coded}
 
-    return guarded(parse, where, "Parquet")
+    return Frame(names, lambda wanted: guarded(lambda: take(wanted), where, "Parquet"), "polars")
+
+
+def _combined(pyarrow: Any, column: Any) -> Any:
+    """Return a column of several dictionaries as one array."""
+    if not column.num_chunks:
+        return pyarrow.array([], column.type)
+    return column.unify_dictionaries().combine_chunks()
+
+
+def read_sheet(path: Path, where: str) -> pl.DataFrame:
+    """Return the only sheet of an Excel file, every cell as text, the header row included.
+
+    From the first row on and as wide as cells are used: only a header row keeps both from being
+    decided by single records. Rows after the last used cell are none, and a
+    blank row before it is refused. A number is the shortest text
+    of its float64, a date is ``2024-12-31 00:00:00``, a truth value ``true`` or ``false``; an error
+    such as ``#N/A``, or a formula that was never calculated, is an empty cell.
+    """
+    if _is_text(path):
+        raise InvalidDataError(
+            f"{where}: is text, not an Excel workbook; name it .csv, or say so by "
+            "FileFormat(kind='csv') (--kind csv, or --format NAME:kind=csv)"
+        )
+    try:
+        import fastexcel
+        import polars
+    except ImportError:
+        raise MissingExtraError(
+            "reading Excel files needs fastexcel: pip install 'dpsumm[excel]', or save as CSV"
+        ) from None
+    check_workbook(path, where)
+    book: Any = fastexcel.read_excel(path)
+    if (n_sheets := len(book.sheet_names)) != 1:
+        raise InvalidDataError(
+            f"{where}: the workbook has {n_sheets} sheets, and nothing says which to read; save "
+            "the one with the records as a workbook of its own, or as CSV"
+        )
+    # As text: types guessed from the first rows would let one record change how others are read.
+    texts, numbers = (
+        book.load_sheet(0, header_row=None, skip_rows=0, dtypes=kind).to_polars()
+        for kind in ("string", "float")
+    )
+    # After the last used cell it would be no record: one there would decide about those before it.
+    if any(texts.select(polars.all_horizontal(polars.all().is_null())).to_series()):
+        raise InvalidDataError(
+            f"{where}: a row of the sheet is blank; delete blank rows, and write a mark such as NA "
+            "where a record has no value at all"
+        )
+    return _exact(texts, numbers)
+
+
+def _is_text(path: Path) -> bool:
+    """Return whether a file begins as text does: with no control character but white space."""
+    with path.open("rb") as file:
+        head = file.read(4096)
+    return bool(head) and not any(byte < 32 and byte not in b"\t\n\r\f" for byte in head)
+
+
+def _exact(texts: pl.DataFrame, numbers: pl.DataFrame) -> pl.DataFrame:
+    """Return cells as text, where fastexcel writes numbers to nine decimals, with all of them.
+
+    Each cell by itself: by its own text, if that is a number and not the cell's.
+    """
+    import polars
+
+    def exact(text: pl.Series) -> pl.Series:
+        number = numbers[text.name]
+        rounded = text.cast(polars.Float64, strict=False)
+        return polars.select(
+            polars.when(number.is_finite() & (rounded != number))
+            .then(number.cast(polars.String))
+            .otherwise(text)
+            .alias(text.name)
+        ).to_series()
+
+    return texts.with_columns(map(exact, texts))

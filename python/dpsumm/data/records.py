@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsumm.data.along import joined
+from dpsumm.data.kinds.along import joined
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -15,9 +16,9 @@ from numpy.typing import NDArray
 
 from dpsumm.atomic import write_text
 from dpsumm.checks import all_usable
-from dpsumm.data.column import Column, Kind, WhenMissing
-from dpsumm.data.coordinates import Numbers, cell_names, extent, faults, is_plain, spread, write
-from dpsumm.data.items import marks_in_text
+from dpsumm.data.column import Column
+from dpsumm.data.kinds.kind import Kind, Seen, WhenMissing
+from dpsumm.data.kinds.number import Positions
 from dpsumm.data.schema_toml import from_toml, to_toml
 from dpsumm.documents import read_text
 from dpsumm.errors import InvalidParameterError
@@ -29,8 +30,9 @@ Bounds: TypeAlias = Mapping[str, tuple[float, float]]
 
 # What travels beside a point is bounded, as everything in a message.
 MOST_CARRIED = 100
-# Rows that are encoded all columns at once, which needs several times their memory.
-FEW = 1000
+# Rows that are encoded all columns at once, which needs several times their memory; rows at a time
+# else, which stay in cache.
+FEW, ROWS = 1000, 4096
 
 
 @dataclass(frozen=True, init=False)
@@ -157,7 +159,7 @@ class Schema:
     @cached_property
     def cells(self) -> tuple[str, ...]:
         """Names of the coordinates of the kernel's space."""
-        return tuple(cell for column in self.kernel for cell in cell_names(column))
+        return tuple(cell for column in self.kernel for cell in column.how.cells)
 
     @property
     def fingerprint(self) -> str:
@@ -185,7 +187,7 @@ class Schema:
         """
         if not self.bounded:
             raise InvalidParameterError("schema: not every column has bounds or categories")
-        worth = sum(6 * spread(column) for column in self.kernel)
+        worth = sum(6 * kind.spread for kind in self.seen)
         if not worth > 0:
             raise InvalidParameterError("schema: every column has one category only; add a column")
         return worth
@@ -201,16 +203,11 @@ class Schema:
         """
         if not self.bounded:
             raise InvalidParameterError("schema: not every column has bounds or categories")
-        return tuple(part for column in self.kernel for part in extent(column))
+        return tuple(part for kind in self.seen for part in kind.extent)
 
     def for_target(self) -> Schema:
         """Return the schema of what is needed from the target: the columns the kernel sees."""
         return Schema(self.kernel)
-
-    @property
-    def marks(self) -> dict[str, tuple[str, ...]]:
-        """What means "no value" in a text file, per column."""
-        return {column.name: marks_in_text(column) for column in self.columns}
 
     def with_bounds(self, bounds: Bounds) -> Schema:
         """Return the schema with bounds for some of its columns of numbers."""
@@ -236,7 +233,9 @@ class Schema:
             for column in self.columns
         )
 
-    def encode(self, values: NDArray[Any]) -> tuple[NDArray[Any], tuple[int, ...]]:
+    def encode(
+        self, values: NDArray[Any], columns: Sequence[NDArray[Any]] | None = None
+    ) -> tuple[NDArray[Any], tuple[int, ...]]:
         """Return points in the kernel's space, and how many values were clipped.
 
         Parameters
@@ -245,6 +244,8 @@ class Schema:
             One column for each of `kernel`: numbers in their units, dates as days since
             1970-01-01, categories as their position in `Column.categories` (one past the last for
             `Column.other`), NaN where missing. Not changed.
+        columns
+            The same column by column, if they are at hand: they are read faster.
 
         Returns
         -------
@@ -253,53 +254,65 @@ class Schema:
         n_clipped
             Values outside the bounds, for each of the c columns. Private: depends on the data.
         """
-        if self._plain:
+        if self._is_plain:
             return values, (0,) * len(self.kernel)
         scaled = np.zeros((len(values), len(self.cells)), values.dtype)
+        columns = tuple(values.T) if columns is None else columns
         n_clipped = [0] * len(self.kernel)
         # A message of few rows: what Python does for each column would be most of the time.
-        together = self._numbers if len(values) <= FEW else None
+        together = self._positions if len(values) <= FEW else None
         if together is not None:
             for j, count in zip(together.columns, together.write(values, scaled), strict=True):
                 n_clipped[j] = count
-        for j, column in enumerate(self.kernel):
-            if together is None or j not in together.columns:
-                start, stop = self._places[j]
-                exact = values[:, j].astype(np.float64)
-                n_clipped[j] = write(column, exact, scaled[:, start:stop])
+        for start in range(0, len(values), ROWS):
+            rows = slice(start, start + ROWS)
+            for j, (kind, (first, last)) in enumerate(zip(self.seen, self._places, strict=True)):
+                if together is None or j not in together.columns:
+                    exact = columns[j][rows].astype(np.float64, copy=False)
+                    n_clipped[j] += kind.write(exact, scaled[rows, first:last])
         return scaled, tuple(n_clipped)
 
     @cached_property
-    def _plain(self) -> bool:
-        return all(is_plain(column) for column in self.kernel)
+    def seen(self) -> tuple[Seen, ...]:
+        """What becomes of each column that the kernel sees."""
+        return tuple(column.seen for column in self.kernel)
+
+    @cached_property
+    def _is_plain(self) -> bool:
+        """Whether the kernel sees the values as they are."""
+        return all(
+            not column.categories and column.bounds is None and column.weight == 1
+            for column in self.kernel
+        )
 
     @cached_property
     def _places(self) -> tuple[tuple[int, int], ...]:
         """Where each column's cells begin and end."""
-        ends = np.cumsum([len(cell_names(column)) for column in self.kernel]).tolist()
+        ends = np.cumsum([len(kind.cells) for kind in self.seen]).tolist()
         return tuple(zip([0, *ends], ends, strict=False))
 
     @cached_property
-    def _numbers(self) -> Numbers:
-        return Numbers.of(self.kernel, [start for start, _ in self._places])
-
-    @cached_property
-    def _particular(self) -> tuple[int, ...]:
-        """Columns of which finite values can be wrong."""
-        return tuple(j for j, column in enumerate(self.kernel) if column.whole or column.categories)
+    def _positions(self) -> Positions:
+        return Positions.of(self.seen, [start for start, _ in self._places])
 
     def fits(self, values: NDArray[Any]) -> bool:
         """Return whether values (n, c) are such that `encode` takes them: finite or missing where
         that is encoded, and categories that exist.
         """
-        return next(self.faults(values), None) is None
-
-    def faults(self, values: NDArray[Any]) -> Iterator[tuple[int, str]]:
-        """Yield what is not allowed in values (n, c), as (column, fault); see `cells.faults`."""
         # One pass decides the usual case.
-        for j in self._particular if all_usable(values) else range(len(self.kernel)):
-            for fault in faults(self.kernel[j], values[:, j]):
-                yield j, fault
+        return next(self.faults(tuple(values.T), all_usable(values)), None) is None
+
+    def faults(
+        self, codes: Sequence[NDArray[Any]], usable: bool = False
+    ) -> Iterator[tuple[int, str]]:
+        """Yield what is not allowed among codes, column by column, as (column, fault); `usable` if
+        it is known that all are finite.
+        """
+        for j, (kind, column) in enumerate(zip(self.seen, codes, strict=True)):
+            is_particular = kind.column.whole or kind.column.categories
+            if is_particular or not (usable or all_usable(column)):
+                for fault in kind.faults(column):
+                    yield j, fault
 
 
 T = TypeVar("T")
@@ -308,3 +321,22 @@ T = TypeVar("T")
 def schema_of(given: T | str | os.PathLike[str]) -> T | Schema:
     """Return the schema in the file that is given, as `Schema.read`; whatever is no path itself."""
     return Schema.read(given) if isinstance(given, (str, os.PathLike)) else given
+
+
+def uniform_points(schema: Schema, count: int, seed: int) -> NDArray[np.float64]:
+    """Return points of independent, uniform values, in the kernel's space.
+
+    Numbers and dates are uniform in their bounds, and missing in one draw of ten if that is
+    encoded; categories, `other` and missing among them, have equal chances.
+
+    Returns
+    -------
+    (count, number of cells) float64
+        The same bits on every machine: Python promises the numbers of a seed, and encoding is
+        basic arithmetic.
+    """
+    draws = random.Random(seed)  # public points: nothing rests on the generator
+    units = np.array([draws.random() for _ in range(count * len(schema.kernel))])
+    units = units.reshape(count, len(schema.kernel))
+    codes = np.column_stack([kind.draw(units[:, j]) for j, kind in enumerate(schema.seen)])
+    return np.asarray(schema.encode(codes)[0], dtype=np.float64)

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from dpsumm.checks import listed
-from dpsumm.data.column import Column, Kind, WhenMissing
-from dpsumm.data.files import MISSING
+from dpsumm.data.column import Column
+from dpsumm.data.file import MISSING
+from dpsumm.data.kinds.kind import Kind, WhenMissing
 from dpsumm.documents import parse_toml
 from dpsumm.errors import InvalidParameterError
 
@@ -52,13 +53,7 @@ def to_toml(columns: Iterable[Column], header: str = HEADER) -> str:
 
 
 def from_toml(text: str, where: str) -> list[Column]:
-    """Return the columns that a TOML text holds.
-
-    Raises
-    ------
-    InvalidParameterError
-        Not TOML, unknown keys, or columns that do not pass; `where` names the file.
-    """
+    """Return the columns that a TOML text holds."""
     document = parse_toml(text, where)
     _check_keys(document, ("version", "columns"), where)
     if document.get("version") != VERSION:

@@ -10,23 +10,21 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsumm.data.extract import Backend, Chosen, Extract, from_arrays, from_frame
+from dpsumm.checks import all_usable
+from dpsumm.data.extract import Extract, Source, Wanted, where_of
 from dpsumm.data.file import File
-from dpsumm.data.files import MISSING, FileFormat
+from dpsumm.data.frame import Backend
+from dpsumm.data.kinds.kind import Kind, WhenMissing
 from dpsumm.data.marks import CANDIDATES, Marks, Score, choose
-from dpsumm.data.read_file import read_file
 from dpsumm.data.records import Records
-from dpsumm.data.schema import Bounds, Kind, Schema, WhenMissing
-from dpsumm.errors import InvalidDataError, InvalidParameterError
+from dpsumm.data.schema import Schema
+from dpsumm.errors import InvalidDataError
 
-# An array, a labelled pair of arrays, a path, or any data frame that narwhals knows.
-Source: TypeAlias = Any
 # Makes a table of a block of raw rows.
 Reader: TypeAlias = "Callable[[Any], Table]"
 
@@ -83,22 +81,11 @@ class Table(Records):
 
     Attributes
     ----------
-    name
-        Name of the owner, or ``"target"``.
-    schema
-        What the columns are.
+    name, schema, backend, indexed, titles, n_dropped
+        As of `Extract`. The last depends on the private data: not to be published.
     scaled : (n, e), type of `values`
         What the kernel sees, see `Schema.encode`. The same object as `values` when that is the
         same; those are the array passed in itself when it already fits.
-    backend
-        The data-frame library the data came from (``"polars"`` for files), None for arrays.
-    indexed
-        Whether it is a pandas frame whose index does not count its rows from 0. Depends on the
-        private data.
-    titles
-        What messages call the columns: by their names, unless these come from a file's header.
-    n_dropped
-        Rows left out for missing values. Depends on the private data: not to be published.
     n_clipped, n_missing, n_unknown
         Values outside the bounds, missing ones that are encoded, and values in no category, per
         column. Depend on the private data: not to be published.
@@ -177,19 +164,10 @@ class Table(Records):
         if self.dtype == dtype:
             return self
         values = self.values.astype(dtype)
-        return replace(self, values=values, **_encoded(self.schema, values))
+        return replace(self, values=values, **_encoded(self.schema, values, tuple(values.T)))
 
 
-def read_table(
-    source: Source,
-    *,
-    name: str,
-    columns: Sequence[str] | None = None,
-    label: str | None = None,
-    bounds: Bounds | None = None,
-    schema: Schema | None = None,
-    file_format: FileFormat | None = None,
-) -> Table:
+def read_table(source: Source, *, name: str, **wanted: Any) -> Table:
     """Return one party's data as arrays.
 
     Parameters
@@ -197,152 +175,30 @@ def read_table(
     source
         (n, c) array; pair of an (n, c) array and (n,) labels; data frame of pandas, polars,
         pyarrow or another library that narwhals supports (lazy frames are collected); or path of
-        a CSV or Parquet file. All become float64, but for arrays of float32 and with
-        ``FileFormat(single=True)``.
-    name
-        Name of the party, for messages.
-    columns
-        Columns to use, in this order; None for all except `label`. Frames and files only.
-    label
-        Column with the labels. Frames and files only.
-    bounds
-        Public ``(low, high)`` per column name, in the column's units. The kernel then sees the
-        column clipped to the bounds and scaled to [0, 1]; columns without bounds are used as they
-        are. Bounds must not be computed from private data: they would leak it.
-    schema
-        What the columns are, instead of `columns`, `label` and `bounds`, which are a shorthand for
-        one: number columns, of which some have bounds.
-    file_format
-        How files are read, in which precision, and whether rows with missing values are dropped;
-        `FileFormat()` if None. Of missing values the schema tells, if there is one.
-
-    Raises
-    ------
-    InvalidDataError
-        The data are empty, malformed, lack a column, or hold what the schema does not allow:
-        missing values, infinite numbers, values of another kind or in no category.
-    InvalidParameterError
-        `columns`, `label`, `bounds` or `schema` do not fit the source or each other, or the
-        source's type is unknown.
-    MissingExtraError
-        A file, and polars is not installed.
+        a file. All become float64, but for arrays of float32 and with ``FileFormat(single=True)``.
+    **wanted
+        See `Wanted`.
     """
-    wanted = wanted_of(columns, label, bounds, schema, file_format)
-    extract = usable(source, name, wanted, file_format)
-    if bounds:
-        extract = replace(extract, schema=extract.schema.with_bounds(bounds))
+    what = Wanted(**wanted)
+    extract = usable(source, name, what)
+    if what.bounds:
+        extract = replace(extract, schema=extract.schema.with_bounds(what.bounds))
     return encoded(extract)
 
 
-def usable(
-    source: Source,
-    name: str,
-    wanted: Schema | Chosen,
-    file_format: FileFormat | None,
-    missing: str = WAY_OUT["missing"],
-) -> Extract:
+def usable(source: Source, name: str, wanted: Wanted, missing: str = WAY_OUT["missing"]) -> Extract:
     """Return the usable rows of a source; `missing` says what to do about values that lack."""
     if isinstance(source, File):
-        source, file_format = source.path, source.format
-    extract, where = extract_of(source, name, wanted, file_format), _where(source, name)
-    if isinstance(wanted, Schema):
+        # What is done about missing values is one rule for all data of a run.
+        own = replace(source.format, drop_missing=wanted.form.drop_missing)
+        source, wanted = source.path, replace(wanted, file_format=own)
+    extract, where = wanted.extract(source, name), where_of(source, name)
+    if wanted.schema is not None:
         return _checked(extract, where, missing, drop_unlabelled=False)
-    if extract.backend is None and wanted.drop_missing:
+    if extract.backend is None and wanted.drops:
         extract = replace(extract, schema=extract.schema.with_rule(WhenMissing.DROP))
     remedy = DROP_FROM_FILE if isinstance(source, (str, os.PathLike)) else DROP
-    return _checked(extract, where, remedy, drop_unlabelled=wanted.drop_missing)
-
-
-def extract_of(
-    source: Source, name: str, wanted: Schema | Chosen, file_format: FileFormat | None
-) -> Extract:
-    """Return the columns of a source as they are, not judged; see `read_table`.
-
-    Raises
-    ------
-    InvalidDataError, InvalidParameterError, MissingExtraError
-        The source cannot be read, or does not fit the columns wanted.
-    """
-    where = _where(source, name)
-    schema = wanted if isinstance(wanted, Schema) else None
-    is_path = isinstance(source, (str, os.PathLike))
-    values = source[0] if isinstance(source, tuple) and source else source
-    # Of SciPy, of whatever format: NumPy would take it for a single object.
-    if hasattr(values, "toarray") and hasattr(values, "nnz"):
-        raise InvalidParameterError(
-            f"{where}: sparse matrices are not read; give its .toarray() if that fits into memory, "
-            f"or fewer columns, as TruncatedSVD of scikit-learn makes them when it is fitted on "
-            f"public data"
-        )
-    given, source = source, opened(source, name, schema, file_format)
-    text = is_path and (file_format or FileFormat()).kind_of(Path(given), where) != "parquet"
-    if not isinstance(source, (tuple, np.ndarray)):
-        single = file_format is not None and file_format.single
-        extract = from_frame(source, wanted, where, fields=text, secret=is_path, single=single)
-        return replace(extract, name=name)
-    if isinstance(wanted, Chosen) and (wanted.columns is not None or wanted.label is not None):
-        raise InvalidParameterError(
-            f"{where}: arrays have no column names, so columns and label cannot be given; slice "
-            f"the array and give labels as a pair (values, labels), or use a data frame"
-        )
-    return replace(from_arrays(source, schema, where), name=name)
-
-
-def opened(
-    source: Source,
-    name: str,
-    schema: Schema | None,
-    file_format: FileFormat | None,
-    *,
-    typed: bool = False,
-) -> Source:
-    """Return a source itself, or of a path the data frame that is there; see `read_file`."""
-    file_format = FileFormat() if file_format is None else file_format
-    if schema is not None and (file_format.drop_missing or file_format.missing != MISSING):
-        raise InvalidParameterError(
-            "schema: it says what means a missing value and what happens then; leave out "
-            "FileFormat(missing=..., drop_missing=...) (--missing, --drop-missing), and set "
-            "missing and when_missing of its columns instead"
-        )
-    if not isinstance(source, (str, os.PathLike)):
-        return source
-    marks = None if schema is None else schema.marks
-    where = _where(source, name)
-    return read_file(Path(source), file_format, where=where, marks=marks, typed=typed)
-
-
-def _where(source: Source, name: str) -> str:
-    is_path = isinstance(source, (str, os.PathLike))
-    return f"{name!r} ({Path(source)})" if is_path else repr(name)
-
-
-def wanted_of(
-    columns: Sequence[str] | None,
-    label: str | None,
-    bounds: Bounds | None,
-    schema: Schema | None,
-    file_format: FileFormat | None,
-) -> Schema | Chosen:
-    """Return which columns of a source are read: the schema, or what is a shorthand for one.
-
-    Raises
-    ------
-    InvalidParameterError
-        Both are given; saying what to leave out.
-    """
-    if schema is None:
-        return Chosen(columns, label, file_format is not None and file_format.drop_missing)
-    if not isinstance(schema, Schema):
-        raise InvalidParameterError(
-            f"schema must be a dpsumm.Schema, got {type(schema).__name__}; "
-            f"read a file with Schema.read(path)"
-        )
-    if columns is not None or label is not None or bounds:
-        raise InvalidParameterError(
-            "schema: it says which columns there are, their bounds and the label; leave out "
-            "columns, bounds and label (--column, --label)"
-        )
-    return schema
+    return _checked(extract, where, remedy, drop_unlabelled=wanted.drops)
 
 
 def _checked(extract: Extract, where: str, remedy: str, *, drop_unlabelled: bool) -> Extract:
@@ -350,16 +206,16 @@ def _checked(extract: Extract, where: str, remedy: str, *, drop_unlabelled: bool
 
     `remedy` says what to do about missing values.
     """
-    schema, values = extract.schema, extract.values
-    missing = np.zeros(len(values), bool)
-    titles = extract.titles or tuple(f"column {name!r}" for name in schema.names)
+    schema, titles = extract.schema, extract.titles
+    missing = np.zeros(len(extract), bool)
     for column, title, count in zip(schema.kernel, titles, extract.n_unreadable, strict=False):
         if count:
             what = f"no {Kind(column.kind).value}"
             raise InvalidDataError(f"{where}: {title} has values that are {what}; {WAY_OUT[what]}")
-    for j, fault in schema.faults(values):
+    usable = extract.matrix is not None and all_usable(extract.matrix)
+    for j, fault in schema.faults(extract.codes, usable):
         if fault == "missing" and schema.kernel[j].when_missing is WhenMissing.DROP:
-            missing |= np.isnan(values[:, j])
+            missing |= np.isnan(extract.codes[j])
         else:
             said = SAID.get(fault, f"values that are {fault}")
             way_out = remedy if fault == "missing" else WAY_OUT[fault]
@@ -376,7 +232,7 @@ def _checked(extract: Extract, where: str, remedy: str, *, drop_unlabelled: bool
             f"{where}: no row is complete; leave columns with many missing values out"
         )
     n_dropped = int(np.count_nonzero(missing))
-    kept = replace(extract, unlabelled=None, titles=titles, n_dropped=n_dropped)
+    kept = replace(extract, unlabelled=None, n_dropped=n_dropped)
     if n_dropped:
         kept = kept.take(np.flatnonzero(~missing))
     return kept
@@ -384,9 +240,10 @@ def _checked(extract: Extract, where: str, remedy: str, *, drop_unlabelled: bool
 
 def encoded(extract: Extract) -> Table:
     """Return usable rows with their points in the kernel's space, and with what was counted."""
+    values = extract.values
     return Table(
         extract.rows,
-        extract.values,
+        values,
         extract.labels,
         extract.carried,
         name=extract.name,
@@ -395,22 +252,19 @@ def encoded(extract: Extract) -> Table:
         indexed=extract.indexed,
         titles=extract.titles,
         n_dropped=extract.n_dropped,
-        **_encoded(extract.schema, extract.values),
+        **_encoded(extract.schema, values, extract.codes),
     )
 
 
-def _encoded(schema: Schema, values: NDArray[Any]) -> dict[str, Any]:
+def _encoded(schema: Schema, values: NDArray[Any], codes: Sequence[NDArray[Any]]) -> dict[str, Any]:
     """Return what a table has beyond an extract."""
-    scaled, n_clipped = schema.encode(values)
-    codes = list(zip(schema.kernel, values.T, strict=True))
+    scaled, n_clipped = schema.encode(values, codes)
     return {
         "scaled": scaled,
         "n_clipped": n_clipped,
         "n_missing": tuple(
-            int(np.isnan(x).sum()) if column.encodes_missing else 0 for column, x in codes
+            int(np.count_nonzero(np.isnan(x))) if column.encodes_missing else 0
+            for column, x in zip(schema.kernel, codes, strict=True)
         ),
-        "n_unknown": tuple(
-            int((x == len(column.categories)).sum()) if column.categories else 0
-            for column, x in codes
-        ),
+        "n_unknown": tuple(kind.n_unknown(x) for kind, x in zip(schema.seen, codes, strict=True)),
     }

@@ -49,13 +49,6 @@ def write_rows(path: str | os.PathLike[str], rows: Any, about: Mapping[str, Any]
     about
         Becomes JSON in a Parquet file's metadata (key ``dpsumm``); for a CSV file it stands beside
         it, see `beside`. ``rows`` is added: salt and digest of the rows, see `check_rows`.
-
-    Raises
-    ------
-    InvalidParameterError
-        Another suffix, or the file cannot be written.
-    MissingExtraError
-        A library is not installed.
     """
     target = Path(path)
     if target.suffix not in (".parquet", ".csv"):
@@ -87,17 +80,7 @@ def beside(path: Path) -> Path:
 
 
 def read_about(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Return what `write_rows` said of a file.
-
-    Raises
-    ------
-    InvalidParameterError
-        Another suffix, or there is no such file.
-    InvalidDataError
-        The file says nothing of itself.
-    MissingExtraError
-        A library is not installed.
-    """
+    """Return what `write_rows` said of a file."""
     target = Path(path)
     if target.suffix not in (".parquet", ".csv"):
         raise InvalidParameterError(f"path must end in .parquet or .csv, got {target.name!r}")
@@ -123,13 +106,6 @@ def check_rows(path: str | os.PathLike[str], about: Mapping[str, Any]) -> Digest
 
     Of a CSV file every byte counts, of a Parquet file the columns' names and values. Whoever
     changes the rows can change the digest, too: then it is another one than was noted elsewhere.
-
-    Parameters
-    ----------
-    path
-        Of the file.
-    about
-        What `read_about` returned of it.
 
     Returns
     -------

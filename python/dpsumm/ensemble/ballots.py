@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpsumm.checks import check_installed
-from dpsumm.data.labels import places_of
+from dpsumm.data.kinds.label import places_of
 from dpsumm.ensemble.rows import Ballot, grid_votes, hard_votes
 from dpsumm.ensemble.terms import Label, Terms
 from dpsumm.errors import InvalidDataError, InvalidParameterError

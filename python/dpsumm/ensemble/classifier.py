@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpsumm.checks import Estimator, scikit_learn_base
-from dpsumm.data.files import FileFormat
+from dpsumm.data.file import FileFormat
 from dpsumm.data.inputs import Source
 from dpsumm.data.schema import Bounds, Schema
 from dpsumm.ensemble.learn import learn

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpsumm.checks import check_installed, check_whole
-from dpsumm.data.files import FileFormat
+from dpsumm.data.file import FileFormat
 from dpsumm.data.inputs import Source
-from dpsumm.data.labels import places_of
+from dpsumm.data.kinds.label import places_of
 from dpsumm.data.schema import Bounds, Schema, schema_of
 from dpsumm.ensemble import baselines
 from dpsumm.ensemble.baselines import Held

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsumm.data.labels import places_of
+from dpsumm.data.kinds.label import places_of
 from dpsumm.ensemble.declared import MOST_BYTES, Array, Declared, Forest, GaussianBayes, Linear
 from dpsumm.ensemble.terms import Label
 from dpsumm.errors import InvalidParameterError

@@ -11,7 +11,7 @@ from typing import Any, TypeGuard
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsumm.data.files import FileFormat
+from dpsumm.data.file import FileFormat
 from dpsumm.data.inputs import (
     Source,
     Table,
@@ -20,7 +20,7 @@ from dpsumm.data.inputs import (
     read_inputs,
     read_table,
 )
-from dpsumm.data.labels import label_of, places_of
+from dpsumm.data.kinds.label import label_of, places_of
 from dpsumm.data.schema import Bounds, Schema
 from dpsumm.ensemble.ballots import ballot_of, given_votes
 from dpsumm.ensemble.copies import copies_notes

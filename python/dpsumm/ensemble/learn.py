@@ -15,7 +15,7 @@ from dpsumm.privacy.events import Unit
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from dpsumm.data.files import FileFormat
+    from dpsumm.data.file import FileFormat
     from dpsumm.data.inputs import Source
     from dpsumm.data.schema import Bounds, Schema
     from dpsumm.ensemble.model import Model

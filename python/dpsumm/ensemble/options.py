@@ -11,9 +11,8 @@ from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from dpsumm.data.arguments import file_format_of, formatted, parse_owners
-from dpsumm.data.files import FileFormat
-from dpsumm.data.reading import Spelling
+from dpsumm.data.file import FileFormat
+from dpsumm.data.words import Spelling, file_format_of, formatted, parse_owners
 from dpsumm.errors import InvalidParameterError
 from dpsumm.privacy.events import Unit as Units
 from dpsumm.privacy.spending import Spending

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpsumm.checks import check_number
-from dpsumm.data.files import FileFormat
+from dpsumm.data.file import FileFormat
 from dpsumm.data.inputs import Source
 from dpsumm.data.schema import Bounds, Schema, schema_of
 from dpsumm.ensemble.inputs import Space, read_parties

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from dpsumm.atomic import write_atomically
 from dpsumm.checks import check_installed
-from dpsumm.data.files import FileFormat
+from dpsumm.data.file import FileFormat
 from dpsumm.data.inputs import Source
 from dpsumm.data.schema import Schema
 from dpsumm.data.schema_toml import to_toml

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpsumm.checks import check_whole, counted
-from dpsumm.data.labels import are_distinct
+from dpsumm.data.kinds.label import are_distinct
 from dpsumm.errors import InvalidDataError, InvalidParameterError
 from dpsumm.exchange.fields import is_hex, is_whole
 

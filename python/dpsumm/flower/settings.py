@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from dpsumm.checks import check_installed
-from dpsumm.data.files import FileFormat
+from dpsumm.data.file import FileFormat
 from dpsumm.documents import read_toml
 from dpsumm.errors import InvalidParameterError
 from dpsumm.names import check_name

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsumm.data.large.stream_table import StreamTable
+from dpsumm.data.stream import StreamTable
 from dpsumm.data.table import Table
 from dpsumm.report.notes import Note, Severity
 from dpsumm.report.numbers import percent

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsumm.data.column import EPOCH, Column, Kind
-from dpsumm.data.coordinates import cell_names
+from dpsumm.data.column import Column
+from dpsumm.data.kinds.items import EPOCH
+from dpsumm.data.kinds.kind import Kind
 from dpsumm.data.schema import Schema
 from dpsumm.report.figures import MOST_SHOWN, thinned
 from dpsumm.report.notes import Severity
@@ -141,7 +142,7 @@ def of_schema(schema: Schema, *sets: Array, but: Container[str] = ()) -> Iterato
     """
     sets, start = few(*sets), 0
     for column in schema.kernel:
-        stop = start + len(cell_names(column))
+        stop = start + len(column.how.cells)
         if column.name not in but:
             yield _marginal(column, [points[:, start:stop] for points in sets])
         start = stop

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
-from dpsumm.data.along import as_text, carried_to_originals
-from dpsumm.data.extract import Backend
+from dpsumm.data.frame import Backend, as_series
+from dpsumm.data.kinds.label import PLAIN
 from dpsumm.data.schema import Schema
-from dpsumm.data.values import as_series, to_originals
 from dpsumm.errors import InvalidParameterError
 from dpsumm.summary.kernel import FloatArray
 
@@ -34,13 +32,13 @@ def columns_of(
     for column in schema.columns:
         name = column.name
         if name in encoded:
-            data[name] = as_series(name, *to_originals(column, encoded[name]), backend)
+            data[name] = as_series(name, *column.how.originals(encoded[name]), backend)
         elif name in along:
-            data[name] = as_series(name, *carried_to_originals(along[name]), backend)
+            data[name] = as_series(name, *column.how.originals(along[name]), backend)
         elif labels is not None:
-            data[name] = _one_type(labels)
+            data[name] = column.how.originals(labels)[0]
     if labels is not None and schema.label is None:
-        own = {"label": _one_type(labels), **own}
+        own = {"label": PLAIN.originals(labels)[0], **own}
     for name, values in own.items():
         while name in data:
             name += "_"  # noqa: PLW2901 (a free name for it)
@@ -55,8 +53,3 @@ def check_weight_is_free(schema: Schema) -> None:
             f"weights: the data have a column called {WEIGHT!r} already; rename that, or leave out "
             "weights and take them from Summary.weights"
         )
-
-
-def _one_type(labels: NDArray[Any]) -> NDArray[Any]:
-    """Return labels for a column of a frame, which holds no numbers beside text."""
-    return as_text(labels).astype(np.str_) if labels.dtype.kind == "O" else labels

@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsumm.data.column import Column, Kind, WhenMissing
+from dpsumm.data.column import Column
+from dpsumm.data.kinds.kind import Kind, WhenMissing
 from dpsumm.data.schema import Schema
 
 KINDS, OF_TARGET = 12, 3

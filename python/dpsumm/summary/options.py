@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from dpsumm.data.arguments import file_format_of, formatted, parse_columns, parse_owners
-from dpsumm.data.files import FileFormat
-from dpsumm.data.reading import Reading
+from dpsumm.data.file import FileFormat
+from dpsumm.data.words import Reading, file_format_of, formatted, parse_columns, parse_owners
 from dpsumm.errors import InvalidParameterError
 from dpsumm.privacy.spending import Spending
 from dpsumm.summary.words import Name, Rule
@@ -68,7 +67,7 @@ class Data(Reading):
 
     def sources(self) -> tuple[dict[str, Source], Source]:
         """Return the owners' data by name, and the target."""
-        from dpsumm.data.large.stream import Stream
+        from dpsumm.data.stream import Stream
 
         given, form = self.format or [], self.file_format
         owners, others = formatted(self.named, {"target": self.target}, given, form)

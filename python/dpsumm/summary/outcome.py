@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from dpsumm.data.along import typed
-from dpsumm.data.inputs import Backend
-from dpsumm.data.labels import labels_of
+from dpsumm.data.frame import Backend
+from dpsumm.data.kinds.along import typed
+from dpsumm.data.kinds.label import labels_of
 from dpsumm.data.schema import Schema
 from dpsumm.privacy.events import Protected, Unit
 from dpsumm.privacy.guarantees import PrivacyReport

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from dpsumm import kernels
 from dpsumm.atomic import write_text
 from dpsumm.checks import counted
-from dpsumm.data.extract import Backend
+from dpsumm.data.frame import Backend
 from dpsumm.data.schema import Schema
 from dpsumm.data.written import write_rows
 from dpsumm.privacy.guarantees import PrivacyReport

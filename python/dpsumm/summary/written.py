@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpsumm.checks import counted
-from dpsumm.data.extract import Backend
-from dpsumm.data.frames import backend_of, framed
+from dpsumm.data.frame import Backend, backend_of, framed
 from dpsumm.privacy.facts import facts
 from dpsumm.privacy.record import Books, RunRecord
 from dpsumm.report.notes import notebook_notes

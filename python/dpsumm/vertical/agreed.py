@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from dpsumm.checks import listed
-from dpsumm.data.schema import Kind, Schema, schema_of
+from dpsumm.data.kinds.kind import Kind
+from dpsumm.data.schema import Schema, schema_of
 from dpsumm.errors import InvalidParameterError
 from dpsumm.vertical.layout import HELPER, Layout
 from dpsumm.vertical.levels import Bins, Levels

@@ -10,7 +10,8 @@ from datetime import date
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsumm.data.column import EPOCH, Kind
+from dpsumm.data.kinds.items import EPOCH
+from dpsumm.data.kinds.kind import Kind
 from dpsumm.vertical.layout import Released
 from dpsumm.vertical.levels import Levels
 

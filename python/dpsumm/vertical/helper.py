@@ -8,12 +8,12 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import ClassVar, Literal
 
-from dpsumm.data.keys import SECRET_BYTES
 from dpsumm.errors import InvalidParameterError, ProtocolError
 from dpsumm.exchange.codec import Codec
 from dpsumm.exchange.messages import Answer, Request
 from dpsumm.exchange.roles import Party
 from dpsumm.kernels import Pad
+from dpsumm.vertical.keys import SECRET_BYTES
 from dpsumm.vertical.messages import Deal, Dealt
 from dpsumm.vertical.wire import CODEC
 

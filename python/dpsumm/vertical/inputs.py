@@ -11,14 +11,15 @@ from typing import Any, cast, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsumm.data.extract import Backend, Extract
-from dpsumm.data.files import FileFormat
-from dpsumm.data.items import text_of
-from dpsumm.data.labels import label_of
-from dpsumm.data.large.shards import Shards
-from dpsumm.data.large.stream import Stream
+from dpsumm.data.extract import Extract, Source, Wanted
+from dpsumm.data.file import FileFormat
+from dpsumm.data.frame import Backend
+from dpsumm.data.kinds.items import text_of
+from dpsumm.data.kinds.label import label_of
 from dpsumm.data.schema import Schema
-from dpsumm.data.table import Source, usable
+from dpsumm.data.shards import Shards
+from dpsumm.data.stream import Stream
+from dpsumm.data.table import usable
 from dpsumm.errors import InvalidDataError, InvalidParameterError
 from dpsumm.vertical.levels import Levels
 from dpsumm.vertical.wire import DIGITS
@@ -80,7 +81,8 @@ def read_held(
             f"{name!r}: a {type(source).__name__} cannot be joined; give a frame, an array or a "
             "file"
         )
-    extract = usable(source, name, schema, file_format, MISSING)
+    wanted = Wanted(schema=schema, file_format=file_format)
+    extract = usable(source, name, wanted, MISSING)
     values = extract.values.astype(np.float64, copy=False)
     codes = np.stack([one.encode(x) for one, x in zip(levels, values.T, strict=True)], axis=1)
     if ids is None:

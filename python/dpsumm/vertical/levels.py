@@ -11,7 +11,9 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsumm.data.column import EPOCH, Column, Kind, WhenMissing
+from dpsumm.data.column import Column
+from dpsumm.data.kinds.items import EPOCH
+from dpsumm.data.kinds.kind import Kind, WhenMissing
 from dpsumm.errors import InvalidParameterError
 
 # How many bins, for all columns of numbers and dates or by column, or the edges of a column's bins.

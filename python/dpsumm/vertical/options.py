@@ -13,9 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from dpsumm.checks import check_whole
-from dpsumm.data.arguments import file_format_of, formatted, parse_files
-from dpsumm.data.files import FileFormat
-from dpsumm.data.reading import Spelling
+from dpsumm.data.file import FileFormat
+from dpsumm.data.words import Spelling, file_format_of, formatted, parse_files
 from dpsumm.errors import InvalidParameterError
 from dpsumm.privacy.spending import Spending
 from dpsumm.vertical.defaults import COMPONENTS, KEEP

@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping
 from datetime import UTC, datetime
 
-from dpsumm.data.extract import Backend
+from dpsumm.data.frame import Backend
 from dpsumm.errors import InvalidParameterError
 from dpsumm.names import check_name
 from dpsumm.privacy import accounting

@@ -12,9 +12,7 @@ from typing import Any
 import numpy as np
 
 from dpsumm.checks import check_whole
-from dpsumm.data.extract import Backend
-from dpsumm.data.frames import backend_of, framed
-from dpsumm.data.values import as_series, to_originals
+from dpsumm.data.frame import Backend, as_series, backend_of, framed
 from dpsumm.data.written import write_rows
 from dpsumm.errors import InvalidParameterError
 from dpsumm.privacy.record import RunRecord
@@ -164,7 +162,7 @@ class Synthetic:
         rng = np.random.default_rng(seed)
         data = {}
         for levels, column in zip(self.levels, codes.T, strict=True):
-            values, dtype = to_originals(levels.column, levels.decode(column, rng))
+            values, dtype = levels.column.how.originals(levels.decode(column, rng))
             data[levels.name] = as_series(levels.name, values, dtype, backend)
         return framed(data, backend)
 

@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import ClassVar
 
-from dpsumm.data.files import FileFormat
+from dpsumm.data.extract import Source
+from dpsumm.data.file import FileFormat
 from dpsumm.data.schema import Schema
-from dpsumm.data.table import Source
 from dpsumm.errors import InvalidDataError, InvalidParameterError, ProtocolError
 from dpsumm.exchange.across import Channel, run_across
 from dpsumm.exchange.codec import Codec

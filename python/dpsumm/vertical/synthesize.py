@@ -15,9 +15,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from dpsumm.data.files import FileFormat
+    from dpsumm.data.extract import Source
+    from dpsumm.data.file import FileFormat
     from dpsumm.data.schema import Schema
-    from dpsumm.data.table import Source
     from dpsumm.exchange.driver import Progress
     from dpsumm.vertical.products import Dealer, Mpyc
     from dpsumm.vertical.result import Synthetic
@@ -132,7 +132,6 @@ def synthesize(
     >>> bool(synthetic.privacy.epsilon(1e-5, observer="clinic") <= 1)
     True
     """
-    from dpsumm.data.keys import SECRET_BYTES
     from dpsumm.exchange.driver import run_in_process
     from dpsumm.exchange.roles import Party
     from dpsumm.privacy.ledger import Ledger
@@ -142,6 +141,7 @@ def synthesize(
     from dpsumm.vertical.coordinator import TablesCoordinator, parameters_of
     from dpsumm.vertical.helper import Helper
     from dpsumm.vertical.inputs import backend_of, read_held
+    from dpsumm.vertical.keys import SECRET_BYTES
     from dpsumm.vertical.layout import HELPER
     from dpsumm.vertical.mpyc import Meeting, MpycHelper, MpycOwner, check_mpyc
     from dpsumm.vertical.outcome import check_asked, check_books, synthetic_of

@@ -6,7 +6,8 @@ import pytest
 from tests.helpers.noted import ALARM, INFO, WARNING, found, frame, run
 
 import dpsumm
-from dpsumm.data.schema import Column, Schema
+from dpsumm.data.column import Column
+from dpsumm.data.schema import Schema
 
 
 @pytest.mark.parametrize(("most", "severity"), [(95.0, None), (95e4, ALARM)])

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.helpers.effort import examples
 from tests.helpers.noted import AGE, BMI, WARNING, found, frame, with_columns
 
-from dpsumm.data.schema import Column
+from dpsumm.data.column import Column
 from dpsumm.summary.notes.constant import _may_be_one_value
 from dpsumm.summary.notes.numbers import Numbers
 

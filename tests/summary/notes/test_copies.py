@@ -6,7 +6,8 @@ import pytest
 from tests.helpers.noted import ALARM, GREEDY, INFO, WARNING, found, frame, run
 
 import dpsumm
-from dpsumm.data.schema import Column, Schema
+from dpsumm.data.column import Column
+from dpsumm.data.schema import Schema
 from dpsumm.errors import InvalidParameterError, ProtocolError
 from dpsumm.summary.notes.hashes import column_hashes, nearly_equal
 

@@ -6,7 +6,7 @@ import pytest
 from tests.helpers.noted import ALARM, WARNING, found, frame, run, with_columns
 
 import dpsumm
-from dpsumm.data.schema import Column
+from dpsumm.data.column import Column
 
 ELSEWHERE = "far from the target's and from every other owner's"
 

@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 from tests.helpers.noted import AGE, WARNING, found, frame, with_columns
 
-from dpsumm.data.schema import Column
+from dpsumm.data.column import Column
 
 SAID = "looks like an identifier"
 

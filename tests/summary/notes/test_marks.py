@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.helpers.noted import AGE, WARNING, found, frame, run, with_columns
 
-from dpsumm.data.schema import Column, Schema
+from dpsumm.data.column import Column
+from dpsumm.data.schema import Schema
 from dpsumm.summary.notes.marks import mark_notes
 
 MARK = "Several rows have one and the same value, far from all others"

@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 from tests.helpers.noted import AGE, BMI, WARNING, found, frame, with_columns
 
-from dpsumm.data.schema import Column
+from dpsumm.data.column import Column
 
 FAR = "Nearly all labels in the points read of 'south' lie far from every other owner's: "
 SIDE = "Nearly all labels in the points read of 'south' lie on one side of every other owner's: "

@@ -8,7 +8,7 @@ import pytest
 from tests.helpers.noted import AGE, ALARM, BMI, WARNING, found, frame, run, with_columns
 
 import dpsumm
-from dpsumm.data.schema import Column
+from dpsumm.data.column import Column
 
 HIDDEN, LIGHT = "take up a small part of the bounds of", "The distance hardly sees"
 

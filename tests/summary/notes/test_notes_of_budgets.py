@@ -8,7 +8,8 @@ import pytest
 from tests.helpers.noted import ALARM, INFO, WARNING, found, frame, run
 
 import dpsumm
-from dpsumm.data.schema import Column, Schema
+from dpsumm.data.column import Column
+from dpsumm.data.schema import Schema
 from dpsumm.errors import InvalidParameterError
 from dpsumm.privacy.weak import thin_budget, weak_budget
 from dpsumm.report.notes import Note, budget_notes

@@ -5,7 +5,7 @@ import pytest
 from tests.helpers.noted import AGE, ALARM, INFO, WARNING, found, frame, run, with_columns
 
 import dpsumm
-from dpsumm.data.schema import Column
+from dpsumm.data.column import Column
 from dpsumm.errors import InvalidDataError
 
 

@@ -16,7 +16,7 @@ from tests.helpers.noted import (
 )
 
 import dpsumm
-from dpsumm.data.schema import Column
+from dpsumm.data.column import Column
 
 
 def test_labels_of_one_class_or_other_shares_are_said(rng):

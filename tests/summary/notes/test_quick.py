@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.helpers.effort import examples
 
-from dpsumm.data.coordinates import NO_LIMITS
-from dpsumm.data.schema import Column, Schema
+from dpsumm.data.column import Column
+from dpsumm.data.kinds.number import NO_LIMITS
+from dpsumm.data.schema import Schema
 from dpsumm.summary.by_column import Marginal, of_schema
 from dpsumm.summary.notes.columns import LOOKED_AT, _gaps_at_most, _largest_gaps
 from dpsumm.summary.notes.elsewhere import _in_two_groups, _with_wide_gaps

@@ -4,7 +4,8 @@ import polars as pl
 import pytest
 from tests.helpers.noted import ALARM, WARNING, found, run
 
-from dpsumm.data.schema import Column, Schema
+from dpsumm.data.column import Column
+from dpsumm.data.schema import Schema
 
 TIES = "so what an owner is worth says nothing"
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dpsumm.checks import check_installed
-from dpsumm.data.labels import places_of
+from dpsumm.data.kinds.label import places_of
 from dpsumm.ensemble.messages import NoisyVotes
 from dpsumm.ensemble.students.student import Array, Candidate, Fitted, Student, chances_of
 from dpsumm.errors import InvalidParameterError

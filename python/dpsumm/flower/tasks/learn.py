@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-from dpsumm.data.files import FileFormat
+from dpsumm.data.file import FileFormat
 from dpsumm.data.inputs import read_owners
 from dpsumm.data.schema import Schema
 from dpsumm.documents import read_text

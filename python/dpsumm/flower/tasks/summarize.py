@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Self
 
-from dpsumm.data.files import FileFormat
+from dpsumm.data.file import FileFormat
 from dpsumm.data.inputs import read_owners
-from dpsumm.data.large.stream import Stream
 from dpsumm.data.schema import Schema
+from dpsumm.data.stream import Stream
 from dpsumm.documents import read_text
 from dpsumm.errors import InvalidParameterError
 from dpsumm.exchange.across import Channel

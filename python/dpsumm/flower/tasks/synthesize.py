@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-from dpsumm.data.keys import SECRET_BYTES, key_of, read_key
 from dpsumm.data.schema import Schema
 from dpsumm.documents import read_text, read_toml
 from dpsumm.errors import InvalidParameterError
@@ -17,6 +16,7 @@ from dpsumm.exchange.roles import Party
 from dpsumm.flower.settings import CuratorFile, NodeConfig, Public, Reader
 from dpsumm.flower.tasks.task import Books, Own, Task, Trial, Value
 from dpsumm.vertical.helper import Helper
+from dpsumm.vertical.keys import SECRET_BYTES, key_of, read_key
 from dpsumm.vertical.layout import HELPER
 from dpsumm.vertical.levels import bins_of
 from dpsumm.vertical.silos import SiloOwner, synthesize_silos

@@ -28,10 +28,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsumm.checks import check_number
+from dpsumm.data.extract import Source
 from dpsumm.data.inputs import read_every_row
-from dpsumm.data.labels import are_distinct, places_of
+from dpsumm.data.kinds.label import are_distinct, places_of
 from dpsumm.data.schema import Schema
-from dpsumm.data.table import Source
 from dpsumm.errors import InvalidParameterError
 from dpsumm.privacy import accounting
 from dpsumm.privacy.events import Approximate, Charge, Observer, Protected, Unit

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsumm.checks import listed
-from dpsumm.data.labels import labels_of, places_of
+from dpsumm.data.kinds.label import labels_of, places_of
 from dpsumm.report.notes import Note, Severity
 from dpsumm.summary.notes.limits import FEWEST, MOST_CLASSES, MUCH
 from dpsumm.summary.protocols import Selection

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsumm.checks import counted, listed
-from dpsumm.data.large.stream_table import StreamTable
+from dpsumm.data.stream import StreamTable
 from dpsumm.data.table import Table
 from dpsumm.report.notes import Note, Severity
 from dpsumm.report.outside import IN_BOUNDS, IN_CATEGORIES, present

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsumm.data.coordinates import cell_names
 from dpsumm.data.schema import Schema
 
 Hashes = NDArray[np.uint64]
@@ -36,7 +35,7 @@ def _starts(schema: Schema | None, width: int) -> NDArray[np.int64]:
     """Return the first coordinate of each column."""
     if schema is None or len(schema.cells) != width:
         return np.arange(width)
-    cells = [len(cell_names(column)) for column in schema.kernel]
+    cells = [len(column.how.cells) for column in schema.kernel]
     starts: NDArray[np.int64] = np.cumsum([0, *cells[:-1]])
     return starts
 

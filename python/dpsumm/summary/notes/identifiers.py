@@ -10,8 +10,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from dpsumm.checks import listed
-from dpsumm.data.large.stream_table import StreamTable
-from dpsumm.data.schema import Kind
+from dpsumm.data.kinds.kind import Kind
+from dpsumm.data.stream import StreamTable
 from dpsumm.data.table import Table
 from dpsumm.report.notes import Note, Severity
 
@@ -24,10 +24,10 @@ FIRST = 16
 def identifier_notes(target: Sequence[Table | StreamTable]) -> list[Note]:
     """Tell of columns of the target in which each row has a whole number of its own.
 
-    By the rule by which `dpsumm.data.draft` leaves a column out: the column's name says so, or the
+    By the rule by which `dpsumm.data.check` leaves a column out: the column's name says so, or the
     numbers only rise from row to row.
     """
-    from dpsumm.data.draft import identifies  # not by a mere import of dpsumm
+    from dpsumm.data.check import identifies  # not by a mere import of dpsumm
 
     found = []
     for table in target:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from dpsumm.checks import counted
-from dpsumm.data.labels import labels_of, places_of
+from dpsumm.data.kinds.label import labels_of, places_of
 from dpsumm.data.schema import Schema
 from dpsumm.report.notes import Note, Severity
 from dpsumm.summary.notes.limits import MOST_CLASSES

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsumm.checks import listed
-from dpsumm.data.coordinates import NO_LIMITS
+from dpsumm.data.kinds.number import NO_LIMITS
 from dpsumm.data.schema import Schema
 from dpsumm.report.notes import Note, Severity
 from dpsumm.summary.notes.limits import MOST_NAMED, MUCH

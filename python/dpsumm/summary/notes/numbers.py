@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsumm.data.column import Column
-from dpsumm.data.coordinates import cell_names
 from dpsumm.data.schema import Schema
 from dpsumm.summary.protocols import Selection, Setting
 
@@ -38,7 +37,7 @@ class Cells:
     @classmethod
     def of(cls, schema: Schema) -> Self:
         """Return those of a schema."""
-        stops = np.cumsum([len(cell_names(column)) for column in schema.kernel]).tolist()
+        stops = np.cumsum([len(column.how.cells) for column in schema.kernel]).tolist()
         kept = [j for j, column in enumerate(schema.kernel) if not column.categories]
         return cls(
             [schema.kernel[j] for j in kept],

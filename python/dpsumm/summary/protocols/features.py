@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from dpsumm import kernels
 from dpsumm.checks import MAX_LANDMARKS, check_even_features, check_whole
-from dpsumm.data.schema import Schema
-from dpsumm.data.uniform import uniform_points
+from dpsumm.data.schema import Schema, uniform_points
 from dpsumm.errors import InvalidParameterError, ProtocolError
 from dpsumm.kernels import inputs
 from dpsumm.kernels.landmarks import Features

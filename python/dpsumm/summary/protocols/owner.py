@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsumm import kernels
-from dpsumm.data.along import as_text
-from dpsumm.data.large.stream_table import StreamTable
+from dpsumm.data.kinds.along import as_text
 from dpsumm.data.marks import Marks, least
+from dpsumm.data.stream import StreamTable
 from dpsumm.data.table import Table
 from dpsumm.errors import InvalidDataError, InvalidParameterError, ProtocolError
 from dpsumm.exchange.messages import Answer, Describe, Description, Request

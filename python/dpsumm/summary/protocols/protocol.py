@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
-from dpsumm.data.large.stream_table import StreamTable
+from dpsumm.data.stream import StreamTable
 from dpsumm.data.table import Table
 from dpsumm.exchange.roles import Party
 from dpsumm.summary.protocols.curator import Curator, Setting

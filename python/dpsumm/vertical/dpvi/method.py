@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsumm.checks import check_number, check_whole
+from dpsumm.data.extract import Source
 from dpsumm.data.schema import Schema
-from dpsumm.data.table import Source
 from dpsumm.errors import InvalidDataError, InvalidParameterError
 from dpsumm.privacy import accounting
 from dpsumm.privacy.release import Bound, PaidNoise, Query

@@ -1,4 +1,4 @@
-"""Sources larger than memory, read in blocks."""
+"""Sources larger than memory: read in blocks, of which a sieve keeps the candidates for offers."""
 
 from __future__ import annotations
 
@@ -6,15 +6,14 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpsumm.checks import check_whole
-from dpsumm.data.guarded import guarded, import_pyarrow
-from dpsumm.data.large.sieve import Candidates, Sieve
-from dpsumm.data.marks import CANDIDATES, Marks, Score
+from dpsumm.data.guard import guarded, import_pyarrow
+from dpsumm.data.marks import CANDIDATES, Marks, Score, choose, joined
 from dpsumm.data.table import Reader, Table
 from dpsumm.errors import InvalidDataError, InvalidParameterError
 
@@ -24,6 +23,68 @@ HEAD_ROWS = 4096
 # Bytes of a Parquet file's column that are read at once. Memory for a whole chunk of a column would
 # be fetched anew from the system for each.
 READ_BYTES = 2**16
+# A kept set is cut back when it has grown to so many times what is wanted of each kind.
+SLACK = 4
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """What a sieve kept: a table, rows ascending, with its marks, and counts over all rows seen.
+
+    `counts` (3, c): values clipped, missing and in no category, by column.
+    """
+
+    table: Table
+    marks: Marks
+    counts: NDArray[np.int64]
+
+
+class Sieve:
+    """Keeps candidates among the rows it is shown, block by block, in any order of blocks."""
+
+    def __init__(self, wanted: int) -> None:
+        self._wanted = wanted
+        self._tables: list[Table] = []
+        self._marks: list[Marks] = []
+        self._least, self._most = -np.inf, np.inf
+        self._counts: NDArray[np.int64] | None = None
+
+    def add(self, block: Table, marks: Marks) -> None:
+        """Show rows: a table and its marks."""
+        counts = np.array([block.n_clipped, block.n_missing, block.n_unknown], np.int64)
+        self._counts = counts if self._counts is None else self._counts + counts
+        # Most rows are neither among the best nor drawn as things stand: they are not copied.
+        index = np.flatnonzero((marks.scores >= self._least) | (marks.keys <= self._most))
+        self._tables.append(block.take(index))
+        self._marks.append(marks[index])
+        if sum(map(len, self._marks)) > SLACK * self._wanted:
+            self._cut()
+
+    def candidates(self) -> Candidates:
+        """Return what is kept of the rows shown so far, at least one."""
+        self._cut()
+        assert self._counts is not None
+        table, marks = Table.concat(self._tables), joined(self._marks)
+        order = np.argsort(marks.rows)
+        return Candidates(table.take(order), marks[order], self._counts)
+
+    def _cut(self) -> None:
+        marks = joined(self._marks)
+        kept = np.sort(choose(marks, self._wanted))
+        # Table by table: joined, they would be copied with all that is not kept.
+        starts = np.cumsum([0, *map(len, self._marks)])
+        bounds = np.searchsorted(kept, starts).tolist()
+        parts = [
+            kept[first:last] - start
+            for first, last, start in zip(bounds, bounds[1:], starts, strict=False)
+        ]
+        self._tables = [table.take(part) for table, part in zip(self._tables, parts, strict=True)]
+        self._marks = [of[part] for of, part in zip(self._marks, parts, strict=True)]
+        if len(marks) > self._wanted:
+            # What a later row needs to get in, at least.
+            last = self._wanted - 1
+            self._least = float(-np.partition(-marks.scores, last)[last])
+            self._most = float(np.partition(marks.keys, last)[last])
 
 
 @dataclass(frozen=True)
@@ -257,3 +318,83 @@ class Stream:
                 if len(block) < count:
                     raise InvalidDataError(f"{self.where}: the file is cut short; copy it again")
                 yield block.reshape(-1, n_columns)
+
+
+class Rows(Protocol):
+    """Rows of an owner that are never all in memory: `Stream`, or `dpsumm.Shards`."""
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+
+    def take(self, read: Reader, index: NDArray[np.int64]) -> Table:
+        """Return some of the rows, ascending."""
+
+    def sift(self, read: Reader, score: Score, rng: np.random.Generator, count: int) -> Candidates:
+        """Return the candidates."""
+
+
+class StreamTable:
+    """What a run needs to know of a streamed owner before it reads all its rows.
+
+    Its `head`, the first rows, has the columns, precision and scaling of them all, as has every
+    block that `read` turns into a table; with shards it is sent to their workers.
+    """
+
+    n_dropped = 0
+    # The rows are never all in memory.
+    in_memory = None
+
+    def __init__(self, stream: Rows, head: Table, read: Reader) -> None:
+        self.stream, self.head = stream, head
+        self.name, self.schema, self.backend = head.name, head.schema, head.backend
+        self.columns, self.width, self.dtype = head.columns, head.width, head.dtype
+        self.labels = head.labels  # of the first rows: whether there are any
+        self.n_clipped = self.n_missing = self.n_unknown = (0,) * len(head.columns)
+        self._read = read
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return self.stream.n_rows
+
+    def astype(self, dtype: np.dtype[Any]) -> StreamTable:
+        """Return the table with its points in another precision."""
+        return StreamTable(self.stream, self.head.astype(dtype), self._read)
+
+    def points_at(self, index: NDArray[np.int64]) -> NDArray[Any]:
+        """Return some of the rows, ascending, as the kernel sees them: (s, e); see `rows_at`."""
+        return self.rows_at(index).scaled
+
+    def rows_at(self, index: NDArray[np.int64]) -> Table:
+        """Return some of the rows, ascending positions: nothing is computed on others."""
+        found = self.stream.take(_reader(self._read, self.head), index)
+        return replace(found, rows=index)
+
+    def sift(self, score: Score, rng: np.random.Generator, count: int) -> tuple[Table, Marks]:
+        """Return the candidates as a table, rows in order, and their marks.
+
+        The random keys move `rng` on by one double a row. Candidates of each kind are
+        `n_candidates`, or `count` if that is more. With shards `score` is sent to their workers.
+        """
+        found = self.stream.sift(_reader(self._read, self.head), score, rng, count)
+        self.n_clipped, self.n_missing, self.n_unknown = map(tuple, found.counts.tolist())
+        return found.table, found.marks
+
+
+def _reader(read: Reader, head: Table) -> Reader:
+    """Return a reader of blocks in the head's precision that refuses what would change silently.
+
+    Only files that differ (shards) can fail here: they would be joined as other types than these.
+    """
+    name, dtype = head.name, head.dtype
+
+    def checked(raw: Any) -> Table:
+        block = read(raw)
+        if not np.can_cast(block.dtype, dtype):
+            raise InvalidDataError(
+                f"{name!r}: some rows are {block.dtype} and the first are {dtype}; write all in "
+                f"one precision"
+            )
+        return block.astype(dtype)
+
+    return checked

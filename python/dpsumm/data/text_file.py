@@ -7,16 +7,15 @@ header that looks like data is refused, and messages never quote the file's cont
 
 from __future__ import annotations
 
+import codecs
 import re
-from collections.abc import Mapping
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dpsumm.checks import counted
-from dpsumm.data.files import FileFormat
-from dpsumm.data.guarded import guarded, import_polars
-from dpsumm.data.limits import read_text_file
-from dpsumm.data.spelling import as_utf8, check_encoding, with_points
+from dpsumm.data.file import FileFormat, name_of
+from dpsumm.data.guard import guarded, import_polars, read_text_file
 from dpsumm.errors import InvalidDataError, InvalidParameterError
 from dpsumm.names import from_cell
 
@@ -32,16 +31,13 @@ _SEPARATED = (
 # A cell as `names.to_cell` makes it.
 _QUOTED = re.compile(rb"'[=+\-@\t\r\n\xef]")
 _DATE = re.compile(r"\d{4}-\d\d-\d\d|\d{1,2}[./]\d{1,2}[./]\d{4}")
+# A number with a comma before its fraction, or points between its thousands.
+_WITH_COMMA = r"^[+-]?[0-9]+(?:\.[0-9]{3})*(?:,[0-9]+)?(?:[eE][+-]?[0-9]+)?$"
+_UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 def read_csv(path: Path, file_format: FileFormat, where: str) -> pl.DataFrame:
-    """Return all fields of a CSV file as text, the header row included; see `named_texts`.
-
-    Raises
-    ------
-    InvalidDataError
-        It cannot be read or is malformed; the contents are not quoted.
-    """
+    """Return all fields of a CSV file as text, the header row included; see `named_texts`."""
     polars = import_polars()
 
     raw = guarded(lambda: read_text_file(path, file_format.separator, where), where, "CSV")
@@ -96,16 +92,10 @@ def named_texts(
     frame: pl.DataFrame,
     file_format: FileFormat,
     where: str,
-    marks: Mapping[str, tuple[str, ...]] | None,
+    missing: Sequence[str],
     typed: bool,
 ) -> pl.DataFrame:
-    """Return rows of text, of which the first may be the header, as `read_file` does.
-
-    Raises
-    ------
-    InvalidDataError, InvalidParameterError
-        There is no row, or names are missing, repeated, look like data or are of another number.
-    """
+    """Return rows of text, of which the first may be the header, as `read_file` does."""
     polars = import_polars()
     if not frame.height:
         raise InvalidDataError(f"{where}: the file is empty")
@@ -118,8 +108,7 @@ def named_texts(
         text = polars.col(name).str.strip_chars()
         if file_format.decimal == ",":
             text = with_points(text)
-        missing = ["", *(file_format.missing if marks is None else marks.get(name, ()))]
-        texts.append(polars.when(~text.is_in(missing)).then(text).alias(name))
+        texts.append(polars.when(~text.is_in(["", *missing])).then(text).alias(name))
     frame = frame.with_columns(texts)
     return frame.with_columns(map(_as_number, frame)) if typed else frame
 
@@ -233,3 +222,45 @@ def _is_number(text: str) -> bool:
     except ValueError:
         return False
     return text.lower() not in ("nan", "inf", "infinity")
+
+
+def as_utf8(data: bytes, encoding: str, where: str) -> bytes:
+    """Return a text file's bytes as UTF-8, without its byte order mark.
+
+    UTF-8 itself is left to the reader, who checks it too. One undecodable byte refuses the file:
+    no other record is read otherwise because of it.
+    """
+    if name_of(encoding) == "utf-8":
+        return data.removeprefix(codecs.BOM_UTF8)
+    if name_of(encoding) == "utf-16" and not data.startswith(_UTF16):
+        # Without one the machine's own order would count.
+        raise InvalidDataError(
+            f"{where}: has no byte order mark; give FileFormat(encoding='utf-16-le') "
+            "(--encoding utf-16-le), or utf-16-be"
+        )
+    check_encoding(data, encoding, where)
+    return data.decode(encoding).removeprefix("\ufeff").encode()
+
+
+def check_encoding(data: bytes, encoding: str, where: str) -> None:
+    """Refuse bytes that are not text of this encoding, naming the likely one."""
+    try:
+        data.decode(encoding)
+    except UnicodeError:
+        likely = "utf-16" if data.startswith(_UTF16) else "cp1252"
+        raise InvalidDataError(
+            f"{where}: is not {encoding} text; if it comes from Excel or Windows, try "
+            f"FileFormat(encoding={likely!r}) (--encoding {likely})"
+        ) from None
+
+
+def with_points(text: pl.Expr) -> pl.Expr:
+    """Return fields in which a number's decimal comma is a point.
+
+    Points between thousands become commas, so that such a number is refused: ``1.234`` may mean
+    either. All other text is as it was, such as a date's points.
+    """
+    import polars
+
+    swapped = text.str.replace_many([",", "."], [".", ","])
+    return polars.when(text.str.contains(_WITH_COMMA)).then(swapped).otherwise(text)

@@ -1,4 +1,4 @@
-"""Ray workers that hold shards: who reads which file, what they answer, what if one is lost.
+"""An owner's rows in many files, held by Ray workers: who reads which, what if one is lost.
 
 Every question to a worker names its files and the pass to make over them. So Ray can start a lost
 one again, once, repeat the question, and the new one makes the pass anew: the same rows have the
@@ -11,18 +11,20 @@ nor with workers, and no row travels that is not a candidate of the whole.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass, field, replace
+from pathlib import PurePath
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpsumm import kernels
-from dpsumm.data.large.sieve import Candidates, Sieve
-from dpsumm.data.large.stream import Stream
-from dpsumm.data.marks import Marks, Score, coins_from, merged
+from dpsumm.checks import check_whole
+from dpsumm.data.marks import CANDIDATES, Marks, Score, coins_from, merged
+from dpsumm.data.stream import Candidates, Sieve, Stream
 from dpsumm.data.table import Reader, Table
 from dpsumm.errors import (
     DpsummError,
@@ -32,6 +34,7 @@ from dpsumm.errors import (
     ShardLostError,
 )
 
+Paths: TypeAlias = Sequence[str | os.PathLike[str]]
 # Ray starts a lost worker again so many times.
 RESTARTS = 1
 # Seconds without an answer after which it is checked that every node needed is still there.
@@ -100,6 +103,138 @@ def _naming(path: str) -> Iterator[None]:
         raise type(error)(f"shard {path}: {error}") from None
 
 
+@dataclass(frozen=True)
+class Shards:
+    """An owner's rows in files that no single machine could hold or read in time.
+
+    It works with :class:`dpsumm.Offers`. Each worker, a Ray actor, reads its files as a
+    :class:`Stream` does and keeps candidates. The merged candidates, and so the offers, are those
+    of a `Stream` over one file with all rows, whatever the number of files and  Rows are
+    numbered through the files in the order given. :meth:`locate` turns a number back into a file
+    and a row.
+
+    Ray must run (``ray.init()``) before this is made. Its cluster belongs to the owner: whoever can
+    reach it reads the data and runs code, see docs/large-data.md.
+
+    Privacy: as for `Stream`; what workers send each other stays with the owner.
+
+    Parameters
+    ----------
+    files
+        Paths of ``.parquet`` and ``.npy`` files that every node can read; or a dict of resource to
+        such paths, for files that only the nodes with this Ray resource can read (each node has
+        ``"node:<its address>"``; others are named with ``ray start --resources``).
+    n_candidates
+        Rows kept of each kind, at least 1, and at least the owner's offers. Memory of a worker:
+        about 10 times so many rows.
+    block_rows
+        Rows that a worker reads at once, at least 1.
+    n_workers
+        Workers, each with one thread, at least 1 and at most the number of files; the cluster's
+        processors by default. With a dict, every resource gets one at least.
+
+    Raises
+    ------
+    InvalidDataError
+        A file does not exist, is empty, or is not a well-formed file of its kind.
+    InvalidParameterError
+        Ray does not run, no node has a resource, a number is out of range, no file or a file twice.
+    ShardLostError
+        Workers that read the files' headers were lost.
+    MissingExtraError
+        Ray is not installed.
+
+    See Also
+    --------
+    dpsumm.Stream : Rows in one file, on one machine.
+
+    Examples
+    --------
+    >>> import dpsumm, ray  # doctest: +SKIP
+    >>> ray.init()  # doctest: +SKIP
+    >>> north = dpsumm.Shards(["north-0.parquet", "north-1.parquet"])  # doctest: +SKIP
+    >>> dpsumm.summarize({"north": north}, "clinic.csv", size=200)  # doctest: +SKIP
+    """
+
+    files: Paths | Mapping[str, Paths]
+    n_candidates: int = CANDIDATES
+    block_rows: int = 65_536
+    n_workers: int | None = None
+    counts: tuple[int, ...] = field(init=False, repr=False)
+    n_rows: int = field(init=False)
+
+    name = None
+
+    def __post_init__(self) -> None:
+        """Check the parameters and let workers read the files' headers."""
+        check_whole(self.n_candidates, "n_candidates", 1)
+        check_whole(self.block_rows, "block_rows", 1)
+        if self.n_workers is not None:
+            check_whole(self.n_workers, "n_workers", 1)
+        counts = count_rows(_flat(self.files), self.n_workers)
+        object.__setattr__(self, "counts", counts)
+        object.__setattr__(self, "n_rows", sum(counts))
+
+    @property
+    def shards(self) -> list[Shard]:
+        """The files with the number of their first row."""
+        starts = np.cumsum([0, *self.counts]).tolist()
+        return [
+            Shard(path, resource, start, count)
+            for (resource, path), start, count in zip(
+                _flat(self.files), starts, self.counts, strict=False
+            )
+        ]
+
+    def locate(self, rows: NDArray[np.int64]) -> list[tuple[str, int]]:
+        """Return the file and the row in it of each row number, such as `Summary.index` holds."""
+        shards = self.shards
+        which = np.searchsorted([shard.first_row for shard in shards], rows, side="right") - 1
+        return [
+            (shards[i].path, int(row) - shards[i].first_row)
+            for i, row in zip(which, rows, strict=True)
+        ]
+
+    def head(self) -> Any:
+        """Return the first rows, a block as of `Stream.head`."""
+        return _first(self.shards[0])
+
+    def take(self, read: Reader, index: NDArray[np.int64]) -> Table:
+        """Return some of the rows, ascending; errors as :meth:`StreamTable.sift`."""
+        return _taken(self.shards, read, self.block_rows, index, self.n_workers)
+
+    def sift(self, read: Reader, score: Score, rng: np.random.Generator, count: int) -> Candidates:
+        """Return the candidates; parameters and errors as :meth:`StreamTable.sift`."""
+        wanted = max(self.n_candidates, count)
+        work = Work(wanted, self.block_rows, read, score, rng)
+        found = _sifted(self.shards, work, self.n_workers)
+        bits: Any = rng.bit_generator
+        bits.advance(self.n_rows)
+        return found
+
+
+def _flat(files: object) -> list[tuple[str | None, str]]:
+    """Return (resource, path) of all files, checked."""
+    groups: Iterable[tuple[Any, Any]] = (
+        files.items() if isinstance(files, Mapping) else [(None, files)]
+    )
+    flat: list[tuple[str | None, str]] = []
+    for resource, paths in groups:
+        if not isinstance(paths, (list, tuple)) or not all(
+            isinstance(path, (str, os.PathLike)) for path in paths
+        ):
+            raise InvalidParameterError(
+                "Shards: files must be a list of paths, or a dict of Ray resource to such a list; "
+                "for one file use Stream"
+            )
+        flat += [(resource, str(PurePath(path))) for path in paths]
+    if not flat:
+        raise InvalidParameterError("Shards: files must name at least one file, got none")
+    if len(set(flat)) < len(flat):
+        raise InvalidParameterError("Shards: files names a file twice; its rows would count twice")
+    return flat
+
+
 def count_rows(files: Sequence[tuple[str | None, str]], n_workers: int | None) -> tuple[int, ...]:
     """Return the number of rows of each (resource, path), read from the headers by tasks."""
     ray = _ray({resource for resource, _ in files})
@@ -116,7 +251,7 @@ def count_rows(files: Sequence[tuple[str | None, str]], n_workers: int | None) -
     return tuple(counts[i] for i in range(len(files)))
 
 
-def head(shard: Shard) -> Any:
+def _first(shard: Shard) -> Any:
     """Return the first rows of a file, read by a task."""
     ray = _ray({shard.resource})
     task = ray.remote(_head).options(**_where(shard)).remote(shard.path)
@@ -124,7 +259,7 @@ def head(shard: Shard) -> Any:
     return answer
 
 
-def sift(shards: Sequence[Shard], work: Work, n_workers: int | None) -> Candidates:
+def _sifted(shards: Sequence[Shard], work: Work, n_workers: int | None) -> Candidates:
     """Return the candidates of all files: those of a `Stream` over all rows in one file."""
     resources = {shard.resource for shard in shards}
     ray = _ray(resources)
@@ -162,7 +297,7 @@ def sift(shards: Sequence[Shard], work: Work, n_workers: int | None) -> Candidat
     return Candidates(table.take(np.argsort(table.rows)), marks, counts)
 
 
-def take(
+def _taken(
     shards: Sequence[Shard],
     read: Reader,
     block_rows: int,

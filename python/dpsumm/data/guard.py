@@ -1,7 +1,7 @@
-"""What a file may take of a machine: refused before memory is taken, by sizes alone.
+"""Files that nobody vouches for: limits of memory, libraries whose messages may quote data.
 
 A small file can unpack to more than a machine has, and the libraries that read it end the process
-then. Only sizes are looked at, and the refusal is of the whole file.
+then. So it is refused before memory is taken, as a whole, and by sizes alone.
 """
 
 from __future__ import annotations
@@ -11,13 +11,14 @@ import gzip
 import io
 import re
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TypeVar
 from xml.parsers import expat
 
-from dpsumm.errors import InvalidDataError
+from dpsumm.errors import InvalidDataError, MissingExtraError
 
+T = TypeVar("T")
 #: Most columns of a file: each costs a reader some 10 kB, whatever is in it.
 MOST_COLUMNS = 10_000
 # A cell of text takes a view of 16 bytes, which is made anew in several steps, and its letters.
@@ -30,19 +31,61 @@ _FIRST = re.compile(rb'(?:[^"\n]++|"[^"]*+")*+')
 _QUOTED = re.compile(rb'"[^"]*+"')
 
 
+def guarded(read: Callable[[], T], where: str, kind: str) -> T:
+    """Run a reader; its own messages may quote data, so they are replaced, never passed on."""
+    try:
+        return read()
+    except (InvalidDataError, MissingExtraError):  # words of this package's own
+        raise
+    except MemoryError:
+        raise InvalidDataError(
+            f"{where}: the file needs more memory than there is, or is damaged; check it, or give "
+            f"its rows in smaller files"
+        ) from None
+    except PermissionError:
+        raise InvalidDataError(f"{where}: no permission to read the file") from None
+    except BaseException as error:
+        # polars' panics are no `Exception`; whoever has not imported polars cannot meet one.
+        if type(error).__name__ == "NoDataError":
+            raise InvalidDataError(f"{where}: the file is empty") from None
+        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+            raise
+        advice = (
+            "that it is complete, that it is UTF-8 text, that all rows have the same number of "
+            "fields, that no line but the last ones is blank, that quotes are around fields or "
+            "doubled inside them, and that the separator is right"
+            if kind == "CSV"
+            else "that it is complete and what its suffix says"
+        )
+        raise InvalidDataError(f"{where}: not a well-formed {kind} file; check {advice}") from None
+
+
+def import_polars() -> Any:
+    """Return polars."""
+    try:
+        import polars
+    except ImportError:
+        raise MissingExtraError(
+            "reading files needs polars: pip install dpsumm[files], or pass arrays or data frames"
+        ) from None
+    return polars
+
+
+def import_pyarrow() -> Any:
+    """Return pyarrow with its Parquet reader."""
+    try:
+        import pyarrow.compute
+        import pyarrow.parquet
+    except ImportError:
+        raise MissingExtraError(
+            "reading Parquet files needs pyarrow: pip install dpsumm[files], or pass arrays or "
+            "data frames"
+        ) from None
+    return pyarrow
+
+
 def check_memory(needed: int, where: str) -> None:
-    """Refuse what needs more memory than there is.
-
-    Parameters
-    ----------
-    needed
-        About how many bytes reading takes.
-
-    Raises
-    ------
-    InvalidDataError
-        Naming `where`.
-    """
+    """Refuse what needs more memory than there is."""
     if needed > memory():
         raise InvalidDataError(
             f"{where}: reading the file takes about {needed / 2**30:.1f} GiB of memory, more than "
@@ -80,13 +123,7 @@ def memory() -> float:
 
 
 def read_text_file(path: Path, separator: str, where: str) -> bytes:
-    """Return the bytes of a CSV file, unpacked if its name ends in ``.gz``.
-
-    Raises
-    ------
-    InvalidDataError
-        Its cells would take more memory than there is, or its first line has too many.
-    """
+    """Return the bytes of a CSV file, unpacked if its name ends in ``.gz``."""
     opener = gzip.open if path.name.lower().endswith(".gz") else io.open
     mark, size, cells = separator.encode(), 0, 0
     blocks = []
@@ -107,13 +144,6 @@ def check_workbook(path: Path, where: str) -> None:
 
     Cells may stand far apart, and one text may stand in many of them. So each part is parsed first,
     strictly: what two parsers could read in two ways is refused.
-
-    Raises
-    ------
-    InvalidDataError
-        As said.
-    zipfile.BadZipFile, expat.ExpatError, ValueError
-        It is damaged, or not as programs write workbooks.
     """
     size, shared = 0, list[int]()
     with zipfile.ZipFile(path) as book:
@@ -141,13 +171,7 @@ def _holds_shared(part: zipfile.ZipInfo) -> bool:
 
 
 class _Cells:
-    """How far the cells of a workbook's part reach, and how many bytes the texts take in them.
-
-    Parameters
-    ----------
-    shared
-        Lengths of the texts that cells point to; the part that holds them adds them here.
-    """
+    """How far the cells of a workbook's part reach, and how many bytes the texts take in them."""
 
     def __init__(self, shared: list[int]) -> None:
         self.rows = self.columns = self.letters = 0
@@ -212,14 +236,15 @@ def _column(letters: str) -> int:
     return number
 
 
-def read_batches(pyarrow: Any, path: Path, rows: int, where: str) -> Any:
-    """Return the table of a Parquet file, read by batches of at most `rows`.
+def read_batches(
+    pyarrow: Any, path: Path, rows: int, where: str, wanted: Sequence[str] | None = None
+) -> tuple[Any, list[str]]:
+    """Return the table of a Parquet file's columns, read by batches of at most `rows`, and which
+    of them are texts.
 
-    Texts are read by their dictionaries, and made texts when it is known how long they are: one
-    long text may stand in all rows, in next to no bytes. Values that the footer declares are looked
-    at first, for lists in single rows.
+    These are dictionaries: one long text may stand in all rows, in next to no bytes. Values that
+    the footer declares are looked at first, for lists in single rows.
     """
-    compute = pyarrow.compute
     with pyarrow.parquet.ParquetFile(path, pre_buffer=False) as file:
         schema, metadata = file.schema_arrow, file.metadata
         check_columns(metadata.num_columns, where)
@@ -227,20 +252,14 @@ def read_batches(pyarrow: Any, path: Path, rows: int, where: str) -> Any:
         for i in range(metadata.num_columns):
             width = max(file.schema.column(i).length or 0, 8)
             check_memory(width * sum(group.column(i).num_values for group in groups), where)
-    texts = [field.name for field in schema if str(field.type) in _TEXTS]
+    names = schema.names if wanted is None else list(wanted)
+    texts = [name for name in names if str(schema.field(name).type) in _TEXTS]
     batches, size = [], 0
     with pyarrow.parquet.ParquetFile(path, pre_buffer=False, read_dictionary=texts) as file:
-        for batch in file.iter_batches(batch_size=max(1, min(rows, metadata.num_rows))):
-            columns = []
-            for field, column in zip(schema, batch.columns, strict=True):
-                size += column.nbytes
-                if (
-                    pyarrow.types.is_dictionary(column.type)
-                    and str(column.dictionary.type) in _TEXTS
-                ):
-                    lengths = compute.binary_length(column.dictionary).take(column.indices)
-                    size += compute.sum(lengths).as_py() or 0
-                check_memory(3 * size, where)
-                columns.append(column.cast(field.type) if column.type != field.type else column)
-            batches.append(pyarrow.RecordBatch.from_arrays(columns, schema=schema))
-    return pyarrow.Table.from_batches(batches, schema=schema)
+        schema = pyarrow.schema([file.schema_arrow.field(name) for name in names])
+        most = max(1, min(rows, metadata.num_rows))
+        for batch in file.iter_batches(batch_size=most, columns=names):
+            size += batch.nbytes
+            check_memory(3 * size, where)
+            batches.append(batch.select(names))
+    return pyarrow.Table.from_batches(batches, schema=schema), texts

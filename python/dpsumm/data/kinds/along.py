@@ -11,18 +11,15 @@ import math
 import re
 from collections.abc import Iterable
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsumm.data.column import Column
-from dpsumm.data.items import is_mark, numeric_marks, text_of
-from dpsumm.data.values import as_floats, items_of
+from dpsumm.data.frame import Cells
+from dpsumm.data.kinds.items import text_of
+from dpsumm.data.kinds.kind import How, Read
 from dpsumm.errors import InvalidDataError
-
-if TYPE_CHECKING:
-    import narwhals as nw
 
 # Characters of a text that travels with a point. An array gives every text the room of the longest
 # one, so one long text would cost the curator that much for each point of the pool.
@@ -30,54 +27,54 @@ MOST_CHARACTERS = 2**12
 _NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:e[+-][0-9]+)?")
 
 
-def carried(column: Column, series: nw.Series[Any]) -> NDArray[Any]:
-    """Return a column that travels along: numbers, dates, or objects that are text.
+class Along(How):
+    """A column that travels along. Missing: NaN, NaT, empty text; a time with a zone is in UTC."""
 
-    Missing: NaN, NaT, empty text. A time with a zone is given in UTC.
+    def read(self, cells: Cells) -> Read:
+        """See `How.read`; InvalidDataError if a text cannot travel, see `check_texts`."""
+        import narwhals as nw
 
-    Raises
-    ------
-    InvalidDataError
-        A text cannot travel, see `check_texts`.
-    """
-    import narwhals as nw
+        dtype, whole = cells.dtype, not cells.n_absent
+        truths = cells.truths()
+        # Decimals one by one, as text: beside a truth value, say, a library holds them as objects.
+        if truths is not None and whole:
+            if not any(self.is_mark(str(x)) for x in (True, False)):
+                return Read(truths)
+        elif cells.is_number and truths is None and dtype != nw.Decimal:
+            numbers = cells.floats()
+            gone = self.marked(numbers)
+            integers = cells.integers() if whole and not gone.any() else None
+            if integers is not None:
+                return Read(integers)
+            # Beyond, a float would be another record's number: then as text.
+            if not dtype.is_integer() or not (np.abs(numbers) >= 2**53).any():
+                return Read(np.where(gone, np.nan, numbers))
+        if dtype == nw.Datetime:
+            return Read(np.array(list(map(_without_zone, cells.items)), dtype="M8[us]"))
+        distinct = cells.distinct
+        if dtype == nw.Date:
+            return Read(distinct.laid(np.array(distinct.items, dtype="M8[D]")))
+        texts = [text_of(item) for item in distinct.items]
+        texts = ["" if self.is_mark(text.strip()) else text for text in texts]
+        check_texts(texts, f"column {cells.name!r}", "leave it out of the schema, or shorten them")
+        return Read(distinct.laid(_objects(texts)))
 
-    dtype, marks = series.dtype, list(numeric_marks(column))
-    whole = not bool(np.any(series.is_null().to_numpy()))
-    if dtype == nw.Boolean and whole:
-        truth: NDArray[Any] = series.to_numpy().astype(np.bool_)
-        if not any(is_mark(column, str(x)) for x in (True, False)):
-            return truth
-    # Decimals one by one, as text: beside a truth value, say, a library holds them as objects.
-    elif dtype.is_numeric() and dtype != nw.Decimal:
-        numbers = as_floats(series)
-        gone = np.isin(numbers, marks)
-        if dtype.is_integer() and whole and not gone.any() and is_int64(series):
-            return series.to_numpy().astype(np.int64)
-        # Beyond, a float would be another record's number: then as text.
-        if not dtype.is_integer() or not (np.abs(numbers) >= 2**53).any():
-            return np.where(gone, np.nan, numbers)
-    items = items_of(series)
-    if dtype in (nw.Date, nw.Datetime):
-        unit = "M8[D]" if dtype == nw.Date else "M8[us]"
-        return np.array([_without_zone(item) for item in items], dtype=unit)
-    texts = _objects([text_of(item) for item in items])
-    for i, text in enumerate(texts):
-        if is_mark(column, text.strip()):
-            texts[i] = ""
-    check_texts(texts, f"column {series.name!r}", "leave it out of the schema, or shorten them")
-    return texts
+    def originals(self, values: NDArray[Any]) -> tuple[Any, Any]:
+        import narwhals as nw
+
+        kind = values.dtype.kind
+        if kind in "UO" and (values == "").any():
+            return [text or None for text in values.tolist()], nw.String
+        if kind == "f" and np.isnan(values).any():
+            return [None if math.isnan(item) else item for item in values.tolist()], nw.Float64
+        if kind == "M":
+            days = values.dtype == np.dtype("M8[D]")
+            return values.tolist(), nw.Date if days else nw.Datetime("us")
+        return (values.astype(np.str_) if kind == "O" else values), None
 
 
 def check_texts(texts: Iterable[str], what: str, way_out: str) -> None:
-    """Refuse texts that no message holds: here, where nothing has been sent yet.
-
-    Raises
-    ------
-    InvalidDataError
-        A text is longer than `MOST_CHARACTERS`, is not Unicode, or has a NUL character, which an
-        array would drop at its end.
-    """
+    """Refuse texts that no message holds: here, where nothing has been sent yet."""
     for text in texts:
         if len(text) > MOST_CHARACTERS:
             raise InvalidDataError(
@@ -94,12 +91,6 @@ def check_texts(texts: Iterable[str], what: str, way_out: str) -> None:
                 f"{what} has texts with half a character (a lone surrogate), which cannot travel "
                 f"with the points; read the data again with their encoding"
             )
-
-
-def is_int64(series: nw.Series[Any]) -> bool:
-    """Return whether a column of whole numbers holds none beyond 64 bits with a sign."""
-    least, most = series.min(), series.max()
-    return least is None or (int(least) >= -(2**63) and int(most) < 2**63)
 
 
 def joined(parts: list[NDArray[Any]]) -> NDArray[Any]:
@@ -147,21 +138,6 @@ def typed(values: NDArray[Any]) -> NDArray[Any]:
         return values
     numbers[""] = math.nan
     return np.array([numbers[text] for text in values.tolist()], np.float64)
-
-
-def carried_to_originals(values: NDArray[Any]) -> tuple[Any, Any]:
-    """Return a carried column as `dpsumm.data.values.to_originals` does."""
-    import narwhals as nw
-
-    kind = values.dtype.kind
-    if kind in "UO" and (values == "").any():
-        return [text or None for text in values.tolist()], nw.String
-    if kind == "f" and np.isnan(values).any():
-        return [None if math.isnan(item) else item for item in values.tolist()], nw.Float64
-    if kind == "M":
-        days = values.dtype == np.dtype("M8[D]")
-        return values.tolist(), nw.Date if days else nw.Datetime("us")
-    return (values.astype(np.str_) if kind == "O" else values), None
 
 
 def _rounds(parts: list[NDArray[Any]]) -> bool:

@@ -1,0 +1,328 @@
+"""What is said in words of the files of a run: by options, or in a TOML file of them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import MISSING as NO_DEFAULT
+from dataclasses import dataclass, fields, replace
+from enum import Enum
+from glob import has_magic
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import Any, get_args, get_origin, get_type_hints
+
+from dpsumm.data.file import KINDS, MISSING, File, FileFormat, owner_files
+from dpsumm.errors import InvalidParameterError
+
+
+def parse_owners(given: Sequence[str]) -> dict[str, Path]:
+    """Return name to file from the items of ``--owner``: ``NAME=FILE``, a folder or a pattern."""
+    items: list[str] = []
+    for item in given:
+        if "=" in item or not (Path(item).is_dir() or has_magic(item)):
+            items.append(item)
+        else:
+            items += [f"{name}={file}" for name, file in owner_files(item).items()]
+    return parse_files("--owner", items)
+
+
+def parse_files(option: str, given: Sequence[str]) -> dict[str, Path]:
+    """Return name to file from ``NAME=FILE`` items."""
+    files: dict[str, Path] = {}
+    for item in given:
+        name, equals, path = item.partition("=")
+        if not (name and equals and path):
+            raise InvalidParameterError(f"{option}: write NAME=FILE, got {item!r}")
+        if name in files:
+            raise InvalidParameterError(f"{option}: {name!r} is given twice; give each a name")
+        files[name] = Path(path)
+    return files
+
+
+def parse_columns(given: Sequence[str]) -> tuple[list[str], dict[str, tuple[float, float]]]:
+    """Return the columns and their bounds from ``NAME`` and ``NAME=LOW:HIGH`` items."""
+    columns = []
+    bounds = {}
+    for item in given:
+        name, equals, pair = item.partition("=")
+        if equals:
+            low, _, high = pair.partition(":")
+            try:
+                bounds[name] = (float(low), float(high))
+            except ValueError:
+                raise InvalidParameterError(
+                    f"--column: write NAME or NAME=LOW:HIGH with numbers, got {item!r}"
+                ) from None
+        if not name:
+            raise InvalidParameterError(f"--column: the name is missing in {item!r}")
+        columns.append(name)
+    return columns, bounds
+
+
+# What ``--format`` may say of a file.
+FORMAT_KEYS = ("kind", "separator", "encoding", "decimal", "names")
+
+
+def formatted(
+    owners: Mapping[str, Path], others: Mapping[str, Path], given: Sequence[str], usual: FileFormat
+) -> tuple[dict[str, Path | File], dict[str, Path | File]]:
+    """Return the files of owners and of others, those with a format of their own as `File`."""
+    own: dict[str, dict[str, str]] = {}
+    for item in given:
+        head, equals, value = item.partition("=")
+        name, colon, key = head.rpartition(":")
+        if not (colon and equals and value) or key not in FORMAT_KEYS:
+            raise InvalidParameterError(
+                f"--format: write NAME:KEY=VALUE with a key of {', '.join(FORMAT_KEYS)}, got "
+                f"{item!r}; a kind is one of {', '.join(KINDS)}"
+            )
+        if name in owners and name in others:
+            raise InvalidParameterError(
+                f"--format: {name!r} is the name of an owner, too; call that owner otherwise"
+            )
+        if name not in owners and name not in others:
+            raise InvalidParameterError(
+                f"--format: no file is called {name!r}; there are {', '.join([*owners, *others])}"
+            )
+        if key in own.setdefault(name, {}):
+            raise InvalidParameterError(f"--format: {name}:{key} is given twice")
+        own[name][key] = value
+
+    def each(files: Mapping[str, Path]) -> dict[str, Path | File]:
+        return {
+            name: File(path, _changed(usual, own[name])) if name in own else path
+            for name, path in files.items()
+        }
+
+    return each(owners), each(others)
+
+
+def _changed(usual: FileFormat, own: Mapping[str, str]) -> FileFormat:
+    """Return a file's own format, which leaves the rule on missing values to the run's."""
+    return replace(
+        usual,
+        kind=own.get("kind", usual.kind),
+        separator=_typed(own.get("separator", usual.separator)),
+        encoding=own.get("encoding", usual.encoding),
+        decimal=own.get("decimal", usual.decimal),
+        names=_names(own["names"]) if "names" in own else usual.names,
+        drop_missing=False,
+    )
+
+
+def _typed(separator: str) -> str:
+    return separator.replace("\\t", "\t")
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(name.strip() for name in text.split(","))
+
+
+def file_format_of(
+    names: str | None,
+    separator: str,
+    missing: Sequence[str] = (),
+    drop_missing: bool = False,
+    encoding: str = "utf-8",
+    decimal: str = ".",
+) -> FileFormat:
+    """Return how text files are read, from the options that say it."""
+    return FileFormat(
+        names=None if names is None else _names(names),
+        missing=(*MISSING, *missing),
+        separator=_typed(separator),
+        drop_missing=drop_missing,
+        encoding=encoding,
+        decimal=decimal,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spelling:
+    """How text files are spelt.
+
+    Parameters
+    ----------
+    separator
+        Character between CSV fields.
+    encoding
+        Of CSV files, such as cp1252 or utf-16.
+    decimal
+        ',' if numbers have a comma before their fraction.
+    """
+
+    separator: str = ","
+    encoding: str = "utf-8"
+    decimal: str = "."
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading(Spelling):
+    """How text files are read.
+
+    Parameters
+    ----------
+    names : A,B,C
+        Column names, for CSV files without a header row.
+    """
+
+    names: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Format(Reading):
+    """How the file is read.
+
+    Parameters
+    ----------
+    kind
+        What it is, if the suffix does not say: csv, parquet or excel.
+    """
+
+    kind: str | None = None
+
+    @property
+    def file_format(self) -> FileFormat:
+        """How the file is read."""
+        form = file_format_of(
+            self.names, self.separator, encoding=self.encoding, decimal=self.decimal
+        )
+        return replace(form, kind=self.kind)
+
+
+def _kind(hint: Any) -> Any:
+    """Return the type of an option that is given."""
+    kinds = get_args(hint) if isinstance(hint, UnionType) else (hint,)
+    (kind,) = (one for one in kinds if one is not NoneType)
+    return get_origin(kind) or kind
+
+
+def kinds_of(groups: Sequence[type]) -> dict[str, Any]:
+    """Return what may be said in groups of options, dataclasses, and of which type it is."""
+    return {
+        field.name: _kind(get_type_hints(group)[field.name])
+        for group in groups
+        for field in fields(group)
+    }
+
+
+# What a value must be: as TOML has it, and as Python's callers may have it.
+_TAKEN: dict[type, tuple[tuple[type, ...], str]] = {
+    bool: ((bool,), "true or false"),
+    int: ((int,), "a whole number"),
+    float: ((int, float), "a number"),
+    str: ((str,), "a text"),
+    Path: ((str, os.PathLike), "a path"),
+}
+
+
+def as_typed(
+    given: Mapping[str, Any], groups: Sequence[type], folder: Path, where: str
+) -> dict[str, Any]:
+    """Return options by name, as they would be typed."""
+    options: dict[str, Any] = {}
+    formats: list[str] = []
+    kinds = kinds_of(groups)
+    for key, value in given.items():
+        name = key.replace("-", "_")
+        if name not in kinds:
+            raise InvalidParameterError(
+                f"{where}unknown option {key!r}; known are {', '.join(sorted(kinds))}"
+            )
+        formats += _formats(name, value)
+        options[name] = _as_typed(name, kinds[name], value, folder, where + key)
+    if formats:
+        options["format"] = [*options.get("format", []), *formats]
+    return options
+
+
+def grouped(options: Mapping[str, Any], groups: Sequence[type], where: str) -> list[Any]:
+    """Return what `as_typed` gives as the groups of a run's options."""
+    kinds = kinds_of(groups)
+    for group in groups:
+        for field in fields(group):
+            if field.default is NO_DEFAULT and field.name not in options:
+                raise InvalidParameterError(f"{where}{field.name} is missing; a run needs one")
+    # As the command line converts: the books of a run hold it to what 2.0 looks like, not 2.
+    made = {
+        name: kinds[name](value) if issubclass(kinds[name], (Path, Enum, float)) else value
+        for name, value in options.items()
+    }
+    return [
+        group(**{field.name: made[field.name] for field in fields(group) if field.name in made})
+        for group in groups
+    ]
+
+
+# Lists of NAME=FILE, which may be tables; and files whose tables say how they are read.
+_NAMED, _FILES = ("owner", "schema", "ledger"), ("target", "public_points", "validation")
+
+
+def _as_typed(name: str, kind: Any, value: Any, folder: Path, where: str) -> Any:
+    """Return a value as it would be typed."""
+    if kind is list and name in _NAMED:
+        if isinstance(value, dict):
+            return [f"{owner}={folder / _file(file, where)}" for owner, file in value.items()]
+        parts = (str(item).rpartition("=") for item in _listed(value, where))
+        return [f"{owner}{equals}{folder / file}" for owner, equals, file in parts]
+    if name in _FILES:
+        return str(folder / _file(value, where))
+    if name == "column" and isinstance(value, dict):
+        return [f"{column}{_bounds(pair, where)}" for column, pair in value.items()]
+    if name == "bins" and not isinstance(value, (list, tuple)):
+        some = value.items() if isinstance(value, dict) else [("", value)]
+        return [f"{column}{'=' * bool(column)}{_joined(one)}" for column, one in some]
+    if name == "classes" and isinstance(value, (list, tuple)):
+        return _joined(value)
+    if issubclass(kind, list):
+        return list(map(str, _listed(value, where)))
+    if isinstance(value, (dict, list)):
+        raise InvalidParameterError(f"{where} must be one value")
+    if issubclass(kind, Enum):
+        words: list[Any] = [one.value for one in kind]
+        if value not in words:
+            raise InvalidParameterError(f"{where} must be one of {', '.join(words)}, got {value!r}")
+        return value
+    taken, what = _TAKEN[kind]
+    if not isinstance(value, taken) or (isinstance(value, bool) and kind is not bool):
+        raise InvalidParameterError(f"{where} must be {what}, got {value!r}")
+    return str(folder / str(value)) if kind is Path else value
+
+
+def _formats(name: str, value: Any) -> list[str]:
+    """Return what tables of owners or the consumer say of their files, as it would be typed."""
+    files = {name: value} if name in _FILES else value if name == "owner" else {}
+    return [
+        f"{party}:{key}={','.join(said) if isinstance(said, list) else said}"
+        for party, file in (files.items() if isinstance(files, dict) else ())
+        if isinstance(file, dict)
+        for key, said in file.items()
+        if key != "file"
+    ]
+
+
+def _file(value: Any, where: str) -> str | os.PathLike[str]:
+    """Return the path of a file that stands alone or in a table with its format."""
+    path = value.get("file") if isinstance(value, dict) else value
+    if not isinstance(path, (str, os.PathLike)):
+        raise InvalidParameterError(
+            f'{where} must hold paths, or tables such as {{ file = "a.dat", kind = "csv" }}'
+        )
+    return path
+
+
+def _listed(value: Any, where: str) -> list[Any]:
+    if not isinstance(value, (list, tuple)):
+        raise InvalidParameterError(f"{where} must be a list")
+    return list(value)
+
+
+def _joined(values: Any) -> str:
+    return ",".join(map(str, values if isinstance(values, (list, tuple)) else [values]))
+
+
+def _bounds(pair: Any, where: str) -> str:
+    if not (isinstance(pair, (list, tuple)) and len(pair) in (0, 2)):
+        raise InvalidParameterError(f"{where} must hold [low, high], or [] for no bounds")
+    return f"={pair[0]}:{pair[1]}" if pair else ""
