@@ -61,14 +61,6 @@ class Task:
         """Split a table's columns among owners."""
         schemas = {owner: Schema(columns) for owner, columns in holds.items()}
         levels = public_levels(schemas, bins, None)
-
-        def codes(table: pl.DataFrame) -> Codes:
-            parts = [
-                read_held(_part(table, schema), owner, schema, levels[owner], None, None).codes
-                for owner, schema in schemas.items()
-            ]
-            return np.hstack(parts).astype(np.int64)
-
         every = [one for part in levels.values() for one in part]
         return cls(
             name,
@@ -76,18 +68,30 @@ class Task:
             schemas,
             bins,
             label,
-            codes(train),
-            codes(test),
+            _codes(train, schemas, bins),
+            _codes(test, schemas, bins),
             tuple(one.size for one in every),
             tuple(p for p, part in enumerate(levels.values()) for _ in part),
             tuple(one.edges is not None for one in every),
             tuple(one.name for one in every),
         )
 
+    def codes(self, table: pl.DataFrame) -> Codes:
+        """Return the levels of records, (n, columns)."""
+        return _codes(table, self.schemas, self.bins)
+
     @property
     def target(self) -> int:
         """Position of the label."""
         return self.columns.index(self.label)
+
+
+def _codes(table: pl.DataFrame, schemas: Mapping[str, Schema], bins: Bins) -> Codes:
+    parts = [
+        read_held(_part(table, schemas[owner]), owner, schemas[owner], levels, None, None).codes
+        for owner, levels in public_levels(schemas, bins, None).items()
+    ]
+    return np.hstack(parts).astype(np.int64)
 
 
 def _part(table: pl.DataFrame, schema: Schema) -> pl.DataFrame:
@@ -134,7 +138,7 @@ def adult(folder: Path, owners: int) -> Task:
     for name in wanted:
         if name in _BOUNDS:
             data[name] = table[name].astype(float).astype(int)
-            columns[name] = Column(name, bounds=_BOUNDS[name])
+            columns[name] = Column(name, bounds=_BOUNDS[name], whole=True)
         else:
             data[name] = table[name]
             levels = tuple(str(level) for level in np.unique(table[name]) if level != "?")

@@ -31,11 +31,16 @@ def tables(task: Task, epsilon: float, seed: int, protocol: Tables) -> Codes:
         delta=DELTA,
         protocol=protocol,
     )
-    return synthetic.model.draw(len(task.train), seed=seed).astype(np.int64)
+    return task.codes(synthetic.sample(len(task.train), seed=seed, backend="polars"))
 
 
 def mixture(task: Task, epsilon: float, seed: int) -> Codes:
     """`Tables()`."""
+    return tables(task, epsilon, seed, Tables())
+
+
+def by_hand(task: Task, epsilon: float, seed: int) -> Codes:
+    """`Tables(bins=...)` with the bins that the rows are judged in."""
     return tables(task, epsilon, seed, Tables(bins=task.bins))
 
 
@@ -90,6 +95,7 @@ def majority(task: Task, epsilon: float, seed: int) -> Codes:
 
 METHODS: dict[str, Callable[[Task, float, int], Codes]] = {
     "mixture": mixture,
+    "by-hand": by_hand,
     "graphical": graphical,
     "dpvi": dpvi,
     "dpvi-published": dpvi_published,

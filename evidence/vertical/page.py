@@ -17,6 +17,7 @@ NAMES = {
 }
 METHODS = {
     "mixture": "`Tables()`",
+    "by-hand": "`Tables(bins=...)`, by hand",
     "graphical": '`Tables(model="graphical")`',
     "MST": "MST, a trusted curator",
     "AIM": "AIM, a trusted curator",

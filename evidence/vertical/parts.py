@@ -58,7 +58,7 @@ def run(task: Task, seed: int) -> None:
 
 
 def _cases(task: Task) -> Iterator[tuple[float, int, float]]:
-    protocol = Tables(bins=task.bins)
+    protocol = Tables()
     for figure in FIGURES:
         for records in RECORDS:
 

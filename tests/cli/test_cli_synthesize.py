@@ -208,7 +208,7 @@ def test_a_plan_reads_no_data(capsys):
     schemas = TWO[TWO.index("--schema") :]
     assert run("synthesize", *schemas, "--plan", "--records", "400") == 0
     out = capsys.readouterr().out
-    assert "income x smokes: 32 cells" in out
+    assert "income x smokes: 24 cells" in out
     assert out.startswith("Synthetic rows of 400 records, epsilon 1")
     assert not Path("synthetic.parquet").exists()
     assert run(*TWO, "--plan") == 2

@@ -26,7 +26,19 @@ class World:
 
     owner_kind = Owner
 
-    def __init__(self, rng, sizes, records=200, *, rows=64, keep=-40.0, ledgers=None, seed=None):
+    def __init__(
+        self,
+        rng,
+        sizes,
+        records=200,
+        *,
+        rows=64,
+        keep=-40.0,
+        ledgers=None,
+        seed=None,
+        trees=None,
+        label=None,
+    ):
         self.sizes, self.records = sizes, records
         flat = tuple(size for owner in sizes for size in owner)
         names = NAMES[: len(sizes)]
@@ -36,9 +48,11 @@ class World:
             columns=tuple(f"x{j}" for j in range(len(flat))),
             sizes=flat,
             owner_of=tuple(p for p, owner in enumerate(sizes) for _ in owner),
-            label=None,
+            label=label,
+            trees=tuple(tree for owner in trees or () for tree in owner),
         )
-        self.budget = Budget(2.0, 0.1, 2.0, keep, rows)
+        self.trees = trees
+        self.budget = Budget(2.0, 0.1, 0.3, keep, rows)
         self.codes = [
             np.stack([rng.integers(size, size=records) for size in owner], axis=1).astype(np.uint32)
             for owner in sizes
@@ -63,6 +77,7 @@ class World:
             secret=self.secrets[name],
             seed=None if self.seed is None else self.seed + p,
             nonce=self.nonces.get(name),
+            trees=self.trees and self.trees[p],
         )
 
     def coordinator(self):
@@ -89,7 +104,14 @@ class World:
     def exact(self, i, j, released):
         """Return the exact table of two columns after the merge."""
         both = np.hstack(self.codes)
-        codes = [released.codes[c][both[:, c]] for c in (i, j)]
+        codes = [self.code_of(c, released)[both[:, c]] for c in (i, j)]
         shape = [int(released.codes[c].max()) + 1 for c in (i, j)]
         tables = [one_hot(c[:, None], n) for c, n in zip(codes, shape, strict=True)]
         return tables[0].T @ tables[1]
+
+    def code_of(self, column, released):
+        """Return the code of each value of a column, by the levels that it is in."""
+        codes, starts = released.codes[column], released.starts[column]
+        if starts is None:
+            return codes
+        return np.array([codes[(starts <= v).sum() - 1] for v in range(self.layout.sizes[column])])

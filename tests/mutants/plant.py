@@ -36,7 +36,10 @@ TESTS = {
     "votes": [HARNESS[0], "tests/ensemble/test_release.py", "tests/release"],
     "rows": [
         HARNESS[0],
-        *(f"tests/vertical/test_{x}.py" for x in ("vertical_noise", "synthesis_plan")),
+        *(
+            f"tests/vertical/test_{x}.py"
+            for x in ("vertical_noise", "synthesis_plan", "label_model")
+        ),
         "tests/release",
         *(f"tests/vertical/test_{x}.py" for x in ("vertical_roles", "vertical_twins")),
     ],

@@ -35,21 +35,21 @@ bug(
     "rows",
     "one-way tables: half the noise",
     OWNER,
-    "parts.append(noise.on(counts) if size > 1",
-    "parts.append(counts + noise.on(np.zeros_like(counts)) // 2 if size > 1",
+    "parts.append(noise.on(table) if tree.size > 1",
+    "parts.append(table + noise.on(np.zeros_like(table)) // 2 if tree.size > 1",
 )
-WITHIN = "            tables[block] = noise.on(counts[block])"
+WITHIN = "            put(tables, block, noise.on(table))"
 bug(
     "S5",
     "rows",
     "own pairs' tables: half the noise",
     OWNER,
     WITHIN,
-    "            tables[block] = counts[block] + noise.on(np.zeros_like(counts[block])) // 2",
+    "            put(tables, block, table + noise.on(np.zeros_like(table)) // 2)",
 )
-CROSS = "                made[block] = noise.on(own[block])"
-DRAWN = "                drawn = noise.on(np.zeros(own[block].shape, np.int64))\n"
-ADDED = "                made[block] = own[block] + drawn.astype(own.dtype)"
+CROSS = "                put(made, block, noise.on(table))"
+DRAWN = "                drawn = noise.on(np.zeros(table.shape, np.int64))\n"
+ADDED = "                put(made, block, table + drawn.astype(own.dtype))"
 bug(
     "S6",
     "rows",
@@ -72,7 +72,7 @@ bug(
     "own pairs: one noise for a whole table",
     OWNER,
     WITHIN,
-    "            tables[block] = counts[block] + noise.on(np.zeros(1, np.int64))",
+    "            put(tables, block, table + noise.on(np.zeros(1, np.int64)))",
 )
 bug(
     "S9",
@@ -129,6 +129,40 @@ bug(
     OWNER,
     CROSS,
     DRAWN + ADDED.replace("drawn", "(drawn * (not down))"),
+)
+
+bug(
+    "S16",
+    "rows",
+    "tree: every level with the noise of a column's one table",
+    PLAN,
+    "return single_std if tables == 1 else _up(single_std * math.sqrt(tables))",
+    "return single_std",
+)
+bug(
+    "S17",
+    "rows",
+    "tree: counts of single values leave without noise",
+    OWNER,
+    "parts.append(noise.on(table) if tree.size > 1",
+    "parts.append(table + noise.on(table) * 0 if table is counts and tree.by_value else "
+    "noise.on(table) if tree.size > 1",
+)
+bug(
+    "S18",
+    "rows",
+    "tree: one noise for all nodes of a level",
+    OWNER,
+    "parts.append(noise.on(table) if tree.size > 1",
+    "parts.append(table + noise.on(np.zeros(1, np.int64)) if tree.size > 1",
+)
+bug(
+    "S19",
+    "rows",
+    "codes finer than a released table leave beside it, exact",
+    OWNER,
+    "        noisy = np.zeros_like(exact)\n",
+    "        noisy = exact.copy()\n",
 )
 
 # --- exported models ---

@@ -31,6 +31,7 @@ from dpsumm.summary.models.training import Examples
 from dpsumm.summary.protocols.features import features_of, random_features
 from dpsumm.summary.protocols.messages import BidRequest
 from dpsumm.vertical.owner import Owner
+from dpsumm.vertical.trees import Tree
 from helpers import transcripts
 from helpers.columns import World
 from helpers.settings import setting_of
@@ -239,11 +240,34 @@ def export(rng, epsilon, n):
 # --- rows ---------------------------------------------------------------------------------------
 
 
-def rows(observer, sizes=((4, 3), (5, 3))):
+# 1,300 values in 68 cells, of which the first, one in the middle and the last are points.
+CELLS = tuple(sorted({0, 1, *range(20, 1299, 20), 641, 1299}))
+WIDE = Tree.of_cells(1300, CELLS, (0, CELLS.index(640), len(CELLS) - 1), missing=True)
+
+
+def by_hand(tree, values):
+    """The slow twin of a tree's tables: each record by itself, the nodes that it is in."""
+    tables = [np.zeros(length, np.int64) for length in tree.lengths]
+    starts = tree.starts or range(tree.size)
+    inner = [cell for cell in range(len(starts)) if cell not in tree.apart]
+    for value in values.tolist():
+        cell = max(k for k, start in enumerate(starts) if start <= value)
+        for k, table in enumerate(tables[tree.by_value :]):
+            if cell in tree.apart:
+                table[len(table) - len(tree.apart) + tree.apart.index(cell)] += 1
+            else:
+                table[inner.index(cell) // 4**k] += 1
+        if tree.by_value:
+            tables[0][value] += 1
+    return tables
+
+
+def rows(observer, sizes=((4, 3), (5, 3)), trees=None):
     """One owner sees the tables, and knows its own noise in those of its columns.
 
     Without an observer: the analyst, who knows neither.
     """
+    sizes = sizes if trees is None else [[tree.size for tree in owner] for owner in trees]
 
     class Watching(Owner):
         """Sends what it would send without its noise: what it knows is taken off."""
@@ -253,19 +277,21 @@ def rows(observer, sizes=((4, 3), (5, 3))):
             return exact if self.name == observer else noisy
 
     def run(rng, epsilon, n):
-        world = World(rng, [list(owner) for owner in sizes], n)
+        world = World(rng, [list(owner) for owner in sizes], n, trees=trees)
         world.owner_kind = Watching
         world.budget = replace(world.budget, noise_multiplier=multiplier(epsilon))
         released = world.run()
         plan, names = released.plan, world.layout.owners
-        owner, levels = plan.owner_of, [size for owner in sizes for size in owner]
-        both = np.hstack(world.codes)
-        found, stds = [], []
-        for j, size in enumerate(levels):
-            exact = np.bincount(both[:, j], minlength=size)
-            found.append(released.singles[j] - exact)
-            stds.append(np.full(size, plan.single_std))
-        for pair, std in zip(plan.pairs, plan.pair_std, strict=True):
+        owner, counted = plan.owner_of, world.layout.counted_by
+        exact = [by_hand(*both) for both in zip(counted, np.hstack(world.codes).T, strict=True)]
+        found = [released.one_way - np.concatenate([table for tables in exact for table in tables])]
+        # The tables of a column share its budget.
+        stds = [
+            np.full(sum(map(len, tables)), plan.single_std * math.sqrt(len(tables)))
+            for tables in exact
+        ]
+        # By a tree, codes follow from noise: two-way tables have another size in every run.
+        for pair, std in [] if trees else zip(plan.pairs, plan.pair_std, strict=True):
             table = (released.pairs[pair] - world.exact(*pair, released)).ravel()
             both_add = plan.is_cross(pair) and observer not in [names[owner[j]] for j in pair]
             found.append(table)
@@ -273,7 +299,7 @@ def rows(observer, sizes=((4, 3), (5, 3))):
         charges = {name: book.charges() for name, book in world.books.items()}
         # One record leaves a cell and comes to another in every table that an owner adds noise to.
         squares = {
-            name: sum(2 / plan.single_std**2 for j in range(len(levels)) if owner[j] == p)
+            name: sum(2 / plan.single_std**2 for j in range(len(counted)) if owner[j] == p)
             + sum(
                 2 / std**2
                 for (i, j), std in zip(plan.pairs, plan.pair_std, strict=True)
@@ -386,6 +412,7 @@ TARGET = "target's noisy mean embedding"
 OF_ROWS = ("one-way", "two-way")
 # The first adds noise to two tables of one shape, each with another peer.
 THREE = ((4,), (3,), (3,))
+TREES = ((WIDE, Tree(3)), (Tree(4), WIDE))
 PATHS = [
     Path("Offers, random features, towards owners", offers("random"), (TARGET,)),
     Path("Offers, landmarks, towards owners", offers("landmarks"), (TARGET,)),
@@ -404,6 +431,8 @@ PATHS = [
     Path("rows, towards the analyst", rows(None), OF_ROWS, 0.1),
     Path("rows, towards the first owner", rows("bank"), OF_ROWS, 0.1),
     Path("rows, towards the second owner", rows("clinic"), OF_ROWS, 0.1),
+    Path("rows with trees, towards the analyst", rows(None, trees=TREES), OF_ROWS, 0.1),
+    Path("rows with trees, towards the first owner", rows("bank", trees=TREES), OF_ROWS, 0.1),
     Path("rows of three owners, towards the analyst", rows(None, THREE), OF_ROWS, 0.1, (60,)),
     Path("rows of three owners, towards the last", rows("registry", THREE), OF_ROWS, 0.1, (60,)),
     Path("DP-SGD, towards everybody", dp_sgd, ("weights of a model of",), 1.0, (60,), False),

@@ -44,6 +44,8 @@ def table(n=N):
 
 def told(data, *, bins=16, epsilon=3.0, **columns):
     """Return the notes on a run of two owners of a table's columns."""
+    if isinstance(bins, dict):
+        bins = dict.fromkeys(("kwh", "height", "moved", "flag", "gain"), 16) | bins
     known = {one.name: one for one in (KWH, HEIGHT, HEATING, MOVED, FLAG, GAIN)} | columns
     by = {"one": ("kwh", "moved", "flag"), "two": ("height", "heating", "gain")}
     synthetic = synthesize(
@@ -95,6 +97,26 @@ def test_a_slip_is_told_with_its_column_and_bin(name, change, columns, bins, whe
     assert note.startswith(f"Nearly all values are {head}: the rows say next to nothing of it. ")
     assert ("spells its categories" in note) is category
     assert ("Check bounds and units" in note) is not category
+
+
+@pytest.mark.parametrize("epsilon", [0.3, 3.0, 100.0])
+def test_nothing_is_told_of_honest_columns_whose_bins_follow_the_data(epsilon):
+    assert told(table(), bins=None, epsilon=epsilon) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "column", "where"),
+    [
+        (None, Column("kwh", bounds=(0, 500), whole=True), "kwh (500 to 500)"),
+        (pl.col("kwh") // 1000, Column("kwh", bounds=(500, 30_000), whole=True),
+         "kwh (500 to 500)"),
+        (-pl.col("height"), HEIGHT, "height (0 to 0)"),
+    ],
+)  # fmt: skip
+def test_values_beyond_the_bounds_are_told_where_bins_follow_the_data(change, column, where):
+    data = table() if change is None else table().with_columns(change)
+    (note,) = told(data, bins=None, **{column.name: column})
+    assert note.startswith(f"Nearly all values are in one bin of {where}: ")
 
 
 def test_one_note_names_all_columns_and_what_to_type():

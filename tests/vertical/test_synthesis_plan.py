@@ -53,10 +53,10 @@ def test_figures_follow_from_the_noise():
     shown = [table.least_correlation for table in made.tables]
     assert shown == sorted(shown, reverse=True)
     assert made.least_correlation == shown[1]
-    assert made.sent_bytes == {"registry": 4 * 18 * 1000, "bank": 4 * 16 * 1000}
+    assert made.sent_bytes == {"registry": 4 * 14 * 1000, "bank": 4 * 12 * 1000}
     lines = str(made).splitlines()
     assert "16.0" not in lines[0]
-    assert any("age x income: 256 cells" in line for line in lines)
+    assert any("age x income: 144 cells" in line for line in lines)
 
 
 def test_the_correlation_that_is_said_to_be_seen_is_seen():

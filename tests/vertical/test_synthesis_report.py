@@ -35,7 +35,7 @@ def synthetic():
 
 def test_distances_are_those_of_the_rows_to_the_tables(synthetic):
     """By a second way: from decoded rows."""
-    found = fidelity_of(synthetic.tables, synthetic.model)
+    found = fidelity_of(synthetic.tables, synthetic.model, synthetic.label_model)
     rows = synthetic.model.draw(100_000, seed=5)
     tables, n = synthetic.tables, synthetic.n_records
     assert [one.column for one in found.columns] == [0, 1, 2]
@@ -57,12 +57,27 @@ def test_distances_are_those_of_the_rows_to_the_tables(synthetic):
         assert one.distance < 2 * one.noise + 0.02
 
 
+@pytest.mark.same_draws
+def test_pairs_with_the_label_are_those_that_its_model_draws():
+    result = made(label="owns", seed=3)
+    found = fidelity_of(result.tables, result.model, result.label_model)
+    rows = result.model.draw(100_000, seed=5)
+    rows[:, 1] = result.label_model.draw(rows, np.random.default_rng(6))
+    for one in found.pairs:
+        i, j = one.pair
+        codes = [result.tables.codes[k][rows[:, k]] for k in one.pair]
+        share = np.zeros(result.tables.pairs[i, j].shape)
+        np.add.at(share, tuple(codes), 1e-5)
+        wanted = abs(share - result.tables.pairs[i, j] / result.n_records).sum() / 2
+        assert one.distance == pytest.approx(wanted, abs=0.01)
+
+
 def test_rows_of_independent_columns_are_far_where_columns_depend(synthetic):
     """A model that knows nothing of dependence is noticed."""
     model = synthetic.model
     mean = (model.pi[:, None] * model.theta).sum(axis=0, keepdims=True)
     alone = replace(model, pi=np.ones(1), theta=mean)
-    found = fidelity_of(synthetic.tables, alone)
+    found = fidelity_of(synthetic.tables, alone, None)
     for one in found.pairs:
         assert one.rows < 0.01 < one.released
         assert one.distance > 3 * one.noise
@@ -70,7 +85,7 @@ def test_rows_of_independent_columns_are_far_where_columns_depend(synthetic):
 
 def test_what_noise_alone_makes_is_what_it_makes(synthetic):
     plan, n = synthetic.tables.plan, synthetic.n_records
-    found = fidelity_of(synthetic.tables, synthetic.model)
+    found = fidelity_of(synthetic.tables, synthetic.model, synthetic.label_model)
     rng = np.random.default_rng(2)
     for index, one in enumerate(found.pairs):
         noise = rng.normal(

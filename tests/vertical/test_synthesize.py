@@ -550,8 +550,8 @@ def test_names_of_the_other_roles_are_taken(name):
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"first": 0}, {"first": 0.9}, {"label_weight": "2"}, {"keep": -1}, {"components": 0},
-     {"stop": math.nan}, {"rows": 0}, {"max_steps": 0.5}],
+    [{"first": 0}, {"first": 0.9}, {"first": "x"}, {"to_label": "2"}, {"to_label": 0.8},
+     {"keep": -1}, {"components": 0}, {"stop": math.nan}, {"rows": 0}, {"max_steps": 0.5}],
 )  # fmt: skip
 def test_parameters_of_the_tables_have_ranges(wrong):
     with pytest.raises(InvalidParameterError, match=next(iter(wrong))):

@@ -27,7 +27,7 @@ SMALL = ([2, 3, 2], [0, 0, 1])
 @pytest.mark.parametrize(
     ("sizes", "owner_of", "label", "singles", "pairs", "mu"),
     [
-        (*ADULT, 12, 54.0071, (24.1978, 48.0085, 97.5913), (0.259638, 0.246463, 0.268051)),
+        (*ADULT, 12, 52.218, (18.70827, 51.12308, 109.23375), (0.267229, 0.267178, 0.268051)),
         (*SMALL, None, 28.411644, (9.089, 9.089, 10.40431), (0.230187, 0.212517, 0.268051)),
     ],
     ids=["adult", "small"],
@@ -95,7 +95,7 @@ def test_two_owners_are_charged_the_budget_at_most_whatever_is_merged(seed, mult
 
 def test_one_of_three_owners_may_be_charged_more_than_anybody_learns():
     """Of nearly all tables of two owners one is this one's, and it has a table of its own."""
-    plan = plan_noise([4, 4, 11, 11], [0, 0, 1, 2], 2.0, first=1e-3, label=0, label_weight=1000)
+    plan = plan_noise([4, 4, 11, 11], [0, 0, 1, 2], 2.0, first=1e-3, label=0, to_label=0.995)
     assert plan.mu_charged(0) > 1.1 * max(plan.mu(v) for v in (None, 0, 1, 2))
 
 
@@ -169,6 +169,6 @@ def test_the_analyst_learns_what_the_formula_says_by_the_exact_laws():
         total = one if total is None else total.compose(one)
     exact = total.get_epsilon_for_delta(1e-5)
     formula = accounting.compose([(Gaussian(1 / plan.mu(None)), 1)], 1e-5)
-    assert formula == pytest.approx(0.98580, abs=2e-5)
+    assert formula == pytest.approx(0.98741, abs=2e-5)
     # The accountant rounds each of 182 losses up by at most 2e-5.
-    assert formula - 1e-6 <= exact <= 0.98760 + 1e-5
+    assert formula - 1e-6 <= exact <= formula + 182 * 1e-5

@@ -374,6 +374,10 @@ def test_owners_answer_in_order_only(rng):
         (lambda s: {"noise": (s.noise[0] * 0,)}, "malformed"),
         (lambda s: {"noise": (s.noise[0] * 1e9,)}, "use ring 64"),
         (lambda s: {"codes": s.codes[:-1]}, "do not fit"),
+        (lambda s: {"bins": s.bins[:0]}, "bins do not fit"),
+        (lambda s: {"bins": s.bins + 1}, "bins do not fit"),
+        (lambda s: {"bins": s.bins[::-1].copy()}, "bins do not fit"),
+        (lambda s: {"peer_bins": (2 * s.peer_bins[0],)}, "bins do not fit"),
     ],
 )
 def test_an_owner_refuses_work_that_its_claim_is_not_for(rng, changes, message):
@@ -451,6 +455,10 @@ START = Start(
     (np.ones((1, 1)),),
     1,
     32,
+    np.zeros(1, np.int64),
+    (np.arange(2),),
+    -1,
+    (-1,),
 )
 
 
@@ -488,13 +496,16 @@ def test_noise_at_either_end_of_its_range_is_drawn_and_charged(rng):
         NextRows(-1, ()),
         Deal("r", 3, 16, (), (), (), (), (), ()),
         Deal("r", 3, 32, ("a",), (), (), (), (), ()),
-        Start(np.zeros(1, np.int64), np.full((1, 1), np.nan), (), (), (), (), (), 1, 32),
-        Start(np.zeros(1, np.int64), np.zeros((1, 1)), ("a",), (), (), (), (), 1, 32),
-        Start(np.zeros(1, np.int64), np.full((1, 1), 1e-200), (), (), (), (), (), 1, 32),
+        replace(START, within=np.full((1, 1), np.nan)),
+        replace(START, within=np.zeros((1, 1)), widths=()),
+        replace(START, within=np.full((1, 1), 1e-200)),
         START,
         replace(START, within=np.zeros((1, 1)), noise=(np.full((1, 1), 1e-200),)),
         replace(START, within=np.zeros((1, 1)), noise=(np.full((1, 1), 2.0**41),)),
         replace(START, within=np.zeros((1, 1)), widths=(np.array([2**40]),)),
+        replace(START, within=np.zeros((1, 1)), peer_bins=(np.zeros(2),)),
+        replace(START, within=np.zeros((1, 1)), peer_labels=()),
+        replace(START, within=np.zeros((1, 1)), label=-2),
         replace(START, within=np.zeros((1, 1)), widths=(np.array([2000, 2000]),)),
         Deal("r", 3, 32, ("a",), ("b",), (2049,), (2,), ("0" * 32,), ("1" * 32,)),
         Deal("r", 3, 64, *[(x,) * 32 for x in ("a", "b", 2048, 2048, "0" * 32, "1" * 32)]),

@@ -28,7 +28,7 @@ _COLUMNS = 12
 _OWNERS = ("a", "b")
 # A table then costs about as much as one Gaussian release of noise multiplier 1. Nothing is merged:
 # noise never exceeds 40 standard deviations.
-_BUDGET = Budget(noise_multiplier=0.12, first=0.02, label_weight=1.0, keep=-40.0, rows=2)
+_BUDGET = Budget(noise_multiplier=0.12, first=0.02, to_label=0.3, keep=-40.0, rows=2)
 
 
 class Watching(Owner):

@@ -6,6 +6,7 @@ from dpsumm.lazy import names_of
 
 if TYPE_CHECKING:
     from dpsumm.vertical.graphical import Graphical
+    from dpsumm.vertical.label_model import LabelModel
     from dpsumm.vertical.model import Mixture
     from dpsumm.vertical.plan import PlannedTable, SynthesisPlan
     from dpsumm.vertical.privacy import SynthesisPrivacy
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Dealer",
     "Graphical",
+    "LabelModel",
     "Mixture",
     "Mpyc",
     "PlannedTable",
@@ -29,6 +31,7 @@ __getattr__, __dir__ = names_of(
     __name__,
     {
         "graphical": "Graphical",
+        "label_model": "LabelModel",
         "model": "Mixture",
         "plan": "PlannedTable SynthesisPlan",
         "privacy": "SynthesisPrivacy",

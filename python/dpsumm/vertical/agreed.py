@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,8 +11,9 @@ from dpsumm.checks import listed
 from dpsumm.data.kinds.kind import Kind
 from dpsumm.data.schema import Schema, schema_of
 from dpsumm.errors import InvalidParameterError
+from dpsumm.vertical.grid import Counted, counted_as
 from dpsumm.vertical.layout import HELPER, Layout
-from dpsumm.vertical.levels import Bins, Levels
+from dpsumm.vertical.levels import Bins
 from dpsumm.vertical.privacy import ANALYST
 
 # Tables beyond these sizes hold noise and little else.
@@ -24,7 +26,7 @@ class Agreed:
     """The public columns of a run."""
 
     schemas: Mapping[str, Schema]
-    levels: Mapping[str, tuple[Levels, ...]]
+    levels: Mapping[str, tuple[Counted, ...]]
     layout: Layout
     ids: str | None
 
@@ -32,7 +34,7 @@ class Agreed:
     def of(
         cls,
         schema: Mapping[str, Schema | str | os.PathLike[str]],
-        bins: Bins,
+        bins: Bins | None,
         ids: str | None,
         label: str | None,
     ) -> Agreed:
@@ -42,21 +44,21 @@ class Agreed:
         return cls(schemas, levels, layout_of(schemas, levels, label, ids), ids)
 
     @property
-    def in_order(self) -> tuple[Levels, ...]:
+    def in_order(self) -> tuple[Counted, ...]:
         """The levels of all columns, owner by owner."""
         return tuple(one for owner in self.levels.values() for one in owner)
 
 
 def public_levels(
-    schemas: Mapping[str, Schema], bins: Bins, ids: str | None
-) -> dict[str, tuple[Levels, ...]]:
+    schemas: Mapping[str, Schema], bins: Bins | None, ids: str | None
+) -> dict[str, tuple[Counted, ...]]:
     """Return each owner's columns as levels, from public schemas alone."""
     if len(schemas) < 2:
         raise InvalidParameterError(
             "owners: columns of two owners or more are joined; for one owner's table no other "
             "owner must be protected from, so use another tool (such as AIM or MST)"
         )
-    levels: dict[str, tuple[Levels, ...]] = {}
+    levels: dict[str, tuple[Counted, ...]] = {}
     held_by: dict[str, str] = {}
     for name, schema in schemas.items():
         if name in (HELPER, ANALYST) or not name.strip():
@@ -85,7 +87,7 @@ def public_levels(
                     f"schema: column {column.name!r} is held by {held_by[column.name]!r} and "
                     f"{name!r}; leave it out of one of the two schemas, or rename it"
                 )
-        levels[name] = tuple(Levels.of(column, bins) for column in schema.kernel)
+        levels[name] = tuple(counted_as(column, bins) for column in schema.kernel)
     if isinstance(bins, Mapping) and (unknown := set(bins) - set(held_by)):
         raise InvalidParameterError(f"bins: there is no column {min(unknown)!r}")
     _check_sizes([one for owner in levels.values() for one in owner])
@@ -113,19 +115,20 @@ def _check_ids(ids: str, name: str, schema: Schema) -> None:
     )
 
 
-def _check_sizes(levels: Sequence[Levels]) -> None:
-    largest = sorted(levels, key=lambda one: one.size)[-2:]
-    if largest[-1].size == 1:
+def _check_sizes(levels: Sequence[Counted]) -> None:
+    largest = sorted(levels, key=lambda one: one.tree.codes)[-2:]
+    if largest[-1].tree.codes == 1:
         raise InvalidParameterError(
             "bins: every column has one level only, so there is nothing to count; give more bins"
         )
-    if len(largest) == 2 and largest[0].size * largest[1].size > MOST_CELLS:
+    cells = math.prod(one.tree.codes for one in largest)
+    if len(largest) == 2 and cells > MOST_CELLS:
         raise InvalidParameterError(
             f"bins: columns {largest[0].name!r} and {largest[1].name!r} make a table of "
-            f"{largest[0].size * largest[1].size} cells, at most {MOST_CELLS} are counted, and "
+            f"{cells} cells, at most {MOST_CELLS} are counted, and "
             "noise hides far fewer; give fewer bins, or group categories under other"
         )
-    if (total := sum(one.size for one in levels)) > MOST_LEVELS:
+    if (total := sum(one.tree.codes for one in levels)) > MOST_LEVELS:
         raise InvalidParameterError(
             f"bins: all columns have {total} levels together, at most {MOST_LEVELS} are counted; "
             f"{largest[-1].name!r} has the most: give fewer bins, or group categories under other"
@@ -134,7 +137,7 @@ def _check_sizes(levels: Sequence[Levels]) -> None:
 
 def layout_of(
     schemas: Mapping[str, Schema],
-    levels: Mapping[str, Sequence[Levels]],
+    levels: Mapping[str, Sequence[Counted]],
     label: str | None,
     ids: str | None,
 ) -> Layout:
@@ -155,4 +158,5 @@ def layout_of(
             for one in owner
         ),
         ids=ids or "",
+        trees=tuple(one.tree for owner in levels.values() for one in owner),
     )

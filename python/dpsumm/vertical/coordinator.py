@@ -67,7 +67,7 @@ class TablesCoordinator(Coordinator[Released]):
         self._dealt: Dealt | None = None
         self._two_way: dict[str, TwoWay] = {}
         self._asked: dict[str, Request] = {}
-        self._first = budget.plan(layout, layout.sizes)
+        self._first = budget.plan(layout, layout.planned)
         self._work: Work | None = None
 
     def send(self) -> Mapping[str, Request]:
@@ -153,8 +153,7 @@ class TablesCoordinator(Coordinator[Released]):
             self._joined[name] = answer
         elif isinstance(answer, ColumnCounts):
             owner = self._layout.owners.index(name)
-            levels = sum(self._layout.sizes[j] for j in self._layout.of_owner(owner))
-            if len(answer.counts) != levels or not answer.nonce:
+            if len(answer.counts) != self._layout.counts_of(owner) or not answer.nonce:
                 raise ProtocolError(f"{name!r} sent tables of another size, or no nonce")
             self._counts[name] = answer
         else:

@@ -6,12 +6,14 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpsumm.data.kinds.items import EPOCH
 from dpsumm.data.kinds.kind import Kind
+from dpsumm.vertical.grid import Cells, Drawn
 from dpsumm.vertical.layout import Released
 from dpsumm.vertical.levels import Levels
 
@@ -40,7 +42,7 @@ class Crowded:
         return f"{self.column} ({self.range})" if self.range else self.column
 
 
-def crowded(released: Released, levels: Sequence[Levels]) -> list[Crowded]:
+def crowded(released: Released, levels: Sequence[Drawn]) -> list[Crowded]:
     """Return the columns of which nearly all records are in one bin, or in 'other'.
 
     Privacy
@@ -50,13 +52,13 @@ def crowded(released: Released, levels: Sequence[Levels]) -> list[Crowded]:
     found = []
     for j, one in enumerate(levels):
         if j in released.plan.counted:
-            level = _full(released.singles[j], one, released.plan.single_std, released.n_records)
+            level = _full(released.singles[j], one, released.plan.std_of(j), released.n_records)
             if level is not None:
                 found.append(Crowded(one.name, _range(one, level)))
     return found
 
 
-def _full(counts: NDArray[np.int64], levels: Levels, std: float, n: int) -> int | None:
+def _full(counts: NDArray[Any], levels: Drawn, std: float, n: int) -> int | None:
     """Return the bin, or the level 'other', that nearly all records share, if one is."""
     known, missing = counts[: levels.n_known].astype(np.float64), counts[levels.n_known :]
     level = int(known.argmax())
@@ -66,21 +68,31 @@ def _full(counts: NDArray[np.int64], levels: Levels, std: float, n: int) -> int 
     have = n - float(missing.sum())
     if known[level] - NEARLY_ALL * have < _SURELY * std * math.hypot(1, NEARLY_ALL * len(missing)):
         return None
-    if len(known) <= _FEW and have - known[level] > _SEEN * std * math.hypot(1, len(missing)):
+    others_seen = have - known[level] > _SEEN * std * math.hypot(1, len(missing))
+    if len(known) <= _FEW and others_seen:
         return None
-    meant = _meant(levels, level) if levels.edges is None else _honest(known, levels, level, std)
+    if levels.column.kind is Kind.CATEGORY:
+        meant = _meant(levels, level)
+    elif isinstance(levels, Cells):
+        first, last = levels.ends(level)
+        # Values beyond the bounds are at the ends. Many may well have the lowest value, such as 0,
+        # if others have another.
+        at_end = level == len(known) - 1 or (level == 0 and not others_seen)
+        meant = first == last and not at_end
+    else:
+        meant = _honest(known, levels, level, std)
     return None if meant else level
 
 
-def _meant(levels: Levels, level: int) -> bool:
+def _meant(levels: Drawn, level: int) -> bool:
     """Return whether a category is no 'other': many records may well have it."""
     return levels.column.other is None or level != len(levels.column.categories)
 
 
 def _honest(known: NDArray[np.float64], levels: Levels, level: int, std: float) -> bool:
     """Return whether it says something that a bin is full, and is no slip of bounds or units."""
-    assert levels.edges is not None
     assert levels.column.limits is not None
+    assert levels.edges is not None
     first, last = levels.ends(level)
     if first == last:
         return True
@@ -105,8 +117,8 @@ def _ends_only(known: NDArray[np.float64], level: int, std: float) -> bool:
     )
 
 
-def _range(levels: Levels, level: int) -> str:
-    if levels.edges is None:
+def _range(levels: Drawn, level: int) -> str:
+    if levels.column.kind is Kind.CATEGORY:
         return ""
     ends = levels.ends(level)
     if levels.column.kind is Kind.DATE:

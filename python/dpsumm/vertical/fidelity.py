@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 
 from dpsumm.kernels import pair_counts
 from dpsumm.vertical.graphical import Graphical
+from dpsumm.vertical.label_model import LabelModel
 from dpsumm.vertical.layout import Released
-from dpsumm.vertical.merged import merged_counts, repeats
+from dpsumm.vertical.merged import code_variance, merged_counts
 from dpsumm.vertical.model import Mixture, hidden_pairs
 
 # Rows that are drawn to see what rows look like, and the seed of that draw: it touches no privacy.
@@ -68,16 +69,26 @@ class Fidelity:
     pairs: tuple[PairFidelity, ...]
 
 
-def fidelity_of(released: Released, model: Mixture | Graphical) -> Fidelity:
-    """Return how close rows of the model are to the released tables."""
+def fidelity_of(
+    released: Released, model: Mixture | Graphical, label: LabelModel | None
+) -> Fidelity:
+    """Return how close rows of the models are to the released tables."""
     plan, n = released.plan, released.n_records
     drawn = model.draw(_DRAWN, seed=_SEED)
+    if label is not None:
+        drawn[:, label.label] = label.draw(drawn, np.random.default_rng(_SEED))
     singles = []
     for j in plan.counted:
-        size = len(released.singles[j])
-        rows = np.bincount(drawn[:, j], minlength=size) / _DRAWN
-        apart = float(np.abs(rows - released.singles[j] / n).sum()) / 2
-        singles.append(ColumnFidelity(j, apart, _absolute(plan.single_std, size) / (2 * n)))
+        rows, counts = np.bincount(drawn[:, j]) / _DRAWN, released.singles[j]
+        noise = _absolute(plan.std_of(j), len(counts))
+        if released.by_tree(j):
+            # Noise is known of bins, less well of the cells in them.
+            counts = merged_counts(released, j)
+            rows = np.bincount(released.codes[j][: len(rows)], rows).astype(np.float64)
+            noise = sum(_absolute(math.sqrt(v), 1) for v in code_variance(released, j))
+        rows = np.pad(rows, (0, len(counts) - len(rows)))
+        apart = float(np.abs(rows - counts / n).sum()) / 2
+        singles.append(ColumnFidelity(j, apart, noise / (2 * n)))
     if not plan.pairs:
         return Fidelity(tuple(singles), ())
     active = [j for j, size in enumerate(plan.sizes) if size > 1]
@@ -111,11 +122,11 @@ def _absolute(std: float, cells: int) -> float:
 def _dependence(
     released: Released, pair: tuple[int, int], table: NDArray[np.float64], std: float
 ) -> float:
-    n, single = released.n_records, released.plan.single_std
+    n = released.n_records
     one, other = (merged_counts(released, j) / n for j in pair)
     apart = float(((table - np.outer(one, other)) ** 2).sum())
     # Of the table, and of the product of the two noisy one-way tables.
-    own, others = (repeats(released, j) * (single / n) ** 2 for j in pair)
+    own, others = (code_variance(released, j) / n**2 for j in pair)
     noise = table.size * (std / n) ** 2
     noise += float((own[:, None] * other**2 + one[:, None] ** 2 * others).sum())
     return math.sqrt(max(apart - noise, 0.0))

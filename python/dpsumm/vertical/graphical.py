@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from dpsumm.errors import InvalidParameterError, MissingExtraError
 from dpsumm.vertical.layout import Released
-from dpsumm.vertical.merged import level_shares, merged_counts
+from dpsumm.vertical.merged import code_variance, level_shares, merged_counts
 
 Floats = NDArray[np.float64]
 
@@ -212,7 +212,11 @@ def fit_graphical(released: Released, *, megabytes: float, max_steps: int) -> Gr
         with warnings.catch_warnings(), jax.enable_x64(True):
             warnings.simplefilter("ignore")
             measured = [
-                mbi.LinearMeasurement(merged_counts(released, j), (j,), plan.single_std)
+                mbi.LinearMeasurement(
+                    merged_counts(released, j),
+                    (j,),
+                    math.sqrt(float(code_variance(released, j).mean())),
+                )
                 for j in sizes
             ]
             measured += [

@@ -21,7 +21,7 @@ from dpsumm.data.shards import Shards
 from dpsumm.data.stream import Stream
 from dpsumm.data.table import usable
 from dpsumm.errors import InvalidDataError, InvalidParameterError
-from dpsumm.vertical.levels import Levels
+from dpsumm.vertical.grid import Counted, Drawn
 from dpsumm.vertical.wire import DIGITS
 
 # What to do about missing values: a dropped row would tell the other owners where they are.
@@ -71,7 +71,7 @@ def read_held(
     source: Source,
     name: str,
     schema: Schema,
-    levels: Sequence[Levels],
+    levels: Sequence[Counted],
     ids: str | None,
     file_format: FileFormat | None,
 ) -> Held:
@@ -83,14 +83,26 @@ def read_held(
         )
     wanted = Wanted(schema=schema, file_format=file_format)
     extract = usable(source, name, wanted, MISSING)
-    values = extract.values.astype(np.float64, copy=False)
-    codes = np.stack([one.encode(x) for one, x in zip(levels, values.T, strict=True)], axis=1)
+    codes = _encoded(extract, levels)
     if ids is None:
         return Held(codes, None)
     place = [column.name for column in schema.carried].index(ids)
     texts = _texts(extract, place, name, ids)
     order = sorted(range(len(texts)), key=texts.__getitem__)
     return Held(np.ascontiguousarray(codes[order]), tuple(texts[i] for i in order))
+
+
+def levels_of(
+    source: Source, name: str, columns: Sequence[Drawn], file_format: FileFormat | None
+) -> NDArray[np.uint32]:
+    """Return the levels of anybody's records of these columns, (n, columns)."""
+    wanted = Wanted(schema=Schema([one.column for one in columns]), file_format=file_format)
+    return _encoded(usable(source, name, wanted, MISSING), columns)
+
+
+def _encoded(extract: Extract, levels: Sequence[Counted | Drawn]) -> NDArray[np.uint32]:
+    values = extract.values.astype(np.float64, copy=False)
+    return np.stack([one.encode(x) for one, x in zip(levels, values.T, strict=True)], axis=1)
 
 
 def _texts(extract: Extract, place: int, name: str, ids: str) -> list[str]:

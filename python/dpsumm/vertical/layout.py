@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpsumm.vertical.noise import NoisePlan, plan_noise
+from dpsumm.vertical.trees import Tree
 
 # The party that deals pads; no owner may have this name.
 HELPER = "helper"
@@ -16,7 +17,15 @@ HELPER = "helper"
 
 @dataclass(frozen=True)
 class Layout:
-    """The public columns of all owners, in order."""
+    """The public columns of all owners, in order.
+
+    Attributes
+    ----------
+    sizes
+        Levels of each column as its owner codes records; of a grid its values.
+    trees
+        What is counted of each column; one table by default.
+    """
 
     owners: tuple[str, ...]
     schemas: tuple[str, ...]
@@ -26,10 +35,25 @@ class Layout:
     label: int | None
     edges: tuple[tuple[float, ...], ...] = ()
     ids: str = ""
+    trees: tuple[Tree, ...] = ()
+
+    @property
+    def counted_by(self) -> tuple[Tree, ...]:
+        """What is counted of each column."""
+        return self.trees or tuple(map(Tree, self.sizes))
+
+    @property
+    def planned(self) -> tuple[int, ...]:
+        """Codes of each column that are to be expected, before any data are read."""
+        return tuple(tree.codes for tree in self.counted_by)
 
     def of_owner(self, owner: int) -> list[int]:
         """Return the positions of an owner's columns."""
         return [j for j, p in enumerate(self.owner_of) if p == owner]
+
+    def counts_of(self, owner: int) -> int:
+        """Return how many counts are in an owner's one-way tables together."""
+        return sum(sum(self.counted_by[j].lengths) for j in self.of_owner(owner))
 
 
 @dataclass(frozen=True)
@@ -38,28 +62,32 @@ class Budget:
 
     Attributes
     ----------
-    noise_multiplier, first, label_weight
+    noise_multiplier, first, to_label
         See `plan_noise`.
     keep
         Levels with fewer noisy records than so many standard deviations of their noise share a
         code.
     delta
         At which owners account for the run.
+    rare
+        Categories with less of the records share a code, too; the label's do not.
     """
 
     noise_multiplier: float
     first: float
-    label_weight: float
+    to_label: float
     keep: float
     rows: int
     by_mpyc: bool = False
     delta: float = 1e-5
+    rare: float = 0.0
 
     def plan(
         self,
         layout: Layout,
         sizes: Sequence[int],
         singles: tuple[Sequence[int], float] | None = None,
+        fine: Sequence[int] = (),
     ) -> NoisePlan:
         """Return the plan for columns of these sizes; see `plan_noise`."""
         return plan_noise(
@@ -68,8 +96,10 @@ class Budget:
             self.noise_multiplier,
             first=self.first,
             label=layout.label,
-            label_weight=self.label_weight,
+            to_label=self.to_label,
+            fine=fine,
             singles=singles,
+            tables=tuple(len(tree.lengths) for tree in layout.counted_by),
         )
 
 
@@ -81,14 +111,34 @@ class Released:
     ----------
     n_records
         Records, public.
+    singles
+        Counts of each column's levels: noisy ones, or those of cells that follow from a tree.
+    codes
+        Code of each level.
     pairs
-        Noisy two-way counts of the merged codes, by columns (i, j), i < j.
+        Noisy two-way counts of the codes, by columns (i, j), i < j.
+    with_label
+        The same of pairs with the label as they were released: finer codes by the label's.
+    fine
+        Finer code of each level; those of a code follow each other.
     plan
         Their noise.
+    starts
+        Of a column counted by a tree the first value of each cell; else None.
+    one_way
+        The noisy counts of all columns' tables as they were released, one after another.
     """
 
     n_records: int
-    singles: tuple[NDArray[np.int64], ...]
+    singles: tuple[NDArray[np.int64] | NDArray[np.float64], ...]
     codes: tuple[NDArray[np.int64], ...]
     pairs: Mapping[tuple[int, int], NDArray[np.int64]]
     plan: NoisePlan
+    starts: tuple[NDArray[np.int64] | None, ...] = ()
+    one_way: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
+    with_label: Mapping[tuple[int, int], NDArray[np.int64]] = field(default_factory=dict)
+    fine: tuple[NDArray[np.int64], ...] = ()
+
+    def by_tree(self, column: int) -> bool:
+        """Whether a column was counted by a tree."""
+        return bool(self.starts) and self.starts[column] is not None

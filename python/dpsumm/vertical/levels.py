@@ -15,6 +15,7 @@ from dpsumm.data.column import Column
 from dpsumm.data.kinds.items import EPOCH
 from dpsumm.data.kinds.kind import Kind, WhenMissing
 from dpsumm.errors import InvalidParameterError
+from dpsumm.vertical.trees import Tree
 
 # How many bins, for all columns of numbers and dates or by column, or the edges of a column's bins.
 Edges: TypeAlias = Sequence[float] | Sequence[date]
@@ -36,21 +37,26 @@ class Levels:
     edges: NDArray[np.float64] | None
     given: bool = False
 
-    @classmethod
-    def of(cls, column: Column, bins: Bins) -> Levels:
-        """Return the levels of a column."""
+    @staticmethod
+    def check(column: Column) -> None:
+        """Refuse a column whose levels would tell, or cannot be said, without its data."""
         if column.when_missing is WhenMissing.DROP:
             raise InvalidParameterError(
                 f"schema: column {column.name!r} drops rows with missing values, which would tell "
                 "the other owners where they are missing; use when_missing='encode'"
             )
-        if column.kind is Kind.CATEGORY:
-            return cls(column, None)
-        if column.limits is None:
+        if column.kind is not Kind.CATEGORY and column.limits is None:
             raise InvalidParameterError(
                 f"bounds: column {column.name!r} needs public bounds, such as (0, 100); they must "
                 "not be computed from the data"
             )
+
+    @classmethod
+    def of(cls, column: Column, bins: Bins) -> Levels:
+        """Return the levels of a column."""
+        cls.check(column)
+        if column.kind is Kind.CATEGORY:
+            return cls(column, None)
         wanted = bins.get(column.name, USUAL_BINS) if isinstance(bins, Mapping) else bins
         if isinstance(wanted, int | np.integer) and not isinstance(wanted, bool):
             return cls(column, _equal(column, int(wanted)))
@@ -65,6 +71,11 @@ class Levels:
     def size(self) -> int:
         """How many levels."""
         return self.n_known + self.column.encodes_missing
+
+    @property
+    def tree(self) -> Tree:
+        """What is counted: one table of all levels."""
+        return Tree(self.size)
 
     @property
     def n_known(self) -> int:
@@ -112,11 +123,8 @@ class Levels:
             if value not in values:
                 raise wrong
             return values.index(value)
-        try:
-            number = _number(value)
-        except TypeError:
-            raise wrong from None
-        if not self.edges[0] <= number <= self.edges[-1]:
+        number = number_of(value)
+        if number is None or not self.edges[0] <= number <= self.edges[-1]:
             raise wrong
         return int(self.encode(np.array([number]))[0])
 
@@ -152,20 +160,34 @@ def _number(value: Any) -> float:
     return float(value)
 
 
+def number_of(value: Any) -> float | None:
+    """Return a number or a date as a number; None for anything else."""
+    try:
+        return _number(value)
+    except TypeError:
+        return None
+
+
+def limits_of(column: Column) -> tuple[float, float]:
+    """Return a column's bounds as numbers, with a whole number between them if it has such."""
+    assert column.limits is not None
+    low, high = column.limits
+    if column.whole and math.floor(high) < math.ceil(low):
+        raise InvalidParameterError(f"bounds: column {column.name!r} has no whole number in them")
+    return low, high
+
+
 def _equal(column: Column, bins: int) -> NDArray[np.float64]:
     """Return edges of bins as wide as each other; of whole numbers, up to one value."""
     if not 1 <= bins <= MOST_BINS:
         raise InvalidParameterError(
             f"bins must be from 1 to {MOST_BINS}, got {bins} for column {column.name!r}"
         )
-    assert column.limits is not None
-    low, high = column.limits
+    low, high = limits_of(column)
     if not (column.whole or column.kind is Kind.DATE):
         return np.array([low + i * ((high - low) / bins) for i in range(bins)] + [high])
     first, last = math.ceil(low), math.floor(high)
     values = last - first + 1
-    if values < 1:
-        raise InvalidParameterError(f"bounds: column {column.name!r} has no whole number in them")
     bins = min(bins, values)
     starts = [first + -(-i * values // bins) for i in range(bins)]
     return np.array([*starts, max(last, starts[-1] + 0.5)], np.float64)

@@ -74,7 +74,10 @@ class Joined(Answer):
 
 @dataclass(frozen=True)
 class CountColumns(Request):
-    """To an owner: release the one-way tables of your columns with noise of this size."""
+    """To an owner: release the one-way tables of your columns with noise of this size.
+
+    That of a column's one table; where a tree counts it, its tables share what that would cost.
+    """
 
     disclosure: ClassVar[Disclosure | None] = Disclosure(
         "coordinator",
@@ -90,12 +93,16 @@ class CountColumns(Request):
 
 @dataclass(frozen=True)
 class ColumnCounts(Answer):
-    """From an owner: its noisy one-way tables one after another. Charged before it leaves."""
+    """From an owner: its noisy one-way tables one after another. Charged before it leaves.
+
+    Of a column in the order of `Tree.lengths`.
+    """
 
     disclosure: ClassVar[Disclosure | None] = Disclosure(
         "an owner",
         "coordinator, who may publish it",
-        "noisy counts of each of the owner's columns, a random nonce",
+        "noisy counts of each of the owner's columns, of a public tree of its values where it has "
+        "numbers or dates; a random nonce",
         "the owner's records, through the released counts alone",
         "Whoever sees the counts learns of a record what the owner's charge allows.",
         "vertical.md#claims",
@@ -117,13 +124,22 @@ class Start(Request):
         Noise of the tables of two of its columns, above the diagonal; 0 for none.
     noise
         For each peer the noise that it adds for each of its columns by each of theirs.
+    codes
+        Of each value of its columns, one column after another: the finest, which tables with the
+        label count.
+    bins
+        Of each of these codes the bin, which all other tables count; from 0 in each column.
+    peer_bins
+        The same of each peer's codes.
+    label, peer_labels
+        Which of its columns is the label, which of each peer's; -1 for none.
     """
 
     disclosure: ClassVar[Disclosure | None] = Disclosure(
         "coordinator",
         "every owner",
-        "which rare levels share a code, how much noise each two-way table gets, the sizes "
-        "and nonces of the other owners",
+        "which values share a code, which codes a bin, how much noise each two-way table gets, "
+        "the sizes and nonces of the other owners",
         "all owners' one-way tables, through the released counts alone",
         "The owner learns of other owners' records what their charges for the one-way tables "
         "allow.",
@@ -140,6 +156,10 @@ class Start(Request):
     noise: tuple[NDArray[np.float64], ...]
     rows: int
     ring: int
+    bins: NDArray[np.int64]
+    peer_bins: tuple[NDArray[np.int64], ...]
+    label: int = -1
+    peer_labels: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dpsumm.kernels import fit_mixture, sample_mixture
 from dpsumm.vertical.layout import Released
-from dpsumm.vertical.merged import level_shares, merged_counts, repeats
+from dpsumm.vertical.merged import code_variance, level_shares, merged_counts
 
 # From how many standard deviations of noise and sampling on two columns are seen to depend on each
 # other.
@@ -80,13 +80,13 @@ def fit(released: Released, fitting: Fitting) -> Mixture:
         weights[rows, across] = n**2 / plan.variance(index)
         weights[across, rows] = n**2 / plan.variance(index)
     singles = np.concatenate([merged_counts(released, j) for j in columns]) / n
-    levels = np.concatenate([repeats(released, j) for j in columns])
+    variance = np.concatenate([code_variance(released, j) for j in columns])
     fitted = fit_mixture(
         [plan.sizes[j] for j in columns],
         pairs,
         weights,
         singles,
-        n**2 / (levels * plan.single_std**2),
+        n**2 / variance,
         components=fitting.components,
         step=fitting.step,
         init=fitting.init,
@@ -125,8 +125,10 @@ def hidden_pairs(released: Released) -> list[tuple[int, int]]:
         one, other = merged_counts(released, i) / n, merged_counts(released, j) / n
         apart = released.pairs[i, j] - n * np.outer(one, other)
         # Of the table, and of the product of the two noisy one-way tables.
-        variance = released.plan.variance(index) + released.plan.single_std**2 * (
-            repeats(released, i)[:, None] * other**2 + one[:, None] ** 2 * repeats(released, j)
+        variance = (
+            released.plan.variance(index)
+            + code_variance(released, i)[:, None] * other**2
+            + one[:, None] ** 2 * code_variance(released, j)
         )
         # What records of independent columns differ by. Rows and columns of it sum to 0, so fewer
         # numbers than cells vary, and their sum spreads more.

@@ -3,6 +3,7 @@
 Public arithmetic, with the same bits everywhere: cube roots of integers, exact sums, IEEE roots.
 
 Claim (VP-theorem of ``docs/vertical.md``): one replaced record moves two cells of a table by one.
+The L tables of a column's tree have the noise of one times the root of L, and cost what one would.
 With sd the standard deviation of that noise in a table which an observer does not know, what the
 observer learns is mu-GDP with ``mu**2 = sum of 2 / sd**2`` over the tables that depend on what is
 protected. Assumes: N public, rounded normal noise, the merge computed from released counts.
@@ -39,7 +40,13 @@ class NoisePlan:
     pair_std
         Noise that each owner of a pair adds to each cell.
     single_std
-        Noise of the one-way tables.
+        Noise of the one-way tables, if a column has one.
+    tables
+        How many one-way tables each column has; one by default. They share the column's budget.
+    label
+        The column whose tables have finer codes of the other column.
+    fine
+        How many, of each column.
     """
 
     sizes: tuple[int, ...]
@@ -48,27 +55,46 @@ class NoisePlan:
     pair_std: tuple[float, ...]
     single_std: float
     counted: tuple[int, ...]
+    tables: tuple[int, ...] = ()
+    label: int | None = None
+    fine: tuple[int, ...] = ()
+
+    def shape(self, pair: tuple[int, int]) -> tuple[int, int]:
+        """Return how many codes of each column a pair's table counts, as it is released."""
+        sizes = self.fine if self.label in pair and self.fine else self.sizes
+        return sizes[pair[0]], sizes[pair[1]]
+
+    def std_of(self, column: int) -> float:
+        """Return the noise of each of a column's one-way tables."""
+        return table_std(self.single_std, self.tables[column] if self.tables else 1)
+
+    def _learnt(self, column: int) -> float:
+        """Return the squared mu of a column's one-way tables."""
+        return 2 * (self.tables[column] if self.tables else 1) / self.std_of(column) ** 2
 
     def is_cross(self, pair: tuple[int, int]) -> bool:
         """Whether the columns are of two owners."""
         return self.owner_of[pair[0]] != self.owner_of[pair[1]]
 
     def variance(self, index: int) -> float:
-        """Return the variance of the noise in a released two-way table."""
-        return self.pair_std[index] ** 2 * (2 if self.is_cross(self.pairs[index]) else 1)
+        """Return the variance of the noise in a cell of two codes; where fine ones make it up, the
+        mean."""
+        pair = self.pairs[index]
+        cells = math.prod(self.shape(pair)) / (self.sizes[pair[0]] * self.sizes[pair[1]])
+        return self.pair_std[index] ** 2 * (2 if self.is_cross(pair) else 1) * cells
 
     def mu(self, observer: int | None) -> float:
         """Return the mu of the analyst (None), or of an owner at that position."""
         seen = _seen(
             self.pairs, self.owner_of, _ANALYST if observer is None else observer, self.joined
         )
-        singles = [2 / self.single_std**2 for j in self.counted if self.owner_of[j] != observer]
+        singles = [self._learnt(j) for j in self.counted if self.owner_of[j] != observer]
         squares = [2 * f / sd**2 for f, sd in zip(seen, self.pair_std, strict=True)]
         return math.sqrt(math.fsum((*singles, *squares)))
 
     def mu_charged(self, owner: int) -> float:
         """Return the mu that an owner's books are charged: its own noise in each of its tables."""
-        singles = [2 / self.single_std**2 for j in self.counted if self.owner_of[j] == owner]
+        singles = [self._learnt(j) for j in self.counted if self.owner_of[j] == owner]
         pairs = [
             2 / sd**2
             for (i, j), sd in zip(self.pairs, self.pair_std, strict=True)
@@ -92,8 +118,10 @@ def plan_noise(
     *,
     first: float = 0.1,
     label: int | None = None,
-    label_weight: float = 2.0,
+    to_label: float = 0.3,
     singles: tuple[Sequence[int], float] | None = None,
+    tables: tuple[int, ...] = (),
+    fine: Sequence[int] = (),
 ) -> NoisePlan:
     """Return the plan by which the observer who sees most is at `noise_multiplier`.
 
@@ -104,15 +132,23 @@ def plan_noise(
     singles
         Columns of the one-way tables that were released, and their noise: the two-way tables get
         all that these leave.
+    tables
+        How many one-way tables each column has; one by default.
+    fine
+        Codes of each column in its table with the label; as many as `sizes` by default.
+    to_label
+        Share of the tables with the label, if there are others, too.
     """
     columns = [j for j, size in enumerate(sizes) if size > 1]
     pairs = tuple((i, j) for i in columns for j in columns if i < j)
-    worth = [
-        _two_thirds(sizes[i] * sizes[j]) * (label_weight if label in (i, j) else 1.0)
-        for i, j in pairs
+    worth = [_two_thirds(sizes[i] * sizes[j]) for i, j in pairs]
+    own = [w if label in pair else 0.0 for w, pair in zip(worth, pairs, strict=True)]
+    of_label, total = math.fsum(own), math.fsum(worth)
+    part = (to_label if of_label < total else 1 - first) if of_label else 0.0
+    share = [
+        w * (part / of_label if with_label else (1 - first - part) / (total - of_label))
+        for w, with_label in zip(worth, own, strict=True)
     ]
-    total = math.fsum(worth) or 1.0
-    share = [(1 - first) * w / total for w in worth]
     budget = _MARGIN / noise_multiplier**2
     observers = [_ANALYST, *sorted(set(owner_of))]
     plan = None
@@ -134,7 +170,17 @@ def plan_noise(
             ]
             scale = min((b / view for b, view in zip(left, views, strict=True) if view), default=1)
         stds = tuple(_up(math.sqrt(2 / (s * scale))) for s in share)
-        plan = NoisePlan(tuple(sizes), tuple(owner_of), pairs, stds, single_std, counted)
+        plan = NoisePlan(
+            tuple(sizes),
+            tuple(owner_of),
+            pairs,
+            stds,
+            single_std,
+            counted,
+            tables,
+            label,
+            tuple(fine),
+        )
         if plan.joined or not joined:
             break
     assert plan is not None
@@ -153,6 +199,11 @@ def _seen(
         return 1.0 if observer in (a, b) or not joined else 0.5
 
     return [factor(pair) for pair in pairs]
+
+
+def table_std(single_std: float, tables: int) -> float:
+    """Return the noise of each of so many tables of a column that together cost what one would."""
+    return single_std if tables == 1 else _up(single_std * math.sqrt(tables))
 
 
 def _up(std: float) -> float:

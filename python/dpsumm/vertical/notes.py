@@ -8,8 +8,8 @@ from dpsumm.report.notes import Note, Severity, budget_notes, sorted_notes
 from dpsumm.report.verdict import Verdict
 from dpsumm.vertical.crowded import crowded
 from dpsumm.vertical.graphical import Graphical
+from dpsumm.vertical.grid import Drawn
 from dpsumm.vertical.layout import Layout, Released
-from dpsumm.vertical.levels import Levels
 from dpsumm.vertical.model import Mixture, hidden_pairs
 from dpsumm.vertical.privacy import SynthesisPrivacy
 from dpsumm.vertical.tables import FEW_RECORDS, Tables
@@ -25,7 +25,7 @@ def notes_of(
     released: Released,
     model: Mixture | Graphical,
     layout: Layout,
-    levels: Sequence[Levels],
+    levels: Sequence[Drawn],
     protocol: Tables,
     privacy: SynthesisPrivacy,
     *,
@@ -84,7 +84,7 @@ def _more(model: Mixture | Graphical) -> str:
     return "In Python, Tables(model='graphical') takes more megabytes and more max_steps"
 
 
-def _crowded(released: Released, levels: Sequence[Levels]) -> list[Note]:
+def _crowded(released: Released, levels: Sequence[Drawn]) -> list[Note]:
     """Ask for bounds, units and spelling where nearly all records share a bin or 'other'."""
     found = crowded(released, levels)
     if not found:

@@ -99,7 +99,8 @@ class Method:
     label : COLUMN
         What is to be predicted: its pairs get more of the budget.
     bins : N or COLUMN=N or COLUMN=EDGE,EDGE,...
-        Bins of all columns of numbers and dates, or of one: how many, or their edges.
+        Bins of all columns of numbers and dates, or of one: how many of equal width, or their
+        edges. By default they follow from noisy counts.
     keep
         Levels with fewer noisy records than so many standard deviations of the noise are counted
         together, from 0 to 10.
@@ -114,7 +115,7 @@ class Method:
     """
 
     label: str | None = None
-    bins: Annotated[list[str] | None, "16"] = None
+    bins: Annotated[list[str] | None, "by noisy counts"] = None
     keep: float = KEEP
     model: Model = Model.MIXTURE
     components: int = COMPONENTS

@@ -16,11 +16,16 @@ from dpsumm.privacy.record import Books, RunRecord
 from dpsumm.privacy.seeds import check_seed
 from dpsumm.vertical.about import MPYC, PADS
 from dpsumm.vertical.agreed import Agreed
+from dpsumm.vertical.grid import drawn_from
+from dpsumm.vertical.label_fit import fit_label
 from dpsumm.vertical.layout import HELPER, Released
 from dpsumm.vertical.notes import notes_of
 from dpsumm.vertical.privacy import ANALYST, SynthesisPrivacy
 from dpsumm.vertical.result import Synthetic
 from dpsumm.vertical.tables import Tables
+
+# Drawn rows that the label's model is fitted on, and the seed of their draw: it touches no privacy.
+_ROWS, _SEED = 30_000, 0
 
 
 def synthetic_of(
@@ -43,22 +48,27 @@ def synthetic_of(
     of this run before.
     """
     model = protocol.fit(released)
+    levels = tuple(
+        drawn_from(one, starts)
+        for one, starts in zip(agreed.in_order, released.starts, strict=True)
+    )
     privacy = SynthesisPrivacy(
         agreed.layout.owners, released.plan, delta, seeded, agreed.ids is not None, by_mpyc
     )
     finished = datetime.now(UTC)
     return Synthetic(
         model=model,
+        label_model=fit_label(released, levels, model.draw(_ROWS, seed=_SEED)),
         tables=released,
         privacy=privacy,
         n_records=released.n_records,
-        levels=agreed.in_order,
+        levels=levels,
         seconds=time.perf_counter() - started,
         notes=notes_of(
             released,
             model,
             agreed.layout,
-            agreed.in_order,
+            levels,
             protocol,
             privacy,
             resumed=run if resumed else None,
@@ -104,7 +114,8 @@ def _record(
             ),
             "Label": "none" if layout.label is None else layout.columns[layout.label],
             "Identifiers": agreed.ids or "none: equal order was trusted",
-            "Noise of one-way tables": f"standard deviation {privacy.plan.single_std:.6g}",
+            "Noise of one-way tables": f"standard deviation {privacy.plan.single_std:.6g}, times "
+            "the root of a column's number of tables",
             "Two-way tables": f"{len(privacy.plan.pairs)}",
         },
         statements=tuple(privacy.statements()),

@@ -7,7 +7,7 @@ import itertools
 import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import ClassVar, Literal, TypeVar
+from typing import Any, ClassVar, Literal, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,9 +34,12 @@ from dpsumm.vertical.messages import (
     Start,
     TwoWay,
 )
+from dpsumm.vertical.noise import table_std
+from dpsumm.vertical.trees import Tree
 from dpsumm.vertical.wire import CODEC, DIGITS
 
 Kind = TypeVar("Kind", bound=Answer)
+Table = TypeVar("Table", bound="NDArray[Any]")
 
 # How many standard deviations a noise never exceeds, for whether words wrap.
 FAR = 40
@@ -78,6 +81,8 @@ class Owner(Party):
         Of the pads that hide these codes, and never others; a fresh one by default.
     keep
         Called once, before the run's first release is recorded: keeps codes and nonce.
+    trees
+        What is counted of each column; one table of its levels by default.
     joint
         All roles are one process, which keeps the opened tables. Shares of a process that died are
         lost with its keys, so the ledger has their charge alone, and they are made anew.
@@ -99,10 +104,12 @@ class Owner(Party):
         nonce: str | None = None,
         keep: Callable[[], None] | None = None,
         joint: bool = False,
+        trees: tuple[Tree, ...] | None = None,
     ) -> None:
         check_secret(secret)
         self.name = name
         self._codes, self._sizes = codes, sizes
+        self._trees = trees or tuple(map(Tree, sizes))
         self._schema, self._order = schema, order
         self._ledger, self._secret, self._seed = ledger, secret, seed
         self._nonce = nonce or fresh_nonce()
@@ -146,17 +153,21 @@ class Owner(Party):
             raise BudgetExceededError(f"ledger of {self.name!r}: {error}") from None
 
     def _count(self, request: CountColumns) -> ColumnCounts:
-        counted = [j for j, size in enumerate(self._sizes) if size > 1]
-        tables = [(request.noise_std, self._seed_of(f"one-way {j}")) for j in counted]
-        sums = table_sums(f"one-way tables ({len(counted)})", tables)
+        tables = [
+            (table_std(request.noise_std, len(tree.lengths)), self._seed_of(f"one-way {j} {k}"))
+            for j, tree in enumerate(self._trees)
+            for k in range(len(tree.lengths) if tree.size > 1 else 0)
+        ]
+        sums = table_sums(f"one-way tables ({len(tables)})", tables)
 
         def draw(noise: PaidNoise) -> bytes:
             if self._keep is not None:
                 self._keep()
             parts = []
-            for j, size in enumerate(self._sizes):
-                counts = np.bincount(self._codes[:, j], minlength=size).astype(np.int64)
-                parts.append(noise.on(counts) if size > 1 else np.zeros(1, np.int64))
+            for j, tree in enumerate(self._trees):
+                counts = np.bincount(self._codes[:, j], minlength=tree.size).astype(np.int64)
+                for table in tree.tables(counts):
+                    parts.append(noise.on(table) if tree.size > 1 else np.zeros(1, np.int64))
             return CODEC.encode(ColumnCounts(np.concatenate(parts)))
 
         binding = f"{request.noise_std!r} {len(self._codes)}"  # the number of records is public
@@ -220,19 +231,22 @@ class Owner(Party):
         tables = np.zeros_like(counts)
         for i, j in product.within:
             block = (product.block(i), product.block(j))
-            tables[block] = noise.on(counts[block])
+            table = product.counted(counts[block], product.bins[i], product.bins[j], i, j)
+            put(tables, block, noise.on(table))
         return tables
 
     def _with_noise(self, product: Products, k: int, exact: Words, noise: PaidNoise) -> Words:
         """Return the tables with a peer, each with noise; the left owner's columns down."""
-        noisy = np.empty_like(exact)
+        noisy = np.zeros_like(exact)
         down = product.start.sides[k]
         own, made = (exact, noisy) if down else (exact.T, noisy.T)  # own columns down
         ends = np.cumsum([0, *product.start.widths[k].tolist()])
         for i in range(len(product.sizes)):
-            for left, right in itertools.pairwise(ends):
+            for j, (left, right) in enumerate(itertools.pairwise(ends)):
                 block = (product.block(i), slice(left, right))
-                made[block] = noise.on(own[block])
+                bins = product.start.peer_bins[k][left:right]
+                table = product.counted(own[block], product.bins[i], bins, i, j, k)
+                put(made, block, noise.on(table))
         return noisy
 
     def _seed_of(self, use: str) -> int | None:
@@ -329,6 +343,8 @@ class Products:
         shape = (len(codes), len(active))
         self.codes = np.ascontiguousarray(np.array(columns, np.uint32).reshape(shape[::-1]).T)
         self._check_noise()
+        self._check_bins()
+        self.bins = [start.bins[self.block(j)] for j in range(len(self.sizes))]
         self.within = [(i, j) for i, j in np.argwhere(start.within > 0).tolist() if i < j]
         ring: Literal[32, 64] = 32 if start.ring == 32 else 64
         self._pads = [
@@ -361,9 +377,42 @@ class Products:
         if len(self.codes) + 2 * FAR * largest >= 2 ** (start.ring - 1):
             raise ProtocolError("the counts and their noise do not fit the ring; use ring 64")
 
+    def _check_bins(self) -> None:
+        """Refuse bins that are not of all codes, in their order."""
+        start = self.start
+        for bins, sizes in (
+            (start.bins, self.sizes),
+            *zip(start.peer_bins, (widths.tolist() for widths in start.widths), strict=True),
+        ):
+            fits = len(bins) == sum(sizes)
+            if fits:
+                firsts = np.cumsum([0, *sizes])[:-1]
+                rest = np.delete(np.diff(bins, prepend=0), firsts)
+                fits = bool((bins[firsts] == 0).all() and np.isin(rest, (0, 1)).all())
+            if not fits:
+                raise ProtocolError("the bins do not fit the codes")
+
     def block(self, column: int) -> slice:
         """Return where a column's codes are."""
         return slice(int(self._starts[column]), int(self._starts[column + 1]))
+
+    def counted(
+        self,
+        exact: Table,
+        bins: NDArray[np.int64],
+        other: NDArray[np.int64],
+        i: int,
+        j: int,
+        peer: int | None = None,
+    ) -> Table:
+        """Return the table of an own column i and a column j as it is released, from all codes.
+
+        Only with the label it is of all codes, else of their bins: sums, of a share, too.
+        """
+        start = self.start
+        if i == start.label or j == (start.label if peer is None else start.peer_labels[peer]):
+            return exact
+        return add_up(add_up(exact, bins, 0), other, 1)
 
     def counts(self) -> NDArray[np.int64]:
         """Return the exact counts of all pairs of codes; see `kernels.pair_counts`."""
@@ -419,6 +468,20 @@ class Products:
         else:
             share = sums + dealt - pad.share(other).T
         return share
+
+
+def add_up(table: Table, bins: NDArray[np.int64], axis: int) -> Table:
+    """Return a table of bins from one of codes, which are in the order of their bins."""
+    firsts = np.flatnonzero(np.diff(bins, prepend=-1))
+    if len(firsts) == table.shape[axis]:
+        return table
+    return cast(Table, np.add.reduceat(table, firsts, axis=axis, dtype=table.dtype))
+
+
+def put(whole: Table, block: tuple[slice, slice], table: Table) -> None:
+    """Put a table at the start of its block, whose other cells are 0."""
+    down, across = (one.start for one in block)
+    whole[down : down + table.shape[0], across : across + table.shape[1]] = table
 
 
 def _without_nonces(start: Start) -> Start:

@@ -34,7 +34,7 @@ def write_report(synthetic: Synthetic, path: str | os.PathLike[str]) -> Path:
 def render(synthetic: Synthetic) -> str:
     """Return the page. Names of owners and columns are escaped."""
     columns = counted(len(synthetic.columns), "column", "columns")
-    found = fidelity_of(synthetic.tables, synthetic.model)
+    found = fidelity_of(synthetic.tables, synthetic.model, synthetic.label_model)
     return parts.page(
         "synthetic rows",
         "Synthetic rows across columns. Made of noisy tables alone: for all to whom the "

@@ -212,7 +212,7 @@ def plan_synthesis(
     >>> made.verdict
     'The noise costs little'
     >>> made.tables[0].cells, round(made.observers["clinic"], 4)
-    (32, 1.0)
+    (24, 1.0)
     >>> plan_synthesis(schema, 100).verdict
     'The noise is above the signal: expect rows whose columns do not depend on each other'
     """
@@ -225,7 +225,7 @@ def plan_synthesis(
     if not isinstance(protocol, Tables):
         raise InvalidParameterError(f"protocol must be Tables(), got {type(protocol).__name__}")
     layout = Agreed.of(schema, protocol.bins, ids, label).layout
-    noise = protocol.budget(epsilon, delta).plan(layout, layout.sizes)
+    noise = protocol.budget(epsilon, delta).plan(layout, layout.planned)
     privacy = SynthesisPrivacy(layout.owners, noise, delta, False, ids is not None)
     tables = _planned(layout, noise, records)
     least = _least(tables)
@@ -250,7 +250,7 @@ def _least(tables: Sequence[PlannedTable]) -> float:
 def _least_epsilon(layout: Layout, budget: Budget, records: int, delta: float) -> float:
     """Return an epsilon at which the noise costs little."""
     wanted = budget
-    while tables := _planned(layout, wanted.plan(layout, layout.sizes), records):
+    while tables := _planned(layout, wanted.plan(layout, layout.planned), records):
         if (more := _least(tables) / LITTLE) <= 1:
             return accounting.compose([(Gaussian(wanted.noise_multiplier), 1)], delta)
         # At least a little: very small noise is counted in another way, see `noise.JOINED`.
@@ -262,7 +262,7 @@ def _planned(layout: Layout, noise: NoisePlan, records: int) -> tuple[PlannedTab
     """Return the tables, those that show least first."""
     tables = []
     for index, (i, j) in enumerate(noise.pairs):
-        cells, std = layout.sizes[i] * layout.sizes[j], math.sqrt(noise.variance(index))
+        cells, std = math.prod(layout.planned[c] for c in (i, j)), math.sqrt(noise.variance(index))
         tables.append(
             PlannedTable(
                 columns=(layout.columns[i], layout.columns[j]),
@@ -280,6 +280,6 @@ def _sent(layout: Layout, records: int) -> dict[str, int]:
     """Return the bytes of the rows that each owner sends its peers: a word for each level."""
     sent = {}
     for p, name in enumerate(layout.owners):
-        width = sum(layout.sizes[j] for j in layout.of_owner(p) if layout.sizes[j] > 1)
+        width = sum(layout.planned[j] for j in layout.of_owner(p) if layout.planned[j] > 1)
         sent[name] = 4 * width * records * (len(layout.owners) - 1)
     return sent

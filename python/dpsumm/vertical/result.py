@@ -20,8 +20,9 @@ from dpsumm.privacy.seeds import check_seed
 from dpsumm.report.notes import Note
 from dpsumm.report.verdict import Verdict
 from dpsumm.vertical.graphical import Graphical
+from dpsumm.vertical.grid import Drawn
+from dpsumm.vertical.label_model import LabelModel
 from dpsumm.vertical.layout import Released
-from dpsumm.vertical.levels import Levels
 from dpsumm.vertical.model import Mixture, hidden_pairs
 from dpsumm.vertical.notes import verdict_of
 from dpsumm.vertical.page import write_report
@@ -39,8 +40,10 @@ class Synthetic:
     ----------
     model
         What rows are drawn from: a mixture of products, or a graphical model.
+    label_model
+        What the label is drawn from, given all other columns; None if none was named.
     tables
-        The noisy tables it was fitted to.
+        The noisy tables they were fitted to.
     privacy
         What each observer learns.
     n_records
@@ -68,7 +71,7 @@ class Synthetic:
     tables: Released
     privacy: SynthesisPrivacy
     n_records: int
-    levels: tuple[Levels, ...] = field(repr=False)
+    levels: tuple[Drawn, ...] = field(repr=False)
     seconds: float
     notes: tuple[Note, ...] = ()
     fits: bool = True
@@ -76,6 +79,7 @@ class Synthetic:
     finished: datetime | None = None
     backend: Backend | None = field(default=None, repr=False)
     record: RunRecord | None = field(default=None, repr=False)
+    label_model: LabelModel | None = field(default=None, repr=False)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -123,7 +127,7 @@ class Synthetic:
             How many; as many as the owners have records by default.
         given
             Column to value: all rows have these, and the others are drawn given them. A number or
-            a date stands for its bin.
+            a date stands for its bin or cell.
         seed
             Repeats a draw; by default one from the operating system. It does not touch privacy.
         backend
@@ -138,7 +142,8 @@ class Synthetic:
         Returns
         -------
         data frame
-            Numbers and dates are drawn uniformly within their bins; a missing value is missing.
+            Numbers and dates are drawn uniformly within their cells, or within bins that were
+            given; a missing value is missing.
 
         Raises
         ------
@@ -158,8 +163,10 @@ class Synthetic:
                 f"{', '.join(given or {})}; do not rely on how these depend on each other"
             )
             warnings.warn(Note(text), stacklevel=2)
-        codes = self.model.draw(n, known, seed)
         rng = np.random.default_rng(seed)
+        codes = self.model.draw(n, known, seed)
+        if self.label_model is not None and known[self.label_model.label] is None:
+            codes[:, self.label_model.label] = self.label_model.draw(codes, rng)
         data = {}
         for levels, column in zip(self.levels, codes.T, strict=True):
             values, dtype = levels.column.how.originals(levels.decode(column, rng))

@@ -25,9 +25,9 @@ from dpsumm.privacy.ledger import Ledger
 from dpsumm.privacy.weak import check_budget
 from dpsumm.vertical.agreed import Agreed
 from dpsumm.vertical.coordinator import TablesCoordinator
+from dpsumm.vertical.grid import counted_as
 from dpsumm.vertical.helper import check_secret
 from dpsumm.vertical.inputs import read_held
-from dpsumm.vertical.levels import Levels
 from dpsumm.vertical.messages import Join
 from dpsumm.vertical.outcome import synthetic_of
 from dpsumm.vertical.owner import Owner, fresh_nonce
@@ -111,7 +111,7 @@ class SiloOwner(Party):
                 f"{', '.join(known)}; give coordinator and owner the same file"
             )
         levels = [
-            Levels.of(column, {column.name: edges.tolist()})
+            counted_as(column, {column.name: edges.tolist()} if len(edges) else None)
             for column, edges in zip(self._schema.kernel, request.edges, strict=True)
         ]
         ids = request.ids or None
@@ -132,6 +132,7 @@ class SiloOwner(Party):
             ledger=self._book,
             secret=self._secret,
             nonce=rows.nonce,
+            trees=tuple(one.tree for one in levels),
             keep=lambda: rows.write(self._rows),
         )
 

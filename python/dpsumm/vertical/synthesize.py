@@ -198,6 +198,7 @@ def synthesize(
                     secret=keys[name],
                     seed=seed,
                     joint=True,
+                    trees=tuple(one.tree for one in agreed.levels[name]),
                 )
                 for name in owners
             }

@@ -11,11 +11,13 @@ from dpsumm.privacy import accounting
 from dpsumm.vertical.defaults import COMPONENTS, KEEP
 from dpsumm.vertical.graphical import Graphical, check_mbi, fit_graphical
 from dpsumm.vertical.layout import Budget, Released
-from dpsumm.vertical.levels import USUAL_BINS, Bins
+from dpsumm.vertical.levels import Bins
 from dpsumm.vertical.model import Fitting, Mixture, fit
 
 # Below, noise hides all that could be learnt.
 FEW_RECORDS = 200
+# Categories with less of the records share a code.
+_RARE = 0.005
 
 
 @dataclass(frozen=True)
@@ -27,12 +29,14 @@ class Tables:
     Parameters
     ----------
     bins
-        Of columns of numbers and dates: how many, or a dict of column to how many or to their
-        edges. Whole numbers and dates have at most one bin for each value.
+        Of columns of numbers and dates. By default they follow from noisy counts on a public tree
+        of values: about 12 of equal mass, and frequent values have one of their own. Else how many
+        of equal width, or a dict of column to how many or to their edges.
     first
         Share of the budget for one-way tables, 0.01 to 0.5.
-    label_weight
-        How many times the budget of another pair one with the label has, from 1 to 100.
+    to_label
+        Share of the budget for tables of the label with each other column, 0.01 to 0.9 less
+        `first`. They have finer bins, and the label's model is fitted to them.
     keep
         Levels with fewer noisy records than so many standard deviations of the noise are counted
         together, from 0 to 10.
@@ -61,9 +65,9 @@ class Tables:
     8
     """
 
-    bins: Bins = USUAL_BINS
-    first: float = 0.1
-    label_weight: float = 2.0
+    bins: Bins | None = None
+    first: float = 0.2
+    to_label: float = 0.3
     keep: float = KEEP
     model: Literal["mixture", "graphical"] = "mixture"
     components: int = COMPONENTS
@@ -78,7 +82,6 @@ class Tables:
         """Check the ranges."""
         for name, low, high in (
             ("first", 0.01, 0.5),
-            ("label_weight", 1, 100),
             ("keep", 0, 10),
             ("step", 1e-6, 10),
             ("init", 1e-6, 10),
@@ -86,6 +89,7 @@ class Tables:
             ("megabytes", 1e-4, 1000),
         ):
             check_number(getattr(self, name), name, low, high)
+        check_number(self.to_label, "to_label", 0.01, 0.9 - self.first)
         check_whole(self.components, "components", 1, 10_000)
         if self.max_steps is not None:
             check_whole(self.max_steps, "max_steps", 1, 10**6)
@@ -100,10 +104,11 @@ class Tables:
         return Budget(
             noise_multiplier=accounting.gaussian_noise_multiplier(epsilon, delta),
             first=float(self.first),
-            label_weight=float(self.label_weight),
+            to_label=float(self.to_label),
             keep=float(self.keep),
             rows=self.rows,
             delta=delta,
+            rare=_RARE,
         )
 
     def check_installed(self) -> None:

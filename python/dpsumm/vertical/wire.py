@@ -83,7 +83,10 @@ def _is_join(value: Join) -> bool:
 def _is_start(value: Start) -> bool:
     lengths = {
         len(part)
-        for part in (value.peers, value.widths, value.sides, value.nonces, value.noise)
+        for part in (
+            *(value.peers, value.widths, value.sides, value.nonces, value.noise),
+            *(value.peer_bins, value.peer_labels),
+        )
         if type(part) is tuple
     }
     return (
@@ -99,7 +102,13 @@ def _is_start(value: Start) -> bool:
         and is_whole(value.rows)
         and value.rows >= 1
         and value.ring in (32, 64)
+        and all(is_array(bins, 1, "i8") for bins in (value.bins, *value.peer_bins))
+        and all(type(at) is int and -1 <= at < MOST_LEVELS for at in _labels(value))
     )
+
+
+def _labels(value: Start) -> tuple[Any, ...]:
+    return (value.label, *value.peer_labels)
 
 
 def _is_deal(value: Deal) -> bool:

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from dpsumm.errors import ProtocolError
 from dpsumm.exchange.messages import Answer, Request
 from dpsumm.kernels.inputs import Words
+from dpsumm.vertical.coded import coded_columns
 from dpsumm.vertical.layout import Budget, Layout, Released
-from dpsumm.vertical.merge import merged_codes
 from dpsumm.vertical.messages import (
     ColumnCounts,
     Deal,
@@ -23,13 +23,14 @@ from dpsumm.vertical.messages import (
     Start,
     TwoWay,
 )
-from dpsumm.vertical.owner import FAR
+from dpsumm.vertical.owner import FAR, add_up
 
 
 def kept(released: Released) -> bytes:
     """Return what was opened as bytes, from which `restored` makes it again."""
-    tables = (released.pairs[pair].ravel() for pair in released.plan.pairs)
-    numbers = np.concatenate([[released.n_records], *released.singles, *tables])
+    raw = {**released.pairs, **released.with_label}
+    tables = (raw[pair].ravel() for pair in released.plan.pairs)
+    numbers = np.concatenate([[released.n_records], released.one_way, *tables])
     return numbers.astype("<i8").tobytes()
 
 
@@ -38,15 +39,15 @@ def restored(layout: Layout, budget: Budget, raw: bytes) -> Released:
     numbers = np.frombuffer(raw, "<i8").astype(np.int64)
     counts, first = {}, 1
     for p, name in enumerate(layout.owners):
-        last = first + sum(layout.sizes[j] for j in layout.of_owner(p))
+        last = first + layout.counts_of(p)
         counts[name], first = ColumnCounts(numbers[first:last]), last
     work = Work(layout, budget, "", int(numbers[0]), counts)
     pairs = {}
     for i, j in work.plan.pairs:
-        shape = work.sizes[i], work.sizes[j]
+        shape = work.plan.shape((i, j))
         last = first + shape[0] * shape[1]
         pairs[i, j], first = numbers[first:last].reshape(shape), last
-    return Released(work.n_records, work.singles, work.codes, pairs, work.plan)
+    return work.released(pairs)
 
 
 class Work:
@@ -60,20 +61,18 @@ class Work:
         n_records: int,
         counts: Mapping[str, ColumnCounts],
     ) -> None:
-        first = budget.plan(layout, layout.sizes)
+        first = budget.plan(layout, layout.planned)
         self._layout, self._run, self._rows = layout, run, budget.rows
         self._by_mpyc = budget.by_mpyc
         self._nonces = {name: one.nonce for name, one in counts.items()}
         self.n_records = n_records
-        together = np.concatenate([counts[name].counts for name in layout.owners])
-        self.singles = tuple(np.split(together, np.cumsum(layout.sizes)[:-1]))
-        least = budget.keep * first.single_std
-        self.codes = tuple(
-            merged_codes(one, least) if len(one) > 1 else np.zeros(1, np.int64)
-            for one in self.singles
-        )
+        self._one_way = np.concatenate([counts[name].counts for name in layout.owners])
+        self._coded = coded_columns(layout, budget, n_records, self._one_way, first)
+        self.codes = tuple(one.codes for one in self._coded)
         self.sizes = tuple(int(codes.max()) + 1 for codes in self.codes)
-        self.plan = budget.plan(layout, self.sizes, (first.counted, first.single_std))
+        self.fine = tuple(int(one.finest.max()) + 1 for one in self._coded)
+        singles = first.counted, first.single_std
+        self.plan = budget.plan(layout, self.sizes, singles, self.fine)
         noise = 2 * FAR * max(self.plan.pair_std, default=0.0)
         self.ring = 32 if self.n_records + noise < 2**31 else 64
         self._columns = [
@@ -95,16 +94,28 @@ class Work:
             for b, j in enumerate(mine):
                 within[a, b] = self._std[i, j] if a < b else 0.0
         return Start(
-            codes=np.concatenate([self.codes[j] for j in self._layout.of_owner(owner)]),
+            codes=np.concatenate([self._coded[j].by_value for j in self._layout.of_owner(owner)]),
             within=within,
             peers=tuple(names[q] for q in peers),
-            widths=tuple(np.array([self.sizes[j] for j in self._columns[q]]) for q in peers),
+            widths=tuple(np.array([self.fine[j] for j in self._columns[q]]) for q in peers),
             sides=tuple(owner < q for q in peers),
             nonces=tuple(self._nonces[names[q]] for q in peers),
             noise=tuple(self._noise(mine, self._columns[q]) for q in peers),
             rows=self._rows,
             ring=self.ring,
+            bins=self._bins(owner),
+            peer_bins=tuple(map(self._bins, peers)),
+            label=self._label(owner),
+            peer_labels=tuple(map(self._label, peers)),
         )
+
+    def _bins(self, owner: int) -> NDArray[np.int64]:
+        bins = [self._coded[j].code_of_fine for j in self._columns[owner]]
+        return np.concatenate([np.zeros(0, np.int64), *bins])
+
+    def _label(self, owner: int) -> int:
+        columns, label = self._columns[owner], self._layout.label
+        return columns.index(label) if label in columns else -1
 
     def _noise(self, mine: list[int], theirs: list[int]) -> NDArray[np.float64]:
         std = self._std
@@ -114,7 +125,7 @@ class Work:
         return [a + b - owner for a, b in self._pairs if owner in (a, b)]
 
     def _width(self, owner: int) -> int:
-        return sum(self.sizes[j] for j in self._columns[owner])
+        return sum(self.fine[j] for j in self._columns[owner])
 
     def deal(self) -> Deal:
         """Return the helper's work."""
@@ -185,7 +196,7 @@ class Work:
     def opened(self, answers: Mapping[str, TwoWay]) -> Released:
         """Add up the shares, and cut all tables out."""
         names, pairs = self._layout.owners, {}
-        starts = [np.cumsum([0, *(self.sizes[j] for j in cols)]) for cols in self._columns]
+        starts = [np.cumsum([0, *(self.fine[j] for j in cols)]) for cols in self._columns]
         signed = np.int32 if self.ring == 32 else np.int64
         sums = {}
         for a, b in self._pairs:
@@ -196,11 +207,38 @@ class Work:
             p, q = self._layout.owner_of[i], self._layout.owner_of[j]
             whole = answers[names[p]].within if p == q else sums[p, q]
             at = starts[p][self._columns[p].index(i)], starts[q][self._columns[q].index(j)]
-            table = whole[at[0] : at[0] + self.sizes[i], at[1] : at[1] + self.sizes[j]]
+            size = self.plan.shape((i, j))
+            table = whole[at[0] : at[0] + size[0], at[1] : at[1] + size[1]]
             limit = FAR * 2 * std
             if (table < -limit).any() or (table > self.n_records + limit).any():
                 raise ProtocolError(
                     "a table is out of all bounds: two owners computed with other pads or data"
                 )
             pairs[i, j] = table
-        return Released(self.n_records, self.singles, self.codes, pairs, self.plan)
+        return self.released(pairs)
+
+    def released(self, pairs: Mapping[tuple[int, int], NDArray[np.int64]]) -> Released:
+        """Return all that was released, with these two-way tables as they were released."""
+        label = self._layout.label
+        with_label = {pair: table for pair, table in pairs.items() if label in pair}
+        whole = {(i, j): self._of_bins(table, i, j) for (i, j), table in pairs.items()}
+        singles = tuple(one.counts for one in self._coded)
+        starts = tuple(one.starts for one in self._coded)
+        return Released(
+            self.n_records,
+            singles,
+            self.codes,
+            whole,
+            self.plan,
+            starts,
+            self._one_way,
+            with_label,
+            tuple(one.finest for one in self._coded),
+        )
+
+    def _of_bins(self, table: NDArray[np.int64], i: int, j: int) -> NDArray[np.int64]:
+        """Return a table of codes from one that may have finer ones."""
+        for axis, column in enumerate((i, j)):
+            if table.shape[axis] > self.sizes[column]:
+                table = add_up(table, self._coded[column].code_of_fine, axis)
+        return table

@@ -153,7 +153,7 @@ def _protocol(get: Reader) -> Tables:
     given = {
         "bins": bins_of(bins) if bins else None,
         "first": get("first", float, 0.0) or None,
-        "label_weight": get("label-weight", float, 0.0) or None,
+        "to_label": get("to-label", float, 0.0) or None,
         "keep": None if keep < 0 else keep,
         "model": get("model", str, "") or None,
         "components": get("components", int, 0) or None,

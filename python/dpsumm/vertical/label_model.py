@@ -1,0 +1,173 @@
+"""The label's model: logistic in the codes of all other columns. Fitted by `label_fit`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsumm.data.extract import Source
+from dpsumm.data.file import FileFormat
+from dpsumm.data.kinds.kind import Kind
+from dpsumm.errors import InvalidParameterError
+from dpsumm.vertical.grid import Drawn
+from dpsumm.vertical.inputs import levels_of
+from dpsumm.vertical.softmax import logits, softmax
+
+Floats = NDArray[np.float64]
+
+# Rows at a time, for the memory.
+_BLOCK = 2**16
+
+
+@dataclass(frozen=True, eq=False)
+class LabelModel:
+    """Logistic regression of the label on all other columns, made of noisy tables alone.
+
+    Post-processing of what was released, like the rows: whoever may see these may use it.
+
+    Attributes
+    ----------
+    columns
+        All columns in order, and their levels.
+    label
+        Place of the label among them.
+    maps
+        Of each block of weights the column, and the code of each of its levels: its bins, then, as
+        a block of their own, its finer bins.
+    weights : (size, K) each
+        Of each block.
+    start : (K,)
+        Log-odds without any block.
+    level_shares, code_of
+        Of the label's levels: share in their code, and the code of each.
+
+    See Also
+    --------
+    dpsumm.synthesize : Fits one if a label is named.
+
+    Examples
+    --------
+    >>> import numpy as np, dpsumm
+    >>> from dpsumm import Column, Schema
+    >>> rng = np.random.default_rng(0)
+    >>> age = rng.integers(20, 80, 5000)
+    >>> ill = rng.random(5000) < age / 100
+    >>> made = dpsumm.synthesize(
+    ...     {"registry": age[:, None], "clinic": ill[:, None].astype(int)},
+    ...     schema={
+    ...         "registry": Schema([Column("age", bounds=(20, 80), whole=True)]),
+    ...         "clinic": Schema([Column("ill", categories=(0, 1))]),
+    ...     },
+    ...     label="ill",
+    ... )
+    >>> young, old = made.label_model.predict_proba(np.array([[25], [75]]))[:, 1]
+    >>> bool(young < 0.4 < 0.6 < old)
+    True
+    """
+
+    columns: tuple[Drawn, ...] = field(repr=False)
+    label: int
+    maps: tuple[tuple[int, NDArray[np.int64]], ...] = field(repr=False)
+    weights: tuple[Floats, ...] = field(repr=False)
+    start: Floats = field(repr=False)
+    level_shares: Floats = field(repr=False)
+    code_of: NDArray[np.int64] = field(repr=False)
+
+    @property
+    def classes(self) -> tuple[Any, ...]:
+        """The label's categories, then `other` and None for a missing value if it has them.
+
+        Raises
+        ------
+        InvalidParameterError
+            The label is a number or a date.
+        """
+        column = self.columns[self.label].column
+        if column.kind is not Kind.CATEGORY:
+            raise InvalidParameterError(
+                f"label: {column.name!r} has no classes, because it is a number or a date; use "
+                "predict, which returns its mean"
+            )
+        other = [] if column.other is None else [column.other]
+        return (*column.categories, *other, *([None] if column.encodes_missing else []))
+
+    def predict_proba(
+        self, data: Source, *, file_format: FileFormat | None = None
+    ) -> NDArray[np.float64]:
+        """Return the probability of each class, (n, K), in the order of `classes`.
+
+        Parameters
+        ----------
+        data
+            Data frame or file with all other columns of the schemas, by name; others are ignored.
+            Or an array (n, columns) of all columns without the label, owner by owner.
+        file_format
+            How a file is read.
+
+        Raises
+        ------
+        InvalidDataError, InvalidParameterError
+            The data do not fit the schemas, or the label has no classes.
+        """
+        size = len(self.classes)
+        levels = self._levels(data, file_format)
+        shares: Floats = self.shares(levels)[:, self.code_of] * self.level_shares
+        return shares[:, :size]
+
+    def predict(self, data: Source, *, file_format: FileFormat | None = None) -> NDArray[Any]:
+        """Return the most probable class of each record, (n,); of a number or a date the mean.
+
+        Parameters and errors are those of `predict_proba`.
+        """
+        levels = self._levels(data, file_format)
+        drawn = self.columns[self.label]
+        shares = self.shares(levels)
+        if drawn.column.kind is Kind.CATEGORY:
+            chosen = (shares[:, self.code_of] * self.level_shares).argmax(axis=1)
+            classes = np.array(self.classes, object if None in self.classes else None)
+            found: NDArray[Any] = classes[chosen]
+            return found
+        middles = [sum(drawn.ends(level)) / 2 for level in range(drawn.n_known)]
+        known = self.level_shares[: drawn.n_known]
+        codes, size = self.code_of[: drawn.n_known], shares.shape[1]
+        mass = shares @ np.bincount(codes, known, size)
+        means = shares @ np.bincount(codes, known * middles, size) / np.maximum(mass, 1e-12)
+        values, _dtype = drawn.column.how.originals(means)
+        return np.array(values)
+
+    def _levels(self, data: Source, file_format: FileFormat | None) -> NDArray[np.uint32]:
+        others = [one for j, one in enumerate(self.columns) if j != self.label]
+        return np.insert(levels_of(data, "data", others, file_format), self.label, 0, axis=1)
+
+    def shares(self, levels: NDArray[np.uint32]) -> Floats:
+        """Return the share of each of the label's codes for records of these levels, (n, codes).
+
+        Parameters
+        ----------
+        levels : (n, columns) uint32
+            The label's own are not looked at.
+        """
+        codes = [codes[levels[:, j]] for j, codes in self.maps]
+        shares = softmax(logits(codes, self.weights, self.start))
+        return np.broadcast_to(shares, (len(levels), shares.shape[1]))
+
+    def draw(self, levels: NDArray[np.uint32], rng: np.random.Generator) -> NDArray[np.uint32]:
+        """Return a level of the label for each record, (n,)."""
+        blocks = np.split(levels, range(_BLOCK, len(levels), _BLOCK))
+        codes = np.concatenate([_drawn(self.shares(block), rng) for block in blocks])
+        # One search in all levels: those of code c end between c and c + 1.
+        order = np.argsort(self.code_of, kind="stable")
+        lasts = np.searchsorted(self.code_of[order], np.arange(self.code_of.max() + 1), "right") - 1
+        ends = np.cumsum(self.level_shares[order])
+        at = np.searchsorted(ends, codes + rng.random(len(codes)), side="right")
+        drawn: NDArray[np.uint32] = order[np.minimum(at, lasts[codes])].astype(np.uint32)
+        return drawn
+
+
+def _drawn(shares: Floats, rng: np.random.Generator) -> NDArray[np.int64]:
+    at = (np.cumsum(shares, axis=1) < rng.random((len(shares), 1))).sum(axis=1)
+    drawn: NDArray[np.int64] = np.minimum(at, shares.shape[1] - 1)
+    return drawn
