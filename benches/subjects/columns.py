@@ -11,6 +11,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
+from scipy.optimize import minimize
+from scipy.special import logsumexp, softmax
 
 import dpsumm
 from benches.subjects import Scale
@@ -28,6 +31,7 @@ def cases(scale: Scale) -> Iterator[Case]:
     contenders = {OURS: Isolated(left_owner, (n,), imports)}
     yield Case({"n": n, "a": A, "b": B}, contenders)
     yield _fit(scale.of(5, 150))
+    yield _logistic(scale.of(500, 30_000))
     yield _whole(scale.of(500, 30_162))
 
 
@@ -117,6 +121,45 @@ def _fit(components: int) -> Case:
 
     facts = lambda results: {OURS: {"steps": results[OURS].steps}}  # noqa: E731
     return Case({"K": components, "W": 99}, {OURS: ours}, check=facts)
+
+
+def _logistic(n: int) -> Case:
+    """The label's model: two classes, 12 columns with 12 bins and 32 finer ones each."""
+    rng = np.random.default_rng(0)
+    sizes = (12, 32) * 12
+    records = np.stack([rng.integers(size, size=n) for size in sizes], axis=1)
+    one_hot = sparse.csr_array(
+        (
+            np.ones(records.size),
+            (records + np.cumsum([0, *sizes[:-1]])).ravel(),
+            np.arange(0, records.size + 1, len(sizes)),
+        )
+    )
+    shares = softmax(one_hot @ rng.normal(0, 0.5, (sum(sizes), 2)), axis=1)
+    moments, ridges = one_hot.T @ shares / n, np.full((sum(sizes), 2), 1e-4)
+
+    def loss(weights: Any) -> tuple[float, Any]:
+        odds = one_hot @ weights
+        value = logsumexp(odds, axis=1).mean() - (weights * moments).sum()
+        slope = one_hot.T @ softmax(odds, axis=1) / n - moments + ridges * weights
+        return float(value + (ridges * weights**2).sum() / 2), slope
+
+    def in_scipy() -> Any:
+        def flat(x: Any) -> tuple[float, Any]:
+            value, slope = loss(x.reshape(-1, 2))
+            return value, slope.ravel()
+
+        found = minimize(
+            flat, np.zeros(moments.size), jac=True, method="L-BFGS-B", options={"maxiter": 60}
+        )
+        return found.x.reshape(-1, 2)
+
+    contenders = {
+        OURS: lambda: kernels.fit_softmax(records, sizes, moments, ridges, [0.5, 0.5]),
+        "SciPy, L-BFGS-B on sparse rows": in_scipy,
+    }
+    facts = lambda results: {name: {"loss": loss(x)[0]} for name, x in results.items()}  # noqa: E731
+    return Case({"n": n, "W": sum(sizes)}, contenders, check=facts)
 
 
 def _whole(n: int) -> Case:

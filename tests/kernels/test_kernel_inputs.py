@@ -286,6 +286,20 @@ CALLS = {
         "seed": 1,
     },
     kernels.sample_mixture: {"pi": [1.0], "theta": [[1.0, 1.0]], "sizes": [1, 1], "n": 1},
+    kernels.fit_softmax: {
+        "codes": [[0]],
+        "sizes": [1],
+        "moments": [[0.5, 0.5]],
+        "ridges": [[1.0, 1.0]],
+        "start": [0.5, 0.5],
+        "max_steps": 1,
+    },
+    kernels.softmax_shares: {
+        "codes": [[0]],
+        "sizes": [1],
+        "weights": [[0.0, 0.0]],
+        "start": [0.5, 0.5],
+    },
 }
 NUMBERS = ["1", None, 10**400, [1.0], np.nan, np.inf, -np.inf, True, 1j]
 WHOLE = ["1", None, 0.5, 1.0, True, -(2**63) - 1, 2**64, 2**200]

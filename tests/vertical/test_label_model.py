@@ -9,7 +9,6 @@ from dpsumm import Column, Schema, Tables, synthesize
 from dpsumm.errors import InvalidDataError, InvalidParameterError
 from dpsumm.vertical.coded import Coded
 from dpsumm.vertical.messages import TwoWay
-from dpsumm.vertical.softmax import fit_moments, logits, softmax
 from dpsumm.vertical.trees import Tree
 from dpsumm.vertical.wire import CODEC
 from helpers.columns import World
@@ -77,16 +76,6 @@ def test_owners_are_charged_what_the_plan_says(rng):
 def test_bins_of_an_owner_s_start_are_those_of_its_codes(rng):
     one = Coded(6, np.ones(6), np.array([0, 0, 1, 1, 1, 2]), None, np.array([0, 1, 2, 2, 3, 4]))
     assert one.code_of_fine.tolist() == [0, 0, 1, 1, 2]
-
-
-def test_the_fit_has_the_moments_that_it_was_given(rng):
-    n, codes = 5000, [rng.integers(5, size=5000), rng.integers(3, size=5000)]
-    true = [rng.normal(size=(5, 3)), rng.normal(size=(3, 3))]
-    shares = softmax(logits(codes, true, np.zeros(3)))
-    moments = [one_hot(c[:, None], len(w)).T @ shares / n for c, w in zip(codes, true, strict=True)]
-    ridges = [np.full(w.shape, 1e-7) for w in true]
-    fitted = fit_moments(codes, moments, ridges, np.zeros(3))
-    np.testing.assert_allclose(softmax(logits(codes, fitted, np.zeros(3))), shares, atol=0.01)
 
 
 @pytest.mark.filterwarnings("ignore:given")  # x and z say nothing of each other

@@ -15,6 +15,7 @@ from dpsumm.kernels.noise import discrete_laplace, rounded_normal
 from dpsumm.kernels.pads import Pad, one_hot_product, pair_counts
 from dpsumm.kernels.processor import INSTRUCTIONS, set_threads
 from dpsumm.kernels.selection import Picks, greedy, greedy_towards, objective, weights
+from dpsumm.kernels.softmax import fit_softmax, softmax_shares
 from dpsumm.kernels.tilt import arrivals, tilt
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "discrete_laplace",
     "exponential_choice",
     "fit_mixture",
+    "fit_softmax",
     "greedy",
     "greedy_towards",
     "is_diagonally_dominant",
@@ -44,6 +46,7 @@ __all__ = [
     "rounded_normal",
     "sample_mixture",
     "set_threads",
+    "softmax_shares",
     "tilt",
     "weights",
 ]

@@ -16,6 +16,7 @@ __all__ = [
     "discrete_laplace",
     "exponential_choice",
     "fit_mixture",
+    "fit_softmax",
     "greedy",
     "greedy_towards",
     "kernel_means",
@@ -31,6 +32,7 @@ __all__ = [
     "rounded_normal",
     "sample_mixture",
     "set_threads",
+    "softmax_shares",
     "weights",
 ]
 
@@ -189,3 +191,17 @@ def sample_mixture(
     n: int,
     seed: int | None = None,
 ) -> NDArray[np.uint32]: ...
+def fit_softmax(
+    codes: NDArray[np.uint32],
+    sizes: list[int],
+    moments: NDArray[np.float64],
+    ridges: NDArray[np.float64],
+    start: NDArray[np.float64],
+    max_steps: int,
+) -> NDArray[np.float64]: ...
+def softmax_shares(
+    codes: NDArray[np.uint32],
+    sizes: list[int],
+    weights: NDArray[np.float64],
+    start: NDArray[np.float64],
+) -> NDArray[np.float64]: ...

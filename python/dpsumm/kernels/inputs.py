@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,19 @@ def vector(values: ArrayLike, name: str) -> NDArray[np.float64]:
     array = _array(values, name)
     _check_kind(array, name, "biuf", "real numbers")
     return _shaped(array.astype(_DOUBLE, copy=False), name, 1)
+
+
+def matrix(values: ArrayLike, name: str) -> NDArray[np.float64]:
+    """Return a table of real numbers as float64."""
+    return np.asarray(points(values, name), np.float64)
+
+
+def sizes(values: Sequence[int]) -> list[int]:
+    """Return how many codes columns or blocks have."""
+    try:
+        return [whole(size, "sizes", 1, 2**16) for size in values]
+    except TypeError:
+        raise InvalidParameterError(f"sizes must be whole numbers, got {values!r}") from None
 
 
 def directions(values: ArrayLike, name: str) -> tuple[NDArray[np.float64], bool]:

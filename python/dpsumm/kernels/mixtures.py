@@ -8,7 +8,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpsumm.errors import InvalidParameterError
 from dpsumm.kernels import _core, inputs
 
 
@@ -125,11 +124,11 @@ def fit_mixture(
     >>> bool(abs(joint - 0.5) < 0.02), fit.chi2 <= 1
     (True, True)
     """
-    sizes = _sizes(sizes)
+    sizes = inputs.sizes(sizes)
     fitted = _core.fit_mixture(
         sizes,
-        _square(pairs, "pairs"),
-        _square(pair_weights, "pair_weights"),
+        inputs.matrix(pairs, "pairs"),
+        inputs.matrix(pair_weights, "pair_weights"),
         inputs.vector(singles, "singles"),
         inputs.vector(single_weights, "single_weights"),
         inputs.whole(components, "components", 1, 2**16),
@@ -197,25 +196,14 @@ def sample_mixture(
     >>> sample_mixture([0.5, 0.5], theta, [2, 2], 2, given=[None, 1]).tolist()
     [[1, 1], [1, 1]]
     """
-    sizes = _sizes(sizes)
+    sizes = inputs.sizes(sizes)
     codes = [None] * len(sizes) if given is None else list(given)
     codes = [None if x is None else inputs.whole(x, "given", 0, 2**32 - 1) for x in codes]
     return _core.sample_mixture(
         inputs.vector(pi, "pi"),
-        np.asarray(inputs.points(theta, "theta"), np.float64),
+        inputs.matrix(theta, "theta"),
         sizes,
         codes,
         inputs.whole(n, "n", 0, 2**31 - 1),
         inputs.seed(seed),
     )
-
-
-def _sizes(sizes: Sequence[int]) -> list[int]:
-    try:
-        return [inputs.whole(size, "sizes", 1, 2**16) for size in sizes]
-    except TypeError:
-        raise InvalidParameterError(f"sizes must be whole numbers, got {sizes!r}") from None
-
-
-def _square(values: ArrayLike, name: str) -> NDArray[np.float64]:
-    return np.asarray(inputs.points(values, name), np.float64)

@@ -12,11 +12,11 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsumm.kernels import fit_softmax
 from dpsumm.vertical.grid import Drawn
 from dpsumm.vertical.label_model import LabelModel
 from dpsumm.vertical.layout import Released
 from dpsumm.vertical.merged import level_shares
-from dpsumm.vertical.softmax import fit_moments
 
 Floats = NDArray[np.float64]
 
@@ -44,7 +44,7 @@ def fit_label(
             std = plan.pair_std[index] * (math.sqrt(2) if plan.is_cross(pair) else 1.0)
             tables.append((j, table if pair[1] == label else table.T, std))
     classes = sum(table.sum(0) / (len(table) * std**2) for _, table, std in tables)
-    classes = np.maximum(classes, 1e-3 * classes.max())
+    classes = np.maximum(classes, 1e-3 * max(classes.max(), 1e-9))
     classes = classes / classes.sum()
     levels = levels[: max(1000, _ENTRIES // len(classes))]
     maps, moments, ridges = [], [], []
@@ -63,10 +63,11 @@ def fit_label(
             maps.append((j, codes))
             moments.append(moment)
             ridges.append(ridge)
-    start = np.log(classes)
-    weights = fit_moments([codes[levels[:, j]] for j, codes in maps], moments, ridges, start)
+    sizes = tuple(map(len, moments))
+    drawn = np.stack([codes[levels[:, j]] for j, codes in maps], axis=1)
+    weights = fit_softmax(drawn, sizes, np.vstack(moments), np.vstack(ridges), classes)
     shares = level_shares(released, label), released.codes[label]
-    return LabelModel(tuple(columns), label, tuple(maps), tuple(weights), start, *shares)
+    return LabelModel(tuple(columns), label, tuple(maps), sizes, weights, classes, *shares)
 
 
 def _moments(

@@ -12,9 +12,9 @@ from dpsumm.data.extract import Source
 from dpsumm.data.file import FileFormat
 from dpsumm.data.kinds.kind import Kind
 from dpsumm.errors import InvalidParameterError
+from dpsumm.kernels import softmax_shares
 from dpsumm.vertical.grid import Drawn
 from dpsumm.vertical.inputs import levels_of
-from dpsumm.vertical.softmax import logits, softmax
 
 Floats = NDArray[np.float64]
 
@@ -37,10 +37,12 @@ class LabelModel:
     maps
         Of each block of weights the column, and the code of each of its levels: its bins, then, as
         a block of their own, its finer bins.
-    weights : (size, K) each
-        Of each block.
+    sizes
+        Codes of each block.
+    weights : (W, K)
+        Of all codes, block after block.
     start : (K,)
-        Log-odds without any block.
+        Shares of the label's codes without any block.
     level_shares, code_of
         Of the label's levels: share in their code, and the code of each.
 
@@ -71,7 +73,8 @@ class LabelModel:
     columns: tuple[Drawn, ...] = field(repr=False)
     label: int
     maps: tuple[tuple[int, NDArray[np.int64]], ...] = field(repr=False)
-    weights: tuple[Floats, ...] = field(repr=False)
+    sizes: tuple[int, ...] = field(repr=False)
+    weights: Floats = field(repr=False)
     start: Floats = field(repr=False)
     level_shares: Floats = field(repr=False)
     code_of: NDArray[np.int64] = field(repr=False)
@@ -150,9 +153,8 @@ class LabelModel:
         levels : (n, columns) uint32
             The label's own are not looked at.
         """
-        codes = [codes[levels[:, j]] for j, codes in self.maps]
-        shares = softmax(logits(codes, self.weights, self.start))
-        return np.broadcast_to(shares, (len(levels), shares.shape[1]))
+        codes = np.stack([codes[levels[:, j]] for j, codes in self.maps], axis=1)
+        return softmax_shares(codes, self.sizes, self.weights, self.start)
 
     def draw(self, levels: NDArray[np.uint32], rng: np.random.Generator) -> NDArray[np.uint32]:
         """Return a level of the label for each record, (n,)."""

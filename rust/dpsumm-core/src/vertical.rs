@@ -4,3 +4,4 @@
 pub mod mixture;
 pub mod pad;
 pub mod ring;
+pub mod softmax;

@@ -34,8 +34,8 @@ mod _core {
 
     #[pymodule_export]
     use super::vertical::{
-        fit_mixture, one_hot_product, pad_correction, pad_mask, pad_product, pad_share,
-        pair_counts, sample_mixture,
+        fit_mixture, fit_softmax, one_hot_product, pad_correction, pad_mask, pad_product,
+        pad_share, pair_counts, sample_mixture, softmax_shares,
     };
 
     #[pymodule_init]

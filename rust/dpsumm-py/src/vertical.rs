@@ -1,4 +1,4 @@
-//! Secret products of one-hot matrices, and mixtures of products.
+//! Secret products of one-hot matrices, mixtures of products, logistic models of codes.
 
 use dpsumm_core::Error;
 use dpsumm_core::error::check_room;
@@ -6,6 +6,7 @@ use dpsumm_core::rng::Source;
 use dpsumm_core::vertical::mixture::{self, Settings, Tables};
 use dpsumm_core::vertical::pad::{Key, Use, Word, fill};
 use dpsumm_core::vertical::ring::{self, OneHot};
+use dpsumm_core::vertical::softmax::{self, Codes, Wanted};
 use numpy::{
     Element, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, ToPyArray,
 };
@@ -250,4 +251,44 @@ pub fn sample_mixture<'py>(
         Ok(mixture::sample(&pi, &theta, &sizes, &given, n, &mut source)?)
     })?;
     codes.to_pyarray(py).reshape([n, columns])
+}
+
+#[pyfunction]
+#[pyo3(signature = (codes, sizes, moments, ridges, start, max_steps))]
+pub fn fit_softmax<'py>(
+    py: Python<'py>,
+    codes: PyReadonlyArray2<'py, u32>,
+    sizes: Vec<usize>,
+    moments: PyReadonlyArray2<'py, f64>,
+    ridges: PyReadonlyArray2<'py, f64>,
+    start: PyReadonlyArray1<'py, f64>,
+    max_steps: usize,
+) -> PyResult<Bound<'py, PyArray2<f64>>> {
+    let ((codes, _), start) = (rows(&codes), vector(&start));
+    let ((moments, width), (ridges, other)) = (rows(&moments), rows(&ridges));
+    if width != start.len() || other != start.len() {
+        let error = Error::invalid("start", "must have a number for each class of the moments");
+        return Err(CoreError(error).into());
+    }
+    let weights = detached(py, |until| {
+        let codes = Codes::new(&codes, &sizes, start.len())?;
+        let wanted = Wanted { moments: &moments, ridges: &ridges };
+        Ok(softmax::fit(codes, &wanted, &start, max_steps, until)?)
+    })?;
+    weights.to_pyarray(py).reshape([weights.len() / start.len(), start.len()])
+}
+
+#[pyfunction]
+pub fn softmax_shares<'py>(
+    py: Python<'py>,
+    codes: PyReadonlyArray2<'py, u32>,
+    sizes: Vec<usize>,
+    weights: PyReadonlyArray2<'py, f64>,
+    start: PyReadonlyArray1<'py, f64>,
+) -> PyResult<Bound<'py, PyArray2<f64>>> {
+    let ((codes, _), (weights, _), start) = (rows(&codes), rows(&weights), vector(&start));
+    let shares = detached(py, |_| {
+        Ok(softmax::shares(Codes::new(&codes, &sizes, start.len())?, &weights, &start)?)
+    })?;
+    shares.to_pyarray(py).reshape([shares.len() / start.len(), start.len()])
 }
