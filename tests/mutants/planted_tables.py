@@ -119,8 +119,9 @@ bug(
     "rows",
     "own pairs: first record counted twice",
     OWNER,
-    "        return pair_counts(self.codes, self.width)",
-    "        return pair_counts(np.concatenate([self.codes, self.codes[:1]]), self.width)",
+    "        return pair_counts(self.finest.codes, self.finest.width)",
+    "        codes = self.finest.codes\n"
+    "        return pair_counts(np.concatenate([codes, codes[:1]]), self.finest.width)",
 )
 bug(
     "S15",

@@ -3,6 +3,7 @@
 import numpy as np
 import polars as pl
 import pytest
+from scipy.stats import spearmanr
 
 import dpsumm.privacy.release as kernel
 from dpsumm import Column, Schema, Tables, synthesize
@@ -91,17 +92,15 @@ def test_labels_of_all_kinds_depend_on_the_others_as_in_the_records(rng, label):
         "a": Schema([Column("x", bounds=(0, 100)), Column("level", categories=(0, 1, 2))]),
         "b": Schema([Column("z", bounds=(0, 200)), Column("y", categories=(0, 1))]),
     }
+    true = {"x": x, "level": level, "z": z, "y": y}
     made = synthesize(data, schema=schema, epsilon=4.0, label=label)
     rows = made.sample(20_000, seed=1)
-    assert np.corrcoef(rows["x"], rows["y"])[0, 1] == pytest.approx(
-        np.corrcoef(x, y)[0, 1], abs=0.08
-    )
-    assert np.corrcoef(rows["z"], rows["level"])[0, 1] == pytest.approx(
-        np.corrcoef(z, level)[0, 1], abs=0.08
-    )
+    # By ranks: a few false values far out say little of how columns depend.
+    for one, other in (("x", "y"), ("z", "level")):
+        found = spearmanr(rows[one], rows[other]).statistic
+        assert found == pytest.approx(spearmanr(true[one], true[other]).statistic, abs=0.1)
     model = made.label_model
     assert model.label == made.columns.index(label)
-    true = {"x": x, "level": level, "z": z, "y": y}
     others = np.stack([true[name] for name in made.columns if name != label], axis=1)
     said = model.predict(others)
     np.testing.assert_array_equal(model.predict(pl.DataFrame(true)), said)

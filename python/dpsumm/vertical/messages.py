@@ -129,8 +129,9 @@ class Start(Request):
         label count.
     bins
         Of each of these codes the bin, which all other tables count; from 0 in each column.
-    peer_bins
-        The same of each peer's codes.
+    widths, peer_bins
+        Of each peer's columns how many codes, and their bins: the finest only towards the label's
+        owner.
     label, peer_labels
         Which of its columns is the label, which of each peer's; -1 for none.
     """

@@ -148,10 +148,10 @@ class MpycOwner(Owner):
         )
         for k, peer in enumerate(request.peers):
             given = {
-                "codes": product.codes.astype(np.int64),
+                "codes": product.towards(k).codes.astype(np.int64),
                 "noise": kept.shares[k].astype(np.int64),
                 "widths": self._widths(request, k),
-                "n": len(product.codes),
+                "n": product.n_records,
             }
             self.meeting.start(*self._place(request.sides[k], peer), given)
         return MaskedRows(0, ())
@@ -183,7 +183,7 @@ class MpycOwner(Owner):
 
     def _widths(self, start: Start, k: int) -> Sequence[int]:
         assert self._product is not None
-        own, other = self._product.width, int(start.widths[k].sum())
+        own, other = self._product.towards(k).width, int(start.widths[k].sum())
         return (own, other) if start.sides[k] else (other, own)
 
 

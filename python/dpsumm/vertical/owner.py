@@ -7,7 +7,7 @@ import itertools
 import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar, Literal, TypeVar, cast
+from typing import ClassVar, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,7 @@ from dpsumm.privacy.events import Charge
 from dpsumm.privacy.ledger import Ledger, OtherReleaseError
 from dpsumm.privacy.release import PaidNoise, Sums, release, share
 from dpsumm.vertical.charges import run_charges, table_sums
+from dpsumm.vertical.coding import Coding, add_up, put
 from dpsumm.vertical.helper import check_secret, pad_of
 from dpsumm.vertical.messages import (
     ColumnCounts,
@@ -39,7 +40,6 @@ from dpsumm.vertical.trees import Tree
 from dpsumm.vertical.wire import CODEC, DIGITS
 
 Kind = TypeVar("Kind", bound=Answer)
-Table = TypeVar("Table", bound="NDArray[Any]")
 
 # How many standard deviations a noise never exceeds, for whether words wrap.
 FAR = 40
@@ -226,26 +226,36 @@ class Owner(Party):
         return table_sums(f"two-way tables ({len(tables)})", tables)
 
     def _within(self, product: Products, noise: PaidNoise) -> NDArray[np.int64]:
-        """Return noisy tables of the owner's own pairs of columns; 0 elsewhere."""
-        counts = product.counts()
+        """Return noisy tables of the owner's own pairs of columns; 0 elsewhere.
+
+        Those with the label are of all codes, others of their bins.
+        """
+        counts, own, label = product.counts(), product.finest, product.start.label
         tables = np.zeros_like(counts)
         for i, j in product.within:
-            block = (product.block(i), product.block(j))
-            table = product.counted(counts[block], product.bins[i], product.bins[j], i, j)
+            block = (own.block(i), own.block(j))
+            table = counts[block]
+            if label not in (i, j):
+                table = add_up(add_up(table, own.bins[i], 0), own.bins[j], 1)
             put(tables, block, noise.on(table))
         return tables
 
     def _with_noise(self, product: Products, k: int, exact: Words, noise: PaidNoise) -> Words:
-        """Return the tables with a peer, each with noise; the left owner's columns down."""
+        """Return the tables with a peer, each with noise; the left owner's columns down.
+
+        Those with the label are of all codes, others of their bins: a share of theirs is a sum.
+        """
+        start, own = product.start, product.towards(k)
         noisy = np.zeros_like(exact)
-        down = product.start.sides[k]
-        own, made = (exact, noisy) if down else (exact.T, noisy.T)  # own columns down
-        ends = np.cumsum([0, *product.start.widths[k].tolist()])
-        for i in range(len(product.sizes)):
+        counts, made = (exact, noisy) if start.sides[k] else (exact.T, noisy.T)  # own columns down
+        ends = np.cumsum([0, *start.widths[k].tolist()])
+        for i in range(len(own.sizes)):
             for j, (left, right) in enumerate(itertools.pairwise(ends)):
-                block = (product.block(i), slice(left, right))
-                bins = product.start.peer_bins[k][left:right]
-                table = product.counted(own[block], product.bins[i], bins, i, j, k)
+                block = (own.block(i), slice(left, right))
+                table = counts[block]
+                if i != start.label and j != start.peer_labels[k]:
+                    bins = start.peer_bins[k][left:right]
+                    table = add_up(add_up(table, own.bins[i], 0), bins, 1)
                 put(made, block, noise.on(table))
         return noisy
 
@@ -337,14 +347,12 @@ class Products:
         maps = _maps(start.codes, sizes)
         active = [j for j, codes_of in enumerate(maps) if codes_of.max() > 0]
         self.sizes = [int(maps[j].max()) + 1 for j in active]
-        self._starts = np.cumsum([0, *self.sizes])
-        self.width = int(self._starts[-1])
-        columns = [maps[j][codes[:, j]] + self._starts[place] for place, j in enumerate(active)]
-        shape = (len(codes), len(active))
-        self.codes = np.ascontiguousarray(np.array(columns, np.uint32).reshape(shape[::-1]).T)
+        self.n_records = len(codes)
         self._check_noise()
         self._check_bins()
-        self.bins = [start.bins[self.block(j)] for j in range(len(self.sizes))]
+        bins = np.split(start.bins, np.cumsum(self.sizes)[:-1]) if active else []
+        self.finest = Coding.of([maps[j][codes[:, j]] for j in active], bins)
+        self.binned = self.finest.binned()
         self.within = [(i, j) for i, j in np.argwhere(start.within > 0).tolist() if i < j]
         ring: Literal[32, 64] = 32 if start.ring == 32 else 64
         self._pads = [
@@ -353,13 +361,13 @@ class Products:
                 run=run,
                 names=(name, peer) if left else (peer, name),
                 nonces=(nonce, other) if left else (other, nonce),
-                widths=_order(self.width, int(widths.sum()), left),
+                widths=_order(self.towards(k).width, int(widths.sum()), left),
                 rows=len(codes),
                 ring=ring,
                 side=0 if left else 1,
             )
-            for peer, other, widths, left in zip(
-                start.peers, start.nonces, start.widths, start.sides, strict=True
+            for k, (peer, other, widths, left) in enumerate(
+                zip(start.peers, start.nonces, start.widths, start.sides, strict=True)
             )
         ]
         self._sums: list[Words | None] = [None] * len(self._pads)
@@ -374,7 +382,7 @@ class Products:
         if (np.tril(start.within) > 0).any() or any((noise <= 0).any() for noise in start.noise):
             raise ProtocolError("every table needs its noise, once")
         largest = max((float(part.max()) for part in stds if part.size), default=0.0)
-        if len(self.codes) + 2 * FAR * largest >= 2 ** (start.ring - 1):
+        if self.n_records + 2 * FAR * largest >= 2 ** (start.ring - 1):
             raise ProtocolError("the counts and their noise do not fit the ring; use ring 64")
 
     def _check_bins(self) -> None:
@@ -392,53 +400,39 @@ class Products:
             if not fits:
                 raise ProtocolError("the bins do not fit the codes")
 
-    def block(self, column: int) -> slice:
-        """Return where a column's codes are."""
-        return slice(int(self._starts[column]), int(self._starts[column + 1]))
-
-    def counted(
-        self,
-        exact: Table,
-        bins: NDArray[np.int64],
-        other: NDArray[np.int64],
-        i: int,
-        j: int,
-        peer: int | None = None,
-    ) -> Table:
-        """Return the table of an own column i and a column j as it is released, from all codes.
-
-        Only with the label it is of all codes, else of their bins: sums, of a share, too.
-        """
-        start = self.start
-        if i == start.label or j == (start.label if peer is None else start.peer_labels[peer]):
-            return exact
-        return add_up(add_up(exact, bins, 0), other, 1)
+    def towards(self, peer: int) -> Coding:
+        """Return the codes of which a peer's tables are made: the finest if it has the label."""
+        return self.binned if self.start.peer_labels[peer] < 0 else self.finest
 
     def counts(self) -> NDArray[np.int64]:
         """Return the exact counts of all pairs of codes; see `kernels.pair_counts`."""
-        if not self.width:
+        if not self.sizes:
             return np.zeros((0, 0), np.int64)
-        return pair_counts(self.codes, self.width)
+        return pair_counts(self.finest.codes, self.finest.width)
 
     def next_rows(self) -> MaskedRows:
         """Return the next rows, hidden from each peer by its own pad."""
-        first = self._sent
-        rows = self.codes[first : first + self.start.rows]
-        self._sent = first + len(rows)
-        return MaskedRows(first, tuple(pad.mask(rows, first_row=first) for pad in self._pads))
+        first, last = self._sent, min(self._sent + self.start.rows, self.n_records)
+        self._sent = last
+        masked = [
+            pad.mask(self.towards(k).codes[first:last], first_row=first)
+            for k, pad in enumerate(self._pads)
+        ]
+        return MaskedRows(first, tuple(masked))
 
     def take(self, first_row: int, received: tuple[Words, ...]) -> None:
         """Add up the products with what the peers sent of the rows that were sent last."""
-        rows = self.codes[self._taken : self._sent]
+        last = self._sent
         if first_row != self._taken or len(received) != len(self._pads):
             raise ProtocolError("rows came out of order")
-        self._taken = self._sent
+        self._taken = last
         for k, (pad, words) in enumerate(zip(self._pads, received, strict=True)):
-            wanted = (len(rows), int(self.start.widths[k].sum()))
+            own = self.towards(k)
+            wanted = (last - first_row, int(self.start.widths[k].sum()))
             if words.shape != wanted or words.dtype.itemsize * 8 != pad.ring:
                 raise ProtocolError("a peer's rows do not fit")
             if self.start.sides[k]:
-                part = one_hot_product(rows, self.width, words)
+                part = one_hot_product(own.codes[first_row:last], own.width, words)
             else:
                 part = pad.product(words, first_row=first_row)
             known = self._sums[k]
@@ -446,14 +440,13 @@ class Products:
 
     def check_finished(self, request: Finish) -> None:
         """Refuse an end before all rows went both ways, and what the helper cannot have dealt."""
-        if self._taken < len(self.codes):
+        if self._taken < self.n_records:
             raise ProtocolError("rows are missing")
         if len(request.dealt) != len(self._pads):
             raise ProtocolError("what was dealt does not fit")
-        for pad, widths, left, dealt in zip(
-            self._pads, self.start.widths, self.start.sides, request.dealt, strict=True
-        ):
-            wanted = (0, 0) if left else (int(widths.sum()), self.width)
+        for k, (pad, dealt) in enumerate(zip(self._pads, request.dealt, strict=True)):
+            other, left = int(self.start.widths[k].sum()), self.start.sides[k]
+            wanted = (0, 0) if left else (other, self.towards(k).width)
             if dealt.shape != wanted or dealt.dtype.itemsize * 8 != pad.ring:
                 raise ProtocolError("what was dealt does not fit")
 
@@ -468,20 +461,6 @@ class Products:
         else:
             share = sums + dealt - pad.share(other).T
         return share
-
-
-def add_up(table: Table, bins: NDArray[np.int64], axis: int) -> Table:
-    """Return a table of bins from one of codes, which are in the order of their bins."""
-    firsts = np.flatnonzero(np.diff(bins, prepend=-1))
-    if len(firsts) == table.shape[axis]:
-        return table
-    return cast(Table, np.add.reduceat(table, firsts, axis=axis, dtype=table.dtype))
-
-
-def put(whole: Table, block: tuple[slice, slice], table: Table) -> None:
-    """Put a table at the start of its block, whose other cells are 0."""
-    down, across = (one.start for one in block)
-    whole[down : down + table.shape[0], across : across + table.shape[1]] = table
 
 
 def _without_nonces(start: Start) -> Start:

@@ -12,6 +12,7 @@ from dpsumm.errors import ProtocolError
 from dpsumm.exchange.messages import Answer, Request
 from dpsumm.kernels.inputs import Words
 from dpsumm.vertical.coded import coded_columns
+from dpsumm.vertical.coding import add_up
 from dpsumm.vertical.layout import Budget, Layout, Released
 from dpsumm.vertical.messages import (
     ColumnCounts,
@@ -23,7 +24,7 @@ from dpsumm.vertical.messages import (
     Start,
     TwoWay,
 )
-from dpsumm.vertical.owner import FAR, add_up
+from dpsumm.vertical.owner import FAR
 
 
 def kept(released: Released) -> bytes:
@@ -97,20 +98,31 @@ class Work:
             codes=np.concatenate([self._coded[j].by_value for j in self._layout.of_owner(owner)]),
             within=within,
             peers=tuple(names[q] for q in peers),
-            widths=tuple(np.array([self.fine[j] for j in self._columns[q]]) for q in peers),
+            widths=tuple(np.array(self._codes_of(q, owner)) for q in peers),
             sides=tuple(owner < q for q in peers),
             nonces=tuple(self._nonces[names[q]] for q in peers),
             noise=tuple(self._noise(mine, self._columns[q]) for q in peers),
             rows=self._rows,
             ring=self.ring,
             bins=self._bins(owner),
-            peer_bins=tuple(map(self._bins, peers)),
+            peer_bins=tuple(self._bins(q, owner) for q in peers),
             label=self._label(owner),
             peer_labels=tuple(map(self._label, peers)),
         )
 
-    def _bins(self, owner: int) -> NDArray[np.int64]:
-        bins = [self._coded[j].code_of_fine for j in self._columns[owner]]
+    def _finest(self, peer: int | None) -> bool:
+        """Whether an owner's codes are the finest: among its own, towards the label's owner."""
+        return peer is None or self._label(peer) >= 0
+
+    def _codes_of(self, owner: int, peer: int | None) -> list[int]:
+        """Return how many codes an owner's columns have in tables with a peer, or in its own."""
+        return [(self.fine if self._finest(peer) else self.sizes)[j] for j in self._columns[owner]]
+
+    def _bins(self, owner: int, peer: int | None = None) -> NDArray[np.int64]:
+        bins = [
+            self._coded[j].code_of_fine if self._finest(peer) else np.arange(self.sizes[j])
+            for j in self._columns[owner]
+        ]
         return np.concatenate([np.zeros(0, np.int64), *bins])
 
     def _label(self, owner: int) -> int:
@@ -124,8 +136,8 @@ class Work:
     def _peers(self, owner: int) -> list[int]:
         return [a + b - owner for a, b in self._pairs if owner in (a, b)]
 
-    def _width(self, owner: int) -> int:
-        return sum(self.fine[j] for j in self._columns[owner])
+    def _width(self, owner: int, peer: int | None) -> int:
+        return sum(self._codes_of(owner, peer))
 
     def deal(self) -> Deal:
         """Return the helper's work."""
@@ -137,8 +149,8 @@ class Work:
             ring=self.ring,
             left=tuple(names[p] for p in left),
             right=tuple(names[p] for p in right),
-            left_widths=tuple(map(self._width, left)),
-            right_widths=tuple(map(self._width, right)),
+            left_widths=tuple(self._width(a, b) for a, b in self._pairs),
+            right_widths=tuple(self._width(b, a) for a, b in self._pairs),
             left_nonces=tuple(self._nonces[names[p]] for p in left),
             right_nonces=tuple(self._nonces[names[p]] for p in right),
         )
@@ -146,7 +158,7 @@ class Work:
     def check(self, name: str, request: Request, answer: Answer) -> None:
         """Refuse an answer that does not fit."""
         if isinstance(answer, Dealt):
-            shapes = [(self._width(a), self._width(b)) for a, b in self._pairs]
+            shapes = [(self._width(a, b), self._width(b, a)) for a, b in self._pairs]
             self._check_words(name, answer.corrections, [] if self._by_mpyc else shapes)
             return
         owner = self._layout.owners.index(name)
@@ -156,13 +168,14 @@ class Work:
             rows = min(self._rows, self.n_records - before)
             if answer.first_row != before:
                 raise ProtocolError(f"{name!r} sent other rows than were asked for")
-            shapes = [(rows, self._width(owner))] * len(peers)
+            shapes = [(rows, self._width(owner, q)) for q in peers]
             self._check_words(name, answer.masked, [] if self._by_mpyc else shapes)
         elif isinstance(answer, TwoWay):
-            width = self._width(owner)
+            width = self._width(owner, None)
             if answer.within.shape != (width, width):
                 raise ProtocolError(f"{name!r} sent tables of another size")
-            shapes = [(self._width(min(owner, q)), self._width(max(owner, q))) for q in peers]
+            pairs = [(min(owner, q), max(owner, q)) for q in peers]
+            shapes = [(self._width(a, b), self._width(b, a)) for a, b in pairs]
             self._check_words(name, answer.shares, shapes)
 
     def _check_words(
@@ -196,7 +209,6 @@ class Work:
     def opened(self, answers: Mapping[str, TwoWay]) -> Released:
         """Add up the shares, and cut all tables out."""
         names, pairs = self._layout.owners, {}
-        starts = [np.cumsum([0, *(self.fine[j] for j in cols)]) for cols in self._columns]
         signed = np.int32 if self.ring == 32 else np.int64
         sums = {}
         for a, b in self._pairs:
@@ -206,7 +218,7 @@ class Work:
         for (i, j), std in self._std.items():
             p, q = self._layout.owner_of[i], self._layout.owner_of[j]
             whole = answers[names[p]].within if p == q else sums[p, q]
-            at = starts[p][self._columns[p].index(i)], starts[q][self._columns[q].index(j)]
+            at = self._place(i, p, q), self._place(j, q, p)
             size = self.plan.shape((i, j))
             table = whole[at[0] : at[0] + size[0], at[1] : at[1] + size[1]]
             limit = FAR * 2 * std
@@ -216,6 +228,11 @@ class Work:
                 )
             pairs[i, j] = table
         return self.released(pairs)
+
+    def _place(self, column: int, owner: int, other: int) -> int:
+        """Return where a column's codes begin in a table of two owners, or of one."""
+        codes = self._codes_of(owner, None if owner == other else other)
+        return sum(codes[: self._columns[owner].index(column)])
 
     def released(self, pairs: Mapping[tuple[int, int], NDArray[np.int64]]) -> Released:
         """Return all that was released, with these two-way tables as they were released."""
