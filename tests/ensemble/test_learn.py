@@ -1,5 +1,8 @@
 """The whole call: parties of every kind, what is refused, what is told, what leaks nothing."""
 
+# ruff: noqa: NPY002
+
+import random
 import warnings
 
 import numpy as np
@@ -15,6 +18,7 @@ from sklearn.tree import DecisionTreeClassifier
 import dpsumm
 from dpsumm.ensemble import Model, NoisyVotes, Softmax, Spectral
 from dpsumm.ensemble.ballots import ballot_of, train
+from dpsumm.ensemble.curator import VoteCurator
 from dpsumm.ensemble.terms import Terms
 from dpsumm.errors import (
     BudgetExceededError,
@@ -301,7 +305,7 @@ class Talkative(LogisticRegression):
     def fit(self, x, y):
         if len(y) > 20:
             warnings.warn(f"secret {x[0, 0]}", ConvergenceWarning, stacklevel=2)
-        np.random.seed(0)  # noqa: NPY002  disturbs others' coins if they share them
+        np.random.seed(0)
         return super().fit(x, y)
 
 
@@ -379,6 +383,64 @@ def test_a_record_that_fails_a_learner_moves_its_shard_s_votes_alone(learner, ke
         np.testing.assert_array_equal(votes[0][shard], votes[1][shard])
     assert (votes[0][1].sum(1) == 1).all()
     assert not votes[1][1].any()
+
+
+class TakesCoins(ClassifierMixin, BaseEstimator):
+    """Draws from the global generators, when it is fitted and when it votes, by its records."""
+
+    def fit(self, x, y):
+        self.classes_ = np.unique(y)
+        self.taken_ = int(y.sum())
+        np.random.random(self.taken_)
+        self.coin_ = np.random.random() + random.random()
+        return self
+
+    def predict(self, x):
+        np.random.random(self.taken_)
+        return (x[:, 0] + self.coin_ + np.random.random() > 1.5).astype(int)
+
+
+def test_no_record_decides_another_s_coins(parties, public_points, rng, monkeypatch):
+    """The global generators give a classifier its own coins, and are as they were."""
+    seen = []
+    receive = VoteCurator.receive
+
+    def noted(curator, name, answer):
+        seen[-1][name] = answer.votes.copy()
+        receive(curator, name, answer)
+
+    monkeypatch.setattr(VoteCurator, "receive", noted)
+    for odd in (False, True):
+        given = dict(parties)
+        if odd:
+            x, y = parties["p0"]
+            given["p0"] = x, np.where(np.arange(len(y)) == y.argmin(), 1, y)
+        seen.append({})
+        np.random.seed(3)
+        random.seed(3)
+        learn(given, public_points, learner=TakesCoins(), seed=1)
+        after = np.random.random(), random.random()
+        np.random.seed(3)
+        random.seed(3)
+        assert after == (np.random.random(), random.random())
+    changed = [name for name in parties if (seen[0][name] != seen[1][name]).any()]
+    assert changed == ["p0"]
+
+
+def test_votes_have_the_coins_of_a_seed_or_fresh_ones(parties, public_points):
+    np.random.seed(3)
+    terms = Terms.of(public_points, (0, 1), M)
+    x, y = parties["p1"]
+
+    def votes(seed):
+        (one,) = train(
+            x, y, np.arange(len(x)), learner=TakesCoins(), classes=(0, 1), shards=1, name="p",
+            seed=seed,
+        )  # fmt: skip
+        return one.coin_, ballot_of(one, seed, "p")(public_points, terms).sum(0).tolist()
+
+    assert votes(1) == votes(1)
+    assert len({votes(None)[0] for _ in range(3)}) == 3
 
 
 REFUSED = [

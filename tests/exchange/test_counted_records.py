@@ -3,8 +3,10 @@
 from itertools import count
 
 import numpy as np
+import polars as pl
 import pytest
 
+from dpsumm import Column, Schema
 from dpsumm.data.inputs import read_owners
 from dpsumm.ensemble.messages import CODEC as VOTES
 from dpsumm.ensemble.messages import ClassifierTask, VoteTask
@@ -102,6 +104,48 @@ def test_a_task_of_small_shards_is_refused_before_anything_is_trained(once):
         with pytest.raises(ProtocolError, match="fewer than 20 records") as told:
             under(N, once(Trainer(table, "bayes", seed=1)), [task])
         assert str(N) not in str(told.value)
+
+
+@pytest.mark.parametrize(
+    ("rare", "classes"), [((1, 1), ("a", "b")), ((1, 0), ("a", "no")), ((4, 19), ("a", "b"))]
+)
+def test_a_task_that_names_rare_classes_reads_no_record(once, rare, classes):
+    """Whoever names the classes names which records a classifier is of."""
+    labels = LABELS.copy()
+    labels[: rare[0]], labels[rare[0] : sum(rare)] = "a", "b"
+    (table,) = read_owners({"north": (POINTS, labels)})
+    task = VOTES.encode(ClassifierTask("run", classes, 1, 1, COLUMNS))
+    made = VOTES.decode(under(N, once(Trainer(table, "bayes", seed=1)), [task])[0]).classifiers
+    assert not made.known[0, classes.index("a")]
+    if "no" not in classes:
+        assert not made.known.any() or rare[1] >= 20
+
+
+def test_enough_records_of_a_class_make_a_classifier(once):
+    labels = LABELS.copy()
+    labels[:5], labels[5:20] = "a", "b"
+    (table,) = read_owners({"north": (POINTS, labels)})
+    task = VOTES.encode(ClassifierTask("run", ("a", "b"), 1, 1, COLUMNS))
+    made = VOTES.decode(under(N, once(Trainer(table, "bayes", seed=1)), [task])[0]).classifiers
+    assert made.known.all()
+
+
+@pytest.mark.parametrize("classes", [("no", "rare"), ("no", "yes"), ("no", "rare", "typo", "yes")])
+def test_other_classes_than_the_schema_s_are_refused(once, classes):
+    schema = Schema(
+        [Column(f"x{j}", bounds=(0, 100)) for j in range(COLUMNS)]
+        + [Column("sick", "label", categories=("no", "yes", "rare"))]
+    )
+    data = pl.DataFrame({f"x{j}": POINTS[:, j] for j in range(COLUMNS)} | {"sick": LABELS})
+    (table,) = read_owners({"north": data}, schema=schema)
+    for named in (classes, ("no", "rare", "yes")):
+        task = VOTES.encode(ClassifierTask("run", named, 1, 1, COLUMNS))
+        party = once(Trainer(table, "bayes", seed=1))
+        if named != classes:
+            under(N, party, [task])
+            continue
+        with pytest.raises(ProtocolError, match="name the same ones"):
+            under(N, party, [task])
 
 
 def test_votes_count_as_all_records(once):

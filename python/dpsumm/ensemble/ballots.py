@@ -5,9 +5,11 @@ Everything here happens at the party, on its own data; nothing here is private b
 
 from __future__ import annotations
 
+import random
 import secrets
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from copy import deepcopy
 from importlib import import_module
 from typing import Any
@@ -33,17 +35,17 @@ LEARNERS: dict[str, tuple[str, str, dict[str, Any]]] = {
 }
 
 
-def classifier_ballot(classifier: Any) -> Ballot:
+def classifier_ballot(classifier: Any, seed: int | None = None, use: str = "") -> Ballot:
     """Return how a fitted classifier votes: `predict`, or `predict_proba` if the grid is above 1.
 
     A class that is not listed gets no vote: the classifier abstains at such a point, or its
     probability is left out. One that fails, or does not answer for every point, abstains: that may
-    hang on a single record, and to stop would tell everybody.
+    hang on a single record, and to stop would tell everybody. `seed` and `use` are of its coins.
     """
 
     def ballot(points: NDArray[np.float64], terms: Terms) -> NDArray[np.int64]:
         nothing = np.zeros((len(points), terms.n_classes), dtype=np.int64)
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), own_coins(seed, f"{use}/votes"):
             # They may depend on the party's records, and nobody but the party may see them.
             warnings.simplefilter("ignore")
             try:
@@ -69,11 +71,11 @@ def _votes(classifier: Any, points: NDArray[np.float64], terms: Terms) -> NDArra
     return grid_votes(listed, terms)
 
 
-def ballot_of(classifier: Any) -> Ballot:
+def ballot_of(classifier: Any, seed: int | None = None, use: str = "") -> Ballot:
     """Return how one votes that `train` made: a classifier, or the place of its only class."""
     if isinstance(classifier, int):
         return constant_ballot(classifier)
-    return classifier_ballot(classifier)
+    return classifier_ballot(classifier, seed, use)
 
 
 def constant_ballot(place: int) -> Ballot:
@@ -116,6 +118,7 @@ def train(
     classes: Sequence[Label],
     shards: int,
     name: str,
+    least: int = 1,
     seed: int | None = None,
 ) -> list[Any]:
     """Return classifiers that a party trains on disjoint shards of its records.
@@ -134,13 +137,19 @@ def train(
     learner
         Estimator with ``fit(points, labels)``, cloned for each shard. Where it has a
         ``random_state`` that is None, the copy gets coins of its own.
+    least
+        Records with a listed label that a shard must hold, or it abstains; and a quarter of it of
+        each class, or the class is left out. Whoever names the classes could else choose single
+        records: a classifier of two records is these records.
     """
     places = places_of(labels, classes)
     listed = np.array(classes)
     trained: list[Any] = []
     for shard in range(shards):
         mine = np.flatnonzero((places >= 0) & (rows % shards == shard))
-        known = np.unique(places[mine])
+        enough = 4 * np.bincount(places[mine], minlength=len(listed)) >= least
+        mine = mine[enough[places[mine]]]
+        known = np.unique(places[mine] if len(mine) >= least else [])
         if len(known) < 2:
             trained.append(int(known[0]) if len(known) else -1)
             continue
@@ -165,7 +174,7 @@ def fitted(
     # An estimator may say that its clone is itself: then all parties would share what it learns.
     copy = deepcopy(clone(learner))
     _give_coins(copy, seed, use)
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), own_coins(seed, use):
         warnings.simplefilter("ignore")
         copy.fit(points, labels)
     return copy
@@ -203,5 +212,26 @@ def _give_coins(learner: Any, seed: int | None, use: str) -> None:
     """Set every random state that is None: a shared generator would tie parties together."""
     for key, value in learner.get_params(deep=True).items():
         if value is None and key.split("__")[-1] == "random_state":
-            coins = secrets.randbits(32) if seed is None else derived_seed(seed, f"{use}/{key}")
-            learner.set_params(**{key: coins % 2**32})
+            learner.set_params(**{key: _coins(seed, f"{use}/{key}")})
+
+
+@contextmanager
+def own_coins(seed: int | None, use: str) -> Iterator[None]:
+    """Give a classifier coins of its own from the global generators, and put these back.
+
+    How many it takes may depend on its records: without this, all parties after it would have
+    others. Such are a splitter's, which shows no random state.
+    """
+    before, others = np.random.get_state(), random.getstate()  # noqa: NPY002
+    coins = _coins(seed, f"{use}/global")
+    np.random.seed(coins)  # noqa: NPY002
+    random.seed(coins)
+    try:
+        yield
+    finally:
+        np.random.set_state(before)  # noqa: NPY002
+        random.setstate(others)
+
+
+def _coins(seed: int | None, use: str) -> int:
+    return (secrets.randbits(32) if seed is None else derived_seed(seed, use)) % 2**32

@@ -148,10 +148,11 @@ class Given:
                 roles[name] = _voted(given_votes(one, name, terms), terms)
             else:
                 classifiers = _classifiers(name, one, terms)
+                ballots = [ballot_of(c, seed, f"{name}/{k}") for k, c in enumerate(classifiers)]
                 roles[name] = (
                     declarer(classifiers, terms.classes, terms.grid, name, self.points.shape[1])
                     if declared
-                    else Voter([ballot_of(c) for c in classifiers], terms.classes)
+                    else Voter(ballots, terms.classes)
                 )
         return roles
 

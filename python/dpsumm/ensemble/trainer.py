@@ -8,7 +8,7 @@ import numpy as np
 
 from dpsumm.checks import counted
 from dpsumm.data.table import Table
-from dpsumm.ensemble.ballots import ballot_of, fitted, learner_of, train
+from dpsumm.ensemble.ballots import ballot_of, fitted, learner_of, own_coins, train
 from dpsumm.ensemble.conversion import declare
 from dpsumm.ensemble.messages import CODEC, ClassifierTask, VoteTask
 from dpsumm.ensemble.party import Declarer, Voter
@@ -34,8 +34,9 @@ class Trainer(Party):
         Estimator of scikit-learn that is cloned for each shard; the default for None. It must not
         have been chosen by looking at any party's records.
     least
-        Records that a shard must hold: a classifier of two records is these records. A task of
-        more shards is refused. That tells of the number of records alone, which `Describe` asks.
+        Records that a shard must hold, see `ballots.train`. A task of more shards is refused. That
+        tells of the number of records alone, which `Describe` asks. Of records with a listed label
+        a shard may have fewer, as only the party knows: then its classifier abstains.
     """
 
     codec = CODEC
@@ -89,6 +90,7 @@ class Trainer(Party):
                 f"{name!r}: has no labels; give a pair (points, labels), or say label= or a schema "
                 "with a label (--schema)"
             )
+        self._check_classes(terms.classes)
         if not self._checked:
             check_learner(self._learner, terms, columns, declared=declared)
         learner = learner_of(self._learner, terms.grid)
@@ -100,12 +102,25 @@ class Trainer(Party):
             classes=terms.classes,
             shards=terms.shards,
             name=name,
+            least=self._least,
             seed=self._seed,
         )
         if not declared:
-            return Voter([ballot_of(one) for one in classifiers], terms.classes)
+            ballots = [ballot_of(c, self._seed, f"{name}/{k}") for k, c in enumerate(classifiers)]
+            return Voter(ballots, terms.classes)
         kind = type(learner).__name__
         return declarer(classifiers, terms.classes, terms.grid, name, columns, kind)
+
+    def _check_classes(self, classes: tuple[Label, ...]) -> None:
+        """Refuse a choice among the classes of a public schema: it could name rare ones."""
+        label = self._table.schema.label
+        if label is None or not label.categories or self._checked:
+            return
+        if {*label.categories} - {*classes} or {*classes} - {*label.categories, label.other}:
+            raise ProtocolError(
+                f"classes: the task names {len(classes)}, the schema's column {label.name!r} lists "
+                f"{len(label.categories)}; name the same ones, or agree on another schema"
+            )
 
 
 def declarer(
@@ -137,9 +152,10 @@ def check_learner(
     points = np.random.default_rng(0).random((len(places), n_columns))
     try:
         made = fitted(learner, points, np.array(terms.classes)[places], 0, "")
-        said = made.predict(points)
-        if terms.grid > 1:
-            made.predict_proba(points)
+        with own_coins(0, ""):
+            said = made.predict(points)
+            if terms.grid > 1:
+                made.predict_proba(points)
     except Exception as error:
         raise InvalidParameterError(
             f"learner: it failed with {type(error).__name__} on made-up points from 0 to 1 of "
