@@ -33,7 +33,7 @@ def must_not_draw():
 
 def new_ledger(path):
     with Ledger.create(path, caps={"target": (3, 1e-4), "owners": (5, 1e-4)}, run="a") as book:
-        book.hold_to({"size": "5"})
+        book.hold_to("summarize", {"size": "5"})
         book.release("k", SPENT, lambda: b"x")
         book.release("l", SPENT, lambda: b"y")
         book.set_cap("target", 4, 1e-3)

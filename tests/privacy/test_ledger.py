@@ -405,12 +405,12 @@ def test_a_run_is_held_to_the_public_settings_that_it_released_with(tmp_path):
     path = tmp_path / "books"
     Ledger.create(path).close()
     with Ledger(path, run="r") as book:
-        book.hold_to({"owners": "b", "size": "3"})
+        book.hold_to("summarize", {"owners": "b", "size": "3"})
         with pytest.raises(ZeroDivisionError):
             book.release("a", [charge()], lambda: b"%d" % (1 // 0))
     assert kept(path) == []  # nothing was released, so other settings are free to begin it
     with Ledger(path, run="r") as book:
-        book.hold_to({"owners": "a", "size": "3"})
+        book.hold_to("summarize", {"owners": "a", "size": "3"})
         book.release("a", [charge()], lambda: b"x")
         book.release("b", [charge()], lambda: b"y")
     for other, named in (
@@ -422,13 +422,15 @@ def test_a_run_is_held_to_the_public_settings_that_it_released_with(tmp_path):
             Ledger(path, run="r") as book,
             pytest.raises(OtherReleaseError, match=rf"'r' .* \({named}\); .* another name"),
         ):
-            book.hold_to(other)
+            book.hold_to("summarize", other)
+    with Ledger(path, run="r") as book, pytest.raises(OtherReleaseError, match=r"\(product\)"):
+        book.hold_to("learn", {"owners": "a", "size": "3"})
     with Ledger(path, run="r") as book:
         # What a later version knows beside is not compared.
-        book.hold_to({"size": "3", "owners": "a", "new": "x"})
+        book.hold_to("summarize", {"size": "3", "owners": "a", "new": "x"})
         assert book.release("a", [charge()], must_not_draw) == b"x"
     with Ledger(path, run="another") as book:
-        book.hold_to({"owners": "z", "size": "3"})
+        book.hold_to("summarize", {"owners": "z", "size": "3"})
         assert len(book.charges()) == 2
     assert {*kept(path)} == {("r", "public settings"), ("r", "a"), ("r", "b")}
 
@@ -438,9 +440,9 @@ def test_two_that_begin_a_run_at_once_are_held_to_the_same_settings(tmp_path, ke
     path = tmp_path / "books"
     Ledger.create(path).close()
     with Ledger(path, run="r") as one, Ledger(path, run="r") as two, Ledger(path, run="r") as same:
-        one.hold_to({"size": "3"})
-        two.hold_to({"size": "4"})
-        same.hold_to({"size": "3"})
+        one.hold_to("summarize", {"size": "3"})
+        two.hold_to("summarize", {"size": "4"})
+        same.hold_to("summarize", {"size": "3"})
         one.release("a", [charge()], lambda: b"x")
         with pytest.raises(OtherReleaseError, match="size"):
             two.release(key, [charge()], lambda: b"y")
@@ -452,10 +454,50 @@ def test_a_run_begun_without_settings_is_held_to_those_that_it_is_resumed_with(t
     with Ledger.create(path, run="r") as book:
         book.release("a", [charge()], lambda: b"x")
     with Ledger(path, run="r") as book:
-        book.hold_to({"size": "3"})
+        book.hold_to("summarize", {"size": "3"})
         assert book.release("a", [charge()], must_not_draw) == b"x"
     with Ledger(path, run="r") as book, pytest.raises(OtherReleaseError, match="size"):
-        book.hold_to({"size": "4"})
+        book.hold_to("summarize", {"size": "4"})
+
+
+def _points(path):
+    rng = np.random.default_rng(0)
+    owners = [rng.normal(size=(200, 2)) for _ in range(3)]
+    dpsumm.summarize(
+        owners, rng.normal(size=(100, 2)), size=5, kernel=dpsumm.RBF(0.3), ledger=path, run="r"
+    )
+
+
+def _votes(path):
+    rng = np.random.default_rng(0)
+    parties = {
+        f"p{i}": (x := rng.normal(size=(30, 2)), (x[:, 0] > 0).astype(int)) for i in range(50)
+    }
+    dpsumm.learn(parties, rng.normal(size=(100, 2)), classes=[0, 1], ledger=path, run="r")
+
+
+def _rows(path):
+    rng = np.random.default_rng(0)
+    schema = {name: dpsumm.Schema([dpsumm.Column(name, categories=(0, 1))]) for name in "ab"}
+    data = {name: rng.integers(2, size=(500, 1)) for name in "ab"}
+    dpsumm.synthesize(data, schema=schema, ledger={"a": path, "b": path.parent / "other"}, run="r")
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    ("first", "second"), [(_points, _votes), (_votes, _points), (_rows, _points), (_votes, _rows)]
+)
+def test_a_run_is_of_one_product(tmp_path, first, second):
+    """All that a run releases adds up as one plan, which a second product would change."""
+    for name in ("books", "other"):
+        Ledger.create(tmp_path / name).close()
+    first(tmp_path / "books")
+    with Ledger(tmp_path / "books") as book:
+        before = book.charges()
+    with pytest.raises(InvalidParameterError, match="another name"):
+        second(tmp_path / "books")
+    with Ledger(tmp_path / "books") as book:
+        assert book.charges() == before != ()
 
 
 def test_settings_that_are_none_are_refused(tmp_path):
@@ -463,7 +505,7 @@ def test_settings_that_are_none_are_refused(tmp_path):
     with Ledger.create(path, run="r") as book:
         book.release("public settings", (), lambda: b"garbage")
     with Ledger(path, run="r") as book, pytest.raises(InvalidDataError, match="public settings"):
-        book.hold_to({"size": "3"})
+        book.hold_to("summarize", {"size": "3"})
 
 
 def test_summarize_is_refused_by_the_cap_before_anything_is_sent(tmp_path, rng):

@@ -76,6 +76,7 @@ def exported(
     # A run of its own: it was decided on in view of the votes and of what was exported before.
     run = f"{votes.run[:60]} {hashlib.sha256(f'{votes.run}/{key}'.encode()).hexdigest()[:32]}"
     with Ledger(ledger, run=run, delta=delta) as book:
+        book.hold_to("export")
         drawn = release(
             book,
             f"exported model ({key})",

@@ -148,6 +148,7 @@ def run_vote(
     for note in (*about, *plan.notes):
         warnings.warn(Note(f"learn: {note}", note.severity), stacklevel=3)
     with Ledger(asked.ledger, run=asked.run, delta=asked.delta) as book:
+        book.hold_to("learn")
         _log.info(
             "run %s: noisy votes of %d parties on %d points, %d classes",
             book.run,

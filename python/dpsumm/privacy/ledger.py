@@ -231,7 +231,7 @@ class Ledger(AbstractContextManager["Ledger"]):
         """
         return self._book.chain.head.digest
 
-    def hold_to(self, settings: Mapping[str, str]) -> None:
+    def hold_to(self, product: str, settings: Mapping[str, str] | None = None) -> None:
         """Hold this run to public settings: once it has released, others are refused.
 
         They are recorded together with the run's first release, so a run that has released nothing
@@ -239,6 +239,9 @@ class Ledger(AbstractContextManager["Ledger"]):
 
         Parameters
         ----------
+        product
+            What the run is of. All releases of a run add up as one plan that was fixed before; of
+            another product they would be chosen in view of the first.
         settings
             Name to value, as text. **Public**: both are kept in the file as they are.
 
@@ -248,7 +251,7 @@ class Ledger(AbstractContextManager["Ledger"]):
             The run has released with others, in an earlier life or in another process. Here, or
             in the next call of `release`.
         """
-        self._settings = dict(settings)
+        self._settings = {"product": product, **(settings or {})}
         if self.resumed:
             with self._book.transaction():
                 if not self._holds_settings():

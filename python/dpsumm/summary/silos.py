@@ -138,7 +138,7 @@ def summarize_silos(
         Ledger(ledger, run=run, delta=delta) as book,
         Journal(None if ledger is None else f"{Path(ledger)}.answers", book.run) as journal,
     ):
-        book.hold_to(held_to(names, size, protocol, schema))
+        book.hold_to("summarize", held_to(names, size, protocol, schema))
         described, unable = describe(
             channel,
             journal,

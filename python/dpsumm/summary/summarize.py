@@ -232,7 +232,7 @@ def summarize(
             table.name: protocol.owner(table, None if seed is None else seed + 1 + i)
             for i, table in enumerate(tables)
         }
-        book.hold_to(held_to(setting.names, size, protocol, tables[0].schema))
+        book.hold_to("summarize", held_to(setting.names, size, protocol, tables[0].schema))
         selection = run_in_process(curator, roles, progress)
         _log.info("run %s: done", book.run)
         return summary_of(

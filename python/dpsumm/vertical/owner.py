@@ -315,7 +315,7 @@ def fresh_nonce() -> str:
 def hold(book: Ledger, name: str, parameters: str) -> None:
     """Hold an owner's run to the digest of its public parameters; refuse other ones."""
     try:
-        book.hold_to({"parameters": parameters})
+        book.hold_to("synthesize", {"parameters": parameters})
     except OtherReleaseError:
         raise other_settings(book.run, name) from None
 
