@@ -146,8 +146,13 @@ def test_an_exported_model_is_of_use_and_says_whom_it_protects(n_classes, least,
         pickle.dumps(model)
     with pytest.raises(InvalidParameterError, match=r"Model\.export"):
         model.save(tmp_path / "model")
-    with pytest.raises(UserWarning, match="Epsilon 20 promises next to nothing"):
-        model.export(norm=1.5, epsilon=20.0)
+    for weak, named in (
+        ({"epsilon": 20.0}, "epsilon 20 promises next to nothing"),
+        ({"delta": 2 / len(x)}, "not below 1 / "),
+    ):
+        with pytest.raises(InvalidParameterError, match=named):
+            model.export(norm=1.5, **weak)
+        model.export(norm=1.5, **weak, allow_weak_privacy=True)
     out = model.export(norm=1.5, epsilon=2.0)
     assert (out.predict(x) == y).mean() > least
     out.save(tmp_path / "model")

@@ -444,6 +444,12 @@ def test_votes_have_the_coins_of_a_seed_or_fresh_ones(parties, public_points):
 
 
 REFUSED = [
+    # The parties hold 1,500 records, which are what is protected.
+    (
+        {"unit": "replace one record", "delta": 1 / 1400},
+        InvalidParameterError,
+        "not below 1 / 1,500",
+    ),
     ({"epsilon": 0}, InvalidParameterError, "epsilon"),
     ({"delta": 1}, InvalidParameterError, "delta"),
     ({"unit": "add or remove one record"}, InvalidParameterError, "unit must be 'one whole owner'"),

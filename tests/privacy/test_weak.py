@@ -9,10 +9,14 @@ import polars as pl
 import pytest
 
 import dpsumm
-from dpsumm import Column, Schema
+from dpsumm import RBF, Auction, Column, Schema
+from dpsumm.data.inputs import read_table
 from dpsumm.errors import InvalidParameterError
 from dpsumm.privacy import Ledger, weak
+from dpsumm.summary import Requests
+from dpsumm.summary.silos import summarize_silos
 from helpers.command_line import dpsumm as command
+from helpers.silo_curator import Loopback
 
 N = 300
 SCHEMAS = {
@@ -120,3 +124,29 @@ def test_strict_warnings_stop_a_run_before_it_spends():
     )
     assert done.returncode == 1
     assert "no ledger" in done.stderr
+
+
+@pytest.mark.parametrize("across", [False, True], ids=["here", "silos"])
+def test_delta_is_judged_by_the_owners_records_too(across, rng):
+    """The Auction protects them at the same delta as the target's."""
+    protocol = Auction(n_features=16, batch=5, requests=Requests.ALL)
+    given = {"size": 5, "kernel": RBF(0.3), "protocol": protocol, "delta": 1 / 500}
+    target = rng.normal(size=(90, 2))
+    owners = {name: rng.normal(size=(400, 2)) for name in "ab"}
+    if across:
+        schema = Schema([Column(f"x{j}", bounds=(-5, 5)) for j in range(2)])
+        channel = Loopback()
+        channel.tables = {
+            name: read_table(data, name=name, schema=schema) for name, data in owners.items()
+        }
+
+        def run(**more):
+            return summarize_silos(channel, list("ab"), target, schema=schema, **given, **more)
+    else:
+
+        def run(**more):
+            return dpsumm.summarize(owners, target, **given, **more)
+
+    with pytest.raises(InvalidParameterError, match="not below 1 / 800, one over the protected"):
+        run()
+    assert len(run(allow_weak_privacy=True).points) == 5

@@ -262,8 +262,7 @@ def test_adult_a_model_that_may_be_shown_and_a_summary_that_cannot_give_one(adul
     assert "Each owner's records towards everyone: (1, 1e-05)-differential privacy" in text
     assert "May be shown to everyone: weights of a model of 2 classes, 4000 points" in text
     # With little noise the rich get higher scores than the others.
-    with pytest.warns(UserWarning, match="Epsilon 100 promises next to nothing"):
-        clear = summary.private_model(classes, epsilon=100.0, key="clear")
+    clear = summary.private_model(classes, epsilon=100.0, key="clear", allow_weak_privacy=True)
     scores = clear.predict_proba(rest.iloc[:3000])[:, 1]
     ranks, rich = scores.argsort().argsort(), rest["income"].iloc[:3000] == " >50K"
     assert ranks[rich].mean() - ranks[~rich].mean() > 0.1 * len(ranks)

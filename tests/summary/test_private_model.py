@@ -103,15 +103,13 @@ def test_what_was_spent_before_is_part_of_epsilon(rng):
     assert summary.privacy is model.privacy
 
 
-def test_an_epsilon_that_promises_nothing_is_said_before_it_is_charged(rng):
+def test_an_epsilon_that_promises_nothing_is_refused_before_it_is_charged(rng):
     summary = summary_of(rng, Uniform())
-    said = "Epsilon 50 promises next to nothing"
-    with pytest.raises(UserWarning, match=said):  # warnings are errors here
+    with pytest.raises(InvalidParameterError, match="epsilon 50 promises next to nothing"):
         summary.private_model([0, 1], epsilon=50.0)
     assert summary.privacy.charges == ()
     assert summary.notes == ()
-    with pytest.warns(UserWarning, match=said):
-        summary.private_model([0, 1], epsilon=50.0)
+    summary.private_model([0, 1], epsilon=50.0, allow_weak_privacy=True)
     assert summary.notes[0].startswith(
         "Epsilon 50, of the owners' records towards everyone, promises next to nothing"
     )

@@ -39,7 +39,7 @@ from dpsumm.privacy.events import Observer, Protected
 from dpsumm.privacy.facts import rounded_up
 from dpsumm.privacy.ledger import Ledger
 from dpsumm.privacy.release import Bound, PaidNoise, Query, Sums, multiplier_for, release
-from dpsumm.report.notes import warn_of_epsilon
+from dpsumm.privacy.weak import check_budget, warn_unrecorded
 
 # Steps of the integers in a length of 1.
 GRID = 2**16
@@ -59,11 +59,13 @@ def exported(
     norm: float,
     key: str,
     ledger: str | os.PathLike[str] | None,
+    allow_weak_privacy: bool,
 ) -> SavedModel:
     """Charge a linear model to the consumer's points and return it; see `Model.export`."""
     accounting.check_epsilon(epsilon)
     accounting.check_delta(delta)
-    warn_of_epsilon(epsilon, stacklevel=3)
+    check_budget(epsilon, delta, votes.terms.n_points, allowed=allow_weak_privacy)
+    warn_unrecorded(ledger, None, epsilon)
     check_number(norm, "norm", 1e-12, 1e12, "the length that no point exceeds")
     queries = queries_of(epsilon, delta)
     sums = Sums(

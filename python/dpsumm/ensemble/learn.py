@@ -198,7 +198,8 @@ def learn(
     )
     for note in given.copies:
         warnings.warn(note, stacklevel=2)
-    terms = asked.terms(given.points, len(given.names))
+    n_records = sum(map(len, given.tables.values()))
+    terms = asked.terms(given.points, len(given.names), n_records)
     warn_unrecorded(ledger, seed, epsilon)
     roles = given.roles(terms, learner, seed, declared=asked.hidden)
     return run_vote(

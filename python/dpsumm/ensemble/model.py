@@ -238,6 +238,7 @@ class Model:
         delta: float | None = None,
         key: str = "export",
         ledger: str | os.PathLike[str] | None = None,
+        allow_weak_privacy: bool = False,
     ) -> SavedModel:
         """Return a linear model that may leave: it protects each of the consumer's points as well.
 
@@ -250,13 +251,14 @@ class Model:
             Public length to which points are shortened, from the columns' bounds and not from the
             points.
         epsilon, delta
-            What it may cost one point; delta is the run's by default. An epsilon above
-            10 is warned of, with its odds.
+            What it may cost one point; delta is the run's by default.
         key
             Name in the ledger; another model of the same points needs another one, and a charge.
         ledger
             The consumer's own books (`dpsumm.Ledger.create`), on the ``"target"``; in memory by
             default. With a file the same call gives the same model again, uncharged.
+        allow_weak_privacy
+            Take an epsilon above 10, or a delta that is not below 1 / points, which are refused.
 
         Raises
         ------
@@ -283,6 +285,7 @@ class Model:
             norm=norm,
             key=key,
             ledger=ledger,
+            allow_weak_privacy=allow_weak_privacy,
         )
 
     def predict(self, points: Source) -> NDArray[Any]:

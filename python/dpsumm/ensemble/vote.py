@@ -104,12 +104,20 @@ class Asked:
             allow_weak_privacy,
         )
 
-    def terms(self, points: NDArray[np.float64], n_parties: int) -> Terms:
-        """Return the terms of a vote on (N, d) points."""
+    def terms(
+        self, points: NDArray[np.float64], n_parties: int, n_records: int | None = None
+    ) -> Terms:
+        """Return the terms of a vote on (N, d) points.
+
+        `n_records` are the parties', if they are known. Else each classifier counts as one.
+        """
+        protected = n_parties
+        if self.unit is not Unit.WHOLE_OWNER:
+            protected = max(n_records or 0, n_parties * self.models_per_owner)
         check_budget(
             self.epsilon,
             self.delta,
-            n_parties,
+            protected,
             allowed=self.allow_weak_privacy,
             seed=self.seed,
         )

@@ -49,23 +49,27 @@ def check_budget(
     *,
     allowed: bool,
     seed: int | None = None,
-    epsilon_owners: float = 0.0,
+    name: str = "epsilon",
     unprotected: str = "",
 ) -> None:
     """Refuse a budget that promises next to nothing: the one rule of all products.
 
+    Called once for each kind of protected unit: the target's records, those of all owners, parties.
+
     Parameters
     ----------
     epsilon, delta, m
-        Budget of m records.
+        Budget of m of them.
     allowed
         Whether the caller has allowed weak privacy.
-    epsilon_owners
-        What an owner's records may cost besides, towards the other owners.
+    name
+        What epsilon is called.
+    unprotected
+        What leaves the owners' records unprotected, if anything does.
     """
     if allowed or seed is not None:
         return
-    weak = weak_budget(epsilon, delta, m) + weak_epsilon(epsilon_owners, "epsilon_owners")
+    weak = weak_budget(epsilon, delta, m, name)
     other = "less" if weak else "another"
     if unprotected:
         weak.append(f"{unprotected}: epsilon between owners is ∞")
@@ -76,9 +80,9 @@ def check_budget(
         )
 
 
-def weak_budget(epsilon: float, delta: float, m: int) -> list[str]:
+def weak_budget(epsilon: float, delta: float, m: int, name: str = "epsilon") -> list[str]:
     """Return what a budget fails to promise to each of m records, as sentences without an end."""
-    weak = weak_epsilon(epsilon)
+    weak = weak_epsilon(epsilon, name)
     if delta * m >= 1:
         weak.append(
             f"delta {delta:g} is not below 1 / {m:,}, one over the protected records: to publish "

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings as python_warnings
 from collections.abc import Iterable
 from enum import Enum
 from html import escape
@@ -98,15 +97,6 @@ def owners_notes(privacy: PrivacyReport) -> list[Note]:
         *(_alarm(text) for text in weak_epsilon(epsilon, among=among)),
         *(_sentence(text, Severity.WARNING) for text in thin_epsilon(epsilon, among)),
     ]
-
-
-def warn_of_epsilon(epsilon: float, stacklevel: int) -> None:
-    """Warn of an epsilon that promises next to nothing; before it is charged.
-
-    `stacklevel` counts from the caller, as that of `warnings.warn`.
-    """
-    for text in weak_epsilon(epsilon):
-        python_warnings.warn(_alarm(text), stacklevel=stacklevel + 1)
 
 
 def _alarm(text: str) -> Note:

@@ -19,9 +19,11 @@ from dpsumm.checks import counted
 from dpsumm.data.frame import Backend
 from dpsumm.data.schema import Schema
 from dpsumm.data.written import write_rows
+from dpsumm.privacy import accounting
 from dpsumm.privacy.guarantees import PrivacyReport
 from dpsumm.privacy.ledger import Ledger
 from dpsumm.privacy.record import RunRecord
+from dpsumm.privacy.weak import check_budget
 from dpsumm.report.notes import owners_notes, sorted_notes
 from dpsumm.report.page import Page
 from dpsumm.report.verdict import Verdict
@@ -388,6 +390,7 @@ class Summary:
         regularization: float | None = None,
         norm: float | None = None,
         key: str = "model",
+        allow_weak_privacy: bool = False,
     ) -> PrivateModel:
         """Train a classifier that may be shown to everyone; charge it before it is returned.
 
@@ -401,7 +404,7 @@ class Summary:
         epsilon
             In nats: of everything that everybody may see of one record of an owner, at the run's
             delta. What the run itself spent on the owners' records is part of it; the model gets
-            the rest. Above 10 a warning tells its odds, and `notes` keep it.
+            the rest.
         method
             ``"objective"``: logistic regression for two classes, softmax regression for more, by
             objective perturbation. ``"sgd"`` or `dpsumm.summary.DpSgd`: a small network by DP-SGD
@@ -415,6 +418,9 @@ class Summary:
         key
             Name of the model in the books; a second model needs another one, and a second charge.
             With a ledger's file the same call returns the same model again, uncharged.
+        allow_weak_privacy
+            Take an epsilon above 10, which is refused, as is a delta that is not below 1 / records
+            of all owners. `notes` keep it.
 
         Raises
         ------
@@ -451,6 +457,13 @@ class Summary:
         >>> summary.privacy.epsilon(protected="owners") <= 1.0
         True
         """
+        accounting.check_epsilon(epsilon)
+        check_budget(
+            epsilon,
+            self.privacy.delta,
+            sum(self.n_records),
+            allowed=allow_weak_privacy or self.privacy.seeded,
+        )
         training = Training(
             points=self.scaled,
             labels=self.labels,

@@ -130,9 +130,20 @@ def summarize_silos(
         len(goal),
         allowed=allow_weak_privacy,
         seed=seed,
-        epsilon_owners=protocol.epsilon_owners,
         unprotected=protocol.unprotected,
     )
+
+    def check_owners(records: int) -> None:
+        check_budget(
+            protocol.epsilon_owners,
+            delta,
+            records,
+            allowed=allow_weak_privacy or not protocol.epsilon_owners,
+            seed=seed,
+            name="epsilon_owners",
+        )
+
+    check_owners(1)  # before anybody is asked; then by the numbers that owners tell
     check_sample(getattr(protocol, "sample", None), goal)
     with (
         Ledger(ledger, run=run, delta=delta) as book,
@@ -155,6 +166,7 @@ def summarize_silos(
                 + "; ".join(f"{name!r} {why}" for name, why in unable.items())
                 + "). Put them right and run again under the same name"
             )
+        check_owners(sum(told.n_records for told in described.values()))
         setting = Setting(
             target=goal.scaled,
             columns=schema.names,

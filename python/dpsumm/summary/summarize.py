@@ -188,9 +188,17 @@ def summarize(
         len(goal),
         allowed=allow_weak_privacy,
         seed=seed,
-        epsilon_owners=protocol.epsilon_owners,
         unprotected=protocol.unprotected,
     )
+    if protocol.epsilon_owners:
+        check_budget(
+            protocol.epsilon_owners,
+            delta,
+            sum(len(table.in_memory) for table in tables if table.in_memory is not None),
+            allowed=allow_weak_privacy,
+            seed=seed,
+            name="epsilon_owners",
+        )
     warn_unrecorded(ledger, seed, epsilon)
     in_memory = [table.in_memory for table in tables if table.in_memory is not None]
     if len(in_memory) < len(tables) and (embedding is not None or not protocol.streams):

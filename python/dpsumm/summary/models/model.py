@@ -37,7 +37,6 @@ from dpsumm.privacy import accounting
 from dpsumm.privacy.events import Approximate, Charge, Observer, Protected, Unit
 from dpsumm.privacy.guarantees import PrivacyReport
 from dpsumm.privacy.ledger import Ledger
-from dpsumm.report.notes import warn_of_epsilon
 from dpsumm.summary.models.ball import Ball
 from dpsumm.summary.models.noise import Noise
 from dpsumm.summary.models.perturbation import Perturbed
@@ -161,8 +160,6 @@ class Training:
         key: str,
     ) -> PrivateModel:
         """Charge a model, train it and return it; see `Summary.private_model`."""
-        accounting.check_epsilon(epsilon)
-        warn_of_epsilon(epsilon, stacklevel=3)
         for name, value in (("regularization", regularization), ("norm", norm)):
             if value is not None:
                 check_number(value, name, 1e-12, 1e12)
