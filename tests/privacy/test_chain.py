@@ -1,5 +1,6 @@
 """The chain of a ledger and of an owner's log: an edit by SQL is noticed, and it stays cheap."""
 
+import json
 import shutil
 import sqlite3
 from contextlib import closing
@@ -287,3 +288,13 @@ def test_a_strangers_requests_cost_the_same_however_many_came_before(tmp_path, m
         # Another key finds what it did not seal.
     with Receipts(tmp_path / "log", Key(), lambda data, seal: False) as log:
         assert "line 1 was changed" in log.fault()
+
+
+def test_a_head_confirms_no_guess_at_what_was_released(tmp_path):
+    """Dossiers show heads; the rows may be a few bits that are another observer's."""
+    new_ledger(tmp_path / "books")
+    with closing(sqlite3.connect(tmp_path / "books")) as db:
+        entries = [json.loads(body) for (body,) in db.execute("SELECT body FROM chain")]
+    salts = [bytes.fromhex(entry["salt"]) for entry in entries]
+    assert len(set(salts)) == len(salts) > 3
+    assert {len(salt) for salt in salts} == {16}

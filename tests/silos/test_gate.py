@@ -16,13 +16,14 @@ from flwr.supercore.task_identity import TaskIdentity
 from in_process import Grid, run
 
 from dpsumm import __version__
-from dpsumm.errors import InvalidParameterError, ProtocolError
+from dpsumm.errors import InvalidParameterError, ProtocolError, RefusedError
 from dpsumm.exchange.codec import kind_of
 from dpsumm.exchange.messages import Describe
 from dpsumm.exchange.signatures import SigningKey, is_signed
 from dpsumm.exchange.statements import SIGNED, Statement, digest_of, ending
-from dpsumm.flower.gate import open_receipts, read_policy
+from dpsumm.flower.gate import admitted, open_receipts, read_policy
 from dpsumm.flower.packing import pack, unpack
+from dpsumm.flower.settings import NodeConfig
 from dpsumm.flower.trial import make_trial
 from dpsumm.privacy import Ledger
 from dpsumm.summary.protocols.messages import DrawRequest
@@ -251,6 +252,24 @@ def test_a_signature_is_for_its_messages_party_and_version(trial, asked, tmp_pat
         assert trial.log()[-1].outcome == "refused"
     # It is believed no further than it is signed.
     assert trial.log()[-5].consumer == ""
+
+
+def test_a_request_that_comes_twice_at_once_is_answered_once(trial):
+    """Both are let in before either is answered: the log decides."""
+    key = SigningKey(trial.folder / "curator" / "consumer.key")
+    claim = Statement(
+        key=key.public, party="north", task="summarize", run="r", purpose="trial",
+        version=__version__, asked=digest_of([DESCRIBE]), until=ending(),
+    ).to_bytes()  # fmt: skip
+    packed = unpack(pack([DESCRIBE], "", claim, key.sign(SIGNED + claim)))
+    config = NodeConfig.read(trial.nodes[1], "summarize")
+    with admitted(config, packed) as one, admitted(config, packed) as two:
+        one(b"first answer", 5)
+        with pytest.raises(RefusedError, match="this signature was used before"):
+            two(b"second answer", 5)
+    assert [(line.outcome, line.counted) for line in trial.log()[-2:]] == [
+        ("answered", 5), ("refused", 0),
+    ]  # fmt: skip
 
 
 def test_a_request_that_somebody_kept_is_answered_once(trial, asked):

@@ -32,7 +32,7 @@ from dpsumm.flower.tasks.protocols import PROTOCOLS, of_task
 from dpsumm.privacy.package import package_digest
 from dpsumm.privacy.policy import Policy
 from dpsumm.privacy.receipt import FAILED, REFUSED, Asked
-from dpsumm.privacy.receipts import Receipts
+from dpsumm.privacy.receipts import USED, Receipts
 from dpsumm.visible import logger
 
 log = logger("flwr").log
@@ -97,7 +97,7 @@ def admitted(config: NodeConfig, packed: Packed) -> Iterator[Release | None]:
         try:
             _check(policy, config, packed, statement, asked.consumer)
             if any(line.left and line.claim == asked.claim for line, _ in receipts.lines()):
-                raise _NotAllowedError("this signature was used before; sign the request again")
+                raise _NotAllowedError(USED)
             yield lambda answer, records: _send(receipts, policy, asked, answer, records)
         except _NotAllowedError as error:
             _note(receipts, asked, str(error))
@@ -198,12 +198,13 @@ def _send(receipts: Receipts, policy: Policy, asked: Asked, answer: bytes, recor
             lambda sent: policy.too_many(
                 asked.consumer, sent, records + _sent_today(receipts, asked)
             ),
+            once=True,
         )
     except InvalidDataError as error:
         raise _closed(error) from None
     if why is not None:
         log(WARNING, "dpsumm: refused by the policy: %s", why)
-        raise RefusedError(f"{_REFUSED}: {_TOO_MANY}")
+        raise RefusedError(f"{_REFUSED}: {USED if why == USED else _TOO_MANY}")
 
 
 def _sent_today(receipts: Receipts, asked: Asked) -> int:

@@ -49,6 +49,8 @@ _TABLE = (
 _SALT_BYTES = 16
 #: So many refusals of one consumer have a line each; of so many more every second one, and so on.
 NOTED = 32
+# Why a request is refused that was answered already.
+USED = "this signature was used before; sign the request again"
 
 
 class Signer(Protocol):
@@ -240,7 +242,13 @@ class Receipts(AbstractContextManager["Receipts"]):
             self._note(write, asked, outcome, why)
 
     def send(
-        self, asked: Asked, answer: bytes, records: int, refusal: Callable[[Sent], str | None]
+        self,
+        asked: Asked,
+        answer: bytes,
+        records: int,
+        refusal: Callable[[Sent], str | None],
+        *,
+        once: bool = False,
     ) -> str | None:
         """Add an answer before it is sent; or its refusal, if it carries too many records.
 
@@ -251,6 +259,9 @@ class Receipts(AbstractContextManager["Receipts"]):
         ----------
         answer, records
             Its bytes, and how many records it carries.
+        once
+            Refuse a claim that was answered before: of a request that came twice at the same
+            moment, only this sees the other.
 
         Returns
         -------
@@ -259,6 +270,9 @@ class Receipts(AbstractContextManager["Receipts"]):
         with self._writing() as write:
             self.check()
             rows = self._log.rows
+            if once and any(row.line.left and row.line.claim == asked.claim for row in rows):
+                self._note(write, asked, REFUSED, USED)
+                return USED
             again = any(
                 row.line.left
                 and (row.line.consumer, row.line.key, row.line.run, row.line.purpose)
