@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from dpsumm.errors import InvalidParameterError
 from dpsumm.kernels.mechanisms import exponential_choice, mwem
 from dpsumm.kernels.noise import rounded_normal
 from dpsumm.privacy.events import Charge, Event, Observer, Protected, Seeded, Unit
@@ -110,5 +111,6 @@ def release(
     ledger, key, charges, draw, binding
         As for `dpsumm.privacy.ledger.Ledger.release`.
     """
-    assert name in _KNOWN
+    if name not in _KNOWN:
+        raise InvalidParameterError(f"annex: has no entry {name!r}, so nobody has argued its cost")
     return ledger.release(key, charges, draw, binding=binding)

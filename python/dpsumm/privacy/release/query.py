@@ -98,5 +98,6 @@ def multiplier_for(epsilon: float, delta: float, times: int = 1) -> float:
     if times == 1:
         return whole
     multiplier = portable.round_up(whole * math.sqrt(times) * (1 + 1e-12))
-    assert accounting.compose([(Gaussian(multiplier), times)], delta) <= epsilon
+    while accounting.compose([(Gaussian(multiplier), times)], delta) > epsilon:
+        multiplier *= 1 + 1e-9
     return multiplier
