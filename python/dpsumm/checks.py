@@ -21,6 +21,20 @@ MAX_FEATURES = 2**18
 MAX_LANDMARKS = 2**13
 
 
+def plain(value: Any) -> Any:
+    """Return a scalar of NumPy or pandas as Python's own; anything else as it is."""
+    if type(value) in (str, int, float, bool, type(None)):
+        return value
+    import numpy as np
+
+    if isinstance(value, np.datetime64):
+        return value if np.isnat(value) else value.astype("M8[us]").item()
+    if isinstance(value, np.generic):
+        return value.item()
+    # A timestamp of pandas is a datetime, which compares with no date.
+    return value.to_pydatetime() if hasattr(value, "to_pydatetime") else value
+
+
 def is_number(value: object) -> bool:
     """Return whether this is an int or a float, of Python or NumPy, and not a truth value."""
     if isinstance(value, int | float):

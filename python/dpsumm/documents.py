@@ -84,7 +84,8 @@ def _read(path: Path, most: int) -> str:
     with path.open("rb") as file:
         data = file.read(most + 1)
     _check_length(data, most)
-    return data.decode()
+    # With the byte order mark that editors on Windows write, or without.
+    return data.decode("utf-8-sig")
 
 
 def _check_length(text: str | bytes, most: int) -> None:

@@ -233,7 +233,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"bounds": YEARS, "kind": "number"}, "pair of numbers"),
     ({"kind": "date"}, "a date needs bounds"),
     ({"kind": "category"}, "needs categories"),
-    ({"categories": "fm"}, "sequences"),
+    ({"categories": "fm"}, "must be a sequence"),
     ({"categories": ("a", 1)}, "all text, all truth values, or all numbers"),
     ({"categories": (True, 1)}, "all text"),
     ({"categories": (1, math.nan)}, "all text"),
@@ -255,7 +255,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"weight": 0}, "weight must be"),
     ({"weight": True}, "weight must be"),
     ({"weight": math.inf}, "weight must be"),
-    ({"missing": "?"}, "sequences"),
+    ({"missing": "?"}, "must be a sequence"),
     ({"missing": (math.nan,)}, "missing must hold"),
     ({"missing": (None,)}, "missing must hold"),
 ]

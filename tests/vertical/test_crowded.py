@@ -75,7 +75,6 @@ def test_nothing_is_told_of_honest_columns(n, epsilon):
         ("smaller units", pl.col("kwh") // 1000, {}, {}, "kwh (0 to 1,875)"),
         ("bounds too narrow", None,
          {"kwh": Column("kwh", bounds=(0, 500), whole=True)}, {}, "kwh (470 to 500)"),
-        ("edges in other units", None, {}, {"kwh": (1, 2, 5)}, "kwh (2 to 5)"),
         ("another sign", -pl.col("height"), {}, {}, "height (0 to 112.5)"),
         ("other spelling", pl.col("heating").str.to_titlecase(), {}, {}, "heating"),
         ("one value", pl.lit(430.0).alias("height"), {}, {}, "height (337.5 to 450)"),
@@ -83,8 +82,6 @@ def test_nothing_is_told_of_honest_columns(n, epsilon):
          {"moved": Column("moved", bounds=(date(1000, 1, 1), date(3000, 1, 1)))}, {},
          "moved (2000-01-02 to 2125-01-01)"),
         ("many zeros, equal bins", None, {}, {"gain": 16}, "gain (0 to 6,250)"),
-        ("edges that end too early", pl.lit(20_000).alias("gain"), {}, {"gain": (0, 1, 10, 20)},
-         "gain (10 to 20)"),
         ("truth values, all beyond", pl.lit(7).alias("flag"), {}, {"flag": 2}, "flag (0.5 to 1)"),
     ],
 )  # fmt: skip
@@ -163,12 +160,10 @@ def counted(column, counts, bins=16, n=N, missing=N):
         (FLAG, (N - 600,) + (0,) * 14 + (600,), 16, False),
         (FLAG, (N - 30,) + (0,) * 14 + (30,), 16, True),
         (FLAG, (N - 600,) + (0,) * 13 + (600, 0), 16, True),
-        # A bin of the user's own that is narrow; not if it ends before the bounds.
+        # A bin of the user's own that is narrow.
         (GAIN, (N,), (0, 1000, 8000, 30_000, 100_000), False),
         (GAIN, (N,), (0, 1001, 8000, 30_000, 100_000), True),
-        (GAIN, (0, 0, 0, N), (0, 1000, 8000, 30_000, 30_100), True),
-        (GAIN, (N,), (1, 1000, 8000, 30_000, 100_000), True),
-        (GAIN, (0, N), (1, 1000, 1900, 8000, 100_000), False),
+        (GAIN, (0, N), (0, 1000, 1900, 8000, 100_000), False),
         # As narrow as that, but nobody's choice.
         (GAIN, (N,), 200, True),
         # Of few bins one may well be full, if something is in the others.

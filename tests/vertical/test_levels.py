@@ -60,10 +60,26 @@ def test_every_whole_number_of_a_bin_is_drawn_as_often(rng):
 def test_edges_may_be_given():
     levels = Levels.of(Column("gain", bounds=(0, 10**6)), {"gain": (0, 1, 1000, 10**6)})
     assert levels.encode(np.array([0, 0.5, 1, 999, 1000, 10**6])).tolist() == [0, 0, 1, 1, 2, 2]
-    dates = Levels.of(BORN, {"born": (date(2000, 1, 1), date(2001, 1, 1), date(2002, 1, 1))})
+    first, last = BORN.bounds
+    dates = Levels.of(BORN, {"born": (first, date(2001, 1, 1), last)})
     assert dates.level_of(date(2000, 12, 31)) == 0
     assert dates.level_of(date(2001, 1, 1)) == 1
     assert Levels.of(PAY, {"other": 3}).size == 16
+
+
+@pytest.mark.parametrize(
+    ("column", "edges", "named"),
+    [
+        (AGE, (-50, 40, 500), "go from -50 to 500, its bounds from"),
+        (AGE, (AGE.bounds[0] + 1, AGE.bounds[1]), "begin and end with the bounds"),
+        (BORN, (date(1800, 1, 1), BORN.bounds[1]), "go from 1800-01-01 to "),
+        (SEX, (0, 1), "has categories"),
+        (SEX, 3, "has categories"),
+    ],
+)
+def test_bins_that_contradict_the_schema_are_refused(column, edges, named):
+    with pytest.raises(InvalidParameterError, match=named):
+        Levels.of(column, {column.name: edges})
 
 
 @given(st.lists(st.floats(allow_infinity=False), min_size=2, max_size=30), st.data())

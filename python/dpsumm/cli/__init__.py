@@ -30,6 +30,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
         Without the program's name; those of the process if None.
     """
     Charging.begun, OptionsFile.path = False, None
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal or a redirected log may lack a character, such as that of "MMD²": it is spelled
+        # out, since a run that is over and charged must not end as a failure.
+        with suppress(AttributeError, ValueError):
+            stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     try:
         try:
             _run(arguments)

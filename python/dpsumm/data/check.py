@@ -11,13 +11,14 @@ from typing import Any
 
 import numpy as np
 
+from dpsumm.checks import largest
 from dpsumm.data.column import Column
 from dpsumm.data.extract import Extract, Source, Wanted
 from dpsumm.data.file import FileFormat
 from dpsumm.data.frame import Cells
 from dpsumm.data.kinds.category import Category
 from dpsumm.data.kinds.date import Date
-from dpsumm.data.kinds.items import iso_date
+from dpsumm.data.kinds.items import NULLS, iso_date, spells_nan
 from dpsumm.data.kinds.kind import Kind, WhenMissing
 from dpsumm.data.kinds.label import Label
 from dpsumm.data.kinds.number import Number
@@ -53,6 +54,8 @@ IDENTIFIER = re.compile(
 )
 # A text column with this part of numbers is one of numbers with typing errors.
 MOSTLY = 0.9
+# Sizes beyond which numbers are refused.
+MOST_WHOLE, LARGEST = 2**53, largest(np.dtype(np.float64))
 
 
 @dataclass(frozen=True)
@@ -174,11 +177,17 @@ def draft(
 def _column(cells: Cells, is_label: bool) -> Column | str:
     """Return the column, or why it is left out."""
     name, items = cells.name, [item for item in cells.items if item not in (None, "")]
-    is_short = len(items) < len(cells)
     if is_label:
-        label = Column(name, Kind.LABEL, when_missing="drop" if is_short else "refuse")
+        label = Column(name, Kind.LABEL)
         assert isinstance(label.how, Label)
-        return replace(label, **label.how.drafted(items))
+        how = label.how
+        items = [
+            item for item in items if not (isinstance(item, str) and how.is_mark(item.strip()))
+        ]
+        is_short = len(items) < len(cells)
+        return replace(label, when_missing="drop" if is_short else "refuse", **how.drafted(items))
+    items = [item for item in items if not (isinstance(item, str) and _is_null(item))]
+    is_short = len(items) < len(cells)
     said = _options(cells, items) if items else "it is empty"
     if isinstance(said, str):
         return said
@@ -192,7 +201,15 @@ def _options(cells: Cells, items: list[Any]) -> dict[str, Any] | str:
         is_whole = cells.dtype.is_integer()
         if is_whole and identifies(cells.name, items):
             return IDENTIFIES
-        return Number.drafted([float(item) for item in items], is_whole)
+        numbers = [float(item) for item in items]
+        size = max(map(abs, numbers))
+        if size > (MOST_WHOLE if is_whole else LARGEST):
+            return (
+                f"it has numbers of up to {size:.2g} in size, at most "
+                f"{'2**53 if they are whole' if is_whole else f'{LARGEST:g}'} is exact; if they "
+                "are identifiers or codes, leave it out"
+            )
+        return Number.drafted(numbers, is_whole)
     if cells.is_time:
         return Date.drafted(items)
     if not cells.is_text or cells.type_name in ("Object", "Unknown"):
@@ -216,9 +233,20 @@ def identifies(name: str, items: Sequence[Any], *, rising: bool = True) -> bool:
     return rising and all(a < b for a, b in pairwise(items))
 
 
+def _is_null(text: str) -> bool:
+    """Return whether a text always means a missing value, unless it is a category."""
+    return spells_nan(text) or text.strip() in NULLS
+
+
 def _reason(texts: Sequence[str], n_values: int) -> str:
     """Return why a column of many texts is left out."""
     odd = [text for text in texts if not _is_number(text)]
+    if not odd:
+        return (
+            f"it has {n_values:,} different texts that all spell numbers, such as {texts[0]!r}; if "
+            "they are codes, list some as categories with an other, and if they are numbers, hold "
+            "them as such"
+        )
     commas = sum("," in text and _is_number(text.replace(",", ".")) for text in odd)
     if commas > 0.5 * len(odd) and len(odd) - commas <= (1 - MOSTLY) * len(texts):
         return (

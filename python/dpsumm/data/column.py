@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
 from typing import Any
 
-from dpsumm.checks import is_number
+from dpsumm.checks import is_number, plain
 from dpsumm.data.kinds import KINDS
 from dpsumm.data.kinds.kind import Facts, How, Kind, Seen, WhenMissing
 from dpsumm.errors import InvalidParameterError
@@ -96,9 +97,18 @@ class Column(Facts):
         # It stands in plans and logs. NUL ends it in Arrow's C interface, where frames pass.
         if visible(self.name) != self.name:
             raise self._error("its name has control characters, which forge lines; rename it")
-        if isinstance(self.categories, str) or isinstance(self.missing, str):
-            raise self._error("categories and missing must be sequences of values")
-        self._set(categories=tuple(self.categories), missing=tuple(self.missing))
+        for name in ("categories", "missing"):
+            given = getattr(self, name)
+            if isinstance(given, str) or not isinstance(given, Iterable):
+                raise self._error(f"{name} must be a sequence of values, such as ({given!r},)")
+            self._set(**{name: tuple(map(plain, given))})
+        for name in ("other", "weight", "ordered", "whole"):
+            self._set(**{name: plain(getattr(self, name))})
+        if isinstance(self.bounds, Iterable) and not isinstance(self.bounds, str):
+            self._set(bounds=tuple(map(plain, self.bounds)))
+        for name in ("ordered", "whole"):
+            if not isinstance(getattr(self, name), bool):
+                raise self._error(f"{name} must be True or False, got {getattr(self, name)!r}")
         likely = next(kind for kind, how in KINDS.items() if how.is_likely(self))
         self._set(kind=self._member(Kind, self.kind or likely, "kind"))
         self._set(when_missing=self._member(WhenMissing, self.when_missing, "when_missing"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -12,10 +12,10 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsumm.checks import counted, listed
+from dpsumm.checks import counted, is_whole, listed
 from dpsumm.data.column import Column
 from dpsumm.data.file import MISSING, FileFormat
-from dpsumm.data.frame import Backend, Cells, Frame, frame_of
+from dpsumm.data.frame import Backend, Cells, Frame, frame_of, is_frame
 from dpsumm.data.kinds.kind import Kind, Read, WhenMissing
 from dpsumm.data.kinds.label import PLAIN, Label
 from dpsumm.data.read_file import read_file
@@ -138,6 +138,15 @@ class Wanted:
     def __post_init__(self) -> None:
         """Refuse what the schema says already."""
         form = self.form
+        if self.columns is not None and not isinstance(self.columns, str):
+            object.__setattr__(
+                self, "columns", tuple(_name(one, "columns") for one in self.columns)
+            )
+        if self.label is not None:
+            object.__setattr__(self, "label", _name(self.label, "label"))
+        if isinstance(self.bounds, Mapping):
+            bounds = {_name(name, "bounds"): both for name, both in self.bounds.items()}
+            object.__setattr__(self, "bounds", bounds)
         if self.schema is None:
             return
         if not isinstance(self.schema, Schema):
@@ -175,8 +184,6 @@ class Wanted:
             return self.schema
         if isinstance(self.columns, str):
             raise InvalidParameterError(f"columns must be a list of names, got {self.columns!r}")
-        if not isinstance(self.label, str | None):
-            raise InvalidParameterError(f"label must be the name of a column, got {self.label!r}")
         others = (name for name in present if name != self.label)
         names = tuple(others if self.columns is None else self.columns)
         if len(set(names)) < len(names):
@@ -209,6 +216,8 @@ class Wanted:
                 f"memory, or fewer columns, as TruncatedSVD of scikit-learn makes them when it is "
                 f"fitted on public data"
             )
+        if isinstance(source, tuple) and len(source) == 2 and is_frame(source[0]):
+            return replace(_of_pair(*source, self, where), name=name)
         if not isinstance(source, (tuple, np.ndarray)):
             is_path = isinstance(source, (str, os.PathLike))
             return replace(_of_frame(self.frame(source, name), self, where, is_path), name=name)
@@ -218,6 +227,13 @@ class Wanted:
                 f" the array and give labels as a pair (values, labels), or use a data frame"
             )
         return replace(_of_arrays(source, self.schema, where), name=name)
+
+
+def _name(name: object, where: str) -> str:
+    """Return a column's name as text: data frames of pandas may have whole numbers for it."""
+    if not isinstance(name, str) and not is_whole(name):
+        raise InvalidParameterError(f"{where} must be the name of a column, got {name!r}")
+    return str(name)
 
 
 def where_of(source: Source, name: str) -> str:
@@ -273,14 +289,36 @@ def _of_arrays(source: Any, schema: Schema | None, where: str) -> Extract:
         n_unreadable=n_unreadable,
         titles=_titles(schema),
     )
-    if labels is None:
-        return extract
+    return extract if labels is None else _labelled(extract, labels, where)
+
+
+def _of_pair(frame: Any, labels: Any, wanted: Wanted, where: str) -> Extract:
+    """Return a pair of a data frame and labels, by the frame's names."""
+    if wanted.label is not None:
+        raise InvalidParameterError(
+            f"label: {where} has its labels beside the data frame; leave out label (--label), or "
+            "give the frame alone"
+        )
+    schema = wanted.schema
+    if schema is None:
+        extract = _of_frame(frame_of(frame, where), wanted, where, False)
+        return _labelled(extract, labels, where)
+    if schema.label is None or schema.carried:
+        _check_fits(len(schema.kernel), schema, True, where)
+    own = replace(wanted, schema=schema.for_target())
+    extract = _of_frame(frame_of(frame, where), own, where, False)
+    return _labelled(replace(extract, schema=schema), labels, where)
+
+
+def _labelled(extract: Extract, labels: Any, where: str) -> Extract:
+    """Return an extract with labels that were given beside it, by position."""
+    schema = extract.schema
     hidden = np.ma.getmaskarray(labels) if isinstance(labels, np.ma.MaskedArray) else None
     labels = np.asarray(labels)
-    if labels.shape != values.shape[:1]:
+    if labels.shape != (len(extract.rows),):
         raise InvalidDataError(
             f"{where}: needs one label per row, a one-dimensional array of length "
-            f"{values.shape[0]}, got shape {labels.shape}"
+            f"{len(extract.rows)}, got shape {labels.shape}"
         )
     if labels.dtype.kind not in "fiubUO":
         raise InvalidDataError(

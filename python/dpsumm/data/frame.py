@@ -290,6 +290,14 @@ class Frame:
     indexed: bool = False
 
 
+def is_frame(source: Any) -> bool:
+    """Return whether this is a data frame of any library, lazy or not: its columns have names."""
+    import narwhals as nw
+
+    made = nw.from_native(source, pass_through=True)
+    return isinstance(made, (nw.DataFrame, nw.LazyFrame))
+
+
 def frame_of(source: Any, where: str, *, are_fields: bool = False) -> Frame:
     """Return a data frame of any library, lazy or not, whose column names are distinct texts."""
     import narwhals as nw

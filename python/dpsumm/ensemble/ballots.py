@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpsumm.checks import check_installed
+from dpsumm.data.kinds.items import text_of
 from dpsumm.data.kinds.label import places_of
 from dpsumm.ensemble.rows import Ballot, grid_votes, hard_votes
 from dpsumm.ensemble.terms import Label, Terms
@@ -143,7 +144,7 @@ def train(
         records: a classifier of two records is these records.
     """
     places = places_of(labels, classes)
-    listed = np.array(classes)
+    listed = fit_labels(classes)
     trained: list[Any] = []
     for shard in range(shards):
         mine = np.flatnonzero((places >= 0) & (rows % shards == shard))
@@ -163,6 +164,17 @@ def train(
             one = -1
         trained.append(one)
     return trained
+
+
+def fit_labels(classes: Sequence[Label]) -> NDArray[Any]:
+    """Return classes as learners take them: fractions as text, which they would take for a scale.
+
+    Whatever a classifier then says, `places_of` knows as the class.
+    """
+    labels = np.array(classes)
+    if labels.dtype.kind == "f" and (labels % 1 != 0).any():
+        return np.array([text_of(label) for label in labels.tolist()])
+    return labels
 
 
 def fitted(

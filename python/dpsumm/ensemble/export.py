@@ -26,7 +26,7 @@ import os
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsumm.checks import check_number
+from dpsumm.checks import check_number, plain
 from dpsumm.ensemble.inputs import Space
 from dpsumm.ensemble.messages import NoisyVotes
 from dpsumm.ensemble.paper import CONSTANT, inside
@@ -62,6 +62,7 @@ def exported(
     allow_weak_privacy: bool,
 ) -> SavedModel:
     """Charge a linear model to the consumer's points and return it; see `Model.export`."""
+    epsilon, delta = plain(epsilon), plain(delta)
     accounting.check_epsilon(epsilon)
     accounting.check_delta(delta)
     check_budget(epsilon, delta, votes.terms.n_points, allowed=allow_weak_privacy)
@@ -98,9 +99,9 @@ def exported(
     # Of two classes the share of the second is above a half where its score is above 0.
     even = 0.5 if votes.terms.columns == 1 else 1 / votes.terms.n_classes
     scale = math.sqrt(1 - CONSTANT**2) / norm
-    plain = np.vstack([CONSTANT * weights[-1:] + even, scale * weights[:-1]])
+    numbers = np.vstack([CONSTANT * weights[-1:] + even, scale * weights[:-1]])
     name = "linear, protects the points"
-    learnt = Plain(Linear(), plain, softmax=False)
+    learnt = Plain(Linear(), numbers, softmax=False)
     # In place of what is said of a model that must not leave.
     said = [protects if "consumer's points towards" in text else text for text in said]
     return saved_model(votes.run, votes.terms.classes, space, name, learnt, said)

@@ -11,6 +11,7 @@ from typing import Any, TypeGuard
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsumm.checks import counted, listed
 from dpsumm.data.file import FileFormat
 from dpsumm.data.inputs import (
     Source,
@@ -134,6 +135,13 @@ class Given:
                     f"{self.typed[0]!r}: labels are numbers, the classes text; give both the same "
                     "type"
                 )
+            fewest = min(self.tables, key=lambda name: len(self.tables[name]))
+            if (n := len(self.tables[fewest])) < terms.shards:
+                raise InvalidParameterError(
+                    f"models_per_owner: {fewest!r} has {counted(n, 'record', 'records')}, fewer "
+                    f"than {terms.shards} classifiers need; give at most {n} (--models-per-owner), "
+                    "or leave such parties out"
+                )
         roles: dict[str, Party] = {}
         for name in self.names:
             one = self.others.get(name)
@@ -148,6 +156,7 @@ class Given:
                 roles[name] = _voted(given_votes(one, name, terms), terms)
             else:
                 classifiers = _classifiers(name, one, terms)
+                _check_columns(name, classifiers, self.space.schema.names)
                 ballots = [ballot_of(c, seed, f"{name}/{k}") for k, c in enumerate(classifiers)]
                 roles[name] = (
                     declarer(classifiers, terms.classes, terms.grid, name, self.points.shape[1])
@@ -280,6 +289,22 @@ def _voted(votes: NDArray[np.int64], terms: Terms) -> Voter:
     nothing = np.zeros_like(votes)
     given = [lambda points, terms: votes, *[lambda points, terms: nothing] * (terms.shards - 1)]
     return Voter(given, terms.classes)
+
+
+def _check_columns(name: str, classifiers: list[Any], columns: Sequence[str]) -> None:
+    """Refuse a classifier that was fitted on a data frame with other columns, or in another order.
+
+    It is given the public points' columns by position.
+    """
+    for classifier in classifiers:
+        known = getattr(classifier, "feature_names_in_", None)
+        if known is not None and list(map(str, known)) != list(columns):
+            raise InvalidParameterError(
+                f"{name!r}: its classifier was fitted on a data frame with the columns "
+                f"{listed(list(map(str, known)))}, the public points have {listed(columns)}; give "
+                "public points as a data frame with the classifiers' columns in their order "
+                "(columns=), or fit on arrays"
+            )
 
 
 def _classifiers(name: str, one: Any, terms: Terms) -> list[Any]:

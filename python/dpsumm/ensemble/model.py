@@ -139,7 +139,11 @@ class Model:
         """
         foreseen, alarms = sorted_notes(self.foreseen), []
         if not self._reached.good:
-            text = f"Do not use this model: {self._reached.text}. {way_out(self.plan)}."
+            text = (
+                f"Do not use this model: {self._reached.text}. First check, which costs nothing, "
+                "that the parties spell their labels as classes does (dpsumm schema check "
+                f"--classes) and have its columns and units. If so: {way_out(self.plan)}."
+            )
             alarms = [Note(text, Severity.ALARM)]
         else:
             plans = self.plan.notes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dpsumm.checks import check_whole
+from dpsumm.checks import check_whole, plain
 from dpsumm.ensemble.release import bound_of, unit_of
 from dpsumm.ensemble.terms import Terms
 from dpsumm.errors import InvalidParameterError
@@ -177,6 +177,7 @@ def plan_learning(
 
 def plan_of(terms: Terms, unit: Unit, epsilon: float, delta: float) -> LearningPlan:
     """Return the plan of a run whose terms are known."""
+    epsilon, delta = plain(epsilon), plain(delta)
     multiplier = gaussian_noise_multiplier(epsilon, delta)
     two = terms.n_classes == 2
     votes = terms.n_parties * terms.total * (2 if two else 1)

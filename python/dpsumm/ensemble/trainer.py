@@ -8,7 +8,7 @@ import numpy as np
 
 from dpsumm.checks import counted
 from dpsumm.data.table import Table
-from dpsumm.ensemble.ballots import ballot_of, fitted, learner_of, own_coins, train
+from dpsumm.ensemble.ballots import ballot_of, fit_labels, fitted, learner_of, own_coins, train
 from dpsumm.ensemble.conversion import declare
 from dpsumm.ensemble.messages import CODEC, ClassifierTask, VoteTask
 from dpsumm.ensemble.party import Declarer, Voter
@@ -151,7 +151,7 @@ def check_learner(
     places = np.arange(max(40, 10 * len(terms.classes))) % len(terms.classes)
     points = np.random.default_rng(0).random((len(places), n_columns))
     try:
-        made = fitted(learner, points, np.array(terms.classes)[places], 0, "")
+        made = fitted(learner, points, fit_labels(terms.classes)[places], 0, "")
         with own_coins(0, ""):
             said = made.predict(points)
             if terms.grid > 1:

@@ -14,6 +14,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dpsumm.checks import plain
 from dpsumm.ensemble.about import HIDDEN, VOTES
 from dpsumm.ensemble.consumer import Consumer
 from dpsumm.ensemble.curator import ClassifierCurator, VoteCurator
@@ -81,6 +82,7 @@ class Asked:
         allow_weak_privacy: bool = False,
     ) -> Self:
         """Return the parameters of `dpsumm.learn`, which says what they mean."""
+        epsilon, delta = plain(epsilon), plain(delta)
         accounting.check_epsilon(epsilon)
         accounting.check_delta(delta)
         if points_are not in ("public", "consumer"):

@@ -18,6 +18,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
+from dpsumm.checks import plain
 from dpsumm.documents import parse_json
 from dpsumm.errors import InvalidParameterError
 from dpsumm.names import check_name
@@ -111,6 +112,7 @@ class Ledger(AbstractContextManager["Ledger"]):
         run: str | None = None,
         delta: float = 1e-5,
     ) -> None:
+        delta = plain(delta)
         accounting.check_delta(delta)
         if run is not None:
             check_name(run, "run")

@@ -17,6 +17,14 @@ def round_up(figure: float) -> str:
     return f"{shown:,.0f}" if shown >= 1000 else f"{shown:.4g}"
 
 
+def advised(epsilon: float) -> str:
+    """Return an epsilon that would do, for a reader: two digits, never rounded down."""
+    if math.isinf(epsilon):
+        return "∞"
+    step = 10.0 ** (math.floor(math.log10(epsilon)) - 1)
+    return f"{math.ceil(epsilon / step - 1e-9) * step:.3g}"
+
+
 def percent(share: float) -> str:
     """Return a share of 0 to 1 in percent, below a tenth with one decimal."""
     return f"{share:.1%}" if 0 < share < 0.1 else f"{share:.0%}"

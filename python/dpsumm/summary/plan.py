@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from dpsumm.checks import check_number, check_whole
+from dpsumm.checks import check_number, check_whole, plain
 from dpsumm.data.schema import Schema
 from dpsumm.privacy import accounting
 from dpsumm.privacy.events import Gaussian
 from dpsumm.privacy.facts import facts
 from dpsumm.report.notes import Note, Severity, budget_notes, notebook_notes
+from dpsumm.report.numbers import advised
 from dpsumm.summary.kernel import RBF
 from dpsumm.summary.mechanisms import Gaussian as GaussianRelease
 from dpsumm.summary.protocols.features import FeatureChoice, MapChoice, features_of
@@ -127,7 +128,7 @@ class Plan:
             text = "If they are rarer, Offers is the choice: the noise costs little here."
             return first, Note(text, info)
         remedy = Note(
-            f"An epsilon of {self.least_epsilon:.2g}, or a target of {self.least_target_size} "
+            f"An epsilon of {advised(self.least_epsilon)}, or a target of {self.least_target_size} "
             f"points at this epsilon, would make the noise cost little.",
             info,
         )
@@ -291,6 +292,7 @@ Rehearse both with `dpsumm compare`.'
         check_number(value, name, least, 1e12)
     check_number(reads_per_record, "reads_per_record", 1, 1e6)
     landmarks, n_features, sensitivity = _released_in(features, n_features, schema, kernel)
+    epsilon, delta = plain(epsilon), plain(delta)
     multiplier = accounting.gaussian_noise_multiplier(epsilon, delta)
     relative = noise_to_sampling(multiplier, target_size, sensitivity)
     return Plan(

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from dpsumm import kernels
 from dpsumm.atomic import write_text
-from dpsumm.checks import counted
+from dpsumm.checks import counted, plain
 from dpsumm.data.frame import Backend
 from dpsumm.data.schema import Schema
 from dpsumm.data.written import write_rows
@@ -457,6 +457,7 @@ class Summary:
         >>> summary.privacy.epsilon(protected="owners") <= 1.0
         True
         """
+        epsilon = plain(epsilon)
         accounting.check_epsilon(epsilon)
         check_budget(
             epsilon,

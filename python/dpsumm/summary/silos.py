@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from dpsumm.checks import plain
 from dpsumm.data.inputs import FileFormat, Source, read_table
 from dpsumm.data.schema import Schema
 from dpsumm.errors import InvalidParameterError, ProtocolError
@@ -112,6 +113,7 @@ def summarize_silos(
     ... )
     """
     started = time.perf_counter()
+    epsilon, delta = plain(epsilon), plain(delta)
     protocol = check_run(size, epsilon, delta, protocol, seed, ledger)
     names = _names(owners, minimum)
     if not protocol.silos:

@@ -152,6 +152,7 @@ def summarize(
     >>> summary.privacy.epsilon(1e-5) <= 1.0, summary.privacy.epsilon(1e-5, protected="owners")
     (True, 0.0)
     """
+    from dpsumm.checks import plain
     from dpsumm.data.inputs import read_inputs
     from dpsumm.data.schema import schema_of
     from dpsumm.errors import InvalidParameterError
@@ -167,6 +168,7 @@ def summarize(
     from dpsumm.summary.settings import check_run, held_to, settle_kernel
 
     started = time.perf_counter()
+    epsilon, delta = plain(epsilon), plain(delta)
     protocol = check_run(size, epsilon, delta, protocol, seed, ledger)
     if not (embedding is None or isinstance(embedding, Embedding)):
         raise InvalidParameterError(

@@ -91,7 +91,6 @@ def _meant(levels: Drawn, level: int) -> bool:
 
 def _honest(known: NDArray[np.float64], levels: Levels, level: int, std: float) -> bool:
     """Return whether it says something that a bin is full, and is no slip of bounds or units."""
-    assert levels.column.limits is not None
     assert levels.edges is not None
     first, last = levels.ends(level)
     if first == last:
@@ -100,12 +99,8 @@ def _honest(known: NDArray[np.float64], levels: Levels, level: int, std: float) 
         return True
     if not levels.given:
         return False
-    low, high = levels.column.limits
-    cut = (level == 0 and levels.edges[0] > low) or (
-        level == len(known) - 1 and levels.edges[-1] < high
-    )
     width = levels.edges[level + 1] - levels.edges[level]
-    return bool(not cut and width <= _NARROW * (levels.edges[-1] - levels.edges[0]))
+    return bool(width <= _NARROW * (levels.edges[-1] - levels.edges[0]))
 
 
 def _ends_only(known: NDArray[np.float64], level: int, std: float) -> bool:

@@ -56,6 +56,11 @@ class Levels:
         """Return the levels of a column."""
         cls.check(column)
         if column.kind is Kind.CATEGORY:
+            if isinstance(bins, Mapping) and column.name in bins:
+                raise InvalidParameterError(
+                    f"bins: column {column.name!r} has categories, which are counted as they are; "
+                    "leave it out of bins, or list fewer categories in the schema"
+                )
             return cls(column, None)
         wanted = bins.get(column.name, USUAL_BINS) if isinstance(bins, Mapping) else bins
         if isinstance(wanted, int | np.integer) and not isinstance(wanted, bool):
@@ -206,6 +211,14 @@ def _given(column: Column, edges: Any) -> NDArray[np.float64]:
         raise wrong
     if not (np.diff(values) > 0).all():
         raise wrong
+    low, high = limits_of(column)
+    if (values[0], values[-1]) != (low, high):
+        ends = (edges[0], edges[-1], *(column.bounds or (low, high)))
+        shown = [end.isoformat() if isinstance(end, date) else f"{end:.15g}" for end in ends]
+        raise InvalidParameterError(
+            f"bins: those of column {column.name!r} go from {shown[0]} to {shown[1]}, its bounds "
+            f"from {shown[2]} to {shown[3]}; let edges begin and end with the bounds"
+        )
     return values
 
 

@@ -131,9 +131,10 @@ def _hidden(released: Released, layout: Layout) -> list[Note]:
     seen, cross = seen_across(released)
     poor = seen < FEW_SEEN * cross or not cross
     advice = (
-        f"of all {cross} pairs of two owners' columns {_stand(seen)} out of the noise, so the rows "
-        "are hardly better than rows of each owner's own drawn apart. Use a larger epsilon or "
-        "fewer bins, and check that the owners' files have the same records in the same order"
+        f"{seen or 'none'} of {cross} pairs of two owners' columns {_stand(seen)} out of the "
+        "noise, so the rows are hardly better than rows of each owner's own drawn apart. Check "
+        "that the owners' files have the same records in the same order; if so, use a larger "
+        "epsilon or fewer bins"
         if poor
         else "do not rely on how these depend on each other"
     )

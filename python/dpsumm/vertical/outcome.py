@@ -34,7 +34,7 @@ def synthetic_of(
     protocol: Tables,
     delta: float,
     *,
-    seeded: bool,
+    seed: int | None,
     by_mpyc: bool = False,
     books: Mapping[str, Books] | None = None,
     run: str,
@@ -53,7 +53,12 @@ def synthetic_of(
         for one, starts in zip(agreed.in_order, released.starts, strict=True)
     )
     privacy = SynthesisPrivacy(
-        agreed.layout.owners, released.plan, delta, seeded, agreed.ids is not None, by_mpyc
+        agreed.layout.owners,
+        released.plan,
+        delta,
+        seed is not None,
+        agreed.ids is not None,
+        by_mpyc,
     )
     finished = datetime.now(UTC)
     return Synthetic(
@@ -62,6 +67,7 @@ def synthetic_of(
         tables=released,
         privacy=privacy,
         n_records=released.n_records,
+        seed=seed,
         levels=levels,
         seconds=time.perf_counter() - started,
         notes=notes_of(

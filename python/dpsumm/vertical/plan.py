@@ -8,12 +8,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 
-from dpsumm.checks import check_whole
+from dpsumm.checks import check_whole, plain
 from dpsumm.data.schema import Schema
 from dpsumm.errors import InvalidParameterError
 from dpsumm.privacy import accounting
 from dpsumm.privacy.events import Gaussian
 from dpsumm.privacy.weak import thin_budget, weak_budget
+from dpsumm.report.numbers import advised
 from dpsumm.vertical.agreed import Agreed
 from dpsumm.vertical.layout import Budget, Layout
 from dpsumm.vertical.noise import NoisePlan
@@ -120,8 +121,8 @@ class SynthesisPlan:
         notes = []
         if self.tables and self.least_correlation > LITTLE:
             notes.append(
-                f"an epsilon of {self.least_epsilon:.2g}, or {self.least_records:,} records at "
-                "this epsilon, would make the noise cost little; fewer bins and fewer columns "
+                f"an epsilon of {advised(self.least_epsilon)}, or {self.least_records:,} records "
+                "at this epsilon, would make the noise cost little; fewer bins and fewer columns "
                 "help, too"
             )
         if self.n_records < FEW_RECORDS:
@@ -216,6 +217,7 @@ def plan_synthesis(
     >>> plan_synthesis(schema, 100).verdict
     'The noise is above the signal: expect rows whose columns do not depend on each other'
     """
+    epsilon, delta = plain(epsilon), plain(delta)
     accounting.check_epsilon(epsilon)
     accounting.check_delta(delta)
     check_whole(records, "records", 1, 10**12)

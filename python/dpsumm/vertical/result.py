@@ -60,6 +60,8 @@ class Synthetic:
         Name of the run, as the ledgers have it, and when it ended (UTC).
     record
         The run's public facts, which saved rows keep for its dossier.
+    seed
+        Of a seeded run, whose rows it repeats.
 
     See Also
     --------
@@ -80,6 +82,7 @@ class Synthetic:
     backend: Backend | None = field(default=None, repr=False)
     record: RunRecord | None = field(default=None, repr=False)
     label_model: LabelModel | None = field(default=None, repr=False)
+    seed: int | None = field(default=None, repr=False)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -129,7 +132,8 @@ class Synthetic:
             Column to value: all rows have these, and the others are drawn given them. A number or
             a date stands for its bin or cell.
         seed
-            Repeats a draw; by default one from the operating system. It does not touch privacy.
+            Repeats a draw; by default that of a seeded run, else one from the operating system. It
+            does not touch privacy.
         backend
             ``"pandas"``, ``"polars"`` or ``"pyarrow"``; the first owner's kind by default, polars
             for arrays and files.
@@ -154,6 +158,7 @@ class Synthetic:
         """
         n = self.n_records if n is None else n
         check_whole(n, "n", 0, 10**8)
+        seed = self.seed if seed is None else seed
         check_seed(seed)
         backend = backend_of(backend, self.backend)
         known = self._given(given or {})

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import ClassVar
 
+from dpsumm.checks import plain
 from dpsumm.data.extract import Source
 from dpsumm.data.file import FileFormat
 from dpsumm.data.schema import Schema
@@ -210,6 +211,7 @@ def synthesize_silos(
     ... )
     """
     started = time.perf_counter()
+    epsilon, delta = plain(epsilon), plain(delta)
     accounting.check_epsilon(epsilon)
     accounting.check_delta(delta)
     protocol = Tables() if protocol is None else protocol
@@ -236,7 +238,7 @@ def synthesize_silos(
                 kept.forget()
             raise
         synthetic = synthetic_of(
-            released, agreed, protocol, delta, seeded=False, run=run, started=started, backend=None
+            released, agreed, protocol, delta, seed=None, run=run, started=started, backend=None
         )
         if out is not None:
             with kept.ending(out):

@@ -132,6 +132,7 @@ def synthesize(
     >>> bool(synthetic.privacy.epsilon(1e-5, observer="clinic") <= 1)
     True
     """
+    from dpsumm.checks import plain
     from dpsumm.exchange.driver import run_in_process
     from dpsumm.exchange.roles import Party
     from dpsumm.privacy.ledger import Ledger
@@ -151,6 +152,7 @@ def synthesize(
     from dpsumm.vertical.work import kept, restored
 
     started = time.perf_counter()
+    epsilon, delta = plain(epsilon), plain(delta)
     protocol = Tables() if protocol is None else protocol
     check_asked(owners, schema, epsilon, delta, protocol, seed, ledger)
     engine = check_product(Dealer() if secret_product is None else secret_product)
@@ -226,7 +228,7 @@ def synthesize(
         agreed,
         protocol,
         delta,
-        seeded=seed is not None,
+        seed=seed,
         by_mpyc=by_mpyc,
         books=held_by,
         run=run,

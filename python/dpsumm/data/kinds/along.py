@@ -24,6 +24,7 @@ from dpsumm.errors import InvalidDataError
 # Characters of a text that travels with a point. An array gives every text the room of the longest
 # one, so one long text would cost the curator that much for each point of the pool.
 MOST_CHARACTERS = 2**12
+_WHOLE = re.compile(r"0|-?[1-9][0-9]{0,17}")
 _NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:e[+-][0-9]+)?")
 
 
@@ -46,8 +47,8 @@ class Along(How):
             integers = cells.integers() if whole and not gone.any() else None
             if integers is not None:
                 return Read(integers)
-            # Beyond, a float would be another record's number: then as text.
-            if not dtype.is_integer() or not (np.abs(numbers) >= 2**53).any():
+            # Whole numbers beside a gap go as text: a float would be written otherwise, "3.0".
+            if not dtype.is_integer():
                 return Read(np.where(gone, np.nan, numbers))
         if dtype == nw.Datetime:
             return Read(np.array(list(map(_without_zone, cells.items)), dtype="M8[us]"))
@@ -64,7 +65,10 @@ class Along(How):
 
         kind = values.dtype.kind
         if kind in "UO" and (values == "").any():
-            return [text or None for text in values.tolist()], nw.String
+            texts = values.tolist()
+            if all(not text or _WHOLE.fullmatch(text) for text in texts) and any(texts):
+                return [int(text) if text else None for text in texts], nw.Int64
+            return [text or None for text in texts], nw.String
         if kind == "f" and np.isnan(values).any():
             return [None if math.isnan(item) else item for item in values.tolist()], nw.Float64
         if kind == "M":
@@ -128,11 +132,10 @@ def typed(values: NDArray[Any]) -> NDArray[Any]:
         return values
     numbers: dict[str, Any] = {text: _number(text) for text in given}
     if all(type(x) is int and str(x) == text for text, x in numbers.items()):
-        if "" not in texts and all(-(2**63) <= x < 2**63 for x in numbers.values()):
-            return np.array([numbers[text] for text in values.tolist()], np.int64)
-        if any(abs(x) >= 2**53 for x in numbers.values()):
-            return values
-    elif not any(
+        if "" in texts or not all(-(2**63) <= x < 2**63 for x in numbers.values()):
+            return values  # a float with a gap would be written otherwise
+        return np.array([numbers[text] for text in values.tolist()], np.int64)
+    if not any(
         all(spelled(float(x)) == text for text, x in numbers.items()) for spelled in (text_of, repr)
     ):
         return values

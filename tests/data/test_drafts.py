@@ -1,0 +1,57 @@
+"""A drafted schema: whatever the sample holds, it is made, saved, and fits its own sample."""
+
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpsumm import Schema
+from dpsumm.data.check import check, draft
+
+ITEMS = st.sampled_from(
+    ["", "NA", "nan", "null", "None", "?", "inf", "True", "false", "yes", "1", "1.0", "01", "-0",
+     "007", "1e3", "2e400", "9007199254740993", "1.5", "1,5", " a", "a ", "a", "é", "2020-01-31",
+     "31/01/2020", "P7"]
+) | st.integers(-50, 10**19).map(str) | st.integers(0, 10**4).map("{:05d}".format)  # fmt: skip
+
+
+@given(
+    st.lists(ITEMS, min_size=1, max_size=8),
+    st.integers(1, 70),
+    st.sampled_from(["csv", "parquet", "polars", "pandas", "numbers"]),
+    st.booleans(),
+)
+def test_a_draft_fits_its_own_sample(tmp_path_factory, items, times, form, is_label):
+    values = [f"{item}{k}" if times > 60 else item for k in range(times) for item in items]
+    frame = pl.DataFrame({"c": values, "x": [k % 7 for k in range(len(values))]})
+    folder = tmp_path_factory.mktemp("draft")
+    if form == "csv":
+        source = folder / "sample.csv"
+        frame.write_csv(source)
+    elif form == "parquet":
+        source = folder / "sample.parquet"
+        frame.write_parquet(source)
+    elif form == "pandas":
+        source = pd.DataFrame(frame.to_dict(as_series=False))
+    elif form == "polars":
+        source = frame
+    else:
+        source = frame.with_columns(pl.col("c").cast(float, strict=False))
+    made, reasons = draft(source, label="c" if is_label else None)
+    made.save(folder / "schema.toml")
+    assert Schema.read(folder / "schema.toml") == made
+    assert all(text.strip() and "\n" not in text for text in reasons.values())
+    _, found = check(source, made)
+    for one in found:
+        assert (one.refused, one.clipped, one.unknown, one.unreadable) == ((), 0, 0, 0)
+
+
+@pytest.mark.parametrize(
+    "codes", [[f"{i:05d}" for i in range(1000, 1300)], [f"{i / 8}" for i in range(300)]]
+)
+def test_many_texts_that_spell_numbers_are_left_out_in_a_word(codes):
+    frame = pl.DataFrame({"code": codes * 2, "x": [i % 7 / 3 for i in range(600)]})
+    made, reasons = draft(frame)
+    assert made.names == ("x",)
+    assert "all spell numbers" in reasons["code"]
