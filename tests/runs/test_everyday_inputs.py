@@ -259,3 +259,18 @@ def test_whole_numbers_beside_a_gap_keep_their_text(tmp_path, rng):
         texts = pl.read_csv(tmp_path / "out.csv", infer_schema=False)["visit_no"].drop_nulls()
         assert len(texts) > 10
         assert set(texts) <= {str(visit) for visit in visits}
+
+
+def test_a_link_to_nowhere_is_found_before_anything_is_spent(tmp_path, rng):
+    for name in ("one", "two", "target"):
+        pl.DataFrame({"a": rng.random(200)}).write_csv(tmp_path / f"{name}.csv")
+    (tmp_path / "out.csv").symlink_to(tmp_path / "nowhere" / "out.csv")
+    dpsumm.Ledger.create(tmp_path / "books").close()
+    done = command(
+        "summarize", "--owner", "one=one.csv", "--owner", "two=two.csv", "--target", "target.csv",
+        "--size", "5", "--column", "a=0:1", "--ledger", "books", "--out", "out.csv", cwd=tmp_path,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert "there is no directory" in done.stderr
+    with dpsumm.Ledger(tmp_path / "books") as book:
+        assert book.charges() == ()

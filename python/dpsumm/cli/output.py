@@ -43,17 +43,19 @@ def check_outputs(files: Mapping[str, Path]) -> None:
             raise InvalidParameterError(
                 f"{option}: {path} is a directory; give a file in an existing directory"
             )
-        if not path.parent.is_dir():
+        # A link's file is what is written.
+        folder = path.resolve().parent if path.is_symlink() else path.parent
+        if not folder.is_dir():
             raise InvalidParameterError(
-                f"{option}: there is no directory {path.parent}; make it, or give a file in an "
+                f"{option}: there is no directory {folder}; make it, or give a file in an "
                 "existing directory"
             )
         try:
-            with tempfile.TemporaryFile(dir=path.parent):
+            with tempfile.TemporaryFile(dir=folder):
                 pass
         except OSError as error:
             raise InvalidParameterError(
-                f"{option}: cannot write in {path.parent} ({error.strerror}); give a file in "
+                f"{option}: cannot write in {folder} ({error.strerror}); give a file in "
                 "another directory"
             ) from None
 
