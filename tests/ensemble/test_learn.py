@@ -627,3 +627,20 @@ def test_the_plan_is_the_warning(public_points):
         dpsumm.plan_learning(10, 10**6, 100)
     with pytest.raises(InvalidParameterError, match="unit"):
         dpsumm.plan_learning(10, 1000, 2, unit="a whim")
+
+
+@pytest.mark.parametrize("gone", [0, 5, 11])
+def test_a_record_that_is_left_out_moves_no_other_to_another_shard(gone, rng, public_points):
+    """Whether a record is incomplete is its own affair: it changes one classifier."""
+    x, y = people(rng, 60)
+    terms = Terms.of(public_points, (0, 1), M, shards=4)
+    votes = []
+    for rows in (np.arange(60), np.delete(np.arange(60), gone)):
+        made = train(
+            x[rows], y[rows], rows, learner=DecisionTreeClassifier(random_state=0), classes=(0, 1),
+            shards=4, name="p",
+        )  # fmt: skip
+        votes.append([ballot_of(one)(public_points, terms) for one in made])
+    for shard in range(4):
+        if shard != gone % 4:
+            np.testing.assert_array_equal(votes[0][shard], votes[1][shard])

@@ -1,5 +1,6 @@
 """All planted bugs: each file of them adds its own to `BUGS`."""
 
+import planted_branches  # noqa: F401
 import planted_others  # noqa: F401
 import planted_reading  # noqa: F401
 import planted_sums  # noqa: F401

@@ -53,6 +53,11 @@ TESTS = {
     "bandwidth": ["tests/summary/test_bandwidth.py"],
     "mwem": ["tests/summary/test_mwem_release.py"],
     "reading": [*(f"tests/data/test_{x}.py" for x in ("distinct", "labels")), "tests/data"],
+    "training": ["tests/ensemble/test_learn.py"],
+    "file": ["tests/privacy/test_chain.py"],
+    "requests": ["tests/summary/test_requests.py"],
+    "silos": ["tests/vertical/test_synthesis_silos.py"],
+    "auction": ["tests/release", "tests/summary/test_auction_messages.py", "tests/summary"],
     "ledger": LEDGER,
     "accounting": ["tests/privacy/test_accounting.py", *HARNESS],
     "sampler": [

@@ -13,6 +13,9 @@ SGD, PERTURB = P + "summary/models/sgd.py", P + "summary/models/perturbation.py"
 MODEL = P + "summary/models/noise.py"
 BOOK, ACCOUNTING = P + "privacy/ledger.py", P + "privacy/accounting.py"
 SAMPLER = P + "kernels/noise.py"
+FILE, CHAIN, SILOS = P + "privacy/book.py", P + "privacy/chain.py", P + "vertical/silos.py"
+TRAINING = P + "ensemble/ballots.py"
+ROUNDS, SUMMARIES = (P + f"summary/protocols/auction/{x}.py" for x in ("curator", "releases"))
 FRAME, KINDS = P + "data/frame.py", P + "data/kinds/"
 KIND, LABEL = KINDS + "kind.py", KINDS + "label.py"
 

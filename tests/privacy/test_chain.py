@@ -9,6 +9,7 @@ from itertools import pairwise
 import pytest
 
 from dpsumm.errors import BudgetExceededError, InvalidDataError
+from dpsumm.exchange.journal import Journal
 from dpsumm.privacy import Charge, Gaussian, Ledger, Protected, Pure
 from dpsumm.privacy.chain import Rows
 from dpsumm.privacy.receipt import Asked
@@ -298,3 +299,28 @@ def test_a_head_confirms_no_guess_at_what_was_released(tmp_path):
     salts = [bytes.fromhex(entry["salt"]) for entry in entries]
     assert len(set(salts)) == len(salts) > 3
     assert {len(salt) for salt in salts} == {16}
+
+
+@pytest.mark.parametrize("kept", ["", "\n", " ", "0", "half"])
+@pytest.mark.parametrize(("make", "use"), [(new_ledger, use_ledger), (new_receipts, use_receipts)])
+def test_a_note_that_is_empty_or_cut_vouches_for_nothing(tmp_path, make, use, kept):
+    path = tmp_path / "books"
+    make(path)
+    seen = path.with_name("books.seen")
+    whole = seen.read_text().strip()
+    seen.write_text(whole[: len(whole) // 2] if kept == "half" else kept)
+    with pytest.raises(InvalidDataError, match="a copy was put back"):
+        use(path)
+
+
+def test_what_is_committed_is_on_the_disk(tmp_path):
+    """A charge that a dead machine forgets was never made. 2 is FULL."""
+    new_ledger(tmp_path / "books")
+    new_receipts(tmp_path / "log")
+    with (
+        Ledger(tmp_path / "books") as book,
+        Receipts(tmp_path / "log", Key(), is_signed) as log,
+        Journal(tmp_path / "answers", "r") as journal,
+    ):
+        for db in (book._book.db, log._db, journal._db):
+            assert db.execute("PRAGMA synchronous").fetchone() == (2,)

@@ -9,7 +9,7 @@ import math
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from types import SimpleNamespace
 
 import numpy as np
@@ -187,14 +187,14 @@ def auction(rng, epsilon, n):
 # --- votes --------------------------------------------------------------------------------------
 
 
-def votes(n_classes, unit=Unit.WHOLE_OWNER, shards=1):
+def votes(n_classes, unit=Unit.WHOLE_OWNER, shards=1, grid=1):
     """The consumer sees noisy sums of votes."""
 
     def run(rng, epsilon, n):
         points = rng.normal(size=(n, 2))
-        terms = Terms.of(points, range(n_classes), 5, shards=shards)
+        terms = Terms.of(points, range(n_classes), 5, shards=shards, grid=grid)
         given = [
-            sum(one_hot(rng.integers(n_classes, size=n), n_classes) for _ in range(shards))
+            grid * sum(one_hot(rng.integers(n_classes, size=n), n_classes) for _ in range(shards))
             for _ in range(5)
         ]
         with Ledger() as book:
@@ -204,18 +204,18 @@ def votes(n_classes, unit=Unit.WHOLE_OWNER, shards=1):
         # One classifier takes a vote from one class and gives it to another, at every point.
         row = 2.0 if n_classes == 2 else math.sqrt(2)
         changed = shards if unit is Unit.WHOLE_OWNER else 1
-        std = multiplier(epsilon) * row * changed * math.sqrt(n)
+        std = multiplier(epsilon) * row * changed * grid * math.sqrt(n)
         mu = {"curator": 1 / multiplier(epsilon)}
         return Left(found, np.full(len(found), std), {"curator": charges}, mu)
 
     return run
 
 
-def export(rng, epsilon, n):
+def export(rng, epsilon, n, classes=("no", "yes")):
     """Everybody sees sums of the public points, of an exported model."""
     d, queries = 6, queries_of(epsilon, DELTA)
-    terms = Terms(("no", "yes"), n, 10, 1, 1, "0" * 64)
-    counts = rng.integers(-10, 10, (n, 1))
+    terms = Terms(classes, n, 10, 1, 1, "0" * 64)
+    counts = rng.integers(-10, 10, (n, terms.columns))
     votes_ = NoisyVotes("r", terms, "one whole owner", 1.0, 3.0, counts)
     points = rng.normal(size=(n, d))
     noisy = noisy_sums(points, votes_, 2.0, PaidNoise(queries))
@@ -230,7 +230,7 @@ def export(rng, epsilon, n):
         for i in range(n)
     )
     each = multiplier(epsilon) * math.sqrt(2) * GRID**2
-    n_sums = d + 1
+    n_sums = (d + 1) * terms.columns
     stds = np.r_[np.full(n_sums, 2 * each), np.full(len(noisy) - n_sums, math.sqrt(2) * each)]
     charges = Sums(queries, Protected.TARGET, "sums and products").charges
     mu = {"consumer": 1 / multiplier(epsilon)}
@@ -356,31 +356,31 @@ def dp_sgd(rng, epsilon, n):
     return Left(found, np.full(len(found), std), {"consumer": charges}, {})
 
 
-def _flat(n, d=60, changed=2, epsilon=1.0):
+def _flat(n, d=60, changed=2, epsilon=1.0, classes=2):
     """An objective without losses, whose minimiser is the slope over lambda."""
     noise = calibrated(
-        epsilon, DELTA, changed=changed, n=n, classes=2, dimension=d, regularization=0.5
+        epsilon, DELTA, changed=changed, n=n, classes=classes, dimension=d, regularization=0.5
     )
-    return noise, Objective(np.zeros((n, d)), np.full(n, -1), 2, noise.regularization)
+    return noise, Objective(np.zeros((n, d)), np.full(n, -1), classes, noise.regularization)
 
 
-def slope(rng, epsilon, n):
+def slope(rng, epsilon, n, classes=2):
     """Everybody sees the weights of a private model: without losses, its slope's noise."""
-    noise, _ = _flat(n, epsilon=epsilon)
-    examples = Examples(np.zeros((n, 60)), np.full(n, -1), 2, 2, epsilon, DELTA)
+    noise, _ = _flat(n, epsilon=epsilon, classes=classes)
+    examples = Examples(np.zeros((n, 60)), np.full(n, -1), classes, 2, epsilon, DELTA)
     trainer = Perturbed(examples, 0.5)
     with Ledger(delta=1e-3) as book:
         _, drawn = trainer.release(book, "model", "weights of a model of", "")
         charges = book.charges()
     weights = trainer.layers(drawn)[0].ravel()
     # In steps of a thousandth of the noise.
-    step = slope_std(n, epsilon) / 1000
+    step = slope_std(n, epsilon, classes=classes) / 1000
     found = np.rint(weights * noise.regularization / step).astype(np.int64)
     return Left(found, np.full(len(found), 1000.0), {"consumer": charges}, {})
 
 
 @cache
-def slope_std(n, epsilon, changed=2, regularization=0.5):
+def slope_std(n, epsilon, changed=2, regularization=0.5, classes=2):
     """The slope's noise by the theorem of docs/privacy/private-models.md, computed anew."""
     with mp.workdps(40):
         small = mp.mpf(DELTA) / 100
@@ -392,8 +392,13 @@ def slope_std(n, epsilon, changed=2, regularization=0.5):
         each = (epsilon - smoothing) / (2 * changed)
         chain = sum(mp.exp(i * each) for i in range(2 * changed))
         left = (mp.mpf(DELTA) - small) / chain
-        curvature = mp.log(1 + 1 / (mp.mpf(4) * n * regularization))
-        return multiplier(float(each - curvature), float(left)) / n
+        if classes == 2:
+            curvature, moved = mp.log(1 + 1 / (mp.mpf(4) * n * regularization)), 1.0
+        else:  # the largest of K - 1 Gaussians, each of which moves by the root of 2
+            bent = 1 + 1 / (mp.mpf(classes) * n * regularization)
+            curvature, moved = (classes - 1) * mp.log(bent), math.sqrt(2)
+            left /= classes - 1
+        return multiplier(float(each - curvature), float(left)) * moved / n
 
 
 def on_weights(rng, epsilon, n):
@@ -412,6 +417,7 @@ TARGET = "target's noisy mean embedding"
 OF_ROWS = ("one-way", "two-way")
 # The first adds noise to two tables of one shape, each with another peer.
 THREE = ((4,), (3,), (3,))
+TWO = ((2, 2), (2, 2))
 TREES = ((WIDE, Tree(3)), (Tree(4), WIDE))
 PATHS = [
     Path("Offers, random features, towards owners", offers("random"), (TARGET,)),
@@ -419,6 +425,8 @@ PATHS = [
     Path("Auction, towards owners", auction, (TARGET, "noisy mean embedding"), 20.0, (30, 90)),
     Path("votes of two classes", votes(2), ("noisy votes",), 0.3, (20, 300)),
     Path("votes of four classes", votes(4), ("noisy votes",), 0.3, (20, 300)),
+    Path("votes on a grid", votes(2, grid=7), ("noisy votes",), 0.3, (20,)),
+    Path("votes of four classes on a grid", votes(4, grid=3), ("noisy votes",), 0.3, (20,)),
     Path(
         "votes of shards, a record as the unit",
         votes(3, Unit.REPLACE_RECORD, shards=4),
@@ -428,7 +436,16 @@ PATHS = [
     ),
     Path("votes of shards, an owner as the unit", votes(3, shards=4), ("noisy votes",), 0.3, (60,)),
     Path("exported model, towards everybody", export, ("sums and products",), 1.0, (10, 60)),
+    Path(
+        "exported model of three classes",
+        partial(export, classes=("a", "b", "c")),
+        ("sums and products",),
+        1.0,
+        (10, 60),
+    ),
     Path("rows, towards the analyst", rows(None), OF_ROWS, 0.1),
+    Path("rows of two levels, towards the analyst", rows(None, TWO), OF_ROWS, 0.1, (60,)),
+    Path("rows of two levels, towards an owner", rows("bank", TWO), OF_ROWS, 0.1, (60,)),
     Path("rows, towards the first owner", rows("bank"), OF_ROWS, 0.1),
     Path("rows, towards the second owner", rows("clinic"), OF_ROWS, 0.1),
     Path("rows with trees, towards the analyst", rows(None, trees=TREES), OF_ROWS, 0.1),
@@ -439,6 +456,14 @@ PATHS = [
     Path(
         "private model's slope, towards everybody",
         slope,
+        ("weights of a model of",),
+        1.0,
+        (400,),
+        False,
+    ),
+    Path(
+        "private model's slope, three classes",
+        partial(slope, classes=3),
         ("weights of a model of",),
         1.0,
         (400,),

@@ -307,3 +307,17 @@ def test_wrong_parameters_are_refused():
             Requests.published(1.0, tau)
     with pytest.raises(InvalidParameterError, match="epsilon_auction must be"):
         Requests.published(math.inf)
+
+
+def test_every_bid_has_a_coin_of_its_own():
+    """Two bids of an owner agree half of the time; within 6 standard deviations of 4,000."""
+    target, owners = np.zeros((4, 2)), {"a": 4, "b": 4}
+    with Ledger() as book:
+        made = Auction(n_features=4).curator(setting_of(target, owners, book, size=2))
+        coins = made._toss(np.full((4000, 3), 0.5))
+    slack = 6 * math.sqrt(4000) / 2
+    for a, b in ((0, 1), (0, 2), (1, 2)):
+        assert abs((coins[:, a] == coins[:, b]).sum() - 2000) < slack
+    for column in coins.T:
+        assert abs(column.sum() - 2000) < slack
+        assert abs((column[1:] == column[:-1]).sum() - 2000) < slack

@@ -17,7 +17,7 @@ from dpsumm.exchange.across import Channel, answer_all
 from dpsumm.privacy import Ledger
 from dpsumm.vertical.helper import Helper
 from dpsumm.vertical.keys import read_key
-from dpsumm.vertical.messages import CountColumns, Join
+from dpsumm.vertical.messages import ColumnCounts, CountColumns, Join
 from dpsumm.vertical.rows import KEPT, Rows
 from dpsumm.vertical.silos import SiloOwner, synthesize_silos
 from dpsumm.vertical.wire import CODEC
@@ -404,3 +404,15 @@ def test_keys_are_read_from_files(tmp_path):
         with pytest.raises(InvalidParameterError, match=f"{name}: not a key.*openssl") as caught:
             read_key(tmp_path / name)
         assert "secret" not in str(caught.value)
+
+
+def test_nonces_are_fresh_under_one_name_of_a_run(tmp_path):
+    """They make the pads: a run that is made anew elsewhere has other records under other pads."""
+    seen = []
+    for part in ("one", "other"):
+        (tmp_path / part).mkdir()
+        channel = Loopback(tmp_path / part)
+        go(channel)
+        answers = [CODEC.decode(answer) for _, _, answer in channel.sent]
+        seen += [one.nonce for one in answers if isinstance(one, ColumnCounts)]
+    assert len(set(seen)) == len(seen) == 4

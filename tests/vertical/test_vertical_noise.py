@@ -11,7 +11,7 @@ from scipy import stats
 
 from dpsumm.privacy import accounting
 from dpsumm.privacy.events import Gaussian
-from dpsumm.vertical.noise import JOINED, _two_thirds, plan_noise
+from dpsumm.vertical.noise import JOINED, NoisePlan, _two_thirds, plan_noise
 
 ADULT = ([16, 16, 7, 6, 5, 2, 41, 8, 14, 8, 6, 16, 2], [0] * 7 + [1] * 6)
 
@@ -172,3 +172,17 @@ def test_the_analyst_learns_what_the_formula_says_by_the_exact_laws():
     assert formula == pytest.approx(0.98741, abs=2e-5)
     # The accountant rounds each of 182 losses up by at most 2e-5.
     assert formula - 1e-6 <= exact <= formula + 182 * 1e-5
+
+
+def test_one_table_with_little_noise_parts_the_noises_of_all():
+    """Only if all tables are wide do both noises of a cross table count as one."""
+    pairs = ((0, 2), (1, 2))
+    wide, mixed = (
+        NoisePlan((2, 2, 2), (0, 0, 1), pairs, stds, 9.0, (0, 1, 2)) for stds in
+        ((JOINED, 9.0), (JOINED - 0.1, 9.0))
+    )  # fmt: skip
+    assert wide.joined
+    assert not mixed.joined
+    singles = 3 * 2 / 9.0**2
+    assert mixed.mu(None) ** 2 == pytest.approx(singles + sum(2 / std**2 for std in mixed.pair_std))
+    assert wide.mu(None) ** 2 == pytest.approx(singles + sum(1 / std**2 for std in wide.pair_std))
