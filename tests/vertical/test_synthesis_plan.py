@@ -54,6 +54,11 @@ def test_figures_follow_from_the_noise():
     assert shown == sorted(shown, reverse=True)
     assert made.least_correlation == shown[1]
     assert made.sent_bytes == {"registry": 4 * 14 * 1000, "bank": 4 * 12 * 1000}
+    assert list(made.mean_errors) == ["age", "income"]
+    # Both have one column's noise, on trees of 2 and 5 tables; ages go from 18 to 90.
+    ratio = made.mean_errors["income"] / made.mean_errors["age"]
+    assert ratio == pytest.approx(200 / 72 * math.sqrt(5 / 2), rel=1e-4)
+    assert any("means may be off by" in line and "(age)" in line for line in str(made).splitlines())
     lines = str(made).splitlines()
     assert "16.0" not in lines[0]
     assert any("age x income: 144 cells" in line for line in lines)

@@ -149,3 +149,28 @@ def test_odd_columns_make_rows(rng, n, label):
         assert (rows["zero"] == 0).mean() == pytest.approx(0.99, abs=0.02)
         assert rows["none"].is_null().mean() > 0.95
         assert rows["all"].mean() == pytest.approx((n - 1) / 2, rel=0.1)
+
+
+@pytest.mark.parametrize("std", [10.0, 30.0])
+def test_means_are_off_by_no_more_than_a_plan_says(rng, std):
+    """By root mean square, over 40 draws of the noise."""
+    n = 20_000
+    heavy = np.where(rng.random(n) < 0.92, 0, rng.lognormal(8.5, 1, n))
+    far = rng.random(n) < 0.005
+    for column, x in (
+        (Column("gain", bounds=(0, 100_000), whole=True), heavy),
+        (Column("far", bounds=(0, 100_000), whole=True), np.where(far, 99_999, heavy)),
+        (Column("age", bounds=(17, 90), whole=True), rng.normal(38, 13, n)),
+        (Column("cost", bounds=(0, 30_000)), 900 * np.exp(rng.normal(0, 0.6, n))),
+        (Column("share", bounds=(0, 1)), rng.random(n)),
+    ):  # fmt: skip
+        grid, values = Grid.of(column), x.clip(*column.limits)
+        exact = grid.tree.tables(np.bincount(grid.encode(values), minlength=grid.size))
+        noise, errors = std * np.sqrt(len(exact)), []
+        for _ in range(40):
+            noisy = [t + np.rint(rng.normal(0, noise, t.shape)) for t in exact]
+            starts, counts = consistent(grid.tree, noisy, n, noise)
+            middles = [sum(Cells(grid, starts).ends(k)) / 2 for k in range(len(starts))]
+            errors.append((counts * middles).sum() / n - values.mean())
+        low, high = column.limits
+        assert np.sqrt(np.mean(np.square(errors))) < 2 * noise * (high - low) / n

@@ -16,7 +16,9 @@ from dpsumm.privacy.events import Gaussian
 from dpsumm.privacy.weak import thin_budget, weak_budget
 from dpsumm.report.numbers import advised
 from dpsumm.vertical.agreed import Agreed
+from dpsumm.vertical.grid import Grid
 from dpsumm.vertical.layout import Budget, Layout
+from dpsumm.vertical.levels import limits_of
 from dpsumm.vertical.noise import NoisePlan
 from dpsumm.vertical.privacy import ANALYST, SynthesisPrivacy
 from dpsumm.vertical.tables import FEW_RECORDS, Tables
@@ -84,6 +86,11 @@ class SynthesisPlan:
         Epsilon from which on the noise would cost little at this number of records.
     least_records
         Records from which on it would at this epsilon.
+    mean_errors
+        By how much the rows' mean of a column of numbers or dates (in days) may be off, by name:
+        twice the noise of one count times the width of the bounds, divided by the records. On six
+        kinds of columns the root mean square was 0 to 0.8 of it. It matters where few records far
+        out carry the mean; narrower bounds make it less.
 
     See Also
     --------
@@ -100,6 +107,7 @@ class SynthesisPlan:
     least_correlation: float
     least_epsilon: float
     least_records: int
+    mean_errors: Mapping[str, float]
 
     @property
     def verdict(self) -> str:
@@ -143,6 +151,14 @@ class SynthesisPlan:
             f"  noise, tables of one column  {self.single_std:.1f} records; levels with fewer than "
             f"{SEEN:g} times that share one",
         ]
+        if self.mean_errors:
+            first = list(self.mean_errors.items())[:_SHOWN]
+            more = ", ..." * (len(self.mean_errors) > _SHOWN)
+            lines.append(
+                "  means may be off by          "
+                + ", ".join(f"{error:.2g} ({name})" for name, error in first)
+                + more
+            )
         if self.tables:
             lines.append(
                 f"  correlation that is seen     {self.least_correlation:.2g} and more in half of "
@@ -226,7 +242,8 @@ def plan_synthesis(
     protocol = Tables() if protocol is None else protocol
     if not isinstance(protocol, Tables):
         raise InvalidParameterError(f"protocol must be Tables(), got {type(protocol).__name__}")
-    layout = Agreed.of(schema, protocol.bins, ids, label).layout
+    agreed = Agreed.of(schema, protocol.bins, ids, label)
+    layout = agreed.layout
     noise = protocol.budget(epsilon, delta).plan(layout, layout.planned)
     privacy = SynthesisPrivacy(layout.owners, noise, delta, False, ids is not None)
     tables = _planned(layout, noise, records)
@@ -242,7 +259,18 @@ def plan_synthesis(
         least_correlation=least,
         least_epsilon=_least_epsilon(layout, protocol.budget(epsilon, delta), records, delta),
         least_records=math.ceil(records * least / LITTLE) if tables else 0,
+        mean_errors=_mean_errors(agreed, noise, records),
     )
+
+
+def _mean_errors(agreed: Agreed, noise: NoisePlan, records: int) -> dict[str, float]:
+    """Return by how much means may be off, of columns that a tree counts."""
+    errors = {}
+    for j, one in enumerate(agreed.in_order):
+        if isinstance(one, Grid):
+            low, high = limits_of(one.column)
+            errors[one.name] = 2 * noise.std_of(j) * (high - low) / records
+    return errors
 
 
 def _least(tables: Sequence[PlannedTable]) -> float:
