@@ -1,6 +1,5 @@
 """Runs whose owners are elsewhere: failures, garbage, second answers, resumption."""
 
-import contextlib
 import multiprocessing
 import os
 from pathlib import Path
@@ -374,30 +373,6 @@ def test_a_second_curator_of_a_run_is_refused(tmp_path):
             Journal(tmp_path / "answers", "r")
         Journal(tmp_path / "answers", "another").__exit__(None, None, None)
     Journal(tmp_path / "answers", "r").__exit__(None, None, None)
-
-
-def test_no_file_stays_for_every_name_of_a_run(tmp_path):
-    for k in range(20):
-        Journal(tmp_path / "answers", f"run {k}").__exit__(None, None, None)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["answers", "answers.lock"]
-
-
-def take_turns(folder):
-    """Be a curator 60 times, and note whether another one was at the same time."""
-    for _ in range(60):
-        with contextlib.suppress(InvalidDataError), Journal(folder / "answers", "r"):
-            os.close(os.open(folder / "busy", os.O_CREAT | os.O_EXCL))
-            os.unlink(folder / "busy")
-
-
-def test_lock_files_that_come_and_go_keep_a_second_curator_out(tmp_path, forks):
-    several = [forks.Process(target=take_turns, args=(tmp_path,)) for _ in range(4)]
-    for process in several:
-        process.start()
-    for process in several:
-        process.join(PATIENCE)
-    # Two at once would meet the other's file.
-    assert [process.exitcode for process in several] == [0] * 4
 
 
 @pytest.mark.parametrize("protocol", [Offers(), AUCTION], ids=["offers", "auction"])

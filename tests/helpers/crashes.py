@@ -377,10 +377,8 @@ def _files(life: Life, folder: Path) -> Iterator[str]:
 def _collected(acts: Sequence[Act]) -> Counter:
     return Counter(
         answer.what.removeprefix("of ")
-        for answer, keeping, after in zip(acts, acts[1:], acts[2:], strict=False)
-        if answer.kind == "answer"
-        and keeping.what.startswith("INSERT OR REPLACE INTO answers")
-        and not after.path.endswith(".lock")  # a journal that failed is left
+        for answer, keeping, _ in zip(acts, acts[1:], acts[2:], strict=False)
+        if answer.kind == "answer" and keeping.what.startswith("INSERT OR REPLACE INTO answers")
     )
 
 

@@ -39,18 +39,6 @@ def _make(path: Path) -> None:
     os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
 
 
-def _lock(path: Path, *, timeout: float) -> closing[sqlite3.Connection]:
-    """Lock a file, which is made if it is absent; closing unlocks it."""
-    _make(path)
-    made = sqlite3.connect(path, timeout=timeout, isolation_level=None)
-    try:
-        made.execute("BEGIN EXCLUSIVE")
-    except sqlite3.Error:
-        made.close()
-        raise
-    return closing(made)
-
-
 class JournalError(InvalidDataError):
     """The journal could not be read or written; what it has is kept."""
 
@@ -71,7 +59,7 @@ class Journal(AbstractContextManager["Journal"]):
             with ExitStack() as opened:
                 if self._path is not None:
                     _make(self._path)
-                    opened.enter_context(self._locked(self._path))
+                    opened.enter_context(closing(self._locked(self._path)))
                 self._db = opened.enter_context(
                     closing(
                         sqlite3.connect(self._path or ":memory:", timeout=60, isolation_level=None)
@@ -96,30 +84,23 @@ class Journal(AbstractContextManager["Journal"]):
     def __exit__(self, *_: object) -> None:
         self._opened.close()
 
-    @contextmanager
-    def _locked(self, path: Path) -> Iterator[None]:
+    def _locked(self, path: Path) -> sqlite3.Connection:
         """Keep a second curator out, whose coins would be sent and not paid for."""
         run = hashlib.sha256(self._run.encode()).hexdigest()[:16]
-        own = path.with_name(f"{path.name}.{run}.lock")
-        # Lock files come and go while this one is locked: nobody locks a file that is gone.
-        every = path.with_name(f"{path.name}.lock")
+        path = path.with_name(f"{path.name}.{run}.lock")
+        _make(path)
+        lock = sqlite3.connect(path, timeout=0, isolation_level=None)
         try:
-            with _lock(every, timeout=60):
-                lock = _lock(own, timeout=0)
-        except sqlite3.OperationalError as error:
+            lock.execute("BEGIN EXCLUSIVE")
+        except sqlite3.Error as error:
+            lock.close()
             if "locked" not in str(error):
                 raise
             raise InvalidDataError(
-                f"journal: a curator of run {self._run!r} is at work already ({own} is locked); "
+                f"journal: a curator of run {self._run!r} is at work already ({path} is locked); "
                 "wait for its end, or stop it (flwr stop)"
             ) from None
-        with lock:
-            try:
-                yield
-            finally:
-                # One that stays is taken again by the next run of this name.
-                with suppress(sqlite3.Error, OSError), _lock(every, timeout=60):
-                    own.unlink()
+        return lock
 
     def known(self, step: int, asked: Mapping[str, Sequence[bytes]]) -> dict[str, bytes]:
         """Return the answers of a step that were recorded, by owner."""
