@@ -8,7 +8,6 @@ import pytest
 
 import dpsumm
 from dpsumm.ensemble.copies import copies_notes
-from dpsumm.ensemble.page import render
 from dpsumm.errors import InvalidParameterError
 from dpsumm.report.notes import Severity
 
@@ -136,7 +135,12 @@ def test_the_caller_is_told_and_nothing_that_is_kept(tmp_path, rng, caplog):
     for text in ("100% of the public points equal a record", "2 of 30 parties hold half of"):
         assert sum(text in one for one in said) == 1
     model.save_predictions(tmp_path / "p.csv")
-    kept = [render(model), (tmp_path / "p.csv.json").read_text(), caplog.text, model.verdict.text]
+    kept = [
+        model.report().html,
+        (tmp_path / "p.csv.json").read_text(),
+        caplog.text,
+        model.verdict.text,
+    ]
     for text in ("equal a record", "in common"):
         assert all(text not in one for one in (*kept, *model.notes, *model.foreseen))
 

@@ -65,6 +65,7 @@ def test_it_learns_what_the_parties_know(parties, public_points, rng):
         public_points,
         classes=[1, 0],
         epsilon=4,
+        method="votes",
         progress=lambda *what: told.append(what),
     )
     x, y = people(rng, 1000)

@@ -100,7 +100,7 @@ def test_every_answer_says_of_how_many_records_it_tells():
     sent = {kind for kind in answers if kind.disclosure.reveals is Reveals.SENT}
     assert sent == {kind for kind in answers if kind.revealed is not Answer.revealed}
     assert {kind.__name__ for kind in answers if kind.disclosure.reveals is Reveals.ALL} == {
-        "Bids", "Classifiers", "Votes",
+        "Bids", "Classifiers", "Update", "Votes",
     }  # fmt: skip
 
 

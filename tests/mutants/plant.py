@@ -34,6 +34,11 @@ TESTS = {
         "tests/release",
     ],
     "votes": [HARNESS[0], "tests/ensemble/test_release.py", "tests/release"],
+    "updates": [
+        HARNESS[0],
+        "tests/release/test_release_noise.py",
+        *(f"tests/ensemble/test_update_{x}.py" for x in ("vectors", "roles")),
+    ],
     "rows": [
         HARNESS[0],
         *(

@@ -35,6 +35,7 @@ from dpsumm.vertical.trees import Tree
 from helpers import transcripts
 from helpers.columns import World
 from helpers.settings import setting_of
+from helpers.updates import carried, people, roles, slow_vector, with_constant
 from helpers.votes import answers, curator, exact_counts, one_hot
 
 LEVELS = 2**20
@@ -237,6 +238,48 @@ def export(rng, epsilon, n, classes=("no", "yes")):
     return Left(noisy - exact, stds, {"consumer": charges}, mu)
 
 
+# --- updates ------------------------------------------------------------------------------------
+
+
+def updates(n_classes, unit, rounds=3, n_parties=4):
+    """The consumer sees a noisy sum of clipped vectors in each of some rounds."""
+
+    def run(rng, epsilon, n):
+        points = rng.normal(size=(40, 2))
+        x, y = people(rng, n, n_classes)
+        y[::7] = n_classes  # not listed: left out
+        x[1] *= 1e5
+        owners = {f"p{i}": (x[i::n_parties], y[i::n_parties]) for i in range(n_parties)}
+        asked_for = {"unit": unit, "epsilon": epsilon, "rounds": rounds}
+        with Ledger() as book:
+            curator_, parties = roles(owners, points, n_classes, book, **asked_for)
+            asked = carried(curator_, parties)
+            noisy = curator_.result()
+            charges = book.charges()
+            # Rounds that were released are not drawn again.
+            again, _ = roles(owners, points, n_classes, book, **asked_for)
+            assert not again.send()
+            assert np.array_equal(again.result().sums, noisy.sums)
+            assert book.charges() == charges
+        task = asked[0]
+        assert len(asked) == rounds
+        found = []
+        for request, released in zip(asked, noisy.sums, strict=True):
+            exact = 0
+            for own, labels in owners.values():
+                places = np.where(labels < n_classes, labels, -1).tolist()
+                features = with_constant(task, own).tolist()
+                exact += slow_vector(features, places, request.step, task.gains.tolist(), unit)
+            found.append(released - exact.ravel())
+        found = np.concatenate(found)
+        # A vector of length LEVELS turns round, a party's or a record's, in each round.
+        std = multiplier(epsilon) * math.sqrt(rounds) * 2 * LEVELS
+        mu = {"curator": 1 / multiplier(epsilon)}
+        return Left(found, np.full(len(found), std), {"curator": charges}, mu)
+
+    return run
+
+
 # --- rows ---------------------------------------------------------------------------------------
 
 
@@ -435,6 +478,27 @@ PATHS = [
         (20, 300),
     ),
     Path("votes of shards, an owner as the unit", votes(3, shards=4), ("noisy votes",), 0.3, (60,)),
+    Path(
+        "updates of three classes, an owner as the unit",
+        updates(3, Unit.WHOLE_OWNER),
+        ("noisy moments",),
+        1.0,
+        (40,),
+    ),
+    Path(
+        "updates of three classes, a record as the unit",
+        updates(3, Unit.REPLACE_RECORD),
+        ("noisy moments",),
+        1.0,
+        (40,),
+    ),
+    Path(
+        "updates of two classes, a record as the unit",
+        updates(2, Unit.REPLACE_RECORD, rounds=8),
+        ("noisy moments",),
+        1.0,
+        (20,),
+    ),
     Path("exported model, towards everybody", export, ("sums and products",), 1.0, (10, 60)),
     Path(
         "exported model of three classes",

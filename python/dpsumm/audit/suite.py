@@ -14,6 +14,7 @@ from dpsumm.audit import (
     model_twins,
     tables_twins,
     twins,
+    update_twins,
     vote_twins,
 )
 from dpsumm.audit.audit import Audit, Twin
@@ -32,10 +33,12 @@ from dpsumm.audit.samples import (
 )
 from dpsumm.audit.settings import DELTA, EPSILON
 from dpsumm.audit.tables import TablesRun
+from dpsumm.audit.updates import UpdatesRun, UpdatesSilence
 from dpsumm.audit.vote_worlds import AfterRelease, OneParty
 from dpsumm.audit.votes import PublishedRun, VoteRun, VoteSilence, VotesOnce
 from dpsumm.audit.witness import Lemmas, OffersSilence
 from dpsumm.privacy.accounting import gaussian_noise_multiplier
+from dpsumm.privacy.events import Unit
 from dpsumm.summary.mechanisms import Gaussian
 from dpsumm.summary.release import SUMMARY, TARGET
 
@@ -326,6 +329,39 @@ def audits() -> list[Audit]:
                 Twin("agreement in a warning", AfterRelease(vote_twins.tells_agreement)),
             ),
             *(100, 20),
+        ),
+        Audit(
+            "noisy moments: all rounds, a party's records replaced",
+            UpdatesRun(),
+            (
+                Twin("a quarter of the noise", UpdatesRun(update_twins.quarter_of_the_noise), 400),
+                Twin("noise of one round in each", UpdatesRun(update_twins.as_if_one_round)),
+                Twin("the same noise in all rounds", UpdatesRun(update_twins.noise_kept), 400),
+                Twin("a round drawn anew on a retry", UpdatesRun(update_twins.drawn_anew)),
+                Twin("a party's vector not cut", UpdatesRun(owner=update_twins.unclipped), 400),
+            ),
+            *(30_000, 1_500),
+        ),
+        Audit(
+            "noisy moments: all rounds, one record replaced",
+            UpdatesRun(unit=Unit.REPLACE_RECORD),
+            (
+                Twin(
+                    "a record not cut",
+                    UpdatesRun(records=update_twins.unclipped, unit=Unit.REPLACE_RECORD),
+                    400,
+                ),
+            ),
+            *(30_000, 1_500),
+        ),
+        Audit(
+            "noisy moments: what parties are sent",
+            UpdatesSilence(),
+            (
+                Twin("a clip that tells the turnout", UpdatesSilence(update_twins.TellsWhoCame)),
+                Twin("a model of the exact sum", UpdatesSilence(update_twins.LearnsWithoutNoise)),
+            ),
+            *(200, 15),
         ),
     ]
 

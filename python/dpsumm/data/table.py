@@ -102,6 +102,11 @@ class Table(Records):
     n_missing: tuple[int, ...] = field(default=(), repr=False)
     n_unknown: tuple[int, ...] = field(default=(), repr=False)
 
+    @property
+    def n_given(self) -> int:
+        """Rows of the data as the owner gave them, those that were left out among them."""
+        return len(self) + self.n_dropped
+
     # What a `StreamTable` has too.
     @property
     def head(self) -> Table:

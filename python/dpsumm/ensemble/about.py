@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dpsumm.ensemble import messages, saved
+from dpsumm.ensemble.updates import messages as updates
 from dpsumm.privacy.claims import Claim
 from dpsumm.privacy.events import Protected
 from dpsumm.report.about import About
@@ -26,6 +27,19 @@ CLAIMS = (
         ),
     ),
     Claim(
+        "noisy moments",
+        "the consumer, and whoever sees the sums, a round's model, the model or its predictions",
+        "Whoever sees them learns of all records of a party (or of one record, by the unit) what "
+        "the charges of all rounds allow, for every set of public points.",
+        _EXACT,
+        "privacy/updates.md#theorem",
+        (
+            "noisy moments: all rounds, a party's records replaced",
+            "noisy moments: all rounds, one record replaced",
+            "noisy moments: what parties are sent",
+        ),
+    ),
+    Claim(
         "sums and products of",
         "everyone to whom the exported model is shown",
         "Whoever sees the exported model learns of one point what the charge allows.",
@@ -37,9 +51,13 @@ CLAIMS = (
 
 ABOUT = About(
     name="Votes: a classifier from the parties' classifiers",
-    codecs=(messages.CODEC, saved.CODEC),
+    codecs=(messages.CODEC, updates.CODEC, saved.CODEC),
     protocols={
         VOTES: ("The points are public: parties see them. They are nobody's private records.",),
+        updates.PROTOCOL: (
+            "The points are public. They are nobody's private records. Numbers of records are "
+            "declared, where a whole owner is the unit.",
+        ),
         HIDDEN: (
             "The points are the consumer's: model and predictions stay with the "
             "consumer, unless Model.export protects the points. An exported model is charged "

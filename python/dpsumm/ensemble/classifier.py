@@ -78,6 +78,8 @@ class PrivateEnsembleClassifier(Estimator, scikit_learn_base()):  # type: ignore
     validation: Any = None
     points_are: str = "public"
     unit: Unit | str = Unit.WHOLE_OWNER.value
+    method: str | None = None
+    records_per_owner: int | None = None
     columns: Sequence[str] | None = None
     label: str | None = None
     bounds: Bounds | None = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 from dpsumm.ensemble.release import classifiers_of
 from dpsumm.ensemble.terms import Terms
@@ -22,6 +23,9 @@ class LearningPrivacy(PrivacyReport):
     points_are
         Whose the points are: "public", or the "consumer"'s.
     """
+
+    # What the curator sees of each party.
+    _seen: ClassVar[str] = "votes"
 
     terms: Terms | None = None
     points_are: str = "public"
@@ -73,9 +77,9 @@ class LearningPrivacy(PrivacyReport):
             self.owners_argument,
             self._points(),
             *([VALIDATED] if self.validated else []),
-            "Not protected: anything of the parties towards the curator, who sees their votes, or "
-            "anyone who colludes with it; records that a party shares or sells otherwise, such as "
-            "points of a summary. Timing and traffic sizes are not covered.",
+            "Not protected: anything of the parties towards the curator, who sees their "
+            f"{self._seen}, or anyone who colludes with it; records that a party shares or sells "
+            "otherwise, such as points of a summary. Timing and traffic sizes are not covered.",
         ]
 
     def _parties(self) -> str:

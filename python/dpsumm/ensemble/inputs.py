@@ -123,18 +123,21 @@ class Given:
         records = {name: float64(table) for name, table in self.tables.items()}
         return copies_notes(self.points, records)
 
+    def check_labels(self, terms: Terms) -> None:
+        """Refuse labels that are numbers where classes are text."""
+        # The type of an array is its giver's choice, and no record's.
+        if self.typed and all(isinstance(label_of(name), str) for name in terms.classes):
+            raise InvalidDataError(
+                f"{self.typed[0]!r}: labels are numbers, the classes text; give both the same type"
+            )
+
     def roles(
         self, terms: Terms, learner: Any, seed: int | None, *, declared: bool
     ) -> dict[str, Party]:
         """Return the parties' roles; those that gave records train when they are asked."""
         if self.tables:  # here too, so that nobody trains in vain
             check_learner(learner, terms, self.points.shape[1], declared=declared)
-            # The type of an array is its giver's choice, and no record's.
-            if self.typed and all(isinstance(label_of(name), str) for name in terms.classes):
-                raise InvalidDataError(
-                    f"{self.typed[0]!r}: labels are numbers, the classes text; give both the same "
-                    "type"
-                )
+            self.check_labels(terms)
             fewest = min(self.tables, key=lambda name: len(self.tables[name]))
             if (n := len(self.tables[fewest])) < terms.shards:
                 raise InvalidParameterError(

@@ -36,6 +36,8 @@ def learn(
     validation: Any = None,
     points_are: str = "public",
     unit: Unit | str = Unit.WHOLE_OWNER,
+    method: str | None = None,
+    records_per_owner: int | None = None,
     columns: Sequence[str] | None = None,
     label: str | None = None,
     bounds: Bounds | None = None,
@@ -47,12 +49,12 @@ def learn(
     allow_weak_privacy: bool = False,
     progress: Progress | None = None,
 ) -> Model:
-    """Return a classifier learnt from the votes of parties' classifiers on unlabelled points.
+    """Return a classifier learnt from parties' records, or from their classifiers' votes.
 
-    Each party trains any classifier at home and votes on the `public_points`. The votes
-    are added up, and noise is added to the sum once. Everything after that costs no privacy. A
-    *student*, the model that comes out, learns from the noisy votes, and is chosen by an estimate
-    from these votes alone.
+    *Updates*, where parties hold records: in eight rounds a public model goes out, each party
+    answers with one clipped vector, and noise is added to the sum. *Votes*, for classifiers that
+    parties have: each votes on the `public_points`, and noise is added to the sum of the votes
+    once; a *student* learns from these. Everything after the noise costs no privacy.
 
     Parameters
     ----------
@@ -89,8 +91,9 @@ def learn(
         any estimator of scikit-learn, or a list of these, among which `validation` chooses.
     validation
         Pair (points, labels) of the consumer's own, or with a `schema` that has a label one frame
-        or file: chooses among candidates, and is sent to nobody. It chooses without noise, so
-        whoever sees the model may learn of it. A few hundred help where parties are weak.
+        or file, sent to nobody. A model of updates is judged by it. Of votes it chooses among
+        candidates, without noise, so whoever sees the model may learn of it; a few hundred help
+        where parties are weak.
     points_are
         ``"public"``: parties see the points and vote. ``"consumer"``: they are yours, parties
         receive nothing that depends on them and send their classifiers as plain numbers instead
@@ -98,6 +101,14 @@ def learn(
     unit
         What may change between neighbouring data: ``"one whole owner"`` (all records of a party,
         its classifier, its coins, whether it comes) or ``"replace one record"``, sizes public.
+    method
+        ``"updates"``: all parties hold records and answer some rounds, each with one clipped vector
+        of which only noisy sums are seen; no `learner`, `student`, `grid` or `models_per_owner` is
+        needed. ``"votes"``: classifiers vote once. None: updates where all parties hold records
+        and nothing of votes alone was asked for, else votes.
+    records_per_owner
+        Updates with a whole owner as the unit: records of a party on average, a *declared* public
+        number, about. By default 100; one that is wrong costs accuracy alone.
     columns, label, bounds, schema, file_format
         As for `dpsumm.summarize`: public facts. `label` is the parties' column.
     ledger, run
@@ -116,6 +127,8 @@ def learn(
     Returns
     -------
     Model
+        By updates an `UpdatesModel`, of which `refit` and `strength`, that are of votes alone, are
+        refused.
 
     Raises
     ------
@@ -138,8 +151,9 @@ def learn(
     Privacy
     -------
     Towards the consumer, and whoever sees the model: (epsilon, delta)-DP for all records of a
-    party, or for one record. Towards the curator, who sees votes: none. Source: Hamm, Cao & Belkin
-    2016, corrected; ``docs/ensemble.md`` and ``docs/privacy/votes.md``.
+    party, or for one record. Towards the curator, who sees votes or vectors: none. Source: Hamm,
+    Cao & Belkin 2016, corrected; ``docs/ensemble.md``, ``docs/privacy/votes.md`` and
+    ``docs/privacy/updates.md``.
 
     See Also
     --------
@@ -167,7 +181,7 @@ def learn(
     from dpsumm.ensemble.ballots import facts_of
     from dpsumm.ensemble.inputs import read_parties
     from dpsumm.ensemble.points import points_notes
-    from dpsumm.ensemble.vote import Asked, run_vote
+    from dpsumm.ensemble.vote import Asked, method_of, run_vote
     from dpsumm.exchange.driver import run_in_process
     from dpsumm.privacy.weak import warn_unrecorded
 
@@ -200,7 +214,15 @@ def learn(
         warnings.warn(note, stacklevel=2)
     n_records = sum(map(len, given.tables.values()))
     terms = asked.terms(given.points, len(given.names), n_records)
+    chosen = method_of(method, given, asked, learner, student)
     warn_unrecorded(ledger, seed, epsilon)
+    if chosen == "updates":
+        from dpsumm.ensemble.rounds import run_updates
+
+        given.check_labels(terms)
+        return run_updates(
+            asked, terms, given, records_per_owner=records_per_owner, progress=progress
+        )
     roles = given.roles(terms, learner, seed, declared=asked.hidden)
     return run_vote(
         asked,

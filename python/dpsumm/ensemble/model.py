@@ -24,7 +24,7 @@ from dpsumm.ensemble.saved import SavedModel, predictions, saved_model
 from dpsumm.ensemble.strength import Strength, strength_of
 from dpsumm.ensemble.students.choose import Judged, Validation, students_of
 from dpsumm.ensemble.students.student import Candidate, Student
-from dpsumm.ensemble.verdict import missed_notes, verdict_of
+from dpsumm.ensemble.verdict import do_not_use, missed_notes, verdict_of
 from dpsumm.errors import InvalidParameterError
 from dpsumm.privacy.record import RunRecord
 from dpsumm.report.notes import Note, Severity, budget_notes, sorted_notes
@@ -139,12 +139,7 @@ class Model:
         """
         foreseen, alarms = sorted_notes(self.foreseen), []
         if not self._reached.good:
-            text = (
-                f"Do not use this model: {self._reached.text}. First check, which costs nothing, "
-                "that the parties spell their labels as classes does (dpsumm schema check "
-                f"--classes) and have its columns and units. If so: {way_out(self.plan)}."
-            )
-            alarms = [Note(text, Severity.ALARM)]
+            alarms = [do_not_use(self._reached, way_out(self.plan))]
         else:
             plans = self.plan.notes
             foreseen = (
@@ -185,10 +180,13 @@ class Model:
 
         Needs the extra ``report``. A file is written whole or not at all.
         """
-        page = Page(render(self))
+        page = Page(self._page())
         if path is not None:
             write_text(path, page.html)
         return page
+
+    def _page(self) -> str:
+        return render(self)
 
     def __getstate__(self) -> dict[str, Any]:
         """Refuse to leave with what was learnt on points that are not public; leave without labels.

@@ -48,7 +48,7 @@ def render(model: Model) -> str:
         ),
         parts.section("Noise against signal", *_noise(model)),
         parts.section("Which candidate is used, and why", *_candidates(model)),
-        parts.section("What it says of the public points", *_predicted(model)),
+        parts.section("What it says of the public points", *predicted(model)),
         parts.section("The run", parts.facts(_details(model))),
     )
 
@@ -143,7 +143,8 @@ def _candidates(model: Model) -> tuple[Html, Html]:
     )  # fmt: skip
 
 
-def _predicted(model: Model) -> tuple[Html, Html]:
+def predicted(model: Model) -> tuple[Html, Html]:
+    """Return how many public points each class is predicted for."""
     counts = np.bincount(model.places, minlength=len(model.classes_))
     total = int(counts.sum())
     order = np.argsort(-counts, kind="stable")[:MOST_CANDIDATES]

@@ -21,6 +21,7 @@ from dpsumm.ensemble.inputs import Space
 from dpsumm.ensemble.students.bases import Linear, Neighbours, Random
 from dpsumm.ensemble.students.plain import Plain
 from dpsumm.ensemble.students.student import Fitted
+from dpsumm.ensemble.students.whitened import Whitened, is_whitened
 from dpsumm.ensemble.terms import Label, are_classes
 from dpsumm.errors import InvalidDataError, InvalidParameterError, ProtocolError
 from dpsumm.exchange.codec import Codec, Kind
@@ -215,6 +216,8 @@ def _fits(learnt: Plain, width: int) -> bool:
             count = n_features if n_columns == width else -1
         case Neighbours(points, vectors, _):
             count = vectors.shape[1] if points.shape == (len(vectors), width) else -1
+        case Whitened(mean, spread=spread):
+            count = len(spread) if len(mean) == width else -1
         case _:
             return False
     return len(learnt.weights) == count + 1
@@ -253,6 +256,8 @@ def _are_features(value: object) -> bool:
             )
         case Neighbours(points, vectors, width):
             return _is_finite(points) and _is_finite(vectors) and is_number(width)
+        case Whitened():
+            return is_whitened(value)
     return False
 
 
@@ -262,5 +267,11 @@ def _is_finite(value: object) -> bool:
 
 CODEC = Codec(
     [Kind("Model", SavedModel, _is_saved)],
-    parts={"Plain": Plain, "Linear": Linear, "Random": Random, "Neighbours": Neighbours},
+    parts={
+        "Plain": Plain,
+        "Linear": Linear,
+        "Random": Random,
+        "Neighbours": Neighbours,
+        "Whitened": Whitened,
+    },
 )

@@ -52,6 +52,11 @@ def verdict_of(
         why = f"the noise is {strength.ratio:.2g} of the signal"
         only = "only labels of your own can say how often the model is right"
         return Verdict("the votes stand out of the noise", f"{why}; {only}")
+    return judged(classes, validation, met)
+
+
+def judged(classes: NDArray[Any], validation: Validation, met: NDArray[np.bool_]) -> Verdict:
+    """Return the verdict by the consumer's labels, of which the model has some right."""
     n = len(met)
     commonest, share = validation.commonest
     always = validation.places == commonest
@@ -64,6 +69,16 @@ def verdict_of(
         head = "perhaps better than one label for all"
         return Verdict(head, f"{both}; more labels can tell", Severity.WARNING)
     return Verdict("better than one label for all", both)
+
+
+def do_not_use(reached: Verdict, out: str) -> Note:
+    """Return the alarm of a model that means nothing; `out` is a sentence without its end."""
+    return Note(
+        f"Do not use this model: {reached.text}. First check, which costs nothing, that the "
+        "parties spell their labels as classes does (dpsumm schema check --classes) and have its "
+        f"columns and units. If so: {out}.",
+        Severity.ALARM,
+    )
 
 
 def missed_notes(

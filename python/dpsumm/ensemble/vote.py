@@ -19,7 +19,7 @@ from dpsumm.ensemble.about import HIDDEN, VOTES
 from dpsumm.ensemble.consumer import Consumer
 from dpsumm.ensemble.curator import ClassifierCurator, VoteCurator
 from dpsumm.ensemble.guarantees import ARGUMENT, LearningPrivacy
-from dpsumm.ensemble.inputs import Space
+from dpsumm.ensemble.inputs import Given, Space
 from dpsumm.ensemble.messages import NoisyVotes
 from dpsumm.ensemble.model import Model, checked_students
 from dpsumm.ensemble.plan import plan_of
@@ -127,6 +127,32 @@ class Asked:
         return Terms.of(points, self.classes, n_parties, grid=self.grid, shards=shards)
 
 
+def method_of(method: str | None, given: Given, asked: Asked, learner: Any, student: Any) -> str:
+    """Return "updates" or "votes": what was asked for, or what parties and options allow."""
+    if method not in (None, "updates", "votes"):
+        raise InvalidParameterError(f"method must be 'updates', 'votes' or None, got {method!r}")
+    of_votes = {
+        "learner": learner is not None,
+        "student": student is not None,
+        "models_per_owner": asked.models_per_owner > 1,
+        "grid": asked.grid > 1,
+        "points_are": asked.hidden,
+    }
+    wanted = [name for name, given_ in of_votes.items() if given_]
+    if method is None:
+        return "votes" if given.others or wanted else "updates"
+    if method == "updates" and given.others:
+        raise InvalidParameterError(
+            f"method: {next(iter(given.others))!r} gives no records, and private updates are made "
+            "of records; give (points, labels), or method='votes'"
+        )
+    if method == "updates" and wanted:
+        raise InvalidParameterError(
+            f"method: {wanted[0]} is for votes alone; leave it out, or ask for method='votes'"
+        )
+    return method
+
+
 def run_vote(
     asked: Asked,
     terms: Terms,
@@ -150,7 +176,7 @@ def run_vote(
     learner
         What parties train, if that is known: a public fact, as `facts_of` tells it.
     """
-    _check_listed(terms, space)
+    check_listed(terms, space)
     judged_by = (
         None if asked.validation is None else space.validation(asked.validation, terms.classes)
     )
@@ -158,7 +184,7 @@ def run_vote(
     for note in (*about, *plan.notes):
         warnings.warn(Note(f"learn: {note}", note.severity), stacklevel=3)
     with Ledger(asked.ledger, run=asked.run, delta=asked.delta) as book:
-        book.hold_to("learn")
+        book.hold_to("learn", {"method": "votes"})
         _log.info(
             "run %s: noisy votes of %d parties on %d points, %d classes",
             book.run,
@@ -253,7 +279,7 @@ def _record(
     )
 
 
-def _check_listed(terms: Terms, space: Space) -> None:
+def check_listed(terms: Terms, space: Space) -> None:
     """Refuse classes that the schema's label cannot have: nobody would vote for them."""
     label = None if space.labelled is None else space.labelled.label
     if label is None or not label.categories:

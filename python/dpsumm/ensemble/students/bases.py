@@ -227,5 +227,7 @@ def nearest(points: Array, among: Array, count: int) -> tuple[NDArray[np.int64],
 
 
 def _squared(points: Array, others: Array) -> Array:
-    away = (points**2).sum(1)[:, None] - 2 * points @ others.T + (others**2).sum(1)
-    return np.asarray(np.maximum(away, 0.0))
+    away = -2 * points @ others.T  # in place: these are the largest arrays
+    away += (points**2).sum(1)[:, None]
+    away += (others**2).sum(1)
+    return np.asarray(np.maximum(away, 0.0, out=away))

@@ -1,0 +1,163 @@
+"""From noisy sums to models: what curator and consumer compute between rounds, at no charge.
+
+Everything here is a function of public points, public numbers and released sums.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsumm.ensemble.students.plain import Plain
+from dpsumm.ensemble.students.whitened import Whitened, sample
+from dpsumm.ensemble.terms import Terms
+from dpsumm.ensemble.updates.clipping import LEVELS
+from dpsumm.ensemble.updates.fit import fit, likeliest_factor, partition
+from dpsumm.ensemble.updates.gains import expected_rows, gains_of
+from dpsumm.ensemble.updates.messages import Step
+from dpsumm.ensemble.updates.recipe import Recipe
+from dpsumm.ensemble.updates.release import query_of
+from dpsumm.ensemble.updates.seen import above_noise
+from dpsumm.ensemble.updates.temperature import calibrated
+
+Array = NDArray[np.float64]
+
+# Public points that models are fitted on, at most.
+_POINTS = 2500
+# Times the ridge of slopes that known noise and expected signal would give.
+_RIDGE = 10.0
+# Of the points' and records' own sampling error: what counts as noise.
+_CHANCE = 0.1
+# Whole owner: the clip, as a part of the expected length. One record: its least, of the longest.
+_CLIP, _LEAST_CLIP = 0.5, 0.3
+# By how much the first round may correct the expected squared length.
+_CORRECTION = (0.5, 2.5)
+# Steps of the fit in the first round, and in later ones, which start from the last.
+_STEPS = (60, 25)
+
+
+class Course:
+    """The state of a run between rounds; `step` is what the next one starts from.
+
+    Attributes
+    ----------
+    basis, gains : features, and their factors in a vector, (m + 1,)
+    weights : (m + 1, K)
+        Of the model so far.
+    """
+
+    def __init__(self, basis: Whitened, points: Array, terms: Terms, recipe: Recipe) -> None:
+        self.basis, self.terms, self.recipe = basis, terms, recipe
+        chosen = basis.of(sample(points, _POINTS))
+        self._a = np.hstack([np.ones((len(chosen), 1)), chosen])
+        m, k = len(basis.spread), terms.n_classes
+        self.shape = (m + 1, k)
+        self._expected = expected_rows(basis.spread, k)
+        self.gains = gains_of(self._expected, terms, recipe)
+        self._squares = ((self._a * self.gains) ** 2).sum(1)
+        self._radius = float(np.linalg.norm(self.gains))
+        # Expected squared length of what the model still misses.
+        self._missed = float((self.gains**2 * self._expected).sum())
+        self._chance = np.r_[0.0, np.full(m, _CHANCE / k * (1 / len(chosen) + 1 / recipe.records))]
+        self._total, self._precision = np.zeros(self.shape), np.zeros(m + 1)
+        self._fitted = np.zeros(self.shape)
+        self.weights, self._p = np.zeros(self.shape), np.full((len(chosen), k), 1 / k)
+        self.rounds = 0
+        self.step = self._next()
+
+    @property
+    def longest(self) -> int:
+        """Length of a party's vector, at most, in integer steps."""
+        if self.recipe.whole:
+            return LEVELS
+        return (LEVELS + math.isqrt(self.weights.size) + 2) * max(self.recipe.records, 1)
+
+    @property
+    def fitted(self) -> Plain:
+        """The model so far; of two classes as the log-odds of the second."""
+        w = self.weights
+        return Plain(self.basis, w[:, 1:] - w[:, :1] if self.shape[1] == 2 else w, softmax=True)
+
+    @cached_property
+    def _noise_std(self) -> float:
+        return query_of(self.recipe, self.weights.size, 0).noise_std
+
+    @property
+    def _chance_of_one(self) -> float:
+        """Variance of one record's moments, by the model."""
+        return float((self._squares * (1 - (self._p**2).sum(1))).mean())
+
+    @property
+    def _among_records(self) -> float:
+        """Variance of the mean over a party's records."""
+        return self._chance_of_one * self.terms.n_parties / self.recipe.records
+
+    def _next(self) -> Step:
+        """Return what the next round starts from."""
+        if self.recipe.whole:
+            clip = _CLIP * math.sqrt(self._missed + self._among_records)
+        else:
+            clip = longest = self._radius * math.sqrt(1 - 1 / self.shape[1])
+            if self.rounds:
+                clip = min(longest, max(math.sqrt(self._chance_of_one), _LEAST_CLIP * self._radius))
+        return Step(self.rounds, clip, self._p.mean(0), self.weights)
+
+    def take(self, noisy: NDArray[np.int64]) -> None:
+        """Learn from a round's noisy sum, (m + 1, K)."""
+        clip = self.step.clip
+        unit = clip / LEVELS / self.recipe.senders(self.terms)
+        seen, sd = noisy * unit, self._noise_std * unit
+        seen = seen - seen.mean(1, keepdims=True)
+        kept = self._kept_length(seen, sd)
+        variance = (sd / (kept * self.gains)) ** 2
+        moments = self._a.T @ self._p / len(self._a) + seen / (kept * self.gains[:, None])
+        self._total += moments / variance[:, None]
+        self._precision += 1 / variance
+        self._learn(1 / self._precision, self._total / self._precision[:, None])
+        self.rounds += 1
+        self.step = self._next()
+
+    def _kept_length(self, seen: Array, sd: float) -> float:
+        """Return how much of a mean's length clipping has left: nearly every vector is cut."""
+        if not self.recipe.whole:
+            return 1.0
+        clip, expected = self.step.clip, self._missed + self._among_records
+        if self.rounds == 0:
+            # The released sum's own length corrects what was expected, weighted by its error.
+            size = (self.shape[1] - 1) * self.shape[0]
+            share = ((seen**2).sum() - size * sd**2) / clip**2
+            error = (sd / clip) ** 2 * math.sqrt(2 * size)
+            error += 2 * sd / clip * math.sqrt(max(share, 0.1))
+            prior = self._missed / expected
+            share = (share / error**2 + prior / 0.04) / (1 / error**2 + 1 / 0.04)
+            length = self._among_records / (1 - min(max(share, 0.05), 0.95))
+            low, high = _CORRECTION
+            expected = min(max(length, low * expected), high * expected)
+        return min(1.0, clip / math.sqrt(expected))
+
+    def _learn(self, variance: Array, moments: Array) -> None:
+        """Fit the model to moments with known noise, (m + 1,) variances of an entry."""
+        k = self.shape[1]
+        squares = ((moments - self._a.mean(0)[:, None] / k) ** 2).sum(1)
+        noise, signal = variance + self._chance, self._expected.copy()
+        for part in (slice(0, 1), slice(1, None)):  # shares of the classes, slopes
+            factor = likeliest_factor(squares[part], noise[part], signal[part], k)
+            signal[part] *= factor
+        ridge = (k - 1) * noise / (k * signal)
+        ridge = np.maximum(ridge * np.r_[1.0, np.full(len(ridge) - 1, _RIDGE)], 1e-4 / k)
+        steps = _STEPS[min(self.rounds, 1)]
+        self._fitted = fit(self._a, moments, ridge, self._fitted, steps)
+        kept = signal / (signal + (k - 1) * noise)
+        known = variance + 1 / (k * self.recipe.records)
+        self.weights = calibrated(self._a, self._fitted, moments, known, ridge, kept)
+        self._p = partition(self._a @ self.weights)[1]
+        left = 1 / (1 / signal + 1 / ((k - 1) * variance))
+        self._missed = float((self.gains**2 * left).sum())
+        self._found = (squares[1:], (variance + self._chance / _CHANCE)[1:], signal[1:])
+
+    def seen(self) -> bool:
+        """Whether the sums show anything beyond a chance of about one in a thousand."""
+        return above_noise(*self._found, self.shape[1])

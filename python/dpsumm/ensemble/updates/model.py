@@ -1,0 +1,91 @@
+"""The result of `learn` by private updates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NoReturn
+
+from dpsumm.ensemble.model import Model
+from dpsumm.ensemble.updates.course import Course
+from dpsumm.ensemble.updates.messages import NoisyMoments
+from dpsumm.ensemble.updates.page import render
+from dpsumm.ensemble.updates.plan import UpdatesPlan
+from dpsumm.ensemble.verdict import do_not_use, judged, missed_notes
+from dpsumm.errors import InvalidParameterError
+from dpsumm.report.notes import Note, Severity, budget_notes, sorted_notes
+from dpsumm.report.verdict import Verdict
+
+
+@dataclass(frozen=True, eq=False)
+class UpdatesModel(Model):
+    """A `Model` that was learnt from noisy sums of updates.
+
+    Attributes
+    ----------
+    votes
+        The noisy sums of all rounds: all that was released of the parties.
+    """
+
+    votes: NoisyMoments  # type: ignore[assignment]
+    plan: UpdatesPlan  # type: ignore[assignment]
+    _course: Course = field(kw_only=True, repr=False)
+
+    def __repr__(self) -> str:
+        terms, recipe = self.votes.terms, self.votes.recipe
+        return (
+            f"Model({terms.n_classes} classes from noisy updates of {terms.n_parties} parties in "
+            f"{recipe.rounds} rounds, epsilon={self.privacy.epsilon():.4g} at "
+            f"delta={self.privacy.delta:g}, unit={recipe.unit!r})"
+        )
+
+    @cached_property
+    def _reached(self) -> Verdict:
+        if not self._course.seen():
+            text = "nothing but noise is seen in the updates, so the model means nothing"
+            return Verdict(text, severity=Severity.ALARM)
+        if (self.places == self.places[0]).all():
+            only = self.classes_[self.places[0]]
+            text = f"it says {only} for every public point, so it tells nothing"
+            return Verdict(text, severity=Severity.ALARM)
+        why = f"noise was expected to be {self.plan.ratio:.2g} of the signal"
+        if (known := self._validation) is not None:
+            met = self._used.fitted.chances(known.points).argmax(1) == known.places
+            return judged(self.classes_, known, met)
+        only = "only labels of your own can say how often the model is right"
+        return Verdict("the updates stand out of the noise", f"{why}; {only}")
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """What was `foreseen`, classes that are missed, alarms if the model means nothing."""
+        if self._reached.good:
+            said = [*missed_notes(self.places, self.classes_, self._validation)]
+        else:
+            out = "Take a larger epsilon or more parties"
+            if self.votes.recipe.whole:
+                out += ", or protect single records: unit='replace one record'"
+            said = [do_not_use(self._reached, out)]
+        if not self.privacy.seeded:
+            plan = self.plan
+            said += budget_notes(plan.epsilon, plan.delta, plan.n_parties)
+        return sorted_notes([*said, *self.foreseen])
+
+    @property
+    def strength(self) -> NoReturn:
+        """Of votes alone."""
+        raise InvalidParameterError("model: it was learnt from updates; `strength` is of votes")
+
+    def refit(self, student: Any = None, *, validation: Any = None) -> NoReturn:
+        """Of votes alone."""
+        raise InvalidParameterError(
+            "model: it was learnt from updates, of which no other student can learn; ask for "
+            "method='votes'"
+        )
+
+    @property
+    def n_features(self) -> int:
+        """Functions of a point that the model is linear in, m."""
+        return len(self._course.basis.spread)
+
+    def _page(self) -> str:
+        return render(self)
