@@ -51,6 +51,18 @@ def sklearn_mmd2(a: Array, b: Array, gamma: float, block: int = 2048) -> Contend
     return _of("sklearn", call)
 
 
+def sklearn_nearest(points: Array, others: Array, count: int) -> Contender:
+    """Places of the nearest others, by brute force."""
+
+    def call() -> Array:
+        from sklearn.neighbors import NearestNeighbors
+
+        model = NearestNeighbors(n_neighbors=count, algorithm="brute").fit(others)
+        return model.kneighbors(points, return_distance=False)
+
+    return _of("sklearn", call)
+
+
 def coreax_herding(points: Array, target: Array, gamma: float, size: int) -> Contender:
     """KernelHerding towards the target's mean kernel, in JAX's float32."""
 

@@ -15,7 +15,6 @@ from dpsumm.ensemble.students.bases import (
     Random,
     feature_basis,
     graph_basis,
-    nearest,
     squared_scale,
 )
 from dpsumm.ensemble.students.choose import Validation, choose, students_of
@@ -130,15 +129,6 @@ def test_a_graph_of_two_pieces_has_the_constant_and_what_parts_them(rng):
     side = np.sign(np.arange(600) - 299.5)
     leading = basis.vectors[:, :3]
     assert np.linalg.norm(leading.T @ side) / np.linalg.norm(side) > 0.99
-
-
-def test_nearest_is_the_slow_search(rng):
-    points, among = rng.normal(size=(40, 3)), rng.normal(size=(90, 3))
-    place, squared = nearest(points, among, 7)
-    for i in range(40):
-        away = ((points[i] - among) ** 2).sum(1)
-        assert set(place[i]) == set(np.argsort(away)[:7])
-        np.testing.assert_allclose(squared[i], away[place[i]], atol=1e-12)
 
 
 def test_a_column_that_never_changes_and_one_point_repeated(rng):

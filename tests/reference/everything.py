@@ -21,6 +21,7 @@ def every_result(points, others, gamma=0.3):
         kernels.mmd2(points, others, gamma),
         kernels.mean_kernel_self(points, gamma),
         kernels.objective(points, attraction, gamma),
+        *kernels.nearest(points, others, 2),
         picks.rows,
         picks.objective,
         towards.rows,

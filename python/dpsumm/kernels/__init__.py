@@ -11,6 +11,7 @@ from dpsumm.kernels.landmarks import LandmarkFeatures
 from dpsumm.kernels.mechanisms import MwemRun, exponential_choice, mwem
 from dpsumm.kernels.mixtures import MixtureFit, fit_mixture, sample_mixture
 from dpsumm.kernels.mmd import kernel_means, mean_kernel_self, mmd2
+from dpsumm.kernels.nearest import nearest
 from dpsumm.kernels.noise import discrete_laplace, rounded_normal
 from dpsumm.kernels.pads import Pad, one_hot_product, pair_counts
 from dpsumm.kernels.processor import INSTRUCTIONS, set_threads
@@ -40,6 +41,7 @@ __all__ = [
     "mean_kernel_self",
     "mmd2",
     "mwem",
+    "nearest",
     "objective",
     "one_hot_product",
     "pair_counts",

@@ -65,6 +65,10 @@ pub(crate) fn check_gamma(gamma: f64) -> Result<()> {
 
 pub(crate) fn check_pair<T: Scalar>(a: &Points<T>, b: &Points<T>, gamma: f64) -> Result<()> {
     check_gamma(gamma)?;
+    check_columns(a, b)
+}
+
+pub(crate) fn check_columns<T: Scalar>(a: &Points<T>, b: &Points<T>) -> Result<()> {
     if a.dim() != b.dim() {
         let reason = format!("has {} columns, {} has {}", b.dim(), a.name(), a.dim());
         return Err(Error::invalid(b.name(), reason));

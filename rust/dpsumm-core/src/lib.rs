@@ -9,6 +9,7 @@ pub mod kernel;
 pub mod landmarks;
 pub mod mmd;
 pub mod mwem;
+pub mod nearest;
 pub mod noise;
 pub mod points;
 mod product;

@@ -280,3 +280,24 @@ pub fn mean_kernel_self(py: Python<'_>, points: AnyPoints<'_>, gamma: f64) -> Py
         gamma
     )?)))
 }
+
+#[pyfunction]
+#[allow(clippy::type_complexity)]
+pub fn nearest<'py>(
+    py: Python<'py>,
+    points: AnyPoints<'py>,
+    others: AnyPoints<'py>,
+    count: usize,
+) -> PyResult<(Bound<'py, PyArray2<i64>>, Bound<'py, PyArray2<f64>>)> {
+    with_two!(points, "points", others, "others", |points, others| {
+        check_room::<i64>("points", points.len(), count).map_err(CoreError)?;
+        let (places, squares) = detached(py, |stop| {
+            Ok(dpsumm_core::nearest::nearest(&points.until(stop), &others, count)?)
+        })?;
+        let shape = [points.len(), count];
+        Ok((
+            PyArray1::from_vec(py, places).reshape(shape)?,
+            PyArray1::from_vec(py, squares).reshape(shape)?,
+        ))
+    })
+}

@@ -22,7 +22,9 @@ mod _core {
     #[pymodule_export]
     use super::auction::{PyBidder, PyMwem};
     #[pymodule_export]
-    use super::features::{PyRandomFeatures, arrivals, kernel_means, mean_kernel_self, mmd2};
+    use super::features::{
+        PyRandomFeatures, arrivals, kernel_means, mean_kernel_self, mmd2, nearest,
+    };
     #[pymodule_export]
     use super::landmarks::PyLandmarkFeatures;
     #[pymodule_export]

@@ -29,8 +29,6 @@ _NEIGHBOURS, _LEADING = 10, 100
 CUTS = (10, 20, 30, 50, 99)
 # Above these the eigen-solver stalls, or distances take minutes: there is no graph then.
 _MOST_COMPONENTS, _MOST_ITERATIONS, MOST_GRAPH_POINTS = 20, 20, 20_000
-# Rows whose distances to all points are held at once.
-_BLOCK = 500
 
 
 class Features(ABC):
@@ -109,7 +107,7 @@ class Neighbours(Features):
 
     def of(self, points: Array) -> Array:
         """See `Features.of`."""
-        place, squared = nearest(points, self.points, min(_NEIGHBOURS, len(self.points)))
+        place, squared = kernels.nearest(points, self.points, min(_NEIGHBOURS, len(self.points)))
         weight = np.exp(-(squared - squared.min(1, keepdims=True)) / self.width)
         weight /= weight.sum(1, keepdims=True)
         return np.asarray(np.einsum("nk,nkm->nm", weight, self.vectors[place]))
@@ -162,7 +160,7 @@ def graph_basis(points: Array) -> Basis | None:
     n = len(points)
     if not 2 * _LEADING < n <= MOST_GRAPH_POINTS:
         return None
-    place, squared = nearest(points, points, _NEIGHBOURS + 1)
+    place, squared = kernels.nearest(points, points, _NEIGHBOURS + 1)
     # Not itself, wherever among duplicates it came.
     itself = place == np.arange(n)[:, None]
     itself[~itself.any(1), -1] = True
@@ -211,23 +209,6 @@ def graph_basis(points: Array) -> Basis | None:
     )
 
 
-def nearest(points: Array, among: Array, count: int) -> tuple[NDArray[np.int64], Array]:
-    """Return the nearest of other points: their places and squared distances, (n, count) each."""
-    place = np.empty((len(points), count), dtype=np.int64)
-    squared = np.empty((len(points), count))
-    for start in range(0, len(points), _BLOCK):
-        block = slice(start, start + _BLOCK)
-        away = _squared(points[block], among)
-        if count < len(among):
-            place[block] = np.argpartition(away, count, axis=1)[:, :count]
-        else:
-            place[block] = np.arange(len(among))
-        squared[block] = np.take_along_axis(away, place[block], 1)
-    return place, squared
-
-
 def _squared(points: Array, others: Array) -> Array:
-    away = -2 * points @ others.T  # in place: these are the largest arrays
-    away += (points**2).sum(1)[:, None]
-    away += (others**2).sum(1)
-    return np.asarray(np.maximum(away, 0.0, out=away))
+    away = (points**2).sum(1)[:, None] - 2 * points @ others.T + (others**2).sum(1)
+    return np.asarray(np.maximum(away, 0.0))

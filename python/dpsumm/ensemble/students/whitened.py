@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsumm.ensemble.students.bases import Array, Features, Linear, Neighbours, Random, nearest
+from dpsumm.ensemble.students.bases import Array, Features, Linear, Neighbours, Random
 from dpsumm.exchange.fields import is_array, is_number, is_whole
+from dpsumm.kernels import nearest
 
 # Of the graph: neighbours of a point. Public points that the basis is made of, at most.
 _NEIGHBOURS, MOST_POINTS = 10, 5000
