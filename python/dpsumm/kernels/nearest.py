@@ -38,11 +38,15 @@ def nearest(
     InvalidDataError
         NaN or infinite values.
 
+    See Also
+    --------
+    dpsumm.kernels.kernel_means : Means of a kernel over all others.
+
     Examples
     --------
     >>> from dpsumm.kernels import nearest
     >>> places, squares = nearest([[0.0], [5.0]], [[1.0], [4.0], [9.0]], count=2)
-    >>> places.tolist(), squares.tolist()
+    >>> places.tolist(), squares.round(9).tolist()
     ([[0, 1], [1, 0]], [[1.0, 16.0], [1.0, 16.0]])
     """
     return _core.nearest(
