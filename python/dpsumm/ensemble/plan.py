@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from dpsumm.checks import check_whole, plain
 from dpsumm.ensemble.release import bound_of, unit_of
 from dpsumm.ensemble.terms import Terms
+from dpsumm.ensemble.updates.plan import UpdatesPlan, plan_updates
+from dpsumm.ensemble.updates.recipe import RECORDS_PER_OWNER, Recipe
 from dpsumm.errors import InvalidParameterError
 from dpsumm.privacy.accounting import gaussian_noise_multiplier
 from dpsumm.privacy.events import Unit
@@ -132,7 +134,10 @@ def plan_learning(
     delta: float = 1e-5,
     models_per_owner: int = 1,
     unit: Unit | str = Unit.WHOLE_OWNER,
-) -> LearningPlan:
+    method: str | None = None,
+    records_per_owner: int = RECORDS_PER_OWNER,
+    n_columns: int = 20,
+) -> LearningPlan | UpdatesPlan:
     """Return what to expect of `dpsumm.learn`, before any data are touched.
 
     A plan is made from public numbers only. So guarantees cover an epsilon or `models_per_owner`
@@ -144,6 +149,17 @@ def plan_learning(
         M, from 2; N, from 20; K, from 2. At most 10**7 of N K.
     epsilon, delta, models_per_owner, unit
         As for :func:`dpsumm.learn`.
+    method
+        ``"updates"`` or ``"votes"``. None: as `dpsumm.learn` chooses where all parties hold
+        records, which is updates unless `models_per_owner` is above 1.
+    records_per_owner, n_columns
+        For updates: records of a party on average, and columns of the points, once categories are
+        spread over columns of their own.
+
+    Returns
+    -------
+    LearningPlan or UpdatesPlan
+        Of votes, or of updates. Both have `ratio`, noise over signal, `verdict` and `notes`.
 
     Raises
     ------
@@ -157,13 +173,14 @@ def plan_learning(
 
     Examples
     --------
-    >>> made = plan_learning(1000, 8000, 2)
-    >>> round(made.vote_noise, 3), round(made.ratio, 4)
+    >>> made = plan_learning(200, 8000, 10)
+    >>> round(made.ratio, 2), [round(share, 2) for share in made.kept]
+    (1.7, [0.22, 0.92])
+    >>> plan_learning(4, 8000, 10, records_per_owner=500, unit="replace one record").ratio < 0.7
+    True
+    >>> voted = plan_learning(1000, 8000, 2, method="votes")
+    >>> round(voted.vote_noise, 3), round(voted.ratio, 4)
     (0.334, 0.0023)
-    >>> plan_learning(10, 10_000, 10).ratio > 1
-    True
-    >>> plan_learning(10, 10_000, 10, models_per_owner=100, unit="replace one record").ratio < 0.1
-    True
     """
     for value, name, least in ((n_points, "n_points", 20), (n_classes, "n_classes", 2)):
         check_whole(value, name, least, 10**7)
@@ -172,7 +189,20 @@ def plan_learning(
     check_whole(n_parties, "n_parties", 2, 10**6)
     check_whole(models_per_owner, "models_per_owner", 1, 255)
     terms = Terms(tuple(range(n_classes)), n_points, n_parties, 1, models_per_owner, "")
-    return plan_of(terms, unit_of(unit), epsilon, delta)
+    if check_method(method) == "votes" or (method is None and models_per_owner > 1):
+        return plan_of(terms, unit_of(unit), epsilon, delta)
+    check_whole(records_per_owner, "records_per_owner", 1, 10**9)
+    check_whole(n_columns, "n_columns", 1, 10**6)
+    epsilon, delta = plain(epsilon), plain(delta)
+    recipe = Recipe(unit_of(unit).value, epsilon, delta, n_parties * records_per_owner)
+    return plan_updates(n_columns, terms, recipe)
+
+
+def check_method(method: str | None) -> str | None:
+    """Return "updates", "votes" or None; refuse all else."""
+    if method not in (None, "updates", "votes"):
+        raise InvalidParameterError(f"method must be 'updates', 'votes' or None, got {method!r}")
+    return method
 
 
 def plan_of(terms: Terms, unit: Unit, epsilon: float, delta: float) -> LearningPlan:

@@ -22,7 +22,7 @@ from dpsumm.ensemble.guarantees import ARGUMENT, LearningPrivacy
 from dpsumm.ensemble.inputs import Given, Space
 from dpsumm.ensemble.messages import NoisyVotes
 from dpsumm.ensemble.model import Model, checked_students
-from dpsumm.ensemble.plan import plan_of
+from dpsumm.ensemble.plan import check_method, plan_of
 from dpsumm.ensemble.release import unit_of
 from dpsumm.ensemble.students.student import Student
 from dpsumm.ensemble.terms import Terms
@@ -129,8 +129,7 @@ class Asked:
 
 def method_of(method: str | None, given: Given, asked: Asked, learner: Any, student: Any) -> str:
     """Return "updates" or "votes": what was asked for, or what parties and options allow."""
-    if method not in (None, "updates", "votes"):
-        raise InvalidParameterError(f"method must be 'updates', 'votes' or None, got {method!r}")
+    check_method(method)
     of_votes = {
         "learner": learner is not None,
         "student": student is not None,

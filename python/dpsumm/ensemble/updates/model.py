@@ -61,10 +61,7 @@ class UpdatesModel(Model):
         if self._reached.good:
             said = [*missed_notes(self.places, self.classes_, self._validation)]
         else:
-            out = "Take a larger epsilon or more parties"
-            if self.votes.recipe.whole:
-                out += ", or protect single records: unit='replace one record'"
-            said = [do_not_use(self._reached, out)]
+            said = [do_not_use(self._reached, self.plan.way_out)]
         if not self.privacy.seeded:
             plan = self.plan
             said += budget_notes(plan.epsilon, plan.delta, plan.n_parties)
