@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from dpsumm.data.stream import Stream
     from dpsumm.ensemble.classifier import PrivateEnsembleClassifier
     from dpsumm.ensemble.learn import learn
-    from dpsumm.ensemble.plan import plan_learning
+    from dpsumm.ensemble.plans import plan_learning
     from dpsumm.kernels._core import __version__
     from dpsumm.privacy import Ledger
     from dpsumm.products import run
@@ -75,7 +75,7 @@ _HOMES = {
     "data.schema": "Schema",
     "ensemble.classifier": "PrivateEnsembleClassifier",
     "ensemble.learn": "learn",
-    "ensemble.plan": "plan_learning",
+    "ensemble.plans": "plan_learning",
     "kernels._core": "__version__",
     "privacy": "Ledger",
     "products": "run",

@@ -73,7 +73,7 @@ def test_predictions_model_and_report_are_written_and_paid_once(capsys):
     model = load_model("m")
     assert (model.predict(Path("public.csv")) == frame["prediction"].to_numpy()).mean() > 0.99
     assert re.search(r"run +first *\n", out)
-    assert re.search(r"votes +of 60 parties on 1,200 points, with noise", out)
+    assert re.search(r"learnt from +noisy votes of 60 parties on 1,200 points", out)
     said = r"verdict +better than one label for all: right for (9\d|100)% of your 300 labelled"
     assert re.search(said, out)
     assert re.search(r"epsilon, parties +(4|3\.\d+) at delta 1e-05, unit: one whole owner", out)
@@ -94,6 +94,21 @@ def test_predictions_model_and_report_are_written_and_paid_once(capsys):
     assert run(*USUAL, "--ledger", "books", "--run", "second") == 2
     assert "above the cap" in capsys.readouterr().err
     assert not Path("predictions.parquet").exists()
+
+
+@pytest.mark.same_draws
+def test_updates_are_the_default_and_write_the_same_files(capsys):
+    given = ("--validation", "mine.csv", "--report", "r.html", "--model", "m", "--out", "p.csv")
+    most = ("--records-per-owner", "20", "--epsilon", "8")
+    assert run(*USUAL[:9], *most, *given) == 0
+    out = capsys.readouterr().out
+    assert re.search(r"learnt from +noisy updates of 60 parties in 8 rounds", out)
+    assert re.search(r"your labels +(8|9)\d% are met", out)
+    frame = pl.read_csv("p.csv")
+    assert (load_model("m").predict(Path("public.csv")) == frame["prediction"].to_numpy()).all()
+    assert "Length over noise alone" in Path("r.html").read_text("utf-8")
+    assert run(*USUAL, "--method", "updates") == 2
+    assert "learner is for votes alone" in " ".join(capsys.readouterr().err.split())
 
 
 def test_one_file_under_two_names_is_refused_before_anything_is_charged(capsys):
@@ -133,8 +148,12 @@ def test_labels_in_no_class_are_told_by_the_schema_alone(capsys):
 
 def test_a_plan_reads_and_writes_nothing(capsys):
     assert run("learn", "--plan", "--points", "1200", "--owner", "parties", "--classes", "a,b") == 0
+    assert "Private updates of 60 parties, 2 classes" in capsys.readouterr().out
+    given = ("--parties", "60", "--classes", "a,b", "--learner", "tree")
+    assert run("learn", "--plan", "--points", "1200", *given) == 0
     assert "Noisy votes of 60 parties on 1200 points, 2 classes" in capsys.readouterr().out
     given = ("--parties", "10", "--classes", "0,1,2", "--public-points", "none.csv")
+    given += ("--method", "votes")
     assert run("learn", "--plan", "--points", "5000", *given) == 0
     out = capsys.readouterr().out
     assert "The noise is above the signal" in out
@@ -151,8 +170,8 @@ def test_a_run_that_means_nothing_does_not_look_good(capsys):
     assert run("learn", *given) == 0
     told = capsys.readouterr()
     # Before anything was spent, once; and after.
-    assert told.err.count("above 1: expect chance") == 1
-    assert told.err.index("expect chance") < told.err.index("Do not use this model")
+    assert told.err.count("above 1: expect little") == 1
+    assert told.err.index("expect little") < told.err.index("Do not use this model")
     taken_back = "not private .a seed was given.; "
     said = " ".join(told.out.split())
     assert re.search(f"verdict {taken_back}(nothing but noise|it says)", said)

@@ -45,7 +45,7 @@ def test_a_file_of_learn_runs_on_the_command_line_and_in_python(clinics, capsys)
         'delta = 1e-3\nlearner = "bayes"\nstudent = ["spectral"]\nout = "said.csv"\n'
     )
     assert run("run", path, "--report", "page.html") == 0
-    assert "of 30 parties on 200 points" in capsys.readouterr().out
+    assert "noisy votes of 30 parties on 200 points" in capsys.readouterr().out
     said = pl.read_csv(clinics / "said.csv")["prediction"]
     with warnings.catch_warnings(action="ignore"):  # few parties
         model = dpsumm.run(path)

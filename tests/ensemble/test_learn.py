@@ -79,7 +79,8 @@ def test_it_learns_what_the_parties_know(parties, public_points, rng):
     assert model.privacy.epsilon(protected="target") == 0
     assert model.privacy.epsilon(unit="replace one record") == model.privacy.epsilon()
     assert model.foreseen == ()
-    assert "Model(2 classes from 60 parties' noisy votes on 1200 points: student='" in repr(model)
+    said = "Model(2 classes from noisy votes of 60 parties on 1,200 points: student='"
+    assert said in repr(model)
     assert told[-1] == ("release", 1, 1)
     assert ("votes", M, M) in told
     # Other students on the same release, and no other charge.
@@ -546,7 +547,7 @@ def test_a_class_that_a_party_does_not_know_gets_no_vote(rng, grid):
 
 WARNED = [
     ({"parties": 10}, "10 parties are few to protect all records of one .*models_per_owner"),
-    ({"epsilon": 0.05}, "noise over signal is .*, above 1: expect chance.*larger epsilon"),
+    ({"epsilon": 0.05}, "noise over signal is .*, above 1: expect little.*larger epsilon"),
     ({"public_points": 100}, "100 public points are few .*give more"),
     ({"delta": 0.01}, "delta 0.01 is not far below 1 / 60 parties: use at most 2e-03"),
 ]
@@ -609,17 +610,19 @@ def test_noisy_votes_travel_and_predictions_need_no_curator(parties, public_poin
 
 
 def test_the_plan_is_the_warning(public_points):
-    plan = dpsumm.plan_learning(10, 10_000, 10)
+    plan = dpsumm.plan_learning(10, 10_000, 10, method="votes")
     assert plan.ratio > 1
     assert "models_per_owner" in plan.notes[0]
     assert "above the signal" in str(plan)
     assert "next to nothing" not in str(plan)
-    weak = str(dpsumm.plan_learning(10, 10_000, 10, epsilon=12, delta=0.2))
+    weak = str(dpsumm.plan_learning(10, 10_000, 10, epsilon=12, delta=0.2, method="votes"))
     assert "Warning: epsilon 12 promises next to nothing" in weak
     assert "Warning: delta 0.2 is not below 1 / 10, one over the protected records" in weak
     good = dpsumm.plan_learning(10, 10_000, 10, models_per_owner=100, unit="replace one record")
     assert good.notes == ()
-    assert good.vote_noise == pytest.approx(dpsumm.plan_learning(1000, 10_000, 10).vote_noise)
+    assert good.vote_noise == pytest.approx(
+        dpsumm.plan_learning(1000, 10_000, 10, method="votes").vote_noise
+    )
     for change in ({"n_parties": 1}, {"n_points": 10}, {"n_classes": 1}, {"models_per_owner": 0}):
         given = {"n_parties": 10, "n_points": 1000, "n_classes": 2, **change}
         with pytest.raises(InvalidParameterError, match=next(iter(change))):
@@ -628,6 +631,28 @@ def test_the_plan_is_the_warning(public_points):
         dpsumm.plan_learning(10, 10**6, 100)
     with pytest.raises(InvalidParameterError, match="unit"):
         dpsumm.plan_learning(10, 1000, 2, unit="a whim")
+
+
+def test_the_plan_of_updates_is_a_range_and_the_warning(rng):
+    plan = dpsumm.plan_learning(4, 500, 10, records_per_owner=50, epsilon=0.3)
+    assert plan.kept[1] < 0.05
+    assert "expect little, at most" in plan.notes[0]
+    assert "500 public points are few" in plan.notes[1]
+    assert all(f"Warning: {note}" in str(plan) for note in plan.notes)
+    records = dpsumm.plan_learning(
+        4, 5000, 10, records_per_owner=5000, unit="replace one record", n_columns=50
+    )
+    assert records.kept[0] > 0.9
+    assert records.notes == ()
+    assert records.features == 100
+    parties, points = [people(rng, 50) for _ in range(4)], rng.normal(size=(1500, 2))
+    given = {"classes": range(10), "epsilon": 0.3, "records_per_owner": 50}
+    with pytest.warns(UserWarning, match="learn: noise over signal is .*expect little"):
+        model = dpsumm.learn(parties, points, **given)
+    assert model.plan.ratio == plan.ratio
+    for change in ({"n_columns": 0}, {"records_per_owner": 0}, {"method": "both"}):
+        with pytest.raises(InvalidParameterError, match=next(iter(change))):
+            dpsumm.plan_learning(10, 1000, 2, **change)
 
 
 @pytest.mark.parametrize("gone", [0, 5, 11])

@@ -15,7 +15,7 @@ from dpsumm.data.schema import Schema
 from dpsumm.ensemble.learn import learn as make_model
 from dpsumm.ensemble.model import Model
 from dpsumm.ensemble.options import Data, Method, Output, Privacy, Whose, as_arguments
-from dpsumm.ensemble.plan import plan_learning
+from dpsumm.ensemble.plans import plan_learning
 from dpsumm.errors import InvalidParameterError
 from dpsumm.privacy.events import Protected
 from dpsumm.report.notes import Note
@@ -80,7 +80,21 @@ def _planned(data: Data, method: Method, privacy: Privacy, output: Output) -> ob
         delta=privacy.delta,
         models_per_owner=method.models_per_owner,
         unit=privacy.unit.value,
+        method=_asked(method),
+        **(
+            {}
+            if method.records_per_owner is None
+            else {"records_per_owner": method.records_per_owner}
+        ),
     )
+
+
+def _asked(method: Method) -> str | None:
+    """Return the method that a run with these options would have."""
+    of_votes = method.learner, method.student, method.grid > 1, method.points_are is Whose.CONSUMER
+    if method.method is None:
+        return "votes" if any(of_votes) else None
+    return method.method.value
 
 
 @contextmanager
@@ -104,10 +118,10 @@ def _one_thread() -> Iterator[None]:
 
 
 def _show(model: Model) -> None:
-    terms, privacy = model.votes.terms, model.privacy
+    privacy = model.privacy
     facts = [
         ("run", model.votes.run),
-        ("votes", f"of {terms.n_parties:,} parties on {terms.n_points:,} points, with noise"),
+        ("learnt from", model.source),
         ("verdict", model.verdict.text),
         ("student", model.student),
         (

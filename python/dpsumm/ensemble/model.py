@@ -76,13 +76,17 @@ class Model:
     _validation: Validation | None = field(repr=False)
 
     def __repr__(self) -> str:
-        terms = self.votes.terms
         return (
-            f"Model({terms.n_classes} classes from {terms.n_parties} parties' noisy votes on "
-            f"{terms.n_points} points: student={self.student!r}, "
-            f"epsilon={self.privacy.epsilon():.4g} at delta={self.privacy.delta:g}, "
-            f"unit={str(self.votes.unit)!r})"
+            f"Model({self.votes.terms.n_classes} classes from {self.source}: "
+            f"student={self.student!r}, epsilon={self.privacy.epsilon():.4g} at "
+            f"delta={self.privacy.delta:g}, unit={str(self.votes.unit)!r})"
         )
+
+    @property
+    def source(self) -> str:
+        """What it was learnt from, in words."""
+        terms = self.votes.terms
+        return f"noisy votes of {terms.n_parties:,} parties on {terms.n_points:,} points"
 
     @property
     def columns(self) -> tuple[str, ...]:

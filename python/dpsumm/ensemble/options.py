@@ -21,6 +21,13 @@ if TYPE_CHECKING:
     from dpsumm.ensemble.terms import Label
 
 
+class Engine(str, Enum):
+    """Words of ``--method``."""
+
+    UPDATES = "updates"
+    VOTES = "votes"
+
+
 class Learner(str, Enum):
     """Words of ``--learner``."""
 
@@ -71,7 +78,8 @@ class Data(Spelling):
         The public schema: bounds, categories, dates, missing values, label. See [bold]dpsumm
         schema[/].
     validation : FILE
-        Labelled points of your own, which choose among candidates; a few hundred.
+        Labelled points of your own, which judge the model, and choose among students of votes; a
+        few hundred.
     format : NAME:KEY=VALUE
         How one file is read, where it differs from others: NAME is a party's, 'public_points' or
         'validation', KEY one of kind (csv, parquet or excel, if the suffix does not say),
@@ -138,31 +146,40 @@ class Method:
 
     Parameters
     ----------
+    method
+        updates: each party answers a public model with one clipped vector, in eight rounds. votes:
+        classifiers of the parties vote on the public points, once. By default updates, unless an
+        option is given that is of votes alone: --learner to --points-are.
+    records_per_owner
+        Updates that protect whole owners: records of a party on average, about; declared, never
+        counted. A wrong one costs accuracy alone.
     learner
-        What each party trains at home.
+        Votes: what each party trains at home.
     models_per_owner
-        Classifiers of each party, on disjoint parts of its records, 1 to 255. With --unit 'replace
-        one record' M parties of J models are worth M J parties.
+        Votes: classifiers of each party, on disjoint parts of its records, 1 to 255. With --unit
+        'replace one record' M parties of J models are worth M J parties.
     grid
-        Above 1, to 255: each classifier spreads so many votes by its probabilities.
+        Votes: above 1, to 255, each classifier spreads so many votes by its probabilities.
     student
         What learns from the noisy votes; given twice, --validation chooses. Costs no privacy.
     points_are
-        public: parties see the points and vote. consumer: they are yours, parties send their
-        classifiers as numbers; predictions are for you alone and there is no --model.
+        public: parties see the points. consumer: they are yours, parties send their classifiers as
+        numbers; predictions are for you alone and there is no --model.
     """
 
-    learner: Learner = Learner.LOGISTIC
+    method: Engine | None = None
+    records_per_owner: Annotated[int | None, "100"] = None
+    learner: Annotated[Learner | None, "logistic"] = None
     models_per_owner: int = 1
     grid: int = 1
     student: Annotated[list[Student] | None, "spectral"] = None
     points_are: Whose = Whose.PUBLIC
 
     @property
-    def students(self) -> list[str]:
-        """The students by their words."""
+    def students(self) -> list[str] | None:
+        """The students by their words; None by default."""
         try:
-            return [Student(one).value for one in self.student or [Student.SPECTRAL]]
+            return None if not self.student else [Student(one).value for one in self.student]
         except ValueError:
             words = ", ".join(one.value for one in Student)
             raise InvalidParameterError(f"student must be of {words}") from None
@@ -244,7 +261,9 @@ def as_arguments(data: Data, method: Method, privacy: Privacy, output: Output) -
         "classes": data.labels,
         "epsilon": privacy.epsilon,
         "delta": privacy.delta,
-        "learner": method.learner.value,
+        "method": None if method.method is None else method.method.value,
+        "records_per_owner": method.records_per_owner,
+        "learner": None if method.learner is None else method.learner.value,
         "models_per_owner": method.models_per_owner,
         "grid": method.grid,
         "student": method.students,

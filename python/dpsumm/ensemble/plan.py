@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dpsumm.checks import check_whole, plain
-from dpsumm.ensemble.release import bound_of, unit_of
+from dpsumm.checks import plain
+from dpsumm.ensemble.release import bound_of
 from dpsumm.ensemble.terms import Terms
-from dpsumm.ensemble.updates.plan import UpdatesPlan, plan_updates
-from dpsumm.ensemble.updates.recipe import RECORDS_PER_OWNER, Recipe
 from dpsumm.errors import InvalidParameterError
 from dpsumm.privacy.accounting import gaussian_noise_multiplier
 from dpsumm.privacy.events import Unit
@@ -26,7 +24,7 @@ FEW_PARTIES, FEW_POINTS = 50, 1000
 
 @dataclass(frozen=True)
 class LearningPlan:
-    """What public numbers say about a run of `learn`; made by :func:`plan_learning`.
+    """What public numbers say about a run of `learn`; made by :func:`dpsumm.plan_learning`.
 
     Attributes
     ----------
@@ -42,7 +40,7 @@ class LearningPlan:
 
     See Also
     --------
-    dpsumm.ensemble.plan.plan_learning : Makes one; its example runs.
+    dpsumm.ensemble.plans.plan_learning : Makes one; its example runs.
     """
 
     n_parties: int
@@ -60,10 +58,7 @@ class LearningPlan:
     def verdict(self) -> str:
         """Whether it is worth it, in a sentence."""
         if self.ratio > NOTHING:
-            return (
-                "The noise is above the signal: the student would follow the noise. No method that "
-                "protects this unit at this epsilon does better"
-            )
+            return "The noise is above the signal: the student would follow the noise"
         if self.ratio > LITTLE:
             return "Noisy votes work, and the noise can be felt: use all public points you have"
         return "The noise costs little: the ensemble's own accuracy decides"
@@ -73,7 +68,7 @@ class LearningPlan:
         """What to put right before anything is spent, with the way out. From public numbers."""
         notes = []
         if self.ratio > NOTHING:
-            text = f"noise over signal is {self.ratio:.2g}, above 1: expect chance. {way_out(self)}"
+            text = f"noise over signal is {self.ratio:.2g}, above 1: expect little. {way_out(self)}"
             notes.append(Note(text, Severity.ALARM))
         elif self.unit is Unit.WHOLE_OWNER and self.n_parties < FEW_PARTIES:
             notes.append(
@@ -116,86 +111,13 @@ class LearningPlan:
 
 def way_out(plan: LearningPlan) -> str:
     """Return what to do where the noise is too much, as a sentence without its end."""
-    out = "Take a larger epsilon or more parties"
+    out = "Take method='updates' (--method updates), a larger epsilon or more parties"
     if plan.unit is Unit.WHOLE_OWNER:
         return (
             f"{out}, or protect single records: unit='replace one record' "
             "(--unit 'replace one record') with models_per_owner (--models-per-owner)"
         )
     return f"{out}, or more models_per_owner"
-
-
-def plan_learning(
-    n_parties: int,
-    n_points: int,
-    n_classes: int,
-    *,
-    epsilon: float = 1.0,
-    delta: float = 1e-5,
-    models_per_owner: int = 1,
-    unit: Unit | str = Unit.WHOLE_OWNER,
-    method: str | None = None,
-    records_per_owner: int = RECORDS_PER_OWNER,
-    n_columns: int = 20,
-) -> LearningPlan | UpdatesPlan:
-    """Return what to expect of `dpsumm.learn`, before any data are touched.
-
-    A plan is made from public numbers only. So guarantees cover an epsilon or `models_per_owner`
-    that were chosen by a plan; they do not cover any that were chosen by looking at private data.
-
-    Parameters
-    ----------
-    n_parties, n_points, n_classes
-        M, from 2; N, from 20; K, from 2. At most 10**7 of N K.
-    epsilon, delta, models_per_owner, unit
-        As for :func:`dpsumm.learn`.
-    method
-        ``"updates"`` or ``"votes"``. None: as `dpsumm.learn` chooses where all parties hold
-        records, which is updates unless `models_per_owner` is above 1.
-    records_per_owner, n_columns
-        For updates: records of a party on average, and columns of the points, once categories are
-        spread over columns of their own.
-
-    Returns
-    -------
-    LearningPlan or UpdatesPlan
-        Of votes, or of updates. Both have `ratio`, noise over signal, `verdict` and `notes`.
-
-    Raises
-    ------
-    InvalidParameterError
-        A number out of range.
-
-    See Also
-    --------
-    dpsumm.learn : The run itself.
-    dpsumm.ensemble.comparison.compare : Measures it on data that you may use.
-
-    Examples
-    --------
-    >>> made = plan_learning(200, 8000, 10)
-    >>> round(made.ratio, 2), [round(share, 2) for share in made.kept]
-    (1.7, [0.22, 0.92])
-    >>> plan_learning(4, 8000, 10, records_per_owner=500, unit="replace one record").ratio < 0.7
-    True
-    >>> voted = plan_learning(1000, 8000, 2, method="votes")
-    >>> round(voted.vote_noise, 3), round(voted.ratio, 4)
-    (0.334, 0.0023)
-    """
-    for value, name, least in ((n_points, "n_points", 20), (n_classes, "n_classes", 2)):
-        check_whole(value, name, least, 10**7)
-    if n_points * n_classes > 10**7:
-        raise InvalidParameterError("n_points times n_classes must be at most 10**7")
-    check_whole(n_parties, "n_parties", 2, 10**6)
-    check_whole(models_per_owner, "models_per_owner", 1, 255)
-    terms = Terms(tuple(range(n_classes)), n_points, n_parties, 1, models_per_owner, "")
-    if check_method(method) == "votes" or (method is None and models_per_owner > 1):
-        return plan_of(terms, unit_of(unit), epsilon, delta)
-    check_whole(records_per_owner, "records_per_owner", 1, 10**9)
-    check_whole(n_columns, "n_columns", 1, 10**6)
-    epsilon, delta = plain(epsilon), plain(delta)
-    recipe = Recipe(unit_of(unit).value, epsilon, delta, n_parties * records_per_owner)
-    return plan_updates(n_columns, terms, recipe)
 
 
 def check_method(method: str | None) -> str | None:

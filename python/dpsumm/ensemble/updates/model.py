@@ -32,12 +32,17 @@ class UpdatesModel(Model):
     _course: Course = field(kw_only=True, repr=False)
 
     def __repr__(self) -> str:
-        terms, recipe = self.votes.terms, self.votes.recipe
         return (
-            f"Model({terms.n_classes} classes from noisy updates of {terms.n_parties} parties in "
-            f"{recipe.rounds} rounds, epsilon={self.privacy.epsilon():.4g} at "
-            f"delta={self.privacy.delta:g}, unit={recipe.unit!r})"
+            f"Model({self.votes.terms.n_classes} classes from {self.source}, "
+            f"epsilon={self.privacy.epsilon():.4g} at delta={self.privacy.delta:g}, "
+            f"unit={self.votes.unit!r})"
         )
+
+    @property
+    def source(self) -> str:
+        """What it was learnt from, in words."""
+        recipe = self.votes.recipe
+        return f"noisy updates of {self.plan.n_parties:,} parties in {recipe.rounds} rounds"
 
     @cached_property
     def _reached(self) -> Verdict:

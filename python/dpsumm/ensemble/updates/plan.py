@@ -59,8 +59,8 @@ class UpdatesPlan:
         """What to expect, in a sentence."""
         low, high = self.kept
         return (
-            f"Of what a model without noise gains over always saying the commonest class, {low:.0%} "
-            f"to {high:.0%} is left"
+            "Of what a model without noise gains over always saying the commonest class, "
+            f"{low:.0%} to {high:.0%} is left"
         )
 
     @property
