@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dpsumm import Auction, Ledger, Offers, Pool, PrivateMedian
+from dpsumm import Auction, Ledger, Offers, Pool
 from dpsumm.data.inputs import read_inputs
 from dpsumm.privacy.accounting import gaussian_noise_multiplier
 from dpsumm.summary import Requests
@@ -107,16 +107,13 @@ RUNS = {
     "Offers, bounds": lambda: transcript(
         Offers(n_features=128), RBF(2.0), *parties(), bounds=BOUNDS
     ),
-    "Offers, private median": lambda: transcript(
-        Offers(n_features=128), PrivateMedian(0.5), *parties()
-    ),
     "Offers, median of a public sample": lambda: transcript(
         Offers(n_features=128), RBF.from_public(numbers(500, 3, 77)), *parties()
     ),
     "Offers, Mwem": lambda: transcript(
         Offers(n_features=64, release=Mwem(200, 0.02, 0.02)), RBF(0.3), *parties()
     ),
-    "Pool": lambda: transcript(Pool(), PrivateMedian(), *parties()),
+    "Pool": lambda: transcript(Pool(), None, *parties()),
     "Auction": lambda: transcript(Auction(n_features=64), RBF(0.3), *parties(), epsilon=0.3),
     "Auction, published": lambda: transcript(Auction.published(12), RBF(0.1), *parties()),
     "Auction, requests by a threshold": lambda: private_auction(8),

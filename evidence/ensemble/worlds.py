@@ -2,7 +2,8 @@
 
     python -m evidence.ensemble.worlds [--runs 245]
 
-Prints how many runs of `dpsumm.learn` fell below, into and above the range that their plan gave.
+Prints how many runs of `dpsumm.learn` fell below, into and above the range that their plan gave,
+and how many were worse than always saying the commonest class.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ def main() -> None:
 
 
 def run(rng: np.random.Generator) -> str | None:
-    """Return where a world's run fell: below, in or above; None where nothing can be learnt."""
+    """Return where a world's run fell; None where nothing can be learnt."""
     classes, d = int(rng.choice([2, 2, 3, 5, 8, 10, 20])), int(rng.choice([4, 8, 15, 30, 50]))
     n_parties = int(rng.choice([4, 10, 20, 50, 100, 200, 500, 1000]))
     n, epsilon = int(rng.choice([20, 50, 150])), float(rng.choice([0.3, 1, 3]))
@@ -71,6 +72,8 @@ def run(rng: np.random.Generator) -> str | None:
         return None
     share = (right - always) / (most - always)
     low, high = models[0].plan.kept
+    if share < -_CHANCE:
+        return "worse than one label for all"
     return "below" if share < low - _CHANCE else "above" if share > high + _CHANCE else "in"
 
 

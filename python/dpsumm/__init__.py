@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from dpsumm.products import run
     from dpsumm.summary.compare import compare
     from dpsumm.summary.estimator import Summarizer
-    from dpsumm.summary.kernel import RBF, PrivateMedian
+    from dpsumm.summary.kernel import RBF
     from dpsumm.summary.mechanisms import Gaussian, Mwem
     from dpsumm.summary.plan import plan
     from dpsumm.summary.protocols import Auction, Greedy, Offers, Pool, Uniform
@@ -47,7 +47,6 @@ __all__ = [
     "Offers",
     "Pool",
     "PrivateEnsembleClassifier",
-    "PrivateMedian",
     "Schema",
     "Shards",
     "Stream",
@@ -81,7 +80,7 @@ _HOMES = {
     "products": "run",
     "summary.compare": "compare",
     "summary.estimator": "Summarizer",
-    "summary.kernel": "RBF PrivateMedian",
+    "summary.kernel": "RBF",
     "summary.mechanisms": "Gaussian Mwem",
     "summary.plan": "plan",
     "summary.protocols": "Auction Greedy Offers Pool Uniform",

@@ -202,8 +202,8 @@ def test_a_message_names_options_that_the_command_which_prints_it_has():
          ".* drop such rows with --drop-missing, or say when_missing in a schema's file "
          r"\(--schema\)$"),
         ({}, ("summarize", "--owner", "a=a.csv", "--target", "t.csv", "--size", "3"),
-         "--gamma: a private bandwidth .* Give --gamma, bounds for every column .then gamma = 6 / "
-         "columns., or a larger epsilon$"),
+         "--gamma: nothing public says .* Give --schema with all columns, or --gamma with a public "
+         "bandwidth$"),
     ],
 )  # fmt: skip
 def test_a_remedy_can_be_typed(directory, files, arguments, message, capsys):

@@ -55,7 +55,6 @@ TESTS = {
         "tests/release",
         "tests/summary/test_private_model.py",
     ],
-    "bandwidth": ["tests/summary/test_bandwidth.py"],
     "mwem": ["tests/summary/test_mwem_release.py"],
     "reading": [*(f"tests/data/test_{x}.py" for x in ("distinct", "labels")), "tests/data"],
     "training": ["tests/ensemble/test_learn.py"],
@@ -82,7 +81,6 @@ AUDITS = {
     "export": "exported model: sums over the consumer's points",
     "sgd": "models by DP-SGD: all steps' sums",
     "models": "model: its law, two points changed;model: its weights, two points changed",
-    "bandwidth": "bandwidth, private median",
 }
 AUDIT = """
 import sys

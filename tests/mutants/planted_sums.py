@@ -120,14 +120,6 @@ bug(
     "return Gaussian(2 * self.queries[0].multiplier), self.queries[0].times",
 )
 bug(
-    "P20",
-    "bandwidth",
-    "private median at twice its epsilon",
-    P + "summary/kernel.py",
-    "annex.exponential_choice(scores, epsilon / 4, seed)",
-    "annex.exponential_choice(scores, epsilon / 2, seed)",
-)
-bug(
     "P21",
     "points",
     "last record of 50 and more counted twice",

@@ -5,6 +5,7 @@ import inspect
 import math
 import re
 import warnings
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -276,7 +277,7 @@ def no_annex(monkeypatch):
     def refuse(*given, **named):
         raise AssertionError("a default run reached the annex")
 
-    for name in ("release", "rounded_normal", "exponential_choice", "mwem"):
+    for name in ("release", "rounded_normal", "mwem"):
         monkeypatch.setattr(annex, name, refuse)
 
 
@@ -291,8 +292,17 @@ def test_defaults_do_not_reach_the_annex(no_annex, rng):
         dpsumm.summarize(
             x, rng.uniform(0, 1, (300, 2)), size=12, bounds={"x0": (0, 1), "x1": (0, 1)}
         )
-        dpsumm.learn(y, rng.uniform(0, 1, (50, 2)), classes=[0, 1])
+        for method in (None, "votes"):
+            dpsumm.learn(y, rng.uniform(0, 1, (50, 2)), classes=[0, 1], method=method)
         dpsumm.synthesize({name: x[name] for name in "ab"}, schema=schemas)
+        # As few arguments as there can be: refused, or done without.
+        for call in (
+            lambda: dpsumm.summarize(x, rng.uniform(0, 1, (3000, 2)), size=12),
+            lambda: dpsumm.learn(y, rng.uniform(0, 1, (50, 2)), classes=[0, 1]),
+            lambda: dpsumm.synthesize({name: x[name] for name in "ab"}, schema={}),
+        ):
+            with suppress(InvalidParameterError):
+                call()
 
 
 def test_the_annex_is_whole():

@@ -207,7 +207,6 @@ def test_right_noise_is_let_through(seed):
 
 # What is charged and is no noisy sum, and the test that looks at its law.
 ELSEWHERE = {
-    "bandwidth": "tests/summary/test_bandwidth.py",
     "request bits": "tests/summary/test_requests.py",
 }
 

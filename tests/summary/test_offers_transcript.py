@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from dpsumm import Greedy, Offers, Pool, PrivateMedian, Uniform
+from dpsumm import Greedy, Offers, Pool, Uniform
 from dpsumm.errors import ProtocolError
 from dpsumm.privacy import Ledger
 from dpsumm.summary.mechanisms import Mwem
@@ -48,17 +48,6 @@ def test_an_owner_receives_the_same_bytes_whatever_the_others_hold(protocol, rng
     if isinstance(protocol, Offers):
         other = transcripts.run(protocol, owners[0], target, seed=seed + 1)[0]["me"]
         assert other != first
-
-
-def test_a_private_bandwidth_does_not_depend_on_owners_either(rng, seed):
-    target, owners = worlds(rng)
-    target = np.tile(target, (30, 1)) + rng.normal(0, 0.1, (2400, 3))
-    protocol = Offers(n_features=64)
-    runs = [
-        transcripts.run(protocol, world, target, seed=seed, kernel=PrivateMedian(0.5))[0]["me"]
-        for world in owners
-    ]
-    assert runs[0] == runs[1] == runs[2]
 
 
 def test_all_owners_receive_one_broadcast(rng):

@@ -384,35 +384,14 @@ def test_unseeded_runs_differ(protocol):
     assert len(seen) > 1
 
 
-def test_default_kernel_is_public_with_bounds_and_charged_without():
+def test_the_default_kernel_is_of_the_bounds():
     owners, target = world(n_target=2000)
     boxed = dpsumm.summarize(owners, target, size=5, bounds=BOX)
     assert boxed.gamma == RBF.for_unit_box(2).gamma == 3.0
     (charge,) = boxed.privacy.charges
     assert charge.message.startswith("target's noisy mean embedding")
-    free = dpsumm.summarize(owners, target, size=5)
-    assert next(c.message for c in free.privacy.charges).startswith("bandwidth")
-    assert len(free.privacy.charges) == 2
-    assert np.log2(free.gamma) % 1 == pytest.approx(0.5)  # the middle of an octave
-    assert 1 / 64 < free.gamma < 8
-    for summary in (boxed, free):
-        assert 0.9 < summary.privacy.epsilon() <= 1.0
-        assert summary.privacy.epsilon(protected="owners") == 0.0
-    half = dpsumm.summarize(owners, target, size=5, bounds={"x0": (-6.0, 6.0)})
-    assert len(half.privacy.charges) == 2  # one column has no bounds, so the bandwidth is bought
-
-
-def test_a_target_too_small_for_a_private_bandwidth_is_told_the_way_out(tmp_path):
-    owners, target = world()
-    path = tmp_path / "books.db"
-    dpsumm.Ledger.create(path).close()
-    for protocol in (Offers(), Auction()):
-        with pytest.raises(dpsumm.errors.InvalidParameterError) as caught:
-            dpsumm.summarize(owners, target, size=5, ledger=path, protocol=protocol)
-        for way_out in ("RBF(gamma)", "bounds", "from_public", "120"):
-            assert way_out in str(caught.value)
-    with dpsumm.Ledger(path) as books:
-        assert books.charges() == ()
+    assert 0.9 < boxed.privacy.epsilon() <= 1.0
+    assert boxed.privacy.epsilon(protected="owners") == 0.0
 
 
 def test_public_bandwidth_does_not_see_an_offset():

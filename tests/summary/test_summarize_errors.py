@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import dpsumm
-from dpsumm import RBF, Auction, Offers, Pool, PrivateMedian
+from dpsumm import RBF, Auction, Offers, Pool
 from dpsumm.data import FileFormat
 from dpsumm.errors import InvalidDataError, InvalidParameterError
 from dpsumm.summary import Requests
@@ -75,7 +75,7 @@ CASES = {
     **{f"delta {v!r}": ({"delta": v}, P, "delta must lie strictly between 0 and 1") for v in (0, 1, -0.5, 2, np.nan)},
     **{f"seed {v!r}": ({"seed": v}, P, "seed must be") for v in (-1, 2**63, 1.5, "a", True)},
     **{f"protocol {v!r}": ({"protocol": v}, P, "protocol must be one of offers, auction") for v in (Offers, "Offers", 1)},
-    **{f"kernel {v!r}": ({"kernel": v}, P, r"kernel must be RBF\(gamma\) or PrivateMedian") for v in (RBF, 0.5, "rbf")},
+    **{f"kernel {v!r}": ({"kernel": v}, P, r"kernel must be RBF\(gamma\)") for v in (RBF, 0.5, "rbf")},
     "owner's seed points": ({"protocol": Auction(seed_points=np.ones((2, 3)))}, P, r"seed_points must be a finite \(s, 2\)"),
     "seed points with NaN": ({"protocol": Auction(seed_points=np.full((2, 2), np.nan))}, P, "seed_points must be a finite"),
 }  # fmt: skip
@@ -113,7 +113,6 @@ PARAMETERS = [
     (lambda: Requests.published(np.inf), "epsilon_auction must be"),
     (lambda: Auction.published(0), "size must be"),
     *[(lambda v=v: RBF(v), "gamma must be") for v in (0, -1, np.nan, np.inf)],
-    *[(lambda v=v: PrivateMedian(v), "share must lie") for v in (0, 1, -1, np.nan)],
     (lambda: RBF.for_unit_box(0), "n_columns must be"),
     (lambda: RBF.from_public(np.ones((5, 2))), r"median distance is 0.*RBF\(gamma\)"),
     (lambda: RBF.from_public(np.ones((1, 2))), "at least 2 rows"),

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from dpsumm import kernels
 from dpsumm.audit.settings import DELTA, EPSILON, setting
 from dpsumm.privacy.accounting import compose
-from dpsumm.privacy.events import BoundedRange, Event
+from dpsumm.privacy.events import Event
 from dpsumm.privacy.ledger import Ledger
-from dpsumm.summary.kernel import RBF, PrivateMedian
+from dpsumm.summary.kernel import RBF
 from dpsumm.summary.mechanisms import Gaussian, Mwem
 from dpsumm.summary.protocols.auction.auction import Auction
 from dpsumm.summary.protocols.auction.curator import AuctionCurator
@@ -86,40 +86,6 @@ def summary_release() -> Released:
 def mwem_release() -> Released:
     """Return one iteration of MWEM, most of its budget on the measurement."""
     return Released(Mwem(1, 0.02, 0.5), TARGET)
-
-
-@dataclass(frozen=True)
-class Bandwidth:
-    """The private median, on the four records and the replacement that tell its octaves apart most.
-
-    Three records are pairwise in the second octave; the fourth is in the first octave of each of
-    them in one world, in the last octave of each in the other. So every way to pair them gives the
-    same two distances, and the random pairs hide nothing. The first octave loses its score
-    in the other world, and nearly all other octaves gain theirs: at small epsilon the ratio of the
-    first one's chances comes near the claim, which holds for any number of records
-    (`PrivateMedian.check` refuses as few as these because the answer is useless).
-
-    Attributes
-    ----------
-    mechanism
-        The real one, or a broken twin.
-    """
-
-    mechanism: type[PrivateMedian] = PrivateMedian
-    epsilon: float = 2.0
-
-    def scores(self, world: int, trials: int) -> Scores:
-        """Return the octave: the likelihood ratio is monotone in it."""
-        side = 2.0**-10.1  # squared distances of three: 2 side^2 = 2^-19.2; to their middle a third
-        far = 2.0**14.8
-        last = np.full(3, side / 3) if world == 0 else np.array([far, 0.0, 0.0])
-        target = np.concatenate([side * np.eye(3), last[None]])
-        draws = [self.mechanism._draw(target, self.epsilon, None) for _ in range(trials)]
-        return np.array(draws, dtype=np.float64)
-
-    def claimed(self, delta: float) -> float:
-        """Return epsilon of the event that `PrivateMedian.choose` charges."""
-        return compose([(BoundedRange(self.epsilon), 1)], delta)
 
 
 @dataclass(frozen=True)

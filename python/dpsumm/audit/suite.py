@@ -24,7 +24,6 @@ from dpsumm.audit.landmarks import LandmarkRelease
 from dpsumm.audit.models import ModelLaw, ModelSampled, SgdSampled, StableRuns
 from dpsumm.audit.runs import AuctionRun, OffersRun
 from dpsumm.audit.samples import (
-    Bandwidth,
     Released,
     RequestBits,
     mwem_release,
@@ -95,15 +94,6 @@ def audits() -> list[Audit]:
             mwem_release(),
             (Twin("MWEM with half the noise", released(twins.EagerMwem(1, 0.02, 0.5))),),
             *(200_000, 12_000, _PURE_DELTA),
-        ),
-        Audit(
-            "bandwidth, private median",
-            Bandwidth(),
-            (
-                Twin("half the noise in the median", Bandwidth(twins.HalfNoiseMedian)),
-                Twin("the median itself", Bandwidth(twins.PlainMedian), 1_000),
-            ),
-            *(100_000, 20_000, _PURE_DELTA),
         ),
         Audit(
             "request bits of 30 rounds",

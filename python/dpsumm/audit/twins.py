@@ -13,7 +13,6 @@ from dpsumm.audit.changed_noise import share_of
 from dpsumm.audit.runs import steepest
 from dpsumm.exchange.messages import Request
 from dpsumm.privacy.release import PaidNoise
-from dpsumm.summary.kernel import FloatArray, PrivateMedian
 from dpsumm.summary.mechanisms import Gaussian, Mwem
 from dpsumm.summary.protocols.auction.plan import Plan
 from dpsumm.summary.protocols.auction.requests import Profile
@@ -66,22 +65,6 @@ class EagerMwem(Mwem):
         """Return a release whose measurements are twice as exact."""
         eager = Mwem(self.iterations, self.epsilon_select, 2 * self.epsilon_measure, self.steps)
         return eager.draw(given)
-
-
-class HalfNoiseMedian(PrivateMedian):
-    """BROKEN: takes the scores' sensitivity for half of what it is."""
-
-    @staticmethod
-    def _draw(target: FloatArray, epsilon: float, seed: int | None) -> int:
-        return PrivateMedian._draw(target, 2 * epsilon, seed)
-
-
-class PlainMedian(PrivateMedian):
-    """BROKEN: releases the octave of the median itself."""
-
-    @staticmethod
-    def _draw(target: FloatArray, epsilon: float, seed: int | None) -> int:
-        return PrivateMedian._draw(target, 1000.0, seed)
 
 
 def half_summary_noise(plan: Plan) -> Plan:

@@ -7,7 +7,7 @@ from collections.abc import Collection
 
 # A message that goes beyond one command begins with the parameter that it is about.
 _FIRST = re.compile(r"^(\w+)(?=:| must | needs | \d| ∞)")
-_CALL = r"[\w.]+(?:=(?:'[^']*'|[\w.]*(?:\([^()]*\))?|\S+)|\([^()]*\))"
+_CALL = r"[\w.]+(?:=(?:'[^']*'|\{[^{}]*\}|[\w.]*(?:\([^()]*\))?|\S+)|\([^()]*\))"
 # One or several remedies in Python, then in brackets the options or commands to type instead.
 _BOTH = re.compile(
     rf"( with )?\b((?:{_CALL},? or )*(?:{_CALL}|[\w.]+))\s\(((?:--|dpsumm )[^()]+)\)"

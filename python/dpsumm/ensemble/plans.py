@@ -62,7 +62,7 @@ def plan_learning(
     --------
     >>> made = plan_learning(200, 8000, 10)
     >>> round(made.ratio, 2), [round(share, 2) for share in made.kept]
-    (1.39, [0.3, 0.94])
+    (1.39, [0.2, 0.94])
     >>> plan_learning(4, 8000, 10, records_per_owner=5000, unit="replace one record").ratio < 0.3
     True
     >>> voted = plan_learning(1000, 8000, 2, method="votes")

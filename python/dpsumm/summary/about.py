@@ -28,15 +28,6 @@ CLAIMS = (
         ),
     ),
     Claim(
-        "bandwidth (private median)",
-        "every owner",
-        "The octave of the target's median distance, by an exponential mechanism: an owner learns "
-        "of a record of the target what the charge allows.",
-        "integers; the choice is drawn exactly, from the operating system's randomness",
-        "privacy/bandwidth.md#claim",
-        ("bandwidth, private median",),
-    ),
-    Claim(
         "noisy mean embedding of the summary so far",
         "every owner, in each round",
         "An owner learns of a record of another owner what the charges allow: one record changes "

@@ -16,7 +16,7 @@ from dpsumm.data.inputs import Owners, Source
 from dpsumm.data.schema import Bounds, Schema
 from dpsumm.exchange.driver import Progress
 from dpsumm.summary.embedding import Embedding
-from dpsumm.summary.kernel import FloatArray, Kernel
+from dpsumm.summary.kernel import RBF, FloatArray
 from dpsumm.summary.protocols import Protocol
 from dpsumm.summary.result import Summary
 from dpsumm.summary.summarize import summarize
@@ -87,7 +87,7 @@ class Summarizer(Estimator, scikit_learn_base()):  # type: ignore[misc]
     epsilon: float = 1.0
     delta: float = 1e-5
     protocol: Protocol | str | None = None
-    kernel: Kernel | None = None
+    kernel: RBF | None = None
     columns: Sequence[str] | None = None
     bounds: Bounds | None = None
     label: str | None = None

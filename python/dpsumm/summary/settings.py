@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from dpsumm.checks import check_whole
 from dpsumm.data.schema import Schema
 from dpsumm.errors import InvalidParameterError
 from dpsumm.privacy import accounting
 from dpsumm.privacy.seeds import check_seed
-from dpsumm.summary.kernel import RBF, Kernel, PrivateMedian
+from dpsumm.summary.kernel import RBF
 from dpsumm.summary.protocols import Protocol
 from dpsumm.summary.protocols.choose import choose_protocol
 from dpsumm.summary.words import Name
@@ -61,12 +61,29 @@ def held_to(names: Iterable[str], size: int, protocol: Protocol, schema: Schema)
     }
 
 
-def settle_kernel(kernel: Kernel | None, schema: Schema) -> Kernel:
-    """Return the kernel given, or the default for the schema."""
-    if kernel is None:
-        return RBF.for_schema(schema) if schema.bounded else PrivateMedian()
-    if not isinstance(kernel, Kernel):
+def check_kernel(kernel: RBF | None, protocol: Protocol, names: Sequence[str] = ("x0",)) -> None:
+    """Refuse a kernel that is none; or that there is none, where nothing public makes one.
+
+    Parameters
+    ----------
+    names
+        Of columns that have no bounds, as far as they are known.
+    """
+    if kernel is None and protocol.needs_kernel:
+        bounds = ", ".join(f"{name!r}: (0, 100)" for name in names[:3])
         raise InvalidParameterError(
-            f"kernel must be RBF(gamma) or PrivateMedian(share), got {type(kernel).__name__}"
+            "kernel: nothing public says at which distance two records are alike. Give "
+            f"bounds={{{bounds}, ...}} (--schema) with all columns, or kernel=RBF(gamma) (--gamma) "
+            "with a public bandwidth"
         )
+    if not isinstance(kernel, RBF | None):
+        raise InvalidParameterError(f"kernel must be RBF(gamma), got {type(kernel).__name__}")
+
+
+def settle_kernel(kernel: RBF | None, protocol: Protocol, schema: Schema) -> RBF | None:
+    """Return the kernel given, or the default for the schema; None where none is needed."""
+    if kernel is None and schema.bounded:
+        return RBF.for_schema(schema)
+    bare = [one.name for one in schema.kernel if not (one.bounds or one.categories)]
+    check_kernel(kernel, protocol, bare)
     return kernel

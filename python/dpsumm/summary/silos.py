@@ -178,7 +178,7 @@ def summarize_silos(
             size=size,
             epsilon=epsilon,
             delta=delta,
-            kernel=settle_kernel(kernel, schema),
+            kernel=settle_kernel(kernel, protocol, schema),
             labelled=schema.label is not None,
             ledger=book,
             seed=seed,

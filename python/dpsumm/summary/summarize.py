@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from dpsumm.data.schema import Bounds, Schema
     from dpsumm.exchange.driver import Progress
     from dpsumm.summary.embedding import Embedding
-    from dpsumm.summary.kernel import Kernel
+    from dpsumm.summary.kernel import RBF
     from dpsumm.summary.protocols import Protocol
     from dpsumm.summary.result import Summary
 
@@ -32,7 +32,7 @@ def summarize(
     epsilon: float = 1.0,
     delta: float = 1e-5,
     protocol: Protocol | str | None = None,
-    kernel: Kernel | None = None,
+    kernel: RBF | None = None,
     columns: Sequence[str] | None = None,
     bounds: Bounds | None = None,
     label: str | None = None,
@@ -77,7 +77,8 @@ def summarize(
         which are baselines. `Offers(spread=0)` and such have options; or a `Protocol` of your own.
     kernel
         `RBF(gamma)` with a public bandwidth. By default ``RBF.for_schema`` if every column has
-        bounds or categories, else `PrivateMedian()`, which is charged.
+        bounds or categories; else it must be given, but for `Pool`, `Uniform` and `Greedy`, which
+        send it to nobody and take the target's own: that one is in `Summary.gamma`, and private.
     columns
         Columns to use, in this order; all but the label by default. Frames and files only.
     bounds
@@ -165,7 +166,7 @@ def summarize(
     from dpsumm.summary.notes import data_notes
     from dpsumm.summary.outcome import summary_of
     from dpsumm.summary.protocols import Setting
-    from dpsumm.summary.settings import check_run, held_to, settle_kernel
+    from dpsumm.summary.settings import check_kernel, check_run, held_to, settle_kernel
 
     started = time.perf_counter()
     epsilon, delta = plain(epsilon), plain(delta)
@@ -174,6 +175,8 @@ def summarize(
         raise InvalidParameterError(
             f"embedding must be made by Embedding.draw, got {type(embedding).__name__}"
         )
+    if schema is None and not bounds and embedding is None:
+        check_kernel(kernel, protocol, columns or ("x0",))
     tables, goal = read_inputs(
         owners,
         target,
@@ -213,7 +216,7 @@ def summarize(
         kernel = RBF(0.5) if kernel is None else kernel
         tables, goal = [embed(table, embedding) for table in in_memory], embed(goal, embedding)
     check_sample(getattr(protocol, "sample", None), goal)
-    kernel = settle_kernel(kernel, tables[0].schema)
+    kernel = settle_kernel(kernel, protocol, tables[0].schema)
     with Ledger(ledger, run=run, delta=delta) as book:
         setting = Setting(
             target=goal.scaled,

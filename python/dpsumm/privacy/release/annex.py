@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from dpsumm.errors import InvalidParameterError
-from dpsumm.kernels.mechanisms import exponential_choice, mwem
+from dpsumm.kernels.mechanisms import mwem
 from dpsumm.kernels.noise import rounded_normal
 from dpsumm.privacy.events import Charge, Event, Observer, Protected, Seeded, Unit
 from dpsumm.privacy.ledger import Ledger
@@ -19,7 +19,6 @@ __all__ = [
     "ANNEX",
     "Entry",
     "charge_of",
-    "exponential_choice",
     "mwem",
     "release",
     "rounded_normal",
@@ -54,12 +53,6 @@ ANNEX = (
         "`Offers(release=...)`, `Auction(target_release=..., summary_release=...)`",
         "privacy/mwem.md",
         "tests/summary/test_mwem_release.py",
-    ),
-    Entry(
-        "private median",
-        "`kernel=PrivateMedian()`",
-        "privacy/bandwidth.md",
-        "tests/summary/test_bandwidth.py",
     ),
     Entry(
         "request coins",

@@ -20,7 +20,7 @@ from dpsumm.kernels.features import FeatureKind
 from dpsumm.kernels.landmarks import Features
 from dpsumm.privacy.events import Protected
 from dpsumm.privacy.ledger import Ledger
-from dpsumm.summary.kernel import RBF, FloatArray, Kernel
+from dpsumm.summary.kernel import RBF, FloatArray
 from dpsumm.summary.protocols.features import features_of
 from dpsumm.summary.protocols.messages import FeatureMap, LandmarkMap, Points
 from dpsumm.summary.protocols.wire import CODEC
@@ -50,7 +50,7 @@ class Setting:
     epsilon, delta
         The whole budget of the target.
     kernel
-        A public bandwidth, or how a private one is bought.
+        A public bandwidth; None where the protocol needs none.
     labelled
         Whether owners send labels along.
     seed
@@ -66,7 +66,7 @@ class Setting:
     size: int
     epsilon: float
     delta: float
-    kernel: Kernel
+    kernel: RBF | None
     labelled: bool
     ledger: Ledger
     seed: int | None = None
@@ -139,28 +139,14 @@ class Curator(Coordinator[Selection]):
     def __init__(self, setting: Setting) -> None:
         self.setting = setting
         self.names = setting.names
-        self._settled: tuple[RBF, float] | None = None
         self.of_this_target: bool | None = None
 
     @property
     def kernel(self) -> RBF:
-        """The kernel; a private bandwidth is charged the first time it is asked for."""
-        return self.settle()[0]
-
-    def settle(self) -> tuple[RBF, float]:
-        """Return the kernel and the epsilon that is left for the target's release.
-
-        A private bandwidth is charged the first time.
-        """
-        if self._settled is None:
-            setting = self.setting
-            if isinstance(setting.kernel, RBF):
-                self._settled = setting.kernel, setting.epsilon
-            else:
-                self._settled = setting.kernel.choose(
-                    setting.target, setting.epsilon, setting.ledger, setting.seed
-                )
-        return self._settled
+        """The kernel."""
+        if self.setting.kernel is None:
+            raise InvalidParameterError("kernel: this protocol needs one; give kernel=RBF(gamma)")
+        return self.setting.kernel
 
     def feature_map(self, n_features: int, kind: FeatureKind = "paired") -> FeatureMap:
         """Return the run's random features: a public recipe, the same for a resumed run."""
@@ -184,7 +170,7 @@ class Curator(Coordinator[Selection]):
         Once a run: the budget is for one release. Asked again it returns the same.
         """
         setting, features = self.setting, self.features(feature_map)
-        mechanism = mechanism.calibrated(self.settle()[1], setting.delta)
+        mechanism = mechanism.calibrated(self.setting.epsilon, setting.delta)
         made = release(
             mechanism,
             features,
@@ -207,7 +193,7 @@ class Curator(Coordinator[Selection]):
         A function of public numbers: nothing is charged.
         """
         setting = self.setting
-        made = mechanism.calibrated(self.settle()[1], setting.delta)
+        made = mechanism.calibrated(self.setting.epsilon, setting.delta)
         return made.noise(self.features(feature_map), TARGET, len(setting.target))
 
     def scaled(self, values: FloatArray) -> FloatArray:

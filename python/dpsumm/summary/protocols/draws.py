@@ -64,6 +64,7 @@ class Pool(Protocol):
     reads_per_record: float = 4.0
 
     name = "random pool"
+    needs_kernel = False
     owners_argument = _ARGUMENT
 
     def __post_init__(self) -> None:
@@ -95,6 +96,7 @@ class Uniform(Protocol):
     """
 
     name = "uniform"
+    needs_kernel = False
     owners_argument = _ARGUMENT
 
     def curator(self, setting: Setting) -> Curator:
@@ -119,6 +121,7 @@ class Greedy(Protocol):
     """
 
     name = "greedy on all data"
+    needs_kernel = False
     owners_argument = _ARGUMENT
 
     def curator(self, setting: Setting) -> Curator:
@@ -171,12 +174,9 @@ class DrawCurator(CollectingCurator):
     def __init__(self, setting: Setting, shares: dict[str, int]) -> None:
         super().__init__(setting)
         self._shares = {name: count for name, count in shares.items() if count}
-        kernel = setting.kernel
         # No owner ever learns the bandwidth here, so the target itself may give it.
-        self._kernel = (
-            kernel
-            if isinstance(kernel, RBF)
-            else RBF(1.0 / median_squared_distance(setting.target, "target"))
+        self._kernel = setting.kernel or RBF(
+            1.0 / median_squared_distance(setting.target, "target")
         )
 
     @property

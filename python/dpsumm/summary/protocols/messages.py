@@ -75,7 +75,7 @@ class OfferRequest(Request):
         "An owner, or any number of them together, learns of a record of the target what the "
         "charge allows, and of other owners' records nothing: (0, 0).",
         "privacy/offers.md#claim",
-        releases=("target's noisy mean embedding", "bandwidth (private median)"),
+        releases=("target's noisy mean embedding",),
         protocols=("Offers",),
     )
 
@@ -128,7 +128,6 @@ class BidRequest(Request):
         "privacy/auction.md#claim",
         releases=(
             "target's noisy mean embedding",
-            "bandwidth (private median)",
             "noisy mean embedding of the summary so far",
         ),
         protocols=("Auction",),

@@ -30,6 +30,9 @@ class Protocol(ABC):
     silos
         Whether it runs where owners are elsewhere. Its owners are then `Owner`, whatever
         `owner` returns.
+    needs_kernel
+        Whether owners receive features, whose bandwidth must be public: the columns' bounds give
+        one, or the user.
     needs_all
         Across silos: whether it cannot begin without every owner.
     coalition
@@ -67,6 +70,7 @@ class Protocol(ABC):
     owners_argument: str
     streams: bool = False
     silos: bool = False
+    needs_kernel: bool = True
     needs_all: bool = False
     coalition: int = 1
     epsilon_owners: float = 0.0
