@@ -1,5 +1,7 @@
 """A drafted schema: whatever the sample holds, it is made, saved, and fits its own sample."""
 
+import math
+
 import pandas as pd
 import polars as pl
 import pytest
@@ -8,12 +10,20 @@ from hypothesis import strategies as st
 
 from dpsumm import Schema
 from dpsumm.data.check import check, draft
+from dpsumm.errors import InvalidDataError
 
 ITEMS = st.sampled_from(
     ["", "NA", "nan", "null", "None", "?", "inf", "True", "false", "yes", "1", "1.0", "01", "-0",
      "007", "1e3", "2e400", "9007199254740993", "1.5", "1,5", " a", "a ", "a", "é", "2020-01-31",
      "31/01/2020", "P7"]
 ) | st.integers(-50, 10**19).map(str) | st.integers(0, 10**4).map("{:05d}".format)  # fmt: skip
+
+
+def _number(text):
+    try:
+        return float(text)
+    except ValueError:
+        return 0.0
 
 
 @given(
@@ -38,7 +48,12 @@ def test_a_draft_fits_its_own_sample(tmp_path_factory, items, times, form, is_la
         source = frame
     else:
         source = frame.with_columns(pl.col("c").cast(float, strict=False))
-    made, reasons = draft(source, label="c" if is_label else None)
+    try:
+        made, reasons = draft(source, label="c" if is_label else None)
+    except InvalidDataError:  # no schema fits infinite labels
+        if not (is_label and any(math.isinf(_number(value)) for value in values)):
+            raise
+        return
     made.save(folder / "schema.toml")
     assert Schema.read(folder / "schema.toml") == made
     assert all(text.strip() and "\n" not in text for text in reasons.values())

@@ -53,7 +53,12 @@ def test_a_path_without_a_ledger_is_refused_and_none_is_made(tmp_path):
         Ledger(tmp_path / "boooks.db")
     with pytest.raises(InvalidParameterError, match=way_out):
         dpsumm.summarize(
-            old_runs.OWNERS, old_runs.TARGET, size=5, ledger=tmp_path / "boooks.db", run="r"
+            old_runs.OWNERS,
+            old_runs.TARGET,
+            size=5,
+            kernel=dpsumm.RBF(0.3),
+            ledger=tmp_path / "boooks.db",
+            run="r",
         )
     with pytest.raises(InvalidParameterError, match=way_out):
         old_runs.resume(tmp_path / "boooks.db", "offers")

@@ -115,7 +115,9 @@ def test_the_command_line_says_it_in_options_alone(tmp_path):
 
 
 def test_strict_warnings_stop_a_run_before_it_spends():
-    code = "import numpy as np, dpsumm; x = np.eye(9); dpsumm.summarize([x, x], x, size=2)"
+    code = "import numpy as np, dpsumm; x = np.eye(9); " + (
+        "dpsumm.summarize([x, x], x, size=2, kernel=dpsumm.RBF(1.0))"
+    )
     done = subprocess.run(
         [sys.executable, "-W", "error::UserWarning", "-c", code],
         capture_output=True,

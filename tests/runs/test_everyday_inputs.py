@@ -76,7 +76,7 @@ def test_whole_numbers_name_columns(rng):
         made = dpsumm.summarize(owners, target, size=9, seed=1, bounds=bounds, **more)
         assert made.columns == ("0", "1")
     with pytest.raises(InvalidParameterError, match="columns must be the name"):
-        dpsumm.summarize(owners, target, size=9, columns=[0.5])
+        dpsumm.summarize(owners, target, size=9, columns=[0.5], kernel=dpsumm.RBF(1.0))
 
 
 @pytest.mark.parametrize("scalar", [np.float32, np.float64, np.int64, np.float16])

@@ -176,7 +176,7 @@ def summarize(
             f"embedding must be made by Embedding.draw, got {type(embedding).__name__}"
         )
     if schema is None and not bounds and embedding is None:
-        check_kernel(kernel, protocol, columns or ("x0",))
+        check_kernel(kernel, protocol)
     tables, goal = read_inputs(
         owners,
         target,
