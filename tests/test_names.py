@@ -51,7 +51,7 @@ def test_other_names_are_taken(name):
 def test_an_unsafe_name_of_a_run_is_refused_at_every_entry(name):
     points = np.random.default_rng(1).random((50, 2))
     with pytest.raises(InvalidParameterError, match="run: "):
-        dpsumm.summarize({"a": points}, points, size=2, epsilon=1, delta=1e-5, run=name, seed=1)
+        dpsumm.summarize({"a": points}, points, size=2, kernel=dpsumm.RBF(1), run=name, seed=1)
     with pytest.raises(InvalidParameterError, match="run: "):
         dpsumm.Ledger(run=name)
     asked = Statement("k", "north", "summarize", name, "care", "0", "0" * 64, ending())

@@ -166,10 +166,10 @@ ERRORS: dict[str, tuple[tuple[str, ...], str]] = {
     "owner form": (("--owner", "third"), "NAME=FILE"),
     "owner twice": (("--owner", "near=near.csv"), "'near' is given twice"),
     "column form": (("--column", "a=0-10"), "NAME=LOW:HIGH"),
-    "column unknown": (("--column", "z"), "has no column 'z'; all parties"),
+    "column unknown": (("--column", "z", "--gamma", "1"), "has no column 'z'; all parties"),
     "bounds": (("--column", "a=3:3"), "column 'a' needs finite low < high"),
-    "label": (("--label", "z"), "no label column 'z'"),
-    "text column": ((), "column 3 of the file is not numeric"),
+    "label": (("--label", "z", "--gamma", "1"), "no label column 'z'"),
+    "text column": (("--gamma", "1"), "column 3 of the file is not numeric"),
     "size": ((*BOX, "--size", "0"), "size"),
     "size too large": ((*BOX, "--size", "241"), "size"),
     "epsilon": ((*BOX, "--epsilon", "0"), "epsilon"),
@@ -230,7 +230,7 @@ def test_a_place_that_cannot_be_written_is_found_before_the_run(
 
 def test_error_in_a_process_shows_no_traceback_and_no_data(data: Path) -> None:
     (data / "near.csv").write_text(f"a,b\n{SECRET},2\n{SECRET}\n3,4\n")
-    command = [sys.executable, "-m", "dpsumm", *TWO, "--size", "2"]
+    command = [sys.executable, "-m", "dpsumm", *TWO, "--size", "2", "--gamma", "1"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=data)
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1

@@ -381,7 +381,7 @@ def test_every_owner_may_have_a_format_of_its_own(mixed, capsys):
 def test_a_format_that_is_wrong_is_named(mixed, said, why, capsys):
     words = [word for one in said for word in ("--format", one)]
     near = ("--owner", f"near={mixed / 'export'}", "--target", mixed / "goal.csv", "--size", 3)
-    assert run("summarize", *near, *words) == 2
+    assert run("summarize", *near, "--gamma", 1, *words) == 2
     assert why in capsys.readouterr().err
 
 

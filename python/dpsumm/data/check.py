@@ -151,11 +151,6 @@ def draft(
     is not in the schema, so no run reads it. Other columns are ignored by the kernel and travel
     along. Where the sample has missing values, they are encoded.
 
-    Raises
-    ------
-    InvalidDataError
-        The sample cannot be read, or some of its labels are infinite.
-
     Returns
     -------
     Schema, and a reason for each column that it ignores or lacks though `ignore` does not name it.
@@ -190,10 +185,7 @@ def _column(cells: Cells, is_label: bool) -> Column | str:
             item for item in items if not (isinstance(item, str) and how.is_mark(item.strip()))
         ]
         is_short = len(items) < len(cells)
-        missing = "drop" if is_short else "refuse"
-        made = replace(label, when_missing=missing, **how.drafted(items))
-        made.how.read(cells)  # infinite labels fit no schema
-        return made
+        return replace(label, when_missing="drop" if is_short else "refuse", **how.drafted(items))
     items = [item for item in items if not (isinstance(item, str) and _is_null(item))]
     is_short = len(items) < len(cells)
     said = _options(cells, items) if items else "it is empty"
