@@ -42,6 +42,7 @@ def test_as_in_one_process_and_then_with_parties_that_fail(deployment):
         classes=["n", "y"],
         schema=SCHEMA,
         seed=3,
+        method="votes",
     )
     frame = pl.read_parquet(curator / "predictions.parquet")
     np.testing.assert_allclose(frame["p_y"], here.to_frame()["p_y"], atol=1e-9)
