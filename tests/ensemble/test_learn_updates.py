@@ -11,6 +11,7 @@ import dpsumm
 from dpsumm import Column, Schema
 from dpsumm.ensemble import Model, load_model
 from dpsumm.ensemble.updates.model import UpdatesModel
+from dpsumm.ensemble.updates.party import Updater
 from dpsumm.errors import InvalidDataError, InvalidParameterError
 from dpsumm.privacy import Unit
 
@@ -142,6 +143,29 @@ def test_a_resumed_run_says_so_and_is_not_charged_again(parties, points, tmp_pat
     for change in ({"epsilon": 0.5}, {"classes": [0, 1, 2, 3]}, {"method": "votes"}):
         with pytest.raises(InvalidParameterError):
             learn(parties, points, **book, **change)
+
+
+def test_a_run_that_died_between_rounds_is_resumed(parties, points, tmp_path, monkeypatch):
+    """By the call itself, whose parties are new ones."""
+    dpsumm.Ledger.create(tmp_path / "l.db").close()
+    book = {"ledger": tmp_path / "l.db", "run": "r"}
+    whole, asked = Updater._vector, []
+
+    def dies(self, task):
+        asked.append(task.step.number)
+        if asked[-1] == 4:
+            raise KeyboardInterrupt
+        return whole(self, task)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Updater, "_vector", dies)
+        with pytest.raises(KeyboardInterrupt):
+            learn(parties, points, **book)
+    model = learn(parties, points, **book)
+    assert len(model.privacy.charges) == 8
+    assert any("resumed" in note for note in model.foreseen)
+    again = learn(parties, points, **book)
+    assert np.array_equal(again.votes.sums, model.votes.sums)
 
 
 @pytest.mark.same_draws

@@ -13,7 +13,7 @@ from dpsumm.audit.settings import Unbooked
 from dpsumm.ensemble.students.plain import softmax_of
 from dpsumm.ensemble.updates.clipping import LEVELS
 from dpsumm.ensemble.updates.curator import UpdateCurator
-from dpsumm.ensemble.updates.messages import UpdateRound
+from dpsumm.ensemble.updates.messages import UpdateTask
 from dpsumm.ensemble.updates.release import query_of, release_round
 from dpsumm.exchange.messages import Answer, Request
 from dpsumm.privacy.release import Bound, PaidNoise, Query
@@ -75,7 +75,7 @@ class TellsWhoCame(UpdateCurator):
         sent = super().send()
         return {
             name: replace(one, step=replace(one.step, clip=one.step.clip * (1 + self._came)))
-            if isinstance(one, UpdateRound)
+            if isinstance(one, UpdateTask) and one.step.number
             else one
             for name, one in sent.items()
         }

@@ -20,7 +20,7 @@ from dpsumm.audit.witness import Search
 from dpsumm.ensemble.terms import Terms
 from dpsumm.ensemble.updates.clipping import LEVELS, owner_vector, records_vector
 from dpsumm.ensemble.updates.curator import UpdateCurator
-from dpsumm.ensemble.updates.messages import CODEC, Update, UpdateRound, UpdateTask
+from dpsumm.ensemble.updates.messages import CODEC, Update, UpdateTask
 from dpsumm.ensemble.updates.recipe import Recipe
 from dpsumm.ensemble.updates.release import release_round
 from dpsumm.errors import ProtocolError
@@ -161,7 +161,7 @@ class UpdatesSilence(Search):
 
 def _anything(rng: np.random.Generator, request: Request, terms: Terms) -> Update:
     """Return a vector of a party's, of any direction and length."""
-    assert isinstance(request, UpdateTask | UpdateRound)
+    assert isinstance(request, UpdateTask)
     shape, number = request.step.weights.shape, request.step.number
     vector = rng.normal(size=shape)
     vector *= rng.random() * LEVELS / np.linalg.norm(vector)

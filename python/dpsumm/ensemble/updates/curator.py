@@ -15,7 +15,6 @@ from dpsumm.ensemble.updates.messages import (
     NoisyMoments,
     Step,
     Update,
-    UpdateRound,
     UpdateTask,
 )
 from dpsumm.ensemble.updates.recipe import Recipe
@@ -124,11 +123,10 @@ class UpdateCurator(Coordinator[NoisyMoments]):
         )
 
     def _request(self) -> Request:
-        step = self._kept(self.course.step)
-        if step.number == 0:
-            basis, gains = self.course.basis, self.course.gains
-            return UpdateTask(self._ledger.run, self.terms, self.recipe, basis, gains, step)
-        return UpdateRound(self._ledger.run, self.terms.digest, step)
+        course, step = self.course, self._kept(self.course.step)
+        return UpdateTask(
+            self._ledger.run, self.terms, self.recipe, course.basis, course.gains, step
+        )
 
     def _kept(self, step: Step) -> Step:
         """Return the step as the ledger has it, so that a resumed run asks the same to the bit."""

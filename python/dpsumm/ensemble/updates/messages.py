@@ -53,10 +53,10 @@ class Step:
 
 @dataclass(frozen=True, eq=False)
 class UpdateTask(Request):
-    """Curator to every party, in the first round: the basis, the gains and a model of nothing.
+    """Curator to every party, in each round: the basis, the gains, the model so far.
 
-    Claim: (0, 0)-DP towards parties; it holds public facts and functions of the public points.
-    Tested by tests/ensemble/test_update_roles.py.
+    It says all that the answer depends on, so that a party that is made anew, and a curator that is
+    started again, need none of the requests before it.
 
     Attributes
     ----------
@@ -68,11 +68,14 @@ class UpdateTask(Request):
 
     disclosure: ClassVar[Disclosure | None] = Disclosure(
         "curator",
-        "every party, the same bytes to all, in the first round",
-        "the classes, the terms, a basis of functions on the public points and their factors",
-        "nobody's protected records: the points are public",
-        "A party learns nothing of other parties: (0, 0).",
-        "privacy/updates.md#model",
+        "every party, the same bytes to all, once a round",
+        "the classes, the terms, a basis of functions on the public points and their factors; the "
+        "model and the clip of the rounds before",
+        "all parties' records, through the noisy sums of the rounds before alone; in the first "
+        "round nobody's",
+        "Whoever sees it learns of a party's records what these rounds are charged for.",
+        "privacy/updates.md#theorem",
+        releases=("noisy moments",),
         protocols=(PROTOCOL,),
     )
 
@@ -81,26 +84,6 @@ class UpdateTask(Request):
     recipe: Recipe
     basis: Whitened = field(repr=False)
     gains: NDArray[np.float64] = field(repr=False)
-    step: Step
-
-
-@dataclass(frozen=True, eq=False)
-class UpdateRound(Request):
-    """Curator to every party, in each later round: the model of the rounds before."""
-
-    disclosure: ClassVar[Disclosure | None] = Disclosure(
-        "curator",
-        "every party, the same bytes to all, once in a round after the first",
-        "the model and the clip of the rounds before",
-        "all parties' records, through the noisy sums of the rounds before alone",
-        "Whoever sees it learns of a party's records what these rounds are charged for.",
-        "privacy/updates.md#theorem",
-        releases=("noisy moments",),
-        protocols=(PROTOCOL,),
-    )
-
-    run: str
-    digest: str
     step: Step
 
 
@@ -198,16 +181,7 @@ def _is_task(message: UpdateTask) -> bool:
         and len(message.gains) == len(message.basis.spread) + 1
         and bool(np.isfinite(message.gains).all())
         and is_step(message.step, (len(message.gains), message.terms.n_classes))
-        and message.step.number == 0
-    )
-
-
-def _is_round(message: UpdateRound) -> bool:
-    return (
-        is_name(message.run)
-        and is_hex(message.digest, 64)
-        and is_step(message.step, np.shape(message.step.weights))
-        and message.step.number >= 1
+        and message.step.number < message.recipe.rounds
     )
 
 
@@ -237,7 +211,6 @@ def _are_noisy(message: NoisyMoments) -> bool:
 CODEC = Codec(
     [
         Kind("UpdateTask", UpdateTask, _is_task),
-        Kind("UpdateRound", UpdateRound, _is_round),
         Kind("Update", Update, _is_update),
         Kind("NoisyMoments", NoisyMoments, _are_noisy),
     ],

@@ -7,9 +7,10 @@ from numpy.typing import NDArray
 
 from dpsumm.data.kinds.label import places_of
 from dpsumm.data.table import Table
+from dpsumm.ensemble.students.whitened import Whitened
 from dpsumm.ensemble.terms import Label
 from dpsumm.ensemble.updates.clipping import BLOCK, owner_vector, records_vector
-from dpsumm.ensemble.updates.messages import CODEC, Step, Update, UpdateRound, UpdateTask, is_step
+from dpsumm.ensemble.updates.messages import CODEC, Step, Update, UpdateTask, is_step
 from dpsumm.errors import InvalidDataError, ProtocolError
 from dpsumm.exchange.messages import Answer, Describe, Description, Request
 from dpsumm.exchange.roles import Party
@@ -18,10 +19,11 @@ Array = NDArray[np.float64]
 
 
 class Updater(Party):
-    """Answers each round once, from its records, the task and the round's model.
+    """Answers each round once, from its records and the round's task.
 
     Nothing is drawn at random, so asked the same it answers the same. What it has answered it
-    knows as long as this object lives: to be made anew for every exchange it needs a file.
+    knows as long as this object lives: one that is made anew for every exchange is made with
+    `dpsumm.ensemble.once.Once`.
 
     Parameters
     ----------
@@ -43,8 +45,8 @@ class Updater(Party):
             )
         self._table = table
         self._classes = None if classes is None else tuple(sorted(classes))
-        self._task: UpdateTask | None = None
-        self._data: tuple[Array, Array] | None = None
+        self._agreed: UpdateTask | None = None
+        self._data: tuple[Whitened, Array, Array] | None = None
         self._answered: dict[int, tuple[Step, Update]] = {}
 
     @property
@@ -56,23 +58,18 @@ class Updater(Party):
         """Describe the data, or answer a round. For the curator alone."""
         if isinstance(request, Describe):
             return Description(len(self._table), self._table.schema.fingerprint)
-        if isinstance(request, UpdateTask):
-            self._begin(request)
-        elif not isinstance(request, UpdateRound):
+        if not isinstance(request, UpdateTask):
             raise ProtocolError(f"no answer to a {type(request).__name__}")
-        task, step = self._task, request.step
-        if task is None:
-            raise ProtocolError("a round came before the task")
-        digest = request.terms.digest if isinstance(request, UpdateTask) else request.digest
-        if (request.run, digest) != (task.run, task.terms.digest):
-            raise ProtocolError("the round is of another run or of other points than the task")
-        if not is_step(step, (len(task.gains), task.terms.n_classes)):
+        self._agree(request)
+        step = request.step
+        if not is_step(step, (len(request.gains), request.terms.n_classes)):
             raise ProtocolError("the round's model does not fit the task, or is not finite")
-        if step.number >= task.recipe.rounds:
+        if step.number >= request.recipe.rounds:
             raise ProtocolError("the round is none of those that were agreed on")
         known = self._answered.get(step.number)
         if known is None:
-            made = Update(task.run, task.terms.digest, step.number, self._vector(task, step))
+            vector = self._vector(request)
+            made = Update(request.run, request.terms.digest, step.number, vector)
             known = self._answered[step.number] = (step, made)
         if not known[0].same_as(step):
             raise ProtocolError(
@@ -80,14 +77,11 @@ class Updater(Party):
             )
         return known[1]
 
-    def _begin(self, task: UpdateTask) -> None:
-        if self._task is not None:
-            if (task.run, task.terms, task.recipe) != (
-                self._task.run,
-                self._task.terms,
-                self._task.recipe,
-            ):
-                raise ProtocolError("this party takes part in one run")
+    def _agree(self, task: UpdateTask) -> None:
+        """Take the terms of the first task; refuse one of others."""
+        if (agreed := self._agreed) is not None:
+            if (task.run, task.terms, task.recipe) != (agreed.run, agreed.terms, agreed.recipe):
+                raise ProtocolError("this party takes part in one run, of one budget and points")
             return
         if self._classes is not None and self._classes != task.terms.classes:
             raise ProtocolError("the classes of the task are not those that this party agreed to")
@@ -96,12 +90,13 @@ class Updater(Party):
                 f"the task is for points of {len(task.basis.mean)} columns, this party's have "
                 f"{self._table.width}; compare the schemas"
             )
-        self._task = task
+        self._agreed = task
 
-    def _vector(self, task: UpdateTask, step: Step) -> NDArray[np.int64]:
-        if self._data is None:
-            self._data = self._made(task)
-        given = (*self._data, step.weights, task.gains, step.clip)
+    def _vector(self, task: UpdateTask) -> NDArray[np.int64]:
+        if self._data is None or self._data[0] is not task.basis:
+            self._data = task.basis, *self._made(task)
+        step = task.step
+        given = (*self._data[1:], step.weights, task.gains, step.clip)
         return owner_vector(*given, step.shares) if task.recipe.whole else records_vector(*given)
 
     def _made(self, task: UpdateTask) -> tuple[Array, Array]:
