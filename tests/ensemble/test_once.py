@@ -57,9 +57,9 @@ def test_other_points_are_refused_and_the_same_get_the_same_bytes(file, points):
         CODEC.encode(ClassifierTask("run", (0, 1), 1, 1, 2)),
     ]
     for other in others:
-        with pytest.raises(ProtocolError, match="votes once"):
+        with pytest.raises(ProtocolError, match="answers once"):
             asked(file, other)
-        with pytest.raises(ProtocolError, match="votes once"):
+        with pytest.raises(ProtocolError, match="answers once"):
             asked(file, task(points), other)
     assert asked(file, task(points)) == first
     # Nor do changed records, which a refusal would tell of.

@@ -317,7 +317,7 @@ def test_a_second_task_in_a_run_is_refused(frames):
     first = learn(asked, points, run="r", seed=1)
     learn(asked, points.reverse(), run="r", on_absent=lambda *one: told.append(one))
     assert len(told) == len(NAMES)
-    assert all("votes once" in why for _, why in told)
+    assert all("answers once" in why for _, why in told)
     again = learn(asked, points, run="r", seed=1)
     np.testing.assert_array_equal(again.votes.counts, first.votes.counts)
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.helpers.effort import examples
 
 import dpsumm
-from dpsumm.ensemble.messages import CODEC as VOTES
+from dpsumm.ensemble.holder import CODEC as LEARN
 from dpsumm.errors import ProtocolError
 from dpsumm.exchange.codec import kind_of
 from dpsumm.exchange.messages import Describe, Request
@@ -33,7 +33,7 @@ LEFT_OUT = {"summarize": {"DrawRequest"}, "learn": set(), "synthesize": {"Descri
 
 
 @pytest.mark.parametrize(
-    ("task", "codec"), [("summarize", POINTS), ("learn", VOTES), ("synthesize", ROWS)]
+    ("task", "codec"), [("summarize", POINTS), ("learn", LEARN), ("synthesize", ROWS)]
 )
 def test_every_request_is_in_a_protocol(task, codec):
     requests = {name for name, kind in codec._types.items() if issubclass(kind, Request)}

@@ -15,9 +15,10 @@ from dpsumm import RBF, Auction, Column, Offers, Schema, Tables
 from dpsumm.atomic import write_text
 from dpsumm.data.inputs import read_owners, read_table
 from dpsumm.ensemble import Spectral
+from dpsumm.ensemble.holder import CODEC, Holder
 from dpsumm.ensemble.once import Once
 from dpsumm.ensemble.silos import learn_silos
-from dpsumm.ensemble.trainer import Trainer
+from dpsumm.ensemble.updates.messages import UpdateTask
 from dpsumm.errors import RefusedError
 from dpsumm.exchange.across import Channel, answer_all
 from dpsumm.exchange.saving import saving
@@ -139,10 +140,10 @@ class Ruled(Points):
                 yield f"{name} sent {sent[name]} times, and its log has {len(left)} of them"
 
 
-class Votes(World):
+class Learning(World):
     """A run of `learn_silos`: a party that fails is one of its results, and stops nothing."""
 
-    name = "Votes"
+    asked: dict[str, Any]
     names = tuple(f"clinic-{i}" for i in range(3))
     schema = Schema([Column("a", bounds=(-4, 4)), Column("sick", "label")])
 
@@ -157,8 +158,8 @@ class Votes(World):
         self._points = pl.DataFrame({"a": np.linspace(-3, 3, 30)})
 
     def answer(self, folder: Path, name: str, given: list[bytes]) -> bytes:
-        trainer = Trainer(self._tables[name], "bayes", seed=1)
-        return answer_all(Once(trainer, name, folder / f"{name}.answers"), given, **SENDS)
+        holder = Holder(self._tables[name], "bayes", seed=1)
+        return answer_all(Once(holder, name, folder / f"{name}.answers"), given, **SENDS)
 
     def run(self, folder: Path, channel: Channel) -> bytes:
         with warnings.catch_warnings():
@@ -170,14 +171,35 @@ class Votes(World):
                 schema=self.schema,
                 classes=["no", "yes"],
                 epsilon=4,
-                student=Spectral(("linear",)),
+                **self.asked,
                 ledger=folder / "books.db",
                 run=RUN,
             )
         with saving(folder / "out.csv", RUN):  # as the task does
             # Not `save_predictions`, which also computes how good they are.
             write_text(folder / "out.csv", "\n".join(model.predict(self._points)))
-        return model.votes.counts.tobytes()
+        return self.released(model).tobytes()
+
+    def released(self, model: Any) -> Any:
+        return model.votes.counts
+
+
+class Votes(Learning):
+    name = "Votes"
+    asked = {"student": Spectral(("linear",))}  # noqa: RUF012
+
+
+class Updates(Learning):
+    name = "Updates"
+    asked = {"method": "updates"}  # noqa: RUF012
+
+    def released(self, model: Any) -> Any:
+        return model.votes.sums
+
+    def number(self, given: list[bytes]) -> int:
+        """A round says everything, and is sent alone."""
+        asked = CODEC.decode(given[-1])
+        return 1 + asked.step.number if isinstance(asked, UpdateTask) else 0
 
 
 class Rows(World):
@@ -236,6 +258,7 @@ WORLDS = {
     "Auction": lambda: Points("Auction", Auction(batch=2, n_features=8)),
     "Policies": Ruled,
     "Votes": Votes,
+    "Updates": Updates,
     "Rows": Rows,
 }
 

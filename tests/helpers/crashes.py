@@ -94,6 +94,10 @@ class World(ABC):
             for charge in charges(folder / name)
         )
 
+    def number(self, given: list[bytes]) -> int:
+        """Return which exchange of an undisturbed run these messages are of."""
+        return 0 if given == [self.opening] else len(given)
+
     def wrong(self, folder: Path, answers: Sequence[tuple[str, int, bytes]]) -> Iterable[str]:
         """Return what is wrong with the files of a run that was resumed, beside its ledgers.
 
@@ -142,7 +146,7 @@ class Wire(Channel):
             yield name, reply
 
     def _delivered(self, name, given):
-        step = (name, 0 if given == [self._world.opening] else len(given))
+        step = (name, self._world.number(given))
         self.sent.append((*step, hashlib.sha256(b"".join(given)).digest()))
         if not self._world.parties_pay:
             self.charged[step] = self._world.charged(self._folder, name)

@@ -1,4 +1,4 @@
-"""Votes over a real SuperLink on loopback: as in one process, and with parties that fail."""
+"""Learning over a real SuperLink on loopback: as in one process, and with parties that fail."""
 
 import numpy as np
 import polars as pl
@@ -29,27 +29,35 @@ def deployment(tmp_path_factory):
         yield started
 
 
-def test_as_in_one_process_and_then_with_parties_that_fail(deployment):
+@pytest.mark.parametrize("method", ["updates", "votes"])
+def test_as_in_one_process(deployment, method):
     curator, data = deployment.folder / "curator", deployment.folder / "data"
     own = (curator / "curator.toml").read_text()
     # A seed is for books of nobody.
     plain = [line for line in own.splitlines() if not line.startswith(("ledger", "run"))]
     (curator / "curator.toml").write_text("\n".join(plain))
-    assert deployment.finish(deployment.begin(seed=3)) == "finished:completed"
+    run = deployment.begin(seed=3, method=method)
+    assert deployment.finish(run) == "finished:completed"
+    (curator / "curator.toml").write_text(own)
     here = dpsumm.learn(
         {name: data / f"{name}.csv" for name in NAMES},
         data / "public.csv",
         classes=["n", "y"],
         schema=SCHEMA,
         seed=3,
-        method="votes",
+        method=method,
     )
     frame = pl.read_parquet(curator / "predictions.parquet")
     np.testing.assert_allclose(frame["p_y"], here.to_frame()["p_y"], atol=1e-9)
-    # With books: one answers garbage, one is told to raise; the run ends, and pays once.
-    (curator / "curator.toml").write_text(own)
+
+
+def test_with_parties_that_fail(deployment):
+    """One answers garbage, one is told to raise; the run ends, and pays once."""
+    curator, data = deployment.folder / "curator", deployment.folder / "data"
+    own = (curator / "curator.toml").read_text()
+    votes = {"method": "votes"}
     with deployment.misbehaving(north="garbage", west="raise"):
-        run = deployment.begin()
+        run = deployment.begin(**votes)
         assert deployment.finish(run) == "finished:completed"
     said = deployment.logs(run)
     assert said.count("counts as absent") == 2
@@ -61,6 +69,6 @@ def test_as_in_one_process_and_then_with_parties_that_fail(deployment):
     pl.read_csv(data / "public.csv").reverse().write_csv(data / "public.csv")
     Ledger.create(curator / "other.db").close()
     (curator / "curator.toml").write_text(own.replace('"books.db"', '"other.db"'))
-    run = deployment.begin()
+    run = deployment.begin(**votes)
     assert deployment.finish(run) == "finished:completed"
-    assert deployment.logs(run).count("votes once") == len(NAMES) - 2
+    assert deployment.logs(run).count("answers once") == len(NAMES) - 2

@@ -123,9 +123,16 @@ def labelled(folder):
 PUBLIC = {"classes": "no,yes", "epsilon": 8.0}
 
 
-def test_learn(trial, tmp_path, caplog):
+@pytest.mark.parametrize(
+    ("method", "charges", "said"),
+    [
+        ("", 8, "24 registered parties were sent a model of 2 classes"),
+        ("votes", 1, "24 registered parties voted for 2 classes"),
+    ],
+)
+def test_learn(trial, tmp_path, caplog, method, charges, said):
     data, schema = labelled(tmp_path / "data")
-    config, nodes = trial("learn", data, schema, CLINICS, **PUBLIC)
+    config, nodes = trial("learn", data, schema, CLINICS, **PUBLIC, method=method)
     # A party of its own learner, one that takes part in summaries alone, and one whose file went.
     nodes[0]["learner"] = "tree"
     nodes[1]["task"] = "summarize"
@@ -146,10 +153,10 @@ def test_learn(trial, tmp_path, caplog):
     model = load_model(curator / "model.dpsumm")
     assert (model.predict(x.drop("sick")) == frame["prediction"].to_numpy()).mean() > 0.99
     page = (curator / "report.html").read_text()
-    assert "24 registered parties voted for 2 classes" in page
+    assert said in page
     assert not any(name in page for name in CLINICS)
     with dpsumm.Ledger(curator / "books.db") as book:
-        assert len(book.charges()) == 1
+        assert len(book.charges()) == charges
     # Again, with the file back: what was released is used, nobody is asked.
     labelled(tmp_path / "more")
     again = run(nodes, config)
@@ -177,8 +184,8 @@ def test_a_party_that_is_late_is_absent(trial, tmp_path):
     kept = [x for x in own.read_text().splitlines() if not x.startswith(("ledger", "run"))]
     own.write_text("\n".join(kept))
     grid = run(nodes, config, faults={"clinic-3": "late"})
-    # Late when it described its data: it is not asked to vote, and all others are.
-    assert [len(grid.asked[name]) for name in CLINICS] == [2, 2, 2, 1] + 20 * [2]
+    # Late when it described its data: it is not asked in any round, and all others are.
+    assert [len(grid.asked[name]) for name in CLINICS] == [9, 9, 9, 1] + 20 * [9]
     assert (tmp_path / "trial" / "curator" / "predictions.parquet").exists()
 
 

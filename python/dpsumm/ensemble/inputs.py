@@ -118,6 +118,11 @@ class Given:
         return float64(self.public_points)
 
     @property
+    def n_given(self) -> int:
+        """Rows of all parties, also those that were left out: public where a record is the unit."""
+        return sum(table.n_given for table in self.tables.values())
+
+    @property
     def copies(self) -> list[Note]:
         """For whoever holds all data, and in no result: records of parties at others, or public."""
         records = {name: float64(table) for name, table in self.tables.items()}

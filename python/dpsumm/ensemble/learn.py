@@ -108,7 +108,8 @@ def learn(
         and nothing of votes alone was asked for, else votes.
     records_per_owner
         Updates with a whole owner as the unit: records of a party on average, a *declared* public
-        number, about. By default 100; one that is wrong costs accuracy alone.
+        number, about. By default 100; one that is wrong costs accuracy alone. Refused elsewhere:
+        with a record as the unit sizes are public, and are counted.
     columns, label, bounds, schema, file_format
         As for `dpsumm.summarize`: public facts. `label` is the parties' column.
     ledger, run
@@ -214,14 +215,30 @@ def learn(
         warnings.warn(note, stacklevel=2)
     n_records = sum(map(len, given.tables.values()))
     terms = asked.terms(given.points, len(given.names), n_records)
-    chosen = method_of(method, given, asked, learner, student)
+    chosen = method_of(
+        method,
+        given.others,
+        asked,
+        learner=learner,
+        student=student,
+        records_per_owner=records_per_owner,
+    )
     warn_unrecorded(ledger, seed, epsilon)
     if chosen == "updates":
-        from dpsumm.ensemble.rounds import run_updates
+        from dpsumm.ensemble.rounds import recipe_of, run_updates
+        from dpsumm.ensemble.updates.party import Updater
 
         given.check_labels(terms)
+        updaters = {name: Updater(one, terms.classes) for name, one in given.tables.items()}
         return run_updates(
-            asked, terms, given, records_per_owner=records_per_owner, progress=progress
+            asked,
+            terms,
+            recipe_of(asked, len(given.names), records_per_owner, given.n_given),
+            given.space,
+            given.points,
+            given.names,
+            lambda curator, _: curator.again() or run_in_process(curator, updaters, progress),
+            about=points_notes(given.public_points),
         )
     roles = given.roles(terms, learner, seed, declared=asked.hidden)
     return run_vote(

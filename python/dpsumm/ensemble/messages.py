@@ -249,13 +249,12 @@ def _are_noisy(message: NoisyVotes) -> bool:
     )
 
 
-CODEC = Codec(
-    [
-        Kind("VoteTask", VoteTask, _is_task),
-        Kind("Votes", Votes, _are_votes),
-        Kind("ClassifierTask", ClassifierTask, _is_classifier_task),
-        Kind("Classifiers", Classifiers, _are_classifiers),
-        Kind("NoisyVotes", NoisyVotes, _are_noisy),
-    ],
-    parts={"Terms": Terms, "Linear": Linear, "GaussianBayes": GaussianBayes, "Forest": Forest},
+KINDS = (
+    Kind("VoteTask", VoteTask, _is_task),
+    Kind("Votes", Votes, _are_votes),
+    Kind("ClassifierTask", ClassifierTask, _is_classifier_task),
+    Kind("Classifiers", Classifiers, _are_classifiers),
+    Kind("NoisyVotes", NoisyVotes, _are_noisy),
 )
+PARTS = {"Terms": Terms, "Linear": Linear, "GaussianBayes": GaussianBayes, "Forest": Forest}
+CODEC = Codec(KINDS, PARTS)

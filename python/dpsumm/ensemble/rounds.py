@@ -5,26 +5,26 @@ from __future__ import annotations
 import hashlib
 import json
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
+
+import numpy as np
+from numpy.typing import NDArray
 
 from dpsumm.checks import check_installed, check_whole
 from dpsumm.ensemble.consumer import Consumer
-from dpsumm.ensemble.inputs import Given
-from dpsumm.ensemble.points import points_notes
+from dpsumm.ensemble.inputs import Space
 from dpsumm.ensemble.students.choose import choose
 from dpsumm.ensemble.students.student import Candidate
 from dpsumm.ensemble.terms import Terms
 from dpsumm.ensemble.updates.curator import UpdateCurator
 from dpsumm.ensemble.updates.guarantees import ARGUMENT, UpdatesPrivacy
-from dpsumm.ensemble.updates.messages import PROTOCOL
+from dpsumm.ensemble.updates.messages import PROTOCOL, NoisyMoments
 from dpsumm.ensemble.updates.model import UpdatesModel
-from dpsumm.ensemble.updates.party import Updater
 from dpsumm.ensemble.updates.plan import plan_updates
 from dpsumm.ensemble.updates.recipe import RECORDS_PER_OWNER, Recipe
 from dpsumm.ensemble.vote import SETTINGS, Asked, check_listed
-from dpsumm.exchange.driver import Progress, run_in_process
-from dpsumm.exchange.roles import Party
+from dpsumm.errors import InvalidParameterError
 from dpsumm.privacy.events import Protected, Unit
 from dpsumm.privacy.ledger import Ledger
 from dpsumm.privacy.record import Books, RunRecord
@@ -34,48 +34,74 @@ from dpsumm.visible import logger
 _log = logger(__name__)
 
 
-def recipe_of(asked: Asked, given: Given, records_per_owner: int | None) -> Recipe:
-    """Return the public numbers of a run: with a record as the unit, sizes are public."""
-    if asked.unit is Unit.WHOLE_OWNER:
-        each = RECORDS_PER_OWNER if records_per_owner is None else records_per_owner
-        check_whole(each, "records_per_owner", 1, 10**9)
-        records = len(given.names) * each
+# From the curator and the open ledger to the noisy sums: who carries the messages.
+Exchange = Callable[[UpdateCurator, Ledger], NoisyMoments]
+
+
+def recipe_of(
+    asked: Asked, n_parties: int, records_per_owner: int | None, n_given: int | None = None
+) -> Recipe:
+    """Return the public numbers of a run.
+
+    Parameters
+    ----------
+    records_per_owner
+        Declared.
+    n_given
+        Rows of all parties, if they are in this process: public with a record as the unit.
+    """
+    each = records_per_owner
+    if asked.unit is Unit.REPLACE_RECORD:
+        if (each is None) == (n_given is None):
+            raise InvalidParameterError(
+                "records_per_owner: with a record as the unit it is counted where all parties are "
+                "in this process, and needed where they are not: their rows on average, public; "
+                + ("leave it out" if n_given is not None else "say about how many they have")
+            )
+    elif each is None:
+        each = RECORDS_PER_OWNER
+    if each is None:
+        records = max(1, n_given or 0)
     else:
-        records = max(1, sum(table.n_given for table in given.tables.values()))
+        check_whole(each, "records_per_owner", 1, 10**9)
+        records = n_parties * each
     return Recipe(asked.unit.value, asked.epsilon, asked.delta, records)
 
 
 def run_updates(
     asked: Asked,
     terms: Terms,
-    given: Given,
+    recipe: Recipe,
+    space: Space,
+    points: NDArray[np.float64],
+    names: Sequence[str],
+    exchange: Exchange,
     *,
-    records_per_owner: int | None = None,
-    progress: Progress | None = None,
+    about: Sequence[Note] = (),
+    across: bool = False,
 ) -> UpdatesModel:
-    """Return the model of some rounds among parties in this process."""
+    """Return the model of some rounds; what it warns of, it says before anything is spent.
+
+    Parameters
+    ----------
+    points : (N, d)
+        The public points.
+    about
+        What is to be told of the public points, which depends on nobody else.
+    """
     check_installed("scipy", "private updates need", "learn")
-    check_listed(terms, given.space)
+    check_listed(terms, space)
     judged_by = (
-        None
-        if asked.validation is None
-        else given.space.validation(asked.validation, terms.classes)
+        None if asked.validation is None else space.validation(asked.validation, terms.classes)
     )
-    recipe = recipe_of(asked, given, records_per_owner)
-    plan = plan_updates(given.points.shape[1], terms, recipe)
-    about = points_notes(given.public_points)
+    plan = plan_updates(points.shape[1], terms, recipe)
     for note in (*about, *plan.notes):
         warnings.warn(Note(f"learn: {note}", note.severity), stacklevel=3)
-    parties: Mapping[str, Party] = {
-        name: Updater(table, terms.classes) for name, table in given.tables.items()
-    }
     with Ledger(asked.ledger, run=asked.run, delta=asked.delta) as book:
         book.hold_to("learn", {"method": "updates"})
-        curator = UpdateCurator(
-            given.points, terms, recipe, given.names, ledger=book, seed=asked.seed
-        )
+        curator = UpdateCurator(points, terms, recipe, names, ledger=book, seed=asked.seed)
         resumed = curator.resumed
-        schema = "" if given.space.labelled is None else given.space.labelled.fingerprint
+        schema = "" if space.labelled is None else space.labelled.fingerprint
         bound = hashlib.sha256(json.dumps([PROTOCOL, schema]).encode()).hexdigest()
         book.record(SETTINGS, lambda: b"", binding=bound)
         _log.info(
@@ -85,14 +111,14 @@ def run_updates(
             terms.n_classes,
             recipe.rounds,
         )
-        moments = run_in_process(curator, parties, progress)
+        moments = exchange(curator, book)
         privacy = UpdatesPrivacy(
             charges=book.charges(run=book.run),
             delta=asked.delta,
             owners_argument=ARGUMENT,
             terms=terms,
         )
-        record = _record(asked, terms, recipe, given, book, privacy, resumed)
+        record = _record(asked, terms, recipe, space, names, book, privacy, across, resumed)
     used = Candidate("private updates", curator.course.fitted)
     judged = choose([used], judged_by)[1]
     return UpdatesModel(
@@ -105,8 +131,8 @@ def run_updates(
         foreseen=tuple([*about, *plan.notes, *([Note(_resumed(book.run))] if resumed else [])]),
         record=record,
         _used=used,
-        _consumer=Consumer(given.points, terms),
-        _space=given.space,
+        _consumer=Consumer(points, terms),
+        _space=space,
         _validation=judged_by,
         _course=curator.course,
     )
@@ -116,9 +142,11 @@ def _record(
     asked: Asked,
     terms: Terms,
     recipe: Recipe,
-    given: Given,
+    space: Space,
+    names: Sequence[str],
     book: Ledger,
     privacy: UpdatesPrivacy,
+    across: bool,
     resumed: bool,
 ) -> RunRecord:
     """Return what may stand in a dossier: public facts alone."""
@@ -129,9 +157,9 @@ def _record(
         finished=datetime.now(UTC).isoformat(timespec="seconds"),
         delta=asked.delta,
         seeded=asked.seed is not None,
-        parties=given.names,
+        parties=tuple(names),
         units={Protected.OWNERS.value: terms.n_parties} if recipe.whole else {},
-        schemas={"all parties": (given.space.labelled or given.space.schema).fingerprint},
+        schemas={"all parties": (space.labelled or space.schema).fingerprint},
         settings={
             "Classes": ", ".join(map(str, terms.classes)),
             "Budget of the parties": f"epsilon {asked.epsilon:g} at delta {asked.delta:g}",
@@ -144,6 +172,7 @@ def _record(
         },
         statements=tuple(privacy.statements()),
         books={"": Books(None if book.path is None else book.path.name, privacy.charges)},
+        across=across,
         resumed=resumed,
     )
 

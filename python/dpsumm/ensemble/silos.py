@@ -11,12 +11,11 @@ from numpy.typing import ArrayLike
 
 from dpsumm.data.inputs import FileFormat, Source
 from dpsumm.data.schema import Schema
-from dpsumm.ensemble.curator import VoteCurator
 from dpsumm.ensemble.inputs import Space, float64
-from dpsumm.ensemble.messages import NoisyVotes
 from dpsumm.ensemble.model import Model
 from dpsumm.ensemble.points import points_notes
-from dpsumm.ensemble.vote import Asked, run_vote
+from dpsumm.ensemble.rounds import recipe_of, run_updates
+from dpsumm.ensemble.vote import Asked, method_of, run_vote
 from dpsumm.errors import InvalidParameterError
 from dpsumm.exchange.across import Channel, describe, run_across
 from dpsumm.exchange.driver import Progress
@@ -35,6 +34,8 @@ def learn_silos(
     *,
     schema: Schema | str | os.PathLike[str],
     classes: ArrayLike,
+    method: str | None = None,
+    records_per_owner: int | None = None,
     file_format: FileFormat | None = None,
     max_bytes: int = 2**28,
     progress: Progress | None = None,
@@ -51,13 +52,17 @@ def learn_silos(
         All parties by name, registered before the run: sums are over these, whoever comes.
     schema
         Of all parties; one whose data were read with another counts as absent.
-    public_points, classes, file_format
+    public_points, classes, method, file_format
         As for `dpsumm.learn`.
+    records_per_owner
+        Updates: rows of a party on average, a *declared* public number. With a whole owner as the
+        unit 100 by default; with a record as the unit it must be said, since what parties report
+        of themselves hangs on who comes.
     asked_for
         epsilon, delta, models_per_owner, grid, student, validation, points_are, unit, ledger, run,
         seed and allow_weak_privacy, as for `dpsumm.learn`. Answers are kept beside the ledger, in
-        ``<ledger>.answers``, until the noisy votes are in the ledger; so a run that died is resumed
-        by its name.
+        ``<ledger>.answers``, until what is made of them is in the ledger; so a run that died is
+        resumed by its name.
     max_bytes
         Largest answer of a party that is read.
     on_absent
@@ -71,10 +76,10 @@ def learn_silos(
 
     Privacy
     -------
-    As `dpsumm.learn`. A party that is absent, late, or answers what does not fit is a row of zeros
-    among the registered ones: the run ends with the channel's time limit, no number of parties
-    stops it, and neither the model nor its warnings tell. Who failed and why is told to the
-    curator alone, who is trusted with the votes.
+    As `dpsumm.learn`. A party that is absent, late, or answers what does not fit counts as zeros
+    among the registered ones, in updates from that round on: the run ends with the channel's time
+    limit, no number of parties stops it, and neither the model nor its warnings tell. Who failed
+    and why is told to the curator alone, who is trusted with votes and vectors.
 
     See Also
     --------
@@ -92,6 +97,13 @@ def learn_silos(
     ... )
     """
     asked = Asked.of(classes, **asked_for)
+    chosen = method_of(
+        method,
+        (),
+        asked,
+        student=asked_for.get("student"),
+        records_per_owner=records_per_owner,
+    )
     known = schema if isinstance(schema, Schema) else Schema.read(schema)
     if known.label is None:
         raise InvalidParameterError(
@@ -107,16 +119,14 @@ def learn_silos(
     tell = on_absent or (lambda name, why: _log.warning("%r counts as absent: %s", name, why))
     answers = None if asked.ledger is None else f"{Path(asked.ledger)}.answers"
 
-    def exchange(curator: VoteCurator, book: Ledger) -> NoisyVotes:
+    def exchange(curator: Any, book: Ledger) -> Any:
         with Journal(answers, book.run) as journal:
             failed: dict[str, str] = {}
-            if (again := curator.again()) is not None:
-                votes = again
-            else:
+            if (released := curator.again()) is None:
                 _, unable = describe(
                     channel, journal, parties, schema=known.fingerprint, max_bytes=max_bytes
                 )
-                votes, failed = run_across(
+                released, failed = run_across(
                     curator,
                     channel,
                     journal,
@@ -126,20 +136,18 @@ def learn_silos(
                     progress=progress,
                     schema=known.fingerprint,
                 )
-            # The ledger has the release: votes are not needed again. Those of a run that died
+            # The ledger has the release: answers are not needed again. Those of a run that died
             # before it could remove them neither.
             journal.forget()
         for name, why in failed.items():
             tell(name, why)
-        return votes
+        return released
 
-    return run_vote(
-        asked,
-        asked.terms(points, len(parties)),
-        space,
-        points,
-        tuple(parties),
-        exchange,
-        about=points_notes(table),
-        across=True,
-    )
+    shared = space, points, tuple(parties), exchange
+    about = points_notes(table)
+    if chosen == "updates":
+        recipe = recipe_of(asked, len(parties), records_per_owner)
+        terms = asked.terms(points, len(parties), recipe.records)
+        return run_updates(asked, terms, recipe, *shared, about=about, across=True)
+    terms = asked.terms(points, len(parties))
+    return run_vote(asked, terms, *shared, about=about, across=True)

@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Self
@@ -19,7 +19,7 @@ from dpsumm.ensemble.about import HIDDEN, VOTES
 from dpsumm.ensemble.consumer import Consumer
 from dpsumm.ensemble.curator import ClassifierCurator, VoteCurator
 from dpsumm.ensemble.guarantees import ARGUMENT, LearningPrivacy
-from dpsumm.ensemble.inputs import Given, Space
+from dpsumm.ensemble.inputs import Space
 from dpsumm.ensemble.messages import NoisyVotes
 from dpsumm.ensemble.model import Model, checked_students
 from dpsumm.ensemble.plan import check_method, plan_of
@@ -127,8 +127,22 @@ class Asked:
         return Terms.of(points, self.classes, n_parties, grid=self.grid, shards=shards)
 
 
-def method_of(method: str | None, given: Given, asked: Asked, learner: Any, student: Any) -> str:
-    """Return "updates" or "votes": what was asked for, or what parties and options allow."""
+def method_of(
+    method: str | None,
+    others: Collection[str],
+    asked: Asked,
+    *,
+    learner: Any = None,
+    student: Any = None,
+    records_per_owner: int | None = None,
+) -> str:
+    """Return "updates" or "votes": what was asked for, or what parties and options allow.
+
+    Parameters
+    ----------
+    others
+        Parties that give no records.
+    """
     check_method(method)
     of_votes = {
         "learner": learner is not None,
@@ -139,10 +153,14 @@ def method_of(method: str | None, given: Given, asked: Asked, learner: Any, stud
     }
     wanted = [name for name, given_ in of_votes.items() if given_]
     if method is None:
-        return "votes" if given.others or wanted else "updates"
-    if method == "updates" and given.others:
+        method = "votes" if others or wanted else "updates"
+    if method == "votes" and records_per_owner is not None:
         raise InvalidParameterError(
-            f"method: {next(iter(given.others))!r} gives no records, and private updates are made "
+            "records_per_owner is for updates alone, and this run is of votes; leave it out"
+        )
+    if method == "updates" and others:
+        raise InvalidParameterError(
+            f"method: {next(iter(others))!r} gives no records, and private updates are made "
             "of records; give (points, labels), or method='votes'"
         )
     if method == "updates" and wanted:

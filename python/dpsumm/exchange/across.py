@@ -1,8 +1,8 @@
 """Runs a protocol with parties that are elsewhere: bytes out, bytes back, failures, resumption.
 
 An engine has to bring messages to parties and answers back (`Channel`); it knows no protocol. A
-party gets everything that it was asked in the run with every exchange, and so needs to keep
-nothing: a restarted party gives the same answers.
+party gets everything that it was asked in the run with every exchange, or a round's request that
+says everything, and so needs to keep nothing: a restarted party gives the same answers.
 
 Privacy: what a party is sent is a function of the coordinator's requests to it alone. What a
 party's failure changes for the others is the coordinator's to say (`Coordinator.drop`), and nobody
@@ -185,7 +185,11 @@ def run_across(
     tell(asking, 0, 1)
     while requests := {n: r for n, r in coordinator.send().items() if n not in failed}:
         tell(asking, 1, 1)
-        step += 1
+        if (number := coordinator.round) is None:
+            step += 1
+        else:
+            journal.forget_rounds(number)  # they are released
+            step, asked = number, {name: [] for name in asked}
         # A broadcast is one object: written once, and not kept once for each party.
         distinct = {id(request): request for request in requests.values()}
         written = {key: coordinator.codec.encode(request) for key, request in distinct.items()}

@@ -137,6 +137,10 @@ class Journal(AbstractContextManager["Journal"]):
         """Remove this run's answers: it was not begun, or the ledger has what came of them."""
         self._execute(_FORGET, (self._run,))
 
+    def forget_rounds(self, before: int) -> None:
+        """Remove the answers of exchanges from the first to the one before `before`."""
+        self._execute(f"{_FORGET} AND step BETWEEN 1 AND ?", (self._run, before - 1))
+
     @contextmanager
     def ending(self, result: str | os.PathLike[str]) -> Iterator[None]:
         """Save all that the run was for inside; then the run has ended, and its answers go.

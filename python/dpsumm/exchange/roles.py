@@ -30,6 +30,16 @@ class Coordinator(ABC, Generic[Result_co]):
     stages: ClassVar[tuple[str, str, str]] = ("requests", "answers", "result")
     names: tuple[str, ...]
 
+    @property
+    def round(self) -> int | None:
+        """Number of the open exchange, from 1, of a protocol in rounds; None of any other.
+
+        In rounds each request says all that its answer depends on, and one that was released is
+        never asked for again. So parties are not sent the requests before, and answers are kept
+        until their round's release alone.
+        """
+        return None
+
     @abstractmethod
     def send(self) -> Mapping[str, Request]:
         """Return the next request of each party; empty when nothing will ever be sent again."""

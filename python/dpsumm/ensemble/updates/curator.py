@@ -73,6 +73,18 @@ class UpdateCurator(Coordinator[NoisyMoments]):
         """Whether the ledger has rounds of this run."""
         return self._ledger.has(key_of(0))
 
+    @property
+    def round(self) -> int:
+        """Number of the open round, from 1."""
+        return len(self._released) + 1
+
+    def again(self) -> NoisyMoments | None:
+        """Return the moments of a run that the ledger has whole; None otherwise. Asks nobody."""
+        if not self._ledger.has(key_of(self.recipe.rounds - 1)):
+            return None
+        self.send()
+        return self.result()
+
     def send(self) -> Mapping[str, Request]:
         """Close the round before, and return the next one's requests; empty after the last."""
         if self._waiting is not None:

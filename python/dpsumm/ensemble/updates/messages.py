@@ -208,19 +208,18 @@ def _are_noisy(message: NoisyMoments) -> bool:
     )
 
 
-CODEC = Codec(
-    [
-        Kind("UpdateTask", UpdateTask, _is_task),
-        Kind("Update", Update, _is_update),
-        Kind("NoisyMoments", NoisyMoments, _are_noisy),
-    ],
-    parts={
-        "Terms": Terms,
-        "Recipe": Recipe,
-        "Step": Step,
-        "Whitened": Whitened,
-        "Linear": Linear,
-        "Random": Random,
-        "Neighbours": Neighbours,
-    },
+KINDS = (
+    Kind("UpdateTask", UpdateTask, _is_task),
+    Kind("Update", Update, _is_update),
+    Kind("NoisyMoments", NoisyMoments, _are_noisy),
 )
+PARTS = {
+    "Terms": Terms,
+    "Recipe": Recipe,
+    "Step": Step,
+    "Whitened": Whitened,
+    "LinearBasis": Linear,
+    "RandomBasis": Random,
+    "NeighboursBasis": Neighbours,
+}
+CODEC = Codec(KINDS, PARTS)

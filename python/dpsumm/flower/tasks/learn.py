@@ -11,10 +11,11 @@ from dpsumm.data.file import FileFormat
 from dpsumm.data.inputs import read_owners
 from dpsumm.data.schema import Schema
 from dpsumm.documents import read_text
+from dpsumm.ensemble.holder import Holder
 from dpsumm.ensemble.once import Once
 from dpsumm.ensemble.silos import learn_silos
 from dpsumm.ensemble.terms import Label, classes_of
-from dpsumm.ensemble.trainer import LEAST_SHARD, Trainer
+from dpsumm.ensemble.trainer import LEAST_SHARD
 from dpsumm.errors import InvalidParameterError
 from dpsumm.exchange.across import Channel
 from dpsumm.exchange.roles import Party
@@ -25,17 +26,19 @@ from dpsumm.flower.tasks.task import Own, Task, Trial
 
 @dataclass(frozen=True)
 class Learn(Task):
-    """A run of noisy votes; the curator is also the consumer's machine."""
+    """A run of updates or votes; the curator is also the consumer's machine."""
 
     example = 'classes="no,yes" epsilon=1.0 purpose="trial"'
 
     classes: tuple[Label, ...]
     unit: str
+    method: str | None
+    records_per_owner: int | None
     models_per_owner: int
     grid: int
     points_are: str
     allow_weak_privacy: bool
-    student: str
+    student: str | None
     public_points: Path
     validation: Path | None
     schema: Path
@@ -53,11 +56,13 @@ class Learn(Task):
             own,
             classes=classes_of(get("classes", str)),
             unit=get("unit", str),
+            method=get("method", str) or None,
+            records_per_owner=get("records-per-owner", int) or None,
             models_per_owner=get("models-per-owner", int),
             grid=get("grid", int),
             points_are=get("points-are", str),
             allow_weak_privacy=get("allow-weak-privacy", bool, False),
-            student=get("student", str),
+            student=get("student", str) or None,
             public_points=mine.input("public-points"),
             validation=mine.optional_path("validation"),
             schema=mine.input("schema"),
@@ -84,6 +89,8 @@ class Learn(Task):
             classes=self.classes,
             epsilon=self.public.epsilon,
             delta=self.public.delta,
+            method=self.method,
+            records_per_owner=self.records_per_owner,
             models_per_owner=self.models_per_owner,
             grid=self.grid,
             student=self.student,
@@ -108,7 +115,7 @@ class Learn(Task):
 
     @classmethod
     def party(cls, node: NodeConfig) -> Party:
-        """Return the party of the node's data file: it trains when it is asked."""
+        """Return the party of the node's data file: it learns when it is asked."""
         get = node.more
         node.check_limited()
         data, schema = Path(get("data", str)).expanduser(), Path(get("schema", str)).expanduser()
@@ -119,14 +126,13 @@ class Learn(Task):
             {node.name: data}, schema=Schema.read(schema), file_format=file_format
         )
         assert table.in_memory is not None  # a file's
-        trainer = Trainer(table.in_memory, learner, least=least)
-        return Once(trainer, node.name, answers)
+        return Once(Holder(table.in_memory, learner, least=least), node.name, answers)
 
     @classmethod
     def trial(cls, owners: Sequence[str], data: Path, schema: Path) -> Trial:
         """Every party has ``<name>.csv``, the curator ``public.csv``; all have the schema."""
         if len(owners) < 2:
-            raise InvalidParameterError("owners: at least two parties vote (usual: from 50)")
+            raise InvalidParameterError("owners: at least two parties learn (usual: from 50)")
         Schema.read(schema)
         columns = Own("schema.toml", read_text(schema, "schema"))
         return Trial(

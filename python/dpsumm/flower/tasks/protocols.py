@@ -11,6 +11,7 @@ PROTOCOLS: Mapping[str, frozenset[str]] = {
     "summarize/offers/2": frozenset({"Describe", "Expect", "OfferRequest.2"}),
     "summarize/auction/1": frozenset({"Describe", "Expect", "BidRequest", "SendRequest"}),
     "learn/votes/1": frozenset({"Describe", "Expect", "VoteTask"}),
+    "learn/updates/1": frozenset({"Describe", "Expect", "UpdateTask"}),
     "learn/classifiers/1": frozenset({"Describe", "Expect", "ClassifierTask"}),
     "synthesize/tables/1": frozenset(
         {"Join", "CountColumns", "Start", "NextRows", "Finish", "Deal"}
