@@ -182,9 +182,9 @@ def test_points_that_parties_do_not_see(capsys):
     hidden = (*USUAL, "--points-are", "consumer")
     assert run(*hidden, "--model", "m") == 2
     assert "--model: a model of points that parties must not see" in capsys.readouterr().err
-    assert run(*hidden, "--student", "softmax") == 0
+    assert run(*hidden) == 0
     out, told = capsys.readouterr()
-    assert "softmax on features" in out
+    assert "noisy votes" in out
     assert "No ledger: nothing adds this epsilon" in " ".join(told.split())
     assert pl.read_parquet("predictions.parquet").height == 1200
 
@@ -199,10 +199,6 @@ def test_points_that_parties_do_not_see(capsys):
         (["--classes", "0,1", "--schema", "listed.toml"], "0 is not among the schema's categories"),
         (["--epsilon", "20"], "promises next to nothing.*--allow-weak-privacy"),
         (["--points", "20"], "for --plan"),
-        (
-            ["--student", "spectral", "--student", "softmax"],
-            r"--student: a list needs labelled points of yours, --validation, which",
-        ),
         (["--schema", "bare.toml"], r"has no labels; .* \(--schema\)"),
         (["--public-points", "none.csv"], r"'public_points' \(none.csv\): no such file"),
         (["--schema", "none.toml"], "there is no file none.toml"),

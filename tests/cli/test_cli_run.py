@@ -42,7 +42,7 @@ def test_a_file_of_learn_runs_on_the_command_line_and_in_python(clinics, capsys)
     path.write_text(
         'product = "learn"\nowner = ["clinics"]\npublic-points = "public.csv"\n'
         'schema = "schema.toml"\nclasses = ["no", "yes"]\nepsilon = 8\nseed = 3\n'
-        'delta = 1e-3\nlearner = "bayes"\nstudent = ["spectral"]\nout = "said.csv"\n'
+        'delta = 1e-3\nlearner = "bayes"\nout = "said.csv"\n'
     )
     assert run("run", path, "--report", "page.html") == 0
     assert "noisy votes of 30 parties on 200 points" in capsys.readouterr().out
@@ -50,7 +50,7 @@ def test_a_file_of_learn_runs_on_the_command_line_and_in_python(clinics, capsys)
     with warnings.catch_warnings(action="ignore"):  # few parties
         model = dpsumm.run(path)
     assert model.to_frame()["prediction"].to_list() == said.to_list()
-    for words, match in (({"student": ["x"]}, "student must be of"), ({"plan": True}, "plan: ")):
+    for words, match in (({"learner": "x"}, "learner"), ({"plan": True}, "plan: ")):
         with pytest.raises(InvalidParameterError, match=match):
             dpsumm.run(path, **words)
     # The file is an input: nothing is written over it.

@@ -9,7 +9,7 @@ from sklearn.naive_bayes import GaussianNB
 
 import dpsumm
 from dpsumm import Column, Schema
-from dpsumm.ensemble import Model, load_model
+from dpsumm.ensemble import Model, Spectral, load_model
 from dpsumm.ensemble.updates.model import UpdatesModel
 from dpsumm.ensemble.updates.party import Updater
 from dpsumm.errors import InvalidDataError, InvalidParameterError
@@ -104,7 +104,7 @@ def test_records_are_updates_and_all_else_is_votes(parties, points):
         ({**few, "p0": fitted["p0"]}, {}),
         (few, {"method": "votes"}),
         (few, {"learner": "bayes"}),
-        (few, {"student": "softmax"}),
+        (few, {"student": Spectral()}),
         (few, {"grid": 5}),
         (few, {"models_per_owner": 2, "unit": RECORD}),
     ):

@@ -6,13 +6,12 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import Ridge
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 
-from dpsumm.ensemble import Argmax, Softmax, Spectral
+from dpsumm.ensemble import Argmax, Spectral
 from dpsumm.ensemble.consumer import Consumer
 from dpsumm.ensemble.students import Candidate
 from dpsumm.ensemble.students.bases import (
     Basis,
     Linear,
-    Random,
     feature_basis,
     graph_basis,
     squared_scale,
@@ -141,38 +140,10 @@ def test_a_column_that_never_changes_and_one_point_repeated(rng):
     assert first.candidate.fitted.shares(np.zeros((2, 3))).shape == (2, 1)
 
 
-def test_the_softmax_minimises_and_judges_itself(rng):
-    """The gradient is zero at its weights; Stein's estimate is right on average."""
-    from dpsumm.ensemble.students.softmax import _Problem
-
-    points, place = blobs(rng, 400)
-    truth = shares_of(place, 3, rng)
-    basis = feature_basis("f", Random(1 / squared_scale(points), 2, 40), points)
-    spectrum = np.r_[1.0, np.linspace(1, 0.01, basis.vectors.shape[1] - 1)]
-    quiet = noisy(truth, 10**6, 1e-6, rng).shares
-    got, wanted = [], []
-    for _ in range(40):
-        votes = noisy(truth, 10**6, 5e5, rng)
-        problem = _Problem(basis.vectors, spectrum, votes)
-        w = problem.solve(1e-2, np.zeros((len(spectrum), 3)))
-        z = problem.x @ w
-        p = np.exp(z) / np.exp(z).sum(1, keepdims=True)
-        gradient = problem.x.T @ (p - votes.shares) / 400 + 1e-2 * problem.shrunk * w
-        assert abs(gradient).max() < 1e-3
-        got.append(problem.risk(1e-2, w))
-        wanted.append(-(quiet * np.log(p)).sum() / 400)
-    off = np.array(got) - wanted
-    assert abs(off.mean()) < 6 * off.std() / np.sqrt(40) + 1e-3
-    # Without the correction it flatters itself: the estimate must not be this.
-    assert np.mean(wanted) > np.mean(got) - 6 * off.std()
-
-
 @pytest.mark.same_draws
 @pytest.mark.parametrize(
     "student",
     [
-        Softmax(),
-        Softmax(0.1, random_features=False),
         Ridge(),
         KNeighborsRegressor(60),
         RandomForestClassifier(20, min_samples_leaf=40, random_state=0),
@@ -223,9 +194,8 @@ def test_validation_chooses_and_without_it_the_estimate():
     [
         (Spectral(()), "bases must be some of"),
         (Spectral(("linear", "trees")), "bases must be some of"),
-        (Softmax(-1), "lam must be a number"),
         ([], "the list is empty"),
-        ("spectrum", "student must be spectral or softmax"),
+        ("spectral", "student must be Spectral"),
         (KNeighborsClassifier, "student must be Spectral"),
         (Argmax(Ridge()), "Argmax needs a classifier"),
     ],

@@ -10,7 +10,7 @@ import pytest
 import dpsumm
 from dpsumm import Column, Schema
 from dpsumm.data.inputs import read_owners
-from dpsumm.ensemble import load_model
+from dpsumm.ensemble import Spectral, load_model
 from dpsumm.ensemble.holder import CODEC, Holder
 from dpsumm.ensemble.messages import VoteTask
 from dpsumm.ensemble.once import Once
@@ -125,7 +125,7 @@ def test_what_is_of_votes_asks_for_votes_and_sizes_are_declared(frames):
     for given, match in (
         ({"unit": RECORD["unit"]}, "records_per_owner.*needed where they are not"),
         ({"method": "votes", "records_per_owner": 30}, "records_per_owner is for updates alone"),
-        ({"method": "updates", "student": "softmax"}, "student is for votes alone"),
+        ({"method": "updates", "student": Spectral()}, "student is for votes alone"),
         ({"method": "other"}, "method must be"),
     ):
         with pytest.raises(InvalidParameterError, match=match):

@@ -91,7 +91,7 @@ def _planned(data: Data, method: Method, privacy: Privacy, output: Output) -> ob
 
 def _asked(method: Method) -> str | None:
     """Return the method that a run with these options would have."""
-    of_votes = method.learner, method.student, method.grid > 1, method.points_are is Whose.CONSUMER
+    of_votes = method.learner, method.grid > 1, method.points_are is Whose.CONSUMER
     if method.method is None:
         return "votes" if any(of_votes) else None
     return method.method.value

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from dpsumm.ensemble.paper import Published, published
     from dpsumm.ensemble.plan import LearningPlan
     from dpsumm.ensemble.saved import SavedModel, load_model
-    from dpsumm.ensemble.students import Argmax, Softmax, Spectral, Student
+    from dpsumm.ensemble.students import Argmax, Spectral, Student
 
 __all__ = [
     "Argmax",
@@ -21,7 +21,6 @@ __all__ = [
     "NoisyVotes",
     "Published",
     "SavedModel",
-    "Softmax",
     "Spectral",
     "Student",
     "compare",
@@ -38,6 +37,6 @@ __getattr__, __dir__ = names_of(
         "paper": "Published published",
         "plan": "LearningPlan",
         "saved": "SavedModel load_model",
-        "students": "Argmax Softmax Spectral Student",
+        "students": "Argmax Spectral Student",
     },
 )

@@ -87,8 +87,8 @@ def learn(
         1: each classifier votes for one class. 2 to 255: it spreads that many votes by its
         probabilities, which is better for large epsilon.
     student
-        ``"spectral"`` by default (`dpsumm.ensemble.Spectral`), ``"softmax"`` (`Softmax`), `Argmax`,
-        any estimator of scikit-learn, or a list of these, among which `validation` chooses.
+        `dpsumm.ensemble.Spectral` by default, `Argmax`, any estimator of scikit-learn, or a list of
+        these, among which `validation` chooses.
     validation
         Pair (points, labels) of the consumer's own, or with a `schema` that has a label one frame
         or file, sent to nobody. A model of updates is judged by it. Of votes it chooses among

@@ -37,13 +37,6 @@ class Learner(str, Enum):
     BAYES = "bayes"
 
 
-class Student(str, Enum):
-    """Words of ``--student``."""
-
-    SPECTRAL = "spectral"
-    SOFTMAX = "softmax"
-
-
 class Unit(str, Enum):
     """Words of ``--unit``."""
 
@@ -78,7 +71,7 @@ class Data(Spelling):
         The public schema: bounds, categories, dates, missing values, label. See [bold]dpsumm
         schema[/].
     validation : FILE
-        Labelled points of your own, which judge the model, and choose among students of votes; a
+        Labelled points of your own, which judge the model; a
         few hundred.
     format : NAME:KEY=VALUE
         How one file is read, where it differs from others: NAME is a party's, 'public_points' or
@@ -160,8 +153,6 @@ class Method:
         'replace one record' M parties of J models are worth M J parties.
     grid
         Votes: above 1, to 255, each classifier spreads so many votes by its probabilities.
-    student
-        What learns from the noisy votes; given twice, --validation chooses. Costs no privacy.
     points_are
         public: parties see the points. consumer: they are yours, parties send their classifiers as
         numbers; predictions are for you alone and there is no --model.
@@ -172,17 +163,7 @@ class Method:
     learner: Annotated[Learner | None, "logistic"] = None
     models_per_owner: int = 1
     grid: int = 1
-    student: Annotated[list[Student] | None, "spectral"] = None
     points_are: Whose = Whose.PUBLIC
-
-    @property
-    def students(self) -> list[str] | None:
-        """The students by their words; None by default."""
-        try:
-            return None if not self.student else [Student(one).value for one in self.student]
-        except ValueError:
-            words = ", ".join(one.value for one in Student)
-            raise InvalidParameterError(f"student must be of {words}") from None
 
 
 @dataclass(frozen=True)
@@ -266,7 +247,6 @@ def as_arguments(data: Data, method: Method, privacy: Privacy, output: Output) -
         "learner": None if method.learner is None else method.learner.value,
         "models_per_owner": method.models_per_owner,
         "grid": method.grid,
-        "student": method.students,
         "validation": points.get("validation"),
         "points_are": method.points_are.value,
         "unit": privacy.unit.value,

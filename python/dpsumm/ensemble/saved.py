@@ -151,8 +151,8 @@ def saved_model(
     learnt = fitted.plain()
     if not isinstance(learnt, Plain):
         raise InvalidParameterError(
-            f"student: {name} is an estimator and would have to be saved as code; use Spectral() "
-            "or Softmax(), or Model.refit with one of them, which costs nothing"
+            f"student: {name} is an estimator and would have to be saved as code; use "
+            "Spectral(), also by Model.refit, which costs nothing"
         )
     columns = to_toml(space.schema.columns)
     return SavedModel(run, classes, columns, name, learnt, tuple(said))
@@ -181,7 +181,7 @@ def load_model(path: str | os.PathLike[str]) -> SavedModel:
     ...     x = rng.normal(0, 1, (n, 2))
     ...     return x, (x[:, 0] > 0).astype(int)
     >>> parties, (x, _) = [people(10) for _ in range(60)], people(1000)
-    >>> model = dpsumm.learn(parties, x, classes=[0, 1], student="softmax")
+    >>> model = dpsumm.learn(parties, x, classes=[0, 1], method="votes")
     >>> file = f"{tempfile.mkdtemp()}/model.dpsumm"
     >>> model.save(file)
     >>> read = dpsumm.ensemble.load_model(file)

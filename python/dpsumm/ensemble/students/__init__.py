@@ -1,8 +1,7 @@
 """Students: what a consumer learns from noisy votes, all of it post-processing."""
 
 from dpsumm.ensemble.students.estimators import Argmax, Soft
-from dpsumm.ensemble.students.softmax import Softmax
 from dpsumm.ensemble.students.spectral import Spectral
 from dpsumm.ensemble.students.student import Candidate, Fitted, Student
 
-__all__ = ["Argmax", "Candidate", "Fitted", "Soft", "Softmax", "Spectral", "Student"]
+__all__ = ["Argmax", "Candidate", "Fitted", "Soft", "Spectral", "Student"]

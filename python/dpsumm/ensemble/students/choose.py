@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsumm.ensemble.students.estimators import Soft
-from dpsumm.ensemble.students.softmax import Softmax
 from dpsumm.ensemble.students.spectral import Spectral
 from dpsumm.ensemble.students.student import Array, Candidate, Student
 from dpsumm.errors import InvalidParameterError
@@ -46,12 +45,8 @@ class Judged:
     accuracy: float | None
 
 
-# By a word, the default first.
-STUDENTS: dict[str, type[Student]] = {"spectral": Spectral, "softmax": Softmax}
-
-
 def students_of(student: Any) -> list[Student]:
-    """Return the students that are meant by a word, an estimator, a list; the default for None."""
+    """Return the students that are meant by an estimator or a list; the default for None."""
     several = list(student) if isinstance(student, (list, tuple)) else [student]
     if not several:
         raise InvalidParameterError("student: the list is empty")
@@ -64,12 +59,6 @@ def students_of(student: Any) -> list[Student]:
 def _student_of(one: Any) -> Student:
     if one is None:
         return Spectral()
-    if isinstance(one, str):
-        if one not in STUDENTS:
-            raise InvalidParameterError(
-                f"student must be {' or '.join(STUDENTS)} or an estimator, got {one!r}"
-            )
-        return STUDENTS[one]()
     return one if isinstance(one, Student) else Soft(one)
 
 

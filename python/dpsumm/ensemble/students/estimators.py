@@ -74,7 +74,7 @@ class Soft(Student):
         methods = ("fit", "predict", "get_params")
         if isinstance(self.estimator, type) or not all(hasattr(self.estimator, x) for x in methods):
             raise InvalidParameterError(
-                "student must be Spectral(), Softmax(), Argmax(estimator), a list of students, or "
+                "student must be Spectral(), Argmax(estimator), a list of students, or "
                 f"an estimator of scikit-learn, got {self.estimator!r}"
             )
 

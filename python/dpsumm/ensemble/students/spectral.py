@@ -68,7 +68,7 @@ class Spectral(Student):
 
     See Also
     --------
-    dpsumm.ensemble.Softmax : Another student.
+    dpsumm.ensemble.Argmax : Another student.
     dpsumm.ensemble.Argmax : Estimators of scikit-learn as students.
 
     Examples

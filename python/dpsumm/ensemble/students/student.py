@@ -68,16 +68,15 @@ class Student(ABC):
     See Also
     --------
     dpsumm.ensemble.Spectral : The default.
-    dpsumm.ensemble.Softmax : Softmax regression on the votes.
     dpsumm.ensemble.Argmax : Estimators of scikit-learn.
 
     Examples
     --------
     >>> import numpy as np, dpsumm
-    >>> from dpsumm.ensemble import Softmax, Student
+    >>> from dpsumm.ensemble import Spectral, Student
     >>> class Simple(Student):
     ...     def candidates(self, points, votes):
-    ...         return Softmax().candidates(points, votes)[:1]
+    ...         return Spectral(("linear",)).candidates(points, votes)[:1]
     >>> rng = np.random.default_rng(0)
     >>> def people(n):
     ...     x = rng.normal(0, 1, (n, 2))

@@ -38,7 +38,6 @@ class Learn(Task):
     grid: int
     points_are: str
     allow_weak_privacy: bool
-    student: str | None
     public_points: Path
     validation: Path | None
     schema: Path
@@ -62,7 +61,6 @@ class Learn(Task):
             grid=get("grid", int),
             points_are=get("points-are", str),
             allow_weak_privacy=get("allow-weak-privacy", bool, False),
-            student=get("student", str) or None,
             public_points=mine.input("public-points"),
             validation=mine.optional_path("validation"),
             schema=mine.input("schema"),
@@ -93,7 +91,6 @@ class Learn(Task):
             records_per_owner=self.records_per_owner,
             models_per_owner=self.models_per_owner,
             grid=self.grid,
-            student=self.student,
             validation=self.validation,
             points_are=self.points_are,
             unit=self.unit,
