@@ -97,12 +97,12 @@ evidence-short: $(VENV)/.built  ## One seed of two small scenarios; keeps nothin
 evidence-ensemble: $(VENV)/.built  ## Figures of docs/ensemble.md: make evidence-ensemble DATA=folder
 	PYTHONPATH=. $(BIN)/python -m evidence.ensemble --data $(DATA)
 
-# MPyC, and mbi with JAX, pin nothing that tests or users run with; nor does dpmm (NumPy 1).
+# MPyC pins nothing that tests or users run with; nor does dpmm (NumPy 1).
 ENGINES := PYTHONPATH=$(CURDIR):$(CURDIR)/python .venv-engines/bin/python
-$(eval $(call environment,.venv-engines,test,graphical$(comma)learn$(comma)mpyc))
+$(eval $(call environment,.venv-engines,test,learn$(comma)mpyc))
 $(eval $(call environment,.venv-rows,rows))
 
-engines: $(VENV)/.built .venv-engines/.ready  ## MPyC in real processes, graphical models by mbi
+engines: $(VENV)/.built .venv-engines/.ready  ## MPyC in real processes
 	$(ENGINES) -m pytest -q tests/engines
 
 evidence-vertical: $(VENV)/.built .venv-engines/.ready .venv-rows/.ready  ## Figures of docs/vertical.md: make evidence-vertical DATA=folder; goes on where it was

@@ -49,7 +49,7 @@ def main() -> None:
                 for method in given.methods:
                     for epsilon in given.epsilons:
                         run(name, TASKS[name](given.data), method, epsilon, seed)
-        if "mixture" in given.methods and "adult" in given.tasks:
+        if "default" in given.methods and "adult" in given.tasks:
             parts.run(TASKS["adult"](given.data), FIRST_SEED)
     PAGE.write_text(written(PAGE.read_text(), known(), parts.table(parts.known())))
 

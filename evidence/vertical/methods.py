@@ -6,6 +6,7 @@ import signal
 import subprocess
 import tempfile
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -21,8 +22,13 @@ PEERS = Path(".venv-rows/bin/python")
 PATIENCE = 900
 
 
-def tables(task: Task, epsilon: float, seed: int, protocol: Tables) -> Codes:
-    """Run the call; its noise is the operating system's, the draw of rows is the seed's."""
+def tables(
+    task: Task, epsilon: float, seed: int, protocol: Tables, half: str | None = None
+) -> Codes:
+    """Run the call; its noise is the operating system's, the draw of rows is the seed's.
+
+    `half` names a part of the model, from which all rows are drawn then.
+    """
     synthetic = synthesize(
         task.owners,
         schema=task.schemas,
@@ -31,22 +37,29 @@ def tables(task: Task, epsilon: float, seed: int, protocol: Tables) -> Codes:
         delta=DELTA,
         protocol=protocol,
     )
+    if half is not None:
+        synthetic = replace(synthetic, model=getattr(synthetic.model, half))
     return task.codes(synthetic.sample(len(task.train), seed=seed, backend="polars"))
 
 
-def mixture(task: Task, epsilon: float, seed: int) -> Codes:
+def by_default(task: Task, epsilon: float, seed: int) -> Codes:
     """`Tables()`."""
     return tables(task, epsilon, seed, Tables())
+
+
+def mixture(task: Task, epsilon: float, seed: int) -> Codes:
+    """`Tables()`, all rows from the mixture."""
+    return tables(task, epsilon, seed, Tables(), "mixture")
+
+
+def chain(task: Task, epsilon: float, seed: int) -> Codes:
+    """`Tables()`, all rows from the chain."""
+    return tables(task, epsilon, seed, Tables(), "chain")
 
 
 def by_hand(task: Task, epsilon: float, seed: int) -> Codes:
     """`Tables(bins=...)` with the bins that the rows are judged in."""
     return tables(task, epsilon, seed, Tables(bins=task.bins))
-
-
-def graphical(task: Task, epsilon: float, seed: int) -> Codes:
-    """`Tables(model="graphical")`."""
-    return tables(task, epsilon, seed, Tables(bins=task.bins, model="graphical"))
 
 
 def dpvi(task: Task, epsilon: float, seed: int) -> Codes:
@@ -94,9 +107,10 @@ def majority(task: Task, epsilon: float, seed: int) -> Codes:
 
 
 METHODS: dict[str, Callable[[Task, float, int], Codes]] = {
+    "default": by_default,
     "mixture": mixture,
+    "chain": chain,
     "by-hand": by_hand,
-    "graphical": graphical,
     "dpvi": dpvi,
     "dpvi-published": dpvi_published,
     "MST": _peer("MST"),

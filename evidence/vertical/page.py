@@ -16,9 +16,10 @@ NAMES = {
     "clinic": "Clinic, two owners",
 }
 METHODS = {
-    "mixture": "`Tables()`",
+    "default": "`Tables()`",
+    "mixture": "`Tables()`, rows of its mixture alone",
+    "chain": "`Tables()`, rows of its chain alone",
     "by-hand": "`Tables(bins=...)`, by hand",
-    "graphical": '`Tables(model="graphical")`',
     "MST": "MST, a trusted curator",
     "AIM": "AIM, a trusted curator",
     "dpvi": "`Dpvi`, the paper's method corrected",

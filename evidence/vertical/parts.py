@@ -15,7 +15,7 @@ import numpy as np
 from dpsumm import Tables, plan_synthesis
 from evidence.markdown import markdown
 from evidence.vertical.data import Task
-from evidence.vertical.methods import DELTA, mixture
+from evidence.vertical.methods import DELTA, by_default
 from evidence.vertical.score import accuracies, distances
 
 RESULTS = Path(__file__).with_name("parts.jsonl")
@@ -42,7 +42,7 @@ def run(task: Task, seed: int) -> None:
         chosen = rng.permutation(len(task.train))[:records]
         owners = {name: frame[chosen] for name, frame in task.owners.items()}
         part = replace(task, owners=owners, train=task.train[chosen])
-        rows = mixture(part, epsilon, seed)
+        rows = by_default(part, epsilon, seed)
         apart = np.stack([rng.permutation(column) for column in part.train.T], axis=1)
         line = {
             "figure": figure,

@@ -474,7 +474,7 @@ REFUSED = [
     (
         {"student": [FAST, FAST]},
         InvalidParameterError,
-        "list needs .* validation=",
+        "list needs .* as validation",
     ),
     ({"validation": np.zeros((3, 2))}, InvalidParameterError, "validation must be a pair"),
     (

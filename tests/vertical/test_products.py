@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 
-from dpsumm import Column, Schema, Tables, synthesize
+from dpsumm import Column, Schema, synthesize
 from dpsumm.errors import InvalidParameterError, MissingExtraError
 from dpsumm.privacy import Ledger
 from dpsumm.vertical import Dealer, Mpyc
@@ -56,7 +56,6 @@ def missing(monkeypatch, name):
     ("package", "call"),
     [
         ("mpyc", {"secret_product": Mpyc()}),
-        ("mbi", {"protocol": Tables(model="graphical")}),
     ],
 )
 def test_a_missing_package_is_named_before_anything_is_charged(
@@ -71,8 +70,3 @@ def test_a_missing_package_is_named_before_anything_is_charged(
     for path in books.values():
         with Ledger(path) as book:
             assert not book.charges()
-
-
-def test_a_model_of_another_name_is_refused():
-    with pytest.raises(InvalidParameterError, match="model must be 'mixture' or 'graphical'"):
-        Tables(model="neural")

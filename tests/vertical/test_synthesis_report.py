@@ -74,7 +74,7 @@ def test_pairs_with_the_label_are_those_that_its_model_draws():
 
 def test_rows_of_independent_columns_are_far_where_columns_depend(synthetic):
     """A model that knows nothing of dependence is noticed."""
-    model = synthetic.model
+    model = synthetic.model.mixture
     mean = (model.pi[:, None] * model.theta).sum(axis=0, keepdims=True)
     alone = replace(model, pi=np.ones(1), theta=mean)
     found = fidelity_of(synthetic.tables, alone, None)

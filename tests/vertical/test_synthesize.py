@@ -231,7 +231,7 @@ def test_ledgers_are_the_owners_own_and_kept(tmp_path):
     again = synthesize(data, schema=SCHEMAS, ledger=books, run="one", ids="person")
     for pair, table in first.tables.pairs.items():
         np.testing.assert_array_equal(table, again.tables.pairs[pair])
-    np.testing.assert_array_equal(first.model.theta, again.model.theta)
+    np.testing.assert_array_equal(first.model.mixture.theta, again.model.mixture.theta)
     assert [one.record.resumed for one in (first, again)] == [False, True]
     assert [any("was resumed" in n for n in one.notes) for one in (first, again)] == [
         False,
@@ -318,7 +318,7 @@ def test_a_seeded_run_is_not_private_and_says_so():
     assert one.privacy.statements() == [
         "Nothing is guaranteed: the noise came from a seed, and can be drawn again."
     ]
-    np.testing.assert_array_equal(one.model.theta, other.model.theta)
+    np.testing.assert_array_equal(one.model.mixture.theta, other.model.mixture.theta)
 
 
 @pytest.mark.parametrize("ids", [None, "person"])

@@ -366,7 +366,7 @@ def checked_students(student: Any, validated: bool) -> list[Student]:
     students = students_of(student)
     if len(students) > 1 and not validated:
         raise InvalidParameterError(
-            "student: a list needs labelled points of yours, validation=(points, labels), which "
+            "student: a list needs labelled points of yours as validation, which "
             "chooses among them; estimates from the votes do not compare different students"
         )
     return students

@@ -5,22 +5,24 @@ from typing import TYPE_CHECKING
 from dpsumm.lazy import names_of
 
 if TYPE_CHECKING:
-    from dpsumm.vertical.graphical import Graphical
+    from dpsumm.vertical.chain import Chain
     from dpsumm.vertical.label_model import LabelModel
     from dpsumm.vertical.model import Mixture
     from dpsumm.vertical.plan import PlannedTable, SynthesisPlan
+    from dpsumm.vertical.pooled import Pooled
     from dpsumm.vertical.privacy import SynthesisPrivacy
     from dpsumm.vertical.products import Dealer, Mpyc
     from dpsumm.vertical.result import Synthetic
     from dpsumm.vertical.tables import Tables
 
 __all__ = [
+    "Chain",
     "Dealer",
-    "Graphical",
     "LabelModel",
     "Mixture",
     "Mpyc",
     "PlannedTable",
+    "Pooled",
     "SynthesisPlan",
     "SynthesisPrivacy",
     "Synthetic",
@@ -30,10 +32,11 @@ __all__ = [
 __getattr__, __dir__ = names_of(
     __name__,
     {
-        "graphical": "Graphical",
+        "chain": "Chain",
         "label_model": "LabelModel",
         "model": "Mixture",
         "plan": "PlannedTable SynthesisPlan",
+        "pooled": "Pooled",
         "privacy": "SynthesisPrivacy",
         "products": "Dealer Mpyc",
         "result": "Synthetic",

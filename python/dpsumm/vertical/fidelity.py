@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsumm.kernels import pair_counts
-from dpsumm.vertical.graphical import Graphical
 from dpsumm.vertical.label_model import LabelModel
 from dpsumm.vertical.layout import Released
 from dpsumm.vertical.merged import code_variance, merged_counts
-from dpsumm.vertical.model import Mixture, hidden_pairs
+from dpsumm.vertical.model import hidden_pairs
+from dpsumm.vertical.pooled import Pooled
 
 # Rows that are drawn to see what rows look like, and the seed of that draw: it touches no privacy.
 _DRAWN, _SEED = 100_000, 0
@@ -69,9 +69,7 @@ class Fidelity:
     pairs: tuple[PairFidelity, ...]
 
 
-def fidelity_of(
-    released: Released, model: Mixture | Graphical, label: LabelModel | None
-) -> Fidelity:
+def fidelity_of(released: Released, model: Pooled, label: LabelModel | None) -> Fidelity:
     """Return how close rows of the models are to the released tables."""
     plan, n = released.plan, released.n_records
     drawn = model.draw(_DRAWN, seed=_SEED)

@@ -59,7 +59,7 @@ def fit_label(
             blocks.append((fine, table, std, _beyond_bins(table, of_bins, of_fine, std, n)))
         for codes, counts, noise, signal in blocks:
             share = np.bincount(codes[levels[:, j]], minlength=len(counts)) / len(levels)
-            moment, ridge = _moments(counts, noise, n, share, classes, signal)
+            moment, ridge = moments_of(counts, noise, n, share, classes, signal)
             maps.append((j, codes))
             moments.append(moment)
             ridges.append(ridge)
@@ -70,8 +70,13 @@ def fit_label(
     return LabelModel(tuple(columns), label, tuple(maps), sizes, weights, classes, *shares)
 
 
-def _moments(
-    counts: Floats, std: float, n: int, share: Floats, classes: Floats, signal: float | None
+def moments_of(
+    counts: Floats,
+    std: float,
+    n: int,
+    share: Floats,
+    classes: Floats,
+    signal: float | None = None,
 ) -> tuple[Floats, Floats]:
     """Return a table's moments over rows with these shares of its codes, and ridges by its noise.
 

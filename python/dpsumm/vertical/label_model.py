@@ -15,11 +15,9 @@ from dpsumm.errors import InvalidParameterError
 from dpsumm.kernels import softmax_shares
 from dpsumm.vertical.grid import Drawn
 from dpsumm.vertical.inputs import levels_of
+from dpsumm.vertical.merged import drawn_codes, drawn_levels
 
 Floats = NDArray[np.float64]
-
-# Rows at a time, for the memory.
-_BLOCK = 2**16
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,18 +156,5 @@ class LabelModel:
 
     def draw(self, levels: NDArray[np.uint32], rng: np.random.Generator) -> NDArray[np.uint32]:
         """Return a level of the label for each record, (n,)."""
-        blocks = np.split(levels, range(_BLOCK, len(levels), _BLOCK))
-        codes = np.concatenate([_drawn(self.shares(block), rng) for block in blocks])
-        # One search in all levels: those of code c end between c and c + 1.
-        order = np.argsort(self.code_of, kind="stable")
-        lasts = np.searchsorted(self.code_of[order], np.arange(self.code_of.max() + 1), "right") - 1
-        ends = np.cumsum(self.level_shares[order])
-        at = np.searchsorted(ends, codes + rng.random(len(codes)), side="right")
-        drawn: NDArray[np.uint32] = order[np.minimum(at, lasts[codes])].astype(np.uint32)
-        return drawn
-
-
-def _drawn(shares: Floats, rng: np.random.Generator) -> NDArray[np.int64]:
-    at = (np.cumsum(shares, axis=1) < rng.random((len(shares), 1))).sum(axis=1)
-    drawn: NDArray[np.int64] = np.minimum(at, shares.shape[1] - 1)
-    return drawn
+        codes = drawn_codes(levels, self.shares, rng)
+        return drawn_levels(codes, self.code_of, self.level_shares, rng)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -9,6 +11,8 @@ from dpsumm.vertical.layout import Released
 
 # Nodes of a tree that make up a bin, at the most, as a rule.
 _NODES = 8
+# Rows at a time, for the memory.
+_BLOCK = 2**16
 
 
 def merged_counts(released: Released, column: int) -> NDArray[np.float64]:
@@ -41,3 +45,49 @@ def code_variance(released: Released, column: int) -> NDArray[np.float64]:
     levels = np.minimum(repeats(released, column), most)
     variance: NDArray[np.float64] = levels * released.plan.std_of(column) ** 2
     return variance
+
+
+def best_shares(released: Released, column: int) -> NDArray[np.float64]:
+    """Return the shares of a column's codes, above 0, by all tables that count it."""
+    plan = released.plan
+    weight = 1 / code_variance(released, column)
+    total = weight * merged_counts(released, column)
+    for index, pair in enumerate(plan.pairs):
+        if column in pair:
+            table = released.pairs[pair]
+            one = plan.sizes[column] / (plan.variance(index) * table.size)
+            weight += one
+            total += one * table.sum(axis=1 - pair.index(column))
+    shares = np.maximum(total / weight / released.n_records, 1e-5)
+    found: NDArray[np.float64] = shares / shares.sum()
+    return found
+
+
+def drawn_codes(
+    given: NDArray[np.uint32],
+    shares: Callable[[NDArray[np.uint32]], NDArray[np.float64]],
+    rng: np.random.Generator,
+) -> NDArray[np.int64]:
+    """Return a code for each record, (n,), by its shares given what is known of it."""
+    drawn = np.empty(len(given), np.int64)
+    for i in range(0, len(given), _BLOCK):
+        ends = np.cumsum(shares(given[i : i + _BLOCK]), axis=1)
+        at = (ends < rng.random((len(ends), 1))).sum(axis=1)
+        drawn[i : i + _BLOCK] = np.minimum(at, ends.shape[1] - 1)
+    return drawn
+
+
+def drawn_levels(
+    codes: NDArray[np.int64],
+    code_of: NDArray[np.int64],
+    shares: NDArray[np.float64],
+    rng: np.random.Generator,
+) -> NDArray[np.uint32]:
+    """Return a level of each code, (n,), by the levels' shares in their code."""
+    # One search in all levels: those of code c end between c and c + 1.
+    order = np.argsort(code_of, kind="stable")
+    lasts = np.searchsorted(code_of[order], np.arange(code_of.max() + 1), "right") - 1
+    ends = np.cumsum(shares[order])
+    at = np.searchsorted(ends, codes + rng.random(len(codes)), side="right")
+    drawn: NDArray[np.uint32] = order[np.minimum(at, lasts[codes])].astype(np.uint32)
+    return drawn

@@ -1,4 +1,7 @@
-"""The model: a mixture of products, fitted to released tables. Post-processing, no further cost."""
+"""One half of the model: a mixture of products, fitted to released tables.
+
+Post-processing of noisy tables: no further cost.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +50,7 @@ class Mixture:
     See Also
     --------
     dpsumm.synthesize : Fits one; its example runs.
-    dpsumm.vertical.Graphical : The other model of the noisy counts.
+    dpsumm.vertical.Chain : The other half of the model.
     """
 
     pi: NDArray[np.float64]

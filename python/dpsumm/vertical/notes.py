@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dpsumm.report.notes import Note, Severity, budget_notes, sorted_notes
 from dpsumm.report.verdict import Verdict
 from dpsumm.vertical.crowded import crowded
-from dpsumm.vertical.graphical import Graphical
 from dpsumm.vertical.grid import Drawn
 from dpsumm.vertical.layout import Layout, Released
-from dpsumm.vertical.model import Mixture, hidden_pairs
+from dpsumm.vertical.model import hidden_pairs
+from dpsumm.vertical.pooled import Pooled
 from dpsumm.vertical.privacy import SynthesisPrivacy
 from dpsumm.vertical.tables import FEW_RECORDS, Tables
 
@@ -23,7 +23,7 @@ _NAMED = 3
 
 def notes_of(
     released: Released,
-    model: Mixture | Graphical,
+    model: Pooled,
     layout: Layout,
     levels: Sequence[Drawn],
     protocol: Tables,
@@ -60,11 +60,14 @@ def notes_of(
                 Severity.ALARM,
             )
         )
-    if model.chi2 > protocol.stop:
+    mixture = model.mixture
+    if mixture.chi2 > protocol.stop:
         notes.append(
             Note(
-                "The model did not reach the tables within their noise (chi-square "
-                f"{model.chi2:.2f} for each cell after {model.steps} steps). {_more(model)}."
+                "The mixture did not reach the tables within their noise (chi-square "
+                f"{mixture.chi2:.2f} for each cell after {mixture.steps} steps). Give it more "
+                "components with protocol=Tables(components=...) (--components), or, in Python, "
+                "more max_steps there."
             )
         )
     notes += _crowded(released, levels)
@@ -72,16 +75,6 @@ def notes_of(
     if not privacy.seeded:
         notes += budget_notes(privacy.largest, privacy.delta, released.n_records)
     return sorted_notes(notes)
-
-
-def _more(model: Mixture | Graphical) -> str:
-    """Return what lets a model follow the tables, as a sentence without an end."""
-    if isinstance(model, Mixture):
-        return (
-            "Give it more components with protocol=Tables(components=...) (--components), or, in "
-            "Python, more max_steps there"
-        )
-    return "In Python, Tables(model='graphical') takes more megabytes and more max_steps"
 
 
 def _crowded(released: Released, levels: Sequence[Drawn]) -> list[Note]:

@@ -24,13 +24,6 @@ if TYPE_CHECKING:
     from dpsumm.vertical.tables import Tables
 
 
-class Model(str, Enum):
-    """Words of ``--model``."""
-
-    MIXTURE = "mixture"
-    GRAPHICAL = "graphical"
-
-
 class SecretProduct(str, Enum):
     """Words of ``--secret-product``."""
 
@@ -104,11 +97,8 @@ class Method:
     keep
         Levels with fewer noisy records than so many standard deviations of the noise are counted
         together, from 0 to 10.
-    model
-        mixture: of products, in a second. graphical: by the package mbi (extra graphical), half a
-        minute; closer on the columns that depend most.
     components
-        Products in the mixture.
+        Products in the mixture, from which half of the rows are drawn.
     secret_product
         How tables of two owners' columns are made. dealer: by pads that the helper deals. mpyc: by
         three processes of MPyC (extra mpyc), slow.
@@ -117,7 +107,6 @@ class Method:
     label: str | None = None
     bins: Annotated[list[str] | None, "by noisy counts"] = None
     keep: float = KEEP
-    model: Model = Model.MIXTURE
     components: int = COMPONENTS
     secret_product: SecretProduct = SecretProduct.DEALER
 
@@ -130,7 +119,6 @@ class Method:
         given = {} if not self.bins else {"bins": bins_of(self.bins)}
         return Tables(
             keep=self.keep,
-            model=self.model.value,
             components=self.components,
             **given,  # type: ignore[arg-type]
         )

@@ -79,7 +79,7 @@ def synthetic_of(
             privacy,
             resumed=run if resumed else None,
         ),
-        fits=model.chi2 <= protocol.stop,
+        fits=model.mixture.chi2 <= protocol.stop,
         run=run,
         finished=finished,
         backend=backend,

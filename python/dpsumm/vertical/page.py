@@ -185,7 +185,7 @@ def _matrix(found: Fidelity, shown: list[int]) -> figures.Array:
 
 
 def _details(synthetic: Synthetic) -> list[tuple[str, str]]:
-    plan, model = synthetic.tables.plan, synthetic.model
+    plan, mixture = synthetic.tables.plan, synthetic.model.mixture
     stds = [math.sqrt(plan.variance(index)) for index in range(len(plan.pairs))]
     across = "none" if not stds else f"{min(stds):.1f} to {max(stds):.1f} records in each cell"
     levels, merged = sum(map(len, synthetic.tables.singles)), sum(plan.sizes)
@@ -198,8 +198,8 @@ def _details(synthetic: Synthetic) -> list[tuple[str, str]]:
         ("Noise, tables of two columns", f"{across}, standard deviation"),
         (
             "Model",
-            f"{type(model).__name__.lower()}, chi-square {model.chi2:.2f} for each cell (1 is "
-            f"the noise), {model.steps} steps",
+            f"a mixture, chi-square {mixture.chi2:.2f} for each cell (1 is the noise) after "
+            f"{mixture.steps} steps, and a chain of regressions, by turns",
         ),
     ]
 

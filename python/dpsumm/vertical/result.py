@@ -19,13 +19,13 @@ from dpsumm.privacy.record import RunRecord
 from dpsumm.privacy.seeds import check_seed
 from dpsumm.report.notes import Note
 from dpsumm.report.verdict import Verdict
-from dpsumm.vertical.graphical import Graphical
 from dpsumm.vertical.grid import Drawn
 from dpsumm.vertical.label_model import LabelModel
 from dpsumm.vertical.layout import Released
-from dpsumm.vertical.model import Mixture, hidden_pairs
+from dpsumm.vertical.model import hidden_pairs
 from dpsumm.vertical.notes import verdict_of
 from dpsumm.vertical.page import write_report
+from dpsumm.vertical.pooled import Pooled
 from dpsumm.vertical.privacy import SynthesisPrivacy
 
 
@@ -39,7 +39,7 @@ class Synthetic:
     Attributes
     ----------
     model
-        What rows are drawn from: a mixture of products, or a graphical model.
+        What rows are drawn from: a mixture of products and a chain of regressions, by turns.
     label_model
         What the label is drawn from, given all other columns; None if none was named.
     tables
@@ -69,7 +69,7 @@ class Synthetic:
     dpsumm.vertical.SynthesisPrivacy : What it cost.
     """
 
-    model: Mixture | Graphical
+    model: Pooled
     tables: Released
     privacy: SynthesisPrivacy
     n_records: int

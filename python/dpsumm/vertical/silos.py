@@ -215,7 +215,6 @@ def synthesize_silos(
     accounting.check_epsilon(epsilon)
     accounting.check_delta(delta)
     protocol = Tables() if protocol is None else protocol
-    protocol.check_installed()
     run = run or uuid.uuid4().hex
     agreed = Agreed.of(schema, protocol.bins, ids, label)
     check_budget(epsilon, 0.0, 1, allowed=allow_weak_privacy)

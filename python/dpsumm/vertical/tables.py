@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 from dpsumm.checks import check_number, check_whole
-from dpsumm.errors import InvalidParameterError
 from dpsumm.privacy import accounting
 from dpsumm.vertical.defaults import COMPONENTS, KEEP
-from dpsumm.vertical.graphical import Graphical, check_mbi, fit_graphical
 from dpsumm.vertical.layout import Budget, Released
 from dpsumm.vertical.levels import Bins
-from dpsumm.vertical.model import Fitting, Mixture, fit
+from dpsumm.vertical.model import Fitting
+from dpsumm.vertical.pooled import Pooled, fit_pooled
 
 # Below, noise hides all that could be learnt.
 FEW_RECORDS = 200
@@ -40,17 +38,10 @@ class Tables:
     keep
         Levels with fewer noisy records than so many standard deviations of the noise are counted
         together, from 0 to 10.
-    model
-        What is fitted to the tables: ``"mixture"`` of products, in a second; or ``"graphical"``, by
-        the package mbi (``pip install 'dpsumm[graphical]'``), half a minute of compiling.
     components
-        Products in the mixture.
-    step, init, stop
+        Products in the mixture, from which half of the rows are drawn.
+    step, init, stop, max_steps
         Of the mixture's fit, see `dpsumm.kernels.fit_mixture`.
-    megabytes
-        Of a graphical model's tables: how many pairs of columns it can follow.
-    max_steps
-        Of the fit; 2500 for a mixture, 300 for a graphical model by default.
     rows
         Records in one message between owners, which bounds the memory.
 
@@ -61,7 +52,7 @@ class Tables:
     Examples
     --------
     >>> import dpsumm
-    >>> dpsumm.Tables(bins=8, model="graphical").bins
+    >>> dpsumm.Tables(bins=8).bins
     8
     """
 
@@ -69,13 +60,11 @@ class Tables:
     first: float = 0.2
     to_label: float = 0.3
     keep: float = KEEP
-    model: Literal["mixture", "graphical"] = "mixture"
     components: int = COMPONENTS
     step: float = 0.06
     init: float = 0.5
     stop: float = 1.0
-    megabytes: float = 0.3
-    max_steps: int | None = None
+    max_steps: int = 2500
     rows: int = 2**16
 
     def __post_init__(self) -> None:
@@ -86,17 +75,11 @@ class Tables:
             ("step", 1e-6, 10),
             ("init", 1e-6, 10),
             ("stop", 1e-3, 100),
-            ("megabytes", 1e-4, 1000),
         ):
             check_number(getattr(self, name), name, low, high)
         check_number(self.to_label, "to_label", 0.01, 0.9 - self.first)
         check_whole(self.components, "components", 1, 10_000)
-        if self.max_steps is not None:
-            check_whole(self.max_steps, "max_steps", 1, 10**6)
-        if self.model not in ("mixture", "graphical"):
-            raise InvalidParameterError(
-                f"model must be 'mixture' or 'graphical', got {self.model!r}"
-            )
+        check_whole(self.max_steps, "max_steps", 1, 10**6)
         check_whole(self.rows, "rows", 1, 2**20)
 
     def budget(self, epsilon: float, delta: float) -> Budget:
@@ -111,18 +94,7 @@ class Tables:
             rare=_RARE,
         )
 
-    def check_installed(self) -> None:
-        """Raise `MissingExtraError` if the model's package is not installed."""
-        if self.model == "graphical":
-            check_mbi()
-
-    def fit(self, released: Released) -> Mixture | Graphical:
+    def fit(self, released: Released) -> Pooled:
         """Return the model of released tables."""
-        if self.model == "graphical":
-            return fit_graphical(
-                released, megabytes=float(self.megabytes), max_steps=self.max_steps or 300
-            )
-        return fit(
-            released,
-            Fitting(self.components, self.step, self.init, self.stop, self.max_steps or 2500),
-        )
+        fitting = Fitting(self.components, self.step, self.init, self.stop, self.max_steps)
+        return fit_pooled(released, fitting)

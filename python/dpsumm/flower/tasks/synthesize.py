@@ -155,7 +155,6 @@ def _protocol(get: Reader) -> Tables:
         "first": get("first", float, 0.0) or None,
         "to_label": get("to-label", float, 0.0) or None,
         "keep": None if keep < 0 else keep,
-        "model": get("model", str, "") or None,
         "components": get("components", int, 0) or None,
         "rows": get("chunk", int, 0) or None,
     }
