@@ -234,7 +234,7 @@ def test_synthesize_refuses_what_it_cannot_do(trial, tmp_path):
     for changes, message in (
         ({"seed": 1}, "seed: owners elsewhere"),
         ({"bins": "income=a,b"}, "bins: write"),
-        ({"model": "other"}, "model must be"),
+        ({"components": -3}, "components must be"),
         ({"label": "x"}, "no column 'x'"),
     ):
         with pytest.raises(InvalidParameterError, match=message):
