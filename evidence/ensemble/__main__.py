@@ -4,8 +4,9 @@
     python -m evidence.ensemble                  only the page, from the results
     python -m evidence.ensemble --earlier        the same, with results of earlier code, too
 
-Results of other code are measured anew. Accuracies are of test points. What each choice was made by
-is in `Method` below: the default student's by the noisy votes alone.
+Results of other code are measured anew, those of updates and those of votes by themselves.
+Accuracies are of test points. What each choice was made by is in `Method` below: the default
+student's by the noisy votes alone.
 """
 
 from __future__ import annotations
@@ -13,8 +14,9 @@ from __future__ import annotations
 import argparse
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from hashlib import sha256
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +30,7 @@ from dpsumm.ensemble.messages import VOTES, Votes
 from dpsumm.ensemble.students import Spectral
 from dpsumm.ensemble.students.choose import Validation, choose
 from dpsumm.privacy import Ledger, Unit
-from evidence.ensemble import page
+from evidence.ensemble import page, updates
 from evidence.ensemble.tasks import TASKS, held, parameters
 from evidence.runner import THREADS, made_with, write
 from evidence.sources import PACKAGE, code
@@ -68,37 +70,57 @@ def main() -> None:
     parser = argparse.ArgumentParser("evidence.ensemble", description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, help="folder of the data sets")
     parser.add_argument("--earlier", action="store_true", help="show results of earlier code, too")
+    parser.add_argument("--only", choices=("updates", "votes"), help="measure no others")
     parser.add_argument("--draws", type=int, default=10, help="of the noise")
     given = parser.parse_args()
     table = pl.read_parquet(RESULTS) if RESULTS.exists() else pl.DataFrame(schema=SCHEMA)
-    today = key()
+    today = {"updates": key(UPDATES), "votes": key(VOTING)}
+    of_updates = pl.col("method").is_in(updates.METHODS)
+    groups = {"updates": of_updates, "votes": ~of_updates}
     if given.data is not None:
         for name in THREADS:
             os.environ.setdefault(name, "1")
-        for name, n_parties in PARTS:
-            mine = (pl.col("scenario") == name) & (pl.col("parties") == n_parties)
-            if not table.filter(mine & (pl.col("code") == today)).is_empty():
+        wanted = [given.only] if given.only else list(groups)
+        for (name, n_parties), group in product(PARTS, wanted):
+            mine = (pl.col("scenario") == name) & (pl.col("parties") == n_parties) & groups[group]
+            if not table.filter(mine & (pl.col("code") == today[group])).is_empty():
                 continue
-            facts = {"scenario": name, "seed": 0, "code": today, "parties": n_parties}
-            rows = [facts | row for row in measured(name, n_parties, given.data, given.draws)]
+            facts = {"scenario": name, "seed": 0, "code": today[group], "parties": n_parties}
+            rows = [
+                facts | row for row in MEASURED[group](name, n_parties, given.data, given.draws)
+            ]
             table = pl.concat([table.filter(~mine), pl.DataFrame(rows, schema=SCHEMA)])
             write(table, RESULTS)
-            print(f"{name}, {n_parties} parties: {len(rows)} rows", flush=True)
-    shown = table if given.earlier else table.filter(pl.col("code") == today)
+            print(f"{name}, {n_parties} parties, {group}: {len(rows)} rows", flush=True)
+    shown = table if given.earlier else table.filter(pl.col("code").is_in(list(today.values())))
     if shown.is_empty():
         parser.error("no results are of today's code: give --data")
     print(page.write(shown, made_with(RESULTS), page.ROOT))
 
 
-def key() -> str:
+HERE = Path(__file__).parent
+# What results depend on.
+VOTING = [
+    *(HERE / f"{name}.py" for name in ("__main__", "tasks")),
+    *sorted((PACKAGE / "ensemble/students").glob("*.py")),
+    *(PACKAGE / f"ensemble/{name}.py" for name in ("baselines", "comparison", "paper", "release")),
+]
+UPDATES = [
+    *(HERE / f"{name}.py" for name in ("updates", "tasks")),
+    *sorted((PACKAGE / "ensemble/updates").glob("*.py")),
+    *(PACKAGE / f"ensemble/students/{name}.py" for name in ("bases", "plain", "whitened")),
+]
+
+
+def key(files: Sequence[Path]) -> str:
     """Name what results depend on: the code."""
-    ours = [Path(__file__).with_name(name) for name in ("__main__.py", "tasks.py")]
-    theirs = sorted((PACKAGE / "ensemble/students").glob("*.py"))
-    theirs += [
-        PACKAGE / f"ensemble/{name}.py" for name in ("baselines", "compare", "paper", "release")
-    ]
-    text = "\n".join(code(path.read_text(), ".py") for path in [*ours, *theirs])
+    text = "\n".join(code(path.read_text(), ".py") for path in files)
     return sha256(text.encode()).hexdigest()[:12]
+
+
+def updated(name: str, n_parties: int, folder: Path, draws: int) -> Iterator[dict[str, Any]]:
+    """Yield the rows of updates of one data set and number of parties."""
+    yield from updates.measured(TASKS[name](folder), n_parties, EPSILONS, DELTA, draws)
 
 
 def measured(name: str, n_parties: int, folder: Path, draws: int) -> Iterator[dict[str, Any]]:
@@ -162,6 +184,8 @@ def speed(rehearsal: Rehearsal) -> Iterator[tuple[str, float]]:
         choose(Spectral(bases).candidates(points, votes), None)
         yield f"seconds: student in {', '.join(bases)}", time.process_time() - started
 
+
+MEASURED = {"updates": updated, "votes": measured}
 
 if __name__ == "__main__":
     main()

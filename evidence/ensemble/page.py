@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import product
 from pathlib import Path
 
 import polars as pl
@@ -13,11 +14,17 @@ from evidence.page import _filled
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = "docs/ensemble.md"
 METHODS = {
+    "private updates": "private updates, the default",
+    "federated averaging": "federated averaging *",
     "noisy votes, Spectral": "noisy votes, default student",
     "noisy votes, by 200 labels": "noisy votes, student by 200 labels",
     "PATE's GNMax": "PATE's GNMax *",
     "averaged parameters": "averaged noisy parameters *",
     "Hamm, Cao & Belkin, soft votes": "soft votes as published *",
+}
+RECORDS = {
+    "private updates, a record": "private updates, the default",
+    "DP-SGD of sums, a record": "DP-SGD of sums *",
 }
 OPEN = {
     "one party alone, mean": "one party alone",
@@ -67,31 +74,39 @@ def _cell(table: Table, **wanted: object) -> str:
 
 def _accuracies(table: Table, data: str) -> str:
     cells = sorted(set(table.filter(pl.col("epsilon").is_finite())["parties"]))
-    budgets = sorted(set(table.filter(pl.col("epsilon").is_finite())["epsilon"]))
-    columns = [(m, e) for m in cells for e in budgets]
-    rows: list[Sequence[str]] = [
-        [shown, *(_cell(table, method=method, parties=m, epsilon=e) for m, e in columns)]
-        for method, shown in METHODS.items()
-    ]
-    head = [f"{data}: parties, epsilon", *(f"{m}, {e:g}" for m, e in columns)]
+    whole = _private(table, METHODS, f"{data}: parties, epsilon")
+    of_records = table.filter(pl.col("method").is_in(list(RECORDS)))
+    records = _private(of_records, RECORDS, f"{data}, one record protected: parties, epsilon")
     without = [
         [shown, *(_cell(table, method=method, parties=m) for m in cells)]
         for method, shown in OPEN.items()
     ]
     public = markdown([f"{data}, without privacy: parties", *(f"{m}" for m in cells)], without)
-    return f"{markdown(head, rows)}\n\n{public}"
+    return "\n\n".join([whole, *([] if of_records.is_empty() else [records]), public])
+
+
+def _private(table: Table, methods: Mapping[str, str], title: str) -> str:
+    finite = table.filter(pl.col("epsilon").is_finite())
+    columns = list(product(sorted(set(finite["parties"])), sorted(set(finite["epsilon"]))))
+    rows: list[Sequence[str]] = [
+        [shown, *(_cell(table, method=method, parties=m, epsilon=e) for m, e in columns)]
+        for method, shown in methods.items()
+    ]
+    return markdown([title, *(f"{m}, {e:g}" for m, e in columns)], rows)
 
 
 def _shift(table: Table) -> str:
     columns = [(m, e) for m in sorted(set(table["parties"])) for e in (1.0, 3.0)]
     rows = [
         [
-            shown,
-            *(
-                _cell(table, scenario=name, method="noisy votes, Spectral", parties=m, epsilon=e)
-                for m, e in columns
-            ),
+            f"{shown}, {words}",
+            *(_cell(table, scenario=name, method=method, parties=m, epsilon=e) for m, e in columns),
         ]
         for name, shown in NAMES.items()
+        for method, words in (
+            ("private updates", "updates"),
+            ("federated averaging", "federated averaging *"),
+            ("noisy votes, Spectral", "votes"),
+        )
     ]
     return markdown(["shift: public points", *(f"{m}, {e:g}" for m, e in columns)], rows)

@@ -169,6 +169,25 @@ def test_a_run_that_died_between_rounds_is_resumed(parties, points, tmp_path, mo
 
 
 @pytest.mark.same_draws
+def test_points_unlike_the_records_are_told_of(rng):
+    def around(middle, n):
+        x = rng.normal(size=(n, 4)) + middle
+        return x, (x[:, 0] * x[:, 1] > middle**2).astype(int)
+
+    parties = {f"p{i}": around(-1.5, 50) for i in range(120)}
+    given = {"classes": [0, 1], "unit": RECORD, "epsilon": 3}
+    alike = learn(parties, around(-1.5, 1000)[0], **given)
+    assert not any("unlike" in note for note in alike.notes)
+    model = learn(parties, around(1.5, 1000)[0], **given)
+    assert not model.verdict.good
+    assert (
+        "Do not use this model: the public points are unlike the parties' records"
+        in (model.notes[0])
+    )
+    assert "method='votes'" in model.notes[0]
+
+
+@pytest.mark.same_draws
 def test_nothing_but_noise_is_said(points, rng):
     owners = {f"p{i}": people(rng, 5) for i in range(5)}
     model = learn(owners, points, epsilon=0.1, allow_weak_privacy=True)

@@ -47,6 +47,8 @@ class Course:
     basis, gains : features, and their factors in a vector, (m + 1,)
     weights : (m + 1, K)
         Of the model so far.
+    strange
+        Whether the rounds show that the public points are unlike the parties' records.
     """
 
     def __init__(self, basis: Whitened, points: Array, terms: Terms, recipe: Recipe) -> None:
@@ -65,7 +67,7 @@ class Course:
         self._total, self._precision = np.zeros(self.shape), np.zeros(m + 1)
         self._fitted = np.zeros(self.shape)
         self.weights, self._p = np.zeros(self.shape), np.full((len(chosen), k), 1 / k)
-        self.rounds = 0
+        self.rounds, self.strange = 0, False
         self.step = self._next()
 
     @property
@@ -114,6 +116,8 @@ class Course:
         kept = self._kept_length(seen, sd)
         variance = (sd / (kept * self.gains)) ** 2
         moments = self._a.T @ self._p / len(self._a) + seen / (kept * self.gains[:, None])
+        if self.rounds == 1:
+            self.strange = self._strange(moments, variance)
         self._total += moments / variance[:, None]
         self._precision += 1 / variance
         self._learn(1 / self._precision, self._total / self._precision[:, None])
@@ -157,6 +161,21 @@ class Course:
         left = 1 / (1 / signal + 1 / ((k - 1) * variance))
         self._missed = float((self.gains**2 * left).sum())
         self._found = (squares[1:], (variance + self._chance / _CHANCE)[1:], signal[1:])
+
+    def _strange(self, moments: Array, variance: Array) -> bool:
+        """Return whether the second round's moments are not those of the first.
+
+        Both are of the parties' records by way of the public points: the records' residuals, added
+        to the moments of the model on the points. Where points and records are alike they differ by
+        noise and a small part of the signal; on other points by more than the whole signal.
+        """
+        known = 1 / self._precision
+        apart = ((moments - self._total * known[:, None]) ** 2).sum(1)
+        degrees = self.shape[1] - 1
+        noise = degrees * (known + variance)
+        beyond = float((apart - noise).sum())
+        chance = 6 * math.sqrt(2 * float((noise**2).sum()) / degrees)
+        return beyond > max(float(self._expected.sum()), chance)
 
     def seen(self) -> bool:
         """Whether the sums show anything beyond a chance of about one in a thousand."""

@@ -16,6 +16,8 @@ from dpsumm.errors import InvalidParameterError
 from dpsumm.report.notes import Note, Severity, budget_notes, sorted_notes
 from dpsumm.report.verdict import Verdict
 
+_OTHER_POINTS = "Give public points like the parties' records, or ask for method='votes'"
+
 
 @dataclass(frozen=True, eq=False)
 class UpdatesModel(Model):
@@ -49,6 +51,9 @@ class UpdatesModel(Model):
         if not self._course.seen():
             text = "nothing but noise is seen in the updates, so the model means nothing"
             return Verdict(text, severity=Severity.ALARM)
+        if self._course.strange:
+            text = "the public points are unlike the parties' records, so the model is wrong there"
+            return Verdict(text, severity=Severity.ALARM)
         if (self.places == self.places[0]).all():
             only = self.classes_[self.places[0]]
             text = f"it says {only} for every public point, so it tells nothing"
@@ -66,7 +71,8 @@ class UpdatesModel(Model):
         if self._reached.good:
             said = [*missed_notes(self.places, self.classes_, self._validation)]
         else:
-            said = [do_not_use(self._reached, self.plan.way_out)]
+            way_out = _OTHER_POINTS if self._course.strange else self.plan.way_out
+            said = [do_not_use(self._reached, way_out)]
         if not self.privacy.seeded:
             plan = self.plan
             said += budget_notes(plan.epsilon, plan.delta, plan.n_parties)
