@@ -92,6 +92,7 @@ def test_counts_of_a_tree_are_not_negative_and_sum_to_the_records(rng, column, n
         assert starts[-1] < grid.size
 
 
+@pytest.mark.same_draws  # one false cell far out moves the mean by more, in 1 % of draws
 def test_little_noise_gives_the_counts_and_empty_tails_stay_empty(rng):
     grid = Grid.of(COLUMNS[3])
     values = np.where(rng.random(20_000) < 0.9, 0, rng.lognormal(8, 1, 20_000).clip(0, 10**6))
