@@ -77,6 +77,7 @@ lint: $(VENV)/.built  ## Format, lints and types of both languages; which room m
 	$(BIN)/mypy
 	PYTHONPATH=python $(BIN)/lint-imports --no-cache --no-logo
 	$(BIN)/python -m mypy.stubtest dpsumm.kernels._core
+	! find tests -name 'test_*.py' | sed 's|.*/||' | sort | uniq -d | grep .  # pytest would refuse the second
 
 golden: $(VENV)/.built  ## After a wanted change of messages: write tests/golden.json anew
 	PYTHONPATH=.:tests $(BIN)/python -m tests.golden
