@@ -160,7 +160,7 @@ def test_a_plan_reads_and_writes_nothing(capsys):
     assert "--unit 'replace one record' with --models-per-owner" in out
     single = ("--unit", "replace one record", "--models-per-owner", "100")
     assert run("learn", "--plan", "--points", "5000", *given, *single) == 0
-    assert "The noise costs little" in capsys.readouterr().out
+    assert "The noise is small beside" in capsys.readouterr().out
     assert not Path("predictions.parquet").exists()
 
 
@@ -174,7 +174,7 @@ def test_a_run_that_means_nothing_does_not_look_good(capsys):
     assert told.err.index("expect little") < told.err.index("Do not use this model")
     taken_back = "not private .a seed was given.; "
     said = " ".join(told.out.split())
-    assert re.search(f"verdict {taken_back}(nothing but noise|it says)", said)
+    assert re.search(f"verdict {taken_back}(the noise hides|it says)", said)
     assert "Look at this first." in Path("r.html").read_text("utf-8")
 
 

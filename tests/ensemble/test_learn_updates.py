@@ -58,7 +58,7 @@ def test_it_learns_and_says_what_it_cost(parties, points, unit, rng, tmp_path):
     )
     assert len(model.privacy.charges) == 8
     assert model.verdict.good
-    assert "stand out of the noise" in model.verdict.text
+    assert "the updates tell points apart" in model.verdict.text
     assert "(3" in model.privacy.statements()[0]
     assert model.record.protocol == "Private updates"
     assert told[-1] == ("release", 1, 1)
@@ -192,7 +192,7 @@ def test_nothing_but_noise_is_said(points, rng):
     owners = {f"p{i}": people(rng, 5) for i in range(5)}
     model = learn(owners, points, epsilon=0.1, allow_weak_privacy=True)
     assert not model.verdict.good
-    assert any("nothing but noise" in note for note in model.notes)
+    assert any("the noise hides what the updates say" in note for note in model.notes)
 
 
 def test_strange_tables_end_without_a_warning_that_tells(rng):

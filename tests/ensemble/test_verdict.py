@@ -14,65 +14,72 @@ from dpsumm.ensemble import Spectral
 from dpsumm.ensemble.page import render
 from dpsumm.ensemble.strength import Strength, strength_of
 from dpsumm.ensemble.students.choose import Validation
-from dpsumm.ensemble.verdict import missed_notes, verdict_of
+from dpsumm.ensemble.verdict import HIDDEN, SEEN, judged, missed_notes, verdict_of
 from dpsumm.report.notes import Note, Severity
 from helpers.chance import FALSE_ALARM
 from helpers.votes import noisy
 
 CLASSES = np.array(["no", "yes"])
-SEEN = Strength(np.array([30.0, 10.0]), 1.0, 2.0)
-MIXED = np.array([0, 1, 1])
+MIXED, SAME = np.array([0, 1, 1]), np.zeros(3, int)
 
 
 def test_strength_is_the_signal_and_chance_is_not_seen(rng):
-    """Pure noise is called signal once in a thousand; a signal is estimated without bias."""
+    """Pure noise is called a signal by chance alone; a signal is estimated without bias."""
     points = rng.normal(size=(600, 2))
     flat = np.full((600, 2), 0.5)
     nothing = [strength_of(points, noisy(flat, 100, 40.0, rng)) for _ in range(40)]
-    assert sum(one.seen for one in nothing) <= stats.binom.isf(FALSE_ALARM, 40, 1e-3)
+    assert sum(one.chance <= SEEN for one in nothing) <= stats.binom.isf(FALSE_ALARM, 40, SEEN)
     # Of 400 squared normal numbers the mean is so far off once in 5 million runs.
     assert np.mean([one.signal / one.error for one in nothing]) == pytest.approx(0, abs=0.9)
     second = 0.5 + 0.3 * np.sign(points[:, 0])
     shares = np.column_stack([1 - second, second])
     exact = strength_of(points, noisy(shares, 100, 1e-6, rng)).signal
     found = [strength_of(points, noisy(shares, 100, 40.0, rng)) for _ in range(20)]
-    assert all(one.seen for one in found)
+    assert all(one.chance < 1e-3 for one in found)
     assert np.mean([one.signal for one in found]) == pytest.approx(exact, rel=0.15)
     assert found[0].ratio == pytest.approx(10 * found[0].noise / found[0].signal)
-    assert nothing[0].ratio == np.inf or nothing[0].seen
+    assert all((one.ratio == np.inf) == (one.signal <= 0) for one in nothing)
 
 
 @pytest.mark.parametrize(
-    ("strength", "predicted", "met", "severity", "text"),
+    ("chance", "predicted", "severity", "text"),
     [
-        (Strength(np.array([1.0, 4.0]), 1.0, 2.0), MIXED, 90, Severity.ALARM, "nothing but noise"),
-        (SEEN, np.zeros(3, int), 90, Severity.ALARM, "it says no for every public point"),
-        (SEEN, MIXED, None, Severity.INFO, "noise: the noise is 0.053 of the signal; only labels"),
-        (SEEN, MIXED, 70, Severity.ALARM, "no better than one label for all: right for 70%"),
-        (SEEN, MIXED, 72, Severity.WARNING, "perhaps better than one label for all"),
-        (
-            SEEN,
-            MIXED,
-            95,
-            Severity.INFO,
-            "better than one label for all: right for 95% of your 100",
-        ),
+        (0.11, MIXED, Severity.ALARM, "the noise hides what the votes say: about 200 labelled"),
+        (0.11, SAME, Severity.ALARM, "the noise hides"),
+        (0.09, SAME, Severity.ALARM, "it says no for every public point: about 200 labelled"),
+        (0.09, MIXED, Severity.WARNING, "the votes may tell points apart: noise is 0.5 of"),
+        (0.009, MIXED, Severity.INFO, "the votes tell points apart: noise is 0.5 of the signal;"),
     ],
 )
-def test_the_verdict(strength, predicted, met, severity, text):
-    validation, right = None, None
-    if met is not None:
-        places = np.array([0] * 70 + [1] * 30)
-        validation = Validation(np.zeros((100, 1)), places)
-        # Of the 70 some are missed, of the 30 more are found.
-        right = np.arange(100) >= 10
-        right[90:] = False
-        right[: 100 - met - 10] = False
-        right = np.where(met >= 90, np.arange(100) >= 100 - met, right) if met != 70 else places < 1
-    verdict = verdict_of(strength, predicted, CLASSES, validation, right)
-    assert text in verdict.text
+def test_the_verdict_without_labels(chance, predicted, severity, text):
+    verdict = verdict_of("votes", chance, 0.5, predicted, CLASSES)
+    assert verdict.text.startswith(text)
     assert verdict.severity is severity
-    assert verdict.good == (severity is not Severity.ALARM)
+
+
+@pytest.mark.parametrize(
+    ("wins", "losses", "chance", "severity", "head"),
+    [
+        # Exact sign test, one-sided: 10 of 14 by chance in .0898, 11 of 14 in .0287.
+        (11, 3, 0.9, Severity.INFO, "better than one label for all"),
+        (10, 4, 0.9, Severity.WARNING, "perhaps better than one label for all"),
+        (7, 7, 0.09, Severity.WARNING, "perhaps better than one label for all"),
+        (7, 7, 0.11, Severity.ALARM, "no better than one label for all"),
+        (0, 0, 0.11, Severity.ALARM, "no better than one label for all"),
+        (4, 10, 0.0, Severity.WARNING, "perhaps better than one label for all"),
+        (3, 11, 0.0, Severity.ALARM, "worse than one label for all"),
+    ],
+)
+def test_the_verdict_by_labels(wins, losses, chance, severity, head):
+    """Labels decide where they can; a model that leads is never called useless."""
+    places = np.repeat([0, 1], [70, 30])
+    met = places == 0
+    met[:losses], met[70 : 70 + wins] = False, True
+    verdict = judged(CLASSES, Validation(np.zeros((100, 1)), places), met, chance)
+    assert verdict.head == head
+    assert verdict.severity is severity
+    right = f"right for {70 + wins - losses}% of your 100 labelled points, always saying no is for"
+    assert verdict.why.startswith(f"{right} 70%")
 
 
 @pytest.fixture(scope="module")
@@ -136,7 +143,7 @@ def test_warnings_and_alarms_are_in_a_model_s_verdict(model):
     # What means nothing says so itself, and no share of labels speaks for it.
     labels = replace(good._validation, places=1 - good._validation.places)
     bad = replace(thin, _validation=labels)
-    assert bad.verdict.text.startswith("no better than one label for all: right for ")
+    assert bad.verdict.text.startswith("worse than one label for all: right for ")
     assert "to check" not in bad.verdict.text
     assert "of your own labels are met" not in render(bad)
 
@@ -192,19 +199,20 @@ def test_parties_that_know_one_class_are_a_warning_in_the_verdict(model):
     assert good.notes == ()
     good.__dict__["places"] = places(990, 10)
     assert good.notes[0].startswith("Hardly any public point is predicted to be b&c (1.0%)")
-    assert good.verdict.head == "the votes stand out of the noise, with 1 warning to check"
+    assert good.verdict.head == "the votes tell points apart, with 1 warning to check"
 
 
 def test_the_page_without_labels_of_ones_own(model):
     judged = tuple(replace(one, accuracy=None) for one in model.candidates)
     plan = replace(model.plan, epsilon=1.0)
     page = render(replace(model, plan=plan, candidates=judged, _validation=None))
-    assert "only labels of your own can say" in page
+    assert "about 200 labelled points of your own (validation) can say" in page
     assert "Stein&#x27;s estimate chose" in page
 
 
-def test_pure_noise_is_seen_in_one_run_of_a_thousand(rng):
+@pytest.mark.parametrize("level", [SEEN, HIDDEN])
+def test_pure_noise_passes_for_a_signal_as_often_as_is_said(rng, level):
     energies = rng.chisquare(1, (6_000, 10))
-    seen = [Strength(one, 1.0, math.sqrt(20)).seen for one in energies]
-    low, high = stats.binom.ppf((FALSE_ALARM / 2, 1 - FALSE_ALARM / 2), 6_000, 1e-3)
-    assert low <= sum(seen) <= high
+    below = [Strength(one, 1.0, math.sqrt(20)).chance <= level for one in energies]
+    low, high = stats.binom.ppf((FALSE_ALARM / 2, 1 - FALSE_ALARM / 2), 6_000, level)
+    assert low <= sum(below) <= high

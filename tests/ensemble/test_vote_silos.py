@@ -153,7 +153,7 @@ def test_nobody_came_and_the_run_ends_all_the_same(frames):
     faults = {name.replace("-", "_"): FAULTS["silent"] for name in NAMES}
     model = learn(Loopback(parties, **faults), points)
     assert not model.verdict.good
-    assert "Do not use this model: nothing but noise is seen" in model.notes[0]
+    assert "Do not use this model: the noise hides what the votes say" in model.notes[0]
     assert model.privacy.epsilon() > 3.9
 
 

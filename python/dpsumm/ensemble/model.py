@@ -24,7 +24,7 @@ from dpsumm.ensemble.saved import SavedModel, predictions, saved_model
 from dpsumm.ensemble.strength import Strength, strength_of
 from dpsumm.ensemble.students.choose import Judged, Validation, students_of
 from dpsumm.ensemble.students.student import Candidate, Student
-from dpsumm.ensemble.verdict import do_not_use, missed_notes, verdict_of
+from dpsumm.ensemble.verdict import do_not_use, judged, missed_notes, verdict_of
 from dpsumm.errors import InvalidParameterError
 from dpsumm.privacy.record import RunRecord
 from dpsumm.report.notes import Note, Severity, budget_notes, sorted_notes
@@ -128,10 +128,17 @@ class Model:
 
     @cached_property
     def _reached(self) -> Verdict:
-        met = None
-        if (known := self._validation) is not None:
-            met = self._used.fitted.chances(known.points).argmax(1) == known.places
-        return verdict_of(self.strength, self.places, self.classes_, known, met)
+        strength = self.strength
+        if self._validation is not None:
+            return self._by_labels(strength.chance)
+        return verdict_of("votes", strength.chance, strength.ratio, self.places, self.classes_)
+
+    def _by_labels(self, chance: float) -> Verdict:
+        """Return the verdict by the consumer's labels, beside the chance that all is noise."""
+        assert self._validation is not None
+        known = self._validation
+        met = self._used.fitted.chances(known.points).argmax(1) == known.places
+        return judged(self.classes_, known, met, chance)
 
     @property
     def notes(self) -> tuple[Note, ...]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpsumm.checks import counted
+from dpsumm.ensemble.verdict import HIDDEN
 from dpsumm.privacy.events import Unit
 from dpsumm.report import figures, parts, spent
 from dpsumm.report.notes import around
@@ -71,7 +72,7 @@ def _tiles(model: Model) -> list[tuple[str, str]]:
     shown = [
         (round_up(privacy.epsilon()), f"epsilon for {unit} at delta {small(privacy.delta)}"),
         (
-            f"{strength.ratio:.2g}" if strength.seen else "no signal",
+            f"{strength.ratio:.2g}" if strength.chance <= HIDDEN else "no signal",
             "noise over signal, seen in the votes (above 1: nothing is learnt)",
         ),
         (f"{model.plan.ratio:.2g}", "noise over signal, foreseen from public numbers"),
@@ -92,7 +93,7 @@ def _noise(model: Model) -> tuple[Html, Html]:
     )
     share = (
         "Together they are within chance of pure noise."
-        if not strength.seen
+        if strength.chance > HIDDEN
         else f"Together they are {strength.signal / strength.error:.3g} standard errors above it."
     )
     return parts.intro(text), parts.figure(

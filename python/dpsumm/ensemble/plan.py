@@ -17,9 +17,10 @@ from dpsumm.report.notes import Note, Severity
 # votes from the mean point's: guesses for two classes (a minority of a quarter) and for several
 # balanced ones. Measured on Adult and MNIST the ratio below decides (docs/ensemble.md).
 DIRECTIONS, SIGNAL = {True: 10, False: 20}, {True: 0.06, False: 0.5}
-# Above the first nothing works; below the second noise hardly matters.
+# Above the first nothing works; below the second noise is small.
 NOTHING, LITTLE = 1.0, 0.1
 FEW_PARTIES, FEW_POINTS = 50, 1000
+ASK = "About 200 labelled points of your own (validation) can say how often the model is right"
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,7 @@ class LearningPlan:
             return "The noise is above the signal: the student would follow the noise"
         if self.ratio > LITTLE:
             return "Noisy votes work, and the noise can be felt: use all public points you have"
-        return "The noise costs little: the ensemble's own accuracy decides"
+        return "The noise is small beside what votes usually say"
 
     @property
     def notes(self) -> tuple[Note, ...]:
@@ -101,8 +102,9 @@ class LearningPlan:
             f"{self.delta:g}",
             f"  noise in a share of votes  {self.vote_noise:.4f} (shares lie in [0, 1])",
             f"  noise over signal          {self.ratio:.3f} (above 1 nothing is learnt, below "
-            f"{LITTLE:g} it costs little)",
+            f"{LITTLE:g} it is small)",
             f"{self.verdict}.",
+            f"{ASK}.",
         ]
         budget = self.epsilon, self.delta, self.n_parties
         weak = [*weak_budget(*budget), *thin_budget(*budget)]

@@ -13,8 +13,6 @@ from dpsumm.ensemble.plan import DIRECTIONS
 from dpsumm.ensemble.students.bases import Random, feature_basis, squared_scale
 from dpsumm.ensemble.students.student import Array
 
-# Nothing is said to be seen where pure noise gives as much in one run of a thousand.
-_CHANCE = 1e-3
 # Points at equal steps stand for more.
 _MOST_POINTS = 20_000
 
@@ -45,19 +43,19 @@ class Strength:
         return float(self.energies.sum()) - self.noise * len(self.energies)
 
     @property
-    def seen(self) -> bool:
-        """Whether the votes are more than noise, beyond chance."""
+    def chance(self) -> float:
+        """That noise alone shows as much, 0 to 1."""
         from scipy.stats import chi2
 
         # Noise alone: a multiple of chi-square, of these degrees by its mean and deviation.
         noise = self.noise * len(self.energies)
         degrees = 2 * (noise / self.error) ** 2
-        return float(self.energies.sum()) > noise / degrees * float(chi2.isf(_CHANCE, degrees))
+        return float(chi2.sf(float(self.energies.sum()) * degrees / noise, degrees))
 
     @property
     def ratio(self) -> float:
-        """Noise over signal in these directions; infinity if no signal is seen."""
-        return self.noise * len(self.energies) / self.signal if self.seen else math.inf
+        """Noise over signal in these directions; infinity if there is no signal."""
+        return self.noise * len(self.energies) / self.signal if self.signal > 0 else math.inf
 
 
 def strength_of(points: Array, votes: NoisyVotes) -> Strength:

@@ -20,7 +20,7 @@ from dpsumm.ensemble.updates.gains import expected_rows, gains_of
 from dpsumm.ensemble.updates.messages import Step
 from dpsumm.ensemble.updates.recipe import Recipe
 from dpsumm.ensemble.updates.release import query_of
-from dpsumm.ensemble.updates.seen import above_noise
+from dpsumm.ensemble.updates.seen import chance_of_noise
 from dpsumm.ensemble.updates.temperature import calibrated
 
 Array = NDArray[np.float64]
@@ -177,6 +177,6 @@ class Course:
         chance = 6 * math.sqrt(2 * float((noise**2).sum()) / degrees)
         return beyond > max(float(self._expected.sum()), chance)
 
-    def seen(self) -> bool:
-        """Whether the sums show anything beyond a chance of about one in a thousand."""
-        return above_noise(*self._found, self.shape[1])
+    def chance(self) -> float:
+        """That noise alone shows as much as the sums, 0 to 1."""
+        return chance_of_noise(*self._found, self.shape[1])

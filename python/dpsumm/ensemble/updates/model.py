@@ -11,7 +11,7 @@ from dpsumm.ensemble.updates.course import Course
 from dpsumm.ensemble.updates.messages import NoisyMoments
 from dpsumm.ensemble.updates.page import render
 from dpsumm.ensemble.updates.plan import UpdatesPlan
-from dpsumm.ensemble.verdict import do_not_use, judged, missed_notes
+from dpsumm.ensemble.verdict import HIDDEN, do_not_use, missed_notes, verdict_of
 from dpsumm.errors import InvalidParameterError
 from dpsumm.report.notes import Note, Severity, budget_notes, sorted_notes
 from dpsumm.report.verdict import Verdict
@@ -48,28 +48,22 @@ class UpdatesModel(Model):
 
     @cached_property
     def _reached(self) -> Verdict:
-        if not self._course.seen():
-            text = "nothing but noise is seen in the updates, so the model means nothing"
-            return Verdict(text, severity=Severity.ALARM)
-        if self._course.strange:
-            text = "the public points are unlike the parties' records, so the model is wrong there"
-            return Verdict(text, severity=Severity.ALARM)
-        if (self.places == self.places[0]).all():
-            only = self.classes_[self.places[0]]
-            text = f"it says {only} for every public point, so it tells nothing"
-            return Verdict(text, severity=Severity.ALARM)
-        why = f"noise was expected to be {self.plan.ratio:.2g} of the signal"
-        if (known := self._validation) is not None:
-            met = self._used.fitted.chances(known.points).argmax(1) == known.places
-            return judged(self.classes_, known, met)
-        only = "only labels of your own can say how often the model is right"
-        return Verdict("the updates stand out of the noise", f"{why}; {only}")
+        chance = self._course.chance()
+        if self._validation is not None:
+            return self._by_labels(chance)
+        if self._course.strange and chance <= HIDDEN:
+            head = "the public points are unlike the parties' records"
+            return Verdict(head, "updates mislead there", Severity.ALARM)
+        return verdict_of("updates", chance, self.plan.ratio, self.places, self.classes_)
 
     @property
     def notes(self) -> tuple[Note, ...]:
         """What was `foreseen`, classes that are missed, alarms if the model means nothing."""
         if self._reached.good:
             said = [*missed_notes(self.places, self.classes_, self._validation)]
+            if self._course.strange:
+                unlike = "The public points are unlike the parties' records"
+                said.append(Note(f"{unlike}. {_OTHER_POINTS}."))
         else:
             way_out = _OTHER_POINTS if self._course.strange else self.plan.way_out
             said = [do_not_use(self._reached, way_out)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from dpsumm.ensemble.plan import ASK
 from dpsumm.ensemble.terms import Terms
 from dpsumm.ensemble.updates.recipe import Recipe
 from dpsumm.privacy.weak import thin_budget, weak_budget
@@ -109,6 +110,7 @@ class UpdatesPlan:
             f"  features          {self.features}, in {self.recipe.rounds} rounds",
             f"  noise over signal {self.ratio:.3g}",
             f"{self.verdict}.",
+            f"{ASK}.",
         ]
         budget = self.epsilon, self.delta, self.n_parties
         weak = [*weak_budget(*budget), *thin_budget(*budget)]

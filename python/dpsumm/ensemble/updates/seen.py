@@ -7,12 +7,9 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-# How often nothing may be taken for something.
-_CHANCE = 1e-3
 
-
-def above_noise(squares: Array, variance: Array, signal: Array, classes: int) -> bool:
-    """Return whether rows of moments are more than noise, beyond a chance of one in a thousand.
+def chance_of_noise(squares: Array, variance: Array, signal: Array, classes: int) -> float:
+    """Return the chance that noise alone gives rows of moments as long as these.
 
     Parameters
     ----------
@@ -27,4 +24,4 @@ def above_noise(squares: Array, variance: Array, signal: Array, classes: int) ->
     mean = degrees * float((weight * variance).sum())
     spread = 2 * degrees * float(((weight * variance) ** 2).sum())
     scale, freedom = spread / (2 * mean), 2 * mean**2 / spread
-    return float((weight * squares).sum()) > scale * float(chi2.isf(_CHANCE, freedom))
+    return float(chi2.sf(float((weight * squares).sum()) / scale, freedom))

@@ -1,0 +1,96 @@
+"""How far the verdict on a model can be trusted: made-up worlds, with and without own labels.
+
+    python -m evidence.ensemble.verdicts [--runs 400]
+
+Counts the verdicts of `dpsumm.learn` (information, a warning, an alarm) on models that beat the
+commonest class by two points or more on 3,000 fresh points, on models that lose by as much, and on
+others whose parties' labels are spoilt. Prints a table in Markdown.
+"""
+
+from __future__ import annotations
+
+import argparse
+import warnings
+from collections import Counter
+
+import numpy as np
+from numpy.typing import NDArray
+
+import dpsumm
+from dpsumm.privacy import Unit
+from evidence.ensemble.worlds import MOST, POINTS, TEST, world
+
+LABELS = 200
+GOOD = 0.02
+LEVELS = ("INFO", "WARNING", "ALARM")
+Labels = NDArray[np.int64]
+
+
+def main() -> None:
+    """Run from the command line."""
+    parser = argparse.ArgumentParser("evidence.ensemble.verdicts", description=__doc__)
+    parser.add_argument("--runs", type=int, default=400)
+    parser.add_argument("--seed", type=int, default=1)
+    given = parser.parse_args()
+    rng, found = np.random.default_rng(given.seed), Counter[tuple[str, str, int, str]]()
+    warnings.simplefilter("ignore")
+    ran = 0
+    while ran < given.runs:
+        counted = run(rng)
+        ran += bool(counted)
+        found.update(counted)
+    print("| Learnt from | Model | Own labels | No alarm | Check | Do not use |")
+    print("|---|---|---|---|---|---|")
+    for method, model, labels in sorted({key[:3] for key in found}):
+        counts = [found[method, model, labels, level] for level in LEVELS]
+        print(f"| {method} | {model} | {labels} | {' | '.join(map(str, counts))} |")
+
+
+def run(rng: np.random.Generator) -> list[tuple[str, str, int, str]]:
+    """Return the verdicts of one world: method, what the model is, own labels, level."""
+    classes, d = int(rng.choice([2, 2, 3, 5, 10])), int(rng.choice([4, 8, 15, 30]))
+    n_parties = int(rng.choice([10, 20, 50, 100, 200]))
+    n, epsilon = int(rng.choice([20, 50, 150])), float(rng.choice([0.3, 1, 3]))
+    unit = [Unit.WHOLE_OWNER, Unit.REPLACE_RECORD][rng.integers(2)]
+    spoilt = str(rng.choice(["", "", "labels at random", "half of the parties inverted"]))
+    if n_parties * n > MOST:
+        return []
+    end = n_parties * n
+    x, y = world(rng, end + POINTS + LABELS + TEST, d, classes)
+    own = slice(end + POINTS, end + POINTS + LABELS)
+    parties = [
+        (x[i:end:n_parties], spoil(rng, y[i:end:n_parties], i, classes, spoilt))
+        for i in range(n_parties)
+    ]
+    counted = []
+    for method in ("votes", "updates"):
+        for labels in (0, LABELS):
+            model = dpsumm.learn(
+                parties,
+                x[end : end + POINTS],
+                classes=list(range(classes)),
+                unit=unit,
+                epsilon=epsilon,
+                records_per_owner=n if method == "updates" and unit is Unit.WHOLE_OWNER else None,
+                method=method,
+                validation=(x[own], y[own]) if labels else None,
+                seed=int(rng.integers(2**31)),
+                allow_weak_privacy=True,
+            )
+            right = float((model.predict(x[-TEST:]) == y[-TEST:]).mean())
+            lead = right - np.bincount(y[-TEST:]).max() / TEST
+            found = "leads" if lead >= GOOD else "loses" if lead <= -GOOD else "neither"
+            kind = spoilt if spoilt and found != "leads" else found
+            counted.append((method, kind, labels, model.verdict.severity.name))
+    return counted
+
+
+def spoil(rng: np.random.Generator, y: Labels, party: int, classes: int, how: str) -> Labels:
+    """Return a party's labels, spoilt as asked for."""
+    if how == "labels at random":
+        return rng.integers(classes, size=len(y))
+    return (y + 1) % classes if how and party % 2 else y
+
+
+if __name__ == "__main__":
+    main()
