@@ -8,13 +8,12 @@ from itertools import pairwise
 
 import pytest
 
-from dpsumm.errors import BudgetExceededError, InvalidDataError
+from dpsumm.errors import InvalidDataError
 from dpsumm.exchange.journal import Journal
 from dpsumm.privacy import Charge, Gaussian, Ledger, Protected, Pure
 from dpsumm.privacy.chain import Rows
 from dpsumm.privacy.receipt import Asked
 from dpsumm.privacy.receipts import NOTED, Receipts
-from helpers import old_runs
 from helpers.forging import forge
 
 SPENT = [Charge(Protected.TARGET, "m", Gaussian(4.0)), Charge(Protected.OWNERS, "n", Pure(0.1))]
@@ -170,82 +169,29 @@ def test_who_computes_the_chain_anew_is_not_noticed_but_by_a_head_noted_elsewher
         assert book.head != noted
 
 
-def version_1(path):
-    """Turn a ledger into one of version 1, which had marks in place of the chain."""
-    with closing(sqlite3.connect(path)) as db:
-        db.execute("DROP TABLE chain")
-        db.execute("INSERT INTO marks (mark, accepted) VALUES ('0123', 0)")
-        db.execute("PRAGMA user_version = 1")
-        db.commit()
-    path.with_name(f"{path.name}.seen").write_text("0123\n")
-
-
-def test_a_ledger_of_version_1_keeps_what_it_spent_and_is_chained_from_the_first_change(tmp_path):
-    path = tmp_path / "books"
-    new_ledger(path)
-    version_1(path)
-    before = path.read_bytes()
-    with Ledger(path, run="c") as book:
-        charges, spent, cap = book.charges(), book.spent("target"), book.cap("target")
-        assert (book.head, len(book.accepted())) == ("", 2)
-    assert path.read_bytes() == before
-    with Ledger(path, run="c") as book:
-        with pytest.raises(BudgetExceededError):
-            book.release("k", [Charge(Protected.TARGET, "m", Pure(50))], must_not_draw)
-        assert path.read_bytes() == before
-        book.set_cap("owners", 9, 1e-3)
-        assert book.head
-    with Ledger(path) as book:
-        assert (book.charges(), book.spent("target"), book.cap("target")) == (charges, spent, cap)
-        assert len(book.accepted()) == 2
-    # A process that died before it wrote the head left the old mark.
-    path.with_name(f"{path.name}.seen").write_text("0123\n")
-    with Ledger(path, run="c") as book:
-        book.release("k", SPENT, lambda: b"x")
-    with closing(sqlite3.connect(path, isolation_level=None)) as db:
-        db.execute("DELETE FROM charges WHERE id = 1")
-    with pytest.raises(InvalidDataError):
-        Ledger(path)
-
-
 def test_a_chain_cannot_be_taken_off(tmp_path):
-    """A file that says it is of the version before has lost what its mark knows of."""
+    """A file that says it is of the format before the chain is refused."""
     path = tmp_path / "books"
     new_ledger(path)
     with closing(sqlite3.connect(path, isolation_level=None)) as db:
         db.execute("DROP TABLE chain")
         db.execute("PRAGMA user_version = 1")
-    with pytest.raises(InvalidDataError, match="a copy was put back"):
+    with pytest.raises(InvalidDataError, match="its format 1 is that of another version"):
         use_ledger(path)
 
 
-@pytest.mark.parametrize("version", [1, 2])
-def test_who_has_the_file_alone_cannot_vouch_for_a_changed_one(tmp_path, version):
-    """The head stands in the file, too; copied among the marks of version 1 it says nothing."""
+def test_who_has_the_file_alone_cannot_vouch_for_a_changed_one(tmp_path):
+    """The head stands in the file, too; copied among the marks it says nothing."""
     path = tmp_path / "books"
     new_ledger(path)
     with closing(sqlite3.connect(path, isolation_level=None)) as db:
         (head,) = db.execute("SELECT digest FROM chain ORDER BY number DESC").fetchone()
         db.execute("DELETE FROM charges")
         db.execute("INSERT INTO marks (mark, accepted) VALUES (?, 0)", (head,))
-        if version == 1:
-            db.execute("DROP TABLE chain")
-            db.execute("PRAGMA user_version = 1")
-        else:
-            db.execute("DELETE FROM chain")
-            Rows(db, None).add()
+        db.execute("DELETE FROM chain")
+        Rows(db, None).add()
     with pytest.raises(InvalidDataError, match="a copy was put back"):
         use_ledger(path)
-
-
-def test_an_old_ledger_is_chained_by_its_first_change(tmp_path):
-    path = shutil.copy(old_runs.FIXTURES / "old_books.db", tmp_path)
-    with Ledger(path) as book:
-        book.set_cap("owners", 30, 1e-3)
-    with closing(sqlite3.connect(path, isolation_level=None)) as db:
-        db.execute("UPDATE caps SET epsilon = 99")
-    with pytest.raises(InvalidDataError):
-        Ledger(path)
 
 
 def test_a_run_looks_at_each_entry_once(tmp_path):

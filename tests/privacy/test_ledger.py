@@ -13,7 +13,6 @@ from dpsumm.errors import BudgetExceededError, InvalidDataError, InvalidParamete
 from dpsumm.privacy import (
     Charge,
     Gaussian,
-    Laplace,
     Ledger,
     NonPrivate,
     Protected,
@@ -136,7 +135,7 @@ def test_every_event_comes_back_as_it_was_written(tmp_path):
         Charge(Protected.OWNERS, "m", event, count, observer, unit)
         for event, count, observer, unit in (
             (Gaussian(1 / 3), 1, Observer.OWNER, Unit.REPLACE_RECORD),
-            (Laplace(math.pi), 7, Observer.PUBLIC, Unit.ADD_REMOVE_RECORD),
+            (Pure(math.pi), 7, Observer.PUBLIC, Unit.WHOLE_OWNER),
             (BoundedRange(1e-300), 2**40, Observer.OWNER, Unit.WHOLE_OWNER),
             (Pure(0.1 + 0.2), 1, Observer.OWNER, Unit.REPLACE_RECORD),
             (Approximate(0.0, 1e-17), 1, Observer.OWNER, Unit.REPLACE_RECORD),
@@ -543,7 +542,7 @@ def test_the_file_holds_nothing_of_the_data(tmp_path):
 
 def test_under_a_cap_the_charges_on_a_party_have_one_unit():
     """A sum over two units holds for neither: 0.5 and 0.49 passed a cap of 1."""
-    added = Charge(Protected.TARGET, "m", Pure(0.49), unit=Unit.ADD_REMOVE_RECORD)
+    added = Charge(Protected.TARGET, "m", Pure(0.49), unit=Unit.WHOLE_OWNER)
     with Ledger(run="first") as book:
         book.release("without a cap", [charge(0.5)], lambda: b"x")
         book.release("owners", [charge(0.5, Protected.OWNERS)], lambda: b"x")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -61,8 +60,6 @@ class LearningPrivacy(PrivacyReport):
             return super().epsilon(delta, protected=protected, unit=unit)
         unit = Unit(unit)
         charge, delta = mine[0], self.delta if delta is None else delta
-        if unit is Unit.ADD_REMOVE_RECORD:
-            return math.inf
         own, other = (classifiers_of(u, self.terms) for u in (charge.unit, unit))
         if own == other or not isinstance(charge.event, Gaussian):
             return super().epsilon(delta, protected=protected)

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
         Charge,
         Event,
         Gaussian,
-        Laplace,
         NonPrivate,
         Observer,
         Protected,
@@ -31,7 +30,6 @@ __all__ = [
     "Charge",
     "Event",
     "Gaussian",
-    "Laplace",
     "Ledger",
     "NonPrivate",
     "Observer",
@@ -45,7 +43,7 @@ __all__ = [
 __getattr__, __dir__ = names_of(
     __name__,
     {
-        "events": "Approximate BoundedRange Charge Event Gaussian Laplace NonPrivate Observer "
+        "events": "Approximate BoundedRange Charge Event Gaussian NonPrivate Observer "
         "Protected Pure Seeded Unit",
         "guarantees": "PrivacyReport",
         "ledger": "Ledger",

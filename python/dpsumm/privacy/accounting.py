@@ -30,7 +30,6 @@ from dpsumm.privacy.events import (
     BoundedRange,
     Event,
     Gaussian,
-    Laplace,
     NonPrivate,
     Pure,
 )
@@ -181,8 +180,6 @@ def _figure(
 
 
 def _pure_epsilon(event: Event) -> float | None:
-    if isinstance(event, Laplace):
-        return 1 / event.noise_multiplier
     if isinstance(event, BoundedRange | Pure):
         return event.epsilon
     return None
@@ -210,8 +207,6 @@ def _pld(events: list[Counted], delta: float) -> float:
     for event, count in events:
         if isinstance(event, Gaussian):
             one = pld.from_gaussian_mechanism(event.noise_multiplier)
-        elif isinstance(event, Laplace):
-            one = pld.from_laplace_mechanism(event.noise_multiplier)
         else:
             pure = _pure_epsilon(event)
             assert pure is not None
@@ -228,8 +223,6 @@ def _rdp(events: list[Counted], delta: float) -> float:
     for event, count in events:
         if isinstance(event, Gaussian):
             one: Any = dp_accounting.GaussianDpEvent(event.noise_multiplier)
-        elif isinstance(event, Laplace):
-            one = dp_accounting.LaplaceDpEvent(event.noise_multiplier)
         elif isinstance(event, BoundedRange):
             one = dp_accounting.ZCDpEvent(event.epsilon**2 / 8)
         else:

@@ -135,12 +135,6 @@ class Book:
         except ValueError as error:
             raise self.unusable(error) from None
 
-    @property
-    def version(self) -> int:
-        """Format version of the file."""
-        with self._failures():
-            return book_format.version_of(self.db)
-
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """Write all or nothing, and keep the mark of what was written beside the file."""
@@ -172,7 +166,7 @@ class Book:
                     raise self._failed(error, "this was charged and not sent") from None
 
     def begin_change(self, *, accepted: bool = False) -> None:
-        """Before what writes: refuse a copy that was put back, and bring an old file up to date."""
+        """Before what writes: refuse a copy that was put back."""
         if (fault := self.loss()) and not accepted:
             raise InvalidDataError(
                 f"ledger: {self._path} may have lost what was charged ({fault}). Nothing was "
@@ -181,11 +175,6 @@ class Book:
                 "lower its caps by what was spent without it"
             )
         self._changed = True
-        if self.version < book_format.VERSION:
-            try:
-                book_format.migrate(self.db)
-            except ValueError as error:
-                raise self.unusable(error) from None
         if accepted:
             mark = secrets.token_hex(16)
             self.db.execute("INSERT INTO marks (mark, accepted) VALUES (?, 1)", (mark,))
@@ -196,23 +185,20 @@ class Book:
         if (seen := self.chain.seen) is None:
             return None
         try:
-            if self.version:
-                return self.chain.missing()
-            return f"it is older than {seen.name}: a copy was put back" if seen.exists() else None
+            return self.chain.missing()
         except OSError as error:
             return f"{seen.name} cannot be read ({error.strerror})"
 
     def _refuse_faults(self) -> None:
         if fault := book_format.fault(self.db):
             raise self.unusable(fault)
-        if self.version == book_format.VERSION:
-            try:
-                self.chain.advance()
-            except ValueError as error:
-                raise InvalidDataError(
-                    f"ledger: {self._path} was changed by something else than dpsumm ({error}). "
-                    "Nothing more was charged or sent. Put the latest whole file and its mark back"
-                ) from None
+        try:
+            self.chain.advance()
+        except ValueError as error:
+            raise InvalidDataError(
+                f"ledger: {self._path} was changed by something else than dpsumm ({error}). "
+                "Nothing more was charged or sent. Put the latest whole file and its mark back"
+            ) from None
 
 
 def connect(path: Path | None) -> sqlite3.Connection:

@@ -1,9 +1,7 @@
 """How a ledger's file is laid out: tables, format version, and names that do not follow the code.
 
-The version is SQLite's ``user_version``. Version 0 was written before there was one: it named
-events after Python's classes and kept a cap's last value only. Version 1 had a random mark for
-every transaction in place of the chain. Both are read as they are. The first transaction that
-writes brings them to the present version, and the chain begins with what they hold then.
+The version is SQLite's ``user_version``. Files of versions 0 and 1, which had no chain, are read by
+``python -m evidence.old_ledger`` alone, which writes them anew.
 """
 
 from __future__ import annotations
@@ -23,7 +21,6 @@ from dpsumm.privacy.events import (
     Charge,
     Event,
     Gaussian,
-    Laplace,
     NonPrivate,
     Observer,
     Protected,
@@ -35,30 +32,7 @@ from dpsumm.privacy.events import (
 VERSION = 2
 
 _NOW = "strftime('%Y-%m-%dT%H:%M:%fZ', 'now')"
-# `marks` has a row for every file that was accepted, and in 1 for every transaction that wrote.
-_NEW_IN_1 = f"""
-CREATE TABLE caps (
-    id INTEGER PRIMARY KEY,
-    at TEXT DEFAULT ({_NOW}),
-    protected TEXT NOT NULL,
-    epsilon REAL NOT NULL,
-    delta REAL NOT NULL
-);
-CREATE TABLE marks (
-    id INTEGER PRIMARY KEY,
-    at TEXT NOT NULL DEFAULT ({_NOW}),
-    mark TEXT NOT NULL UNIQUE,
-    accepted INTEGER NOT NULL
-)"""
-# See `dpsumm.privacy.chain`.
-_NEW_IN_2 = f"""
-CREATE TABLE chain (
-    number INTEGER PRIMARY KEY,
-    body TEXT NOT NULL,
-    digest TEXT NOT NULL
-);
-PRAGMA user_version = {VERSION}
-"""
+# `marks` has a row for every file that was accepted; for `chain` see `dpsumm.privacy.chain`.
 _SCHEMA = f"""
 CREATE TABLE charges (
     id INTEGER PRIMARY KEY,
@@ -83,21 +57,33 @@ CREATE TABLE runs (
     run TEXT PRIMARY KEY,
     delta REAL NOT NULL
 );
-{_NEW_IN_1};
-{_NEW_IN_2}
+CREATE TABLE caps (
+    id INTEGER PRIMARY KEY,
+    at TEXT DEFAULT ({_NOW}),
+    protected TEXT NOT NULL,
+    epsilon REAL NOT NULL,
+    delta REAL NOT NULL
+);
+CREATE TABLE marks (
+    id INTEGER PRIMARY KEY,
+    at TEXT NOT NULL DEFAULT ({_NOW}),
+    mark TEXT NOT NULL UNIQUE,
+    accepted INTEGER NOT NULL
+);
+CREATE TABLE chain (
+    number INTEGER PRIMARY KEY,
+    body TEXT NOT NULL,
+    digest TEXT NOT NULL
+);
+PRAGMA user_version = {VERSION}
 """
-_TABLES = {
-    0: {"charges", "releases", "runs", "caps"},
-    1: {"charges", "releases", "runs", "caps", "marks"},
-    2: {"charges", "releases", "runs", "caps", "marks", "chain"},
-}
+_TABLES = {"charges", "releases", "runs", "caps", "marks", "chain"}
 
 SET_CAP = "INSERT INTO caps (protected, epsilon, delta) VALUES (?, ?, ?)"
 CHARGE = "protected, message, event, count, observer, unit"
 # Names in the file, of events and of their numbers. They never change, whatever the code is called.
 _EVENTS: dict[str, tuple[type[Event], tuple[str, ...]]] = {
     "gaussian": (Gaussian, ("noise_multiplier",)),
-    "laplace": (Laplace, ("noise_multiplier",)),
     "bounded range": (BoundedRange, ("epsilon",)),
     "pure": (Pure, ("epsilon",)),
     "approximate": (Approximate, ("epsilon", "delta")),
@@ -105,62 +91,26 @@ _EVENTS: dict[str, tuple[type[Event], tuple[str, ...]]] = {
     "seeded": (Seeded, ()),
 }
 _NAMES = {kind: name for name, (kind, _) in _EVENTS.items()}
-_NAMES_IN_0 = {
-    "Gaussian": "gaussian",
-    "Laplace": "laplace",
-    "BoundedRange": "bounded range",
-    "Pure": "pure",
-    "Approximate": "approximate",
-    "NonPrivate": "no guarantee",
-}
 
 
 def create(db: sqlite3.Connection) -> None:
     """Make the tables, inside the caller's transaction."""
-    _execute_all(db, _SCHEMA)
-
-
-def version_of(db: sqlite3.Connection) -> int:
-    """Return the version of the file's format."""
-    return int(db.execute("PRAGMA user_version").fetchone()[0])
+    # Not by `executescript`: it commits first.
+    for statement in _SCHEMA.split(";"):
+        db.execute(statement)
 
 
 def fault(db: sqlite3.Connection) -> str | None:
     """Return why a database is not a ledger that this version understands, or None if it is."""
-    version = version_of(db)
+    version = int(db.execute("PRAGMA user_version").fetchone()[0])
     tables = {name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     if not tables:
         return "it is empty, as one whose making was cut short: remove it"
-    if not tables >= _TABLES[0]:
+    if not tables >= {"charges", "releases", "runs", "caps"}:
         return "it is a database of another program"
-    if version not in _TABLES:
+    if version != VERSION:
         return f"its format {version} is that of another version of dpsumm, which must be used"
-    return None if tables >= _TABLES[version] else "it lacks a table"
-
-
-def migrate(db: sqlite3.Connection) -> None:
-    """Bring an older file to the present version, inside the caller's transaction."""
-    if version_of(db) == 0:
-        _migrate_0(db)
-    _execute_all(db, _NEW_IN_2)
-
-
-def _migrate_0(db: sqlite3.Connection) -> None:
-    for number, event in db.execute("SELECT id, event FROM charges").fetchall():
-        with _reading_a_charge():
-            text = _event_to_text(_event_from_text(event))
-        db.execute("UPDATE charges SET event = ? WHERE id = ?", (text, number))
-    caps = db.execute("SELECT protected, epsilon, delta FROM caps ORDER BY rowid").fetchall()
-    db.execute("DROP TABLE caps")
-    _execute_all(db, _NEW_IN_1)
-    # When they were set is not known.
-    db.executemany("INSERT INTO caps (at, protected, epsilon, delta) VALUES (NULL, ?, ?, ?)", caps)
-
-
-def _execute_all(db: sqlite3.Connection, script: str) -> None:
-    # Not by `executescript`: it commits first.
-    for statement in script.split(";"):
-        db.execute(statement)
+    return None if tables >= _TABLES else "it lacks a table"
 
 
 def charge_to_row(charge: Charge) -> tuple[str, str, str, int, str, str]:
@@ -225,9 +175,7 @@ def _event_to_text(event: Event) -> str:
 def _event_from_text(text: str) -> Event:
     values = parse_json(text)
     name = values.pop("kind")
-    kind, fields = _EVENTS[_NAMES_IN_0.get(name, name)]
+    kind, fields = _EVENTS[name]
     if values.keys() != set(fields):
         raise ValueError("event")
-    event = kind(*(values[field] for field in fields))
-    # Older code said so in these words only.
-    return Seeded() if event == NonPrivate(Seeded.reason) else event
+    return kind(*(values[field] for field in fields))

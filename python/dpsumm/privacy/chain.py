@@ -28,8 +28,6 @@ from dpsumm.documents import parse_json
 
 # The smallest row number of SQLite; the first entry covers whatever is there.
 _FIRST = -(2**63)
-# Of a digest, hexadecimal.
-_DIGITS = 64
 
 
 class Head(NamedTuple):
@@ -164,13 +162,9 @@ class Chain:
             mark = self.seen.read_text(encoding="ascii", errors="replace").strip()
         except FileNotFoundError:
             return f"{self.seen.name}, which stood beside it, is missing: it was copied or moved"
-        if mark in self._digests or self.knows(mark):
+        if mark in self._digests:
             return None
         return f"it lacks entries that {self.seen.name} knows of: a copy was put back"
-
-    def knows(self, mark: str) -> bool:
-        """Return whether a format before the chain wrote that mark."""
-        return False
 
     def keep_head(self) -> None:
         """Write the head beside the file, outside a transaction of the caller.
@@ -225,16 +219,6 @@ class Rows(Chain):
         entry |= {"rows": self._digest(ends), "tables": self._schema(), "salt": salt}
         self.append(json.dumps(entry, sort_keys=True))
         self._ends, self._tables = ends, entry["tables"]
-
-    def knows(self, mark: str) -> bool:
-        """Return whether a format before the chain wrote that mark.
-
-        Such a mark is shorter than a digest. A digest must stand in the chain: among the marks it
-        was written by somebody who took the chain off, or computed it anew.
-        """
-        return len(mark) < _DIGITS and bool(
-            self.db.execute("SELECT 1 FROM marks WHERE mark = ?", (mark,)).fetchone()
-        )
 
     def _last(self) -> dict[str, int]:
         query = "SELECT name FROM sqlite_master WHERE type = 'table' AND name != ? ORDER BY name"

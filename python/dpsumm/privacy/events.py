@@ -107,7 +107,6 @@ class Unit(str, Enum):
     """
 
     REPLACE_RECORD = "replace one record"
-    ADD_REMOVE_RECORD = "add or remove one record"  # in older ledgers
     WHOLE_OWNER = "one whole owner"
 
 
@@ -134,33 +133,6 @@ class Gaussian:
     >>> from dpsumm.privacy import Gaussian
     >>> Gaussian(noise_multiplier=4.0)  # noise of 8 on a sum that one record moves by 2
     Gaussian(noise_multiplier=4.0)
-    """
-
-    noise_multiplier: float
-
-    def __post_init__(self) -> None:
-        _positive("noise_multiplier", self.noise_multiplier)
-
-
-@dataclass(frozen=True)
-class Laplace:
-    """Continuous Laplace noise. Discrete Laplace noise is not dominated by it: that is `Pure`.
-
-    Parameters
-    ----------
-    noise_multiplier
-        Scale divided by the L1 sensitivity of the unit.
-
-    See Also
-    --------
-    dpsumm.privacy.Charge : An event with whom it is charged to.
-    dpsumm.privacy.Pure : Any mechanism with delta 0.
-
-    Examples
-    --------
-    >>> from dpsumm.privacy import Laplace
-    >>> Laplace(noise_multiplier=2.0)  # epsilon 1 / 2
-    Laplace(noise_multiplier=2.0)
     """
 
     noise_multiplier: float
@@ -274,7 +246,7 @@ class Seeded(NonPrivate):
     reason: str = field(default="a seed was given", init=False, repr=False)
 
 
-Event = Gaussian | Laplace | BoundedRange | Pure | Approximate | NonPrivate
+Event = Gaussian | BoundedRange | Pure | Approximate | NonPrivate
 
 
 @dataclass(frozen=True)

@@ -215,14 +215,11 @@ class Ledger(AbstractContextManager["Ledger"]):
             when = None if at is None else text(at)
             return CapChange(when, party(name), number(epsilon), number(delta, 1))
 
-        at = "at" if self._book.version else "NULL"  # version 0 has no dates
-        query = f"SELECT {at}, protected, epsilon, delta FROM caps ORDER BY rowid"
+        query = "SELECT at, protected, epsilon, delta FROM caps ORDER BY rowid"
         return tuple(self._book.read(change, query))
 
     def accepted(self) -> tuple[str, ...]:
         """Return when a file that was put back or moved alone was accepted, oldest first."""
-        if not self._book.version:
-            return ()
         return tuple(self._book.read(text, "SELECT at FROM marks WHERE accepted ORDER BY id"))
 
     @property

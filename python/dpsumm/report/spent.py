@@ -15,7 +15,6 @@ from dpsumm.report.parts import Bar, Html
 
 MECHANISMS = {
     "Gaussian": "Gaussian noise",
-    "Laplace": "Laplace noise",
     "BoundedRange": "exponential mechanism",
     "Pure": "pure differential privacy",
     "Approximate": "approximate differential privacy",
