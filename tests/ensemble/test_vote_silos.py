@@ -147,14 +147,14 @@ def test_a_second_answer_does_not_count(frames, whole):
     np.testing.assert_array_equal(learn(twice, points, seed=5).votes.counts, whole.votes.counts)
 
 
-@pytest.mark.same_draws
 def test_nobody_came_and_the_run_ends_all_the_same(frames):
     parties, points = frames
     faults = {name.replace("-", "_"): FAULTS["silent"] for name in NAMES}
-    model = learn(Loopback(parties, **faults), points)
+    # Of noise alone one run in ten is a warning only: not this one.
+    model = learn(Loopback(parties, **faults), points, seed=5)
     assert not model.verdict.good
     assert "Do not use this model: the noise hides what the votes say" in model.notes[0]
-    assert model.privacy.epsilon() > 3.9
+    assert learn(Loopback(parties, **faults), points).privacy.epsilon() > 3.9
 
 
 def test_another_schema_is_an_absence_and_labels_of_another_type_a_silent_one(
