@@ -15,7 +15,8 @@ from dpsumm.report.numbers import percent
 from dpsumm.report.verdict import Verdict
 
 # How often pure noise may pass for a signal, and how seldom it must look like one to be called
-# noise. Measured on 379 runs (docs/ensemble.md): between them good models and useless ones mix.
+# noise. docs/ensemble.md says how often both kinds of model
+# fall where, as evidence.ensemble.verdicts measured it.
 SEEN, HIDDEN = 0.01, 0.1
 # By chance at most, better or worse than one label for all on the consumer's labels.
 _CHANCE = 0.05
