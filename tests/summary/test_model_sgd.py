@@ -225,6 +225,9 @@ def test_noise_is_drawn_as_it_is_charged(rng, monkeypatch):
     trainer.draw(PaidNoise([trainer.noise.query]))
     drawn = np.concatenate(taken) * 40 * sgd.GRID
     assert len(drawn) == 30 * (3 * 20 + 21)
+    drawn /= trainer.noise.query.noise_std
+    assert stats.kstest(drawn, "norm").pvalue > FALSE_ALARM
+    # A fifth more or less lies twelve standard deviations of the sum of squares away.
     for factor, right in ((1.0, True), (0.8, False), (1.25, False)):
-        p = stats.kstest(drawn / (factor * trainer.noise.query.noise_std), "norm").pvalue
-        assert bool(p > FALSE_ALARM) is right
+        below = stats.chi2.cdf(np.sum((drawn / factor) ** 2), len(drawn))
+        assert bool(min(below, 1 - below) > FALSE_ALARM / 2) is right
