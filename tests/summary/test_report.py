@@ -377,20 +377,16 @@ def test_points_are_shown_as_images_beside_the_nearest_target() -> None:
 def test_what_matters_comes_first_and_what_is_good_to_know_last() -> None:
     notes = (Note("Bad.", Severity.ALARM), Note("Fine.", Severity.INFO))
     text = Page(render(make(notes=notes))).text
-    assert text.index("Read the warnings first") < text.index("Bad.") < text.index("MMD² to the")
+    assert text.index("Check: read the warnings first") < text.index("Bad.")
+    assert text.index("Bad.") < text.index("of pairs a classifier tells apart")
     assert text.index("The run") > text.index("Fine.") > text.index("Column by column")
-    assert "This result may mean nothing" in text
-    assert "resemble the target" not in text
-    assert "would be expected to be further away" not in text
-    summary = make()
-    fine = Page(render(summary)).text
-    assert "0.0045 MMD² to the target, with its sampling error (fresh records: 0.00833)" in fine
-    assert ". The distance, with the target's sampling error, is about what as many" in fine
-    assert "Close to the target: 60 points" in fine
-    assert "These 60 records of the owners resemble the target about as well as fresh" in fine
+    assert "look much like your data" not in text
+    fine = Page(render(make())).text
+    assert "These points look much like your data" in fine
+    assert "60 records of 3 owners: they close " in fine
+    assert "MMD²" not in fine[: fine.index("Column by column")]
     doubted = Page(render(make(notes=(Note("Odd.", Severity.WARNING),)))).text
-    assert "By their distance alone, these 60 records of the owners resemble the target" in doubted
-    assert "as well as fresh target records would, with 1 warning to check." in doubted
+    assert "look much like your data, with 1 warning to check" in doubted
 
 
 def test_thousands_of_columns_are_looked_at_in_bounded_parts() -> None:

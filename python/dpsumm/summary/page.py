@@ -9,7 +9,7 @@ import numpy as np
 
 from dpsumm.checks import counted
 from dpsumm.report import parts, spent
-from dpsumm.report.notes import Note, Severity, alarming, around, sorted_notes, to_check
+from dpsumm.report.notes import Note, Severity, around, sorted_notes
 from dpsumm.report.numbers import percent, round_up, small
 from dpsumm.report.parts import Html, safe, tag
 from dpsumm.summary import pictures
@@ -25,16 +25,14 @@ MOST_COLUMNS = 16
 
 def render(summary: Summary, image: tuple[int, int] | None = None) -> str:
     """Return a summary's page, without outside references; names in it are escaped."""
-    used = counted(len(np.unique(summary.owner)), "owner", "owners")
-    notes, seeded = sorted_notes(summary.notes), summary.privacy.seeded
-    reached = summary.scale.judged(summary.mmd2)
-    call = reached.qualified(seeded=seeded, notes=notes).head
+    notes = sorted_notes(summary.notes)
+    verdict = summary.verdict
     return parts.page(
         "data summary",
         f"Data summary, {_when(summary)}. For the curator and the consumer, not for owners: it "
         "shows their records.",
-        f"{call[0].upper()}{call[1:]}: {counted(len(summary), 'point', 'points')} of {used}",
-        _lead(summary, reached.why, alarming(notes)),
+        f"{verdict.head[0].upper()}{verdict.head[1:]}",
+        _lead(summary, verdict.why),
         *_content(summary, notes, image),
     )
 
@@ -45,12 +43,11 @@ def _content(
     loud = [note for note in notes if note.severity is not Severity.INFO]
     known = [note for note in notes if note.severity is Severity.INFO]
     yield from around(parts.tiles(_tiles(summary)), loud, seeded=summary.privacy.seeded)
-    yield parts.section("How close that is", *_closeness(summary))
     yield pictures.by_column(summary) if image is None else pictures.gallery(summary, image)
     yield parts.section("Where the points came from", *_owners(summary))
     yield from spent.sections(summary.privacy)
     yield parts.section("How the summary lies in the target", pictures.overlay(summary))
-    yield parts.section("Distance to the target as the summary grows", pictures.growth(summary))
+    yield parts.section("Distance to the target", *_closeness(summary), pictures.growth(summary))
     if known:
         yield parts.section("Good to know", parts.listed(known))
     yield parts.section("The run", parts.facts(_details(summary)))
@@ -79,21 +76,15 @@ def _closeness(summary: Summary) -> tuple[Html, Html]:
     return parts.intro(text), parts.bars(bars, max(value for _, value, _, _ in rows))
 
 
-def _lead(summary: Summary, why: str, alarms: bool) -> Html:
-    points = f"{counted(len(summary), 'record', 'records')} of the owners"
-    # A good distance says little of a run that should not have been made so.
-    if alarms:
-        point, why = "This result may mean nothing, for the reasons below.", ""
-    else:
-        point, why = summary.scale.point(summary.mmd2, points), f"{why[0].upper()}{why[1:]}. "
-        if doubts := to_check(sorted_notes(summary.notes)):
-            point = f"By their distance alone, t{point[1:].rstrip('.')}{doubts}."
+def _lead(summary: Summary, why: str) -> Html:
+    used = counted(len(np.unique(summary.owner)), "owner", "owners")
+    points = f"{counted(len(summary), 'record', 'records')} of {used}"
     asked = f"{counted(summary.size_requested, 'point', 'points')} were asked for"
     got = "" if len(summary) == summary.size_requested else f"; {len(summary):,} came out"
     records = counted(sum(summary.n_records), "record", "records")
     return safe(
-        tag("strong", point),
-        f"{why}{asked}{got}, out of {records} of "
+        tag("strong", f"{points}: {why}." if why else f"{points}."),
+        f"{asked}{got}, out of {records} of "
         f"{counted(len(summary.names), 'owner', 'owners')}, to match "
         f"{counted(len(summary.target), 'target record', 'target records')}. Protocol: "
         f"{summary.protocol}.",
@@ -101,14 +92,16 @@ def _lead(summary: Summary, why: str, alarms: bool) -> Html:
 
 
 def _tiles(summary: Summary) -> list[tuple[str, str]]:
-    privacy, scale = summary.privacy, summary.scale
-    far = scale.to_distribution(summary.mmd2)
+    privacy, found = summary.privacy, summary.likeness
+    measured = []
+    if found is not None:
+        told = min(max(found.apart.value, 0.5), 1.0)
+        measured = [(percent(told), "of pairs a classifier tells apart; 50% is chance")]
+        if found.closed is not None:
+            share = percent(min(max(found.closed.value, 0.0), 1.0))
+            measured.insert(0, (share, "of the gap of the rows read is closed"))
     return [
-        # Fitted to the records given: their sampling error makes it comparable with fresh ones.
-        (
-            f"{far:.3g}",
-            f"MMD² to the target, with its sampling error (fresh records: {scale.fresh:.3g})",
-        ),
+        *measured,
         (f"{len(summary):,}", f"points, {summary.size_requested:,} asked for"),
         (f"{summary.accesses:,}", f"points read, {summary.reads_per_record:.3g} per point kept"),
         (round_up(privacy.epsilon()), f"epsilon of the target at delta {small(privacy.delta)}"),

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,7 @@ from dpsumm.privacy.guarantees import PrivacyReport
 from dpsumm.privacy.ledger import Ledger
 from dpsumm.privacy.record import RunRecord
 from dpsumm.privacy.weak import check_budget
-from dpsumm.report.notes import owners_notes, sorted_notes
+from dpsumm.report.notes import Severity, alarming, owners_notes, sorted_notes
 from dpsumm.report.page import Page
 from dpsumm.report.verdict import Verdict
 from dpsumm.summary.kernel import FloatArray
@@ -32,8 +32,12 @@ from dpsumm.summary.models.model import PrivateModel, Training
 from dpsumm.summary.models.sgd import DpSgd
 from dpsumm.summary.scale import Scale, scale_of
 from dpsumm.summary.stability import Stability
+from dpsumm.summary.verdict import FEWEST, judged
 from dpsumm.summary.worth import Worth, worth_of
 from dpsumm.summary.written import about, frame_of, notebook_html
+
+if TYPE_CHECKING:
+    from dpsumm.summary.likeness import Likeness
 
 # How far the weights' objective may be from the least: as a part of the target's sampling error, in
 # units of MMD^2, and at least.
@@ -220,13 +224,32 @@ class Summary:
 
     @property
     def verdict(self) -> Verdict:
-        """How close the summary is, in some words, and how many `notes` are to be checked.
+        """Whether the summary can stand in for the target, and how many `notes` are to be checked.
 
-        An alarm among these takes its place. If a seed was given, it says first that the run is not
-        private.
+        Useful, to be checked or not to be used, as its `severity` says: information, a warning, an
+        alarm. An alarm among the notes makes it at best one to be checked. If a seed was given, it
+        says first that the run is not private.
         """
-        reached = self.scale.judged(self.mmd2)
-        return reached.qualified(seeded=self.privacy.seeded, notes=self.notes)
+        warned = [note for note in sorted_notes(self.notes) if note.severity is not Severity.ALARM]
+        return self._reached.qualified(seeded=self.privacy.seeded, notes=warned)
+
+    @cached_property
+    def likeness(self) -> Likeness | None:
+        """How like the target the summary is; None of fewer than 20 rows of either."""
+        if min(len(self), len(self.target)) < FEWEST:
+            return None
+        from dpsumm.summary.likeness import Likeness, standardised
+
+        known = self.schema if len(self.schema.cells) == self.scaled.shape[1] else None
+        sets = standardised(known, self.target, self.scaled, self.pool)
+        return Likeness.of(*sets, chosen=len(self) < self.accesses)
+
+    @cached_property
+    def _reached(self) -> Verdict:
+        from dpsumm.summary.by_column import not_followed
+
+        far, alarms = not_followed(self), alarming(self.notes)
+        return judged(self.likeness, far, len(self.target), alarms=alarms)
 
     @property
     def has_weights(self) -> bool:

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.helpers.noted import AGE, WARNING, found, frame, run, with_columns
+from tests.helpers.noted import AGE, INFO, WARNING, found, frame, run, with_columns
 
 from dpsumm.data.column import Column
 from dpsumm.data.schema import Schema
@@ -42,6 +42,9 @@ def test_parties_and_columns_are_named_in_one_note(rng):
     both = marked(marked(frame(rng, 80), "age", -9999.0, 4), "bmi", -9999.0, 4)
     summary = run(owners, both)
     assert found(summary, f"{MARK}, in age of 'south', 'target'; bmi of 'target'. ") is WARNING
+    # What target and owners have may be a value.
+    summary = run(owners, marked(frame(rng, 80), "age", 999.0, 4))
+    assert found(summary, f"{MARK}, in age of 'south', 'target'. ") is INFO
 
 
 @pytest.mark.parametrize("mark", [-1, -9, 60_500])

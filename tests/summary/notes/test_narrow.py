@@ -77,7 +77,7 @@ def test_a_distance_that_sees_few_of_the_columns_is_an_alarm(rng):
     assert found(one, f"{HIDDEN} age") is WARNING
     both = with_columns([owner], target, wide, light, third)
     assert found(both, f"{HIDDEN} age") is found(both, f"{LIGHT} bmi (0.001)") is ALARM
-    assert both.verdict.text.startswith("read the warnings first")
+    assert both.verdict.text.startswith("check: read the warnings first")
 
 
 ALIKE = "takes the target's records for alike"
@@ -96,7 +96,7 @@ def test_a_kernel_that_tells_no_records_apart_is_told_of(rng, wider, severity, b
     # One note about one thing.
     assert sum(ALIKE in note or HIDDEN in note for note in summary.notes) == bool(severity)
     assert (found(summary, HIDDEN) is ALARM) == (wider == 30 and not by_gamma)
-    assert summary.verdict.text.startswith("read the warnings first") == (severity is ALARM)
+    assert summary.verdict.text.startswith("check: read the warnings first") == (severity is ALARM)
     # Without bounds, in the data's own units.
     free = run(owners, target, bounds=None, kernel=dpsumm.RBF(3 / (77 * wider) ** 2))
     assert found(free, ALIKE) is severity

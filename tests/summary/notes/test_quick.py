@@ -11,11 +11,9 @@ from tests.helpers.effort import examples
 from dpsumm.data.column import Column
 from dpsumm.data.kinds.number import NO_LIMITS
 from dpsumm.data.schema import Schema
-from dpsumm.summary.by_column import Marginal, of_schema
-from dpsumm.summary.notes.columns import LOOKED_AT, _gaps_at_most, _largest_gaps
+from dpsumm.summary.by_column import Marginal
 from dpsumm.summary.notes.elsewhere import _in_two_groups, _with_wide_gaps
 from dpsumm.summary.notes.hashes import may_be_twice
-from dpsumm.summary.notes.limits import MOST_NAMED
 from dpsumm.summary.notes.marks import _has_mark, _may_have_mark
 from dpsumm.summary.notes.numbers import FEWEST_POINTS, Cells, Numbers, Sets
 from dpsumm.summary.notes.places import AT, Owners
@@ -113,54 +111,6 @@ def test_a_gap_is_the_largest_difference_of_cumulative_shares(seed):
     a, b = (np.round(rng.normal(rng.normal(), 1, n), 1) for n in rng.integers(1, 40, 2))
     gaps = [abs(np.mean(a <= x) - np.mean(b <= x)) for x in [*a, *b]]
     assert Marginal("x", (a, b)).gap(0) == pytest.approx(max(gaps))
-
-
-@given(SEEDS)
-@examples(60)
-def test_a_gap_is_no_larger_than_its_bound_and_hardly_smaller(seed):
-    rng = np.random.default_rng(seed)
-    steps = rng.choice([0.05, 0.5])
-    target, summary = (
-        np.round(rng.normal(rng.normal(), 1, (n, 2)) / steps) * steps
-        for n in rng.integers(1, 300, 2)
-    )
-    bounds = _gaps_at_most(sorted_(target), sorted_(summary))
-    for j, bound in enumerate(bounds):
-        gap = Marginal("x", (target[:, j], summary[:, j])).gap(0)
-        # Equal values are not between two places that are looked at.
-        room = max(
-            np.unique(part[:, j], return_counts=True)[1].max() / len(part)
-            for part in (target, summary)
-        )
-        assert gap <= bound + 1e-12
-        assert bound <= gap + 2 / LOOKED_AT + 2 * room
-    target[0] = np.nan
-    assert np.isinf(_gaps_at_most(sorted_(target), sorted_(summary))).all()
-
-
-@given(seed=st.integers(0, 2**32), n=st.integers(1, 40), least=st.sampled_from([0.0, 0.2, 0.9]))
-def test_the_largest_gaps_are_found_without_all_of_them(seed, n, least):
-    rng = np.random.default_rng(seed)
-    schema = Schema(
-        [Column(f"x{j}", bounds=(0, 9)) for j in range(n)] + [Column("sex", categories=("f", "m"))]
-    )
-    shift = rng.uniform(0, 1.5, n)
-    parts = tuple(
-        np.column_stack([rng.normal(k * shift, 1, (50, n)), np.eye(2)[rng.integers(0, 2, 50)]])
-        for k in (0, 1)
-    )
-    gaps = {one.name: one.gap(0, 1) for one in of_schema(schema, *parts)}
-    bounds = {name: gap + rng.uniform(0, 0.1) for name, gap in gaps.items() if name != "sex"}
-    found = _largest_gaps(schema, parts, bounds, least)
-    assert found.items() <= gaps.items()
-
-    def named(these):
-        return sorted((gap, name) for name, gap in these.items() if gap >= least)[::-1][:MOST_NAMED]
-
-    assert named(found) == named(gaps)
-    # Power: nothing else is looked at once those named are above all bounds.
-    rest = dict.fromkeys(bounds, 0.0) | dict.fromkeys(sorted(bounds)[:MOST_NAMED], 2.0)
-    assert len(_largest_gaps(schema, parts, rest, -1.0)) <= 2 * MOST_NAMED + 1
 
 
 @given(SEEDS)

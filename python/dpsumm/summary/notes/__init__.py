@@ -14,7 +14,7 @@ from dpsumm.data.schema import Schema
 from dpsumm.privacy.guarantees import PrivacyReport
 from dpsumm.report.notes import Note, sorted_notes
 from dpsumm.summary.notes.classes import class_notes
-from dpsumm.summary.notes.columns import column_notes, pool_notes
+from dpsumm.summary.notes.columns import pool_notes
 from dpsumm.summary.notes.constant import constant_notes
 from dpsumm.summary.notes.copies import copy_notes
 from dpsumm.summary.notes.data import data_notes
@@ -74,7 +74,6 @@ def notes_of(
             *quality_notes(selection, len(setting.target), privacy),
             *pool_notes(selection, setting),
             *space_notes(selection, setting),
-            *([] if sets is None else column_notes(sets, selection, setting)),
             *([] if sets is None else constant_notes(sets, selection, setting)),
             *narrow_notes(sets, selection, setting, curator.kernel),
             *([] if sets is None else elsewhere_notes(sets, setting)),

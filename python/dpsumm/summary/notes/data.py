@@ -17,7 +17,7 @@ from dpsumm.data.table import Table
 from dpsumm.report.notes import Note, Severity
 from dpsumm.report.outside import IN_BOUNDS, IN_CATEGORIES, present
 from dpsumm.summary.notes.identifiers import identifier_notes
-from dpsumm.summary.notes.limits import MOST_NAMED, MUCH, RUINED
+from dpsumm.summary.notes.limits import MOST_NAMED, MUCH
 from dpsumm.summary.notes.marks import mark_notes
 
 # Of a party's rows, a column's values, or all owners' values of it.
@@ -102,8 +102,6 @@ def _absent(group: Sequence[Table | StreamTable]) -> Severity:
     if group[0].name != "target":
         return Severity.INFO  # see `pool_notes`
     share = max(group[0].n_missing) / len(group[0])
-    if share >= RUINED:
-        return Severity.ALARM
     return Severity.WARNING if share >= HALF else Severity.INFO
 
 

@@ -63,13 +63,15 @@ def mark_notes(parts: Mapping[str, NDArray[Any]], schema: Schema) -> list[Note]:
     if not found:
         return []
     said = [f"{column} of {listed(names)}" for column, names in found.items()]
+    # What target and owners have may well be a value, and a summary matches it either way.
+    shared = all("target" in names and len(names) > 1 for names in found.values())
     more = f" and of {len(said) - MOST_NAMED:,} more columns" if len(said) > MOST_NAMED else ""
     return [
         Note(
             f"Several rows have one and the same value, far from all others, in "
             f"{'; '.join(said[:MOST_NAMED])}{more}. Is it a mark of no value, such as 999, -1 or "
             f"1900-01-01? Then list it in the column's missing: now it counts as a value.",
-            Severity.WARNING,
+            Severity.INFO if shared else Severity.WARNING,
         )
     ]
 

@@ -141,7 +141,7 @@ def quality_notes(selection: Selection, m: int, privacy: PrivacyReport) -> list[
             f"Little overlap: the distance to the target is {far} what no point at all would "
             f"have. The owners have few points like the target, or the bandwidth is too small."
         )
-        notes.append(Note(text, Severity.ALARM))
+        notes.append(Note(text, Severity.WARNING))
     return notes
 
 

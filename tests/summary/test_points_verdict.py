@@ -1,0 +1,73 @@
+"""The rules by which points are called useful, to be checked, or not to be used."""
+
+import numpy as np
+import pytest
+from tests.helpers.noted import ALARM, INFO, WARNING
+
+import dpsumm
+from dpsumm.summary.likeness import Estimate, Likeness
+from dpsumm.summary.verdict import judged
+
+
+def found(closed=0.9, apart=0.55, rows=0.1, error=0.02):
+    share = None if closed is None else Estimate(closed, error)
+    return Likeness(share, Estimate(apart, error), Estimate(rows, error))
+
+
+@pytest.mark.parametrize(
+    ("likeness", "far", "n", "alarms", "severity", "head"),
+    [
+        (found(), [], 500, False, INFO, "these points look much like your data"),
+        # Alike: how much of a gap was closed says no more.
+        (found(closed=0.1), [], 500, False, INFO, "these points look much like your data"),
+        (found(apart=0.68), [], 500, False, INFO, "these points look much like your data"),
+        (found(0.1, 0.9), [], 500, False, ALARM, "no closer to your data than the rows read"),
+        (found(0.1, 0.9), ["age"], 20, True, ALARM, "no closer to your data than the rows read"),
+        (found(0.22, 0.9), [], 500, False, WARNING, "closer to your data, but most of the gap rem"),
+        (found(0.4, 0.7), [], 500, False, WARNING, "closer to your data, but most of the gap rem"),
+        (found(0.9, 0.9), [], 500, False, WARNING, "closer to your data, yet a classifier tells"),
+        (found(0.1, 0.9, rows=0.03), [], 500, False, WARNING, "it stays open whether these points"),
+        (found(None, 0.9), [], 500, False, WARNING, "nothing was chosen, and a classifier tells"),
+        (found(None), [], 500, False, INFO, "these points look much like your data"),
+        (found(), ["age", "sex"], 500, False, WARNING, "closer to your data, but not in age"),
+        (found(), [], 49, False, WARNING, "too few records of yours to judge by"),
+        (None, [], 500, False, WARNING, "too few rows to judge by"),
+        (None, [], 500, True, WARNING, "read the warnings first"),
+        (found(), ["age"], 500, True, WARNING, "read the warnings first"),
+    ],
+)
+def test_the_rules(likeness, far, n, alarms, severity, head):
+    verdict = judged(likeness, far, n, alarms=alarms)
+    call = {INFO: "", WARNING: "check: ", ALARM: "do not use: "}[severity]
+    assert verdict.head.startswith(f"{call}{head}")
+    assert len(verdict.head.removeprefix(call).split()) <= 10
+    assert verdict.severity is severity
+
+
+def test_what_a_verdict_rests_on_stands_behind_it():
+    verdict = judged(found(0.4, 0.7), ["age"], 40, alarms=False)
+    assert verdict.why == (
+        "they close 40% (36% to 44%) of the gap of the rows read; a classifier tells 70% (66% to "
+        "74%) of pairs of theirs and yours, where 50% is chance; closer to your data, but not in "
+        "age; too few records of yours to judge by"
+    )
+
+
+@pytest.mark.same_draws
+def test_owners_that_have_the_targets_records_are_useful_and_others_are_not(rng):
+    target, kernel = rng.normal(2, 1, (300, 3)), dpsumm.RBF(0.2)
+    mixed, elsewhere = rng.normal(0, 2.5, (3000, 3)), rng.normal(-3, 0.5, (3000, 3))
+    said = {
+        name: dpsumm.summarize([owner], target, size=60, kernel=kernel).verdict
+        for name, owner in (("mixed", mixed), ("elsewhere", elsewhere))
+    }
+    assert said["mixed"].severity is INFO
+    assert said["mixed"].head == "these points look much like your data"
+    assert said["elsewhere"].severity is not INFO
+    drawn = dpsumm.summarize([mixed], target, size=60, kernel=kernel, protocol=dpsumm.Uniform())
+    assert drawn.likeness.closed is None
+    assert drawn.verdict.head.startswith("check: nothing was chosen")
+    few = dpsumm.summarize([mixed], target[:19], size=60, kernel=kernel)
+    assert few.likeness is None
+    assert few.verdict.head.startswith("check: ")
+    assert np.isfinite(drawn.likeness.apart.error)
