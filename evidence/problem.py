@@ -45,6 +45,8 @@ class Problem:
         By public facts.
     schema
         What the columns are; None for points that are in the kernel's space already.
+    target_labels
+        The consumer's, for what looks at them.
     """
 
     owners: tuple[Labelled, ...]
@@ -53,6 +55,7 @@ class Problem:
     oracle: Labelled
     kernel: RBF
     schema: Schema | None = None
+    target_labels: NDArray[Any] | None = None
 
     def seen(self, points: Floats) -> Floats:
         """Return points as the kernel sees them."""
@@ -91,4 +94,5 @@ def split(
         like_target.take(oracle),
         kernel,
         schema,
+        like_target.labels[target],
     )

@@ -4,7 +4,8 @@
 
 Counts the verdicts of `dpsumm.summarize` on summaries that help (they close half of the gap between
 the owners' rows and fresh records of the target, or a model of them leads one of as many rows drawn
-evenly by a point), on others, and on rows drawn evenly in their place. Prints a table in Markdown.
+evenly by a point), on others, on rows drawn evenly in their place, and on the same summaries with
+spoilt labels; without and with the target's own labels. Prints a table in Markdown.
 """
 
 from __future__ import annotations
@@ -79,16 +80,26 @@ def run(problem: Problem, size: int, seed: int) -> list[tuple[str, str, str]]:
             allow_weak_privacy=True,
         )
         kind = "help" if helps(problem, summary, evenly) else "do not help"
-        found.append((kind, *said(summary)))
-        rows = evenly.take(np.arange(size))
+        rows, labels = evenly.take(np.arange(size)), np.asarray(summary.labels)
         drawn = replace(summary, scaled=problem.seen(rows.points), labels=rows.labels, notes=())
-        found.append(("drawn evenly", *said(drawn)))
+        found += said(kind, summary, problem) + said("drawn evenly", drawn, problem)
+        if len(np.unique(labels)) == 2:
+            for how, spoilt in (
+                ("labels exchanged", np.where(labels == labels.max(), labels.min(), labels.max())),
+                ("labels at random", rng.permutation(labels)),
+            ):
+                found += said(how, replace(summary, labels=spoilt), problem)
     return found
 
 
-def said(summary: dpsumm.Summary) -> tuple[str, str]:
-    """Return the level of a verdict and its words."""
-    return summary.verdict.severity.name, summary.verdict.text
+def said(kind: str, summary: dpsumm.Summary, problem: Problem) -> list[tuple[str, str, str]]:
+    """Return the verdicts without and with the target's labels, if they are two: see `run`."""
+    found, own = [], problem.target_labels
+    for labels in (None, own) if len(np.unique(own)) == 2 else (None,):
+        one = replace(summary, target_labels=labels).verdict
+        name = kind if labels is None else f"{kind}, with own labels"
+        found.append((name, one.severity.name, one.text))
+    return found
 
 
 def labelled(schema: dpsumm.Schema | None) -> dpsumm.Schema | None:

@@ -11,7 +11,9 @@ import polars as pl
 import pytest
 import scipy.sparse
 
-from dpsumm.data.inputs import Table, read_inputs, read_owners, read_table
+from dpsumm.data.column import Column
+from dpsumm.data.inputs import Table, read_inputs, read_owners, read_table, read_target
+from dpsumm.data.schema import Schema
 from dpsumm.errors import InvalidDataError, InvalidParameterError
 
 SECRET = "31.4159"  # a data value; must never be in a message
@@ -92,6 +94,70 @@ def test_target_that_does_not_fit_is_refused() -> None:
         read_inputs([owner], np.ones((1, 3)))
     with pytest.raises(InvalidParameterError, match="target: labels are not used"):
         read_inputs([owner], (np.ones((1, 2)), np.ones(1)))
+
+
+SCHEMA = Schema([Column("a", bounds=(0, 6)), Column("note", "ignore"), Column("y", "label")])
+OWNER = pl.DataFrame({"a": [1.0, 2], "note": ["u", "v"], "y": [0, 1]})
+
+
+@pytest.mark.parametrize(
+    ("y", "labels"),
+    [
+        ([1, 0, 1], [1, 0, 1]),
+        ([1, None, 0], [1, None, 0]),
+        ([None, None, None], [None] * 3),
+        (["1", "nan", "nan"], [1, None, None]),
+        (None, None),
+    ],
+)
+@pytest.mark.parametrize("how", ["schema", "label", "file"])
+def test_the_targets_own_labels_change_nothing_else(
+    tmp_path: Path, how: str, y: list[Any] | None, labels: list[Any] | None
+) -> None:
+    target = pl.DataFrame({"a": [3.0, 9, 5]}).with_columns(
+        *([] if y is None else [pl.Series("y", y, strict=False)])
+    )
+    plain = read_inputs([OWNER], target.select("a"), schema=SCHEMA)[1]
+    wanted: dict[str, Any] = {"schema": SCHEMA}
+    if how == "label":
+        wanted = {"columns": ["a"], "label": "y", "bounds": {"a": (0, 6)}}
+    source: Any = target
+    if how == "file":
+        source = tmp_path / "clinic.csv"
+        target.write_csv(source)
+    _, goal = read_inputs([OWNER], source, own_labels=True, **wanted)
+    for one in (goal, read_target(source, SCHEMA, None)):
+        assert (one.labels if labels is None else one.labels.tolist()) == labels
+        np.testing.assert_array_equal(one.scaled, plain.scaled)
+        assert one.n_dropped == 0
+        assert one.carried == ()
+    # Nobody else sees them.
+    assert read_inputs([OWNER], source, **wanted)[1].labels is None
+
+
+def test_the_targets_labels_beside_its_points() -> None:
+    owner, points = (np.ones((2, 1)), np.array([0, 1])), np.zeros((3, 1))
+    y = np.array([1.0, np.nan, 0])
+    _, goal = read_inputs([owner], (points, y), own_labels=True)
+    assert goal.labels.tolist() == [1.0, None, 0.0]
+    schema = SCHEMA.for_target(label=True)
+    assert read_inputs([owner], (points, y), own_labels=True, schema=schema)[1].labels is not None
+    assert read_inputs([owner], points, own_labels=True, schema=schema)[1].labels is None
+    frame = pl.DataFrame({"a": [0.0, 0, 0], "y": [5, 5, 5]})
+    _, goal = read_inputs([OWNER], (frame, y), own_labels=True, columns=["a"], label="y")
+    assert goal.labels.tolist() == [1.0, None, 0.0]
+    with pytest.raises(InvalidParameterError, match="target: has labels, although no owner has"):
+        read_inputs([owner[0]], (points, y), own_labels=True)
+    with pytest.raises(InvalidDataError, match="'target': needs one label per row"):
+        read_inputs([owner], (points, y[:2]), own_labels=True)
+
+
+def test_labels_of_the_target_that_the_schema_does_not_know_are_refused() -> None:
+    listed = Schema([Column("a"), Column("y", "label", categories=(0, 1))])
+    target = pl.DataFrame({"a": [3.0], "y": [31]})
+    with pytest.raises(InvalidDataError, match="in none of the schema's categories") as refusal:
+        read_inputs([OWNER], target, own_labels=True, schema=listed)
+    assert "31" not in str(refusal.value)
 
 
 @pytest.mark.parametrize("kind", ["csr_matrix", "coo_array"])

@@ -10,7 +10,16 @@ from tests.helpers.effort import examples
 from dpsumm import Column, Schema
 from dpsumm.summary import likeness
 from dpsumm.summary.by_column import Marginal
-from dpsumm.summary.likeness import FOLDS, TENTHS, Likeness, auc, cross_fitted, fitted, standardised
+from dpsumm.summary.likeness import (
+    FOLDS,
+    TENTHS,
+    Likeness,
+    Use,
+    auc,
+    cross_fitted,
+    fitted,
+    standardised,
+)
 
 
 def unbiased(a, b, width):
@@ -79,6 +88,24 @@ def test_scores_across_folds_are_those_of_models_fitted_without_them(rng, monkey
         monkeypatch.setattr(likeness, "_ridge", lambda _, penalty=penalty: penalty)
         by_hand = fitted(points[kept], labels[kept], points[out])
         np.testing.assert_allclose(found[out], by_hand, atol=1e-9)
+
+
+@pytest.mark.same_draws
+def test_the_use_of_labels_is_by_models_of_either_and_a_bootstraps_error(rng):
+    t, s = rng.normal(size=(80, 2)), rng.normal(size=(60, 2))
+    y, z = ((x[:, 0] + rng.normal(0, 0.5, len(x)) > 0).astype(int) for x in (t, s))
+    found = Use.of((t, y), (s, z))
+    scores = fitted(s, z, t), cross_fitted(t, y)
+    for one, score in zip((found.theirs, found.own), scores, strict=True):
+        assert one.value == pytest.approx(roc_auc_score(y, score))
+        # By another way to the same error.
+        assert one.error == pytest.approx(auc(score, y).error, rel=0.3)
+    assert found.more.value == pytest.approx(found.theirs.value - found.own.value)
+    assert found.more.error < found.theirs.error + found.own.error
+    assert Use.of((t, np.r_[np.ones(4, int), np.zeros(76, int)]), (s, z)) is None
+    # Labels of none have no part.
+    more = Likeness.of(np.r_[t, t], s, t, labels=(np.r_[y, np.full(80, -1)], z)).use
+    assert more == found
 
 
 @pytest.mark.same_draws

@@ -1,11 +1,13 @@
 """The rules by which points are called useful, to be checked, or not to be used."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from tests.helpers.noted import ALARM, INFO, WARNING
 
 import dpsumm
-from dpsumm.summary.likeness import Estimate, Likeness
+from dpsumm.summary.likeness import Estimate, Likeness, Use, strangers, two_classes
 from dpsumm.summary.verdict import judged
 
 
@@ -42,6 +44,69 @@ def test_the_rules(likeness, far, n, alarms, severity, head):
     assert verdict.head.startswith(f"{call}{head}")
     assert len(verdict.head.removeprefix(call).split()) <= 10
     assert verdict.severity is severity
+
+
+@pytest.mark.parametrize(
+    ("theirs", "own", "near", "severity", "head"),
+    [
+        (0.8, 0.7, (0.9, 0.55), INFO, "a model of these points works on your data"),
+        # What a model learns from is not thrown away for its distance.
+        (0.8, 0.7, (0.1, 0.9), WARNING, "no closer to your data than the rows read"),
+        (0.8, 0.95, (0.9, 0.55), WARNING, "your own labels alone do better"),
+        (0.3, 0.7, (0.9, 0.55), ALARM, "these labels contradict yours; do not train on them"),
+        (0.3, 0.7, (0.1, 0.9), ALARM, "these labels contradict yours; do not train on them"),
+        (0.51, 0.8, (0.9, 0.55), ALARM, "these labels say nothing about yours"),
+        # Nor do the target's own.
+        (0.51, 0.52, (0.9, 0.55), INFO, "these points look much like your data"),
+    ],
+)
+def test_own_labels_settle_it(theirs, own, near, severity, head):
+    use = Use(Estimate(theirs, 0.02), Estimate(own, 0.02), Estimate(theirs - own, 0.03))
+    verdict = judged(replace(found(*near), use=use), [], 500)
+    assert verdict.head.partition(": ")[2] == head or verdict.head == head
+    assert verdict.severity is severity
+    assert f"on your labels {100 * theirs:.0f}% (" in verdict.why
+
+
+def test_labels_that_nobody_else_has_are_told_of():
+    assert (
+        judged(found(), [], 500, strange_labels=True).head
+        == "check: your labels are none of theirs"
+    )
+    ones, words = np.array([0, 1]), np.array(["n", "y"])
+    assert strangers(words, ones)
+    assert strangers(np.array([None, 2], object), ones)
+    assert not strangers(np.array(["1", "y"]), ones)
+    assert not strangers(np.array([None, None]), ones)
+    assert not strangers(None, ones)
+
+
+def test_two_classes_are_places_whatever_their_spelling():
+    ours, theirs = two_classes(np.array(["1", None, "0.0"], object), np.array([0, 1, 1]))
+    assert ours.tolist() == [1, -1, 0]
+    assert theirs.tolist() == [0, 1, 1]
+    assert two_classes(np.array([0, 1]), np.array([0, 2])) is None
+    assert two_classes(np.array([1]), np.array([1])) is None
+    assert two_classes(None, ours) is None
+
+
+@pytest.mark.same_draws
+def test_labels_that_contradict_the_targets_are_not_to_be_used(rng):
+    kernel, x = dpsumm.RBF(0.2), rng.normal(0, 1.5, (3000, 3))
+    target = rng.normal(0.5, 1, (200, 3))
+    y, mine = (part[:, 0] + part[:, 1] > 0.5 for part in (x, target))
+    given = {"size": 100, "kernel": kernel}
+    right = dpsumm.summarize([(x, y)], (target, mine), **given)
+    assert right.verdict.head == "a model of these points works on your data"
+    assert right.likeness.use.theirs.low > 0.8
+    wrong = dpsumm.summarize([(x, ~y)], (target, mine), **given)
+    assert wrong.verdict.head.startswith("do not use: these labels contradict yours")
+    assert wrong.verdict.severity is ALARM
+    # Without labels nobody knows.
+    assert dpsumm.summarize([(x, ~y)], target, **given).verdict.severity is INFO
+    page = right.report().html
+    assert "AUC of a model of them on your labels" in page
+    assert "compared with yours" in page
 
 
 def test_what_a_verdict_rests_on_stands_behind_it():

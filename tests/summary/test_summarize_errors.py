@@ -56,7 +56,7 @@ CASES = {
     "label missing in one": ({"owners": [frame(y=[1] * N), frame()], "target": frame(), "label": "y"}, D, "'owner-1'.*no label column 'y'"),
     "labels of one only": ({"owners": [(planted(), np.ones(N)), planted()]}, D, "'owner-1'.*no labels.*all owners or for none"),
     "labels too few": ({"owners": [(planted(), np.full(3, 987654.321))]}, D, "one label per row"),
-    "labelled target": ({"target": (planted(), np.ones(N))}, P, "target: labels are not used"),
+    "labelled target": ({"target": (planted(), np.ones(N))}, P, "target: has labels, although no owner has"),
     "vector": ({"owners": [planted()[:, 0]]}, D, r"reshape\(-1, 1\)"),
     "nested lists": ({"owners": [planted().tolist()]}, P, "np.asarray"),
     "one array": ({"owners": planted()}, P, r"owners must be a list.*\[data\]"),

@@ -126,6 +126,9 @@ class Wanted:
         How files are read, and whether rows with missing values are dropped.
     titles
         What messages call the columns; empty: by their names.
+    own_labels
+        Whether labels stay with who reads them: a table may lack the label's column, or some of its
+        values, which are then None.
     """
 
     columns: Sequence[str] | None = None
@@ -134,6 +137,7 @@ class Wanted:
     schema: Schema | None = None
     file_format: FileFormat | None = None
     titles: tuple[str, ...] = ()
+    own_labels: bool = False
 
     def __post_init__(self) -> None:
         """Refuse what the schema says already."""
@@ -366,6 +370,8 @@ def _of_frame(frame: Frame, wanted: Wanted, where: str, secret: bool) -> Extract
     `secret`: names of columns come from a file, whose header may be a record; they are not quoted.
     """
     schema = wanted.schema_for(frame.names, where)
+    if wanted.own_labels and schema.label is not None and schema.label.name not in frame.names:
+        schema = schema.for_target()
     titles = wanted.titles or _titles(schema)
     if wanted.schema is None and wanted.columns is None and secret:
         titles = tuple(f"column {frame.names.index(n) + 1} of the file" for n in schema.names)

@@ -106,32 +106,55 @@ def _check_labels(tables: Sequence[Table]) -> None:
 
 
 def read_inputs(
-    owners: Owners, target: Source, *, target_name: str = "target", **wanted: Any
+    owners: Owners,
+    target: Source,
+    *,
+    target_name: str = "target",
+    own_labels: bool = False,
+    **wanted: Any,
 ) -> tuple[list[Table | StreamTable], Table]:
     """Return the owners' tables and the target's, with the same columns.
 
     The target's is float64 whatever anybody's precision is, so that its release does not depend on
     the owners' data; an owner's has the precision of its own data.
 
-    The target needs the owners' columns and may have others (a label, an identifier), which are
-    ignored. Messages call it `target_name`.
+    The target needs the owners' columns and may have others (an identifier), which are ignored.
+    With `own_labels` its labels, if it has some, are read as well, None where one is missing; else
+    they are ignored, too. Messages call it `target_name`.
     """
     what = Wanted(**wanted)
     tables = _tables(owners, what)
-    if isinstance(target, tuple):
+    first = tables[0].head
+    pair = isinstance(target, tuple)
+    if pair and not own_labels:
         raise InvalidParameterError(
             f"{target_name}: labels are not used; give the array of points alone"
         )
-    first = tables[0].head
+    if pair and first.labels is None:
+        raise InvalidParameterError(
+            f"{target_name}: has labels, although no owner has; give the points alone, or the "
+            f"owners' labels, too"
+        )
+    arrays = isinstance(target[0] if pair else target, np.ndarray)
     if what.schema is not None:
-        what = replace(what, schema=what.schema.for_target())
-    elif isinstance(target, np.ndarray) or first.backend is None:
+        label = own_labels and (pair or not arrays)
+        what = replace(what, schema=what.schema.for_target(label=label))
+    elif arrays or first.backend is None:
         what = replace(what, columns=None, label=None)
     else:
-        what = replace(what, columns=first.columns, label=None, titles=first.titles)
-    goal = _aligned(usable(target, target_name, what), first)
+        own = what.label if own_labels and not pair else None
+        what = replace(what, columns=first.columns, label=own, titles=first.titles)
+    goal = _aligned(usable(target, target_name, replace(what, own_labels=own_labels)), first)
     goal = replace(goal, schema=first.schema.for_target())
     return tables, encoded(goal.astype(np.float64))
+
+
+def read_target(target: Source, schema: Schema, file_format: FileFormat | None) -> Table:
+    """Return the target's table, with its own labels if it has some, where owners are elsewhere."""
+    label = not isinstance(target, np.ndarray)
+    what = Wanted(schema=schema.for_target(label=label), file_format=file_format, own_labels=True)
+    goal = replace(usable(target, "target", what), schema=schema.for_target())
+    return encoded(goal.astype(np.float64))
 
 
 def check_other_files(sources: Mapping[str, object], advice: str) -> None:

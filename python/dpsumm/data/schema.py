@@ -205,9 +205,13 @@ class Schema:
             raise InvalidParameterError("schema: not every column has bounds or categories")
         return tuple(part for kind in self.seen for part in kind.extent)
 
-    def for_target(self) -> Schema:
-        """Return the schema of what is needed from the target: the columns the kernel sees."""
-        return Schema(self.kernel)
+    def for_target(self, *, label: bool = False) -> Schema:
+        """Return the schema of what is needed from the target: the columns the kernel sees.
+
+        With the `label`, if it has one.
+        """
+        more = (self.label,) if label and self.label is not None else ()
+        return Schema((*self.kernel, *more))
 
     def with_bounds(self, bounds: Bounds) -> Schema:
         """Return the schema with bounds for some of its columns of numbers."""

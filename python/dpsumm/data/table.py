@@ -198,6 +198,10 @@ def usable(source: Source, name: str, wanted: Wanted, missing: str = WAY_OUT["mi
         own = replace(source.format, drop_missing=wanted.form.drop_missing)
         source, wanted = source.path, replace(wanted, file_format=own)
     extract, where = wanted.extract(source, name), where_of(source, name)
+    if wanted.own_labels and extract.labels is not None and extract.unlabelled is not None:
+        labels = extract.labels.astype(object)
+        labels[extract.unlabelled] = None
+        extract = replace(extract, labels=labels, unlabelled=None)
     if wanted.schema is not None:
         return _checked(extract, where, missing, drop_unlabelled=False)
     if extract.backend is None and wanted.drops:

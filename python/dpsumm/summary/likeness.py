@@ -12,6 +12,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsumm.data.kinds.label import label_of, places_of
 from dpsumm.data.schema import Schema
 from dpsumm.report.figures import thinned
 
@@ -24,8 +25,13 @@ RIDGE = 1.0
 ENDS, MOST_SPREADS = 0.02, 4.0
 # Two-sided, 95 %.
 Z = 1.96
+# Labels of each of two classes, at the target and in the summary; draws of the bootstrap.
+FEWEST_LABELS, DRAWS = 5, 300
 
 Array = NDArray[np.float64]
+Labels = NDArray[np.int64]
+# Points as `standardised` returns them, and their labels, 0 or 1.
+Labelled = tuple[Array, Labels]
 
 
 @dataclass(frozen=True)
@@ -47,6 +53,45 @@ class Estimate:
 
 
 @dataclass(frozen=True)
+class Use:
+    """How well models rank the target's labels, as areas under the ROC curve; of two classes.
+
+    Attributes
+    ----------
+    theirs
+        Of a model of the summary.
+    own
+        Of a model of the target itself, cross-fitted.
+    more
+        The first less the second. All errors are a bootstrap's over the target's records.
+    """
+
+    theirs: Estimate
+    own: Estimate
+    more: Estimate
+
+    @classmethod
+    def of(cls, target: Labelled, summary: Labelled) -> Self | None:
+        """Measure points with labels 0 and 1; None if either has fewer than five of a class."""
+        if any(np.bincount(y, minlength=2).min() < FEWEST_LABELS for _, y in (target, summary)):
+            return None
+        points, labels = target
+        scores = fitted(*summary, points), cross_fitted(points, labels)
+        rng, draws = np.random.default_rng(0), []
+        for _ in range(DRAWS):
+            rows = rng.integers(0, len(labels), len(labels))
+            if 0 < labels[rows].sum() < len(rows):
+                draws.append([_area(score[rows], labels[rows]) for score in scores])
+        theirs, own = np.array(draws).T
+        value, other = (_area(score, labels) for score in scores)
+        return cls(
+            Estimate(value, float(theirs.std())),
+            Estimate(other, float(own.std())),
+            Estimate(value - other, float((theirs - own).std())),
+        )
+
+
+@dataclass(frozen=True)
 class Likeness:
     """What a summary S, the target T and the rows read R say of each other.
 
@@ -60,19 +105,68 @@ class Likeness:
         Oquab, 2017), with DeLong's error. About one half, or below it, if they are alike.
     rows_apart
         MMD2(R, T).
+    use
+        Of the labels of S and T; None if they are not of two classes, five of each.
     """
 
     closed: Estimate | None
     apart: Estimate
     rows_apart: Estimate
+    use: Use | None = None
 
     @classmethod
-    def of(cls, target: Array, summary: Array, read: Array, *, chosen: bool = True) -> Self:
-        """Measure sets of points as `standardised` returns them; `chosen`: S is not all of R."""
+    def of(
+        cls,
+        target: Array,
+        summary: Array,
+        read: Array,
+        *,
+        chosen: bool = True,
+        labels: tuple[Labels, Labels] | None = None,
+    ) -> Self:
+        """Measure sets of points as `standardised` returns them.
+
+        Parameters
+        ----------
+        chosen
+            Whether S is not all of R.
+        labels
+            Of the target and the summary, as `two_classes` returns them.
+        """
         closed, rows_apart = _closed(target, summary, read)
-        labels = np.repeat([1, 0], [len(summary), len(target)])
-        scores = cross_fitted(np.concatenate([summary, target]), labels)
-        return cls(closed if chosen else None, auc(scores, labels), rows_apart)
+        which = np.repeat([1, 0], [len(summary), len(target)])
+        scores = cross_fitted(np.concatenate([summary, target]), which)
+        use = None
+        if labels is not None:
+            known = [(x[y >= 0], y[y >= 0]) for x, y in zip((target, summary), labels, strict=True)]
+            use = Use.of(*known)
+        return cls(closed if chosen else None, auc(scores, which), rows_apart, use)
+
+
+def strangers(target: NDArray[Any] | None, summary: NDArray[Any] | None) -> bool:
+    """Return whether both have labels, and none is at both."""
+    if target is None or summary is None:
+        return False
+    ours, theirs = _classes(target), _classes(summary)
+    return bool(ours and theirs and not ours & theirs)
+
+
+def two_classes(
+    target: NDArray[Any] | None, summary: NDArray[Any] | None
+) -> tuple[Labels, Labels] | None:
+    """Return 0 or 1 for each label that is looked at, -1 for none; None if they are not of two."""
+    if target is None or summary is None:
+        return None
+    classes = _classes(target) | _classes(summary)
+    if len(classes) != 2:
+        return None
+    ordered = sorted(classes, key=str)
+    ours, theirs = (places_of(thinned(part, MOST_ROWS), ordered) for part in (target, summary))
+    return ours, theirs
+
+
+def _classes(labels: NDArray[Any]) -> set[Any]:
+    return {label_of(item) for item in set(labels.tolist()) - {None}}
 
 
 def standardised(schema: Schema | None, *sets: NDArray[Any]) -> list[Array]:
@@ -146,6 +240,14 @@ def _closed(target: Array, summary: Array, read: Array) -> tuple[Estimate, Estim
     slope = np.array([1, -gap / base]) / base
     error = math.sqrt(max(slope @ covariance @ slope, 0.0))
     return Estimate(float(1 - gap / base), error), Estimate(float(base), base_error)
+
+
+def _area(scores: Array, labels: NDArray[np.integer]) -> float:
+    from scipy.stats import rankdata
+
+    ones = np.count_nonzero(labels)
+    above = rankdata(scores)[labels == 1].sum() - ones * (ones + 1) / 2
+    return float(above / (ones * (len(labels) - ones)))
 
 
 def auc(scores: Array, labels: NDArray[np.integer]) -> Estimate:

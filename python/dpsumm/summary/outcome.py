@@ -6,6 +6,9 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from typing import Any
+
+from numpy.typing import NDArray
 
 from dpsumm.data.frame import Backend
 from dpsumm.data.kinds.along import typed
@@ -28,6 +31,7 @@ def summary_of(
     started: float,
     schema: Schema,
     backend: Backend | None,
+    target_labels: NDArray[Any] | None,
     embedded: bool = False,
     across: bool = False,
     notes: Sequence[str] = (),
@@ -36,6 +40,8 @@ def summary_of(
 
     Parameters
     ----------
+    target_labels
+        The consumer's own, of each target record, for the verdict alone.
     embedded
         Whether records were sent under a secret map.
     """
@@ -70,6 +76,7 @@ def summary_of(
         pool=selection.pool.scaled,
         pool_owner=selection.pool.owner,
         target=setting.target,
+        target_labels=target_labels,
         target_self=selection.target_self,
         size_requested=setting.size,
         seconds=time.perf_counter() - started,

@@ -100,6 +100,9 @@ def _tiles(summary: Summary) -> list[tuple[str, str]]:
         if found.closed is not None:
             share = percent(min(max(found.closed.value, 0.0), 1.0))
             measured.insert(0, (share, "of the gap of the rows read is closed"))
+        if found.use is not None:
+            theirs, own = (percent(one.value) for one in (found.use.theirs, found.use.own))
+            measured.append((theirs, f"AUC of a model of them on your labels; of your own: {own}"))
     return [
         *measured,
         (f"{len(summary):,}", f"points, {summary.size_requested:,} asked for"),
@@ -158,7 +161,7 @@ def _details(summary: Summary) -> list[tuple[str, str]]:
         ("Protocol", summary.protocol),
         ("Kernel", f"Gaussian, exp(−γ‖x − y‖²) with γ = {summary.gamma:.6g}"),  # noqa: RUF001
         ("Columns", columns if hidden <= 0 else f"{columns} and {hidden:,} more"),
-        ("Labels", "travelled along, not used" if summary.labels is not None else "none"),
+        ("Labels", _labels(summary)),
         ("Weights", _weights(summary)),
         ("MMD² for comparison", _scale(summary)),
         ("Run", summary.run or "without a name"),
@@ -179,6 +182,13 @@ def _scale(summary: Summary) -> str:
         f"target's sampling error; expected: {scale.fresh:.3g} as many fresh target "
         f"records, {random}{scale.pool:.3g} all points read, {scale.sampling:.3g} the target itself"
     )
+
+
+def _labels(summary: Summary) -> str:
+    if summary.labels is None:
+        return "none"
+    said = "travelled along, not used"
+    return said if summary.target_labels is None else f"{said}; compared with yours"
 
 
 def _weights(summary: Summary) -> str:

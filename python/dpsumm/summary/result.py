@@ -100,6 +100,8 @@ class Summary:
     carried
         A (p,) array for each of `Schema.carried`, the columns that travelled along: numbers, truth
         values, dates or text, whichever gives every value its own text back.
+    target_labels : (m,) or None
+        The target records' own labels, None where one has none. They served the `verdict` alone.
     stability
         How much of the summary one record of an owner changes.
     run, ledger
@@ -136,6 +138,7 @@ class Summary:
     size_requested: int
     seconds: float
     carried: tuple[NDArray[Any], ...] = ()
+    target_labels: NDArray[Any] | None = None
     notes: tuple[str, ...] = ()
     backend: Backend | None = field(default=None)
     stability: Stability = field(default=Stability(None, "nothing is known of the protocol"))
@@ -238,18 +241,21 @@ class Summary:
         """How like the target the summary is; None of fewer than 20 rows of either."""
         if min(len(self), len(self.target)) < FEWEST:
             return None
-        from dpsumm.summary.likeness import Likeness, standardised
+        from dpsumm.summary.likeness import Likeness, standardised, two_classes
 
         known = self.schema if len(self.schema.cells) == self.scaled.shape[1] else None
         sets = standardised(known, self.target, self.scaled, self.pool)
-        return Likeness.of(*sets, chosen=len(self) < self.accesses)
+        labels = two_classes(self.target_labels, self.labels)
+        return Likeness.of(*sets, labels=labels, chosen=len(self) < self.accesses)
 
     @cached_property
     def _reached(self) -> Verdict:
         from dpsumm.summary.by_column import not_followed
+        from dpsumm.summary.likeness import strangers
 
         far, alarms = not_followed(self), alarming(self.notes)
-        return judged(self.likeness, far, len(self.target), alarms=alarms)
+        strange = strangers(self.target_labels, self.labels)
+        return judged(self.likeness, far, len(self.target), alarms=alarms, strange_labels=strange)
 
     @property
     def has_weights(self) -> bool:

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from dpsumm.checks import plain
-from dpsumm.data.inputs import FileFormat, Source, read_table
+from dpsumm.data.inputs import FileFormat, Source, read_target
 from dpsumm.data.schema import Schema
 from dpsumm.errors import InvalidParameterError, ProtocolError
 from dpsumm.exchange.across import Channel, describe, run_across
@@ -122,9 +122,7 @@ def summarize_silos(
         )
     if not isinstance(schema, Schema):
         schema = Schema.read(schema)
-    goal = read_table(
-        target, name="target", schema=schema.for_target(), file_format=file_format
-    ).astype(PRECISION)
+    goal = read_target(target, schema, file_format)
     check_target(goal)
     check_budget(
         epsilon,
@@ -204,6 +202,7 @@ def summarize_silos(
             started=started,
             schema=schema,
             backend=goal.backend,
+            target_labels=goal.labels,
             across=True,
             notes=[
                 *(f"{n!r} was left out: {why}." for n, why in failed.items()),

@@ -62,7 +62,9 @@ def summarize(
         not fit on a machine. C-contiguous arrays are
         used without a copy; do not modify them during the call.
     target
-        The consumer's data, same columns, at least 2 records, no labels needed.
+        The consumer's data, same columns, at least 2 records. Labels are not needed. Where they
+        are there, in the label's column or as ``(points, labels)``, they serve the verdict alone:
+        they are sent to nobody, and nothing is chosen by them.
     size
         Points in the summary (p), at most the owners' records in all.
     epsilon
@@ -185,6 +187,7 @@ def summarize(
         bounds=bounds,
         schema=schema_of(schema),
         file_format=file_format,
+        own_labels=True,
     )
     check_target(goal)
     check_budget(
@@ -255,6 +258,7 @@ def summarize(
             started=started,
             schema=tables[0].schema,
             backend=tables[0].backend,
+            target_labels=goal.labels,
             embedded=embedding is not None,
             notes=data_notes([*tables, goal]),
         )

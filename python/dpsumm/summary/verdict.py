@@ -1,8 +1,9 @@
 """Whether a summary can stand in for the target: useful, check, or do not use.
 
 By what it is for, not by multiples of what chance makes: the share of the gap that it closes, how
-well a classifier tells it from the target, and columns that it does not follow. docs/results.md
-says how often the rules were right, as evidence.verdicts measured it.
+well a classifier tells it from the target, columns that it does not follow and, where the target
+has labels, what a model of it does with these. docs/how-to.md says how often the rules were right,
+as evidence.verdicts measured it.
 """
 
 from __future__ import annotations
@@ -21,12 +22,21 @@ if TYPE_CHECKING:
 KEPT, NOTHING = 0.5, 0.25
 # Pairs of a point and a target record that a classifier tells: nearly alike, clearly apart.
 CHANCE, ALIKE, TOLD = 0.5, 0.65, 0.75
+# Area under the curve by which own labels must lead labels that rank nothing.
+WORSE = 0.1
 # Target records, and rows of either set, below which it stays open.
 FEW, FEWEST = 50, 20
 _CALLS = {Severity.ALARM: "do not use: ", Severity.WARNING: "check: ", Severity.INFO: ""}
 
 
-def judged(found: Likeness | None, far: Sequence[str], n_target: int, *, alarms: bool) -> Verdict:
+def judged(
+    found: Likeness | None,
+    far: Sequence[str],
+    n_target: int,
+    *,
+    alarms: bool = False,
+    strange_labels: bool = False,
+) -> Verdict:
     """Return the verdict.
 
     Parameters
@@ -39,32 +49,54 @@ def judged(found: Likeness | None, far: Sequence[str], n_target: int, *, alarms:
         Records of the target.
     alarms
         Whether notes say that records look mistaken, or that privacy is weak.
+    strange_labels
+        Whether none of the target's labels is in the summary.
     """
-    bad, check = [], ["read the warnings first"] if alarms else []
+    check = ["read the warnings first"] if alarms else []
+    if strange_labels:
+        check.append("your labels are none of theirs")
     if found is None:
-        check.append("too few rows to judge by")
-        return _said(Severity.WARNING, check, "")
-    doubts = len(check)
-    if found.apart.low > ALIKE:
-        if found.rows_apart.low <= 0:
-            check.append("it stays open whether these points are closer")
-        elif found.closed is None:
-            check.append("nothing was chosen, and a classifier tells these points apart")
-        elif found.closed.high < NOTHING:
-            bad.append("no closer to your data than the rows read")
-        elif found.closed.value < KEPT:
-            check.append("closer to your data, but most of the gap remains")
+        return _said(Severity.WARNING, [*check, "too few rows to judge by"], "")
+    bad, doubts = _by_distance(found)
     if far and not bad:
-        check.append(f"closer to your data, but not in {far[0]}")
-    if found.apart.low > TOLD and not bad and len(check) == doubts:
-        check.append("closer to your data, yet a classifier tells them apart")
+        doubts.append(f"closer to your data, but not in {far[0]}")
+    if found.apart.low > TOLD and not bad and not doubts:
+        doubts.append("closer to your data, yet a classifier tells them apart")
     if n_target < FEW:
-        check.append("too few records of yours to judge by")
+        doubts.append("too few records of yours to judge by")
+    use = found.use
+    works = use is not None and use.theirs.low > CHANCE
+    if use is not None and use.theirs.high < CHANCE:
+        bad.insert(0, "these labels contradict yours; do not train on them")
+    elif use is not None and use.theirs.low < CHANCE < use.own.low and use.more.high < -WORSE:
+        bad.insert(0, "these labels say nothing about yours")
+    elif use is not None and use.more.high < 0:
+        doubts.append("your own labels alone do better")
+    elif works:
+        # Labels settle it: distance alone is no reason to throw away what a model learns from.
+        doubts, bad = bad + doubts, []
     if bad:
-        return _said(Severity.ALARM, bad + check, _why(found))
-    if check:
-        return _said(Severity.WARNING, check, _why(found))
-    return _said(Severity.INFO, ["these points look much like your data"], _why(found))
+        return _said(Severity.ALARM, bad + check + doubts, _why(found))
+    if check or doubts:
+        return _said(Severity.WARNING, check + doubts, _why(found))
+    good = "a model of these points works on your data"
+    head = good if works else "these points look much like your data"
+    return _said(Severity.INFO, [head], _why(found))
+
+
+def _by_distance(found: Likeness) -> tuple[list[str], list[str]]:
+    """Return why not to use points that are told apart, and why to check them."""
+    if found.apart.low <= ALIKE:
+        return [], []
+    if found.rows_apart.low <= 0:
+        return [], ["it stays open whether these points are closer"]
+    if found.closed is None:
+        return [], ["nothing was chosen, and a classifier tells these points apart"]
+    if found.closed.high < NOTHING:
+        return ["no closer to your data than the rows read"], []
+    if found.closed.value < KEPT:
+        return [], ["closer to your data, but most of the gap remains"]
+    return [], []
 
 
 def _said(severity: Severity, heads: list[str], why: str) -> Verdict:
@@ -86,7 +118,10 @@ def _why(found: Likeness) -> str:
     if found.apart.low > CHANCE:
         pairs = _within(found.apart, CHANCE, 1.0)
         told = f"a classifier tells {pairs} of pairs of theirs and yours, where 50% is chance"
-    return f"{share}; {told}"
+    if found.use is None:
+        return f"{share}; {told}"
+    theirs, own = (_within(one, 0.0, 1.0) for one in (found.use.theirs, found.use.own))
+    return f"{share}; {told}; AUC of a model of them on your labels {theirs}, of your own {own}"
 
 
 def _within(one: Estimate, least: float, most: float) -> str:
