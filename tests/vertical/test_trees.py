@@ -149,7 +149,8 @@ def test_odd_columns_make_rows(rng, n, label):
         assert (rows["one"] == 3).mean() > 0.95
         assert (rows["zero"] == 0).mean() == pytest.approx(0.99, abs=0.02)
         assert rows["none"].is_null().mean() > 0.95
-        assert rows["all"].mean() == pytest.approx((n - 1) / 2, rel=0.1)
+        # Of bounds 25 times as wide, in which noise seldom leaves some records far away.
+        assert rows["all"].median() == pytest.approx((n - 1) / 2, rel=0.1)
 
 
 @pytest.mark.parametrize("std", [10.0, 30.0])
