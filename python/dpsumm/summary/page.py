@@ -105,7 +105,6 @@ def _tiles(summary: Summary) -> list[tuple[str, str]]:
             measured.append((theirs, f"AUC of a model of them on your labels; of your own: {own}"))
     return [
         *measured,
-        (f"{len(summary):,}", f"points, {summary.size_requested:,} asked for"),
         (f"{summary.accesses:,}", f"points read, {summary.reads_per_record:.3g} per point kept"),
         (round_up(privacy.epsilon()), f"epsilon of the target at delta {small(privacy.delta)}"),
         (round_up(privacy.epsilon(protected="owners")), f"epsilon {privacy.owners_towards}"),

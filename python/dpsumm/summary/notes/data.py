@@ -110,15 +110,13 @@ def _severity(
 ) -> Severity:
     """Return how bad values outside the bounds or categories are.
 
-    The target's are what a summary is compared with; an owner may well have records of another
-    kind, but not most of what all owners have.
+    One owner may well have records of another kind, but not most of what all owners have.
     """
     if _worst(group, counts) < MUCH:
         return Severity.INFO
     all_values = np.sum([present(table) for table in group], axis=0)
     together = (np.sum(list(counts.values()), axis=0) / all_values).max()
-    bad = MUCH if group[0].name == "target" else HALF
-    return Severity.ALARM if together >= bad else Severity.WARNING
+    return Severity.ALARM if together >= HALF else Severity.WARNING
 
 
 def _worst(group: Sequence[Table | StreamTable], counts: dict[str, NDArray[np.int64]]) -> float:
