@@ -68,7 +68,7 @@ messages: $(VENV)/.built  ## docs/privacy/messages.md and observables.md, from t
 simulate: $(VENV)/.built  ## Runs under many faults at once, from fresh seeds: make simulate SECONDS=60
 	cd tests && PYTHONPATH=$(CURDIR)/python:. ../$(BIN)/python -m simulator --seconds $(SECONDS)
 
-lint: $(VENV)/.built  ## Format, lints and types of both languages; which room may import which
+lint: $(VENV)/.built  ## Format, lints and types of both languages; which room may import which; prose
 	cargo fmt --all --check
 	cargo clippy --quiet --locked --workspace --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --quiet --locked --no-deps -p dpsumm-core
@@ -77,6 +77,7 @@ lint: $(VENV)/.built  ## Format, lints and types of both languages; which room m
 	$(BIN)/mypy
 	PYTHONPATH=python $(BIN)/lint-imports --no-cache --no-logo
 	$(BIN)/python -m mypy.stubtest dpsumm.kernels._core
+	$(BIN)/python tests/docs/prose.py
 	! find tests -name 'test_*.py' | sed 's|.*/||' | sort | uniq -d | grep .  # pytest would refuse the second
 
 golden: $(VENV)/.built  ## After a wanted change of messages: write tests/golden.json anew
