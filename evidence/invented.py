@@ -71,7 +71,7 @@ DIMENSIONS = (2, 5, 20)
 def remote(owners: Sequence[Floats], target: Floats, kernel: dpsumm.RBF) -> NDArray[np.float64]:
     """Return what a run's note would look at, by owner."""
     summary = dpsumm.summarize(list(owners), target, size=SIZE, kernel=kernel)
-    return remoteness(summary.pool, summary.pool_owner, summary.target, len(owners))
+    return remoteness(summary.pool.scaled, summary.pool.owner, summary.target, len(owners))
 
 
 def evenly(points: Floats, rng: np.random.Generator, rows: int = ROWS) -> Floats:

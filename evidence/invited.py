@@ -20,8 +20,8 @@ def best_offers(count: int) -> Choice:
     def choose(problem: Problem, size: int, seed: int) -> NDArray[np.int64]:
         summary = _summary(problem, size, seed, dpsumm.Offers())
         gains = np.full(len(problem.owners), -np.inf)
-        for i in np.unique(summary.pool_owner):
-            mine = summary.pool[summary.pool_owner == i]
+        for i in np.unique(summary.pool.owner):
+            mine = summary.pool.scaled[summary.pool.owner == i]
             attraction = kernel_means(mine, problem.target.astype(mine.dtype), problem.kernel.gamma)
             gains[i] = objective(mine, attraction, problem.kernel.gamma)[-1]
         return np.sort(np.argsort(-gains, kind="stable")[:count])

@@ -61,8 +61,10 @@ def run(owners, target=TARGET, **more):
 
 
 def assert_equal(one, two):
-    for name in ("index", "points", "pool", "pool_owner", "labels"):
+    for name in ("index", "points", "labels"):
         np.testing.assert_array_equal(getattr(one, name), getattr(two, name))
+    for name in ("owner", "index", "points", "labels", "picks"):
+        np.testing.assert_array_equal(getattr(one.pool, name), getattr(two.pool, name))
 
 
 @pytest.mark.parametrize("n_workers", [1, 3, None])

@@ -70,7 +70,7 @@ def test_values_of_all_collected_points_are_closer_still_and_add_up(rng):
     values = np.array(list(made.collected_attribution.values()))
     # Spread in trials: 0.005; that of chosen points is 0.012.
     assert np.abs(values / values.sum() - 0.2).max() < 0.04
-    expected = dense.objective(made.pool, made.target, 0.1)
+    expected = dense.objective(made.pool.scaled, made.target, 0.1)
     assert values.sum() == pytest.approx(expected, abs=1e-12)
     assert all(0 < error < 0.1 for error in made.collected_attribution_error.values())
 

@@ -93,7 +93,7 @@ def test_owners_of_different_precision_end_their_run(protocol, bounds, kinds):
         owners, target, size=20, bounds=bounds, kernel=kernel, protocol=protocol
     )
     assert len(summary) == 20
-    assert summary.scaled.dtype == summary.pool.dtype == summary.target.dtype == DOUBLE
+    assert summary.scaled.dtype == summary.pool.scaled.dtype == summary.target.dtype == DOUBLE
     for row, owner, point in zip(summary.index, summary.owner, summary.points, strict=True):
         np.testing.assert_array_equal(point, data[owner][row])
 

@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 
 from dpsumm.data.column import Column
+from dpsumm.data.records import Records
 from dpsumm.data.schema import Schema
 from dpsumm.errors import InvalidParameterError, MissingExtraError
 from dpsumm.privacy.events import Charge, Gaussian, NonPrivate, Protected, Seeded
@@ -27,6 +28,7 @@ from dpsumm.report.notes import Note, Severity
 from dpsumm.report.numbers import round_up
 from dpsumm.summary.by_column import marginals
 from dpsumm.summary.page import render
+from dpsumm.summary.pool import PointsRead
 from dpsumm.summary.result import Summary
 from dpsumm.summary.written import about
 
@@ -42,7 +44,10 @@ def make(
 ) -> Summary:
     rng = np.random.default_rng(1)
     target = rng.normal(size=(200, n_columns)) * np.arange(n_columns, 0, -1)
-    pool = rng.normal(size=(3 * size, n_columns)) * 4
+    pool = changes.pop("pool", rng.normal(size=(3 * size, n_columns)) * 4)
+    read = Records(np.arange(len(pool)), pool, None)
+    schema = Schema.numbers([f"column {j}" for j in range(n_columns)])
+    whose = rng.integers(0, len(names), len(pool))
     points = np.resize(target, (size, n_columns)) + 0.1
     summary = Summary(
         points=points,
@@ -51,7 +56,7 @@ def make(
         index=np.arange(size),
         names=names,
         n_records=tuple(1000 * (i + 1) for i in range(len(names))),
-        schema=Schema.numbers([f"column {j}" for j in range(n_columns)]),
+        schema=schema,
         accesses=len(pool),
         mmd2=0.002,
         curve=0.5 / np.arange(1, size + 1),
@@ -59,8 +64,7 @@ def make(
         privacy=PrivacyReport(charges, 1e-5, "Nothing an owner receives depends on others."),
         protocol="offers",
         scaled=points,
-        pool=pool,
-        pool_owner=rng.integers(0, len(names), len(pool)),
+        pool=PointsRead(read, whose, pool, np.arange(size), schema, names),
         target=target,
         target_self=0.5,
         size_requested=size,

@@ -147,9 +147,9 @@ def marginals(summary: Summary) -> Iterator[Marginal]:
     """Yield the columns of a summary; those of an `Embedding` are coordinates that mean nothing."""
     width = summary.scaled.shape[1]
     if len(summary.schema.cells) == width:
-        yield from of_schema(summary.schema, summary.pool, summary.target, summary.scaled)
+        yield from of_schema(summary.schema, *_sets(summary))
         return
-    sets = few(summary.pool, summary.target, summary.scaled)
+    sets = few(*_sets(summary))
     for j in range(width):
         yield Marginal(f"coordinate {j}", tuple(points[:, j] for points in sets))
 
@@ -181,7 +181,12 @@ def not_followed(summary: Summary) -> list[str]:
 
 def _sizes(summary: Summary) -> list[int]:
     """Return how many records of each set `Marginal.values` has."""
-    return [len(points) for points in few(summary.pool, summary.target, summary.scaled)]
+    return [len(points) for points in few(*_sets(summary))]
+
+
+def _sets(summary: Summary) -> tuple[Array, Array, Array]:
+    """Return the points read, the target and the summary, in the kernel's space."""
+    return summary.pool.scaled, summary.target, summary.scaled
 
 
 def few(*sets: Array) -> tuple[Array, ...]:

@@ -18,6 +18,7 @@ from dpsumm.privacy.events import Protected, Unit
 from dpsumm.privacy.guarantees import PrivacyReport
 from dpsumm.privacy.record import Books, RunRecord
 from dpsumm.summary.notes import notes_of
+from dpsumm.summary.pool import PointsRead
 from dpsumm.summary.protocols import Curator, Protocol, Selection, Setting
 from dpsumm.summary.result import Summary
 from dpsumm.summary.stability import COPIES_DROPPED
@@ -73,8 +74,15 @@ def summary_of(
         privacy=privacy,
         protocol=protocol.name,
         scaled=selection.scaled,
-        pool=selection.pool.scaled,
-        pool_owner=selection.pool.owner,
+        pool=PointsRead(
+            selection.pool.records,
+            selection.pool.owner,
+            selection.pool.scaled,
+            selection.picks,
+            schema,
+            setting.names,
+            backend,
+        ),
         target=setting.target,
         target_labels=target_labels,
         target_self=selection.target_self,

@@ -76,7 +76,7 @@ def overlay(summary: Summary) -> Html:
     """Return the cloud of target, summary and points read."""
     seen = figures.directions(summary.target)
     return parts.figure(
-        figures.overlay(summary.target, summary.scaled, summary.pool, seen),
+        figures.overlay(summary.target, summary.scaled, summary.pool.scaled, seen),
         f"Cloud of {len(summary.target):,} target points with the {len(summary):,} points of "
         "the summary and the points read, which they were chosen from.",
         _overlay_caption(summary, seen),

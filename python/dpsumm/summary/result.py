@@ -30,6 +30,7 @@ from dpsumm.report.verdict import Verdict
 from dpsumm.summary.kernel import FloatArray
 from dpsumm.summary.models.model import PrivateModel, Training
 from dpsumm.summary.models.sgd import DpSgd
+from dpsumm.summary.pool import PointsRead
 from dpsumm.summary.scale import Scale, scale_of
 from dpsumm.summary.stability import Stability
 from dpsumm.summary.verdict import FEWEST, judged
@@ -85,10 +86,10 @@ class Summary:
         What the owners received, and what that guarantees.
     protocol
         Name of the protocol.
-    scaled : (p, e), pool : (accesses, e), target : (m, e)
-        Summary, accessed points and target in the kernel's space, float64.
-    pool_owner : (accesses,) int64
-        Owner of each accessed point.
+    pool
+        All points that the curator read, with their labels and owners, picked or not.
+    scaled : (p, e), target : (m, e)
+        Summary and target in the kernel's space, float64.
     target_self
         ``mean k(V, V)`` of the target: J of the summary is this less `mmd2`.
     size_requested
@@ -131,8 +132,7 @@ class Summary:
     privacy: PrivacyReport
     protocol: str
     scaled: FloatArray
-    pool: FloatArray
-    pool_owner: NDArray[np.int64]
+    pool: PointsRead
     target: FloatArray
     target_self: float
     size_requested: int
@@ -223,7 +223,7 @@ class Summary:
     @cached_property
     def scale(self) -> Scale:
         """What `mmd2` is to be compared with."""
-        return scale_of(self.target, self.target_self, self.pool, len(self), self.gamma)
+        return scale_of(self.target, self.target_self, self.pool.scaled, len(self), self.gamma)
 
     @property
     def verdict(self) -> Verdict:
@@ -244,7 +244,7 @@ class Summary:
         from dpsumm.summary.likeness import Likeness, standardised, two_classes
 
         known = self.schema if len(self.schema.cells) == self.scaled.shape[1] else None
-        sets = standardised(known, self.target, self.scaled, self.pool)
+        sets = standardised(known, self.target, self.scaled, self.pool.scaled)
         labels = two_classes(self.target_labels, self.labels)
         return Likeness.of(*sets, labels=labels, chosen=len(self) < self.accesses)
 
@@ -313,7 +313,8 @@ class Summary:
 
     @cached_property
     def _collected_worth(self) -> Worth:
-        return worth_of(self.pool, self.pool_owner, self.target, self.gamma, len(self.names))
+        pool = self.pool
+        return worth_of(pool.scaled, pool.owner, self.target, self.gamma, len(self.names))
 
     def to_frame(self, backend: Backend | None = None, *, weights: bool = False) -> Any:
         """Return a data frame: the columns, the label if any, ``owner`` (name) and ``index`` (row).
@@ -403,7 +404,7 @@ class Summary:
         from dpsumm.report import figures
 
         axes = figures.new_axes() if axes is None else axes
-        figures.draw_overlay(axes, self.target, self.scaled, self.pool)
+        figures.draw_overlay(axes, self.target, self.scaled, self.pool.scaled)
         axes.legend()
         return axes
 

@@ -113,6 +113,8 @@ class Selection:
         ``mean k(V, V)`` of the target.
     pool
         All accessed points.
+    picks : (p,) int64
+        Which of them the records are.
     """
 
     records: Records
@@ -121,6 +123,7 @@ class Selection:
     curve: NDArray[np.float64]
     target_self: float
     pool: Pooled
+    picks: NDArray[np.int64]
 
 
 class Curator(Coordinator[Selection]):
@@ -262,6 +265,7 @@ class Curator(Coordinator[Selection]):
             curve=np.maximum(constant - objective, 0.0),
             target_self=constant,
             pool=pool,
+            picks=order,
         )
 
 
