@@ -66,7 +66,8 @@ def of_python(text: str) -> Iterator[tuple[int, str]]:
         call = node.exc if isinstance(node, ast.Raise) else node if _speaks(node) else None
         if isinstance(call, ast.Call) and call.args:
             parts = (one.value for one in ast.walk(call.args[0]) if isinstance(one, ast.Constant))
-            yield call.lineno, " ".join(part for part in parts if isinstance(part, str))
+            # A message ends without a stop, and no other goes on with it.
+            yield call.lineno, " ".join(part for part in parts if isinstance(part, str)) + "."
 
 
 def _speaks(node: ast.AST) -> bool:

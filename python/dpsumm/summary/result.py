@@ -32,12 +32,14 @@ from dpsumm.summary.models.model import PrivateModel, Training
 from dpsumm.summary.models.sgd import DpSgd
 from dpsumm.summary.pool import PointsRead
 from dpsumm.summary.scale import Scale, scale_of
-from dpsumm.summary.stability import Stability
+from dpsumm.summary.stability import COPIES_DROPPED, Stability
 from dpsumm.summary.verdict import FEWEST, judged
 from dpsumm.summary.worth import Worth, worth_of
 from dpsumm.summary.written import about, frame_of, notebook_html
 
 if TYPE_CHECKING:
+    from dpsumm.data.extract import Source
+    from dpsumm.summary.fit import FittedModel
     from dpsumm.summary.likeness import Likeness
 
 # How far the weights' objective may be from the least: as a part of the target's sampling error, in
@@ -102,7 +104,7 @@ class Summary:
         A (p,) array for each of `Schema.carried`, the columns that travelled along: numbers, truth
         values, dates or text, whichever gives every value its own text back.
     target_labels : (m,) or None
-        The target records' own labels, None where one has none. They served the `verdict` alone.
+        Own labels of the target's records, None where one is missing. For `verdict` and `fit`.
     stability
         How much of the summary one record of an owner changes.
     run, ledger
@@ -219,6 +221,62 @@ class Summary:
         ((30, 2), (30,), 1.0)
         """
         return self.points, self.labels, self.weights * len(self)
+
+    def fit(self, estimator: Any, *, own: Source | None = None) -> FittedModel:
+        """Train a model for the target on its own labels and on all points received.
+
+        Parameters
+        ----------
+        estimator
+            A classifier or regressor as scikit-learn's are, or a list of them. Of a list the one
+            is taken that predicts the own labels best. Not changed: a clone is trained. It sees
+            points in the kernel's space, as `scaled` has them. There a bounded number goes from 0
+            to 1 and each category is a column.
+        own
+            The consumer's labelled records, as ``(X, y)``, a frame or a file, in the schema's
+            columns. By default the target's records, if these came with labels. Records without a
+            label are left out.
+
+        Returns
+        -------
+        FittedModel
+            Its `predict` takes records as the target's. Its `gain` tells what the owners' points
+            were worth next to the own labels. If they did harm, it was trained without them.
+
+        Raises
+        ------
+        InvalidParameterError
+            No labels travelled with the points, own labels are of one class or of classes that no
+            owner has, or the estimator is not of these kinds.
+        InvalidDataError
+            The data given as `own` do not fit the schema.
+        MissingExtraError
+            scikit-learn is not installed.
+
+        Privacy
+        -------
+        It is trained on raw records and may reveal them, so it is for curator and consumer.
+        Nothing is sent and nothing is charged. `private_model` makes one that may be shown.
+
+        Examples
+        --------
+        >>> import numpy as np, dpsumm
+        >>> from sklearn.linear_model import LogisticRegression
+        >>> rng = np.random.default_rng(0)
+        >>> def records(n, at):
+        ...     points = rng.normal(at, 1, (n, 2))
+        ...     return points, (points.sum(axis=1) > 2 * at).astype(int)
+        >>> owners = [records(500, at) for at in (0, 1, 2)]
+        >>> summary = dpsumm.summarize(owners, records(100, 1), size=30, kernel=dpsumm.RBF(0.25))
+        >>> model = summary.fit([LogisticRegression(C=c) for c in (0.1, 1, 10)])
+        >>> model.n_own, len(model.losses), model.predict(np.array([[3.0, 3.0]])).tolist()
+        (100, 3, [1])
+        """
+        from dpsumm.summary.fit import fit
+
+        copies = self.target if self.stability is COPIES_DROPPED else None
+        mine = self.target, self.target_labels
+        return fit(estimator, self.pool, own, mine, but=copies)
 
     @cached_property
     def scale(self) -> Scale:

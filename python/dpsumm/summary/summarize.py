@@ -63,8 +63,8 @@ def summarize(
         used without a copy; do not modify them during the call.
     target
         The consumer's data, same columns, at least 2 records. Labels are not needed. Where they
-        are there, in the label's column or as ``(points, labels)``, they serve the verdict alone:
-        they are sent to nobody, and nothing is chosen by them.
+        are there, in the label's column or as ``(points, labels)``, they serve the verdict and
+        `Summary.fit`: they are sent to nobody, and nothing is chosen by them.
     size
         Points in the summary (p), at most the owners' records in all.
     epsilon

@@ -1,0 +1,265 @@
+"""A model for the target, trained on all points received and on the target's own labels.
+
+It is trained on raw records after everything was sent. So nothing is charged, nothing of it is
+protected, and it is for curator and consumer alone.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsumm.checks import check_installed
+from dpsumm.data.extract import Source
+from dpsumm.data.inputs import read_every_row, read_target
+from dpsumm.data.kinds.label import labels_of
+from dpsumm.data.schema import Schema
+from dpsumm.errors import InvalidParameterError
+from dpsumm.summary.kernel import FloatArray
+from dpsumm.summary.likeness import Estimate
+from dpsumm.summary.pool import PointsRead
+from dpsumm.summary.protocols.curator import equal_rows
+
+# Parts of the cross-validation, and own labels that it takes at least.
+FOLDS, FEWEST = 5, 20
+# A probability that the loss takes for this one if it is less.
+LEAST_CHANCE = 1e-3
+
+Labelled = tuple[FloatArray, NDArray[Any]]
+
+
+@dataclass(frozen=True, eq=False)
+class FittedModel:
+    """A model of the target that `Summary.fit` trained. Do not show it to owners or to others.
+
+    Attributes
+    ----------
+    estimator
+        The fitted estimator. It takes points of the kernel's space, as `Summary.scaled` has them.
+    pooled
+        Whether it was trained on the owners' points. If not, they made predictions of the own
+        labels clearly worse, and it was trained on the own labels alone.
+    n_own
+        Number of own labels that it was trained on.
+    gain
+        By how much the owners' points lower the loss of the own labels, against a model of the own
+        labels alone. The loss is the mean logarithmic one of classifiers with probabilities, else
+        the share of errors, and of regressors the mean squared error. Cross-validated. None with
+        fewer than 20 own labels, or 5 in each of two classes.
+    losses
+        The loss of each candidate, trained on both. Empty without a `gain`.
+    schema
+        Columns of the data that it predicts.
+
+    See Also
+    --------
+    dpsumm.Summary.fit : Makes one.
+
+    Examples
+    --------
+    >>> import numpy as np, dpsumm
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> rng = np.random.default_rng(0)
+    >>> def records(n):
+    ...     points = rng.normal(size=(n, 2))
+    ...     return points, (points.sum(axis=1) > 0).astype(int)
+    >>> summary = dpsumm.summarize([records(500)], records(40), size=30, kernel=dpsumm.RBF(0.25))
+    >>> model = summary.fit(LogisticRegression())
+    >>> model.predict(np.array([[2.0, 2.0], [-2.0, -2.0]])).tolist()
+    [1, 0]
+    """
+
+    estimator: Any
+    pooled: bool
+    n_own: int
+    gain: Estimate | None
+    losses: tuple[float, ...]
+    schema: Schema = field(repr=False)
+
+    def predict(self, data: Source) -> NDArray[Any]:
+        """Return the prediction (n,) for each record of an array, a frame or a file.
+
+        Raises
+        ------
+        InvalidDataError
+            The data do not fit the schema, or a row lacks a value and the schema drops such rows.
+        """
+        predicted: NDArray[Any] = self.estimator.predict(self._points(data))
+        return predicted
+
+    def predict_proba(self, data: Source) -> NDArray[np.float64]:
+        """Return the probability (n, K) of each of ``estimator.classes_``, see `predict`."""
+        chances: NDArray[np.float64] = self.estimator.predict_proba(self._points(data))
+        return chances
+
+    def _points(self, data: Source) -> FloatArray:
+        table = read_every_row(data, name="data", schema=self.schema)
+        return table.scaled.astype(np.float64, copy=False)
+
+
+def fit(
+    estimator: Any,
+    pool: PointsRead,
+    own: Source | None,
+    target: tuple[FloatArray, NDArray[Any] | None],
+    *,
+    but: FloatArray | None,
+) -> FittedModel:
+    """Return a model for the target, as `Summary.fit` does.
+
+    Parameters
+    ----------
+    but
+        Points of the owners that equal one of these are left out.
+    """
+    check_installed("sklearn", "training a model needs", "learn")
+    if pool.labels is None:
+        raise InvalidParameterError(
+            "estimator needs labels, and none travelled with the points. Name the owners' column "
+            "of labels in the run, by label= or in the schema"
+        )
+    points, labels = target
+    if own is not None:
+        table = read_target(own, pool.schema, None)
+        points, labels = table.scaled, table.labels
+        if labels is None:
+            raise InvalidParameterError(
+                "own has no labels. Give (X, y), or a frame with the label's column"
+            )
+    kept = np.ones(len(pool), dtype=np.bool_)
+    if but is not None:
+        kept = ~equal_rows(pool.scaled, but)
+    read = pool.scaled[kept], pool.labels[kept]
+    mine = None
+    if labels is not None:
+        there = np.array([label is not None for label in labels.tolist()])
+        mine = (points[there], labels[there]) if there.any() else None
+    return _fitted(estimator, read, mine, pool.schema.for_target())
+
+
+def _fitted(estimators: Any, pool: Labelled, own: Labelled | None, schema: Schema) -> FittedModel:
+    """Return the best of some estimators, trained.
+
+    The estimator is chosen by its loss on own labels when it is trained on both sets. The owners'
+    points are left out if without them the loss is lower by more than two standard errors.
+    """
+    from sklearn.base import clone
+
+    candidates = list(estimators) if isinstance(estimators, Sequence) else [estimators]
+    classify = _are_classifiers(candidates)
+    pool, own = _typed(pool, own, classify)
+    if own is None or not _comparable(own[1], classify):
+        if len(candidates) > 1:
+            raise InvalidParameterError(
+                f"estimator is a list, which needs {FEWEST} own labels to choose from it, of a "
+                f"classifier {FOLDS} in each of two classes. Give own=(X, y), or one estimator"
+            )
+        data, n_own = _joined(pool, own), 0 if own is None else len(own[1])
+        return FittedModel(clone(candidates[0]).fit(*data), True, n_own, None, (), schema)
+    both = [_losses(one, pool, own, classify) for one in candidates]
+    best = int(np.argmin([loss.mean() for loss in both]))
+    chosen = candidates[best]
+    more = _losses(chosen, None, own, classify) - both[best]
+    gain = Estimate(float(more.mean()), float(more.std(ddof=1) / np.sqrt(len(more))))
+    pooled = gain.high >= 0
+    data = _joined(pool if pooled else None, own)
+    return FittedModel(
+        clone(chosen).fit(*data),
+        pooled,
+        len(own[1]),
+        gain,
+        tuple(float(loss.mean()) for loss in both),
+        schema,
+    )
+
+
+def _are_classifiers(candidates: list[Any]) -> bool:
+    """Return whether they are classifiers; regressors if not."""
+    from sklearn.base import is_classifier, is_regressor
+
+    try:
+        kinds = {(is_classifier(one), is_regressor(one)) for one in candidates}
+    except (AttributeError, TypeError):  # of what is no estimator
+        kinds = set()
+    if kinds not in ({(True, False)}, {(False, True)}):
+        raise InvalidParameterError(
+            "estimator must be a classifier or a regressor as scikit-learn's are, or a list of "
+            "classifiers or of regressors"
+        )
+    return kinds == {(True, False)}
+
+
+def _typed(
+    pool: Labelled, own: Labelled | None, classify: bool
+) -> tuple[Labelled, Labelled | None]:
+    """Return both with labels of one type, in which 1 and "1" are the same."""
+    if own is None:
+        return pool, None
+    labels = labels_of([*pool[1].tolist(), *own[1].tolist()])
+    if not classify and labels.dtype.kind not in "biuf":
+        raise InvalidParameterError("estimator must be a classifier, because some labels are text")
+    if labels.dtype.kind == "O":
+        raise InvalidParameterError(
+            "own and the owners write labels in two ways, as text and as numbers. Write each class "
+            "in one way"
+        )
+    theirs, ours = labels[: len(pool[1])], labels[len(pool[1]) :]
+    if classify and len(np.unique(ours)) == 1:
+        raise InvalidParameterError(
+            "own has labels of one class, which a model cannot be tested on. Give labels of two "
+            "classes, or train an estimator on summary.pool"
+        )
+    if classify and not np.isin(ours, theirs).any():
+        raise InvalidParameterError(
+            "own has no label that the owners have. Write the classes as the owners do"
+        )
+    return (pool[0], theirs), (own[0], ours)
+
+
+def _comparable(labels: NDArray[Any], classify: bool) -> bool:
+    """Return whether there are labels enough to compare models by."""
+    counts = np.sort(np.unique(labels, return_counts=True)[1])
+    return len(labels) >= FEWEST and not (classify and counts[-2] < FOLDS)
+
+
+def _joined(pool: Labelled | None, own: Labelled | None) -> Labelled:
+    sets = [one for one in (pool, own) if one is not None]
+    return np.concatenate([one[0] for one in sets]), np.concatenate([one[1] for one in sets])
+
+
+def _losses(
+    estimator: Any, pool: Labelled | None, own: Labelled, classify: bool
+) -> NDArray[np.float64]:
+    """Return the loss (n,) of each own label when its fold is left out of the training."""
+    from sklearn.base import clone
+    from sklearn.model_selection import KFold, StratifiedKFold
+
+    points, labels = own
+    folds = (StratifiedKFold if classify else KFold)(FOLDS, shuffle=True, random_state=0)
+    found = np.empty(len(labels))
+    with warnings.catch_warnings():
+        # A class with fewer labels than folds is missing in some, which is no fault.
+        warnings.simplefilter("ignore", UserWarning)
+        splits = list(folds.split(points, labels))
+    for rest, fold in splits:
+        model = clone(estimator).fit(*_joined(pool, (points[rest], labels[rest])))
+        found[fold] = _loss(model, points[fold], labels[fold], classify)
+    return found
+
+
+def _loss(
+    model: Any, points: FloatArray, labels: NDArray[Any], classify: bool
+) -> NDArray[np.float64]:
+    if not classify:
+        return np.asarray(np.square(model.predict(points) - labels))
+    if not hasattr(model, "predict_proba"):
+        return np.asarray(model.predict(points) != labels, dtype=np.float64)
+    chances = np.zeros(len(labels))
+    for column, label in zip(model.predict_proba(points).T, model.classes_, strict=True):
+        chances[labels == label] = column[labels == label]
+    return -np.log(np.maximum(chances, LEAST_CHANCE))
