@@ -192,5 +192,5 @@ def test_points_without_labels_train_nothing() -> None:
     rng = np.random.default_rng(0)
     summary = dpsumm.summarize([rng.normal(size=(50, 2))], rng.normal(size=(50, 2)), size=9,
                                kernel=dpsumm.RBF(1))  # fmt: skip
-    with pytest.raises(InvalidParameterError, match="no labels travelled"):
+    with pytest.raises(InvalidParameterError, match="none travelled"):
         summary.fit(LogisticRegression())
