@@ -1,4 +1,4 @@
-"""What a user could train on instead of a summary: all owners' data, or private synthetic records.
+"""What a user could train on instead of a summary, such as all owners' data or synthetic records.
 
 Harder, Adamczewski & Park (2021), "DP-MERF", by its published method for one table: random features
 of a record times its label, summed, with Gaussian noise once; a generator is trained to match. Each
@@ -12,6 +12,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+import dpsumm
 from dpsumm import Schema
 from dpsumm.kernels import RandomFeatures
 from dpsumm.privacy import accounting
@@ -31,6 +32,44 @@ def everything(problem: Problem, epsilon: float, seed: int) -> Labelled:
     labels = np.concatenate([owner.labels for owner in problem.owners])
     rows = np.random.default_rng(seed).permutation(len(labels))[:MOST]
     return Labelled(points[rows], labels[rows])
+
+
+def points_read(problem: Problem, epsilon: float, seed: int) -> Labelled:
+    """Return all points that Offers read at 4 reads for each point of a summary."""
+    return _pool(problem, dpsumm.Offers(), len(problem.oracle.labels), epsilon, seed)
+
+
+def uniform_read(problem: Problem, epsilon: float, seed: int) -> Labelled:
+    """Return four times as many random points as a summary has. They release nothing."""
+    return _pool(problem, dpsumm.Uniform(), 4 * len(problem.oracle.labels), epsilon, seed)
+
+
+def with_own(baseline: Baseline) -> Baseline:
+    """Return a baseline with the target's own labelled records added, as `Summary.fit` does."""
+
+    def made(problem: Problem, epsilon: float, seed: int) -> Labelled:
+        others, own = baseline(problem, epsilon, seed), problem.oracle
+        points = np.concatenate([others.points, problem.seen(own.points)])
+        return Labelled(points, np.concatenate([others.labels, own.labels]))
+
+    return made
+
+
+def _pool(
+    problem: Problem, protocol: dpsumm.Offers | dpsumm.Uniform, size: int, epsilon: float, seed: int
+) -> Labelled:
+    pool = dpsumm.summarize(
+        [owner.points for owner in problem.owners],
+        problem.target,
+        size=min(size, sum(len(owner.labels) for owner in problem.owners)),
+        schema=problem.schema,
+        kernel=problem.kernel,
+        protocol=protocol,
+        epsilon=epsilon,
+        seed=seed,
+    ).pool
+    labels = [problem.owners[i].labels[j] for i, j in zip(pool.owner, pool.index, strict=True)]
+    return Labelled(pool.scaled, np.array(labels))
 
 
 def importance(points: Floats, target: Floats) -> Floats:

@@ -6,7 +6,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import dpsumm
-from evidence.baselines import Baseline, dp_merf, everything
+from evidence.baselines import (
+    Baseline,
+    dp_merf,
+    everything,
+    points_read,
+    uniform_read,
+    with_own,
+)
 from evidence.invited import Choice, best_offers, most_used
 
 MADE_UP = ("m", "K", "p")  # groups of scenarios, see scenarios.toml
@@ -16,6 +23,8 @@ EVERY = ("main", "share", *MADE_UP, *TABLES)
 ORACLE = "draws from the target's own distribution"
 GREEDY = "greedy on all data"
 ALL, SYNTHETIC = "all owners' data", "DP-MERF"
+READ, UNIFORM_READ = "Offers, 4, all points read", "uniform, as many points read"
+OWN = " and own labels"
 
 
 @dataclass(frozen=True)
@@ -70,6 +79,10 @@ METHODS: dict[str, Method] = {
     "Auction, as published": Method(dpsumm.Auction.published),
     ALL: Method(None, groups=("tables",), baseline=everything),
     SYNTHETIC: Method(None, groups=("tables",), baseline=dp_merf),
+    READ: Method(None, groups=("tables",), baseline=points_read),
+    READ + OWN: Method(None, groups=("tables",), baseline=with_own(points_read)),
+    UNIFORM_READ: Method(None, groups=("tables",), baseline=uniform_read),
+    UNIFORM_READ + OWN: Method(None, groups=("tables",), baseline=with_own(uniform_read)),
 }
 # Beside epsilon 1.
 EPSILONS = (0.1, 0.3, 3.0, 10.0)

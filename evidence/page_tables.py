@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 import dpsumm
 from evidence.markdown import cell, markdown, number
 from evidence.measures import MODELS
-from evidence.methods import ALL, GREEDY, ORACLE, SYNTHETIC
+from evidence.methods import ALL, GREEDY, ORACLE, OWN, READ, SYNTHETIC, UNIFORM_READ
 from evidence.ratios import Ratio, Ratios, overall, ratio, ratios
 from evidence.runner import Scenario
 
@@ -28,11 +28,22 @@ TRAINED_ON = (
     ("Offers, 4", "Offers, 4", False),
     ("Offers, 8", "Offers, 8", False),
     ("greedy on all data", GREEDY, False),
+    (READ, READ, False),
+    (UNIFORM_READ, UNIFORM_READ, False),
     ("DP-MERF", SYNTHETIC, False),
     ("DP-MERF, importance weights", SYNTHETIC, True),
     ("the target's own labels", ORACLE, False),
+    ("own labels and Offers, 4, all points read", READ + OWN, False),
+    ("own labels and as many uniform points", UNIFORM_READ + OWN, False),
 )
-SHORT = ("all owners' data", "uniform", "pool, 4", "Offers, 4", "the target's own labels")
+SHORT = (
+    "all owners' data",
+    "uniform",
+    "Offers, 4",
+    "the target's own labels",
+    "own labels and Offers, 4, all points read",
+    "own labels and as many uniform points",
+)
 WITHIN = 1.5
 # Offers are worse than a pool that releases nothing, if they are so many times as far.
 MUCH_WORSE = 1.15
