@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,7 @@ from dpsumm.data.schema_toml import from_toml, to_toml
 from dpsumm.documents import read_text
 from dpsumm.errors import InvalidParameterError
 
-__all__ = ["Bounds", "Column", "Kind", "Schema", "WhenMissing", "schema_of"]
+__all__ = ["Bounds", "Column", "Kind", "Schema", "WhenMissing"]
 
 # Column name to (low, high), in the column's units.
 Bounds: TypeAlias = Mapping[str, tuple[float, float]]
@@ -317,14 +317,6 @@ class Schema:
             if is_particular or not (usable or all_usable(column)):
                 for fault in kind.faults(column):
                     yield j, fault
-
-
-T = TypeVar("T")
-
-
-def schema_of(given: T | str | os.PathLike[str]) -> T | Schema:
-    """Return the schema in the file that is given, as `Schema.read`; whatever is no path itself."""
-    return Schema.read(given) if isinstance(given, (str, os.PathLike)) else given
 
 
 def uniform_points(schema: Schema, count: int, seed: int) -> NDArray[np.float64]:

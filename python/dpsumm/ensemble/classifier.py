@@ -13,7 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 from dpsumm.checks import Estimator, scikit_learn_base
 from dpsumm.data.file import FileFormat
 from dpsumm.data.inputs import Source
-from dpsumm.data.schema import Bounds, Schema
+from dpsumm.data.schema import Bounds
+from dpsumm.data.short import SchemaLike
 from dpsumm.ensemble.learn import learn
 from dpsumm.exchange.driver import Progress
 from dpsumm.privacy.events import Unit
@@ -83,7 +84,7 @@ class PrivateEnsembleClassifier(Estimator, scikit_learn_base()):  # type: ignore
     columns: Sequence[str] | None = None
     label: str | None = None
     bounds: Bounds | None = None
-    schema: Schema | str | os.PathLike[str] | None = None
+    schema: SchemaLike | None = None
     file_format: FileFormat | None = None
     ledger: str | os.PathLike[str] | None = None
     run: str | None = None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +14,8 @@ from dpsumm.checks import check_installed, check_whole
 from dpsumm.data.file import FileFormat
 from dpsumm.data.inputs import Source
 from dpsumm.data.kinds.label import places_of
-from dpsumm.data.schema import Bounds, Schema, schema_of
+from dpsumm.data.schema import Bounds
+from dpsumm.data.short import SchemaLike, schema_of
 from dpsumm.ensemble import baselines
 from dpsumm.ensemble.baselines import Held
 from dpsumm.ensemble.inputs import Given, read_parties
@@ -99,7 +99,7 @@ def compare(
     columns: Sequence[str] | None = None,
     label: str | None = None,
     bounds: Bounds | None = None,
-    schema: Schema | str | os.PathLike[str] | None = None,
+    schema: SchemaLike | None = None,
     file_format: FileFormat | None = None,
     progress: Progress | None = None,
 ) -> LearningComparison:
@@ -163,7 +163,7 @@ def compare(
         columns=columns,
         label=label,
         bounds=bounds,
-        schema=schema_of(schema),
+        schema=None if schema is None else schema_of(schema),
         file_format=file_format,
     )
     if any(isinstance(one, np.ndarray) for one in given.others.values()):

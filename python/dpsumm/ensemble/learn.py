@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
     from dpsumm.data.file import FileFormat
     from dpsumm.data.inputs import Source
-    from dpsumm.data.schema import Bounds, Schema
+    from dpsumm.data.schema import Bounds
+    from dpsumm.data.short import SchemaLike
     from dpsumm.ensemble.model import Model
     from dpsumm.exchange.driver import Progress
 
@@ -41,7 +42,7 @@ def learn(
     columns: Sequence[str] | None = None,
     label: str | None = None,
     bounds: Bounds | None = None,
-    schema: Schema | str | os.PathLike[str] | None = None,
+    schema: SchemaLike | None = None,
     file_format: FileFormat | None = None,
     ledger: str | os.PathLike[str] | None = None,
     run: str | None = None,
@@ -178,7 +179,7 @@ def learn(
     >>> model.privacy.epsilon(1e-5, unit="one whole owner") <= 1.0
     True
     """
-    from dpsumm.data.schema import schema_of
+    from dpsumm.data.short import schema_of
     from dpsumm.ensemble.ballots import facts_of
     from dpsumm.ensemble.inputs import read_parties
     from dpsumm.ensemble.points import points_notes
@@ -207,7 +208,7 @@ def learn(
         columns=columns,
         label=label,
         bounds=bounds,
-        schema=schema_of(schema),
+        schema=None if schema is None else schema_of(schema),
         file_format=file_format,
         validation=validation,
     )

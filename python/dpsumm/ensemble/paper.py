@@ -12,7 +12,6 @@ last bits tell about the data (Mironov 2012). For research, on data that may be 
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -23,7 +22,8 @@ from numpy.typing import ArrayLike, NDArray
 from dpsumm.checks import check_number
 from dpsumm.data.file import FileFormat
 from dpsumm.data.inputs import Source
-from dpsumm.data.schema import Bounds, Schema, schema_of
+from dpsumm.data.schema import Bounds
+from dpsumm.data.short import SchemaLike, schema_of
 from dpsumm.ensemble.inputs import Space, read_parties
 from dpsumm.ensemble.messages import Votes, VoteTask
 from dpsumm.ensemble.students.student import Array, chances_of
@@ -95,7 +95,7 @@ def published(
     columns: Sequence[str] | None = None,
     label: str | None = None,
     bounds: Bounds | None = None,
-    schema: Schema | str | os.PathLike[str] | None = None,
+    schema: SchemaLike | None = None,
     file_format: FileFormat | None = None,
     seed: int | None = None,
 ) -> Published:
@@ -144,7 +144,7 @@ def published(
         columns=columns,
         label=label,
         bounds=bounds,
-        schema=schema_of(schema),
+        schema=None if schema is None else schema_of(schema),
         file_format=file_format,
     )
     terms = Terms.of(given.points, classes, len(given.names))

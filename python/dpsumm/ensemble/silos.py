@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from dpsumm.data.inputs import FileFormat, Source
-from dpsumm.data.schema import Schema
+from dpsumm.data.short import SchemaLike, schema_of
 from dpsumm.ensemble.inputs import Space, float64
 from dpsumm.ensemble.model import Model
 from dpsumm.ensemble.points import points_notes
@@ -32,7 +31,7 @@ def learn_silos(
     parties: Sequence[str],
     public_points: Source,
     *,
-    schema: Schema | str | os.PathLike[str],
+    schema: SchemaLike,
     classes: ArrayLike,
     method: str | None = None,
     records_per_owner: int | None = None,
@@ -104,7 +103,7 @@ def learn_silos(
         student=asked_for.get("student"),
         records_per_owner=records_per_owner,
     )
-    known = schema if isinstance(schema, Schema) else Schema.read(schema)
+    known = schema_of(schema)
     if known.label is None:
         raise InvalidParameterError(
             "schema: has no column of kind 'label', which parties learn to predict; name it"

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from dpsumm.checks import Estimator, scikit_learn_base
 from dpsumm.data.file import FileFormat
 from dpsumm.data.inputs import Owners, Source
-from dpsumm.data.schema import Bounds, Schema
+from dpsumm.data.schema import Bounds
+from dpsumm.data.short import SchemaLike
 from dpsumm.exchange.driver import Progress
 from dpsumm.summary.embedding import Embedding
 from dpsumm.summary.kernel import RBF, FloatArray
@@ -91,7 +92,7 @@ class Summarizer(Estimator, scikit_learn_base()):  # type: ignore[misc]
     columns: Sequence[str] | None = None
     bounds: Bounds | None = None
     label: str | None = None
-    schema: Schema | str | os.PathLike[str] | None = None
+    schema: SchemaLike | None = None
     embedding: Embedding | None = None
     file_format: FileFormat | None = None
     ledger: str | os.PathLike[str] | None = None

@@ -12,7 +12,7 @@ import numpy as np
 
 from dpsumm.checks import plain
 from dpsumm.data.inputs import FileFormat, Source, read_target
-from dpsumm.data.schema import Schema
+from dpsumm.data.short import SchemaLike, schema_of
 from dpsumm.errors import InvalidParameterError, ProtocolError
 from dpsumm.exchange.across import Channel, describe, run_across
 from dpsumm.exchange.driver import Progress
@@ -37,7 +37,7 @@ def summarize_silos(
     owners: Sequence[str],
     target: Source,
     *,
-    schema: Schema | str | os.PathLike[str],
+    schema: SchemaLike,
     size: int,
     epsilon: float = 1.0,
     delta: float = 1e-5,
@@ -120,8 +120,7 @@ def summarize_silos(
         raise InvalidParameterError(
             f"protocol must be Offers or Auction across silos; {protocol.name} runs in one process"
         )
-    if not isinstance(schema, Schema):
-        schema = Schema.read(schema)
+    schema = schema_of(schema)
     goal = read_target(target, schema, file_format)
     check_target(goal)
     check_budget(

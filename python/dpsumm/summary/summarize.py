@@ -14,7 +14,8 @@ from dpsumm.visible import logger
 
 if TYPE_CHECKING:
     from dpsumm.data.inputs import FileFormat, Owners, Source
-    from dpsumm.data.schema import Bounds, Schema
+    from dpsumm.data.schema import Bounds
+    from dpsumm.data.short import SchemaLike
     from dpsumm.exchange.driver import Progress
     from dpsumm.summary.embedding import Embedding
     from dpsumm.summary.kernel import RBF
@@ -36,7 +37,7 @@ def summarize(
     columns: Sequence[str] | None = None,
     bounds: Bounds | None = None,
     label: str | None = None,
-    schema: Schema | str | os.PathLike[str] | None = None,
+    schema: SchemaLike | None = None,
     embedding: Embedding | None = None,
     file_format: FileFormat | None = None,
     ledger: str | os.PathLike[str] | None = None,
@@ -88,8 +89,10 @@ def summarize(
     label
         The owners' column of labels, which travel with the points and are never used.
     schema
-        A `Schema`, or the path of its TOML file, instead of `columns`, `bounds` and `label`: for
-        categories, dates, missing values, and columns that only travel along. Public.
+        What the columns are, public, instead of `columns`, `bounds` and `label`. A dict such as
+        ``{"age": (20, 90), "sex": ["f", "m"], "outcome": "label"}``: a tuple has bounds, a list
+        categories, a word is a kind and a dict what `Column` takes. Or a `Schema`, or the path of
+        its TOML file. Columns that are not named are not read.
     file_format
         How text files are read, and whether rows with missing values are dropped.
     embedding
@@ -157,7 +160,7 @@ def summarize(
     """
     from dpsumm.checks import plain
     from dpsumm.data.inputs import read_inputs
-    from dpsumm.data.schema import schema_of
+    from dpsumm.data.short import schema_of
     from dpsumm.errors import InvalidParameterError
     from dpsumm.exchange.driver import run_in_process
     from dpsumm.privacy.ledger import Ledger
@@ -185,7 +188,7 @@ def summarize(
         columns=columns,
         label=label,
         bounds=bounds,
-        schema=schema_of(schema),
+        schema=None if schema is None else schema_of(schema),
         file_format=file_format,
         own_labels=True,
     )

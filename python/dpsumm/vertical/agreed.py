@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from dpsumm.checks import listed
 from dpsumm.data.kinds.kind import Kind
-from dpsumm.data.schema import Schema, schema_of
+from dpsumm.data.schema import Schema
+from dpsumm.data.short import SchemaLike, schema_of
 from dpsumm.errors import InvalidParameterError
 from dpsumm.vertical.grid import Counted, counted_as
 from dpsumm.vertical.layout import HELPER, Layout
@@ -33,7 +33,7 @@ class Agreed:
     @classmethod
     def of(
         cls,
-        schema: Mapping[str, Schema | str | os.PathLike[str]],
+        schema: Mapping[str, SchemaLike],
         bins: Bins | None,
         ids: str | None,
         label: str | None,

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 
 from dpsumm.checks import check_whole, plain
-from dpsumm.data.schema import Schema
+from dpsumm.data.short import SchemaLike
 from dpsumm.errors import InvalidParameterError
 from dpsumm.privacy import accounting
 from dpsumm.privacy.events import Gaussian
@@ -183,7 +182,7 @@ def _line(table: PlannedTable) -> str:
 
 
 def plan_synthesis(
-    schema: Mapping[str, Schema | str | os.PathLike[str]],
+    schema: Mapping[str, SchemaLike],
     records: int,
     *,
     epsilon: float = 1.0,
@@ -202,7 +201,7 @@ def plan_synthesis(
     Parameters
     ----------
     schema
-        Owner's name to its `Schema` or the path of its TOML file, of two owners or more.
+        Owner's name to its schema, as for `synthesize`, of two owners or more.
     records
         How many records all owners hold, at least 1.
     epsilon, delta, label, protocol, ids

@@ -13,6 +13,7 @@ from dpsumm.checks import plain
 from dpsumm.data.extract import Source
 from dpsumm.data.file import FileFormat
 from dpsumm.data.schema import Schema
+from dpsumm.data.short import SchemaLike
 from dpsumm.errors import InvalidDataError, InvalidParameterError, ProtocolError
 from dpsumm.exchange.across import Channel, run_across
 from dpsumm.exchange.codec import Codec
@@ -140,7 +141,7 @@ class SiloOwner(Party):
 
 def synthesize_silos(
     channel: Channel,
-    schema: Mapping[str, Schema | str | os.PathLike[str]],
+    schema: Mapping[str, SchemaLike],
     *,
     epsilon: float = 1.0,
     delta: float = 1e-5,

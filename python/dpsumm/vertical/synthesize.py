@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from dpsumm.data.extract import Source
     from dpsumm.data.file import FileFormat
-    from dpsumm.data.schema import Schema
+    from dpsumm.data.short import SchemaLike
     from dpsumm.exchange.driver import Progress
     from dpsumm.vertical.products import Dealer, Mpyc
     from dpsumm.vertical.result import Synthetic
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 def synthesize(
     owners: Mapping[str, Source],
     *,
-    schema: Mapping[str, Schema | str | os.PathLike[str]],
+    schema: Mapping[str, SchemaLike],
     epsilon: float = 1.0,
     delta: float = 1e-5,
     label: str | None = None,
@@ -54,9 +54,9 @@ def synthesize(
         Name to data: a data frame (pandas, polars, pyarrow), an array, or the path of a CSV or
         Parquet file. All hold the same records; in the same order, unless `ids` is given.
     schema
-        Name to the owner's `Schema` or the path of its TOML file: numbers and dates with bounds,
-        categories. Public. Missing values are a level of a column with ``when_missing="encode"``,
-        refused otherwise; rows are never dropped.
+        Name to the owner's schema, as for `summarize`: numbers and dates with bounds, categories.
+        Public. Missing values are a level of a column with ``when_missing="encode"``, refused
+        otherwise; rows are never dropped.
     epsilon, delta
         What the observer who learns most may learn of one record. Towards every owner, and
         towards the analyst and everybody else.
@@ -112,15 +112,14 @@ def synthesize(
     Examples
     --------
     >>> import numpy as np, dpsumm
-    >>> from dpsumm import Column, Schema
     >>> rng = np.random.default_rng(0)
     >>> smoker = rng.integers(0, 2, 5000)
     >>> age = rng.integers(20, 60, 5000) + 15 * smoker
     >>> synthetic = dpsumm.synthesize(
     ...     {"registry": age[:, None], "clinic": smoker[:, None]},
     ...     schema={
-    ...         "registry": Schema([Column("age", bounds=(20, 80), whole=True)]),
-    ...         "clinic": Schema([Column("smoker", categories=(0, 1))]),
+    ...         "registry": {"age": {"bounds": (20, 80), "whole": True}},
+    ...         "clinic": {"smoker": [0, 1]},
     ...     },
     ... )
     >>> rows = synthetic.sample(1000, backend="polars")
