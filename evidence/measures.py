@@ -67,6 +67,13 @@ def measured(
     if classify:
         table = problem.schema is not None
         for model in MODELS if table else ("svm", "trees"):
+            if method.fit:
+                own = problem.oracle.points, problem.oracle.labels
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")  # of solvers that stop early
+                    fitted = summary.fit(_estimator(model), own=own).estimator
+                row |= _scored(model, fitted, fresh)
+                continue
             row |= judged(model, made, None, fresh)
             if table and weights is not None:
                 row |= judged(model, made, weights, fresh)
@@ -85,11 +92,14 @@ def _summarized(
     owners = problem.owners
     if method.owners is not None:
         owners = tuple(owners[i] for i in method.owners(problem, size, seed))
+    schema = problem.schema
+    if method.fit and schema is not None:
+        schema = dpsumm.Schema([*schema.columns, dpsumm.Column("its label", "label")])
     summary = dpsumm.summarize(
-        [owner.points for owner in owners],
+        [(owner.points, owner.labels) if method.fit else owner.points for owner in owners],
         problem.target,
         size=size,
-        schema=problem.schema,
+        schema=schema,
         kernel=problem.kernel,
         protocol=method.protocol(size),  # type: ignore[misc, arg-type]
         epsilon=method.epsilon,
@@ -116,26 +126,36 @@ def judged(
     if len(np.unique(made.labels)) == 1:
         accuracy = float((fresh.labels == made.labels[0]).mean())
         return dict(zip(names, (accuracy, 0.5)[: 1 + two], strict=False))
-    from sklearn.ensemble import HistGradientBoostingClassifier
     from sklearn.exceptions import ConvergenceWarning
+
+    trained = _estimator(model)
+    kept = slice(None) if weights is None else weights > 0
+    sample = None if weights is None else weights[kept] * len(weights)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        trained.fit(made.points[kept], made.labels[kept], sample_weight=sample)
+    return _scored(model, trained, fresh, suffix)
+
+
+def _estimator(model: str) -> Any:
+    from sklearn.ensemble import HistGradientBoostingClassifier
     from sklearn.linear_model import LogisticRegression
-    from sklearn.metrics import roc_auc_score
     from sklearn.svm import LinearSVC
 
-    trained: Any = {
+    return {
         "logistic": LogisticRegression(max_iter=300),
         "svm": LinearSVC(random_state=0),
         "trees": HistGradientBoostingClassifier(
             max_iter=20, min_samples_leaf=5, max_features=0.3, random_state=0
         ),
     }[model]
-    kept = slice(None) if weights is None else weights > 0
-    sample = None if weights is None else weights[kept] * len(weights)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        trained.fit(made.points[kept], made.labels[kept], sample_weight=sample)
-    accuracy = float((trained.predict(fresh.points) == fresh.labels).mean())
-    if not two or len(trained.classes_) != 2:
-        return {names[0]: accuracy}
-    scores = trained.decision_function(fresh.points)
-    return {names[0]: accuracy, names[1]: float(roc_auc_score(fresh.labels, scores))}
+
+
+def _scored(model: str, trained: Any, fresh: Labelled, suffix: str = "") -> dict[str, float]:
+    from sklearn.metrics import roc_auc_score
+
+    found = {f"{model}{suffix}": float((trained.predict(fresh.points) == fresh.labels).mean())}
+    if len(np.unique(fresh.labels)) == len(trained.classes_) == 2:
+        scores = trained.decision_function(fresh.points)
+        found[f"{model}_auc{suffix}"] = float(roc_auc_score(fresh.labels, scores))
+    return found

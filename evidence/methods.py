@@ -24,7 +24,7 @@ ORACLE = "draws from the target's own distribution"
 GREEDY = "greedy on all data"
 ALL, SYNTHETIC = "all owners' data", "DP-MERF"
 READ, UNIFORM_READ = "Offers, 4, all points read", "uniform, as many points read"
-OWN = " and own labels"
+OWN, FIT = " and own labels", "Summary.fit, 4"
 
 
 @dataclass(frozen=True)
@@ -45,6 +45,9 @@ class Method:
         Makes other training data than a summary; there is no protocol then.
     weighted
         Whether its weights are measured, too.
+    fit
+        Whether `Summary.fit` trains, with as many labelled records of the target as the summary has
+        points.
     """
 
     protocol: Callable[[int], object] | None
@@ -53,6 +56,7 @@ class Method:
     owners: Choice | None = None
     baseline: Baseline | None = None
     weighted: bool = False
+    fit: bool = False
 
 
 def _offers(**parameters: float) -> Callable[[int], object]:
@@ -80,7 +84,7 @@ METHODS: dict[str, Method] = {
     ALL: Method(None, groups=("tables",), baseline=everything),
     SYNTHETIC: Method(None, groups=("tables",), baseline=dp_merf),
     READ: Method(None, groups=("tables",), baseline=points_read),
-    READ + OWN: Method(None, groups=("tables",), baseline=with_own(points_read)),
+    FIT: Method(_offers(reads_per_record=4), groups=("main", "tables"), fit=True),
     UNIFORM_READ: Method(None, groups=("tables",), baseline=uniform_read),
     UNIFORM_READ + OWN: Method(None, groups=("tables",), baseline=with_own(uniform_read)),
 }

@@ -12,7 +12,7 @@ import polars as pl
 import dpsumm
 from evidence.figures import draw
 from evidence.markdown import cell, markdown, number
-from evidence.methods import GREEDY, INVITED, METHODS, ORACLE
+from evidence.methods import FIT, GREEDY, INVITED, METHODS, ORACLE
 from evidence.page_tables import (
     OFFERS,
     POOLS,
@@ -203,7 +203,7 @@ def _worst_table(made: Ratios, count: int = 3) -> str:
 
 def _accuracy_table(table: pl.DataFrame, main: Sequence[Scenario]) -> str:
     shown = [GREEDY, ORACLE, "uniform", "pool, 4", "pool, 8", "Offers, 4", "Offers, 8"]
-    shown += ["Auction, 10 rounds"]
+    shown += ["Auction, 10 rounds", FIT]
     rows, table = [], table.filter(pl.col("scenario").is_in([s.name for s in main]))
     for s in main:
         for model in ("svm", "trees"):

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 import dpsumm
 from evidence.markdown import cell, markdown, number
 from evidence.measures import MODELS
-from evidence.methods import ALL, GREEDY, ORACLE, OWN, READ, SYNTHETIC, UNIFORM_READ
+from evidence.methods import ALL, FIT, GREEDY, ORACLE, OWN, READ, SYNTHETIC, UNIFORM_READ
 from evidence.ratios import Ratio, Ratios, overall, ratio, ratios
 from evidence.runner import Scenario
 
@@ -33,7 +33,7 @@ TRAINED_ON = (
     ("DP-MERF", SYNTHETIC, False),
     ("DP-MERF, importance weights", SYNTHETIC, True),
     ("the target's own labels", ORACLE, False),
-    ("own labels and Offers, 4, all points read", READ + OWN, False),
+    (FIT, FIT, False),
     ("own labels and as many uniform points", UNIFORM_READ + OWN, False),
 )
 SHORT = (
@@ -41,7 +41,7 @@ SHORT = (
     "uniform",
     "Offers, 4",
     "the target's own labels",
-    "own labels and Offers, 4, all points read",
+    FIT,
     "own labels and as many uniform points",
 )
 WITHIN = 1.5

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 import pytest
@@ -48,7 +50,7 @@ def test_the_target_s_labels_and_all_points_read_are_trained_on() -> None:
         np.concatenate([summary.pool.labels, target["died"].to_numpy()]),
     )
     np.testing.assert_allclose(model.estimator.coef_, twin.coef_, rtol=1e-12)
-    assert (model.pooled, model.n_own, len(model.losses)) == (True, 60, 1)
+    assert (model.trained_on, model.n_own, len(model.losses)) == ("all points", 60, 3)
     assert accuracy(model, fresh) > 0.85
     chances = model.predict_proba(fresh.drop("died"))
     assert chances.shape == (4000, 2)
@@ -61,28 +63,46 @@ def test_the_target_s_labels_and_all_points_read_are_trained_on() -> None:
 def test_the_gain_is_the_fall_of_the_loss_on_labels_left_out() -> None:
     model = summary_of(records(3, 40)).fit(LogisticRegression())
     assert model.gain.low > 0, "40 labels are few: the points read must help"
-    assert 0 < model.losses[0] < 0.7
+    losses = model.losses
+    assert 0 < losses["all points"].value < losses["own labels"].value
+    apart = losses["own labels"].value - losses["all points"].value
+    assert model.gain.value == pytest.approx(apart)
 
 
 def test_owners_whose_labels_contradict_the_target_s_are_left_out() -> None:
     target, fresh = records(3, 200), records(4, 2000)
     model = summary_of(target, flip=True).fit(LogisticRegression())
     assert model.gain.high < 0
-    assert not model.pooled
+    assert model.trained_on == "own labels"
     assert accuracy(model, fresh) > 0.85
+
+
+def test_the_summary_is_trained_on_where_the_other_points_mislead() -> None:
+    summary = summary_of(records(3, 60))
+    labels = summary.pool.labels
+    picked = np.isin(np.arange(len(labels)), summary.pool.picks)
+    misled = np.where(picked, labels, np.where(labels == "yes", "no", "yes"))
+    pool = replace(summary.pool, records=replace(summary.pool.records, labels=misled))
+    model = replace(summary, pool=pool).fit(LogisticRegression())
+    assert model.trained_on == "summary"
+    assert model.losses["summary"].value < model.losses["all points"].value
+    twin = LogisticRegression().fit(
+        np.concatenate([summary.scaled, summary.target]),
+        np.concatenate([summary.labels, summary.target_labels.astype(str)]),
+    )
+    np.testing.assert_allclose(model.estimator.coef_, twin.coef_, rtol=1e-12)
 
 
 def test_the_candidate_with_the_least_loss_is_taken() -> None:
     candidates = [LogisticRegression(C=1e-6), LogisticRegression(C=10)]
     model = summary_of(records(3, 100)).fit(candidates)
-    assert model.losses[1] < model.losses[0]
     assert model.estimator.C == 10
     assert not hasattr(candidates[1], "coef_"), "a clone is trained"
 
 
 def test_pipelines_and_classifiers_without_probabilities() -> None:
     model = summary_of(records(3, 100)).fit(make_pipeline(StandardScaler(), Perceptron()))
-    assert 0 <= model.losses[0] < 0.3
+    assert 0 <= model.losses["all points"].value < 0.3
     assert accuracy(model, records(4)) > 0.7
 
 
@@ -96,16 +116,37 @@ def test_numbers_are_predicted_by_regressors() -> None:
     summary = dpsumm.summarize([numbers(500)], numbers(50), size=20, kernel=dpsumm.RBF(0.2))
     model = summary.fit(LinearRegression())
     np.testing.assert_allclose(model.estimator.coef_, [1, -2, 0.5], atol=0.4)
-    assert 0.5 < model.losses[0] < 2
+    assert 0.5 < model.losses["all points"].value < 2
 
 
-def test_without_own_labels_the_points_read_are_enough() -> None:
+def test_without_own_labels_it_is_the_summary_s_model() -> None:
     summary = summary_of(records(3).drop("died"))
     model = summary.fit(LogisticRegression())
-    assert (model.pooled, model.n_own, model.gain, model.losses) == (True, 0, None, ())
+    assert (model.trained_on, model.n_own, model.gain, model.losses) == ("summary", 0, None, {})
+    twin = LogisticRegression().fit(summary.scaled, summary.labels)
+    np.testing.assert_allclose(model.estimator.coef_, twin.coef_, rtol=1e-12)
     assert accuracy(model, records(4)) > 0.8
     some = records(3).with_columns(pl.when(pl.col("dose") > 5).then("died").alias("died"))
     assert summary.fit(LogisticRegression(), own=some).n_own == some["died"].count()
+
+
+def test_own_pairs_of_arrays_and_of_frames() -> None:
+    rng = np.random.default_rng(0)
+
+    def pair(n: int) -> tuple[np.ndarray, np.ndarray]:
+        points = rng.normal(size=(n, 2))
+        return points, (points[:, 0] > 0).astype(int)
+
+    summary = dpsumm.summarize([pair(400)], pair(50)[0], size=20, kernel=dpsumm.RBF(0.3))
+    own = pair(60)
+    assert summary.fit(LogisticRegression(), own=own).n_own == 60
+    with pytest.raises(InvalidDataError, match="own"):
+        summary.fit(LogisticRegression(), own=(own[0][:, :1], own[1]))
+    target = records(3, 60)
+    made = summary_of(target).fit(
+        LogisticRegression(), own=(target.drop("died"), target["died"].to_numpy())
+    )
+    assert made.n_own == 60
 
 
 def test_few_labels_of_a_class_are_used_and_not_compared() -> None:

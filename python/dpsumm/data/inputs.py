@@ -149,11 +149,13 @@ def read_inputs(
     return tables, encoded(goal.astype(np.float64))
 
 
-def read_target(target: Source, schema: Schema, file_format: FileFormat | None) -> Table:
+def read_target(
+    target: Source, schema: Schema, file_format: FileFormat | None = None, *, name: str = "target"
+) -> Table:
     """Return the target's table, with its own labels if it has some, where owners are elsewhere."""
     label = not isinstance(target, np.ndarray)
     what = Wanted(schema=schema.for_target(label=label), file_format=file_format, own_labels=True)
-    goal = replace(usable(target, "target", what), schema=schema.for_target())
+    goal = replace(usable(target, name, what), schema=schema.for_target())
     return encoded(goal.astype(np.float64))
 
 

@@ -1,4 +1,4 @@
-"""A model for the target, trained on all points received and on the target's own labels.
+"""A model for the target, trained on the owners' points and on the target's own labels.
 
 It is trained on raw records after everything was sent. So nothing is charged, nothing of it is
 protected, and it is for curator and consumer alone.
@@ -7,7 +7,7 @@ protected, and it is for curator and consumer alone.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsumm.checks import check_installed
+from dpsumm.data.column import Column
 from dpsumm.data.extract import Source
 from dpsumm.data.inputs import read_every_row, read_target
 from dpsumm.data.kinds.label import labels_of
@@ -29,6 +30,9 @@ from dpsumm.summary.protocols.curator import equal_rows
 FOLDS, FEWEST = 5, 20
 # A probability that the loss takes for this one if it is less.
 LEAST_CHANCE = 1e-3
+# What a model is trained on. From how many standard errors on the others are better than all.
+ALL, SUMMARY, OWN = "all points", "summary", "own labels"
+CLEARLY = 1.64
 
 Labelled = tuple[FloatArray, NDArray[Any]]
 
@@ -41,18 +45,20 @@ class FittedModel:
     ----------
     estimator
         The fitted estimator. It takes points of the kernel's space, as `Summary.scaled` has them.
-    pooled
-        Whether it was trained on the owners' points. If not, they made predictions of the own
-        labels clearly worse, and it was trained on the own labels alone.
+    trained_on
+        ``"all points"``: all that the curator received. ``"summary"``: those that were picked.
+        Either with the own labels, if there are some. ``"own labels"``: these alone, because the
+        owners' points made predictions of them clearly worse.
     n_own
         Number of own labels that it was trained on.
     gain
         By how much the owners' points lower the loss of the own labels, against a model of the own
-        labels alone. The loss is the mean logarithmic one of classifiers with probabilities, else
-        the share of errors, and of regressors the mean squared error. Cross-validated. None with
-        fewer than 20 own labels, or 5 in each of two classes.
+        labels alone, negative if they raise it. The loss is the mean logarithmic one of classifiers
+        with probabilities, else the share of errors, and of regressors the mean squared error.
+        Cross-validated. None with fewer than 20 own labels, or 5 in each of two classes.
     losses
-        The loss of each candidate, trained on both. Empty without a `gain`.
+        The loss of the best candidate on each of the three, by the names in `trained_on`. Empty
+        without a `gain`.
     schema
         Columns of the data that it predicts.
 
@@ -75,10 +81,10 @@ class FittedModel:
     """
 
     estimator: Any
-    pooled: bool
+    trained_on: str
     n_own: int
     gain: Estimate | None
-    losses: tuple[float, ...]
+    losses: Mapping[str, Estimate]
     schema: Schema = field(repr=False)
 
     def predict(self, data: Source) -> NDArray[Any]:
@@ -125,7 +131,7 @@ def fit(
         )
     points, labels = target
     if own is not None:
-        table = read_target(own, pool.schema, None)
+        table = read_target(own, _labelled(pool.schema, own), name="own")
         points, labels = table.scaled, table.labels
         if labels is None:
             raise InvalidParameterError(
@@ -135,47 +141,70 @@ def fit(
     if but is not None:
         kept = ~equal_rows(pool.scaled, but)
     read = pool.scaled[kept], pool.labels[kept]
+    picks = (np.cumsum(kept) - 1)[pool.picks]
     mine = None
     if labels is not None:
         there = np.array([label is not None for label in labels.tolist()])
         mine = (points[there], labels[there]) if there.any() else None
-    return _fitted(estimator, read, mine, pool.schema.for_target())
+    return _fitted(estimator, read, picks, mine, pool.schema.for_target())
 
 
-def _fitted(estimators: Any, pool: Labelled, own: Labelled | None, schema: Schema) -> FittedModel:
-    """Return the best of some estimators, trained.
+def _fitted(
+    estimators: Any, pool: Labelled, picks: NDArray[np.int64], own: Labelled | None, schema: Schema
+) -> FittedModel:
+    """Return the best of some estimators, trained on the points that go with the own labels.
 
-    The estimator is chosen by its loss on own labels when it is trained on both sets. The owners'
-    points are left out if without them the loss is lower by more than two standard errors.
+    All points are the choice of the first resort, because in tables they are worth most. The
+    others take their place if the own labels are clearly predicted better: where records like the
+    target's are rare, most points are of no use.
     """
     from sklearn.base import clone
 
     candidates = list(estimators) if isinstance(estimators, Sequence) else [estimators]
     classify = _are_classifiers(candidates)
     pool, own = _typed(pool, own, classify)
+    summary = pool[0][picks], pool[1][picks]
     if own is None or not _comparable(own[1], classify):
         if len(candidates) > 1:
             raise InvalidParameterError(
                 f"estimator is a list, which needs {FEWEST} own labels to choose from it, of a "
                 f"classifier {FOLDS} in each of two classes. Give own=(X, y), or one estimator"
             )
-        data, n_own = _joined(pool, own), 0 if own is None else len(own[1])
-        return FittedModel(clone(candidates[0]).fit(*data), True, n_own, None, (), schema)
-    both = [_losses(one, pool, own, classify) for one in candidates]
-    best = int(np.argmin([loss.mean() for loss in both]))
-    chosen = candidates[best]
-    more = _losses(chosen, None, own, classify) - both[best]
-    gain = Estimate(float(more.mean()), float(more.std(ddof=1) / np.sqrt(len(more))))
-    pooled = gain.high >= 0
-    data = _joined(pool if pooled else None, own)
+        n_own = 0 if own is None else len(own[1])
+        model = clone(candidates[0]).fit(*_joined(summary, own))
+        return FittedModel(model, SUMMARY, n_own, None, {}, schema)
+    sets: dict[str, Labelled | None] = {ALL: pool, SUMMARY: summary, OWN: None}
+    best, losses = {}, {}
+    for name, others in sets.items():
+        found = [_losses(one, others, own, classify) for one in candidates]
+        best[name] = int(np.argmin([loss.mean() for loss in found]))
+        losses[name] = found[best[name]]
+    better = {name: _mean(losses[ALL] - losses[name]) for name in (SUMMARY, OWN)}
+    clear = {name: m.value for name, m in better.items() if m.value > CLEARLY * m.error}
+    chosen = max(clear, key=clear.__getitem__, default=ALL)
+    nearest = min((ALL, SUMMARY), key=lambda name: losses[name].mean())
     return FittedModel(
-        clone(chosen).fit(*data),
-        pooled,
+        clone(candidates[best[chosen]]).fit(*_joined(sets[chosen], own)),
+        chosen,
         len(own[1]),
-        gain,
-        tuple(float(loss.mean()) for loss in both),
+        _mean(losses[OWN] - losses[nearest if chosen == OWN else chosen]),
+        {name: _mean(loss) for name, loss in losses.items()},
         schema,
     )
+
+
+def _mean(values: NDArray[np.float64]) -> Estimate:
+    return Estimate(float(values.mean()), float(values.std(ddof=1) / np.sqrt(len(values))))
+
+
+def _labelled(schema: Schema, own: Source) -> Schema:
+    """Return the schema with a label, which a summary of pairs (points, labels) does without."""
+    if schema.label is not None or not isinstance(own, tuple):
+        return schema
+    name = "label"
+    while name in (column.name for column in schema.columns):
+        name += "_"
+    return Schema([*schema.columns, Column(name, "label")])
 
 
 def _are_classifiers(candidates: list[Any]) -> bool:

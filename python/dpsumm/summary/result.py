@@ -223,7 +223,10 @@ class Summary:
         return self.points, self.labels, self.weights * len(self)
 
     def fit(self, estimator: Any, *, own: Source | None = None) -> FittedModel:
-        """Train a model for the target on its own labels and on all points received.
+        """Train a model for the target on its own labels and on the owners' points.
+
+        All points that the curator received are used, or only the summary's, or no one's: what
+        predicts the own labels best in a cross-validation. Without own labels it is the summary.
 
         Parameters
         ----------
@@ -241,7 +244,7 @@ class Summary:
         -------
         FittedModel
             Its `predict` takes records as the target's. Its `gain` tells what the owners' points
-            were worth next to the own labels. If they did harm, it was trained without them.
+            were worth next to the own labels, and `trained_on` which were used.
 
         Raises
         ------
@@ -269,8 +272,8 @@ class Summary:
         >>> owners = [records(500, at) for at in (0, 1, 2)]
         >>> summary = dpsumm.summarize(owners, records(100, 1), size=30, kernel=dpsumm.RBF(0.25))
         >>> model = summary.fit([LogisticRegression(C=c) for c in (0.1, 1, 10)])
-        >>> model.n_own, len(model.losses), model.predict(np.array([[3.0, 3.0]])).tolist()
-        (100, 3, [1])
+        >>> model.n_own, model.predict(np.array([[3.0, 3.0], [-1.0, -1.0]])).tolist()
+        (100, [1, 0])
         """
         from dpsumm.summary.fit import fit
 
