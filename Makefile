@@ -78,6 +78,9 @@ lint: $(VENV)/.built  ## Format, lints and types of both languages; which room m
 	PYTHONPATH=python $(BIN)/lint-imports --no-cache --no-logo
 	$(BIN)/python -m mypy.stubtest dpsumm.kernels._core
 	$(BIN)/python tests/docs/prose.py
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-issue-forms .github/ISSUE_TEMPLATE/[bi]*.yml
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-issue-config .github/ISSUE_TEMPLATE/config.yml
 	! find tests -name 'test_*.py' | sed 's|.*/||' | sort | uniq -d | grep .  # pytest would refuse the second
 
 golden: $(VENV)/.built  ## After a wanted change of messages: write tests/golden.json anew
