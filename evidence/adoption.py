@@ -46,6 +46,8 @@ def adopt(wanted: Sequence[Scenario], earlier: Path, results: Path) -> int:
                 found.append(rest.select(*UNCOMPARED, *columns).with_columns(key))
     whole = pl.concat([pl.DataFrame(schema=SCHEMA), *found], how="diagonal")
     count = len(whole) - len(table)
+    # What is taken over replaces what other code gave.
+    whole = whole.unique(["scenario", "seed", "method"], keep="last", maintain_order=True)
     if count:
         origin = made_with(earlier)["code"].split()[0]
         write(whole, results, {"code": f"{digest()} ({count:,} of the runs {origin})"})
