@@ -83,9 +83,10 @@ def run(problem: Problem, size: int, seed: int) -> list[tuple[str, str, str]]:
         rows, labels = evenly.take(np.arange(size)), np.asarray(summary.labels)
         drawn = replace(summary, scaled=problem.seen(rows.points), labels=rows.labels, notes=())
         found += said(kind, summary, problem) + said("drawn evenly", drawn, problem)
-        if len(np.unique(labels)) == 2:
+        if len(np.unique(labels)) > 1:
+            classes, place = np.unique(labels, return_inverse=True)
             for how, spoilt in (
-                ("labels exchanged", np.where(labels == labels.max(), labels.min(), labels.max())),
+                ("labels exchanged", classes[(place + 1) % len(classes)]),
                 ("labels at random", rng.permutation(labels)),
             ):
                 found += said(how, replace(summary, labels=spoilt), problem)
@@ -93,11 +94,12 @@ def run(problem: Problem, size: int, seed: int) -> list[tuple[str, str, str]]:
 
 
 def said(kind: str, summary: dpsumm.Summary, problem: Problem) -> list[tuple[str, str, str]]:
-    """Return the verdicts without and with the target's labels, if they are two: see `run`."""
+    """Return the verdicts without and with the target's labels, by their classes: see `run`."""
     found, own = [], problem.target_labels
-    for labels in (None, own) if len(np.unique(own)) == 2 else (None,):
+    classes = "of two classes" if len(np.unique(own)) == 2 else "of more"
+    for labels in (None, own) if len(np.unique(own)) > 1 else (None,):
         one = replace(summary, target_labels=labels).verdict
-        name = kind if labels is None else f"{kind}, with own labels"
+        name = kind if labels is None else f"{kind}, with own labels {classes}"
         found.append((name, one.severity.name, one.text))
     return found
 

@@ -7,7 +7,7 @@ import pytest
 from tests.helpers.noted import ALARM, INFO, WARNING
 
 import dpsumm
-from dpsumm.summary.likeness import Estimate, Likeness, Use, strangers, two_classes
+from dpsumm.summary.likeness import Estimate, Likeness, Use, places, strangers
 from dpsumm.summary.verdict import judged
 
 
@@ -82,12 +82,11 @@ def test_labels_that_nobody_else_has_are_told_of():
 
 
 def test_two_classes_are_places_whatever_their_spelling():
-    ours, theirs = two_classes(np.array(["1", None, "0.0"], object), np.array([0, 1, 1]))
+    ours, theirs = places(np.array(["1", None, "0.0"], object), np.array([0, 1, 1]))
     assert ours.tolist() == [1, -1, 0]
     assert theirs.tolist() == [0, 1, 1]
-    assert two_classes(np.array([0, 1]), np.array([0, 2])) is None
-    assert two_classes(np.array([1]), np.array([1])) is None
-    assert two_classes(None, ours) is None
+    assert places(np.array([1]), np.array([1])) is None
+    assert places(None, ours) is None
 
 
 @pytest.mark.same_draws
@@ -107,6 +106,40 @@ def test_labels_that_contradict_the_targets_are_not_to_be_used(rng):
     page = right.report().html
     assert "AUC of a model of them on your labels" in page
     assert "compared with yours" in page
+
+
+@pytest.mark.same_draws
+def test_labels_of_more_classes_are_ranked_each_against_the_others(rng):
+    kernel, x = dpsumm.RBF(0.2), rng.normal(0, 1.5, (3000, 3))
+    target = rng.normal(0.5, 1, (200, 3))
+    y, mine = (part.argmax(axis=1) for part in (x, target))
+    given = {"size": 100, "kernel": kernel}
+    right = dpsumm.summarize([(x, y)], (target, mine), **given)
+    assert right.verdict.head == "a model of these points works on your data"
+    assert right.likeness.use.theirs.low > 0.8
+    wrong = dpsumm.summarize([(x, (y + 1) % 3)], (target, mine), **given)
+    assert wrong.verdict.head.startswith("do not use: these labels contradict yours")
+    # A class that the summary lacks is ranked by chance.
+    names = np.where(mine == 2, "mine alone", mine.astype(str))
+    some = dpsumm.summarize([(x, y)], (target, names), **given)
+    assert 0.7 < some.likeness.use.theirs.value < 0.87
+    assert some.verdict.head == "check: your own labels alone do better"
+    one = np.full(200, "0")
+    assert dpsumm.summarize([(x, y)], (target, one), **given).likeness.use is None
+
+
+def test_the_commonest_classes_stand_for_all():
+    from dpsumm.summary.likeness import FEWEST_LABELS, MOST_CLASSES
+
+    rng = np.random.default_rng(0)
+    sizes = FEWEST_LABELS + np.arange(MOST_CLASSES + 4)
+    labels = np.repeat(np.arange(len(sizes)), sizes)
+    points = np.eye(len(sizes))[labels] + rng.normal(0, 0.1, (len(labels), len(sizes)))
+    same = Use.of((points, labels), (points, labels))
+    rare = labels < 4
+    spoilt = np.where(rare, rng.permutation(labels[rare])[np.cumsum(rare) - 1], labels)
+    assert Use.of((points, labels), (points, spoilt)).theirs.value > 0.99
+    assert same.theirs.value > 0.99
 
 
 def test_what_a_verdict_rests_on_stands_behind_it():

@@ -25,12 +25,12 @@ RIDGE = 1.0
 ENDS, MOST_SPREADS = 0.02, 4.0
 # Two-sided, 95 %.
 Z = 1.96
-# Labels of each of two classes, at the target and in the summary; draws of the bootstrap.
-FEWEST_LABELS, DRAWS = 5, 300
+# Labels of a class, at the target and in the summary; draws of the bootstrap; classes at the most.
+FEWEST_LABELS, DRAWS, MOST_CLASSES = 5, 300, 10
 
 Array = NDArray[np.float64]
 Labels = NDArray[np.int64]
-# Points as `standardised` returns them, and their labels, 0 or 1.
+# Points as `standardised` returns them, and the places of their labels.
 Labelled = tuple[Array, Labels]
 
 
@@ -54,7 +54,9 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Use:
-    """How well models rank the target's labels, as areas under the ROC curve; of two classes.
+    """How well models rank the target's labels, as areas under the ROC curve.
+
+    Of more than two classes the mean over classes, each against all others.
 
     Attributes
     ----------
@@ -72,18 +74,39 @@ class Use:
 
     @classmethod
     def of(cls, target: Labelled, summary: Labelled) -> Self | None:
-        """Measure points with labels 0 and 1; None if either has fewer than five of a class."""
-        if any(np.bincount(y, minlength=2).min() < FEWEST_LABELS for _, y in (target, summary)):
+        """Measure labelled points; None if the target has fewer than five of two classes.
+
+        Of two classes in all, the summary needs as many. Of more, one with fewer is ranked by
+        chance.
+        """
+        (points, labels), (others, known) = target, summary
+        counts = np.bincount(labels, minlength=2), np.bincount(known, minlength=2)
+        classes = _commonest(counts[0])
+        if len(classes) < 2:
             return None
-        points, labels = target
-        scores = fitted(*summary, points), cross_fitted(points, labels)
+        if max(map(len, counts)) == 2:
+            if counts[1].min() < FEWEST_LABELS:
+                return None
+            classes = classes[-1:]  # the other says the same
+        which = [(labels == one).astype(np.int64) for one in classes]
+        scores = (
+            [_ranked(others, known == one, points) for one in classes],
+            [cross_fitted(points, one) for one in which],
+        )
+
+        def areas(rows: NDArray[np.integer]) -> list[float]:
+            return [
+                float(np.mean([_area(s[rows], w[rows]) for s, w in zip(each, which, strict=True)]))
+                for each in scores
+            ]
+
         rng, draws = np.random.default_rng(0), []
         for _ in range(DRAWS):
             rows = rng.integers(0, len(labels), len(labels))
-            if 0 < labels[rows].sum() < len(rows):
-                draws.append([_area(score[rows], labels[rows]) for score in scores])
+            if all(0 < one[rows].sum() < len(rows) for one in which):
+                draws.append(areas(rows))
         theirs, own = np.array(draws).T
-        value, other = (_area(score, labels) for score in scores)
+        value, other = areas(np.arange(len(labels)))
         return cls(
             Estimate(value, float(theirs.std())),
             Estimate(other, float(own.std())),
@@ -106,7 +129,7 @@ class Likeness:
     rows_apart
         MMD2(R, T).
     use
-        Of the labels of S and T; None if they are not of two classes, five of each.
+        Of the labels of S and T; None if T has not five of each of two classes.
     """
 
     closed: Estimate | None
@@ -131,7 +154,7 @@ class Likeness:
         chosen
             Whether S is not all of R.
         labels
-            Of the target and the summary, as `two_classes` returns them.
+            Of the target and the summary, as `places` returns them.
         """
         closed, rows_apart = _closed(target, summary, read)
         which = np.repeat([1, 0], [len(summary), len(target)])
@@ -151,18 +174,30 @@ def strangers(target: NDArray[Any] | None, summary: NDArray[Any] | None) -> bool
     return bool(ours and theirs and not ours & theirs)
 
 
-def two_classes(
+def places(
     target: NDArray[Any] | None, summary: NDArray[Any] | None
 ) -> tuple[Labels, Labels] | None:
-    """Return 0 or 1 for each label that is looked at, -1 for none; None if they are not of two."""
+    """Return the place of each label that is looked at among all, -1 for none of a record."""
     if target is None or summary is None:
         return None
     classes = _classes(target) | _classes(summary)
-    if len(classes) != 2:
+    if len(classes) < 2:
         return None
     ordered = sorted(classes, key=str)
     ours, theirs = (places_of(thinned(part, MOST_ROWS), ordered) for part in (target, summary))
     return ours, theirs
+
+
+def _commonest(counts: NDArray[np.integer]) -> list[int]:
+    """Return the classes with the most labels, of those that have enough."""
+    order = np.argsort(-counts, kind="stable")[:MOST_CLASSES]
+    return sorted(order[counts[order] >= FEWEST_LABELS].tolist())
+
+
+def _ranked(points: Array, those: NDArray[np.bool_], others: Array) -> Array:
+    if not FEWEST_LABELS <= those.sum() < len(those):
+        return np.zeros(len(others))
+    return fitted(points, those.astype(np.int64), others)
 
 
 def _classes(labels: NDArray[Any]) -> set[Any]:

@@ -302,11 +302,11 @@ class Summary:
         """How like the target the summary is; None of fewer than 20 rows of either."""
         if min(len(self), len(self.target)) < FEWEST:
             return None
-        from dpsumm.summary.likeness import Likeness, standardised, two_classes
+        from dpsumm.summary.likeness import Likeness, places, standardised
 
         known = self.schema if len(self.schema.cells) == self.scaled.shape[1] else None
         sets = standardised(known, self.target, self.scaled, self.pool.scaled)
-        labels = two_classes(self.target_labels, self.labels)
+        labels = places(self.target_labels, self.labels)
         return Likeness.of(*sets, labels=labels, chosen=len(self) < self.accesses)
 
     @cached_property
