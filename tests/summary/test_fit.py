@@ -51,6 +51,9 @@ def test_the_target_s_labels_and_all_points_read_are_trained_on() -> None:
     )
     np.testing.assert_allclose(model.estimator.coef_, twin.coef_, rtol=1e-12)
     assert (model.trained_on, model.n_own, len(model.losses)) == ("all points", 60, 3)
+    assert repr(model).startswith(
+        "FittedModel(LogisticRegression(C=10), trained on all points and 60 own labels, gain=0."
+    )
     assert accuracy(model, fresh) > 0.85
     chances = model.predict_proba(fresh.drop("died"))
     assert chances.shape == (4000, 2)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -37,7 +37,7 @@ CLEARLY = 1.64
 Labelled = tuple[FloatArray, NDArray[Any]]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class FittedModel:
     """A model of the target that `Summary.fit` trained. Do not show it to owners or to others.
 
@@ -85,7 +85,12 @@ class FittedModel:
     n_own: int
     gain: Estimate | None
     losses: Mapping[str, Estimate]
-    schema: Schema = field(repr=False)
+    schema: Schema
+
+    def __repr__(self) -> str:
+        own = "" if self.trained_on == OWN or not self.n_own else f" and {self.n_own:,} own labels"
+        gain = self.gain and f", gain={self.gain.value:.3g} ± {self.gain.error:.2g}"
+        return f"FittedModel({self.estimator!r}, trained on {self.trained_on}{own}{gain or ''})"
 
     def predict(self, data: Source) -> NDArray[Any]:
         """Return the prediction (n,) for each record of an array, a frame or a file.
