@@ -152,6 +152,20 @@ def test_own_pairs_of_arrays_and_of_frames() -> None:
     assert made.n_own == 60
 
 
+def test_owners_labels_alone_must_train_the_estimator() -> None:
+    rng = np.random.default_rng(0)
+    points = rng.normal(size=(60, 2))
+    labels = {
+        "must be a classifier": (LinearRegression(), np.array(["a", "b"] * 30)),
+        "in two ways": (LogisticRegression(), np.array(["a", 1] * 30, object)),
+        "the summary has one": (LogisticRegression(), np.zeros(60, int)),
+    }
+    for said, (estimator, given) in labels.items():
+        summary = dpsumm.summarize([(points, given)], points, size=20, kernel=dpsumm.RBF(1))
+        with pytest.raises(InvalidParameterError, match=said):
+            summary.fit(estimator)
+
+
 def test_few_labels_of_a_class_are_used_and_not_compared() -> None:
     rare = records(3, 400).filter((pl.col("died") == "no") | (pl.col("dose") > 9.7))
     rare = pl.concat([rare.filter(died="no").head(40), rare.filter(died="yes").head(3)])

@@ -175,8 +175,12 @@ def _fitted(
                 f"estimator is a list, which needs {FEWEST} own labels to choose from it, of a "
                 f"classifier {FOLDS} in each of two classes. Give own=(X, y), or one estimator"
             )
-        n_own = 0 if own is None else len(own[1])
-        model = clone(candidates[0]).fit(*_joined(summary, own))
+        data, n_own = _joined(summary, own), 0 if own is None else len(own[1])
+        if classify and len(np.unique(data[1])) == 1:
+            raise InvalidParameterError(
+                "estimator needs two classes, and the summary has one. Give own=(X, y)"
+            )
+        model = clone(candidates[0]).fit(*data)
         return FittedModel(model, SUMMARY, n_own, None, {}, schema)
     sets: dict[str, Labelled | None] = {ALL: pool, SUMMARY: summary, OWN: None}
     best, losses = {}, {}
@@ -232,17 +236,16 @@ def _typed(
     pool: Labelled, own: Labelled | None, classify: bool
 ) -> tuple[Labelled, Labelled | None]:
     """Return both with labels of one type, in which 1 and "1" are the same."""
-    if own is None:
-        return pool, None
-    labels = labels_of([*pool[1].tolist(), *own[1].tolist()])
+    labels = labels_of([*pool[1].tolist(), *([] if own is None else own[1].tolist())])
     if not classify and labels.dtype.kind not in "biuf":
         raise InvalidParameterError("estimator must be a classifier, because some labels are text")
     if labels.dtype.kind == "O":
         raise InvalidParameterError(
-            "own and the owners write labels in two ways, as text and as numbers. Write each class "
-            "in one way"
+            "labels are written in two ways, as text and as numbers. Write each class in one way"
         )
     theirs, ours = labels[: len(pool[1])], labels[len(pool[1]) :]
+    if own is None:
+        return (pool[0], theirs), None
     if classify and len(np.unique(ours)) == 1:
         raise InvalidParameterError(
             "own has labels of one class, which a model cannot be tested on. Give labels of two "

@@ -225,8 +225,9 @@ class Summary:
     def fit(self, estimator: Any, *, own: Source | None = None) -> FittedModel:
         """Train a model for the target on its own labels and on the owners' points.
 
-        All points that the curator received are used, or only the summary's, or no one's: what
-        predicts the own labels best in a cross-validation. Without own labels it is the summary.
+        All points that the curator received are used, unless a cross-validation on the own labels
+        shows that the summary's points, or none, clearly predict them better. Without own labels,
+        or with few, it is the summary.
 
         Parameters
         ----------
