@@ -98,7 +98,7 @@ def run(
     ... product = "summarize"
     ... target = "clinic.csv"
     ... size = 20
-    ... column = { age = [20, 90] }
+    ... schema = { age = [20, 90] }
     ...
     ... [owner]
     ... north = "north.csv"

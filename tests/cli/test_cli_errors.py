@@ -28,7 +28,7 @@ def directory(tmp_path, monkeypatch):
     return tmp_path
 
 
-RUN = ("summarize", "--owner", "a=a.csv", "--target", "t.csv", "--column", "x=0:10", "--size", "3")
+RUN = ("summarize", "--owner", "a=a.csv", "--target", "t.csv", "--schema", "x=0:10", "--size", "3")
 
 CASES = [
     (("demo", "--size", "9", "--out", "out"), "size must be at least 10"),
@@ -70,10 +70,10 @@ def test_error_is_one_line_and_exit_2(directory, arguments, message, capsys):
     [
         ((*RUN, "--n-features", "7"), "--n-features must be an even number"),
         ((*RUN, "--epsilon", "50"), "--epsilon 50 .* Give less, or --allow-weak-privacy if"),
-        ((*RUN, "--drop-missing", "--decimal", "x"), "--decimal must be .* has --separator ';'"),
+        ((*RUN, "--decimal", "x"), "--decimal must be .* has --separator ';'"),
         ((*RUN, "--protocol", "auction", "--requests", "winner"),
          "--requests winner protect .* between owners is ∞. Give another, or --allow-weak-privacy"),
-        ((*RUN[:5], "--size", "3", "--column", "x=9:1"), "--column: column 'x' needs finite low"),
+        ((*RUN[:5], "--size", "3", "--schema", "x=9:1"), "--?[a-z]+: column 'x' needs finite low"),
         (("plan", "--target-size", "1", "--size", "3"), "--target-size must be"),
         (("learn", "--plan", "--points", "300", "--parties", "1", "--classes", "a,b"),
          "--parties must be"),
@@ -96,9 +96,9 @@ def test_an_error_begins_with_the_option_that_was_typed(arguments, message, caps
 
 
 def test_a_note_names_the_option_too(capsys):
-    console.tell(Note("Join by ids= (--ids), or Pool() (--protocol pool); columns (--column)."))
+    console.tell(Note("Join by ids= (--ids), or Pool() (--protocol pool); columns (--schema)."))
     said = " ".join(capsys.readouterr().err.split())
-    assert said == "Check this: Join by --ids, or --protocol pool; columns (--column)."
+    assert said == "Check this: Join by --ids, or --protocol pool; columns (--schema)."
 
 
 def test_a_remedy_in_python_names_the_option_as_well():
@@ -199,8 +199,8 @@ def test_a_message_names_options_that_the_command_which_prints_it_has():
         ({"b.csv": "1,2\n3,4\n"}, ("summarize", "--owner", "b=b.csv", *RUN[3:]),
          ".* column names; give --names, or --format NAME:names=...$"),
         ({"b.csv": "x\n1\n\"\"\n"}, ("summarize", "--owner", "b=b.csv", *RUN[3:]),
-         ".* drop such rows with --drop-missing, or say when_missing in a schema's file "
-         r"\(--schema\)$"),
+         ".* or say when_missing in the schema: 'drop' leaves such rows out, 'encode' keeps them, "
+         "with 'missing' as a value of its own$"),
         ({}, ("summarize", "--owner", "a=a.csv", "--target", "t.csv", "--size", "3"),
          "--gamma: nothing public says .* Give --schema with all columns, or --gamma with a public "
          "bandwidth$"),

@@ -28,8 +28,7 @@ product = "summarize"
 target = "goal.csv"
 size = 10
 epsilon = 2
-label = "y"
-column = { a = [0, 10], b = [0, 10] }
+schema = { a = [0, 10], b = [0, 10], y = "label" }
 out = "made.csv"
 OWNERS
 """
@@ -73,12 +72,13 @@ def test_a_run_s_options_may_be_in_a_file(sites, owners, capsys):
 @pytest.mark.parametrize(
     ("text", "said"),
     [("sizes = 3", "unknown option 'sizes'"), ("size = [3]", "must be one value"),
-     ("owner = 'x'", "must be a list"), ("column = { a = 3 }", "must hold [low, high]"),
+     ("owner = 'x'", "must be a list"), ("schema = { a = 3 }", "column 'a' needs"),
+     ("schema = [3]", "schema must be a path, or a table such as"),
      ("size = ", "is not TOML"), (None, "there is no file"),
      ("size = true", "run.toml: size must be a whole number, got True"),
      ("seed = 1.5", "seed must be a whole number"), ("epsilon = '1'", "epsilon must be a number"),
      ("allow_weak_privacy = 1", "allow_weak_privacy must be true or false"),
-     ("label = 3", "label must be a text"),
+     ("names = 3", "names must be a text"),
      ("protocol = 'magic'", "protocol must be one of offers, auction"),
      ("sample = 3", "sample must be a path"), ("target = 3", "target must hold paths"),
      ("seed = -1", "seed must be")],
@@ -89,13 +89,15 @@ def test_a_file_of_options_that_is_wrong_is_told_of(sites, text, said, capsys):
     if text is not None:
         path.write_text(f'product = "summarize"\n{text}')
     owners = ("--owner", sites / "sites")
-    given = ("--target", sites / "goal.csv", "--size", 3, "--label", "y")
+    given = ("--target", sites / "goal.csv", "--size", 3)
     common = () if text == "owner = 'x'" else owners
-    assert run("run", path, *common, *given) == 2
+    known = {} if text and "schema" in text else {"schema": {"a": [0, 9], "y": "label"}}
+    columns = ("--schema", "a=0:9", "--schema", "y=label") if known else ()
+    assert run("run", path, *common, *given, *columns) == 2
     assert said in " ".join(capsys.readouterr().err.split())
     python = {} if text in (None, "owner = 'x'") else {"owner": [sites / "sites"]}
     with pytest.raises(InvalidParameterError) as caught:
-        dpsumm.run(path, **python, **{"target": sites / "goal.csv", "size": 3, "label": "y"})
+        dpsumm.run(path, **python, **known, target=sites / "goal.csv", size=3)
     assert said in str(caught.value)
 
 
@@ -210,7 +212,7 @@ def test_owners_by_a_pattern_are_called_by_their_files(sites):
 
 def test_an_owner_given_twice_is_refused(sites, capsys):
     near = f"near={sites / 'sites' / 'near.csv'}"
-    common = ("--target", sites / "goal.csv", "--size", 3, "--label", "y")
+    common = ("--target", sites / "goal.csv", "--size", 3, "--schema", "y=label")
     assert run("summarize", "--owner", near, "--owner", sites / "sites" / "*.csv", *common) == 2
     assert "'near' is given twice" in capsys.readouterr().err
 
@@ -230,7 +232,7 @@ def test_an_interrupted_run_says_in_one_line_what_was_spent(
         raise KeyboardInterrupt
 
     monkeypatch.setattr(summarize_module, "make_summary", stopped)
-    box = ("--column", "a=0:10", "--column", "b=0:10", "--label", "y")
+    box = ("--schema", "a=0:10", "--schema", "b=0:10", "--schema", "y=label")
     given = ("--owner", sites / "sites", "--target", sites / "goal.csv", "--size", 5, *box)
     assert run("summarize", *given, *(("--ledger", books) if ledger else ())) == 130
     said = capsys.readouterr().err.strip().splitlines()
@@ -277,7 +279,7 @@ def test_an_interruption_after_a_run_does_not_deny_what_it_spent(sites, monkeypa
         raise KeyboardInterrupt
 
     monkeypatch.setattr(summarize_module.console, "show_run", stopped)
-    box = ("--column", "a=0:10", "--column", "b=0:10", "--label", "y")
+    box = ("--schema", "a=0:10", "--schema", "b=0:10", "--schema", "y=label")
     given = ("--owner", sites / "sites", "--target", sites / "goal.csv", "--size", 5, *box)
     assert run("summarize", *given) == 130
     assert capsys.readouterr().err == "dpsumm: interrupted\n"
@@ -334,14 +336,15 @@ FORMATS = ("kind=csv", "separator=;", "decimal=,", "encoding=utf-16")
 
 def test_every_owner_may_have_a_format_of_its_own(mixed, capsys):
     """On the command line, in a file of options and in Python; the same as from plain files."""
-    box = ("--column", "a=0:10", "--column", "b=0:10", "--label", "y", "--size", 10, "--seed", 1)
+    box = ("--schema", "a=0:10", "--schema", "b=0:10", "--schema", "y=label")
+    box += ("--size", 10, "--seed", 1)
     typed = [word for one in FORMATS for word in ("--format", f"near:{one}")]
     files = ("--owner", f"near={mixed / 'export'}", "--owner", f"far={mixed / 'far.xlsx'}")
     target = ("--target", mixed / "goal.data", "--format", "target:kind=parquet")
     assert run("summarize", *files, *target, *typed, *box, "--out", mixed / "typed.csv") == 0
     (mixed / "run.toml").write_text(
-        'product = "summarize"\nsize = 10\nseed = 1\nlabel = "y"\n'
-        "column = { a = [0, 10], b = [0, 10] }\n"
+        'product = "summarize"\nsize = 10\nseed = 1\n'
+        "schema = { a = [0, 10], b = [0, 10], y = 'label' }\n"
         'out = "config.csv"\ntarget = { file = "goal.data", kind = "parquet" }\n[owner]\n'
         'far = "far.xlsx"\n[owner.near]\nfile = "export"\nkind = "csv"\nseparator = ";"\n'
         'decimal = ","\nencoding = "utf-16"\n'

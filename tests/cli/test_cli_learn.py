@@ -196,12 +196,12 @@ def test_points_that_parties_do_not_see(capsys):
         (["--owner", "clinic-00=parties/clinic-01.csv"], "given twice"),
         (["--classes", "no"], "at least two labels"),
         (["--classes", "no,,yes"], "with commas between"),
-        (["--classes", "0,1", "--schema", "listed.toml"], "0 is not among the schema's categories"),
+        (["--classes", "0,1", "listed.toml"], "0 is not among the schema's categories"),
         (["--epsilon", "20"], "promises next to nothing.*--allow-weak-privacy"),
         (["--points", "20"], "for --plan"),
-        (["--schema", "bare.toml"], r"has no labels; .* \(--schema\)"),
+        (["bare.toml"], r"has no labels; .* \(--schema\)"),
         (["--public-points", "none.csv"], r"'public_points' \(none.csv\): no such file"),
-        (["--schema", "none.toml"], "there is no file none.toml"),
+        (["none.toml"], "there is no file none.toml"),
         (["--validation", "public.csv"], "sick"),
         (["--out", "public.csv"], "would be written over"),
         (["--report", "public.csv"], "would be written over"),
@@ -213,8 +213,9 @@ def test_points_that_parties_do_not_see(capsys):
 def test_what_is_refused_is_refused_before_anything_is_spent(change, message, capsys):
     Path("empty").mkdir()
     Ledger.create("books").close()
-    given = change if "--seed" in change else [*change, "--ledger", "books"]
-    assert run(*USUAL, *given) == 2
+    given = change if "--seed" in change else ["--ledger", "books", *change]
+    *given, schema = given if given[-1].endswith(".toml") else [*given, "schema.toml"]
+    assert run(*(schema if word == "schema.toml" else word for word in USUAL), *given) == 2
     assert re.search(message, capsys.readouterr().err.replace("\n", " "))
     with Ledger("books") as book:
         assert book.charges() == ()

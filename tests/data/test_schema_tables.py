@@ -195,7 +195,7 @@ REFUSED: list[tuple[Any, Any, str]] = [
     (Column("a"), [SECRET, "1 mm"], "column 'a' has values that are no number.*missing"),
     (Column("a"), ["1", SECRET + "_0"], "are no number"),
     (Column("a"), ["1", "٣"], "are no number"),
-    (Column("a", missing=()), [SECRET], "is not numeric .*Schema"),
+    (Column("a", missing=()), [SECRET], "is not numeric .*schema"),
     (Column("a"), [1.0, None], "column 'a' has missing values.*when_missing"),
     (Column("a", missing=(0,)), [1, 0], "column 'a' has missing values"),
     (Column("a"), ["1", "inf"], "infinite values"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from dataclasses import dataclass, field
 
 import numpy as np
 import polars as pl
@@ -10,14 +11,16 @@ import pytest
 
 import dpsumm
 from dpsumm import Column, Schema
-from dpsumm.data.short import schema_of
+from dpsumm.data.short import schema_of, schema_said
+from dpsumm.data.words import Columns, as_typed
 from dpsumm.errors import InvalidParameterError
 
 SHORT = {
     "age": (20, 90),
     "seen": (dt.date(2020, 1, 1), dt.date(2024, 1, 1)),
     "sex": ["f", "m"],
-    "smokes": [0, 1],
+    "smokes": [0, 1, 2],
+    "height": [100, 220],
     "pulse": {"bounds": (30, 220), "whole": True, "missing": ["?"], "when_missing": "drop"},
     "dose": "number",
     "note": "ignore",
@@ -28,7 +31,8 @@ LONG = Schema(
         Column("age", bounds=(20, 90)),
         Column("seen", bounds=(dt.date(2020, 1, 1), dt.date(2024, 1, 1))),
         Column("sex", categories=("f", "m")),
-        Column("smokes", categories=(0, 1)),
+        Column("smokes", categories=(0, 1, 2)),
+        Column("height", bounds=(100, 220)),
         Column("pulse", bounds=(30, 220), whole=True, missing=("?",), when_missing="drop"),
         Column("dose"),
         Column("note", "ignore"),
@@ -44,13 +48,64 @@ def test_a_dict_is_the_schema_of_its_columns(tmp_path) -> None:
     assert schema_of(tmp_path / "schema.toml") == schema_of(LONG) == LONG
 
 
+WORDS = [
+    "age=20:90", "seen=2020-01-01:2024-01-01", "sex=f, m", "smokes=0,1,2", "height=1e2:220",
+    "pulse={bounds = [30, 220], whole = true, missing = ['?'], when_missing = 'drop'}",
+    "dose=number", "note=ignore", "outcome=label",
+]  # fmt: skip
+
+
+def test_words_are_the_same_schema(tmp_path) -> None:
+    assert schema_said(WORDS) == LONG
+    assert schema_said(None) is schema_said([]) is None
+    path = tmp_path / "a=b.toml"
+    LONG.save(path)
+    assert schema_said([str(path)]) == LONG
+    # Codes keep their zeros, and two whole numbers with a comma are no bounds.
+    assert schema_said(["zip=01,02"]) == Schema([Column("zip", categories=("01", "02"))])
+    assert schema_said(["code=1,-2"]) == Schema([Column("code", categories=(1, -2))])
+
+
+def test_a_table_of_options_is_the_same_schema(tmp_path) -> None:
+    @dataclass
+    class Group:
+        schema: list[str] | None = field(default=None, metadata={"kind": Columns})
+
+    text = SHORT | {"seen": [dt.date(2020, 1, 1), dt.date(2024, 1, 1)]}
+    made = as_typed({"schema": text}, [Group], tmp_path, "run.toml: ")
+    assert schema_said(made["schema"]) == LONG
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["x=20:"], "column 'x' needs LOW:HIGH, two numbers or two dates"),
+        (["x=2020-01-01:9"], "bounds"),
+        (["x=90:20"], "column 'x' needs finite low < high"),
+        (["x=labl"], "'x' needs NAME=LOW:HIGH, NAME=A,B,.* or one of 'number', .*, got 'labl'"),
+        (["x="], "'x' needs NAME=LOW:HIGH"),
+        (["=0:1"], "name"),
+        (["x=a,"], "empty text is no category"),
+        (["x={bounds=[0, 1]"], "column 'x'.* TOML"),
+        (["x={bound=[0, 1]}"], "has unknown 'bound'"),
+        (["x=0:1", "x=0:2"], "'x' is given twice"),
+        (["x=0:1", "schema.toml"], "one file"),
+        (["a.toml", "b.toml"], "one file"),
+        (["none.toml"], "there is no file none.toml"),
+    ],
+)
+def test_a_mistake_in_words_names_the_column_and_what_to_write(words, said) -> None:
+    with pytest.raises(InvalidParameterError, match=said):
+        schema_said(words)
+
+
 @pytest.mark.parametrize(
     ("known", "said"),
     [
-        ((20, 90, 100), r"'x' must be a tuple \(low, high\)"),
-        (("f", "m"), "'x' must be a tuple"),
+        ((20, 90, 100), r"'x' must be \(low, high\)"),
+        (("f", "m"), "'x' must be"),
         ((90, 20), "bounds"),
-        ((20, None), "bounds"),
+        ((20, None), "'x' must be"),
         ([], "'x'"),
         ("labl", "'number', 'category', 'date', 'ignore', 'label'"),
         ("date", "bounds"),

@@ -68,7 +68,7 @@ def test_non_contiguous_array_becomes_contiguous() -> None:
         (np.array([[None]]), "astype"),
         (np.empty((0, 3)), "empty"),
         (np.empty((3, 0)), "empty"),
-        (np.array([[1.0, np.nan]]), "column 'x1' has missing values.*drop_missing"),
+        (np.array([[1.0, np.nan]]), "column 'x1' has missing values.*when_missing='drop'"),
         (np.array([[1.0, -np.inf]]), "column 'x1' has infinite values"),
         ((np.ones((3, 1)), np.ones(2)), "one label per row"),
         ((np.ones((3, 1)), np.ones((3, 1))), "one label per row"),
@@ -243,7 +243,7 @@ def test_lazy_frame_is_collected_and_unnamed_pandas_columns_are_named() -> None:
 @pytest.mark.parametrize(
     ("frame", "options", "message"),
     [
-        (pl.DataFrame({"a": ["31.4159"]}), {}, "column 'a' is not numeric .type String.*encode"),
+        (pl.DataFrame({"a": ["31.4159"]}), {}, "column 'a' is not numeric .type String.*schema"),
         (pl.DataFrame({"a": [None]}), {}, "column 'a' has missing values"),
         (pd.DataFrame({"a": [1, "x"]}), {}, "column 'a' is not numeric"),
         (pl.DataFrame({"a": [1]}), {"columns": ["b"]}, "has no column 'b'; all parties"),

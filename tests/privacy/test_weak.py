@@ -104,7 +104,7 @@ def test_the_command_line_says_it_in_options_alone(tmp_path):
     for name in ("north", "target"):
         pl.DataFrame({"a": rng.random(N)}).write_csv(tmp_path / f"{name}.csv")
     words = (
-        "summarize --owner north=north.csv --target target.csv --column a=0:1 --size 5 --out o.csv"
+        "summarize --owner north=north.csv --target target.csv --schema a=0:1 --size 5 --out o.csv"
     )
     done = command(*words.split(), cwd=tmp_path)
     assert done.returncode == 0

@@ -268,7 +268,7 @@ def test_a_link_to_nowhere_is_found_before_anything_is_spent(tmp_path, rng):
     dpsumm.Ledger.create(tmp_path / "books").close()
     done = command(
         "summarize", "--owner", "one=one.csv", "--owner", "two=two.csv", "--target", "target.csv",
-        "--size", "5", "--column", "a=0:1", "--ledger", "books", "--out", "out.csv", cwd=tmp_path,
+        "--size", "5", "--schema", "a=0:1", "--ledger", "books", "--out", "out.csv", cwd=tmp_path,
     )  # fmt: skip
     assert done.returncode == 2
     assert "there is no directory" in done.stderr

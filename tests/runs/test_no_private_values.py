@@ -367,7 +367,9 @@ def test_the_command_line_shows_no_value(world, tmp_path):
     broken.write_text(files["target"].read_text() + f"\n{PLANTED[0]},{LABEL},oops,{LABEL}\n")
     Ledger.create(tmp_path / "books").close()
     given = [item for name in owners for item in ("--owner", f"{name}={files[name]}")]
-    common = ["summarize", *given, "--size", "4", "--label", "kind", "--ledger", tmp_path / "books"]
+    known = [item for name in "abc" for item in ("--schema", f"{name}=number")]
+    common = ["summarize", *given, "--size", "4", *known, "--schema", "kind=label"]
+    common += ["--ledger", tmp_path / "books"]
     fine = ["--target", files["target"], "--gamma", "0.1", "--out", tmp_path / "s.parquet"]
     texts = [
         run_cli(*common, *fine, "--report", tmp_path / "r.html"),

@@ -58,16 +58,17 @@ def eight(table):
     return values, complete, (np.clip(values, low, high) - low) / (high - low)
 
 
-def run_heart(directory, *options, left_out=()):
-    command = ["summarize", "--label", "num"]
+def run_heart(directory, *options, drops=True):
+    command = ["summarize"]
     for name in HOSPITALS:
         command += ["--owner", f"{name}={DATA / 'heart' / f'processed.{name}.data'}"]
     command += ["--target", str(DATA / "heart" / "processed.va.data"), "--size", "60"]
-    command += ["--names", ",".join(NAMES), "--missing", "?", "--drop-missing"]
-    for column, (low, high) in BOUNDS.items():
-        command += ["--column", f"{column}={low}:{high}"]
-    command += ["--out", "summary.csv", *options]
-    return dpsumm_command(*(word for word in command if word not in left_out), cwd=directory)
+    command += ["--names", ",".join(NAMES)]
+    rule = "when_missing='drop'" if drops else "when_missing='refuse'"
+    for column, bounds in BOUNDS.items():
+        command += ["--schema", f"{column}={{bounds={[*bounds]}, {rule}}}"]
+    command += ["--schema", f"num={{kind='label', {rule}}}"]
+    return dpsumm_command(*command, "--out", "summary.csv", *options, cwd=directory)
 
 
 @pytest.fixture(autouse=True)
@@ -129,7 +130,7 @@ def test_hospitals_with_a_second_run_over_the_cap(tmp_path):
 @needs_data
 def test_hospitals_without_dropping_are_refused(tmp_path):
     assert run_heart(tmp_path, "--protocol", "uniform").returncode == 0
-    done = run_heart(tmp_path, "--protocol", "uniform", left_out=["--drop-missing"])
+    done = run_heart(tmp_path, "--protocol", "uniform", drops=False)
     assert done.returncode == 2
     assert re.fullmatch(r"dpsumm: 'hungarian'.*missing values.*\n", done.stderr)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from dpsumm.cli import console
 from dpsumm.cli.options import described
 from dpsumm.cli.typed import typed
-from dpsumm.data.schema import Schema
+from dpsumm.data.short import schema_said
 from dpsumm.data.words import Format, parse_owners
 from dpsumm.report.numbers import round_up
 from dpsumm.summary.compare import compare as rehearse
@@ -22,7 +22,7 @@ def compare(
     owners: int = 5,
     records: int = 2000,
     rarity: float = 0.1,
-    schema: Path | None = None,
+    schema: list[str] | None = None,
     owner: list[str] | None = None,
     target: Path | None = None,
     epsilon: float = 1.0,
@@ -48,7 +48,7 @@ def compare(
         Made-up records of each owner.
     rarity
         Share of the owners' made-up records that are like the target, above 0, up to 1.
-    schema : FILE
+    schema : FILE or NAME=WHAT
         The public schema that records are made up by; eight numbers without.
     owner : NAME=FILE
         [bold]Public[/] data instead of made-up ones, CSV or Parquet; once per owner.
@@ -74,7 +74,7 @@ def compare(
             n_records=records,
             rarity=rarity,
             file_format=form.file_format,
-            schema=None if schema is None else Schema.read(schema),
+            schema=schema_said(schema),
             epsilon=epsilon,
             delta=delta,
             reads_per_record=reads_per_record,

@@ -11,7 +11,6 @@ from dpsumm.cli import console
 from dpsumm.cli.output import check_distinct, check_outputs, rows_in
 from dpsumm.cli.spent import Kept
 from dpsumm.cli.typed import typed
-from dpsumm.data.schema import Schema
 from dpsumm.ensemble.learn import learn as make_model
 from dpsumm.ensemble.model import Model
 from dpsumm.ensemble.options import Data, Method, Output, Privacy, Whose, as_arguments
@@ -48,7 +47,7 @@ def run(data: Data, method: Method, privacy: Privacy, output: Output) -> None:
     kept = Kept(Protected.OWNERS, {str(path): path for path in books}, privacy.run)
     check_distinct(data.files, [*books, *files.values()])
     given = as_arguments(data, method, privacy, output) | {"run": kept.run}
-    label = Schema.read(given["schema"]).label
+    label = given["schema"].label
     if label is not None and not label.categories:  # public: what a party's labels are, is not
         console.tell(Note(UNLISTED))
     with kept.told_when_stopped():

@@ -12,7 +12,7 @@ from dpsumm.checks import check_installed
 from dpsumm.cli import console
 from dpsumm.cli.options import described
 from dpsumm.cli.typed import typed
-from dpsumm.data.schema import Schema
+from dpsumm.data.short import schema_said
 from dpsumm.errors import InvalidParameterError
 from dpsumm.summary.kernel import RBF
 from dpsumm.summary.plan import Plan
@@ -31,7 +31,7 @@ def plan(
     n_features: Annotated[
         int | None, typer.Option(show_default="1024 landmarks or 2048 random")
     ] = None,
-    schema: Path | None = None,
+    schema: list[str] | None = None,
     gamma: float | None = None,
     plot: Path | None = None,
 ) -> None:
@@ -53,7 +53,7 @@ def plan(
         What the target is released in: auto, landmarks or random, as for `dpsumm summarize`.
     n_features
         How many features; random ones are even in number.
-    schema : FILE
+    schema : FILE or NAME=WHAT
         The data's: with bounds or categories for all columns the release needs less noise.
     gamma
         The run's bandwidth, if it does not follow from the schema.
@@ -68,7 +68,7 @@ def plan(
         reads_per_record=reads_per_record,
         features=cast(FeatureChoice, features),
         n_features=n_features,
-        schema=None if schema is None else Schema.read(schema),
+        schema=schema_said(schema),
         kernel=None if gamma is None else RBF(gamma),
     )
     if plot is not None:

@@ -15,9 +15,9 @@ _BOTH = re.compile(
 _OPTION = re.compile(r"--([a-z][a-z-]*)")
 # Parameters whose options have other names.
 _ALIASES = {
-    "bounds": "column",
+    "bounds": "schema",
     "caps": "cap",
-    "columns": "column",
+    "columns": "schema",
     "kernel": "gamma",
     "n_parties": "parties",
     "n_points": "points",
@@ -47,8 +47,8 @@ def typed(message: str, options: Collection[str] = ()) -> str:
     'Give less, or --allow-weak-privacy if that is meant'
     >>> typed("FileFormat(kind='csv') (--kind csv, or --format NAME:kind=csv)", {"kind"})
     '--kind csv'
-    >>> typed("drop such rows with FileFormat(drop_missing=True) (--drop-missing)", {"kind"})
-    'drop such rows'
+    >>> typed("read it again with FileFormat(names=...) (--names)", {"kind"})
+    'read it again'
     """
     said = _BOTH.sub(lambda both: _option(both, options), message)
     first = _FIRST.match(said)

@@ -161,13 +161,12 @@ class Wanted:
         if self.columns is not None or self.label is not None or self.bounds:
             raise InvalidParameterError(
                 "schema: it says which columns there are, their bounds and the label; leave out "
-                "columns, bounds and label (--column, --label)"
+                "columns, bounds and label"
             )
         if form.drop_missing or form.missing != MISSING:
             raise InvalidParameterError(
-                "schema: it says what means a missing value and what happens then; leave out "
-                "FileFormat(missing=..., drop_missing=...) (--missing, --drop-missing), and set "
-                "missing and when_missing of its columns instead"
+                "schema: it says what means a missing value and what happens then; set missing and "
+                "when_missing of its columns, and not those of file_format"
             )
 
     @property
@@ -300,8 +299,8 @@ def _of_pair(frame: Any, labels: Any, wanted: Wanted, where: str) -> Extract:
     """Return a pair of a data frame and labels, by the frame's names."""
     if wanted.label is not None:
         raise InvalidParameterError(
-            f"label: {where} has its labels beside the data frame; leave out label (--label), or "
-            "give the frame alone"
+            f"label: {where} has its labels beside the data frame; leave out label, or give the "
+            "frame alone"
         )
     schema = wanted.schema
     if schema is None:
@@ -447,9 +446,8 @@ def _not_numeric(title: str, found: str) -> InvalidDataError:
     # Such as pandas' decimal.Decimal, which are numbers to everybody but the data frame.
     objects = ", or make it numbers by astype(float)" if found == "type Object" else ""
     return InvalidDataError(
-        f"{title} is not numeric ({found}); leave it out with columns (--column), make it the "
-        f"label (--label), or encode it with public categories that a Schema lists (--schema)"
-        f"{objects}"
+        f"{title} is not numeric ({found}); say in a schema (--schema) which columns are used, "
+        f"what the label is, and which categories a column has{objects}"
     )
 
 

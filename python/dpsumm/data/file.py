@@ -219,7 +219,7 @@ class File:
         if self.format.drop_missing:
             raise InvalidParameterError(
                 "File: drop_missing is one rule for all data of a run; say it in the call's "
-                "file_format (--drop-missing)"
+                "file_format"
             )
         object.__setattr__(self, "path", Path(self.path))
 

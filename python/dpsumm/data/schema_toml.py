@@ -47,7 +47,7 @@ def to_toml(columns: Iterable[Column], header: str = HEADER) -> str:
             value = getattr(column, name)
             if value != default:
                 value = _short(value) if name in ("bounds", "weight") else value
-                lines.append(f"{name} = {_value(value)}")
+                lines.append(f"{name} = {inline(value)}")
         parts.append("\n".join(lines) + "\n")
     return "\n".join(parts)
 
@@ -100,7 +100,8 @@ def _text(value: str) -> str:
     return _quoted(value).replace("\x7f", "\\u007f")
 
 
-def _value(value: Any) -> str:
+def inline(value: Any) -> str:
+    """Return a value as TOML, on one line."""
     if isinstance(value, Kind | WhenMissing):
         return _text(value.value)
     if isinstance(value, str):
@@ -109,8 +110,10 @@ def _value(value: Any) -> str:
         return str(value).lower()
     if isinstance(value, date):
         return value.isoformat()
-    if isinstance(value, tuple):
-        return f"[{', '.join(map(_value, value))}]"
+    if isinstance(value, tuple | list):
+        return f"[{', '.join(map(inline, value))}]"
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{_key(str(key))} = {inline(one)}' for key, one in value.items())}}}"
     return str(int(value)) if isinstance(value, int | np.integer) else repr(float(value))
 
 

@@ -1,16 +1,19 @@
-"""A schema in one line, as a dict of columns."""
+"""A schema in one line: a dict of columns, or words such as ``age=20:90``."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from datetime import date
 from typing import Any, TypeAlias
 
-from dpsumm.checks import listed
+from dpsumm.checks import is_number, listed
 from dpsumm.data.column import Column
 from dpsumm.data.kinds.kind import Kind
 from dpsumm.data.schema import Schema
 from dpsumm.data.schema_toml import DEFAULTS
+from dpsumm.data.words import schema_files
+from dpsumm.documents import parse_toml
 from dpsumm.errors import InvalidParameterError
 
 # What a call takes as a schema.
@@ -55,11 +58,80 @@ def _column(name: Any, known: Any) -> Column:
         return Column(name, **known)
     if isinstance(known, str) and known in _KINDS:
         return Column(name, known)
-    if isinstance(known, tuple) and len(known) == 2 and not all(isinstance(k, str) for k in known):
-        return Column(name, bounds=known)
+    if isinstance(known, (tuple, list)) and len(known) == 2 and all(map(_is_end, known)):
+        return Column(name, bounds=tuple(known))
     if isinstance(known, list) and known:
         return Column(name, categories=tuple(known))
     raise InvalidParameterError(
-        f"schema: column {name!r} must be a tuple (low, high), a list of categories, one of "
+        f"schema: column {name!r} must be (low, high), a list of categories, one of "
         f"{listed(_KINDS)}, or a dict of what Column takes, got {known!r}"
     )
+
+
+def _is_end(value: Any) -> bool:
+    return is_number(value) or isinstance(value, date)
+
+
+def schema_said(given: Sequence[str] | None) -> Schema | None:
+    """Return the schema that the items of ``--schema`` say: a file, or ``NAME=WHAT`` of columns.
+
+    ``LOW:HIGH`` are numbers or dates, and ``A,B,...`` are categories, whole numbers if all can be
+    read so. A word is a kind, and a list or a table of TOML means the same as in a dict.
+
+    Raises
+    ------
+    InvalidParameterError
+        Naming the item, or the column and the way out.
+
+    Examples
+    --------
+    >>> schema_said(["age=20:90", "sex=f,m", "pulse={bounds=[30, 220], whole=true}"]).cells
+    ('age', 'sex=f', 'sex=m', 'pulse')
+    """
+    if not given:
+        return None
+    if files := schema_files(given):
+        if len(given) > 1:
+            raise InvalidParameterError(
+                "schema: give one file (--schema FILE), or each column (--schema NAME=LOW:HIGH)"
+            )
+        return Schema.read(files[0])
+    known: dict[str, Any] = {}
+    for item in given:
+        name, _, what = item.partition("=")
+        if name in known:
+            raise InvalidParameterError(f"schema: column {name!r} is given twice")
+        known[name] = _value(name, what.strip())
+    return schema_of(known)
+
+
+def _value(name: str, what: str) -> Any:
+    """Return what a dict would have of a column."""
+    if what[:1] in ("[", "{"):
+        return parse_toml(f"known = {what}", f"schema: column {name!r}")["known"]
+    low, colon, high = what.partition(":")
+    if colon:
+        try:
+            return _end(low), _end(high)
+        except ValueError:
+            raise InvalidParameterError(
+                f"schema: column {name!r} needs LOW:HIGH, two numbers or two dates such as "
+                f"2020-01-31, got {what!r}"
+            ) from None
+    if what in _KINDS:
+        return what
+    if "," not in what:
+        raise InvalidParameterError(
+            f"schema: column {name!r} needs NAME=LOW:HIGH, NAME=A,B,... (categories) or one of "
+            f"{listed(_KINDS)}, got {what!r}"
+        )
+    words = [word.strip() for word in what.split(",")]
+    is_whole = all(word.lstrip("-").isdecimal() and str(int(word)) == word for word in words)
+    return {"categories": [int(word) if is_whole else word for word in words]}
+
+
+def _end(text: str) -> float | date:
+    try:
+        return float(text)
+    except ValueError:
+        return date.fromisoformat(text.strip())

@@ -7,7 +7,6 @@ column and the way out, never a value or a row.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self, TypeAlias
@@ -29,15 +28,7 @@ from dpsumm.errors import InvalidDataError
 Reader: TypeAlias = "Callable[[Any], Table]"
 
 # What to do about missing values when there is no schema.
-DROP = (
-    "impute them with public values, drop such rows with FileFormat(drop_missing=True), or say "
-    "when_missing in a Schema"
-)
-# The same of a file: the command line has files only.
-DROP_FROM_FILE = (
-    "impute them with public values, drop such rows with FileFormat(drop_missing=True) "
-    "(--drop-missing), or say when_missing in a schema's file (--schema)"
-)
+DROP = "impute them with public values, or say when_missing='drop' in a schema (--schema)"
 # What to do about values that a schema refuses, by what they are.
 WAY_OUT = {
     "missing": (
@@ -206,8 +197,7 @@ def usable(source: Source, name: str, wanted: Wanted, missing: str = WAY_OUT["mi
         return _checked(extract, where, missing, drop_unlabelled=False)
     if extract.backend is None and wanted.drops:
         extract = replace(extract, schema=extract.schema.with_rule(WhenMissing.DROP))
-    remedy = DROP_FROM_FILE if isinstance(source, (str, os.PathLike)) else DROP
-    return _checked(extract, where, remedy, drop_unlabelled=wanted.drops)
+    return _checked(extract, where, DROP, drop_unlabelled=wanted.drops)
 
 
 def _checked(extract: Extract, where: str, remedy: str, *, drop_unlabelled: bool) -> Extract:

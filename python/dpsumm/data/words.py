@@ -40,24 +40,13 @@ def parse_files(option: str, given: Sequence[str]) -> dict[str, Path]:
     return files
 
 
-def parse_columns(given: Sequence[str]) -> tuple[list[str], dict[str, tuple[float, float]]]:
-    """Return the columns and their bounds from ``NAME`` and ``NAME=LOW:HIGH`` items."""
-    columns = []
-    bounds = {}
-    for item in given:
-        name, equals, pair = item.partition("=")
-        if equals:
-            low, _, high = pair.partition(":")
-            try:
-                bounds[name] = (float(low), float(high))
-            except ValueError:
-                raise InvalidParameterError(
-                    f"--column: write NAME or NAME=LOW:HIGH with numbers, got {item!r}"
-                ) from None
-        if not name:
-            raise InvalidParameterError(f"--column: the name is missing in {item!r}")
-        columns.append(name)
-    return columns, bounds
+class Columns(list[str]):
+    """The kind of an option that is a schema: its file, or ``NAME=WHAT`` of each column."""
+
+
+def schema_files(given: Sequence[str] | None) -> list[Path]:
+    """Return which of the items of ``--schema`` are files."""
+    return [Path(item) for item in given or () if "=" not in item or item.endswith(".toml")]
 
 
 # What ``--format`` may say of a file.
@@ -201,7 +190,7 @@ def _kind(hint: Any) -> Any:
 def kinds_of(groups: Sequence[type]) -> dict[str, Any]:
     """Return what may be said in groups of options, dataclasses, and of which type it is."""
     return {
-        field.name: _kind(get_type_hints(group)[field.name])
+        field.name: field.metadata.get("kind") or _kind(get_type_hints(group)[field.name])
         for group in groups
         for field in fields(group)
     }
@@ -261,6 +250,19 @@ _NAMED, _FILES = ("owner", "schema", "ledger"), ("target", "public_points", "val
 
 def _as_typed(name: str, kind: Any, value: Any, folder: Path, where: str) -> Any:
     """Return a value as it would be typed."""
+    if kind is Columns:
+        if isinstance(value, dict):
+            from dpsumm.data.schema_toml import inline
+
+            return [
+                f"{column}={known if isinstance(known, str) else inline(known)}"
+                for column, known in value.items()
+            ]
+        if not isinstance(value, (str, os.PathLike)):
+            raise InvalidParameterError(
+                f'{where} must be a path, or a table such as {{ age = [20, 90], ill = "label" }}'
+            )
+        return [str(folder / value)]
     if kind is list and name in _NAMED:
         if isinstance(value, dict):
             return [f"{owner}={folder / _file(file, where)}" for owner, file in value.items()]
@@ -268,8 +270,6 @@ def _as_typed(name: str, kind: Any, value: Any, folder: Path, where: str) -> Any
         return [f"{owner}{equals}{folder / file}" for owner, equals, file in parts]
     if name in _FILES:
         return str(folder / _file(value, where))
-    if name == "column" and isinstance(value, dict):
-        return [f"{column}{_bounds(pair, where)}" for column, pair in value.items()]
     if name == "bins" and not isinstance(value, (list, tuple)):
         some = value.items() if isinstance(value, dict) else [("", value)]
         return [f"{column}{'=' * bool(column)}{_joined(one)}" for column, one in some]
@@ -320,9 +320,3 @@ def _listed(value: Any, where: str) -> list[Any]:
 
 def _joined(values: Any) -> str:
     return ",".join(map(str, values if isinstance(values, (list, tuple)) else [values]))
-
-
-def _bounds(pair: Any, where: str) -> str:
-    if not (isinstance(pair, (list, tuple)) and len(pair) in (0, 2)):
-        raise InvalidParameterError(f"{where} must hold [low, high], or [] for no bounds")
-    return f"={pair[0]}:{pair[1]}" if pair else ""

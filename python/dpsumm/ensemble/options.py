@@ -6,18 +6,26 @@ shown, where None stands for it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from dpsumm.data.file import FileFormat
-from dpsumm.data.words import Spelling, file_format_of, formatted, parse_owners
+from dpsumm.data.words import (
+    Columns,
+    Spelling,
+    file_format_of,
+    formatted,
+    parse_owners,
+    schema_files,
+)
 from dpsumm.errors import InvalidParameterError
 from dpsumm.privacy.events import Unit as Units
 from dpsumm.privacy.spending import Spending
 
 if TYPE_CHECKING:
+    from dpsumm.data.schema import Schema
     from dpsumm.ensemble.terms import Label
 
 
@@ -67,9 +75,10 @@ class Data(Spelling):
         from 50.
     public_points : FILE
         Points without labels, same columns: public, never anybody's private records.
-    schema : FILE
-        The public schema: bounds, categories, dates, missing values, label. See [bold]dpsumm
-        schema[/].
+    schema : FILE or NAME=WHAT
+        What the columns are, public: a file (see [bold]dpsumm schema[/]), or once for each column
+        age=20:90 (bounds, to which values are clipped), sex=f,m (categories), outcome=label,
+        dose=number.
     validation : FILE
         Labelled points of your own, which judge the model; a
         few hundred.
@@ -82,7 +91,7 @@ class Data(Spelling):
     classes: str | None = None
     owner: list[str] | None = None
     public_points: Path | None = None
-    schema: Path | None = None
+    schema: list[str] | None = field(default=None, metadata={"kind": Columns})
     validation: Path | None = None
     format: list[str] | None = None
 
@@ -94,12 +103,13 @@ class Data(Spelling):
     @property
     def labels(self) -> tuple[Label, ...]:
         """The classes."""
-        from dpsumm.data.schema import Schema
+        from dpsumm.data.short import schema_said
         from dpsumm.ensemble.terms import classes_of
 
         if self.classes is not None:
             return classes_of(self.classes)
-        label = None if self.schema is None else Schema.read(self.schema).label
+        schema = schema_said(self.schema)
+        label = None if schema is None else schema.label
         if label is None or not label.categories:
             raise InvalidParameterError(
                 "--classes: list all labels, or give a --schema whose label has categories"
@@ -109,8 +119,7 @@ class Data(Spelling):
     @property
     def files(self) -> list[Path]:
         """All that is read."""
-        schema = [] if self.schema is None else [self.schema]
-        return [*self.parties.values(), *self.own.values(), *schema]
+        return [*self.parties.values(), *self.own.values(), *schema_files(self.schema)]
 
     @property
     def own(self) -> dict[str, Path]:
@@ -123,14 +132,17 @@ class Data(Spelling):
         """How files are read that have no format of their own."""
         return file_format_of(None, self.separator, encoding=self.encoding, decimal=self.decimal)
 
-    def given(self) -> tuple[dict[str, Path], Path, Path]:
+    def given(self) -> tuple[dict[str, Path], Path, Schema]:
         """Return parties, public points and schema; all are needed but for a plan."""
-        if not self.owner or self.public_points is None or self.schema is None:
+        from dpsumm.data.short import schema_said
+
+        schema = schema_said(self.schema)
+        if not self.owner or self.public_points is None or schema is None:
             raise InvalidParameterError(
                 "give --owner (twice or more, or a directory), --public-points and --schema; only "
                 "--plan does without"
             )
-        return self.parties, self.public_points, self.schema
+        return self.parties, self.public_points, schema
 
 
 @dataclass(frozen=True)

@@ -6,12 +6,19 @@ shown, where None stands for it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from dpsumm.data.file import FileFormat
-from dpsumm.data.words import Reading, file_format_of, formatted, parse_columns, parse_owners
+from dpsumm.data.words import (
+    Columns,
+    Reading,
+    file_format_of,
+    formatted,
+    parse_owners,
+    schema_files,
+)
 from dpsumm.errors import InvalidParameterError
 from dpsumm.privacy.spending import Spending
 from dpsumm.summary.words import Name, Rule
@@ -34,18 +41,10 @@ class Data(Reading):
         a pattern such as 'sites/*.csv', each of whose files is an owner of the file's name.
     target : FILE
         The consumer's data, same columns, no label needed.
-    schema : FILE
-        The public schema: bounds, categories, dates, missing values, label. Instead of --column,
-        --label, --missing and --drop-missing. See [bold]dpsumm schema[/].
-    column : NAME[=LOW:HIGH]
-        A column to use, with its public bounds in the column's units: values are clipped to them
-        and scaled. Once per column; all but the label if none is given.
-    label : COLUMN
-        Column of labels, which travel along and are not used.
-    missing : TOKEN
-        A further field that means 'no value', besides empty ones, ?, NA, nan, null.
-    drop_missing
-        Leave out rows with missing values instead of refusing the file.
+    schema : FILE or NAME=WHAT
+        What the columns are, public: a file (see [bold]dpsumm schema[/]), or once for each column
+        age=20:90 (bounds, to which values are clipped), sex=f,m (categories), outcome=label,
+        dose=number. Columns that are not named are not read; without it all are numbers.
     format : NAME:KEY=VALUE
         How one file is read, where it differs from the others: NAME is an owner's or 'target', KEY
         one of kind (csv, parquet or excel, if the suffix does not say), separator, encoding,
@@ -57,11 +56,7 @@ class Data(Reading):
 
     owner: list[str]
     target: Path
-    schema: Path | None = None
-    column: list[str] | None = None
-    label: str | None = None
-    missing: list[str] | None = None
-    drop_missing: bool = False
+    schema: list[str] | None = field(default=None, metadata={"kind": Columns})
     format: list[str] | None = None
     stream: bool = False
 
@@ -85,33 +80,20 @@ class Data(Reading):
     @property
     def files(self) -> list[Path]:
         """The data and their schema."""
-        schema = [] if self.schema is None else [self.schema]
-        return [*self.named.values(), self.target, *schema]
+        return [*self.named.values(), self.target, *schema_files(self.schema)]
 
     @property
     def file_format(self) -> FileFormat:
         """How files are read that have no format of their own."""
         return file_format_of(
-            self.names,
-            self.separator,
-            self.missing or [],
-            self.drop_missing,
-            self.encoding,
-            self.decimal,
+            self.names, self.separator, encoding=self.encoding, decimal=self.decimal
         )
 
     def meaning(self) -> dict[str, Any]:
         """Return what says how columns are to be taken, as `summarize` wants it."""
-        from dpsumm.data.schema import Schema
+        from dpsumm.data.short import schema_said
 
-        columns, bounds = parse_columns(self.column or [])
-        return {
-            "columns": columns or None,
-            "bounds": bounds or None,
-            "label": self.label,
-            "schema": None if self.schema is None else Schema.read(self.schema),
-            "file_format": self.file_format,
-        }
+        return {"schema": schema_said(self.schema), "file_format": self.file_format}
 
 
 @dataclass(frozen=True)

@@ -90,9 +90,9 @@ def summarize(
         The owners' column of labels, which travel with the points and are never used.
     schema
         What the columns are, public, instead of `columns`, `bounds` and `label`. A dict such as
-        ``{"age": (20, 90), "sex": ["f", "m"], "outcome": "label"}``: a tuple has bounds, a list
-        categories, a word is a kind and a dict what `Column` takes. Or a `Schema`, or the path of
-        its TOML file. Columns that are not named are not read.
+        ``{"age": (20, 90), "sex": ["f", "m"], "outcome": "label"}``, a `Schema`, or the path of its
+        TOML file. In a dict two numbers or dates are bounds, another list is categories, a word is
+        a kind and a dict what `Column` takes. Columns that are not named are not read.
     file_format
         How text files are read, and whether rows with missing values are dropped.
     embedding

@@ -143,7 +143,8 @@ class Number(Position):
     def drafted(values: Sequence[float], whole: bool) -> dict[str, Any]:
         """Return options for a column of numbers: bounds rounded outwards, or few categories."""
         distinct = sorted(set(values))
-        if len(distinct) <= MOST_NUMBERS and all(value.is_integer() for value in distinct):
+        exact = all(value.is_integer() and abs(value) <= 2**53 for value in distinct)
+        if exact and len(distinct) <= MOST_NUMBERS:
             return {"categories": tuple(map(int, distinct))}
         finite = [value for value in distinct if math.isfinite(value)] or [0.0]
         low, high = finite[0], finite[-1]

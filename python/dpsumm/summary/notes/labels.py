@@ -38,7 +38,7 @@ def label_notes(selection: Selection, schema: Schema | None = None) -> list[Note
             Note(
                 f"{counted(len(read), 'point', 'points')} read have {len(names):,} different "
                 f"labels: is the label an identifier? A classifier cannot be trained on that. Name "
-                f"another column (label, --label), or leave it out.",
+                f"another column in the schema (--schema), or leave it out.",
                 Severity.WARNING,
             )
         ]
