@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dpsumm import Auction, Ledger, Offers, Pool
+from dpsumm import Auction, Ledger, Offers, Pool, Schema
 from dpsumm.data.inputs import read_inputs
 from dpsumm.privacy.accounting import gaussian_noise_multiplier
 from dpsumm.summary import Requests
@@ -47,9 +47,9 @@ def digest(data):
     return hashlib.sha256(data).hexdigest()[:16]
 
 
-def transcript(protocol, kernel, owners, target, *, bounds=None, size=12, epsilon=1.0, **more):
+def transcript(protocol, kernel, owners, target, *, schema=None, size=12, epsilon=1.0, **more):
     """Return a digest for each exchange of a seeded run: what was asked and what was answered."""
-    tables, goal = read_inputs(owners, target, bounds=bounds)
+    tables, goal = read_inputs(owners, target, schema=schema)
     lines = []
     with Ledger(run="golden", delta=1e-5) as book:
         setting = Setting(
@@ -97,7 +97,8 @@ def private_auction(size):
     return transcript(protocol, RBF(0.3), *parties(120, 2), size=size)
 
 
-BOUNDS = {f"x{j}": (-3.5, 3.0) for j in range(3)}
+NAMES = ("x0", "x1", "x2")
+BOUNDED = Schema.numbers(NAMES).with_bounds(dict.fromkeys(NAMES, (-3.5, 3.0)))
 RUNS = {
     "multipliers": multipliers,
     "Offers": lambda: transcript(Offers(n_features=128), RBF(0.3), *parties(), epsilon=0.3),
@@ -105,7 +106,7 @@ RUNS = {
         Offers(n_features=128), RBF(0.3), *parties(dtype=np.float32)
     ),
     "Offers, bounds": lambda: transcript(
-        Offers(n_features=128), RBF(2.0), *parties(), bounds=BOUNDS
+        Offers(n_features=128), RBF(2.0), *parties(), schema=BOUNDED
     ),
     "Offers, median of a public sample": lambda: transcript(
         Offers(n_features=128), RBF.from_public(numbers(500, 3, 77)), *parties()

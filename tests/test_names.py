@@ -39,7 +39,7 @@ def test_an_unsafe_name_is_refused(name):
         check_name(name, "owners")
     points = np.zeros((10, 2))
     with pytest.raises(InvalidParameterError, match="owners"):
-        dpsumm.summarize({name: points}, points, bounds=(0, 1), size=2)
+        dpsumm.summarize({name: points}, points, schema={"x": (0, 1), "y": (0, 1)}, size=2)
 
 
 @pytest.mark.parametrize("name", ["north", "north 2", "Z\u00fcrich", "a.b_c-d", "owner (1)"])

@@ -126,7 +126,7 @@ def test_what_is_written_is_its_users_alone(made, rng):
     run("plan", "--target-size", "99", "--size", "9", "--plot", "p.svg")
     parties = {f"p{i}": (rng.random((60, 2)), rng.choice(["no", "yes"], 60)) for i in range(5)}
     model = dpsumm.learn(parties, points, epsilon=1, delta=1e-5, classes=["no", "yes"],
-                         bounds={"x0": (0, 1), "x1": (0, 1)})  # fmt: skip
+                         schema={"x0": (0, 1), "x1": (0, 1)})  # fmt: skip
     model.save("m.dpsumm")
     model.report("m.html")
     synthetic = dpsumm.synthesize(

@@ -209,7 +209,7 @@ def test_a_model_that_was_charged_after_saving_is_told_in_red(runs, tmp_path):
         *(owners, rng.uniform(size=(50, 2))),
         size=900,
         protocol=Uniform(),
-        bounds={"x0": (0, 1), "x1": (0, 1)},
+        schema={"x0": (0, 1), "x1": (0, 1)},
         ledger=tmp_path / "m.db",
     )
     shutil.copy(runs / "audit.json", tmp_path)

@@ -131,7 +131,7 @@ def test_python_and_the_command_make_the_same_run_of_one_file(sites):
     assert len(other.points) == 12
     assert dpsumm.run(path, seed=6).index.tolist() != made.index.tolist()
     frames = {name: (sites / "sites" / f"{name}.csv") for name in ("near", "far")}
-    given = {"label": "y", "bounds": {"a": (0, 10), "b": (0, 10)}, "columns": ["a", "b"]}
+    given = {"schema": {"a": (0, 10), "b": (0, 10), "y": "label"}}
     same = dpsumm.summarize(
         frames, sites / "goal.csv", size=10, epsilon=2, delta=1e-6, seed=5, kernel=dpsumm.RBF(0.5),
         protocol=dpsumm.Offers(reads_per_record=2, features="random", n_features=64, spread=0.25),
@@ -199,8 +199,8 @@ def test_a_file_of_options_knows_all_that_the_command_has():
 def test_owners_by_a_pattern_are_called_by_their_files(sites):
     assert list(owner_files(str(sites / "sites"))) == ["far", "near"]
     summary = dpsumm.summarize(
-        str(sites / "sites" / "*.csv"), sites / "goal.csv", size=5, label="y",
-        bounds={"a": (0, 10), "b": (0, 10)},
+        str(sites / "sites" / "*.csv"), sites / "goal.csv", size=5,
+        schema={"a": (0, 10), "b": (0, 10), "y": "label"},
     )  # fmt: skip
     assert summary.names == ("far", "near")
     with pytest.raises(InvalidParameterError, match="matches no file"):
@@ -357,7 +357,7 @@ def test_every_owner_may_have_a_format_of_its_own(mixed, capsys):
     bounds = {"a": (0, 10), "b": (0, 10)}
     german = FileFormat(kind="csv", separator=";", decimal=",", encoding="utf-16")
     goal = File(mixed / "goal.data", FileFormat(kind="parquet"))
-    given = {"size": 10, "seed": 1, "label": "y", "bounds": bounds, "columns": ["a", "b"]}
+    given = {"size": 10, "seed": 1, "schema": bounds | {"y": "label"}}
     near = File(mixed / "export", german)
     summary = dpsumm.summarize({"near": near, "far": mixed / "far.xlsx"}, goal, **given)
     assert dpsumm.summarize([near], goal, **given).names == ("export",)

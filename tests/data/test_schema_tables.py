@@ -182,7 +182,7 @@ def test_an_array_s_columns_are_the_schema_s_by_position() -> None:
         read(values, Schema([Column("a")]))
     with pytest.raises(InvalidParameterError, match="no columns for 'note'"):
         read(values, Schema([Column("a"), Column("b"), Column("note", "ignore")]))
-    with pytest.raises(InvalidParameterError, match=r"pairs \(values, labels\)"):
+    with pytest.raises(InvalidParameterError, match=r"give a pair \(values, labels\)"):
         read(values, Schema([Column("a"), Column("b"), Column("y", "label")]))
     labelled = Schema([Column("a"), Column("b"), Column("y", "label")])
     assert read((values, np.arange(3)), labelled).labels is not None
@@ -273,9 +273,6 @@ def test_what_travels_along_has_a_length_and_a_label_a_value() -> None:
 @pytest.mark.parametrize(
     "options",
     [
-        {"columns": ["age"]},
-        {"label": "outcome"},
-        {"bounds": {"age": (0, 1)}},
         {"file_format": FileFormat(drop_missing=True)},
         {"file_format": FileFormat(missing=("-9",))},
     ],

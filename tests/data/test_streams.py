@@ -54,7 +54,7 @@ def test_a_stream_gives_what_memory_gives(tmp_path, kind, dtype):
 
 def test_labels_columns_and_bounds_as_in_memory(tmp_path):
     owners, target = made()
-    bounds = {"a": (-2.0, 2.0), "b": (-2.0, 2.0)}
+    schema = {"a": (-2.0, 2.0), "b": (-2.0, 2.0), "y": "label"}
     names = ["b", "c", "a"]
     frames, streams = {}, {}
     for i, values in enumerate(owners):
@@ -63,8 +63,7 @@ def test_labels_columns_and_bounds_as_in_memory(tmp_path):
         frames[f"o{i}"].write_parquet(tmp_path / f"o{i}.parquet")
         streams[f"o{i}"] = Stream(tmp_path / f"o{i}.parquet", block_rows=500)
     goal = pl.DataFrame(target, schema=names)
-    more = {"columns": ["a", "b"], "label": "y", "bounds": bounds}
-    one, two = run(frames, goal, **more), run(streams, goal, **more)
+    one, two = run(frames, goal, schema=schema), run(streams, goal, schema=schema)
     np.testing.assert_array_equal(one.points, two.points)
     np.testing.assert_array_equal(one.labels, two.labels)
     assert [w for w in one.notes if "clipped" in w] == [w for w in two.notes if "clipped" in w]

@@ -125,7 +125,7 @@ def test_the_caller_is_told_and_nothing_that_is_kept(tmp_path, rng, caplog):
         return points, (points[:, 0] > 0).astype(int)
 
     parties = {f"p{i}": party() for i in range(30)}
-    given = {"classes": [0, 1], "epsilon": 2.0, "bounds": {"x0": (-4, 4), "x1": (-4, 4)}}
+    given = {"classes": [0, 1], "epsilon": 2.0, "schema": {"x0": (-4, 4), "x1": (-4, 4)}}
     parties["p9"] = parties["p4"]
     public_points = np.concatenate([one[0][:20] for one in parties.values()])
     with caplog.at_level(logging.DEBUG, "dpsumm"), warnings.catch_warnings(record=True) as told:
@@ -151,7 +151,8 @@ def test_a_party_s_file_is_no_validation(tmp_path, rng):
         rows = "".join(f"{x},{y},{int(x > 0)}\n" for x, y in points)
         (tmp_path / f"{name}.csv").write_text(f"x0,x1,y\n{rows}")
     parties = {name: tmp_path / f"{name}.csv" for name in ("a", "b")}
-    given = {"classes": [0, 1], "label": "y", "allow_weak_privacy": True}
+    names = {"x0": "number", "x1": "number", "y": "label"}
+    given = {"classes": [0, 1], "schema": names, "allow_weak_privacy": True}
     for validation in (parties["b"], (parties["b"], np.zeros(40))):
         with pytest.raises(InvalidParameterError, match="'b' and 'validation' are the same file"):
             dpsumm.learn(parties, points, validation=validation, **given)

@@ -111,7 +111,7 @@ def test_parties_of_every_kind(rng, public_points):
         frames | fitted | votes,
         pl.DataFrame(public_points, schema=["a", "b"]),
         classes=["no", "yes"],
-        label="y",
+        schema={"a": "number", "b": "number", "y": "label"},
         epsilon=20,
         allow_weak_privacy=True,
     )

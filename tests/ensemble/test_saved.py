@@ -25,10 +25,9 @@ def made(rng, classes, **more):
     points = np.concatenate([c + rng.normal(size=(400 // k, 3)) for c in centres])
     ballots = [np.eye(k, dtype=int)[v[: len(points)]] for v in votes]
     frame = pl.DataFrame(points, schema=["a", "b", "c"])
+    known = {"a": (-20, 20), "b": "number", "c": "number"}
     with pytest.warns(UserWarning, match="few"):
-        model = dpsumm.learn(
-            ballots, frame, classes=classes, epsilon=8, bounds={"a": (-20, 20)}, **more
-        )
+        model = dpsumm.learn(ballots, frame, classes=classes, epsilon=8, schema=known, **more)
     return model, frame
 
 

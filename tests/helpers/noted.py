@@ -17,7 +17,7 @@ def frame(rng, n=60, low=18.0, high=95.0):
 
 
 def run(owners, target, **more):
-    given = {"size": 10, "bounds": {"age": (18, 95), "bmi": (15, 40)}, "protocol": GREEDY} | more
+    given = {"size": 10, "schema": {"age": (18, 95), "bmi": (15, 40)}, "protocol": GREEDY} | more
     return dpsumm.summarize(owners, target, **given)
 
 
@@ -29,4 +29,4 @@ def found(summary, text):
 
 
 def with_columns(owners, target, *columns, **more):
-    return run(owners, target, bounds=None, schema=Schema(columns), **more)
+    return run(owners, target, schema=Schema(columns), **more)

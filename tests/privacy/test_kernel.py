@@ -290,7 +290,7 @@ def test_defaults_do_not_reach_the_annex(no_annex, rng):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         dpsumm.summarize(
-            x, rng.uniform(0, 1, (300, 2)), size=12, bounds={"x0": (0, 1), "x1": (0, 1)}
+            x, rng.uniform(0, 1, (300, 2)), size=12, schema={"x0": (0, 1), "x1": (0, 1)}
         )
         for method in (None, "votes"):
             dpsumm.learn(y, rng.uniform(0, 1, (50, 2)), classes=[0, 1], method=method)

@@ -59,24 +59,19 @@ def test_a_fitted_classifier_has_columns_with_names(rng):
             dpsumm.learn(made, other, classes=[0, 1], seed=1)
 
 
-def test_a_frame_in_a_pair_has_no_second_label(rng):
-    with pytest.raises(InvalidParameterError, match="has its labels beside the data frame"):
-        dpsumm.learn(orders(rng), people(rng, 300)[0], classes=[0, 1], label="age")
-
-
 def test_whole_numbers_name_columns(rng):
     def frame(n):
         return pd.DataFrame(np.c_[rng.normal(0, 1, (n, 2)), rng.integers(0, 2, n)])
 
     owners, target = {"a": frame(200), "b": frame(200)}, frame(100)[[0, 1]]
-    for bounds, more in (
-        ({0: (-3, 3), 1: (-3, 3)}, {"label": 2}),
-        ({"0": (-3, 3), np.int64(1): (-3, 3)}, {"columns": [0, "1"], "label": "2"}),
+    for schema in (
+        {0: (-3, 3), 1: (-3, 3), 2: "label"},
+        {"0": (-3, 3), np.int64(1): (-3, 3), "2": "label"},
     ):
-        made = dpsumm.summarize(owners, target, size=9, seed=1, bounds=bounds, **more)
+        made = dpsumm.summarize(owners, target, size=9, seed=1, schema=schema)
         assert made.columns == ("0", "1")
-    with pytest.raises(InvalidParameterError, match="columns must be the name"):
-        dpsumm.summarize(owners, target, size=9, columns=[0.5], kernel=dpsumm.RBF(1.0))
+    with pytest.raises(InvalidParameterError, match="name must be"):
+        dpsumm.summarize(owners, target, size=9, schema={0.5: "number"}, kernel=dpsumm.RBF(1.0))
 
 
 @pytest.mark.parametrize("scalar", [np.float32, np.float64, np.int64, np.float16])

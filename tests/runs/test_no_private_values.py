@@ -174,7 +174,6 @@ def test_errors_name_columns_and_parties_but_no_value(world, tmp_path):
     csv.write_text(f"a,b,c\n1,2,3\n{PLANTED[0]},{LABEL},4\n")
     short = tmp_path / "short.csv"
     short.write_text(f"a,b,c\n1,2,3\n{PLANTED[0]},4\n")
-    bounds = {f"x{j}": (0.0, 1.0) for j in range(3)}
     for call in (
         lambda: run(target=nan),
         lambda: run(target=infinite),
@@ -184,7 +183,7 @@ def test_errors_name_columns_and_parties_but_no_value(world, tmp_path):
         lambda: run(size=10**6),
         lambda: run(target=target[:1]),
         lambda: run(kernel=None),
-        lambda: run(bounds=bounds, columns=["nobody"]),
+        lambda: run(schema={"nobody": (0, 1)}),
         lambda: run({"alpha": csv}, csv),
         lambda: run({"alpha": short}, short),
         lambda: run({"alpha": target.astype(str)}, target),

@@ -35,7 +35,7 @@ def test_the_page_of_a_model(tmp_path, rng, unit, method):
 
     def page(parties):
         model = dpsumm.learn(
-            parties, points, epsilon=1, delta=1e-5, classes=["no", "yes"], bounds=BOUNDS,
+            parties, points, epsilon=1, delta=1e-5, classes=["no", "yes"], schema=BOUNDS,
             unit=unit, ledger=tmp_path / "b.db", run="r", method=method,
         )  # fmt: skip
         return bytes_of(model, tmp_path)

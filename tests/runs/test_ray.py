@@ -93,7 +93,7 @@ def test_parquet_labels_columns_and_bounds_as_one_stream(tmp_path, values):
         frame[start:stop].select("y", "a", "b", "c").write_parquet(path)
         files["disk-a" if i < 2 else "disk-b"].append(path)
     goal = pl.DataFrame(TARGET, schema=["b", "c", "a"])
-    more = {"columns": ["a", "b"], "label": "y", "bounds": {"a": (-2.0, 2.0), "b": (-2.0, 2.0)}}
+    more = {"schema": {"a": (-2.0, 2.0), "b": (-2.0, 2.0), "y": "label"}}
     options = {"n_candidates": 80, "block_rows": 500}
     one = run({"o": dpsumm.Stream(tmp_path / "all.parquet", **options)}, goal, **more)
     two = run({"o": dpsumm.Shards(files, **options)}, goal, **more)
@@ -201,7 +201,12 @@ def test_labels_of_several_kinds_are_kept_value_by_value(tmp_path):
         made = pl.DataFrame({"x": [0.0, 1.0], "y": [y, y]})
         made.write_parquet(tmp_path / f"{i}.parquet")
     files = [tmp_path / f"{i}.parquet" for i in range(2)]
-    summary = run([dpsumm.Shards(files)], np.arange(5.0)[:, None], label="y", size=4)
+    summary = run(
+        [dpsumm.Shards(files)],
+        np.arange(5.0)[:, None],
+        schema={"x": "number", "y": "label"},
+        size=4,
+    )
     assert sorted(map(str, summary.labels)) == ["1", "1", "a", "a"]
     assert {type(one) for one in summary.labels} == {str, int}
 

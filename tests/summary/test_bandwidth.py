@@ -23,7 +23,7 @@ def test_without_a_public_bandwidth_nothing_is_read_and_both_ways_out_are_told(p
     with pytest.raises(InvalidParameterError) as caught:
         dpsumm.summarize({"a": Unread()}, Unread(), size=4, protocol=protocol)
     told = str(caught.value)
-    line = re.search(r"bounds=(\{.*?\})", told).group(1)
+    line = re.search(r"schema=(\{.*?\})", told).group(1)
     assert line == "{'x0': (0, 100), ...}"
     assert "kernel=RBF(gamma)" in told
 
@@ -32,8 +32,8 @@ def test_a_column_without_bounds_is_named(rng, tmp_path):
     owners, target = {"a": rng.normal(size=(50, 3))}, rng.normal(size=(60, 3))
     dpsumm.Ledger.create(tmp_path / "b.db").close()
     schema = Schema([Column("a", bounds=(0, 1)), Column("b"), Column("c")])
-    for given in ({"bounds": {"x0": (-4, 4)}}, {"schema": schema}):
-        with pytest.raises(InvalidParameterError, match=r"bounds=\{'(x1|b)': .*'(x2|c)'"):
+    for given in ({"schema": {"x0": (-4, 4), "x1": "number", "x2": "number"}}, {"schema": schema}):
+        with pytest.raises(InvalidParameterError, match=r"schema=\{'(x1|b)': .*'(x2|c)'"):
             dpsumm.summarize(owners, target, size=4, ledger=tmp_path / "b.db", **given)
     with dpsumm.Ledger(tmp_path / "b.db") as book:
         assert book.charges() == ()

@@ -224,7 +224,7 @@ def test_bounds_scale_before_the_map(rng):
     bounds = {f"x{j}": (-5.0, 5.0) for j in range(4)}
     embedding = Embedding.draw(RBF(2.0), 4, 64)
     summary = dpsumm.summarize(
-        owners, target, size=10, protocol=Pool(), embedding=embedding, bounds=bounds
+        owners, target, size=10, protocol=Pool(), embedding=embedding, schema=bounds
     )
     raw = owners[summary.owner[0]][0][summary.index[0]]
     expected = embedding.transform((np.clip(raw, -5, 5)[None] + 5) / 10)[0]

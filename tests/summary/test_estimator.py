@@ -32,6 +32,9 @@ def parties(rng: np.random.Generator) -> tuple[dict[str, Any], Any]:
     return owners, pl.DataFrame(rng.uniform(size=(60, 2)), schema=names)
 
 
+NUMBERS = {"a": (0, 1), "b": (0, 1), "y": "label"}
+
+
 def test_parameters_are_those_of_the_function() -> None:
     ours = inspect.signature(Summarizer).parameters
     theirs = dict(inspect.signature(summarize).parameters)
@@ -69,12 +72,12 @@ def test_fit_is_the_function(parties: Any) -> None:
 
 
 def test_clone_has_the_parameters_and_not_the_result(parties: Any) -> None:
-    estimator = Summarizer(5, protocol=Pool(), kernel=RBF(0.5), bounds={"a": (0, 1)}, label="y")
+    estimator = Summarizer(5, protocol=Pool(), kernel=RBF(0.5), schema=NUMBERS)
     estimator.fit(*parties)
     copy = clone(estimator)
     assert type(copy) is Summarizer
     assert repr(copy.get_params()) == repr(estimator.get_params())
-    assert copy.get_params()["bounds"] is not estimator.bounds
+    assert copy.get_params()["schema"] is not estimator.schema
     with pytest.raises(NotFittedError):
         check_is_fitted(copy)
     check_is_fitted(estimator)
@@ -84,7 +87,7 @@ def test_clone_has_the_parameters_and_not_the_result(parties: Any) -> None:
 
 
 def test_parameters_by_a_grid(parties: Any) -> None:
-    base = Summarizer(label="y", protocol=Pool(), kernel=RBF(1))
+    base = Summarizer(schema=NUMBERS, protocol=Pool(), kernel=RBF(1))
     sizes = []
     for parameters in ParameterGrid({"size": [3, 6], "kernel": [RBF(1), RBF(2)]}):
         fitted = clone(base).set_params(**parameters).fit(*parties)
@@ -107,7 +110,7 @@ def test_unknown_parameters_are_refused_and_nothing_is_set() -> None:
 
 
 def test_parameters_of_parameters_by_name(parties: Any) -> None:
-    estimator = Summarizer(5, kernel=RBF(0.5), protocol=Pool(), label="y", seed=2)
+    estimator = Summarizer(5, kernel=RBF(0.5), protocol=Pool(), schema=NUMBERS, seed=2)
     assert estimator.get_params()["kernel__gamma"] == 0.5
     assert "kernel__gamma" not in estimator.get_params(deep=False)
     copy = clone(estimator).set_params(kernel__gamma=2.0, protocol__reads_per_record=6, size=4)
@@ -120,7 +123,7 @@ def test_parameters_of_parameters_by_name(parties: Any) -> None:
 
 
 def test_a_refused_fit_leaves_the_former_result(parties: Any) -> None:
-    estimator = Summarizer(5, kernel=RBF(1), protocol=Pool(), label="y").fit(*parties)
+    estimator = Summarizer(5, kernel=RBF(1), protocol=Pool(), schema=NUMBERS).fit(*parties)
     kept = estimator.points_
     with pytest.raises(InvalidParameterError, match="epsilon"):
         estimator.set_params(epsilon=-1).fit(*parties)
@@ -129,7 +132,7 @@ def test_a_refused_fit_leaves_the_former_result(parties: Any) -> None:
 
 def test_repr_tells_what_is_not_the_default() -> None:
     assert repr(Summarizer()) == "Summarizer()"
-    assert repr(Summarizer(100, epsilon=0.5, label="y")) == "Summarizer(epsilon=0.5, label='y')"
+    assert repr(Summarizer(100, epsilon=0.5, run="a")) == "Summarizer(epsilon=0.5, run='a')"
 
 
 CHECKS = [

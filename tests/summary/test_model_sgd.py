@@ -33,7 +33,7 @@ def population(rng, n):
 def summary_of(rng, protocol, size, **more):
     owners = [population(rng, size // 2) for _ in range(3)]
     target = population(rng, 50)[0]
-    return dpsumm.summarize(owners, target, size=size, bounds=BOUNDS, protocol=protocol, **more)
+    return dpsumm.summarize(owners, target, size=size, schema=BOUNDS, protocol=protocol, **more)
 
 
 # --- noise and sums: without the libraries ------------------------------------------------------

@@ -105,7 +105,5 @@ def test_points_are_rows_of_a_pandas_frame_by_position(rng):
     """Its own index, of whatever kind, is not kept."""
     frame = pd.DataFrame(rng.normal(size=(60, 2)), columns=["a", "b"])
     frame.index = pd.Index([f"p{i}" for i in range(60)])[::-1]
-    summary = dpsumm.summarize(
-        [frame], rng.normal(size=(40, 2)), size=9, kernel=dpsumm.RBF(0.5), columns=["a", "b"]
-    )
+    summary = dpsumm.summarize([frame], rng.normal(size=(40, 2)), size=9, kernel=dpsumm.RBF(0.5))
     np.testing.assert_array_equal(frame.iloc[summary.index].to_numpy(), summary.points)

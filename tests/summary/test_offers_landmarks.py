@@ -228,7 +228,7 @@ def test_a_stream_offers_what_the_same_rows_in_memory_do(rng, tmp_path):
             {"a": first, "b": rows[1]},
             target,
             size=20,
-            bounds=dict.fromkeys(("x0", "x1", "x2"), (0.0, 1.0)),
+            schema=dict.fromkeys(("x0", "x1", "x2"), (0.0, 1.0)),
             protocol=Offers(features="landmarks", n_features=64),
             seed=4,
         )
@@ -241,7 +241,7 @@ def test_selection_with_the_release_alone_follows_the_target(rng):
     schema = numbers(2)
     owners = {n: rng.uniform(size=(400, 2)) for n in "ab"}
     target = rng.uniform(0.6, 1, size=(300, 2))
-    made, goal = read_inputs(owners, target, bounds=dict.fromkeys(("x0", "x1"), (0.0, 1.0)))
+    made, goal = read_inputs(owners, target, schema=schema)
     with Ledger() as book:
         curator = Offers(exact_selection=False).curator(
             setting_of(

@@ -90,7 +90,7 @@ def test_owners_of_different_precision_end_their_run(protocol, bounds, kinds):
     target = pl.DataFrame(dict(zip(NAMES, numbers(300, 0.5, 3).T, strict=True)))
     kernel = None if bounds else dpsumm.RBF(0.1)
     summary = dpsumm.summarize(
-        owners, target, size=20, bounds=bounds, kernel=kernel, protocol=protocol
+        owners, target, size=20, schema=bounds, kernel=kernel, protocol=protocol
     )
     assert len(summary) == 20
     assert summary.scaled.dtype == summary.pool.scaled.dtype == summary.target.dtype == DOUBLE

@@ -28,7 +28,7 @@ def population(rng, n, n_classes=2):
 
 def summary_of(rng, protocol, size=300, *, n_classes=2, **more):
     owners = {name: population(rng, 400, n_classes) for name in "abc"}
-    given = {"bounds": BOUNDS, "size": size, "protocol": protocol, "allow_weak_privacy": True}
+    given = {"schema": BOUNDS, "size": size, "protocol": protocol, "allow_weak_privacy": True}
     return dpsumm.summarize(owners, population(rng, 100)[0], **given, **more)
 
 
@@ -200,7 +200,7 @@ def test_nothing_is_drawn_before_the_charge(rng, monkeypatch):
 def test_a_model_of_many_points_is_like_the_one_without_noise(n_classes, rng):
     owners = [population(rng, 4000, n_classes) for _ in range(2)]
     target, fresh = population(rng, 50)[0], population(rng, 2000, n_classes)
-    summary = dpsumm.summarize(owners, target, size=8000, protocol=Uniform(), bounds=BOUNDS)
+    summary = dpsumm.summarize(owners, target, size=8000, protocol=Uniform(), schema=BOUNDS)
     names = list(range(n_classes))
     model = summary.private_model(names, epsilon=8.0)
     assert (model.predict(fresh[0]) == fresh[1]).mean() > 0.85
@@ -252,8 +252,7 @@ def test_labels_that_are_texts_and_records_by_name(rng):
         {"a": frame},
         frame.select("x0", "x1")[:50],
         size=2500,
-        label="y",
-        bounds=BOUNDS,
+        schema=BOUNDS | {"y": "label"},
         protocol=Uniform(),
     )
     model = summary.private_model(("no", "yes"), epsilon=4.0)
@@ -277,8 +276,7 @@ def test_one_label_decides_nothing_about_how_others_are_read(classes, field, rng
             {"a": tmp_path / "a.csv"},
             rng.random((30, 1)),
             size=121,
-            label="y",
-            bounds={"x": (0, 1)},
+            schema={"x": (0, 1), "y": "label"},
             protocol=Pool(reads_per_record=1),
         )
         with warnings.catch_warnings():
@@ -334,7 +332,7 @@ def test_a_summary_without_labels_or_of_fewer_points_is_refused(rng):
     owners = [population(rng, 30)]
     embedding = dpsumm.summary.Embedding.draw(RBF.for_unit_box(2), 2, 32)
     hidden = dpsumm.summarize(
-        owners, owners[0][0], size=10, bounds=BOUNDS, protocol=Uniform(), embedding=embedding
+        owners, owners[0][0], size=10, schema=BOUNDS, protocol=Uniform(), embedding=embedding
     )
     with pytest.raises(InvalidParameterError, match="secret map"):
         hidden.private_model([0, 1])

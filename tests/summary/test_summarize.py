@@ -17,6 +17,7 @@ from dpsumm.summary.settings import held_to
 
 GAMMA = 0.25
 BOX = {"x0": (-6.0, 6.0), "x1": (-6.0, 6.0)}
+LABELLED = {"a": "number", "b": "number", "y": "label"}
 
 
 def world(dtype=np.float64, seed=0, n_target=120):
@@ -106,7 +107,7 @@ def check_protocol(protocol, bounds, dtype):
         size=12,
         protocol=PROTOCOLS[protocol],
         kernel=kernel,
-        bounds=bounds,
+        schema=bounds,
         allow_weak_privacy=True,
     )
     check_invariants(summary, owners, target, 12, bounds)
@@ -302,7 +303,7 @@ def test_every_kind_of_source_gives_the_same_summary(kind, tmp_path):
     wanted = dpsumm.summarize(owners, target, size=12, kernel=RBF(GAMMA), seed=3)
     given = frames(kind, {**owners, "target": target}, tmp_path)
     goal = given.pop("target")
-    summary = dpsumm.summarize(given, goal, size=12, kernel=RBF(GAMMA), label="y", seed=3)
+    summary = dpsumm.summarize(given, goal, size=12, kernel=RBF(GAMMA), seed=3, schema=LABELLED)
     np.testing.assert_array_equal(summary.points, wanted.points)
     np.testing.assert_array_equal(summary.index, wanted.index)
     assert summary.columns == ("a", "b")
@@ -389,7 +390,7 @@ def test_unseeded_runs_differ(protocol):
 
 def test_the_default_kernel_is_of_the_bounds():
     owners, target = world(n_target=2000)
-    boxed = dpsumm.summarize(owners, target, size=5, bounds=BOX)
+    boxed = dpsumm.summarize(owners, target, size=5, schema=BOX)
     assert boxed.gamma == RBF.for_unit_box(2).gamma == 3.0
     (charge,) = boxed.privacy.charges
     assert charge.message.startswith("target's noisy mean embedding")
@@ -434,7 +435,7 @@ OTHERS = {
     "owners": lambda given: given | {"owners": {"z": given["owners"]["mid"]}},
     "size": lambda given: given | {"size": 6},
     "protocol": lambda given: given | {"protocol": Offers(spread=0.4)},
-    "schema": lambda given: given | {"bounds": {"x0": (-6.0, 6.0)}},
+    "schema": lambda given: given | {"schema": {"x0": (-6.0, 6.0), "x1": "number"}},
 }
 
 
@@ -524,7 +525,7 @@ def test_notes_count_in_good_english() -> None:
     data = pl.DataFrame({"a": [*rng.uniform(0, 1, 28), 7.0, 0.5], "b": rng.uniform(0, 1, 30)})
     goal = data.with_columns(a=pl.lit(0.5), b=pl.Series([2.0, 3.0, *rng.uniform(0, 1, 28)]))
     summary = dpsumm.summarize(
-        {"one": data}, goal, size=3, bounds={"a": (0, 1), "b": (0, 1)}, protocol=Greedy()
+        {"one": data}, goal, size=3, schema={"a": (0, 1), "b": (0, 1)}, protocol=Greedy()
     )
     assert summary.notes[1:3] == (
         "one: 1 value of a was clipped to the public bounds.",

@@ -151,7 +151,7 @@ def test_frame_and_file_have_the_weights_when_asked(summary, tmp_path):
         assert "weight" not in read(tmp_path / name).columns
 
 
-@pytest.mark.parametrize("options", [{}, {"label": "weight"}])
+@pytest.mark.parametrize("options", [{}, {"schema": {"a": "number", "weight": "label"}}])
 def test_a_column_called_weight_is_not_covered_up(rng, options):
     data = pl.DataFrame({"a": rng.normal(0, 1, 30), "weight": rng.normal(70, 9, 30)})
     summary = dpsumm.summarize(

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from dpsumm.audit.changed_noise import share_of
 from dpsumm.audit.settings import DELTA, EPSILON, Unbooked
 from dpsumm.audit.vote_worlds import Records, read
+from dpsumm.data.short import schema_of
 from dpsumm.ensemble.curator import VoteCurator
 from dpsumm.ensemble.export import GRID, noisy_sums, queries_of, whole
 from dpsumm.ensemble.inputs import Given, read_parties
@@ -172,7 +173,7 @@ def pooled_scaling(parties: Records, public_points: NDArray[np.float64]) -> Give
     """BROKEN: scales every party's records by the bounds of all of them together."""
     pool = np.concatenate([points for points, _ in parties.values()])
     bounds = {f"x{i}": (column.min(), column.max()) for i, column in enumerate(pool.T)}
-    return read_parties(parties, public_points, bounds=bounds)
+    return read_parties(parties, public_points, schema=schema_of(bounds))
 
 
 def summary_as_points(parties: Records, public_points: NDArray[np.float64]) -> Given:

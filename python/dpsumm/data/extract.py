@@ -349,11 +349,11 @@ def _numbers(names: tuple[str, ...], label: str | None, drop_missing: bool) -> S
 
 def _check_fits(n_columns: int, schema: Schema, labelled: bool, where: str) -> None:
     """Refuse an array whose columns are not the schema's."""
-    if schema.carried or (schema.label is not None) != labelled:
+    if schema.carried or (schema.label is not None and not labelled):
         raise InvalidParameterError(
             f"{where}: an array has no columns for {listed([c.name for c in schema.carried])}"
             if schema.carried
-            else f"{where}: give arrays as pairs (values, labels) exactly if the schema has a label"
+            else f"{where}: give a pair (values, labels), because the schema has a label"
         )
     if n_columns != len(schema.kernel):
         raise InvalidDataError(

@@ -223,7 +223,7 @@ def _aligned(data: Extract, like: Extract | Table) -> Extract:
         if lacking:
             raise InvalidDataError(
                 f"{one.name!r}: lacks {', '.join(lacking[:12])}, which {other.name!r} has; all "
-                f"parties need the same columns (choose them with columns)"
+                f"parties need the same columns (choose them with a schema)"
             )
     return data.ordered([has.index(column) for column in wanted])
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import Any, TypeAlias
 
-from dpsumm.checks import is_number, listed
+from dpsumm.checks import is_number, is_whole, listed
 from dpsumm.data.column import Column
 from dpsumm.data.kinds.kind import Kind
 from dpsumm.data.schema import Schema
@@ -39,7 +39,10 @@ def schema_of(given: SchemaLike) -> Schema:
     if isinstance(given, (str, os.PathLike)):
         return Schema.read(given)
     if isinstance(given, Mapping):
-        return Schema(_column(name, known) for name, known in given.items())
+        # Data frames of pandas may have whole numbers for names.
+        return Schema(
+            _column(str(name) if is_whole(name) else name, known) for name, known in given.items()
+        )
     if not isinstance(given, Schema):
         raise InvalidParameterError(
             f"schema must be a Schema, the path of its file or a dict, got {type(given).__name__}"

@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike, NDArray
 from dpsumm.checks import Estimator, scikit_learn_base
 from dpsumm.data.file import FileFormat
 from dpsumm.data.inputs import Source
-from dpsumm.data.schema import Bounds
 from dpsumm.data.short import SchemaLike
 from dpsumm.ensemble.learn import learn
 from dpsumm.exchange.driver import Progress
@@ -81,9 +80,6 @@ class PrivateEnsembleClassifier(Estimator, scikit_learn_base()):  # type: ignore
     unit: Unit | str = Unit.WHOLE_OWNER.value
     method: str | None = None
     records_per_owner: int | None = None
-    columns: Sequence[str] | None = None
-    label: str | None = None
-    bounds: Bounds | None = None
     schema: SchemaLike | None = None
     file_format: FileFormat | None = None
     ledger: str | os.PathLike[str] | None = None

@@ -14,7 +14,6 @@ from dpsumm.checks import check_installed, check_whole
 from dpsumm.data.file import FileFormat
 from dpsumm.data.inputs import Source
 from dpsumm.data.kinds.label import places_of
-from dpsumm.data.schema import Bounds
 from dpsumm.data.short import SchemaLike, schema_of
 from dpsumm.ensemble import baselines
 from dpsumm.ensemble.baselines import Held
@@ -96,9 +95,6 @@ def compare(
     learner: Any = None,
     student: Any = None,
     runs: int = 5,
-    columns: Sequence[str] | None = None,
-    label: str | None = None,
-    bounds: Bounds | None = None,
     schema: SchemaLike | None = None,
     file_format: FileFormat | None = None,
     progress: Progress | None = None,
@@ -115,7 +111,7 @@ def compare(
     ----------
     parties, public_points, classes, epsilon, delta, learner
         As for :func:`dpsumm.learn`; parties give records or classifiers.
-    columns, label, bounds, schema, file_format
+    schema, file_format
         As for :func:`dpsumm.learn`.
     test
         Pair (points, labels) to judge by.
@@ -160,9 +156,6 @@ def compare(
     given = read_parties(
         parties,
         public_points,
-        columns=columns,
-        label=label,
-        bounds=bounds,
         schema=None if schema is None else schema_of(schema),
         file_format=file_format,
     )

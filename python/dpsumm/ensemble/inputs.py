@@ -22,7 +22,7 @@ from dpsumm.data.inputs import (
     read_table,
 )
 from dpsumm.data.kinds.label import label_of, places_of
-from dpsumm.data.schema import Bounds, Schema
+from dpsumm.data.schema import Schema
 from dpsumm.ensemble.ballots import ballot_of, given_votes
 from dpsumm.ensemble.copies import copies_notes
 from dpsumm.ensemble.party import Voter
@@ -178,9 +178,6 @@ def read_parties(
     parties: Mapping[str, Any] | Sequence[Any],
     public_points: Source,
     *,
-    columns: Sequence[str] | None = None,
-    label: str | None = None,
-    bounds: Bounds | None = None,
     schema: Schema | None = None,
     file_format: FileFormat | None = None,
     validation: object = None,
@@ -207,9 +204,6 @@ def read_parties(
             records,
             public_points,
             target_name="public_points",
-            columns=columns,
-            label=label,
-            bounds=bounds,
             schema=schema,
             file_format=file_format,
         )
@@ -221,16 +215,14 @@ def read_parties(
                 )
             if table.labels is None:
                 raise InvalidParameterError(
-                    f"{table.name!r}: has no labels; give a pair (points, labels), or say label= "
-                    "or a schema with a label (--schema)"
+                    f"{table.name!r}: has no labels; give a pair (points, labels), or a "
+                    "schema with a label (--schema)"
                 )
             tables[table.name] = table.in_memory
     else:
         goal = read_table(
             public_points,
             name="public_points",
-            columns=columns,
-            bounds=bounds,
             schema=None if schema is None else schema.for_target(),
             file_format=file_format,
         )
@@ -311,7 +303,7 @@ def _check_columns(name: str, classifiers: list[Any], columns: Sequence[str]) ->
                 f"{name!r}: its classifier was fitted on a data frame with the columns "
                 f"{listed(list(map(str, known)))}, the public points have {listed(columns)}; give "
                 "public points as a data frame with the classifiers' columns in their order "
-                "(columns=), or fit on arrays"
+                "(schema=), or fit on arrays"
             )
 
 

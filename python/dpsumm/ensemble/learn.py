@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from dpsumm.data.file import FileFormat
     from dpsumm.data.inputs import Source
-    from dpsumm.data.schema import Bounds
     from dpsumm.data.short import SchemaLike
     from dpsumm.ensemble.model import Model
     from dpsumm.exchange.driver import Progress
@@ -39,9 +38,6 @@ def learn(
     unit: Unit | str = Unit.WHOLE_OWNER,
     method: str | None = None,
     records_per_owner: int | None = None,
-    columns: Sequence[str] | None = None,
-    label: str | None = None,
-    bounds: Bounds | None = None,
     schema: SchemaLike | None = None,
     file_format: FileFormat | None = None,
     ledger: str | os.PathLike[str] | None = None,
@@ -77,8 +73,8 @@ def learn(
         Budget of the parties, in nats, and the probability with which it may fail to hold.
     learner
         What parties that give records train: a scikit-learn classifier, cloned for each;
-        ``"logistic"`` by default, which is ``LogisticRegression(C=10)`` (give `bounds` or a
-        `schema`, which scale); ``"tree"``, ``"forest"``, ``"bayes"``. It and its parameters must
+        ``"logistic"`` by default, which is ``LogisticRegression(C=10)`` (give a `schema`,
+        whose bounds scale); ``"tree"``, ``"forest"``, ``"bayes"``. It and its parameters must
         not be chosen by looking at private data.
     models_per_owner
         Classifiers that each party trains on disjoint parts of its records, 1 to 255. With
@@ -111,8 +107,8 @@ def learn(
         Updates with a whole owner as the unit: records of a party on average, a *declared* public
         number, about. By default 100; one that is wrong costs accuracy alone. Refused elsewhere:
         with a record as the unit sizes are public, and are counted.
-    columns, label, bounds, schema, file_format
-        As for `dpsumm.summarize`: public facts. `label` is the parties' column.
+    schema, file_format
+        As for `dpsumm.summarize`: public facts. The label is the parties' column.
     ledger, run
         SQLite file with the parties' books, kept across runs, in memory by default; name of the run
         in it. The name of a run that died resumes it: the same noisy votes, not charged again.
@@ -205,9 +201,6 @@ def learn(
     given = read_parties(
         parties,
         public_points,
-        columns=columns,
-        label=label,
-        bounds=bounds,
         schema=None if schema is None else schema_of(schema),
         file_format=file_format,
         validation=validation,

@@ -22,7 +22,6 @@ from numpy.typing import ArrayLike, NDArray
 from dpsumm.checks import check_number
 from dpsumm.data.file import FileFormat
 from dpsumm.data.inputs import Source
-from dpsumm.data.schema import Bounds
 from dpsumm.data.short import SchemaLike, schema_of
 from dpsumm.ensemble.inputs import Space, read_parties
 from dpsumm.ensemble.messages import Votes, VoteTask
@@ -92,9 +91,6 @@ def published(
     exact: bool = False,
     delta: float | None = None,
     learner: Any = None,
-    columns: Sequence[str] | None = None,
-    label: str | None = None,
-    bounds: Bounds | None = None,
     schema: SchemaLike | None = None,
     file_format: FileFormat | None = None,
     seed: int | None = None,
@@ -103,7 +99,7 @@ def published(
 
     Parameters
     ----------
-    parties, public_points, classes, learner, columns, label, bounds, schema, file_format
+    parties, public_points, classes, learner, schema, file_format
         As for :func:`dpsumm.learn`.
     epsilon
         What the noise is calibrated to.
@@ -141,9 +137,6 @@ def published(
     given = read_parties(
         parties,
         public_points,
-        columns=columns,
-        label=label,
-        bounds=bounds,
         schema=None if schema is None else schema_of(schema),
         file_format=file_format,
     )

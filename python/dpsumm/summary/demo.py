@@ -153,7 +153,7 @@ def compare(
             delta=delta,
             protocol=protocol,
             kernel=RBF.for_unit_box(N_PIXELS),
-            bounds={f"x{j}": (0.0, BRIGHTEST) for j in range(N_PIXELS)},
+            schema={f"x{j}": (0.0, BRIGHTEST) for j in range(N_PIXELS)},
             seed=seed,
         )
         summaries.append(summary)

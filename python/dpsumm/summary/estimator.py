@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
@@ -13,7 +12,6 @@ from numpy.typing import NDArray
 from dpsumm.checks import Estimator, scikit_learn_base
 from dpsumm.data.file import FileFormat
 from dpsumm.data.inputs import Owners, Source
-from dpsumm.data.schema import Bounds
 from dpsumm.data.short import SchemaLike
 from dpsumm.exchange.driver import Progress
 from dpsumm.summary.embedding import Embedding
@@ -89,9 +87,6 @@ class Summarizer(Estimator, scikit_learn_base()):  # type: ignore[misc]
     delta: float = 1e-5
     protocol: Protocol | str | None = None
     kernel: RBF | None = None
-    columns: Sequence[str] | None = None
-    bounds: Bounds | None = None
-    label: str | None = None
     schema: SchemaLike | None = None
     embedding: Embedding | None = None
     file_format: FileFormat | None = None

@@ -7,14 +7,12 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from dpsumm.visible import logger
 
 if TYPE_CHECKING:
     from dpsumm.data.inputs import FileFormat, Owners, Source
-    from dpsumm.data.schema import Bounds
     from dpsumm.data.short import SchemaLike
     from dpsumm.exchange.driver import Progress
     from dpsumm.summary.embedding import Embedding
@@ -34,9 +32,6 @@ def summarize(
     delta: float = 1e-5,
     protocol: Protocol | str | None = None,
     kernel: RBF | None = None,
-    columns: Sequence[str] | None = None,
-    bounds: Bounds | None = None,
-    label: str | None = None,
     schema: SchemaLike | None = None,
     embedding: Embedding | None = None,
     file_format: FileFormat | None = None,
@@ -82,17 +77,13 @@ def summarize(
         `RBF(gamma)` with a public bandwidth. By default ``RBF.for_schema`` if every column has
         bounds or categories; else it must be given, but for `Pool`, `Uniform` and `Greedy`, which
         send it to nobody and take the target's own: that one is in `Summary.gamma`, and private.
-    columns
-        Columns to use, in this order; all but the label by default. Frames and files only.
-    bounds
-        Public (low, high) per column, to which values are clipped and scaled for the comparison.
-    label
-        The owners' column of labels, which travel with the points and are never used.
     schema
-        What the columns are, public, instead of `columns`, `bounds` and `label`. A dict such as
-        ``{"age": (20, 90), "sex": ["f", "m"], "outcome": "label"}``, a `Schema`, or the path of its
-        TOML file. In a dict two numbers or dates are bounds, another list is categories, a word is
-        a kind and a dict what `Column` takes. Columns that are not named are not read.
+        What the columns are, public. A dict such as ``{"age": (20, 90), "sex": ["f", "m"],
+        "outcome": "label"}``, a `Schema`, or the path of its TOML file. In a dict two numbers or
+        dates are bounds, to which values are clipped and scaled for the comparison. Another list is
+        categories, a word is a kind, and a dict is what `Column` takes. Columns that are not named
+        are not read. The label travels with the points and is never used. An array has its columns
+        in the order of the schema. Without a schema all columns are numbers.
     file_format
         How text files are read, and whether rows with missing values are dropped.
     embedding
@@ -180,14 +171,11 @@ def summarize(
         raise InvalidParameterError(
             f"embedding must be made by Embedding.draw, got {type(embedding).__name__}"
         )
-    if schema is None and not bounds and embedding is None:
+    if schema is None and embedding is None:
         check_kernel(kernel, protocol)
     tables, goal = read_inputs(
         owners,
         target,
-        columns=columns,
-        label=label,
-        bounds=bounds,
         schema=None if schema is None else schema_of(schema),
         file_format=file_format,
         own_labels=True,

@@ -17,7 +17,7 @@ def test_a_column_that_wide_bounds_hide_is_named(most, far):
     rng = np.random.default_rng(5)
     owner = pl.concat([frame(rng, 3000, 18, 60), frame(rng, 300, 60, 95)])
     summary = run([owner], frame(rng, 200, 60, 95), size=60,
-                  bounds={"age": (18, most), "bmi": (15, 40)})  # fmt: skip
+                  schema={"age": (18, most), "bmi": (15, 40)})  # fmt: skip
     assert not_followed(summary) == ["age"] * far
     # However far its classifier, the words are those of the column or of the whole.
     assert (summary.verdict.severity is WARNING) == far
@@ -45,7 +45,7 @@ def test_a_target_without_values_of_a_column_is_told_of(rng, absent, severity):
     target = frame(rng).with_columns(
         age=pl.when(pl.int_range(60) < absent).then(None).otherwise(pl.col("age"))
     )
-    summary = run([frame(rng, 200)], target, bounds=None, schema=schema)
+    summary = run([frame(rng, 200)], target, schema=schema)
     assert found(summary, f"target: {absent} values of age were missing") is severity
 
 
@@ -82,7 +82,7 @@ def test_a_column_that_is_ruined_at_one_owner_is_a_warning_that_names_both(rng):
         "some": owner(half.otherwise(usual), ["f", "f", "else"]),
         "usual": owner(usual, mixed),
     }
-    given = {"bounds": None, "schema": schema}
+    given = {"schema": schema}
     summary = run(owners, owner(usual, mixed), **given)
     said = {
         "read of 'months', at least nine in ten values of age lie outside its bounds": WARNING,

@@ -41,7 +41,7 @@ def test_records_of_few_categories_are_equal_by_chance(rng):
     def coarse():
         return pl.DataFrame({"a": rng.integers(0, 2, 60) * 1.0, "b": rng.integers(0, 3, 60) * 1.0})
 
-    summary = run([coarse(), coarse()], coarse(), bounds={"a": (0, 2), "b": (0, 3)})
+    summary = run([coarse(), coarse()], coarse(), schema={"a": (0, 2), "b": (0, 3)})
     assert found(summary, "equal") is None
 
 
@@ -60,7 +60,7 @@ def test_points_of_whole_numbers_are_equal_by_chance_and_copies_are_found(protoc
     rng = np.random.default_rng(seed)
     owners = {"a": whole_numbers(rng, 1200, -1), "b": whole_numbers(rng, 900)}
     owners["c"], target = whole_numbers(rng, 700), whole_numbers(rng, 220)
-    given = {"size": 60, "bounds": {"age": (18, 95), "pressure": (60, 240)}, "seed": seed}
+    given = {"size": 60, "schema": {"age": (18, 95), "pressure": (60, 240)}, "seed": seed}
     given |= {"protocol": protocol, "delta": 1e-5}
     assert found(run(owners, target, **given), "equal") is None
     if not isinstance(protocol, dpsumm.Uniform):  # which reads few of a file's rows twice

@@ -36,7 +36,7 @@ def test_points_in_other_units_at_several_owners_are_counted(rng, slips, severit
     far = pl.when(pl.int_range(10) < slips / 2).then(88 * pl.col("bmi")).otherwise("bmi")
     near = pl.when(pl.int_range(10) < slips // 2).then(88 * pl.col("bmi")).otherwise("bmi")
     owners = [part.with_columns(bmi=far), part.with_columns(bmi=near), frame(rng, 10)]
-    given = {"size": 30, "bounds": {"age": (18, 95), "bmi": (0, 4000)}}
+    given = {"size": 30, "schema": {"age": (18, 95), "bmi": (0, 4000)}}
     summary = run(owners, frame(rng), **given)
     assert found(summary, f"{min(slips, 20)} of the 30 {OUTSIDE}") is severity
     assert found(summary, OUTSIDE) is severity
@@ -45,7 +45,7 @@ def test_points_in_other_units_at_several_owners_are_counted(rng, slips, severit
 def test_an_owner_in_other_units_who_fills_the_summary_is_one_alarm(rng):
     other = frame(rng, 60).with_columns(bmi=88 * pl.col("bmi"))
     owners = {"north": frame(rng, 20), "south": other}
-    summary = run(owners, frame(rng), size=80, bounds={"age": (18, 95), "bmi": (0, 4000)})
+    summary = run(owners, frame(rng), size=80, schema={"age": (18, 95), "bmi": (0, 4000)})
     assert found(summary, f"of 'south' lie {ELSEWHERE}") is ALARM
     assert found(summary, OUTSIDE) is None
 
@@ -134,7 +134,7 @@ def test_a_tenth_of_an_owner_in_other_units_is_told_of(rows, told):
     """Mixed units leave the others' values where they are, so only some lie elsewhere."""
     mixed = pl.when(pl.int_range(pl.len()) < rows).then(88 * pl.col("bmi")).otherwise("bmi")
     owners = {"north": spread(20), "south": spread(20).with_columns(bmi=mixed), "west": spread(21)}
-    summary = run(owners, spread(20), bounds={"age": (18, 95), "bmi": (0, 4000)})
+    summary = run(owners, spread(20), schema={"age": (18, 95), "bmi": (0, 4000)})
     said = f"Some values of bmi in the points read of 'south' lie {ELSEWHERE}: {IN_PART}"
     assert (found(summary, said) is not None) is told
     assert any(IN_PART in note for note in summary.notes) is told
@@ -203,11 +203,11 @@ def test_two_groups_need_an_empty_gap_wider_than_either(rng):
 
 def test_owners_of_other_populations_are_not_in_other_units(rng):
     owners = [rng.normal(shift, 1, (500, 2)) for shift in (-3, 0, 3)]
-    summary = run(owners, rng.normal(2, 1, (300, 2)), bounds=None, kernel=dpsumm.RBF(0.25))
+    summary = run(owners, rng.normal(2, 1, (300, 2)), schema=None, kernel=dpsumm.RBF(0.25))
     assert found(summary, ELSEWHERE) is found(summary, "far outside the target's") is None
     assert found(summary, APART) is None
     # Nor is one of a column that is mostly 0, as pixels are.
     dark = np.where(rng.random((4, 200, 1)) < 0.05, rng.uniform(0, 1, (4, 200, 1)), 0.0)
     lit = [*dark[:2], 9 + dark[2]]
-    summary = run(lit, dark[3], bounds=None, kernel=dpsumm.RBF(0.25))
+    summary = run(lit, dark[3], schema=None, kernel=dpsumm.RBF(0.25))
     assert found(summary, ELSEWHERE) is None

@@ -87,7 +87,7 @@ ALIKE = "takes the target's records for alike"
 @pytest.mark.parametrize("by_gamma", [False, True])
 def test_a_kernel_that_tells_no_records_apart_is_told_of(rng, wider, severity, by_gamma):
     bounds = {"age": (18, 18 + 77 * wider), "bmi": (15, 15 + 25 * wider)}
-    given = {"bounds": bounds}
+    given = {"schema": bounds}
     if by_gamma:
         given = {"kernel": dpsumm.RBF(3 / wider**2)}
     owners, target = [frame(rng, 200), frame(rng, 200)], frame(rng, 300)
@@ -98,7 +98,7 @@ def test_a_kernel_that_tells_no_records_apart_is_told_of(rng, wider, severity, b
     assert (found(summary, HIDDEN) is ALARM) == (wider == 30 and not by_gamma)
     assert summary.verdict.text.startswith("check: read the warnings first") == (severity is ALARM)
     # Without bounds, in the data's own units.
-    free = run(owners, target, bounds=None, kernel=dpsumm.RBF(3 / (77 * wider) ** 2))
+    free = run(owners, target, schema=None, kernel=dpsumm.RBF(3 / (77 * wider) ** 2))
     assert found(free, ALIKE) is severity
 
 

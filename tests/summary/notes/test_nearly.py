@@ -39,7 +39,7 @@ def later(rows, days=3):
 
 
 def told(owners, target, **more):
-    summary = run(owners, target, bounds=BOUNDS, **more)
+    summary = run(owners, target, schema=BOUNDS, **more)
     said = [text for text in (AT_OWNER, AT_TWO, AGAIN, IN_TARGET) if found(summary, text)]
     assert all(found(summary, text) is WARNING for text in said)
     assert bool(said) == any("every column but" in note for note in summary.notes)
@@ -74,7 +74,7 @@ def test_few_columns_and_one_constant_row_say_nothing():
     target, b = people(rng), people(rng)
     few = [rows.drop("dose") for rows in (later(target), b, target)]
     bounds = {name: limits for name, limits in BOUNDS.items() if name != "dose"}
-    assert not any("every column but" in note for note in run(few[:2], few[2], bounds=bounds).notes)
+    assert not any("every column but" in note for note in run(few[:2], few[2], schema=bounds).notes)
     same = pl.concat([target[:1]] * 40).with_columns(day=pl.int_range(40) * 1.0)
     assert told({"a": same, "b": b}, target) == []
 
@@ -88,7 +88,7 @@ def test_a_wide_table_of_zeros_and_ones_is_equal_by_chance(columns, rate):
     target = (rng.random((150, columns)) < rate) * 1.0
     for protocol in (dpsumm.Pool(), dpsumm.Greedy()):
         summary = run(
-            owners, target, bounds=None, kernel=dpsumm.RBF(0.1), protocol=protocol, seed=1
+            owners, target, schema=None, kernel=dpsumm.RBF(0.1), protocol=protocol, seed=1
         )
         assert found(summary, "equal") is None
 
@@ -100,7 +100,7 @@ def test_whole_numbers_and_categories_are_equal_by_chance():
         return np.column_stack([rng.integers(0, k, n) for k in (3, 3, 4, 5, 40)]) * 1.0
 
     owners, target = [coarse(400) for _ in range(3)], coarse(200)
-    assert found(run(owners, target, bounds=None, kernel=dpsumm.RBF(0.1)), "equal") is None
+    assert found(run(owners, target, schema=None, kernel=dpsumm.RBF(0.1)), "equal") is None
 
 
 def test_most_rows_of_a_large_table_are_enough(monkeypatch):

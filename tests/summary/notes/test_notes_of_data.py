@@ -14,7 +14,7 @@ def test_a_target_outside_its_bounds_is_refused_before_anything_is_charged(rng, 
     dpsumm.Ledger.create(path).close()
     message = r"'target': every value of column 'age' is outside its bounds \(0\.0, 1\.0\)"
     with pytest.raises(InvalidDataError, match=message):
-        run([frame(rng)], frame(rng), bounds={"age": (0, 1), "bmi": (15, 40)}, protocol=None,
+        run([frame(rng)], frame(rng), schema={"age": (0, 1), "bmi": (15, 40)}, protocol=None,
             ledger=path)  # fmt: skip
     with dpsumm.Ledger(path) as book:
         assert book.charges() == ()
@@ -59,6 +59,9 @@ def test_values_in_no_category_are_asked_for_their_spelling(rng, unknown, severi
     assert found(summary, "units") is found(summary, "Benzin") is None
 
 
+DROPPED = {"age": {"bounds": (18, 95), "when_missing": "drop"}, "bmi": (15, 40)}
+
+
 @pytest.mark.parametrize(
     ("dropped", "share", "severity"),
     [(1, "2%", INFO), (29, "48%", INFO), (30, "50%", WARNING), (45, "75%", WARNING)],
@@ -66,10 +69,9 @@ def test_values_in_no_category_are_asked_for_their_spelling(rng, unknown, severi
 @pytest.mark.parametrize("party", ["a", "target"])
 def test_a_party_half_of_whose_rows_were_dropped_is_a_warning(rng, party, dropped, share, severity):
     age = pl.when(pl.int_range(60) < dropped).then(None).otherwise("age")
-    form = dpsumm.data.FileFormat(drop_missing=True)
     parties = {name: frame(rng) for name in ("a", "b", "target")}
     parties[party] = parties[party].with_columns(age=age)
-    summary = run(parties, parties.pop("target"), file_format=form)
+    summary = run(parties, parties.pop("target"), schema=DROPPED)
     were = "row with missing values was" if dropped == 1 else "rows with missing values were"
     said = f"{party}: {dropped} {were} left out, {share} of its rows."
     assert found(summary, said) is severity
@@ -81,7 +83,6 @@ def test_dropped_rows_of_many_owners_are_one_note(rng):
     def short(n):
         return frame(rng).with_columns(age=pl.when(pl.int_range(60) < n).then(None).otherwise(30))
 
-    form = dpsumm.data.FileFormat(drop_missing=True)
-    summary = run([short(3), short(41), frame(rng), short(7)], frame(rng), file_format=form)
+    summary = run([short(3), short(41), frame(rng), short(7)], frame(rng), schema=DROPPED)
     note = "Rows with missing values were left out at 3 of 4 owners: 3 to 41 each, up to 68% of an"
     assert found(summary, f"{note} owner's rows.") is WARNING  # 41 of 60 at one

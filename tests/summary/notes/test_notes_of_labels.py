@@ -23,7 +23,7 @@ def test_labels_of_one_class_or_other_shares_are_said(rng):
     def labelled(shift, label, n=60):
         return rng.normal(shift, 0.1, (n, 1)), np.full(n, label)
 
-    kernel = {"bounds": None, "kernel": dpsumm.RBF(1.0)}
+    kernel = {"schema": None, "kernel": dpsumm.RBF(1.0)}
     target = rng.normal(0, 0.1, (60, 1))
     far = {"a": labelled(0, "x"), "b": labelled(9, "y")}
     assert found(run(far, target, **kernel), "have the same label, one of 2") is ALARM
@@ -33,7 +33,7 @@ def test_labels_of_one_class_or_other_shares_are_said(rng):
         dpsumm.Column("x", bounds=(-1, 1)), dpsumm.Column("y", kind="label", categories=("x", "y"))
     ])  # fmt: skip
     one = pl.DataFrame({"x": rng.uniform(-1, 1, 60), "y": ["x"] * 60})
-    of_one = run({"a": one}, one.select("x") * 0.9, bounds=None, schema=listed)
+    of_one = run({"a": one}, one.select("x") * 0.9, schema=listed)
     assert found(of_one, "All points read have the same label") is ALARM
     mixed = np.concatenate([target, rng.normal(9, 0.1, (6, 1))])
     shifted = found(run(far, mixed, **kernel), "the class that differs most is 50% of the points")
@@ -49,7 +49,7 @@ def test_labels_that_one_owner_spells_otherwise_are_told_of(rng):
         dpsumm.Column("age", bounds=(18, 95)), dpsumm.Column("bmi", bounds=(15, 40)),
         dpsumm.Column("y", kind="label"),
     ])  # fmt: skip
-    given = {"bounds": None, "schema": schema, "size": 40}
+    given = {"schema": schema, "size": 40}
     usual = {"a": of("yes", "no"), "b": of("yes", "no")}
     assert found(run({**usual, "c": of("yes")}, target, **given), said) is None
     for own, severity in (
@@ -211,5 +211,5 @@ def test_one_class_that_is_not_in_the_summary_is_one():
     owner = points, np.repeat(["x", "y", "z"], [50, 30, 20])
     target = np.concatenate([np.zeros(30), np.full(30, 9.0)])[:, None]
     target = target + np.linspace(0, 0.1, 60)[:, None]
-    summary = run([owner], target, bounds=None, kernel=dpsumm.RBF(1.0))
+    summary = run([owner], target, schema=None, kernel=dpsumm.RBF(1.0))
     assert found(summary, "1 of 3 classes is not in it.") is INFO

@@ -75,7 +75,7 @@ def test_few_points_are_far_from_a_target_that_owners_have(size, far, severity):
     """Of 4 places alike, one point is 3/4 off, by what a fresh record would be, too."""
     places = np.repeat(np.arange(4.0)[:, None] * 9, 50, axis=0)
     kernel = dpsumm.RBF(1.0)
-    summary = run([places + 4 * far], places, size=size, bounds=None, kernel=kernel)
+    summary = run([places + 4 * far], places, size=size, schema=None, kernel=kernel)
     assert summary.mmd2 > 0.2 * summary.target_self
     assert found(summary, "Little overlap") is severity
 
@@ -91,7 +91,7 @@ def test_a_bandwidth_that_takes_all_for_unlike_is_told_of(rng, gamma, severity):
 
 def test_points_chosen_for_noise_are_not_called_few(rng):
     near, kernel = [rng.normal(0, 1, (200, 2))], dpsumm.RBF(0.5)
-    summary = run(near, rng.normal(9, 1, (8, 2)), bounds=None, kernel=kernel,
+    summary = run(near, rng.normal(9, 1, (8, 2)), schema=None, kernel=kernel,
                   protocol=dpsumm.Offers())  # fmt: skip
     assert summary.mmd2 > 0.2 * summary.target_self
     assert found(summary, "The noise of the release is") is ALARM
