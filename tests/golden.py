@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dpsumm import Auction, Ledger, Offers, Pool, Schema
+from dpsumm import Auction, Column, Ledger, Offers, Pool, Schema
 from dpsumm.data.inputs import read_inputs
 from dpsumm.privacy.accounting import gaussian_noise_multiplier
 from dpsumm.summary import Requests
@@ -98,7 +98,7 @@ def private_auction(size):
 
 
 NAMES = ("x0", "x1", "x2")
-BOUNDED = Schema.numbers(NAMES).with_bounds(dict.fromkeys(NAMES, (-3.5, 3.0)))
+BOUNDED = Schema([Column(name, bounds=(-3.5, 3.0), missing=()) for name in NAMES])
 RUNS = {
     "multipliers": multipliers,
     "Offers": lambda: transcript(Offers(n_features=128), RBF(0.3), *parties(), epsilon=0.3),

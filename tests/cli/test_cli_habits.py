@@ -404,9 +404,9 @@ def test_one_file_has_no_rule_of_its_own_on_missing_values(mixed):
     path.write_text("a;b;y\n1,5;;x\n" + "2,5;3;x\n" * 5)
     german = FileFormat(kind="csv", separator=";", decimal=",")
     with pytest.raises(InvalidDataError, match="missing values"):
-        read_owners([File(path, german)], label="y")
-    rule = FileFormat(drop_missing=True)
-    (table,) = read_owners([File(path, german)], label="y", file_format=rule)
+        read_owners([File(path, german)], schema=dpsumm.Schema.numbers("ab", label="y"))
+    drops = dpsumm.Schema.numbers("ab", label="y", drop_missing=True)
+    (table,) = read_owners([File(path, german)], schema=drops)
     assert table.n_dropped == 1
 
 

@@ -12,9 +12,10 @@ READ = """
 import resource, sys
 from dpsumm.errors import DpsummError
 from dpsumm.data.inputs import read_table
+from dpsumm.data.schema import Schema
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 try:
-    table = read_table(sys.argv[1], name="a", label="y")
+    table = read_table(sys.argv[1], name="a", schema=Schema.numbers("ab", label="y"))
 except DpsummError as error:
     print("refused:", error)
 else:

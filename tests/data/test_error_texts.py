@@ -52,9 +52,8 @@ CSV = {
     "no schema, text": (f"{M} 1,{M} 2\n{M},1\n", {"schema": None}),
     "no schema, missing": (f"{M} 1,{M} 2\n1,2\n1,\n", {"schema": None}),
     "no schema, infinite": (f"{M} 1,{M} 2\n1,inf\n1,2\n", {"schema": None}),
-    "no schema, label": (f"{M} 1,{M} 2\n1,2\n", {"schema": None, "label": "y"}),
-    "no schema, columns": (f"{M} 1,{M} 2\n1,2\n", {"schema": None, "columns": ["a"]}),
-    "no schema, bounds": (f"{M} 1,{M} 2\n1,2\n", {"schema": None, "bounds": {"a": (0, 1)}}),
+    "numbers and label": (f"{M} 1,{M} 2\n1,2\n", {"schema": Schema.numbers("a", label="y")}),
+    "numbers": (f"{M} 1,{M} 2\n1,2\n", {"schema": Schema.numbers("a")}),
     "names": (f"{M},1\n{M},2\n", {"schema": None, "file_format": FileFormat(names=("a",))}),
 }
 

@@ -384,18 +384,15 @@ PLAIN = st.sampled_from(
 @examples(25)
 @given(st.lists(st.tuples(PLAIN, PLAIN, PLAIN), min_size=2, max_size=5))
 def test_without_a_schema_too(records: list[Record]) -> None:
-    """Numbers, field by field; a label never decides what becomes of another record."""
+    """Numbers, field by field."""
     form = FileFormat(missing=("?", "-9"), drop_missing=True)
-    bounds = {"a": (-10.0, 100.0)}
 
     def kept(part: list[Record], at: Path) -> dict[int, bytes] | None:
         (at / "north.csv").write_text(
             "a,b,y\n" + "".join(",".join(r) + "\n" for r in part) + "1,1,1\n"
         )
         try:
-            table = read_table(
-                at / "north.csv", name="north", label="y", bounds=bounds, file_format=form
-            )
+            table = read_table(at / "north.csv", name="north", file_format=form)
         except InvalidDataError:
             return None
         rows = table.rows.tolist()

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from dpsumm import Column, Schema
 from dpsumm.data.file import FileFormat
 from dpsumm.data.inputs import Table, read_table
 from dpsumm.data.read_file import read_file
@@ -38,7 +39,7 @@ def test_file_equals_the_frame_it_was_written_from(tmp_path: Path, suffix: str) 
         text = frame.write_csv().encode()
         path.write_bytes(gzip.compress(text) if suffix.endswith("gz") else text)
     for source in (path, str(path)):
-        table = read(source, label="y")
+        table = read(source, schema=Schema.numbers("ab", label="y"))
         np.testing.assert_array_equal(table.values, frame.select("a", "b").to_numpy())
         assert table.labels is not None
         assert table.labels.tolist() == ["u", "v, w"]
@@ -47,13 +48,15 @@ def test_file_equals_the_frame_it_was_written_from(tmp_path: Path, suffix: str) 
 
 def test_headerless_file_with_question_marks(tmp_path: Path) -> None:
     path = write(tmp_path / "heart.data", "28,1,?,0\n 29.5,0, 5 ,1\n30,,7,2\n")
-    names = FileFormat(names=("age", "sex", "ca", "num"), drop_missing=True)
-    table = read(path, label="num", file_format=names)
+    names = FileFormat(names=("age", "sex", "ca", "num"))
+    columns = [Column(name, when_missing="drop") for name in names.names[:3]]
+    schema = Schema([*columns, Column("num", "label")])
+    table = read(path, schema=schema, file_format=names)
     np.testing.assert_array_equal(table.values, [[29.5, 0, 5]])
     assert table.rows.tolist() == [1]
     assert table.labels is not None
     assert table.labels.dtype.kind == "i"
-    table = read(path, columns=["x0"], file_format=FileFormat(header=False))
+    table = read(path, schema=Schema.numbers(["x0"]), file_format=FileFormat(header=False))
     np.testing.assert_array_equal(table.values, [[28], [29.5], [30]])
 
 

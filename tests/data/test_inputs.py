@@ -42,7 +42,8 @@ def test_owners_are_named_by_key_file_or_position(tmp_path: Path) -> None:
 def test_owners_share_columns_by_name_and_keep_their_precision() -> None:
     one = np.array([[1, 2]], np.float32)
     two = pd.DataFrame({"a": [10.0], "b": [20.0]})
-    tables = read_owners([one, two, np.array([[100, 200]])], bounds={"b": (0, 200)})
+    schema = Schema([Column("a"), Column("b", bounds=(0, 200))])
+    tables = read_owners([one, two, np.array([[100, 200]])], schema=schema)
     assert tables[1].columns == ("a", "b")
     assert [table.dtype for table in tables] == [np.float32, np.float64, np.float64]
     values = np.concatenate([table.values for table in tables])
@@ -70,18 +71,19 @@ def test_labels_are_needed_from_all_owners_or_none() -> None:
         read_owners({"plain": values, "full": (values, np.ones(2))})
     frames = {"one": pl.DataFrame({"a": [1], "y": [1]}), "two": pl.DataFrame({"a": [1]})}
     with pytest.raises(InvalidDataError, match=r"'two'.*no label column 'y'"):
-        read_owners(frames, label="y")
+        read_owners(frames, schema=Schema.numbers("a", label="y"))
 
 
 def test_target_takes_the_columns_of_the_owners() -> None:
     owner = pl.DataFrame({"a": [1.0], "b": [2.0], "y": [0]})
     target = pd.DataFrame({"y": [9], "id": ["k"], "b": [4.0], "a": [3.0]})
-    _tables, goal = read_inputs([owner], target, label="y", bounds={"a": (0, 6)})
+    schema = Schema([Column("a", bounds=(0, 6)), Column("b"), Column("y", "label")])
+    _tables, goal = read_inputs([owner], target, schema=schema)
     assert goal.name == "target"
     assert goal.labels is None
     np.testing.assert_array_equal(goal.values, [[3, 4]])
     np.testing.assert_array_equal(goal.scaled, [[0.5, 4]])
-    _, goal = read_inputs([owner], np.array([[3, 4]], np.float32), label="y", bounds={"a": (0, 6)})
+    _, goal = read_inputs([owner], np.array([[3, 4]], np.float32), schema=schema)
     np.testing.assert_array_equal(goal.scaled, [[0.5, 4]])
     assert goal.values.dtype == np.float64
 
@@ -110,7 +112,7 @@ OWNER = pl.DataFrame({"a": [1.0, 2], "note": ["u", "v"], "y": [0, 1]})
         (None, None),
     ],
 )
-@pytest.mark.parametrize("how", ["schema", "label", "file"])
+@pytest.mark.parametrize("how", ["frame", "file"])
 def test_the_targets_own_labels_change_nothing_else(
     tmp_path: Path, how: str, y: list[Any] | None, labels: list[Any] | None
 ) -> None:
@@ -119,8 +121,6 @@ def test_the_targets_own_labels_change_nothing_else(
     )
     plain = read_inputs([OWNER], target.select("a"), schema=SCHEMA)[1]
     wanted: dict[str, Any] = {"schema": SCHEMA}
-    if how == "label":
-        wanted = {"columns": ["a"], "label": "y", "bounds": {"a": (0, 6)}}
     source: Any = target
     if how == "file":
         source = tmp_path / "clinic.csv"
@@ -144,7 +144,7 @@ def test_the_targets_labels_beside_its_points() -> None:
     assert read_inputs([owner], (points, y), own_labels=True, schema=schema)[1].labels is not None
     assert read_inputs([owner], points, own_labels=True, schema=schema)[1].labels is None
     frame = pl.DataFrame({"a": [0.0, 0, 0], "y": [5, 5, 5]})
-    _, goal = read_inputs([OWNER], (frame, y), own_labels=True, columns=["a"], label="y")
+    _, goal = read_inputs([OWNER], (frame, y), own_labels=True, schema=schema)
     assert goal.labels.tolist() == [1.0, None, 0.0]
     with pytest.raises(InvalidParameterError, match="target: has labels, although no owner has"):
         read_inputs([owner[0]], (points, y), own_labels=True)

@@ -280,8 +280,6 @@ def test_senseless_schemas_are_refused() -> None:
         Schema(["a"])  # type: ignore[list-item]
     with pytest.raises(InvalidParameterError, match="at most 100"):
         Schema([one, *(Column(f"t{i}", "ignore") for i in range(101))])
-    with pytest.raises(InvalidParameterError, match="there is no column 'z'"):
-        Schema([one]).with_bounds({"z": (0, 1)})
 
 
 # --- the file ---------------------------------------------------------------------------------
@@ -382,7 +380,7 @@ def test_the_fingerprint_tells_schemas_apart() -> None:
         Schema(MIXED.columns[::-1]),
         Schema(MIXED.columns[1:]),
         MIXED.for_target(),
-        MIXED.with_rule(WhenMissing.REFUSE).with_bounds({"raw": (0, 1)}),
+        MIXED.with_rule(WhenMissing.REFUSE),
         Schema([*MIXED.columns[:-1], Column("y", "label")]),
     ]
     assert len({MIXED.fingerprint, *(schema.fingerprint for schema in others)}) == 6

@@ -44,6 +44,9 @@ class Faulty(Loopback):
                 yield from ((who, item) for item in make(answer))
 
 
+BOUNDED = Schema([Column("x0", bounds=(-1.0, 1.0), missing=()), *SCHEMA.columns[1:]])
+
+
 def points(rows=3, columns=3, value=0.5):
     return encode(Points(np.arange(rows), np.full((rows, columns), value), None))
 
@@ -191,7 +194,7 @@ def test_owners_with_another_schema_are_left_out():
     others = {
         "columns": (values[:, :2], Schema.numbers(("x0", "x1"))),
         "names": (values, Schema.numbers(("x0", "x1", "y"))),
-        "bounds": (values, SCHEMA.with_bounds({"x0": (-1.0, 1.0)})),
+        "bounds": (values, BOUNDED),
         "labels": ((values, labels), Schema.numbers(("x0", "x1", "x2"), label="y")),
     }
     for source, schema in others.values():
@@ -379,7 +382,7 @@ def test_a_second_curator_of_a_run_is_refused(tmp_path):
 def test_an_owner_whose_schema_was_put_right_is_asked_again(tmp_path, protocol):
     Ledger.create(tmp_path / "books").close()
     data, _ = owners_of()
-    wrong = SCHEMA.with_bounds({"x0": (-1.0, 1.0)})
+    wrong = BOUNDED
     channel = Loopback()
     channel.tables["b"] = read_table(data["b"], name="b", schema=wrong)
     given = {"protocol": protocol, "ledger": tmp_path / "books", "run": "r"}

@@ -65,12 +65,7 @@ def check(data: bytes, folder: str) -> bool:
         if kind // 32 % 2:
             table = read_table(path, name="a", schema=SCHEMA)
         else:
-            table = read_table(
-                path,
-                name="a",
-                label="y" if kind // 4 % 2 else None,
-                file_format=FORMATS[kind // 8 % 3],
-            )
+            table = read_table(path, name="a", file_format=FORMATS[kind // 8 % 3])
     except DpsummError:
         return False
     assert np.isfinite(table.scaled).all()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -12,14 +12,14 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsumm.checks import counted, is_whole, listed
+from dpsumm.checks import counted, listed
 from dpsumm.data.column import Column
 from dpsumm.data.file import MISSING, FileFormat
 from dpsumm.data.frame import Backend, Cells, Frame, frame_of, is_frame
 from dpsumm.data.kinds.kind import Kind, Read, WhenMissing
 from dpsumm.data.kinds.label import PLAIN, Label
 from dpsumm.data.read_file import read_file
-from dpsumm.data.schema import Bounds, Schema
+from dpsumm.data.schema import Schema
 from dpsumm.errors import InvalidDataError, InvalidParameterError
 
 # An array, a labelled pair of arrays, a path, or any data frame that narwhals knows.
@@ -50,6 +50,8 @@ class Extract:
         Values, per column, that were neither of the column's kind nor marked as missing.
     n_dropped
         Rows left out for missing values.
+    columns
+        Which columns are read where there is no schema, in this order. By default all.
     titles
         What messages call the columns.
     backend
@@ -117,13 +119,12 @@ class Wanted:
 
     Parameters
     ----------
-    columns, label, bounds
-        Of frames and files: columns to use, in this order, all but `label` by default. A shorthand
-        for a schema of number columns, of which some have public bounds.
     schema
-        What the columns are, and what a missing value means, instead.
+        What the columns are, and what a missing value means. Without one all are numbers.
     file_format
         How files are read, and whether rows with missing values are dropped.
+    columns
+        Which columns are read where there is no schema, in this order. By default all.
     titles
         What messages call the columns; empty: by their names.
     own_labels
@@ -131,37 +132,21 @@ class Wanted:
         values, which are then None.
     """
 
-    columns: Sequence[str] | None = None
-    label: str | None = None
-    bounds: Bounds | None = None
     schema: Schema | None = None
     file_format: FileFormat | None = None
+    columns: tuple[str, ...] = ()
     titles: tuple[str, ...] = ()
     own_labels: bool = False
 
     def __post_init__(self) -> None:
         """Refuse what the schema says already."""
         form = self.form
-        if self.columns is not None and not isinstance(self.columns, str):
-            object.__setattr__(
-                self, "columns", tuple(_name(one, "columns") for one in self.columns)
-            )
-        if self.label is not None:
-            object.__setattr__(self, "label", _name(self.label, "label"))
-        if isinstance(self.bounds, Mapping):
-            bounds = {_name(name, "bounds"): both for name, both in self.bounds.items()}
-            object.__setattr__(self, "bounds", bounds)
         if self.schema is None:
             return
         if not isinstance(self.schema, Schema):
             raise InvalidParameterError(
                 f"schema must be a dpsumm.Schema, got {type(self.schema).__name__}; "
                 f"read a file with Schema.read(path)"
-            )
-        if self.columns is not None or self.label is not None or self.bounds:
-            raise InvalidParameterError(
-                "schema: it says which columns there are, their bounds and the label; leave out "
-                "columns, bounds and label"
             )
         if form.drop_missing or form.missing != MISSING:
             raise InvalidParameterError(
@@ -185,19 +170,10 @@ class Wanted:
         """Return the schema of a source with these columns."""
         if self.schema is not None:
             return self.schema
-        if isinstance(self.columns, str):
-            raise InvalidParameterError(f"columns must be a list of names, got {self.columns!r}")
-        others = (name for name in present if name != self.label)
-        names = tuple(others if self.columns is None else self.columns)
-        if len(set(names)) < len(names):
-            raise InvalidParameterError("columns: a name is given twice")
-        if self.label in names:
-            raise InvalidParameterError(
-                f"columns: {self.label!r} is the label; leave it out of columns"
-            )
+        names = self.columns or tuple(present)
         if not names:
-            raise InvalidDataError(f"{where}: the data are empty (no columns besides the label)")
-        return _numbers(names, self.label, self.drops)
+            raise InvalidDataError(f"{where}: the data are empty (no columns)")
+        return _numbers(names, self.drops)
 
     def frame(self, source: Source, name: str, *, typed: bool = False) -> Frame:
         """Return the columns of a data frame or of a file; see `read_file`."""
@@ -224,19 +200,7 @@ class Wanted:
         if not isinstance(source, (tuple, np.ndarray)):
             is_path = isinstance(source, (str, os.PathLike))
             return replace(_of_frame(self.frame(source, name), self, where, is_path), name=name)
-        if self.columns is not None or self.label is not None:
-            raise InvalidParameterError(
-                f"{where}: arrays have no column names, so columns and label cannot be given; slice"
-                f" the array and give labels as a pair (values, labels), or use a data frame"
-            )
         return replace(_of_arrays(source, self.schema, where), name=name)
-
-
-def _name(name: object, where: str) -> str:
-    """Return a column's name as text: data frames of pandas may have whole numbers for it."""
-    if not isinstance(name, str) and not is_whole(name):
-        raise InvalidParameterError(f"{where} must be the name of a column, got {name!r}")
-    return str(name)
 
 
 def where_of(source: Source, name: str) -> str:
@@ -277,7 +241,7 @@ def _of_arrays(source: Any, schema: Schema | None, where: str) -> Extract:
     n_unreadable: tuple[int, ...] = ()
     codes, matrix = tuple(values.T), cast("NDArray[Any] | None", values)
     if schema is None:
-        schema = _numbers(tuple(f"x{j}" for j in range(values.shape[1])), None, False)
+        schema = _numbers(tuple(f"x{j}" for j in range(values.shape[1])), False)
     else:
         _check_fits(values.shape[1], schema, labels is not None, where)
         reads = [kind.read_numbers(x) for kind, x in zip(schema.seen, codes, strict=True)]
@@ -297,11 +261,6 @@ def _of_arrays(source: Any, schema: Schema | None, where: str) -> Extract:
 
 def _of_pair(frame: Any, labels: Any, wanted: Wanted, where: str) -> Extract:
     """Return a pair of a data frame and labels, by the frame's names."""
-    if wanted.label is not None:
-        raise InvalidParameterError(
-            f"label: {where} has its labels beside the data frame; leave out label, or give the "
-            "frame alone"
-        )
     schema = wanted.schema
     if schema is None:
         extract = _of_frame(frame_of(frame, where), wanted, where, False)
@@ -343,8 +302,8 @@ def _titles(schema: Schema) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=4)  # many owners with the same columns, or many blocks of one
-def _numbers(names: tuple[str, ...], label: str | None, drop_missing: bool) -> Schema:
-    return Schema.numbers(names, label=label, drop_missing=drop_missing)
+def _numbers(names: tuple[str, ...], drop_missing: bool) -> Schema:
+    return Schema.numbers(names, drop_missing=drop_missing)
 
 
 def _check_fits(n_columns: int, schema: Schema, labelled: bool, where: str) -> None:
@@ -372,7 +331,7 @@ def _of_frame(frame: Frame, wanted: Wanted, where: str, secret: bool) -> Extract
     if wanted.own_labels and schema.label is not None and schema.label.name not in frame.names:
         schema = schema.for_target()
     titles = wanted.titles or _titles(schema)
-    if wanted.schema is None and wanted.columns is None and secret:
+    if wanted.schema is None and not wanted.columns and secret:
         titles = tuple(f"column {frame.names.index(n) + 1} of the file" for n in schema.names)
     named = dict(zip(schema.names, titles, strict=True))
     for column in schema.columns:

@@ -14,7 +14,7 @@ from dpsumm.checks import counted
 from dpsumm.data.extract import Extract, Source, Wanted
 from dpsumm.data.file import File, FileFormat, owner_files
 from dpsumm.data.frame import Backend
-from dpsumm.data.schema import Bounds, Schema
+from dpsumm.data.schema import Schema
 from dpsumm.data.shards import Shards
 from dpsumm.data.stream import Stream, StreamTable
 from dpsumm.data.table import Table, encoded, read_table, usable
@@ -26,7 +26,6 @@ Owners: TypeAlias = Sequence[Source] | Mapping[str, Source] | str | os.PathLike[
 
 __all__ = [
     "Backend",
-    "Bounds",
     "FileFormat",
     "Owners",
     "Source",
@@ -62,13 +61,12 @@ def _tables(owners: Owners, wanted: Wanted) -> list[Table | StreamTable]:
     ]
     # Arrays have no names of their own, so a data frame, if there is one, names the columns.
     first = next((one for one in extracts if one.backend is not None), extracts[0])
-    common = first.schema.with_bounds(wanted.bounds) if wanted.bounds else first.schema
 
     # Without its rows, since this goes to wherever an owner's blocks are read.
     like = first.take(np.empty(0, dtype=np.int64))
 
     def table_of(extract: Extract) -> Table:
-        return encoded(replace(_aligned(extract, like), schema=common))
+        return encoded(replace(_aligned(extract, like), schema=first.schema))
 
     tables = [table_of(extract) for extract in extracts]
     _check_labels(tables)
@@ -139,11 +137,8 @@ def read_inputs(
     if what.schema is not None:
         label = own_labels and (pair or not arrays)
         what = replace(what, schema=what.schema.for_target(label=label))
-    elif arrays or first.backend is None:
-        what = replace(what, columns=None, label=None)
-    else:
-        own = what.label if own_labels and not pair else None
-        what = replace(what, columns=first.columns, label=own, titles=first.titles)
+    elif not arrays and first.backend is not None:
+        what = replace(what, columns=first.columns, titles=first.titles)
     goal = _aligned(usable(target, target_name, replace(what, own_labels=own_labels)), first)
     goal = replace(goal, schema=first.schema.for_target())
     return tables, encoded(goal.astype(np.float64))

@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 import os
 import random
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,10 +23,9 @@ from dpsumm.data.schema_toml import from_toml, to_toml
 from dpsumm.documents import read_text
 from dpsumm.errors import InvalidParameterError
 
-__all__ = ["Bounds", "Column", "Kind", "Schema", "WhenMissing"]
+__all__ = ["Column", "Kind", "Schema", "WhenMissing"]
 
 # Column name to (low, high), in the column's units.
-Bounds: TypeAlias = Mapping[str, tuple[float, float]]
 
 # What travels beside a point is bounded, as everything in a message.
 MOST_CARRIED = 100
@@ -212,23 +211,6 @@ class Schema:
         """
         more = (self.label,) if label and self.label is not None else ()
         return Schema((*self.kernel, *more))
-
-    def with_bounds(self, bounds: Bounds) -> Schema:
-        """Return the schema with bounds for some of its columns of numbers."""
-        for name in bounds:
-            if name not in self.names:
-                raise InvalidParameterError(
-                    f"bounds: there is no column {name!r}; bounds go by the names of columns, "
-                    f"x0, x1, ... for arrays"
-                )
-            if bounds[name] is None:
-                raise InvalidParameterError(
-                    f"bounds: column {name!r} needs a pair of numbers (low, high)"
-                )
-        return Schema(
-            replace(column, bounds=bounds[column.name]) if column.name in bounds else column
-            for column in self.columns
-        )
 
     def with_rule(self, when_missing: WhenMissing) -> Schema:
         """Return the schema with another rule for missing values in all columns."""

@@ -175,11 +175,7 @@ def read_table(source: Source, *, name: str, **wanted: Any) -> Table:
     **wanted
         See `Wanted`.
     """
-    what = Wanted(**wanted)
-    extract = usable(source, name, what)
-    if what.bounds:
-        extract = replace(extract, schema=extract.schema.with_bounds(what.bounds))
-    return encoded(extract)
+    return encoded(usable(source, name, Wanted(**wanted)))
 
 
 def usable(source: Source, name: str, wanted: Wanted, missing: str = WAY_OUT["missing"]) -> Extract:
