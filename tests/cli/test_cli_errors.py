@@ -103,7 +103,7 @@ def test_a_note_names_the_option_too(capsys):
 
 def test_a_remedy_in_python_names_the_option_as_well():
     """Whatever an option of a command can bring about: a message tells what to type there."""
-    words = "allow_weak_privacy ids label validation drop_missing encoding separator names "
+    words = "allow_weak_privacy ids label validation encoding separator names "
     words += "models_per_owner unit ledger"
     python = re.compile(rf"\b({words.replace(' ', '|')})=\S|FileFormat\(|\bPool\(\)|\bDealer\(\)")
     # What no command does: `private_model`, classifiers that were fitted elsewhere, other products.

@@ -17,6 +17,7 @@ from dpsumm.cli.app import load
 from dpsumm.data import File, FileFormat
 from dpsumm.data.file import owner_files
 from dpsumm.data.inputs import read_owners
+from dpsumm.data.short import schema_of
 from dpsumm.data.words import kinds_of
 from dpsumm.errors import InvalidDataError, InvalidParameterError
 from dpsumm.privacy import Ledger, Protected
@@ -394,18 +395,16 @@ def test_a_format_of_a_file_that_is_an_owner_s_and_the_target_s_is_refused(mixed
     assert "call that owner otherwise" in capsys.readouterr().err
 
 
-def test_one_file_has_no_rule_of_its_own_on_missing_values(mixed):
-    with pytest.raises(InvalidParameterError, match="one rule for all data of a run"):
-        File("a.csv", FileFormat(drop_missing=True))
+def test_the_rule_on_missing_values_holds_for_every_file(mixed):
     with pytest.raises(InvalidParameterError, match="path must be the path of a file"):
         File(np.zeros((2, 2)))
-    # That of the run holds for it, too.
     path = mixed / "holes"
     path.write_text("a;b;y\n1,5;;x\n" + "2,5;3;x\n" * 5)
     german = FileFormat(kind="csv", separator=";", decimal=",")
     with pytest.raises(InvalidDataError, match="missing values"):
         read_owners([File(path, german)], schema=dpsumm.Schema.numbers("ab", label="y"))
-    drops = dpsumm.Schema.numbers("ab", label="y", drop_missing=True)
+    drop = {"when_missing": "drop"}
+    drops = schema_of({"a": drop, "b": drop, "y": "label"})
     (table,) = read_owners([File(path, german)], schema=drops)
     assert table.n_dropped == 1
 

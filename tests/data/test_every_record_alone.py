@@ -27,7 +27,6 @@ from numpy.typing import NDArray
 
 from dpsumm import kernels
 from dpsumm.data.column import Column
-from dpsumm.data.file import FileFormat
 from dpsumm.data.inputs import Source, Table, read_owners, read_table
 from dpsumm.data.schema import Schema
 from dpsumm.data.shards import Shard, ShardWorker, Work
@@ -385,14 +384,13 @@ PLAIN = st.sampled_from(
 @given(st.lists(st.tuples(PLAIN, PLAIN, PLAIN), min_size=2, max_size=5))
 def test_without_a_schema_too(records: list[Record]) -> None:
     """Numbers, field by field."""
-    form = FileFormat(missing=("?", "-9"), drop_missing=True)
 
     def kept(part: list[Record], at: Path) -> dict[int, bytes] | None:
         (at / "north.csv").write_text(
             "a,b,y\n" + "".join(",".join(r) + "\n" for r in part) + "1,1,1\n"
         )
         try:
-            table = read_table(at / "north.csv", name="north", file_format=form)
+            table = read_table(at / "north.csv", name="north")
         except InvalidDataError:
             return None
         rows = table.rows.tolist()

@@ -380,7 +380,7 @@ def test_the_fingerprint_tells_schemas_apart() -> None:
         Schema(MIXED.columns[::-1]),
         Schema(MIXED.columns[1:]),
         MIXED.for_target(),
-        MIXED.with_rule(WhenMissing.REFUSE),
+        Schema([*MIXED.columns[:-2], Column("raw", bounds=(0, 1)), MIXED.columns[-1]]),
         Schema([*MIXED.columns[:-1], Column("y", "label")]),
     ]
     assert len({MIXED.fingerprint, *(schema.fingerprint for schema in others)}) == 6

@@ -13,7 +13,6 @@ import pyarrow as pa
 import pytest
 
 from dpsumm import Column, Greedy, Schema, summarize
-from dpsumm.data import FileFormat
 from dpsumm.data.check import check, draft
 from dpsumm.data.inputs import Table, read_table
 from dpsumm.errors import InvalidDataError, InvalidParameterError
@@ -270,18 +269,7 @@ def test_what_travels_along_has_a_length_and_a_label_a_value() -> None:
     assert len(read(marked, dropping)) == 1
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"file_format": FileFormat(drop_missing=True)},
-        {"file_format": FileFormat(missing=("-9",))},
-    ],
-)
-def test_a_schema_says_it_all(options: dict[str, Any]) -> None:
-    with pytest.raises(InvalidParameterError, match="schema: it says"):
-        read(polars_frame(), **options)
-    with pytest.raises(InvalidParameterError, match="schema: it says"):
-        summarize([polars_frame()], polars_frame(), size=2, schema=SCHEMA, **options)
+def test_a_schema_is_one() -> None:
     with pytest.raises(InvalidParameterError, match=r"Schema\.read"):
         read(polars_frame(), {"age": (0, 1)})  # type: ignore[arg-type]
 

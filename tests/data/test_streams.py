@@ -151,9 +151,9 @@ REFUSED = {
         lambda f: run(
             [Stream(made()[0][0])],
             made()[1],
-            file_format=dpsumm.data.FileFormat(drop_missing=True),
+            schema={"a": {"when_missing": "drop"}, "b": "number", "c": "number"},
         ),
-        "drop_missing",
+        "when_missing",
     ),
 }
 

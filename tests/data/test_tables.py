@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from dpsumm.data.file import FileFormat
 from dpsumm.data.inputs import Table, read_table
-from dpsumm.data.schema import Schema
+from dpsumm.data.schema import Column, Schema
 from dpsumm.data.short import schema_of
 from dpsumm.errors import InvalidDataError, InvalidParameterError
 
@@ -24,6 +24,12 @@ SECRET = "31.4159"  # a data value; must never be in a message
 
 def read(source: Any, **options: Any) -> Table:
     return read_table(source, name="north", **options)
+
+
+def dropping(*names: str, label: str | None = None) -> Schema:
+    """Return a schema of numbers whose rows with missing values are left out."""
+    columns = [Column(name, when_missing="drop") for name in names]
+    return Schema([*columns, *([Column(label, "label", when_missing="drop")] if label else [])])
 
 
 def write(path: Path, text: str) -> Path:
@@ -130,14 +136,13 @@ def test_masked_entries_are_missing_not_their_hidden_values() -> None:
         read(values)
     with pytest.raises(InvalidDataError, match="labels are missing"):
         read((np.ones((2, 1)), labels))
-    drop = FileFormat(drop_missing=True)
-    np.testing.assert_array_equal(read(values, file_format=drop).values, [[3, 4]])
+    np.testing.assert_array_equal(read(values, schema=dropping("a", "b")).values, [[3, 4]])
 
 
 def test_dropping_maps_kept_rows_to_the_data_as_given() -> None:
     values = np.array([[1.0], [np.nan], [3.0], [4.0]])
     labels = np.array([1.0, 2.0, np.nan, 4.0])
-    table = read((values, labels), file_format=FileFormat(drop_missing=True))
+    table = read((values, labels), schema=dropping("x", label="y"))
     assert table.labels is not None
     assert table.n_dropped == 2
     np.testing.assert_array_equal(table.rows, [0, 3])
@@ -148,7 +153,7 @@ def test_dropping_maps_kept_rows_to_the_data_as_given() -> None:
 
 def test_nothing_left_after_dropping_is_refused() -> None:
     with pytest.raises(InvalidDataError, match="no row is complete"):
-        read(np.full((2, 1), np.nan), file_format=FileFormat(drop_missing=True))
+        read(np.full((2, 1), np.nan), schema=dropping("x"))
 
 
 # --- data frames ------------------------------------------------------------------------------
@@ -188,7 +193,7 @@ def test_frame_missing_values(backend: str) -> None:
             frame.loc[[0, 2]] if backend == "pandas" else frame[::2],
             schema=Schema.numbers("ab", label="y"),
         )
-    table = read(frame, schema=Schema.numbers("ab", label="y", drop_missing=True))
+    table = read(frame, schema=dropping("a", "b", label="y"))
     np.testing.assert_array_equal(table.values, [[1, 1]])
     assert table.labels is not None
     assert table.labels.tolist() == [7]
@@ -226,7 +231,7 @@ def test_pandas_extension_types(dtype: str) -> None:
 )
 def test_labels_keep_their_kind_when_rows_are_dropped(labels: Any, kind: str) -> None:
     frame = pd.DataFrame({"a": [1.0, 2.0, 3.0], "y": labels})
-    table = read(frame, schema=Schema.numbers("a", label="y", drop_missing=True))
+    table = read(frame, schema=dropping("a", label="y"))
     assert table.labels is not None
     assert table.labels.dtype.kind == kind
     assert table.labels.tolist() == [labels[0], labels[2]]

@@ -18,7 +18,7 @@ from dpsumm.errors import DpsummError
 SUFFIXES = (".csv", ".parquet", ".csv.gz", ".txt")
 FORMATS = (
     FileFormat(),
-    FileFormat(drop_missing=True),
+    FileFormat(separator="\t"),
     FileFormat(header=False, separator=";"),
 )
 

@@ -8,7 +8,6 @@ import pytest
 
 import dpsumm
 from dpsumm import RBF, Auction, Offers, Pool
-from dpsumm.data import FileFormat
 from dpsumm.errors import InvalidDataError, InvalidParameterError
 from dpsumm.summary import Requests
 from dpsumm.summary.mechanisms import Gaussian, Mwem
@@ -156,8 +155,9 @@ def test_unusable_files_are_refused_without_quoting_them(tmp_path, content):
 
 def test_missing_values_can_be_dropped_and_are_counted_for_the_consumer_only():
     owner = spoilt(np.nan)
+    drops = {"when_missing": "drop"}
     summary = dpsumm.summarize(
-        [owner], TARGET, size=5, kernel=RBF(0.3), file_format=FileFormat(drop_missing=True)
+        [owner], TARGET, size=5, kernel=RBF(0.3), schema={"a": drops, "b": drops}
     )
     assert summary.n_records == (N - 1,)
     assert 11 not in summary.index

@@ -122,7 +122,7 @@ class Wanted:
     schema
         What the columns are, and what a missing value means. Without one all are numbers.
     file_format
-        How files are read, and whether rows with missing values are dropped.
+        How files are read.
     columns
         Which columns are read where there is no schema, in this order. By default all.
     titles
@@ -139,19 +139,11 @@ class Wanted:
     own_labels: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse what the schema says already."""
-        form = self.form
-        if self.schema is None:
-            return
-        if not isinstance(self.schema, Schema):
+        """Check the schema."""
+        if not isinstance(self.schema, Schema | None):
             raise InvalidParameterError(
                 f"schema must be a dpsumm.Schema, got {type(self.schema).__name__}; "
                 f"read a file with Schema.read(path)"
-            )
-        if form.drop_missing or form.missing != MISSING:
-            raise InvalidParameterError(
-                "schema: it says what means a missing value and what happens then; set missing and "
-                "when_missing of its columns, and not those of file_format"
             )
 
     @property
@@ -162,9 +154,8 @@ class Wanted:
     @property
     def drops(self) -> bool:
         """Whether rows with a missing value are left out."""
-        if self.schema is None:
-            return self.form.drop_missing
-        return any(one.when_missing is WhenMissing.DROP for one in self.schema.columns)
+        columns = () if self.schema is None else self.schema.columns
+        return any(one.when_missing is WhenMissing.DROP for one in columns)
 
     def schema_for(self, present: Sequence[str], where: str) -> Schema:
         """Return the schema of a source with these columns."""
@@ -173,7 +164,7 @@ class Wanted:
         names = self.columns or tuple(present)
         if not names:
             raise InvalidDataError(f"{where}: the data are empty (no columns)")
-        return _numbers(names, self.drops)
+        return _numbers(names)
 
     def frame(self, source: Source, name: str, *, typed: bool = False) -> Frame:
         """Return the columns of a data frame or of a file; see `read_file`."""
@@ -181,7 +172,7 @@ class Wanted:
         if not isinstance(source, (str, os.PathLike)):
             return frame_of(source, where)
         # What means "no value" is the schema's to say.
-        missing = self.form.missing if self.schema is None else ()
+        missing = MISSING if self.schema is None else ()
         return read_file(Path(source), self.form, where=where, missing=missing, typed=typed)
 
     def extract(self, source: Source, name: str) -> Extract:
@@ -241,7 +232,7 @@ def _of_arrays(source: Any, schema: Schema | None, where: str) -> Extract:
     n_unreadable: tuple[int, ...] = ()
     codes, matrix = tuple(values.T), cast("NDArray[Any] | None", values)
     if schema is None:
-        schema = _numbers(tuple(f"x{j}" for j in range(values.shape[1])), False)
+        schema = _numbers(tuple(f"x{j}" for j in range(values.shape[1])))
     else:
         _check_fits(values.shape[1], schema, labels is not None, where)
         reads = [kind.read_numbers(x) for kind, x in zip(schema.seen, codes, strict=True)]
@@ -302,8 +293,8 @@ def _titles(schema: Schema) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=4)  # many owners with the same columns, or many blocks of one
-def _numbers(names: tuple[str, ...], drop_missing: bool) -> Schema:
-    return Schema.numbers(names, drop_missing=drop_missing)
+def _numbers(names: tuple[str, ...]) -> Schema:
+    return Schema.numbers(names)
 
 
 def _check_fits(n_columns: int, schema: Schema, labelled: bool, where: str) -> None:

@@ -59,7 +59,7 @@ def name_of(encoding: str) -> str | None:
 
 @dataclass(frozen=True)
 class FileFormat:
-    """How the rows of a file (or, for `drop_missing`, of any source) are to be read.
+    """How the rows of a file are to be read.
 
     Parameters
     ----------
@@ -69,15 +69,8 @@ class FileFormat:
         sheet needs a header row: without one, single records would decide where it begins.
     names
         Column names of a CSV file that has no header row; implies ``header=False``.
-    missing
-        Fields of a CSV file that mean "no value" (after removing spaces around them). An empty
-        field is always missing. In a file of one column it is written ``""``: a blank line is no
-        row at the end, and is refused elsewhere.
     separator
         One ASCII character between the fields of a CSV file.
-    drop_missing
-        Leave out rows with a missing value in a selected column, for every kind of source. When
-        false (default) such data are refused.
     encoding
         Of a CSV file's text, such as ``"cp1252"`` or ``"utf-16"``: one in which a line means the
         same wherever it stands (the error lists them). A byte that it does not know refuses the
@@ -113,9 +106,7 @@ class FileFormat:
 
     header: bool = True
     names: tuple[str, ...] | None = None
-    missing: tuple[str, ...] = MISSING
     separator: str = ","
-    drop_missing: bool = False
     single: bool = False
     encoding: str = "utf-8"
     decimal: str = "."
@@ -143,13 +134,12 @@ class FileFormat:
                 f"encoding must be one in which no line changes how another is read, got "
                 f"{self.encoding!r}; convert the file, or take one of {', '.join(ENCODINGS)}"
             )
-        if isinstance(self.names, str) or isinstance(self.missing, str):
-            raise InvalidParameterError("names and missing must be sequences of strings")
+        if isinstance(self.names, str):
+            raise InvalidParameterError("names must be a sequence of strings")
         if self.names is not None:
             object.__setattr__(self, "names", tuple(self.names))
             if not self.names or len(set(self.names)) < len(self.names) or "" in self.names:
                 raise InvalidParameterError("names must be distinct, non-empty column names")
-        object.__setattr__(self, "missing", tuple(self.missing))
 
     def kind_of(self, path: Path, where: str) -> str:
         """Return what a file is, one of `KINDS`.
@@ -185,12 +175,6 @@ class File:
     format
         How this file is read, instead of the call's ``file_format``.
 
-    Raises
-    ------
-    InvalidParameterError
-        `format` drops rows with missing values: that is one rule for all data of a run, given by
-        its ``file_format``.
-
     See Also
     --------
     dpsumm.data.FileFormat : How it is read.
@@ -215,11 +199,6 @@ class File:
         if not isinstance(self.format, FileFormat):
             raise InvalidParameterError(
                 f"File: format must be a dpsumm.data.FileFormat, got {type(self.format).__name__}"
-            )
-        if self.format.drop_missing:
-            raise InvalidParameterError(
-                "File: drop_missing is one rule for all data of a run; say it in the call's "
-                "file_format"
             )
         object.__setattr__(self, "path", Path(self.path))
 

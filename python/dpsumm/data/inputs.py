@@ -87,8 +87,8 @@ def _first_rows(source: Source, name: str, wanted: Wanted) -> Source:
     if wanted.drops:
         raise InvalidParameterError(
             f"{name!r}: a Stream or Shards tell how many rows they have before they read them, so "
-            f"none can be dropped; leave out drop_missing (or when_missing 'drop'), and leave rows "
-            f"with missing values out when writing the file"
+            f"none can be dropped; leave out when_missing='drop', and leave rows with missing "
+            f"values out when writing the file"
         )
     return source.head()
 

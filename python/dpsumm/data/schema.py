@@ -6,7 +6,7 @@ import hashlib
 import os
 import random
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -97,14 +97,11 @@ class Schema:
             )
 
     @classmethod
-    def numbers(
-        cls, names: Sequence[str], *, label: str | None = None, drop_missing: bool = False
-    ) -> Schema:
+    def numbers(cls, names: Sequence[str], *, label: str | None = None) -> Schema:
         """Return the schema of data of which only the names are known: numbers, and a label."""
-        rule = WhenMissing.DROP if drop_missing else WhenMissing.REFUSE
-        columns = [Column(name, Kind.NUMBER, missing=(), when_missing=rule) for name in names]
+        columns = [Column(name, Kind.NUMBER, missing=()) for name in names]
         if label is not None:
-            columns.append(Column(label, Kind.LABEL, missing=(), when_missing=rule))
+            columns.append(Column(label, Kind.LABEL, missing=()))
         return cls(columns)
 
     @classmethod
@@ -211,13 +208,6 @@ class Schema:
         """
         more = (self.label,) if label and self.label is not None else ()
         return Schema((*self.kernel, *more))
-
-    def with_rule(self, when_missing: WhenMissing) -> Schema:
-        """Return the schema with another rule for missing values in all columns."""
-        return Schema(
-            column if column.kind is Kind.IGNORE else replace(column, when_missing=when_missing)
-            for column in self.columns
-        )
 
     def encode(
         self, values: NDArray[Any], columns: Sequence[NDArray[Any]] | None = None

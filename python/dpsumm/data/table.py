@@ -181,22 +181,16 @@ def read_table(source: Source, *, name: str, **wanted: Any) -> Table:
 def usable(source: Source, name: str, wanted: Wanted, missing: str = WAY_OUT["missing"]) -> Extract:
     """Return the usable rows of a source; `missing` says what to do about values that lack."""
     if isinstance(source, File):
-        # What is done about missing values is one rule for all data of a run.
-        own = replace(source.format, drop_missing=wanted.form.drop_missing)
-        source, wanted = source.path, replace(wanted, file_format=own)
+        source, wanted = source.path, replace(wanted, file_format=source.format)
     extract, where = wanted.extract(source, name), where_of(source, name)
     if wanted.own_labels and extract.labels is not None and extract.unlabelled is not None:
         labels = extract.labels.astype(object)
         labels[extract.unlabelled] = None
         extract = replace(extract, labels=labels, unlabelled=None)
-    if wanted.schema is not None:
-        return _checked(extract, where, missing, drop_unlabelled=False)
-    if extract.backend is None and wanted.drops:
-        extract = replace(extract, schema=extract.schema.with_rule(WhenMissing.DROP))
-    return _checked(extract, where, DROP, drop_unlabelled=wanted.drops)
+    return _checked(extract, where, DROP if wanted.schema is None else missing)
 
 
-def _checked(extract: Extract, where: str, remedy: str, *, drop_unlabelled: bool) -> Extract:
+def _checked(extract: Extract, where: str, remedy: str) -> Extract:
     """Return the extract's usable rows; drop or refuse missing values, refuse senseless ones.
 
     `remedy` says what to do about missing values.
@@ -217,8 +211,7 @@ def _checked(extract: Extract, where: str, remedy: str, *, drop_unlabelled: bool
             raise InvalidDataError(f"{where}: {titles[j]} has {said}; {way_out}")
     if extract.unlabelled is not None:
         rule = None if schema.label is None else schema.label.when_missing
-        drop = drop_unlabelled or rule is WhenMissing.DROP
-        if extract.unlabelled.any() and not drop:
+        if extract.unlabelled.any() and rule is not WhenMissing.DROP:
             way_out = WAY_OUT["missing labels"] if remedy == WAY_OUT["missing"] else remedy
             raise InvalidDataError(f"{where}: some labels are missing; {way_out}")
         missing |= extract.unlabelled

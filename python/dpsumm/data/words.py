@@ -12,7 +12,7 @@ from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, get_args, get_origin, get_type_hints
 
-from dpsumm.data.file import KINDS, MISSING, File, FileFormat, owner_files
+from dpsumm.data.file import KINDS, File, FileFormat, owner_files
 from dpsumm.errors import InvalidParameterError
 
 
@@ -88,7 +88,7 @@ def formatted(
 
 
 def _changed(usual: FileFormat, own: Mapping[str, str]) -> FileFormat:
-    """Return a file's own format, which leaves the rule on missing values to the run's."""
+    """Return a file's own format."""
     return replace(
         usual,
         kind=own.get("kind", usual.kind),
@@ -96,7 +96,6 @@ def _changed(usual: FileFormat, own: Mapping[str, str]) -> FileFormat:
         encoding=own.get("encoding", usual.encoding),
         decimal=own.get("decimal", usual.decimal),
         names=_names(own["names"]) if "names" in own else usual.names,
-        drop_missing=False,
     )
 
 
@@ -111,17 +110,13 @@ def _names(text: str) -> tuple[str, ...]:
 def file_format_of(
     names: str | None,
     separator: str,
-    missing: Sequence[str] = (),
-    drop_missing: bool = False,
     encoding: str = "utf-8",
     decimal: str = ".",
 ) -> FileFormat:
     """Return how text files are read, from the options that say it."""
     return FileFormat(
         names=None if names is None else _names(names),
-        missing=(*MISSING, *missing),
         separator=_typed(separator),
-        drop_missing=drop_missing,
         encoding=encoding,
         decimal=decimal,
     )

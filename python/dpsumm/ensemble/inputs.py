@@ -226,9 +226,7 @@ def read_parties(
             schema=None if schema is None else schema.for_target(),
             file_format=file_format,
         )
-    # What the schema says of missing values, the file format must not say again.
-    later = file_format if schema is not None else None
-    space = Space(goal.schema.for_target(), later, schema)
+    space = Space(goal.schema.for_target(), file_format, schema)
     typed = tuple(name for name, one in records.items() if _has_numbers(one))
     return Given(space, goal, tuple(named), tables, others, typed)
 

@@ -85,7 +85,7 @@ def summarize(
         are not read. The label travels with the points and is never used. An array has its columns
         in the order of the schema. Without a schema all columns are numbers.
     file_format
-        How text files are read, and whether rows with missing values are dropped.
+        How text files are read.
     embedding
         For a less trusted curator: a secret map, shared by consumer and owners, under which all
         records are sent and selected. Points of the summary are then features; `kernel` is in their

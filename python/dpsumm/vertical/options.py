@@ -47,8 +47,6 @@ class Data(Spelling):
         A column of identifiers that all owners have, of kind 'ignore' in the schemas. Records are
         put in its order, and owners whose identifiers differ are refused; without it, equal order
         is trusted.
-    missing : TOKEN
-        A further field that means 'no value', besides empty ones, ?, NA, nan, null.
     format : NAME:KEY=VALUE
         How one file is read, where it differs from the others: NAME is an owner's, KEY one
         of kind (csv, parquet or excel, if the suffix does not say), separator, encoding, decimal,
@@ -58,7 +56,6 @@ class Data(Spelling):
     schema: list[str]
     owner: list[str] | None = None
     ids: str | None = None
-    missing: list[str] | None = None
     format: list[str] | None = None
 
     @property
@@ -77,7 +74,6 @@ class Data(Spelling):
         return file_format_of(
             None,
             self.separator,
-            self.missing or [],
             encoding=self.encoding,
             decimal=self.decimal,
         )
