@@ -66,6 +66,19 @@ def test_words_are_the_same_schema(tmp_path) -> None:
     assert schema_said(["code=1,-2"]) == Schema([Column("code", categories=(1, -2))])
 
 
+def test_a_list_describes_the_columns_of_arrays() -> None:
+    rng = np.random.default_rng(0)
+    x, y = rng.random((90, 2)), rng.integers(0, 2, 90)
+    known = [(0, 1), "number"]
+    assert schema_of(known) == Schema([Column("x0", bounds=(0, 1)), Column("x1")])
+    given = {"size": 5, "kernel": dpsumm.RBF(1.0), "seed": 1}
+    summary = dpsumm.summarize([(x, y), (x[:50], y[:50])], x[:30], schema=known, **given)
+    assert summary.columns == ("x0", "x1")
+    assert summary.labels is not None
+    with pytest.raises(InvalidParameterError, match="'x1' must be"):
+        dpsumm.summarize([x], x, schema=[(0, 1), 3], **given)
+
+
 def test_a_table_of_options_is_the_same_schema(tmp_path) -> None:
     @dataclass
     class Group:

@@ -17,13 +17,15 @@ from dpsumm.documents import parse_toml
 from dpsumm.errors import InvalidParameterError
 
 # What a call takes as a schema.
-SchemaLike: TypeAlias = Schema | str | os.PathLike[str] | Mapping[str, Any]
+SchemaLike: TypeAlias = Schema | str | os.PathLike[str] | Mapping[str, Any] | Sequence[Any]
 
 _KINDS = tuple(kind.value for kind in Kind)
 
 
 def schema_of(given: SchemaLike) -> Schema:
-    """Return a schema that is given as such, as the path of its file, or as a dict.
+    """Return a schema that is given as such, as the path of its file, as a dict or as a list.
+
+    A list describes the columns of arrays in their order, which are then ``x0``, ``x1``, and so on.
 
     Raises
     ------
@@ -38,6 +40,8 @@ def schema_of(given: SchemaLike) -> Schema:
     """
     if isinstance(given, (str, os.PathLike)):
         return Schema.read(given)
+    if isinstance(given, list):
+        given = {f"x{j}": known for j, known in enumerate(given)}
     if isinstance(given, Mapping):
         # Data frames of pandas may have whole numbers for names.
         return Schema(
@@ -45,7 +49,8 @@ def schema_of(given: SchemaLike) -> Schema:
         )
     if not isinstance(given, Schema):
         raise InvalidParameterError(
-            f"schema must be a Schema, the path of its file or a dict, got {type(given).__name__}"
+            f"schema must be a Schema, the path of its file, a dict, or a list for arrays, got "
+            f"{type(given).__name__}"
         )
     return given
 

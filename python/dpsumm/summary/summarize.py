@@ -83,7 +83,8 @@ def summarize(
         dates are bounds, to which values are clipped and scaled for the comparison. Another list is
         categories, a word is a kind, and a dict is what `Column` takes. Columns that are not named
         are not read. The label travels with the points and is never used. An array has its columns
-        in the order of the schema. Without a schema all columns are numbers.
+        in the order of the schema, which may then be a list such as ``[(20, 90), (80, 200)]``.
+        Without a schema all columns are numbers.
     file_format
         How text files are read.
     embedding
