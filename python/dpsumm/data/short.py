@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import Any, TypeAlias
 
-from dpsumm.checks import is_number, is_whole, listed
+from dpsumm.checks import is_whole, listed
 from dpsumm.data.column import Column
 from dpsumm.data.kinds.kind import Kind
 from dpsumm.data.schema import Schema
@@ -66,18 +66,14 @@ def _column(name: Any, known: Any) -> Column:
         return Column(name, **known)
     if isinstance(known, str) and known in _KINDS:
         return Column(name, known)
-    if isinstance(known, (tuple, list)) and len(known) == 2 and all(map(_is_end, known)):
-        return Column(name, bounds=tuple(known))
+    if isinstance(known, tuple) and len(known) == 2 and not all(isinstance(k, str) for k in known):
+        return Column(name, bounds=known)
     if isinstance(known, list) and known:
         return Column(name, categories=tuple(known))
     raise InvalidParameterError(
-        f"schema: column {name!r} must be (low, high), a list of categories, one of "
+        f"schema: column {name!r} must be a tuple (low, high), a list of categories, one of "
         f"{listed(_KINDS)}, or a dict of what Column takes, got {known!r}"
     )
-
-
-def _is_end(value: Any) -> bool:
-    return is_number(value) or isinstance(value, date)
 
 
 def schema_said(given: Sequence[str] | None) -> Schema | None:
@@ -135,7 +131,7 @@ def _value(name: str, what: str) -> Any:
         )
     words = [word.strip() for word in what.split(",")]
     is_whole = all(word.lstrip("-").isdecimal() and str(int(word)) == word for word in words)
-    return {"categories": [int(word) if is_whole else word for word in words]}
+    return [int(word) if is_whole else word for word in words]
 
 
 def _end(text: str) -> float | date:

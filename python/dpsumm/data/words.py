@@ -247,12 +247,7 @@ def _as_typed(name: str, kind: Any, value: Any, folder: Path, where: str) -> Any
     """Return a value as it would be typed."""
     if kind is Columns:
         if isinstance(value, dict):
-            from dpsumm.data.schema_toml import inline
-
-            return [
-                f"{column}={known if isinstance(known, str) else inline(known)}"
-                for column, known in value.items()
-            ]
+            return [f"{column}={_described(known)}" for column, known in value.items()]
         if not isinstance(value, (str, os.PathLike)):
             raise InvalidParameterError(
                 f'{where} must be a path, or a table such as {{ age = [20, 90], ill = "label" }}'
@@ -283,6 +278,18 @@ def _as_typed(name: str, kind: Any, value: Any, folder: Path, where: str) -> Any
     if not isinstance(value, taken) or (isinstance(value, bool) and kind is not bool):
         raise InvalidParameterError(f"{where} must be {what}, got {value!r}")
     return str(folder / str(value)) if kind is Path else value
+
+
+def _described(known: Any) -> str:
+    """Return what a table says of a column; TOML has no tuples, so two numbers are bounds."""
+    from dpsumm.data.schema_toml import inline
+
+    if isinstance(known, str):
+        return known
+    is_pair = isinstance(known, (list, tuple)) and len(known) == 2
+    if is_pair and not any(isinstance(end, (str, bool)) for end in known):
+        return ":".join(map(str, known))
+    return inline(known)
 
 
 def _formats(name: str, value: Any) -> list[str]:

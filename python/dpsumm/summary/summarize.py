@@ -79,9 +79,9 @@ def summarize(
         send it to nobody and take the target's own: that one is in `Summary.gamma`, and private.
     schema
         What the columns are, public. A dict such as ``{"age": (20, 90), "sex": ["f", "m"],
-        "outcome": "label"}``, a `Schema`, or the path of its TOML file. In a dict two numbers or
-        dates are bounds, to which values are clipped and scaled for the comparison. Another list is
-        categories, a word is a kind, and a dict is what `Column` takes. Columns that are not named
+        "outcome": "label"}``, a `Schema`, or the path of its TOML file. In a dict a tuple has
+        bounds, to which values are clipped and scaled for the comparison. A list has categories, a
+        word is a kind, and a dict is what `Column` takes. Columns that are not named
         are not read. The label travels with the points and is never used. An array has its columns
         in the order of the schema, which may then be a list such as ``[(20, 90), (80, 200)]``.
         Without a schema all columns are numbers.
