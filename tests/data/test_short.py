@@ -143,7 +143,7 @@ def test_a_mistake_names_the_column_and_what_to_write(known, said) -> None:
 
 @pytest.mark.parametrize("given", [{}, {"y": "label"}, {0.5: (0, 1)}, [("age", (0, 1))], 5, {" "}])
 def test_what_is_no_schema_is_refused(given) -> None:
-    with pytest.raises(InvalidParameterError, match="schema|bounds"):
+    with pytest.raises(InvalidParameterError, match=r"schema|bounds"):
         schema_of(given)
 
 
