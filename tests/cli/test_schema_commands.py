@@ -165,14 +165,15 @@ def test_check_and_init_read_a_file_as_a_run_does(directory, capsys):
 
 
 def test_init_says_what_travels_along_and_leaves_identifiers_out(directory, capsys):
-    rows = "".join(f"B-{i};text {i};{100 + i},5;{20 + i % 9}\n" for i in range(80))
-    (directory / "p.csv").write_text(f"patient_id;note;bp;age\n{rows}")
+    rows = "".join(f"B-{i};C-{i};text {i};{100 + i},5;{20 + i % 9}\n" for i in range(80))
+    (directory / "p.csv").write_text(f"patient_id;case id;note;bp;age\n{rows}")
     words = ("schema", "init", "p.csv", "--separator", ";", "--out")
     with pytest.raises(SystemExit):
         main((*words, "one.toml"))
     said = capsys.readouterr().out.splitlines()
     (told,) = (line for line in said if line.startswith("patient_id "))
     assert "no run reads it (--ignore patient_id would have it travel along)" in told
+    assert any("(--ignore 'case id' would" in line for line in said)
     for name, why in (("note", "80 different texts"), ("bp", r"decimal comma; .*--decimal ','")):
         (told,) = (line for line in said if line.startswith(f"{name} "))
         assert re.search(f"travels with each point to the curator.*: .*{why}", told)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -83,9 +84,8 @@ def init(
     console.say(f"wrote {console.shown(out)}: {counts}", soft_wrap=True)
     drafted = {column.name for column in schema.columns}
     for name, reason in reasons.items():
-        said = (
-            TRAVELS if name in drafted else f"{UNREAD} (--ignore {name} would have it travel along)"
-        )
+        option = f"--ignore {shlex.quote(name)}"
+        said = TRAVELS if name in drafted else f"{UNREAD} ({option} would have it travel along)"
         console.say(console.shown(f"{name} {said}: {reason}"), style="dim", soft_wrap=True)
 
 
