@@ -64,6 +64,7 @@ def test_words_are_the_same_schema(tmp_path) -> None:
     # Codes keep their zeros, and two whole numbers with a comma are no bounds.
     assert schema_said(["zip=01,02"]) == Schema([Column("zip", categories=("01", "02"))])
     assert schema_said(["code=1,-2"]) == Schema([Column("code", categories=(1, -2))])
+    assert schema_said(["code=1,--2"]) == Schema([Column("code", categories=("1", "--2"))])
 
 
 def test_a_list_describes_the_columns_of_arrays() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import Any, TypeAlias
@@ -20,6 +21,7 @@ from dpsumm.errors import InvalidParameterError
 SchemaLike: TypeAlias = Schema | str | os.PathLike[str] | Mapping[str, Any] | Sequence[Any]
 
 _KINDS = tuple(kind.value for kind in Kind)
+_WHOLE = re.compile(r"0|-?[1-9][0-9]{0,17}")
 
 
 def schema_of(given: SchemaLike) -> Schema:
@@ -130,7 +132,7 @@ def _value(name: str, what: str) -> Any:
             f"{listed(_KINDS)}, got {what!r}"
         )
     words = [word.strip() for word in what.split(",")]
-    is_whole = all(word.lstrip("-").isdecimal() and str(int(word)) == word for word in words)
+    is_whole = all(map(_WHOLE.fullmatch, words))
     return [int(word) if is_whole else word for word in words]
 
 
