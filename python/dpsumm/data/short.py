@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import Any, TypeAlias
@@ -13,7 +12,7 @@ from dpsumm.data.column import Column
 from dpsumm.data.kinds.kind import Kind
 from dpsumm.data.schema import Schema
 from dpsumm.data.schema_toml import DEFAULTS
-from dpsumm.data.words import schema_files
+from dpsumm.data.words import schema_files, values_said
 from dpsumm.documents import parse_toml
 from dpsumm.errors import InvalidParameterError
 
@@ -21,7 +20,6 @@ from dpsumm.errors import InvalidParameterError
 SchemaLike: TypeAlias = Schema | str | os.PathLike[str] | Mapping[str, Any] | Sequence[Any]
 
 _KINDS = tuple(kind.value for kind in Kind)
-_WHOLE = re.compile(r"0|-?[1-9][0-9]{0,17}")
 
 
 def schema_of(given: SchemaLike) -> Schema:
@@ -131,9 +129,7 @@ def _value(name: str, what: str) -> Any:
             f"schema: column {name!r} needs NAME=LOW:HIGH, NAME=A,B,... (categories) or one of "
             f"{listed(_KINDS)}, got {what!r}"
         )
-    words = [word.strip() for word in what.split(",")]
-    is_whole = all(map(_WHOLE.fullmatch, words))
-    return [int(word) if is_whole else word for word in words]
+    return values_said(what)
 
 
 def _end(text: str) -> float | date:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING as NO_DEFAULT
 from dataclasses import dataclass, fields, replace
@@ -38,6 +39,21 @@ def parse_files(option: str, given: Sequence[str]) -> dict[str, Path]:
             raise InvalidParameterError(f"{option}: {name!r} is given twice; give each a name")
         files[name] = Path(path)
     return files
+
+
+_WHOLE = re.compile(r"0|-?[1-9][0-9]{0,17}")
+
+
+def values_said(text: str) -> list[str] | list[int]:
+    """Return what commas separate: whole numbers if all are written so, which codes (01) are not.
+
+    Examples
+    --------
+    >>> values_said("0, 1"), values_said("01, 1")
+    ([0, 1], ['01', '1'])
+    """
+    words = [word.strip() for word in text.split(",")]
+    return [int(word) for word in words] if all(map(_WHOLE.fullmatch, words)) else words
 
 
 class Columns(list[str]):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,10 +15,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpsumm.checks import check_whole, counted
 from dpsumm.data.kinds.label import are_distinct
+from dpsumm.data.words import values_said
 from dpsumm.errors import InvalidDataError, InvalidParameterError
 from dpsumm.exchange.fields import is_hex, is_whole
 
 Label = bool | int | float | str
+
+_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?")
 
 MOST_CELLS = 10**7
 MOST_CLASSES = 1000
@@ -150,23 +154,20 @@ def are_classes(value: Any) -> bool:
 def classes_of(text: str) -> tuple[Label, ...]:
     """Return the classes that a text lists with commas: whole numbers, numbers, or texts.
 
-    They are numbers if all of them can be read so; a class with a comma needs Python.
+    Codes such as 01 are texts. A class with a comma needs Python.
 
     Examples
     --------
-    >>> classes_of("no, yes"), classes_of("0,1,2"), classes_of("0.5,1")
-    (('no', 'yes'), (0, 1, 2), (0.5, 1.0))
+    >>> classes_of("no, yes"), classes_of("0,1,2"), classes_of("0.5,1"), classes_of("01,02")
+    (('no', 'yes'), (0, 1, 2), (0.5, 1.0), ('01', '02'))
     """
-    words = [word.strip() for word in text.split(",")]
-    if not all(words):
+    words = values_said(text)
+    if "" in words:
         raise InvalidParameterError(
             "classes: list all labels, public, with commas between, such as no,yes"
         )
-    for kind in (int, float):
-        try:
-            return _classes([kind(word) for word in words])
-        except ValueError:
-            continue
+    if "." in text and all(_NUMBER.fullmatch(str(word)) for word in words):
+        return _classes([float(word) for word in words])
     return _classes(words)
 
 
