@@ -58,9 +58,7 @@ def row(method: str, epsilon: float, found: Sequence[float], best: str = "") -> 
 
 def learnt(task: Task, parties: Sequence[Parts], epsilon: float, delta: float, unit: Unit) -> float:
     """Return the accuracy of `dpsumm.learn` by its defaults."""
-    declared = {}
-    if unit is Unit.WHOLE_OWNER:
-        declared["records_per_owner"] = round(len(task.points) / len(parties))
+    each = round(len(task.points) / len(parties)) if unit is Unit.WHOLE_OWNER else None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # few parties, much noise
         model = dpsumm.learn(
@@ -70,8 +68,8 @@ def learnt(task: Task, parties: Sequence[Parts], epsilon: float, delta: float, u
             epsilon=epsilon,
             delta=delta,
             unit=unit,
+            protocol=dpsumm.Updates(records_per_owner=each),
             allow_weak_privacy=True,
-            **declared,
         )
         return float((model.predict(task.test) == task.test_labels).mean())
 

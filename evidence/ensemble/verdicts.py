@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import dpsumm
+from dpsumm import Updates
 from dpsumm.privacy import Unit
 from evidence.ensemble.worlds import MOST, POINTS, TEST, world
 
@@ -71,8 +72,9 @@ def run(rng: np.random.Generator) -> list[tuple[str, str, int, str]]:
                 classes=list(range(classes)),
                 unit=unit,
                 epsilon=epsilon,
-                records_per_owner=n if method == "updates" and unit is Unit.WHOLE_OWNER else None,
-                method=method,
+                protocol=Updates(records_per_owner=n if unit is Unit.WHOLE_OWNER else None)
+                if method == "updates"
+                else method,
                 validation=(x[own], y[own]) if labels else None,
                 seed=int(rng.integers(2**31)),
                 allow_weak_privacy=True,

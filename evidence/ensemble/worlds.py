@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from sklearn.datasets import make_classification
 
 import dpsumm
+from dpsumm import Updates
 from dpsumm.privacy import Unit
 
 POINTS, TEST, MOST = 2000, 3000, 40_000
@@ -59,8 +60,7 @@ def run(rng: np.random.Generator) -> str | None:
             classes=list(range(classes)),
             unit=unit,
             epsilon=one,
-            records_per_owner=n,
-            method="updates",
+            protocol=Updates(records_per_owner=n),
             seed=seed,
             allow_weak_privacy=True,
         )

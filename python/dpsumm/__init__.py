@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from dpsumm.ensemble.classifier import PrivateEnsembleClassifier
     from dpsumm.ensemble.learn import learn
     from dpsumm.ensemble.plans import plan_learning
+    from dpsumm.ensemble.protocols import Updates, Voting
     from dpsumm.kernels._core import __version__
     from dpsumm.privacy import Ledger
     from dpsumm.products import run
@@ -54,6 +55,8 @@ __all__ = [
     "Summary",
     "Tables",
     "Uniform",
+    "Updates",
+    "Voting",
     "__version__",
     "compare",
     "kernels",
@@ -75,6 +78,7 @@ _HOMES = {
     "ensemble.classifier": "PrivateEnsembleClassifier",
     "ensemble.learn": "learn",
     "ensemble.plans": "plan_learning",
+    "ensemble.protocols": "Updates Voting",
     "kernels._core": "__version__",
     "privacy": "Ledger",
     "products": "run",

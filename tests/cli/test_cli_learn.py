@@ -107,7 +107,7 @@ def test_updates_are_the_default_and_write_the_same_files(capsys):
     frame = pl.read_csv("p.csv")
     assert (load_model("m").predict(Path("public.csv")) == frame["prediction"].to_numpy()).all()
     assert "Length over noise alone" in Path("r.html").read_text("utf-8")
-    assert run(*USUAL, "--method", "updates") == 2
+    assert run(*USUAL, "--protocol", "updates") == 2
     assert "learner is for votes alone" in " ".join(capsys.readouterr().err.split())
 
 
@@ -153,7 +153,7 @@ def test_a_plan_reads_and_writes_nothing(capsys):
     assert run("learn", "--plan", "--points", "1200", *given) == 0
     assert "Noisy votes of 60 parties on 1200 points, 2 classes" in capsys.readouterr().out
     given = ("--parties", "10", "--classes", "0,1,2", "--public-points", "none.csv")
-    given += ("--method", "votes")
+    given += ("--protocol", "votes")
     assert run("learn", "--plan", "--points", "5000", *given) == 0
     out = capsys.readouterr().out
     assert "The noise is above the signal" in out

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import dpsumm
-from dpsumm import Column, Schema
+from dpsumm import Column, Schema, Voting
 from dpsumm.cli import main
 from dpsumm.ensemble import Spectral, load_model
 from helpers.same_draws import repeat
@@ -50,7 +50,7 @@ def model(tmp_path_factory):
         warnings.simplefilter("ignore")
         made = dpsumm.learn(
             [votes] * 60, points, classes=["no", "yes"], epsilon=8, schema=SCHEMA,
-            run="first", student=Spectral(("linear",)),
+            run="first", protocol=Voting(student=Spectral(("linear",))),
         )  # fmt: skip
     path = tmp_path_factory.mktemp("model") / "m.dpsumm"
     made.save(path)

@@ -17,8 +17,7 @@ from dpsumm.errors import InvalidParameterError, NotFittedError
 GIVEN = {
     "classes": [0, 1],
     "epsilon": 4,
-    "learner": GaussianNB(),
-    "student": Spectral(("linear",)),
+    "protocol": dpsumm.Voting(learner=GaussianNB(), student=Spectral(("linear",))),
     "seed": 1,
 }
 

@@ -23,6 +23,7 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 
 import dpsumm
+from dpsumm import Voting
 from dpsumm.ensemble import Spectral
 from dpsumm.ensemble.ballots import ballot_of, train
 from dpsumm.ensemble.conversion import declare
@@ -34,6 +35,7 @@ from dpsumm.ensemble.terms import Terms
 from dpsumm.errors import InvalidParameterError, ProtocolError
 from dpsumm.exchange.messages import Describe
 from dpsumm.privacy import Ledger, Unit
+from helpers.votes import by_votes
 
 SOFT = [
     LogisticRegression(),
@@ -353,14 +355,11 @@ def people(rng, n):
 def test_learning_from_classifiers_keeps_the_model_here(rng):
     parties = {f"p{i}": people(rng, 25) for i in range(50)}
     fitted = {f"c{i}": DecisionTreeClassifier().fit(*people(rng, 25)) for i in range(10)}
-    given = {
-        "classes": [0, 1],
-        "epsilon": 4,
-        "learner": GaussianNB(),
-        "student": Spectral(("linear",)),
-    }
+    usual = {"learner": GaussianNB(), "student": Spectral(("linear",))}
+    given = {"classes": [0, 1], "epsilon": 4, "protocol": Voting(**usual)}
     x, y = people(rng, 2000)
-    model = dpsumm.learn(parties | fitted, x[:1500], points_are="consumer", **given)
+    hidden = {**given, "protocol": Voting(**usual, points_are="consumer")}
+    model = dpsumm.learn(parties | fitted, x[:1500], **hidden)
     assert (model.predict(x[1500:]) == y[1500:]).mean() > 0.85
     assert "parties receive nothing that depends on them" in model.privacy.statements()[2]
     with pytest.raises(InvalidParameterError, match="would show the consumer's points"):
@@ -374,11 +373,10 @@ def test_learning_from_classifiers_keeps_the_model_here(rng):
         ({"learner": KNeighborsClassifier(1)}, "cannot be sent as plain numbers"),
         ({"learner": RidgeClassifier(), "grid": 3}, "predict_proba"),
         ({"parties": {**parties, "v": RidgeClassifier().fit(x, y)}, "grid": 3}, "predict_proba"),
-        ({"points_are": "mine"}, "must be 'public' or 'consumer'"),
     ):
-        call = {"parties": parties, "points_are": "consumer", **given, **change}
+        call = by_votes({"parties": parties, **change}, **usual, points_are="consumer")
         with pytest.raises(InvalidParameterError, match=match):
-            dpsumm.learn(public_points=x[:1500], **call)
+            dpsumm.learn(public_points=x[:1500], classes=[0, 1], epsilon=4, **call)
 
 
 def test_a_forest_of_no_tree_abstains():

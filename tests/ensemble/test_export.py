@@ -10,7 +10,7 @@ from scipy import stats
 from sklearn.linear_model import LogisticRegression
 
 import dpsumm
-from dpsumm import Ledger
+from dpsumm import Ledger, Voting
 from dpsumm.ensemble import load_model
 from dpsumm.ensemble.export import GRID, noisy_sums, queries_of, weights_of, whole
 from dpsumm.errors import BudgetExceededError, InvalidParameterError
@@ -131,8 +131,7 @@ def learnt(rng, n_classes, n=3000, **more):
         points,
         classes=range(n_classes),
         epsilon=4.0,
-        points_are="consumer",
-        student=dpsumm.ensemble.Spectral(("linear",)),
+        protocol=Voting(points_are="consumer", student=dpsumm.ensemble.Spectral(("linear",))),
         **more,
     )
     return model, people(1000)

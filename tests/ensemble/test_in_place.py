@@ -10,6 +10,7 @@ from sklearn.preprocessing import StandardScaler
 import dpsumm
 from dpsumm.ensemble import Argmax, Spectral
 from dpsumm.ensemble.curator import VoteCurator
+from helpers.votes import by_votes
 
 M, N = 12, 60
 
@@ -64,8 +65,8 @@ def votes_of(monkeypatch, parties, points, **given):
 
     with monkeypatch.context() as patch:
         patch.setattr(VoteCurator, "receive", noted)
-        usual = {"classes": [0, 1], "epsilon": 1.0, "student": Spectral(("linear",))}
-        model = dpsumm.learn(parties, points, **(usual | given))
+        given = by_votes(given, student=Spectral(("linear",)))
+        model = dpsumm.learn(parties, points, **({"classes": [0, 1], "epsilon": 1.0} | given))
     return seen, model
 
 

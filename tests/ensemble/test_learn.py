@@ -16,6 +16,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 import dpsumm
+from dpsumm import Updates, Voting
 from dpsumm.ensemble import Model, NoisyVotes, Spectral
 from dpsumm.ensemble.ballots import ballot_of, train
 from dpsumm.ensemble.curator import VoteCurator
@@ -27,7 +28,7 @@ from dpsumm.errors import (
     MissingExtraError,
     ProtocolError,
 )
-from helpers.votes import one_hot
+from helpers.votes import by_votes, one_hot
 
 M, N = 60, 1200
 
@@ -53,8 +54,8 @@ FAST = Spectral(("linear",))
 
 def learn(parties, public_points, **given):
     """The call, with what is quick and whose noise is small by default."""
-    usual = {"classes": [0, 1], "epsilon": 4, "learner": GaussianNB(), "student": FAST}
-    return dpsumm.learn(parties, public_points, **(usual | given))
+    given = by_votes(given, learner=GaussianNB(), student=FAST)
+    return dpsumm.learn(parties, public_points, **({"classes": [0, 1], "epsilon": 4} | given))
 
 
 @pytest.mark.same_draws
@@ -65,7 +66,7 @@ def test_it_learns_what_the_parties_know(parties, public_points, rng):
         public_points,
         classes=[1, 0],
         epsilon=4,
-        method="votes",
+        protocol="votes",
         progress=lambda *what: told.append(what),
     )
     x, y = people(rng, 1000)
@@ -609,23 +610,34 @@ def test_noisy_votes_travel_and_predictions_need_no_curator(parties, public_poin
 
 
 def test_the_plan_is_the_warning(public_points):
-    plan = dpsumm.plan_learning(10, 10_000, 10, method="votes")
+    plan = dpsumm.plan_learning(10, 10_000, 10, protocol="votes")
     assert plan.ratio > 1
     assert "models_per_owner" in plan.notes[0]
     assert "above the signal" in str(plan)
     assert "next to nothing" not in str(plan)
-    weak = str(dpsumm.plan_learning(10, 10_000, 10, epsilon=12, delta=0.2, method="votes"))
+    weak = str(dpsumm.plan_learning(10, 10_000, 10, epsilon=12, delta=0.2, protocol="votes"))
     assert "Warning: epsilon 12 promises next to nothing" in weak
     assert "Warning: delta 0.2 is not below 1 / 10, one over the protected records" in weak
-    good = dpsumm.plan_learning(10, 10_000, 10, models_per_owner=100, unit="replace one record")
+    good = dpsumm.plan_learning(
+        10, 10_000, 10, protocol=Voting(models_per_owner=100), unit="replace one record"
+    )
     assert good.notes == ()
     assert good.vote_noise == pytest.approx(
-        dpsumm.plan_learning(1000, 10_000, 10, method="votes").vote_noise
+        dpsumm.plan_learning(1000, 10_000, 10, protocol="votes").vote_noise
     )
-    for change in ({"n_parties": 1}, {"n_points": 10}, {"n_classes": 1}, {"models_per_owner": 0}):
+    for change in ({"n_parties": 1}, {"n_points": 10}, {"n_classes": 1}):
         given = {"n_parties": 10, "n_points": 1000, "n_classes": 2, **change}
         with pytest.raises(InvalidParameterError, match=next(iter(change))):
             dpsumm.plan_learning(**given)
+    for protocol, why in (
+        (Voting(models_per_owner=0), "models_per_owner"),
+        (Updates(records_per_owner=0), "records_per_owner"),
+        ("both", "protocol must be"),
+    ):
+        with pytest.raises(InvalidParameterError, match=why):
+            dpsumm.plan_learning(10, 1000, 2, protocol=protocol)
+    with pytest.raises(InvalidParameterError, match="points_are must be 'public' or 'consumer'"):
+        Voting(points_are="mine")
     with pytest.raises(InvalidParameterError, match="times"):
         dpsumm.plan_learning(10, 10**6, 100)
     with pytest.raises(InvalidParameterError, match="unit"):
@@ -633,25 +645,29 @@ def test_the_plan_is_the_warning(public_points):
 
 
 def test_the_plan_of_updates_is_a_range_and_the_warning(rng):
-    plan = dpsumm.plan_learning(4, 500, 10, records_per_owner=50, epsilon=0.3)
+    plan = dpsumm.plan_learning(4, 500, 10, protocol=Updates(records_per_owner=50), epsilon=0.3)
     assert plan.kept[1] < 0.05
     assert "expect little, at most" in plan.notes[0]
     assert "500 public points are few" in plan.notes[1]
     assert all(f"Warning: {note}" in str(plan) for note in plan.notes)
     records = dpsumm.plan_learning(
-        4, 5000, 10, records_per_owner=5000, unit="replace one record", n_columns=50
+        4,
+        5000,
+        10,
+        protocol=Updates(records_per_owner=5000),
+        unit="replace one record",
+        n_columns=50,
     )
     assert records.kept[0] > 0.9
     assert records.notes == ()
     assert records.features == 100
     parties, points = [people(rng, 50) for _ in range(4)], rng.normal(size=(1500, 2))
-    given = {"classes": range(10), "epsilon": 0.3, "records_per_owner": 50}
+    given = {"classes": range(10), "epsilon": 0.3, "protocol": Updates(records_per_owner=50)}
     with pytest.warns(UserWarning, match="learn: noise over signal is .*expect little"):
         model = dpsumm.learn(parties, points, **given)
     assert model.plan.ratio == plan.ratio
-    for change in ({"n_columns": 0}, {"records_per_owner": 0}, {"method": "both"}):
-        with pytest.raises(InvalidParameterError, match=next(iter(change))):
-            dpsumm.plan_learning(10, 1000, 2, **change)
+    with pytest.raises(InvalidParameterError, match="n_columns"):
+        dpsumm.plan_learning(10, 1000, 2, n_columns=0)
 
 
 @pytest.mark.parametrize("gone", [0, 5, 11])

@@ -8,8 +8,8 @@ import pytest
 from sklearn.naive_bayes import GaussianNB
 
 import dpsumm
-from dpsumm import Column, Schema
-from dpsumm.ensemble import Model, Spectral, load_model
+from dpsumm import Column, Schema, Updates, Voting
+from dpsumm.ensemble import Model, load_model
 from dpsumm.ensemble.updates.model import UpdatesModel
 from dpsumm.ensemble.updates.party import Updater
 from dpsumm.errors import InvalidDataError, InvalidParameterError
@@ -102,23 +102,18 @@ def test_records_are_updates_and_all_else_is_votes(parties, points):
     for one, more in (
         (fitted, {}),
         ({**few, "p0": fitted["p0"]}, {}),
-        (few, {"method": "votes"}),
-        (few, {"learner": "bayes"}),
-        (few, {"student": Spectral()}),
-        (few, {"grid": 5}),
-        (few, {"models_per_owner": 2, "unit": RECORD}),
+        (few, {"protocol": "votes"}),
+        (few, {"protocol": Voting(models_per_owner=2), "unit": RECORD}),
     ):
         assert not isinstance(learn(one, points, **more, **quick), UpdatesModel)
     for more, why in (
-        ({"method": "both"}, "method must be"),
-        ({"method": "updates", "learner": "bayes"}, "learner is for votes"),
-        ({"method": "updates", "points_are": "consumer"}, "points_are is for votes"),
-        ({"records_per_owner": 0}, "records_per_owner"),
+        ({"protocol": "both"}, "protocol must be"),
+        ({"protocol": Updates(records_per_owner=0)}, "records_per_owner"),
     ):
         with pytest.raises(InvalidParameterError, match=why):
             learn(few, points, **more, **quick)
     with pytest.raises(InvalidParameterError, match="gives no records"):
-        learn(fitted, points, method="updates", **quick)
+        learn(fitted, points, protocol="updates", **quick)
     with pytest.raises(InvalidDataError, match="labels are numbers"):
         learn(few, points, **quick | {"classes": ["a", "b"]})
 
@@ -140,7 +135,7 @@ def test_a_resumed_run_says_so_and_is_not_charged_again(parties, points, tmp_pat
     np.testing.assert_array_equal(one.predict_proba(points), two.predict_proba(points))
     assert two.privacy.charges == one.privacy.charges
     assert any("resumed" in note for note in two.foreseen)
-    for change in ({"epsilon": 0.5}, {"classes": [0, 1, 2, 3]}, {"method": "votes"}):
+    for change in ({"epsilon": 0.5}, {"classes": [0, 1, 2, 3]}, {"protocol": "votes"}):
         with pytest.raises(InvalidParameterError):
             learn(parties, points, **book, **change)
 
@@ -184,7 +179,7 @@ def test_points_unlike_the_records_are_told_of(rng):
         "Do not use this model: the public points are unlike the parties' records"
         in (model.notes[0])
     )
-    assert "method='votes'" in model.notes[0]
+    assert "protocol='votes'" in model.notes[0]
 
 
 @pytest.mark.same_draws

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import dpsumm
-from dpsumm import Column, Schema
+from dpsumm import Column, Schema, Voting
 from dpsumm.data.table import read_table
 from dpsumm.ensemble import Spectral, load_model
 from dpsumm.ensemble.points import points_notes, rows_notes
@@ -98,7 +98,8 @@ def test_coarse_points_are_equal_by_chance(rng, columns, rare):
 def learnt(public_points):
     ballots = [np.eye(2, dtype=int)[(public_points["age"] > 50).cast(int).to_numpy()]] * 60
     return dpsumm.learn(
-        ballots, public_points, classes=["no", "yes"], schema=SCHEMA, student=Spectral(("linear",)),
+        ballots, public_points, classes=["no", "yes"], schema=SCHEMA,
+        protocol=Voting(student=Spectral(("linear",))),
         epsilon=4,
     )  # fmt: skip
 

@@ -9,6 +9,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
 import dpsumm
+from dpsumm import Voting
 from dpsumm.data.inputs import read_table
 from dpsumm.data.schema_toml import to_toml
 from dpsumm.ensemble import SavedModel, Spectral, load_model, saved
@@ -38,7 +39,7 @@ def made(rng, classes, **more):
     ids=repr,
 )
 def test_the_file_predicts_the_same(classes, student, rng, tmp_path):
-    model, frame = made(rng, classes, student=student)
+    model, frame = made(rng, classes, protocol=Voting(student=student))
     model.save(tmp_path / "model")
     again = load_model(tmp_path / "model")
     np.testing.assert_allclose(
@@ -57,7 +58,7 @@ def told(path, *, validated):
 
 def test_every_file_says_whether_labelled_points_chose_the_student(rng, tmp_path):
     """One label may choose another one, which is another file: what stands in it tells so."""
-    model, frame = made(rng, [0, 1], student=Spectral(("linear",)))
+    model, frame = made(rng, [0, 1], protocol=Voting(student=Spectral(("linear",))))
     points, path = frame[:9], tmp_path / "model"
     model.save(path)
     assert told(path, validated=False)
@@ -71,14 +72,16 @@ def test_every_file_says_whether_labelled_points_chose_the_student(rng, tmp_path
             assert any("validation points" in text for text in one.record.statements)
             one.save_predictions(tmp_path / "rows.csv")
             assert "validation points" in (tmp_path / "rows.csv.json").read_text()
-    asked, _ = made(rng, [0, 1], student=Spectral(("linear",)), validation=(points, labels))
+    asked, _ = made(
+        rng, [0, 1], protocol=Voting(student=Spectral(("linear",))), validation=(points, labels)
+    )
     asked.save(path)
     assert told(path, validated=True)
     assert any("validation points" in text for text in asked.record.statements)
 
 
 def test_a_pickle_leaves_the_labelled_points_at_home(rng):
-    model, frame = made(rng, [0, 1], student=Spectral(("linear",)))
+    model, frame = made(rng, [0, 1], protocol=Voting(student=Spectral(("linear",))))
     points = rng.normal(size=(9, 3)) + 1000 / 3
     chosen = model.refit(validation=(points, np.arange(9) % 2))
     assert chosen.verdict.text
@@ -93,7 +96,7 @@ def test_a_pickle_leaves_the_labelled_points_at_home(rng):
 
 
 def test_what_may_not_leave_and_what_would_be_code_is_not_written(rng, tmp_path):
-    model, frame = made(rng, [0, 1], student=DecisionTreeClassifier(max_depth=2))
+    model, frame = made(rng, [0, 1], protocol=Voting(student=DecisionTreeClassifier(max_depth=2)))
     with pytest.raises(InvalidParameterError, match="saved as code"):
         model.save(tmp_path / "model")
     model.refit(Spectral(("linear",))).save(tmp_path / "model")
@@ -103,8 +106,7 @@ def test_what_may_not_leave_and_what_would_be_code_is_not_written(rng, tmp_path)
             frame.to_numpy(),
             classes=[0, 1],
             epsilon=8,
-            points_are="consumer",
-            student=Spectral(("linear",)),
+            protocol=Voting(points_are="consumer", student=Spectral(("linear",))),
         )
     with pytest.raises(InvalidParameterError, match="without any guarantee"):
         hidden.save(tmp_path / "hidden")
@@ -112,7 +114,7 @@ def test_what_may_not_leave_and_what_would_be_code_is_not_written(rng, tmp_path)
 
 
 def test_a_damaged_file_is_refused(rng, tmp_path):
-    model, _ = made(rng, [0, 1], student=Spectral(("graph",)))
+    model, _ = made(rng, [0, 1], protocol=Voting(student=Spectral(("graph",))))
     path = tmp_path / "model"
     model.save(path)
     good = path.read_bytes()
@@ -149,7 +151,7 @@ def test_a_small_file_cannot_ask_for_a_large_map(monkeypatch, tmp_path):
 
 def test_predictions_in_blocks_are_those_of_all_rows(rng, monkeypatch):
     for student in (Spectral(("features",)), Spectral(("graph",))):
-        model, frame = made(rng, [0, 1, 2], student=student)
+        model, frame = made(rng, [0, 1, 2], protocol=Voting(student=student))
         for one in (model, model.to_save()):
             whole = one.predict_proba(frame)
             with monkeypatch.context() as patch:

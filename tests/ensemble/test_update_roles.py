@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from dpsumm import Column, Schema
+from dpsumm import Column, Schema, Updates
 from dpsumm.ensemble.inputs import read_parties
 from dpsumm.ensemble.rounds import recipe_of
 from dpsumm.ensemble.terms import Terms
@@ -244,7 +244,7 @@ def test_a_record_that_becomes_unusable_changes_no_other_and_no_public_number(rn
     for first in (frames["p0"], hurt):
         given = read_parties(frames | {"p0": first}, points, schema=schema)
         asked = Asked.of(range(3), unit=Unit.REPLACE_RECORD)
-        records.append(recipe_of(asked, 2, None, given.n_given).records)
+        records.append(recipe_of(asked, Updates(), 2, given.n_given).records)
         terms = Terms.of(given.points, range(3), 2)
         recipe = Recipe(Unit.REPLACE_RECORD.value, 1.0, 1e-5, 60)
         with Ledger() as book:

@@ -8,9 +8,9 @@ import polars as pl
 import pytest
 
 import dpsumm
-from dpsumm import Column, Schema
+from dpsumm import Column, Schema, Updates, Voting
 from dpsumm.data.inputs import read_owners
-from dpsumm.ensemble import Spectral, load_model
+from dpsumm.ensemble import load_model
 from dpsumm.ensemble.holder import CODEC, Holder
 from dpsumm.ensemble.messages import VoteTask
 from dpsumm.ensemble.once import Once
@@ -27,7 +27,7 @@ from helpers.kept import kept_by
 
 SCHEMA = Schema([Column("a", bounds=(-4, 4)), Column("b", bounds=(-4, 4)), Column("sick", "label")])
 NAMES = tuple(f"clinic-{i:02d}" for i in range(30))
-RECORD = {"unit": "replace one record", "records_per_owner": 30}
+RECORD = {"unit": "replace one record", "protocol": Updates(records_per_owner=30)}
 ROUNDS = 8
 pytestmark = pytest.mark.filterwarnings("ignore:learn")
 
@@ -120,13 +120,12 @@ def test_as_in_one_process(frames, unit, tmp_path):
 
 def test_what_is_of_votes_asks_for_votes_and_sizes_are_declared(frames):
     parties, points = frames
-    assert not isinstance(learn(Loopback(parties), points, grid=3), UpdatesModel)
+    assert not isinstance(learn(Loopback(parties), points, protocol=Voting(grid=3)), UpdatesModel)
     channel = Loopback(parties)
     for given, match in (
         ({"unit": RECORD["unit"]}, "records_per_owner.*needed where they are not"),
-        ({"method": "votes", "records_per_owner": 30}, "records_per_owner is for updates alone"),
-        ({"method": "updates", "student": Spectral()}, "student is for votes alone"),
-        ({"method": "other"}, "method must be"),
+        ({"protocol": Voting(learner="tree")}, "learner: each party says its own"),
+        ({"protocol": "other"}, "protocol must be"),
     ):
         with pytest.raises(InvalidParameterError, match=match):
             learn(channel, points, **given)

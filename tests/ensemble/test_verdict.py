@@ -10,6 +10,7 @@ import pytest
 from scipy import stats
 
 import dpsumm
+from dpsumm import Voting
 from dpsumm.ensemble import Spectral
 from dpsumm.ensemble.page import render
 from dpsumm.ensemble.strength import Strength, strength_of
@@ -92,7 +93,7 @@ def model():
         ballots,
         points,
         classes=labels,
-        student=Spectral(("linear",)),
+        protocol=Voting(student=Spectral(("linear",))),
         validation=(points[:200], labels[(points[:200, 0] > 0).astype(int)]),
         epsilon=12,
         allow_weak_privacy=True,

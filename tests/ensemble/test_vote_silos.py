@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 import dpsumm
-from dpsumm import Column, Schema
+from dpsumm import Column, Schema, Voting
 from dpsumm.data.inputs import read_owners
 from dpsumm.ensemble import Spectral
 from dpsumm.ensemble.messages import CODEC, Votes
@@ -24,6 +24,7 @@ from dpsumm.exchange.across import Channel, answer_all, reason
 from dpsumm.privacy import Ledger
 from helpers.journals import answers_in
 from helpers.kept import kept_by
+from helpers.votes import by_votes
 
 SCHEMA = Schema([Column("a", bounds=(-4, 4)), Column("b", bounds=(-4, 4)), Column("sick", "label")])
 NAMES = tuple(f"clinic-{i:02d}" for i in range(50))
@@ -81,8 +82,8 @@ class Loopback(Channel):
 
 
 def learn(channel, points, names=NAMES, **given):
-    usual = {"schema": SCHEMA, "classes": ["no", "yes"], "epsilon": 4, "student": FAST}
-    return learn_silos(channel, names, points, **(usual | given))
+    usual = {"schema": SCHEMA, "classes": ["no", "yes"], "epsilon": 4}
+    return learn_silos(channel, names, points, **(usual | by_votes(given, student=FAST)))
 
 
 def test_as_in_one_process(frames, whole):
@@ -94,8 +95,7 @@ def test_as_in_one_process(frames, whole):
         schema=SCHEMA,
         classes=["no", "yes"],
         epsilon=4,
-        student=FAST,
-        learner="bayes",
+        protocol=Voting(student=FAST, learner="bayes"),
         seed=5,
     )
     np.testing.assert_array_equal(whole.votes.counts, here.votes.counts)

@@ -17,6 +17,7 @@ from dpsumm.data.inputs import read_owners, read_table
 from dpsumm.ensemble import Spectral
 from dpsumm.ensemble.holder import CODEC, Holder
 from dpsumm.ensemble.once import Once
+from dpsumm.ensemble.protocols import Voting
 from dpsumm.ensemble.silos import learn_silos
 from dpsumm.ensemble.updates.messages import UpdateTask
 from dpsumm.errors import RefusedError
@@ -171,7 +172,7 @@ class Learning(World):
                 schema=self.schema,
                 classes=["no", "yes"],
                 epsilon=4,
-                **self.asked,
+                protocol=self.asked,
                 ledger=folder / "books.db",
                 run=RUN,
             )
@@ -186,12 +187,12 @@ class Learning(World):
 
 class Votes(Learning):
     name = "Votes"
-    asked = {"student": Spectral(("linear",))}  # noqa: RUF012
+    asked = Voting(student=Spectral(("linear",)))
 
 
 class Updates(Learning):
     name = "Updates"
-    asked = {"method": "updates"}  # noqa: RUF012
+    asked = "updates"
 
     def released(self, model: Any) -> Any:
         return model.votes.sums

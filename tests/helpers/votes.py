@@ -1,10 +1,13 @@
 """Made-up votes for the tests of this room."""
 
+from dataclasses import fields
+
 import numpy as np
 
 from dpsumm.ensemble.curator import VoteCurator
 from dpsumm.ensemble.messages import NoisyVotes, Votes
 from dpsumm.ensemble.party import Voter
+from dpsumm.ensemble.protocols import Voting
 from dpsumm.ensemble.terms import Terms
 from dpsumm.privacy import Unit
 
@@ -12,6 +15,14 @@ from dpsumm.privacy import Unit
 def voters(votes):
     """A party for each array of votes, (N, K)."""
     return {f"p{i}": Voter([lambda points, terms, v=v: v]) for i, v in enumerate(votes)}
+
+
+def by_votes(given, **usual):
+    """Return arguments of `learn` with those of votes, or else usual ones, in a protocol."""
+    names = [field.name for field in fields(Voting)]
+    said = {name: given[name] for name in names if name in given}
+    others = {name: value for name, value in given.items() if name not in names}
+    return {"protocol": Voting(**(usual | said))} | others
 
 
 def one_hot(places, n_classes, grid=1):

@@ -293,7 +293,7 @@ def test_defaults_do_not_reach_the_annex(no_annex, rng):
             x, rng.uniform(0, 1, (300, 2)), size=12, schema={"x0": (0, 1), "x1": (0, 1)}
         )
         for method in (None, "votes"):
-            dpsumm.learn(y, rng.uniform(0, 1, (50, 2)), classes=[0, 1], method=method)
+            dpsumm.learn(y, rng.uniform(0, 1, (50, 2)), classes=[0, 1], protocol=method)
         dpsumm.synthesize({name: x[name] for name in "ab"}, schema=schemas)
         # As few arguments as there can be: refused, or done without.
         for call in (

@@ -12,7 +12,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 import dpsumm
-from dpsumm import Column, Schema
+from dpsumm import Column, Schema, Voting
 from dpsumm.cli import main
 from dpsumm.errors import InvalidParameterError
 from helpers.command_line import dpsumm as command
@@ -200,7 +200,11 @@ def test_classes_with_fractions_are_classes(rng):
         x = rng.normal(0, 1, (40, 2))
         parties.append((x, np.where(x[:, 0] > 0, 1.5, 0.5)))
     points = rng.normal(0, 1, (300, 2))
-    for given in ({}, {"points_are": "consumer", "learner": "logistic"}, {"grid": 7}):
+    for given in (
+        {},
+        {"protocol": Voting(points_are="consumer", learner="logistic")},
+        {"protocol": Voting(grid=7)},
+    ):
         model = dpsumm.learn(parties, points, classes=[0.5, 1.5], epsilon=9.0, seed=1, **given)
         right = model.predict(points) == np.where(points[:, 0] > 0, 1.5, 0.5)
         assert right.mean() > 0.9
@@ -222,7 +226,7 @@ def test_too_many_models_name_the_party_and_the_number(rng):
     with pytest.raises(InvalidParameterError, match=r"^models_per_owner: 'clinic-41' has 3 rec.*m"
                        r"ost 3 \(--models-per-owner\)"):  # fmt: skip
         dpsumm.learn(
-            parties, people(rng, 300)[0], classes=[0, 1], models_per_owner=5,
+            parties, people(rng, 300)[0], classes=[0, 1], protocol=Voting(models_per_owner=5),
             unit="replace one record",
         )  # fmt: skip
 

@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 
 import dpsumm
-from dpsumm import kernels
+from dpsumm import Voting, kernels
 from dpsumm.cli import main
 from dpsumm.data.column import Column
 from dpsumm.data.inputs import read_inputs
@@ -447,7 +447,11 @@ def test_dossiers_of_votes_and_rows_show_nothing_private(tmp_path):
     votes = {f"p{i}": (x + i, np.array(["no", "yes"] * 30)) for i in range(40)}
     with pytest.warns(UserWarning, match="learn: |public points equal a record"):
         model = dpsumm.learn(
-            votes, x, classes=["no", "yes"], delta=1e-3, points_are="consumer", learner="bayes"
+            votes,
+            x,
+            classes=["no", "yes"],
+            delta=1e-3,
+            protocol=Voting(points_are="consumer", learner="bayes"),
         )
     model.save_predictions(tmp_path / "v.parquet")
     schema = {name: Schema([Column(name, bounds=(0, 1e9))]) for name in ("a", "b")}

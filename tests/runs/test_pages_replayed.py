@@ -27,16 +27,16 @@ def bytes_of(result, folder):
     return CLOCK.sub("then", (folder / "page.html").read_text("utf-8"))
 
 
-@pytest.mark.parametrize("method", ["votes", "updates"])
+@pytest.mark.parametrize("protocol", ["votes", "updates"])
 @pytest.mark.parametrize("unit", ["one whole owner", "replace one record"])
-def test_the_page_of_a_model(tmp_path, rng, unit, method):
+def test_the_page_of_a_model(tmp_path, rng, unit, protocol):
     points = rng.random((80, 2))
     dpsumm.Ledger.create(tmp_path / "b.db").close()
 
     def page(parties):
         model = dpsumm.learn(
             parties, points, epsilon=1, delta=1e-5, classes=["no", "yes"], schema=BOUNDS,
-            unit=unit, ledger=tmp_path / "b.db", run="r", method=method,
+            unit=unit, ledger=tmp_path / "b.db", run="r", protocol=protocol,
         )  # fmt: skip
         return bytes_of(model, tmp_path)
 

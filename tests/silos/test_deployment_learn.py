@@ -29,14 +29,14 @@ def deployment(tmp_path_factory):
         yield started
 
 
-@pytest.mark.parametrize("method", ["updates", "votes"])
-def test_as_in_one_process(deployment, method):
+@pytest.mark.parametrize("protocol", ["updates", "votes"])
+def test_as_in_one_process(deployment, protocol):
     curator, data = deployment.folder / "curator", deployment.folder / "data"
     own = (curator / "curator.toml").read_text()
     # A seed is for books of nobody.
     plain = [line for line in own.splitlines() if not line.startswith(("ledger", "run"))]
     (curator / "curator.toml").write_text("\n".join(plain))
-    run = deployment.begin(seed=3, method=method)
+    run = deployment.begin(seed=3, protocol=protocol)
     assert deployment.finish(run) == "finished:completed"
     (curator / "curator.toml").write_text(own)
     here = dpsumm.learn(
@@ -45,7 +45,7 @@ def test_as_in_one_process(deployment, method):
         classes=["n", "y"],
         schema=SCHEMA,
         seed=3,
-        method=method,
+        protocol=protocol,
     )
     frame = pl.read_parquet(curator / "predictions.parquet")
     np.testing.assert_allclose(frame["p_y"], here.to_frame()["p_y"], atol=1e-9)
@@ -55,7 +55,7 @@ def test_with_parties_that_fail(deployment):
     """One answers garbage, one is told to raise; the run ends, and pays once."""
     curator, data = deployment.folder / "curator", deployment.folder / "data"
     own = (curator / "curator.toml").read_text()
-    votes = {"method": "votes"}
+    votes = {"protocol": "votes"}
     with deployment.misbehaving(north="garbage", west="raise"):
         run = deployment.begin(**votes)
         assert deployment.finish(run) == "finished:completed"

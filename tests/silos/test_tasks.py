@@ -124,15 +124,15 @@ PUBLIC = {"classes": "no,yes", "epsilon": 8.0}
 
 
 @pytest.mark.parametrize(
-    ("method", "charges", "said"),
+    ("protocol", "charges", "said"),
     [
         ("", 8, "24 registered parties were sent a model of 2 classes"),
         ("votes", 1, "24 registered parties voted for 2 classes"),
     ],
 )
-def test_learn(trial, tmp_path, caplog, method, charges, said):
+def test_learn(trial, tmp_path, caplog, protocol, charges, said):
     data, schema = labelled(tmp_path / "data")
-    config, nodes = trial("learn", data, schema, CLINICS, **PUBLIC, method=method)
+    config, nodes = trial("learn", data, schema, CLINICS, **PUBLIC, protocol=protocol)
     # A party of its own learner, one that takes part in summaries alone, and one whose file went.
     nodes[0]["learner"] = "tree"
     nodes[1]["task"] = "summarize"

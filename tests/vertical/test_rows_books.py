@@ -248,10 +248,10 @@ def points(path, target, owners):
     summarize(owners, target, size=4, kernel=RBF(1.0), ledger=path, run="r")
 
 
-def votes(path, target, owners, method="votes"):
+def votes(path, target, owners, protocol="votes"):
     parties = {name: (x, (x[:, 0] > 0).astype(int)) for name, x in owners.items()}
     with warnings.catch_warnings(action="ignore"):  # of few parties
-        learn(parties, np.zeros((20, 2)), classes=(0, 1), ledger=path, run="r", method=method)
+        learn(parties, np.zeros((20, 2)), classes=(0, 1), ledger=path, run="r", protocol=protocol)
 
 
 def updates(path, target, owners):

@@ -25,6 +25,7 @@ from dpsumm.ensemble.inputs import Given, Space, read_parties
 from dpsumm.ensemble.messages import NoisyVotes, Votes
 from dpsumm.ensemble.model import Model
 from dpsumm.ensemble.party import Voter
+from dpsumm.ensemble.protocols import Voting
 from dpsumm.ensemble.rows import Ballot
 from dpsumm.ensemble.students import Spectral
 from dpsumm.ensemble.terms import Terms
@@ -158,7 +159,7 @@ class AfterRelease(Search):
             range(2),
             epsilon=EPSILON,
             delta=DELTA,
-            student=Spectral(("linear",)),
+            protocol=Voting(student=Spectral(("linear",))),
             run="audit",
             allow_weak_privacy=True,
         )

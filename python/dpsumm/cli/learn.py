@@ -77,23 +77,9 @@ def _planned(data: Data, method: Method, privacy: Privacy, output: Output) -> ob
         len(data.labels),
         epsilon=privacy.epsilon,
         delta=privacy.delta,
-        models_per_owner=method.models_per_owner,
+        protocol=method.asked,
         unit=privacy.unit.value,
-        method=_asked(method),
-        **(
-            {}
-            if method.records_per_owner is None
-            else {"records_per_owner": method.records_per_owner}
-        ),
     )
-
-
-def _asked(method: Method) -> str | None:
-    """Return the method that a run with these options would have."""
-    of_votes = method.learner, method.grid > 1, method.points_are is Whose.CONSUMER
-    if method.method is None:
-        return "votes" if any(of_votes) else None
-    return method.method.value
 
 
 @contextmanager

@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection
 
 # A message that goes beyond one command begins with the parameter that it is about.
-_FIRST = re.compile(r"^(\w+)(?=:| must | needs | \d| ∞)")
+_FIRST = re.compile(r"^(\w+)(?=:| must | needs | is for | \d| ∞)")
 _CALL = r"[\w.]+(?:=(?:'[^']*'|\{[^{}]*\}|[\w.]*(?:\([^()]*\))?|\S+)|\([^()]*\))"
 # One or several remedies in Python, then in brackets the options or commands to type instead.
 _BOTH = re.compile(

@@ -45,7 +45,7 @@ _WHOLE = re.compile(r"0|-?[1-9][0-9]{0,17}")
 
 
 def values_said(text: str) -> list[str] | list[int]:
-    """Return what commas separate: whole numbers if all are written so, which codes (01) are not.
+    """Return values between commas. They are whole numbers if all look so, as codes (01) do not.
 
     Examples
     --------

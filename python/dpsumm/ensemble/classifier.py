@@ -15,6 +15,7 @@ from dpsumm.data.file import FileFormat
 from dpsumm.data.inputs import Source
 from dpsumm.data.short import SchemaLike
 from dpsumm.ensemble.learn import learn
+from dpsumm.ensemble.protocols import Protocol
 from dpsumm.exchange.driver import Progress
 from dpsumm.privacy.events import Unit
 
@@ -71,15 +72,9 @@ class PrivateEnsembleClassifier(Estimator, scikit_learn_base()):  # type: ignore
     _: KW_ONLY
     epsilon: float = 1.0
     delta: float = 1e-5
-    learner: Any = None
-    models_per_owner: int = 1
-    grid: int = 1
-    student: Any = None
+    protocol: Protocol | str | None = None
     validation: Any = None
-    points_are: str = "public"
     unit: Unit | str = Unit.WHOLE_OWNER.value
-    method: str | None = None
-    records_per_owner: int | None = None
     schema: SchemaLike | None = None
     file_format: FileFormat | None = None
     ledger: str | os.PathLike[str] | None = None

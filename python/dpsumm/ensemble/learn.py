@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from dpsumm.data.inputs import Source
     from dpsumm.data.short import SchemaLike
     from dpsumm.ensemble.model import Model
+    from dpsumm.ensemble.protocols import Protocol
     from dpsumm.exchange.driver import Progress
 
 
@@ -29,15 +30,9 @@ def learn(
     classes: ArrayLike,
     epsilon: float = 1.0,
     delta: float = 1e-5,
-    learner: Any = None,
-    models_per_owner: int = 1,
-    grid: int = 1,
-    student: Any = None,
+    protocol: Protocol | str | None = None,
     validation: Any = None,
-    points_are: str = "public",
     unit: Unit | str = Unit.WHOLE_OWNER,
-    method: str | None = None,
-    records_per_owner: int | None = None,
     schema: SchemaLike | None = None,
     file_format: FileFormat | None = None,
     ledger: str | os.PathLike[str] | None = None,
@@ -51,14 +46,14 @@ def learn(
     *Updates*, where parties hold records: in eight rounds a public model goes out, each party
     answers with one clipped vector, and noise is added to the sum. *Votes*, for classifiers that
     parties have: each votes on the `public_points`, and noise is added to the sum of the votes
-    once; a *student* learns from these. Everything after the noise costs no privacy.
+    once; a student learns from these. Everything after the noise costs no privacy.
 
     Parameters
     ----------
     parties
         Dict (name -> party) or list of M parties, from 2 and better from 50. A party is: its
         labelled records, as a pair (points, labels), a data frame or a path with a `label`; a
-        classifier that it has fitted, with `predict` (a list of `models_per_owner` of them); or its
+        classifier that it has fitted, with `predict` (a list of them, see `Voting`); or its
         votes, an (N, K) array of integers, a column for each class in ascending order.
     public_points
         N points without labels, public, with the parties' columns: (N, d) array, data frame or
@@ -71,48 +66,23 @@ def learn(
         refuses other spellings.
     epsilon, delta
         Budget of the parties, in nats, and the probability with which it may fail to hold.
-    learner
-        What parties that give records train: a scikit-learn classifier, cloned for each;
-        ``"logistic"`` by default, which is ``LogisticRegression(C=10)`` (give a `schema`,
-        whose bounds scale); ``"tree"``, ``"forest"``, ``"bayes"``. It and its parameters must
-        not be chosen by looking at private data.
-    models_per_owner
-        Classifiers that each party trains on disjoint parts of its records, 1 to 255. With
-        ``unit="replace one record"`` the noise is for one of them: M parties of J shards are worth
-        M J parties.
-    grid
-        1: each classifier votes for one class. 2 to 255: it spreads that many votes by its
-        probabilities, which is better for large epsilon.
-    student
-        `dpsumm.ensemble.Spectral` by default, `Argmax`, any estimator of scikit-learn, or a list of
-        these, among which `validation` chooses.
+    protocol
+        ``"updates"`` or ``"votes"``; or `Updates(records_per_owner=400)`, `Voting(learner="tree")`
+        and such, which have parameters. None: updates where all parties hold records, else votes.
     validation
         Pair (points, labels) of the consumer's own, or with a `schema` that has a label one frame
         or file, sent to nobody. A model of updates is judged by it. Of votes it chooses among
         candidates, without noise, so whoever sees the model may learn of it; a few hundred help
         where parties are weak.
-    points_are
-        ``"public"``: parties see the points and vote. ``"consumer"``: they are yours, parties
-        receive nothing that depends on them and send their classifiers as plain numbers instead
-        (scikit-learn's linear ones, trees, forests, naive Bayes); the model must not leave you.
     unit
         What may change between neighbouring data: ``"one whole owner"`` (all records of a party,
         its classifier, its coins, whether it comes) or ``"replace one record"``, sizes public.
-    method
-        ``"updates"``: all parties hold records and answer some rounds, each with one clipped vector
-        of which only noisy sums are seen; no `learner`, `student`, `grid` or `models_per_owner` is
-        needed. ``"votes"``: classifiers vote once. None: updates where all parties hold records
-        and nothing of votes alone was asked for, else votes.
-    records_per_owner
-        Updates with a whole owner as the unit: records of a party on average, a *declared* public
-        number, about. By default 100; one that is wrong costs accuracy alone. Refused elsewhere:
-        with a record as the unit sizes are public, and are counted.
     schema, file_format
         As for `dpsumm.summarize`: public facts. The label is the parties' column.
     ledger, run
         SQLite file with the parties' books, kept across runs, in memory by default; name of the run
         in it. The name of a run that died resumes it: the same noisy votes, not charged again.
-        Other points, parties, classes, budget, learner or schema are refused; whether parties'
+        Other points, parties, classes, budget, protocol or schema are refused; whether parties'
         records are those of then is not compared, since the answer would tell of them.
     seed
         For tests and experiments: repeatable, and **not private** (epsilon is then infinite).
@@ -179,7 +149,8 @@ def learn(
     from dpsumm.ensemble.ballots import facts_of
     from dpsumm.ensemble.inputs import read_parties
     from dpsumm.ensemble.points import points_notes
-    from dpsumm.ensemble.vote import Asked, method_of, run_vote
+    from dpsumm.ensemble.protocols import Updates, decided
+    from dpsumm.ensemble.vote import Asked, run_vote
     from dpsumm.exchange.driver import run_in_process
     from dpsumm.privacy.weak import warn_unrecorded
 
@@ -187,11 +158,8 @@ def learn(
         classes,
         epsilon=epsilon,
         delta=delta,
-        models_per_owner=models_per_owner,
-        grid=grid,
-        student=student,
+        protocol=protocol,
         validation=validation,
-        points_are=points_are,
         unit=unit,
         ledger=ledger,
         run=run,
@@ -209,16 +177,9 @@ def learn(
         warnings.warn(note, stacklevel=2)
     n_records = sum(map(len, given.tables.values()))
     terms = asked.terms(given.points, len(given.names), n_records)
-    chosen = method_of(
-        method,
-        given.others,
-        asked,
-        learner=learner,
-        student=student,
-        records_per_owner=records_per_owner,
-    )
+    how = decided(asked.protocol, given.others)
     warn_unrecorded(ledger, seed, epsilon)
-    if chosen == "updates":
+    if isinstance(how, Updates):
         from dpsumm.ensemble.rounds import recipe_of, run_updates
         from dpsumm.ensemble.updates.party import Updater
 
@@ -227,14 +188,14 @@ def learn(
         return run_updates(
             asked,
             terms,
-            recipe_of(asked, len(given.names), records_per_owner, given.n_given),
+            recipe_of(asked, how, len(given.names), given.n_given),
             given.space,
             given.points,
             given.names,
             lambda curator, _: curator.again() or run_in_process(curator, updaters, progress),
             about=points_notes(given.public_points),
         )
-    roles = given.roles(terms, learner, seed, declared=asked.hidden)
+    roles = given.roles(terms, how.learner, seed, declared=how.hidden)
     return run_vote(
         asked,
         terms,
@@ -243,5 +204,5 @@ def learn(
         given.names,
         lambda curator, _: curator.again() or run_in_process(curator, roles, progress),
         about=points_notes(given.public_points),
-        learner=facts_of(learner, asked.grid) if given.tables else "",
+        learner=facts_of(how.learner, how.grid) if given.tables else "",
     )

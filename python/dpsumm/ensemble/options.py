@@ -26,11 +26,12 @@ from dpsumm.privacy.spending import Spending
 
 if TYPE_CHECKING:
     from dpsumm.data.schema import Schema
+    from dpsumm.ensemble.protocols import Protocol
     from dpsumm.ensemble.terms import Label
 
 
 class Engine(str, Enum):
-    """Words of ``--method``."""
+    """Words of ``--protocol``."""
 
     UPDATES = "updates"
     VOTES = "votes"
@@ -151,7 +152,7 @@ class Method:
 
     Parameters
     ----------
-    method
+    protocol
         updates: each party answers a public model with one clipped vector, in eight rounds. votes:
         classifiers of the parties vote on the public points, once. By default updates, unless an
         option is given that is of votes alone: --learner to --points-are.
@@ -170,12 +171,26 @@ class Method:
         numbers; predictions are for you alone and there is no --model.
     """
 
-    method: Engine | None = None
+    protocol: Engine | None = None
     records_per_owner: Annotated[int | None, "100"] = None
     learner: Annotated[Learner | None, "logistic"] = None
     models_per_owner: int = 1
     grid: int = 1
     points_are: Whose = Whose.PUBLIC
+
+    @property
+    def asked(self) -> Protocol | None:
+        """The protocol that is asked for."""
+        from dpsumm.ensemble.protocols import protocol_said
+
+        return protocol_said(
+            None if self.protocol is None else self.protocol.value,
+            records_per_owner=self.records_per_owner,
+            learner=None if self.learner is None else self.learner.value,
+            models_per_owner=self.models_per_owner,
+            grid=self.grid,
+            points_are=self.points_are.value,
+        )
 
 
 @dataclass(frozen=True)
@@ -254,13 +269,8 @@ def as_arguments(data: Data, method: Method, privacy: Privacy, output: Output) -
         "classes": data.labels,
         "epsilon": privacy.epsilon,
         "delta": privacy.delta,
-        "method": None if method.method is None else method.method.value,
-        "records_per_owner": method.records_per_owner,
-        "learner": None if method.learner is None else method.learner.value,
-        "models_per_owner": method.models_per_owner,
-        "grid": method.grid,
+        "protocol": method.asked,
         "validation": points.get("validation"),
-        "points_are": method.points_are.value,
         "unit": privacy.unit.value,
         "schema": schema,
         "file_format": form,

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from dpsumm.checks import plain
 from dpsumm.ensemble.release import bound_of
 from dpsumm.ensemble.terms import Terms
-from dpsumm.errors import InvalidParameterError
 from dpsumm.privacy.accounting import gaussian_noise_multiplier
 from dpsumm.privacy.events import Unit
 from dpsumm.privacy.weak import thin_budget, weak_budget
@@ -113,20 +112,13 @@ class LearningPlan:
 
 def way_out(plan: LearningPlan) -> str:
     """Return what to do where the noise is too much, as a sentence without its end."""
-    out = "Take method='updates' (--method updates), a larger epsilon or more parties"
+    out = "Take protocol='updates' (--protocol updates), a larger epsilon or more parties"
     if plan.unit is Unit.WHOLE_OWNER:
         return (
             f"{out}, or protect single records: unit='replace one record' "
             "(--unit 'replace one record') with models_per_owner (--models-per-owner)"
         )
     return f"{out}, or more models_per_owner"
-
-
-def check_method(method: str | None) -> str | None:
-    """Return "updates", "votes" or None; refuse all else."""
-    if method not in (None, "updates", "votes"):
-        raise InvalidParameterError(f"method must be 'updates', 'votes' or None, got {method!r}")
-    return method
 
 
 def plan_of(terms: Terms, unit: Unit, epsilon: float, delta: float) -> LearningPlan:

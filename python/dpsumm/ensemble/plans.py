@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dpsumm.checks import check_whole, plain
-from dpsumm.ensemble.plan import LearningPlan, check_method, plan_of
+from dpsumm.ensemble.plan import LearningPlan, plan_of
+from dpsumm.ensemble.protocols import Protocol, Updates, decided, protocol_of
 from dpsumm.ensemble.release import unit_of
 from dpsumm.ensemble.terms import Terms
 from dpsumm.ensemble.updates.plan import UpdatesPlan, plan_updates
@@ -19,29 +20,24 @@ def plan_learning(
     *,
     epsilon: float = 1.0,
     delta: float = 1e-5,
-    models_per_owner: int = 1,
+    protocol: Protocol | str | None = None,
     unit: Unit | str = Unit.WHOLE_OWNER,
-    method: str | None = None,
-    records_per_owner: int = RECORDS_PER_OWNER,
     n_columns: int = 20,
 ) -> LearningPlan | UpdatesPlan:
     """Return what to expect of `dpsumm.learn`, before any data are touched.
 
-    A plan is made from public numbers only. So guarantees cover an epsilon or `models_per_owner`
-    that were chosen by a plan; they do not cover any that were chosen by looking at private data.
+    A plan is made from public numbers only. So guarantees cover an epsilon or a protocol that
+    were chosen by a plan; they do not cover any that were chosen by looking at private data.
 
     Parameters
     ----------
     n_parties, n_points, n_classes
         M, from 2; N, from 20; K, from 2. At most 10**7 of N K.
-    epsilon, delta, models_per_owner, unit
-        As for :func:`dpsumm.learn`.
-    method
-        ``"updates"`` or ``"votes"``. None: as `dpsumm.learn` chooses where all parties hold
-        records, which is updates unless `models_per_owner` is above 1.
-    records_per_owner, n_columns
-        For updates: records of a party on average, and columns of the points, once categories are
-        spread over columns of their own.
+    epsilon, delta, protocol, unit
+        As for :func:`dpsumm.learn`, all of whose parties hold records: updates by default. These
+        need the records of a party (`Updates(records_per_owner=400)`, else 100) with either unit.
+    n_columns
+        For updates: columns of the points, once categories are spread over columns of their own.
 
     Returns
     -------
@@ -63,9 +59,10 @@ def plan_learning(
     >>> made = plan_learning(200, 8000, 10)
     >>> round(made.ratio, 2), [round(share, 2) for share in made.kept]
     (1.39, [0.2, 0.94])
-    >>> plan_learning(4, 8000, 10, records_per_owner=5000, unit="replace one record").ratio < 0.3
+    >>> hospitals = Updates(records_per_owner=5000)
+    >>> plan_learning(4, 8000, 10, protocol=hospitals, unit="replace one record").ratio < 0.3
     True
-    >>> voted = plan_learning(1000, 8000, 2, method="votes")
+    >>> voted = plan_learning(1000, 8000, 2, protocol="votes")
     >>> round(voted.vote_noise, 3), round(voted.ratio, 4)
     (0.334, 0.0023)
     """
@@ -74,12 +71,15 @@ def plan_learning(
     if n_points * n_classes > 10**7:
         raise InvalidParameterError("n_points times n_classes must be at most 10**7")
     check_whole(n_parties, "n_parties", 2, 10**6)
-    check_whole(models_per_owner, "models_per_owner", 1, 255)
-    terms = Terms(tuple(range(n_classes)), n_points, n_parties, 1, models_per_owner, "")
-    if check_method(method) == "votes" or (method is None and models_per_owner > 1):
+    how = decided(protocol_of(protocol))
+    shards = 1 if isinstance(how, Updates) else how.models_per_owner
+    check_whole(shards, "models_per_owner", 1, 255)
+    terms = Terms(tuple(range(n_classes)), n_points, n_parties, 1, shards, "")
+    if not isinstance(how, Updates):
         return plan_of(terms, unit_of(unit), epsilon, delta)
-    check_whole(records_per_owner, "records_per_owner", 1, 10**9)
+    records = RECORDS_PER_OWNER if how.records_per_owner is None else how.records_per_owner
+    check_whole(records, "records_per_owner", 1, 10**9)
     check_whole(n_columns, "n_columns", 1, 10**6)
     epsilon, delta = plain(epsilon), plain(delta)
-    recipe = Recipe(unit_of(unit).value, epsilon, delta, n_parties * records_per_owner)
+    recipe = Recipe(unit_of(unit).value, epsilon, delta, n_parties * records)
     return plan_updates(n_columns, terms, recipe)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from dpsumm.checks import check_installed, check_whole
 from dpsumm.ensemble.consumer import Consumer
 from dpsumm.ensemble.inputs import Space
+from dpsumm.ensemble.protocols import Updates
 from dpsumm.ensemble.students.choose import choose
 from dpsumm.ensemble.students.student import Candidate
 from dpsumm.ensemble.terms import Terms
@@ -38,19 +39,15 @@ _log = logger(__name__)
 Exchange = Callable[[UpdateCurator, Ledger], NoisyMoments]
 
 
-def recipe_of(
-    asked: Asked, n_parties: int, records_per_owner: int | None, n_given: int | None = None
-) -> Recipe:
+def recipe_of(asked: Asked, updates: Updates, n_parties: int, n_given: int | None = None) -> Recipe:
     """Return the public numbers of a run.
 
     Parameters
     ----------
-    records_per_owner
-        Declared.
     n_given
         Rows of all parties, if they are in this process: public with a record as the unit.
     """
-    each = records_per_owner
+    each = updates.records_per_owner
     if asked.unit is Unit.REPLACE_RECORD:
         if (each is None) == (n_given is None):
             raise InvalidParameterError(
@@ -98,7 +95,7 @@ def run_updates(
     for note in (*about, *plan.notes):
         warnings.warn(Note(f"learn: {note}", note.severity), stacklevel=3)
     with Ledger(asked.ledger, run=asked.run, delta=asked.delta) as book:
-        book.hold_to("learn", {"method": "updates"})
+        book.hold_to("learn", {"protocol": "updates"})
         curator = UpdateCurator(points, terms, recipe, names, ledger=book, seed=asked.seed)
         resumed = curator.resumed
         schema = "" if space.labelled is None else space.labelled.fingerprint

@@ -181,7 +181,7 @@ def load_model(path: str | os.PathLike[str]) -> SavedModel:
     ...     x = rng.normal(0, 1, (n, 2))
     ...     return x, (x[:, 0] > 0).astype(int)
     >>> parties, (x, _) = [people(10) for _ in range(60)], people(1000)
-    >>> model = dpsumm.learn(parties, x, classes=[0, 1], method="votes")
+    >>> model = dpsumm.learn(parties, x, classes=[0, 1], protocol="votes")
     >>> file = f"{tempfile.mkdtemp()}/model.dpsumm"
     >>> model.save(file)
     >>> read = dpsumm.ensemble.load_model(file)

@@ -13,8 +13,9 @@ from dpsumm.data.short import SchemaLike, schema_of
 from dpsumm.ensemble.inputs import Space, float64
 from dpsumm.ensemble.model import Model
 from dpsumm.ensemble.points import points_notes
+from dpsumm.ensemble.protocols import Updates, Voting, decided
 from dpsumm.ensemble.rounds import recipe_of, run_updates
-from dpsumm.ensemble.vote import Asked, method_of, run_vote
+from dpsumm.ensemble.vote import Asked, run_vote
 from dpsumm.errors import InvalidParameterError
 from dpsumm.exchange.across import Channel, describe, run_across
 from dpsumm.exchange.driver import Progress
@@ -33,8 +34,6 @@ def learn_silos(
     *,
     schema: SchemaLike,
     classes: ArrayLike,
-    method: str | None = None,
-    records_per_owner: int | None = None,
     file_format: FileFormat | None = None,
     max_bytes: int = 2**28,
     progress: Progress | None = None,
@@ -51,17 +50,14 @@ def learn_silos(
         All parties by name, registered before the run: sums are over these, whoever comes.
     schema
         Of all parties; one whose data were read with another counts as absent.
-    public_points, classes, method, file_format
+    public_points, classes, file_format
         As for `dpsumm.learn`.
-    records_per_owner
-        Updates: rows of a party on average, a *declared* public number. With a whole owner as the
-        unit 100 by default; with a record as the unit it must be said, since what parties report
-        of themselves hangs on who comes.
     asked_for
-        epsilon, delta, models_per_owner, grid, student, validation, points_are, unit, ledger, run,
-        seed and allow_weak_privacy, as for `dpsumm.learn`. Answers are kept beside the ledger, in
-        ``<ledger>.answers``, until what is made of them is in the ledger; so a run that died is
-        resumed by its name.
+        epsilon, delta, protocol, validation, unit, ledger, run, seed and allow_weak_privacy, as for
+        `dpsumm.learn`. With a record as the unit updates need `records_per_owner`, since what
+        parties report of themselves hangs on who comes; a `learner` is each party's own. Answers
+        are kept beside the ledger, in ``<ledger>.answers``, until what is made of them is in the
+        ledger; so a run that died is resumed by its name.
     max_bytes
         Largest answer of a party that is read.
     on_absent
@@ -96,13 +92,9 @@ def learn_silos(
     ... )
     """
     asked = Asked.of(classes, **asked_for)
-    chosen = method_of(
-        method,
-        (),
-        asked,
-        student=asked_for.get("student"),
-        records_per_owner=records_per_owner,
-    )
+    how = decided(asked.protocol)
+    if isinstance(how, Voting) and how.learner is not None:
+        raise InvalidParameterError("learner: each party says its own, where it is; leave it out")
     known = schema_of(schema)
     if known.label is None:
         raise InvalidParameterError(
@@ -144,8 +136,8 @@ def learn_silos(
 
     shared = space, points, tuple(parties), exchange
     about = points_notes(table)
-    if chosen == "updates":
-        recipe = recipe_of(asked, len(parties), records_per_owner)
+    if isinstance(how, Updates):
+        recipe = recipe_of(asked, how, len(parties))
         terms = asked.terms(points, len(parties), recipe.records)
         return run_updates(asked, terms, recipe, *shared, about=about, across=True)
     terms = asked.terms(points, len(parties))

@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 import warnings
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Self
@@ -22,7 +22,8 @@ from dpsumm.ensemble.guarantees import ARGUMENT, LearningPrivacy
 from dpsumm.ensemble.inputs import Space
 from dpsumm.ensemble.messages import NoisyVotes
 from dpsumm.ensemble.model import Model, checked_students
-from dpsumm.ensemble.plan import check_method, plan_of
+from dpsumm.ensemble.plan import plan_of
+from dpsumm.ensemble.protocols import Protocol, Voting, protocol_of
 from dpsumm.ensemble.release import unit_of
 from dpsumm.ensemble.students.student import Student
 from dpsumm.ensemble.terms import Terms
@@ -52,11 +53,9 @@ class Asked:
     classes: ArrayLike
     epsilon: float
     delta: float
-    models_per_owner: int
-    grid: int
+    protocol: Protocol | None
     students: Sequence[Student]
     validation: Any
-    hidden: bool
     unit: Unit
     ledger: str | os.PathLike[str] | None
     run: str | None
@@ -70,11 +69,8 @@ class Asked:
         *,
         epsilon: float = 1.0,
         delta: float = 1e-5,
-        models_per_owner: int = 1,
-        grid: int = 1,
-        student: Any = None,
+        protocol: Protocol | str | None = None,
         validation: Any = None,
-        points_are: str = "public",
         unit: Unit | str = Unit.WHOLE_OWNER,
         ledger: str | os.PathLike[str] | None = None,
         run: str | None = None,
@@ -85,26 +81,27 @@ class Asked:
         epsilon, delta = plain(epsilon), plain(delta)
         accounting.check_epsilon(epsilon)
         accounting.check_delta(delta)
-        if points_are not in ("public", "consumer"):
-            raise InvalidParameterError(
-                f"points_are must be 'public' or 'consumer', got {points_are!r}"
-            )
         check_seed(seed, ledger)
+        asked = protocol_of(protocol)
+        student = asked.student if isinstance(asked, Voting) else None
         return cls(
             classes,
             epsilon,
             delta,
-            models_per_owner,
-            grid,
+            asked,
             checked_students(student, validation is not None),
             validation,
-            points_are == "consumer",
             unit_of(unit),
             ledger,
             run,
             seed,
             allow_weak_privacy,
         )
+
+    @property
+    def voting(self) -> Voting:
+        """The parameters of votes, as they are by default if nothing was said of them."""
+        return self.protocol if isinstance(self.protocol, Voting) else Voting()
 
     def terms(
         self, points: NDArray[np.float64], n_parties: int, n_records: int | None = None
@@ -113,9 +110,10 @@ class Asked:
 
         `n_records` are the parties', if they are known. Else each classifier counts as one.
         """
+        voting = self.voting
         protected = n_parties
         if self.unit is not Unit.WHOLE_OWNER:
-            protected = max(n_records or 0, n_parties * self.models_per_owner)
+            protected = max(n_records or 0, n_parties * voting.models_per_owner)
         check_budget(
             self.epsilon,
             self.delta,
@@ -123,51 +121,8 @@ class Asked:
             allowed=self.allow_weak_privacy,
             seed=self.seed,
         )
-        shards = self.models_per_owner
-        return Terms.of(points, self.classes, n_parties, grid=self.grid, shards=shards)
-
-
-def method_of(
-    method: str | None,
-    others: Collection[str],
-    asked: Asked,
-    *,
-    learner: Any = None,
-    student: Any = None,
-    records_per_owner: int | None = None,
-) -> str:
-    """Return "updates" or "votes": what was asked for, or what parties and options allow.
-
-    Parameters
-    ----------
-    others
-        Parties that give no records.
-    """
-    check_method(method)
-    of_votes = {
-        "learner": learner is not None,
-        "student": student is not None,
-        "models_per_owner": asked.models_per_owner > 1,
-        "grid": asked.grid > 1,
-        "points_are": asked.hidden,
-    }
-    wanted = [name for name, given_ in of_votes.items() if given_]
-    if method is None:
-        method = "votes" if others or wanted else "updates"
-    if method == "votes" and records_per_owner is not None:
-        raise InvalidParameterError(
-            "records_per_owner is for updates alone, and this run is of votes; leave it out"
-        )
-    if method == "updates" and others:
-        raise InvalidParameterError(
-            f"method: {next(iter(others))!r} gives no records, and private updates are made "
-            "of records; give (points, labels), or method='votes'"
-        )
-    if method == "updates" and wanted:
-        raise InvalidParameterError(
-            f"method: {wanted[0]} is for votes alone; leave it out, or ask for method='votes'"
-        )
-    return method
+        shards = voting.models_per_owner
+        return Terms.of(points, self.classes, n_parties, grid=voting.grid, shards=shards)
 
 
 def run_vote(
@@ -197,11 +152,12 @@ def run_vote(
     judged_by = (
         None if asked.validation is None else space.validation(asked.validation, terms.classes)
     )
+    hidden = asked.voting.hidden
     plan = plan_of(terms, asked.unit, asked.epsilon, asked.delta)
     for note in (*about, *plan.notes):
         warnings.warn(Note(f"learn: {note}", note.severity), stacklevel=3)
     with Ledger(asked.ledger, run=asked.run, delta=asked.delta) as book:
-        book.hold_to("learn", {"method": "votes"})
+        book.hold_to("learn", {"protocol": "votes"})
         _log.info(
             "run %s: noisy votes of %d parties on %d points, %d classes",
             book.run,
@@ -209,7 +165,7 @@ def run_vote(
             terms.n_points,
             terms.n_classes,
         )
-        curator = (ClassifierCurator if asked.hidden else VoteCurator)(
+        curator = (ClassifierCurator if hidden else VoteCurator)(
             points,
             terms,
             names,
@@ -222,7 +178,7 @@ def run_vote(
         before = curator.again()
         votes = exchange(curator, book)
         schema = "" if space.labelled is None else space.labelled.fingerprint
-        settings = json.dumps([asked.hidden, schema, learner])
+        settings = json.dumps([hidden, schema, learner])
         bound = hashlib.sha256(settings.encode()).hexdigest()
         book.record(SETTINGS, lambda: b"", binding=bound)
         notes = [*about, *plan.notes, *([] if before is None else [_resumed(book)])]
@@ -231,7 +187,7 @@ def run_vote(
             delta=asked.delta,
             owners_argument=ARGUMENT,
             terms=terms,
-            points_are="consumer" if asked.hidden else "public",
+            points_are=asked.voting.points_are,
             validated=judged_by is not None,
         )
         record = _record(asked, terms, space, names, book, privacy, across, before is not None)
@@ -266,10 +222,11 @@ def _record(
     resumed: bool,
 ) -> RunRecord:
     """Return what may stand in a dossier: public facts alone."""
+    hidden = asked.voting.hidden
     whole = asked.unit is Unit.WHOLE_OWNER
     return RunRecord(
         command="learn",
-        protocol=HIDDEN if asked.hidden else VOTES,
+        protocol=HIDDEN if hidden else VOTES,
         run=book.run,
         finished=datetime.now(UTC).isoformat(timespec="seconds"),
         delta=asked.delta,
@@ -283,12 +240,12 @@ def _record(
             "Unit": asked.unit.value,
             "Registered parties": f"{terms.n_parties:,}",
             "Points to vote on": f"{terms.n_points:,}, "
-            + ("the consumer's own" if asked.hidden else "public"),
+            + ("the consumer's own" if hidden else "public"),
             "Votes of a classifier on a point": f"{terms.grid}",
             "Classifiers of each party": f"{terms.shards}",
         }
         # Of points that are the consumer's own, the digest would let anybody test a guess.
-        | ({} if asked.hidden else {"Digest of the terms and points": terms.digest}),
+        | ({} if hidden else {"Digest of the terms and points": terms.digest}),
         statements=tuple(privacy.statements()),
         books={"": Books(None if book.path is None else book.path.name, privacy.charges)},
         across=across,

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import polars as pl
 
-from dpsumm import Column, Schema
+from dpsumm import Column, Schema, Voting
 from dpsumm.ensemble import Spectral
 from dpsumm.ensemble.once import Once
 from dpsumm.ensemble.party import Voter
@@ -53,7 +53,7 @@ class Elections(System):
             pl.DataFrame({"x": np.linspace(0, 1, N_POINTS)}),
             schema=SCHEMA,
             classes=["no", "yes"],
-            student=Spectral(("linear",)),
+            protocol=Voting(student=Spectral(("linear",))),
             ledger=world.folder / "books.db",
             run=self.run_name(run),
             on_absent=lambda name, why: None,

@@ -82,7 +82,8 @@ class Student(ABC):
     ...     x = rng.normal(0, 1, (n, 2))
     ...     return x, (x[:, 0] > 0).astype(int)
     >>> parties, (x, _) = [people(10) for _ in range(60)], people(1000)
-    >>> dpsumm.learn(parties, x, classes=[0, 1], student=Simple()).predict(x[:5]).shape
+    >>> protocol = dpsumm.Voting(student=Simple())
+    >>> dpsumm.learn(parties, x, classes=[0, 1], protocol=protocol).predict(x[:5]).shape
     (5,)
     """
 

@@ -16,7 +16,7 @@ from dpsumm.errors import InvalidParameterError
 from dpsumm.report.notes import Note, Severity, budget_notes, sorted_notes
 from dpsumm.report.verdict import Verdict
 
-_OTHER_POINTS = "Give public points like the parties' records, or ask for method='votes'"
+_OTHER_POINTS = "Give public points like the parties' records, or ask for protocol='votes'"
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +81,7 @@ class UpdatesModel(Model):
         """Of votes alone."""
         raise InvalidParameterError(
             "model: it was learnt from updates, of which no other student can learn; ask for "
-            "method='votes'"
+            "protocol='votes'"
         )
 
     @property

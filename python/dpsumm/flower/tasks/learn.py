@@ -13,6 +13,7 @@ from dpsumm.data.schema import Schema
 from dpsumm.documents import read_text
 from dpsumm.ensemble.holder import Holder
 from dpsumm.ensemble.once import Once
+from dpsumm.ensemble.protocols import Protocol, Voting, protocol_said
 from dpsumm.ensemble.silos import learn_silos
 from dpsumm.ensemble.terms import Label, classes_of
 from dpsumm.ensemble.trainer import LEAST_SHARD
@@ -32,11 +33,7 @@ class Learn(Task):
 
     classes: tuple[Label, ...]
     unit: str
-    method: str | None
-    records_per_owner: int | None
-    models_per_owner: int
-    grid: int
-    points_are: str
+    protocol: Protocol | None
     allow_weak_privacy: bool
     public_points: Path
     validation: Path | None
@@ -55,11 +52,13 @@ class Learn(Task):
             own,
             classes=classes_of(get("classes", str)),
             unit=get("unit", str),
-            method=get("method", str) or None,
-            records_per_owner=get("records-per-owner", int) or None,
-            models_per_owner=get("models-per-owner", int),
-            grid=get("grid", int),
-            points_are=get("points-are", str),
+            protocol=protocol_said(
+                get("protocol", str) or None,
+                records_per_owner=get("records-per-owner", int) or None,
+                models_per_owner=get("models-per-owner", int),
+                grid=get("grid", int),
+                points_are=get("points-are", str),
+            ),
             allow_weak_privacy=get("allow-weak-privacy", bool, False),
             public_points=mine.input("public-points"),
             validation=mine.optional_path("validation"),
@@ -69,7 +68,7 @@ class Learn(Task):
             report=mine.report(),
             file_format=mine.file_format(),
         )
-        if made.model is not None and made.points_are != "public":
+        if made.model is not None and isinstance(made.protocol, Voting) and made.protocol.hidden:
             raise InvalidParameterError(
                 f"{mine.where}: leave model out: one of points that parties must not see may not "
                 "be given away, and so is not written; predictions are (out), keep them"
@@ -87,12 +86,8 @@ class Learn(Task):
             classes=self.classes,
             epsilon=self.public.epsilon,
             delta=self.public.delta,
-            method=self.method,
-            records_per_owner=self.records_per_owner,
-            models_per_owner=self.models_per_owner,
-            grid=self.grid,
+            protocol=self.protocol,
             validation=self.validation,
-            points_are=self.points_are,
             unit=self.unit,
             file_format=self.file_format,
             ledger=self.own.ledger,
