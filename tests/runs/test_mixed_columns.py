@@ -135,9 +135,7 @@ def test_a_message_of_mixed_points_crosses_machines(hospitals: Any) -> None:
 def test_an_embedding_lets_no_original_through(hospitals: Any) -> None:
     owners, target = hospitals
     embedding = Embedding.draw(RBF.for_schema(SCHEMA), len(SCHEMA.cells), 64)
-    summary = summarize(
-        owners, target, size=10, schema=SCHEMA, embedding=embedding, protocol=Pool()
-    )
+    summary = summarize(owners, target, size=10, schema=SCHEMA, kernel=embedding, protocol=Pool())
     assert summary.points.shape == (10, 64)
     assert summary.carried == ()
     names = pl.DataFrame(summary.to_frame("polars")).columns

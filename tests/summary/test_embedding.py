@@ -177,7 +177,7 @@ def data(rng, dtype=np.float64):
 def test_protocols_run_on_features(rng, protocol, dtype):
     tables, owners, target = data(rng, dtype)
     embedding = Embedding.draw(RBF(0.1), 4, 128)
-    summary = dpsumm.summarize(owners, target, size=20, protocol=protocol, embedding=embedding)
+    summary = dpsumm.summarize(owners, target, size=20, protocol=protocol, kernel=embedding)
     assert summary.points.shape == (len(summary), 128)
     assert summary.points.dtype == dtype
     assert summary.columns[:2] == ("h0", "h1")
@@ -199,10 +199,8 @@ def test_owners_are_protected_as_without_a_map(rng):
     embedding = Embedding.draw(RBF(0.1), 4, 64)
     for protocol in (Offers(n_features=32), Auction(batch=10, n_features=32)):
         with_map, without = (
-            dpsumm.summarize(
-                owners, target, size=20, protocol=protocol, kernel=RBF(0.5), embedding=secret
-            ).privacy
-            for secret in (embedding, None)
+            dpsumm.summarize(owners, target, size=20, protocol=protocol, kernel=kernel).privacy
+            for kernel in (embedding, RBF(0.5))
         )
         assert with_map.charges == without.charges
         assert with_map.embedded
@@ -216,7 +214,7 @@ def test_known_points_do_not_enter_an_embedded_run(rng):
     for seed_points in (raw, embedding.transform(raw)):
         protocol = Auction(batch=10, n_features=32, seed_points=seed_points)
         with pytest.raises(InvalidParameterError, match="seed_points"):
-            dpsumm.summarize(owners, target, size=20, protocol=protocol, embedding=embedding)
+            dpsumm.summarize(owners, target, size=20, protocol=protocol, kernel=embedding)
 
 
 def test_bounds_scale_before_the_map(rng):
@@ -224,7 +222,7 @@ def test_bounds_scale_before_the_map(rng):
     bounds = {f"x{j}": (-5.0, 5.0) for j in range(4)}
     embedding = Embedding.draw(RBF(2.0), 4, 64)
     summary = dpsumm.summarize(
-        owners, target, size=10, protocol=Pool(), embedding=embedding, schema=bounds
+        owners, target, size=10, protocol=Pool(), kernel=embedding, schema=bounds
     )
     raw = owners[summary.owner[0]][0][summary.index[0]]
     expected = embedding.transform((np.clip(raw, -5, 5)[None] + 5) / 10)[0]

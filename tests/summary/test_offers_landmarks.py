@@ -304,6 +304,6 @@ def test_a_less_trusted_curator_gets_no_landmarks(rng):
     secret = Embedding.draw(kernel, 3, 64)
     for protocol in (Offers(features="landmarks"), Offers(sample=np.zeros((3, 64)))):
         with pytest.raises(InvalidParameterError, match="embedding"):
-            dpsumm.summarize(data, data[0], size=5, protocol=protocol, embedding=secret)
-    made = dpsumm.summarize(data, data[0], size=5, embedding=secret)
+            dpsumm.summarize(data, data[0], size=5, protocol=protocol, kernel=secret)
+    made = dpsumm.summarize(data, data[0], size=5, kernel=secret)
     assert "landmark" not in made.privacy.charges[0].message

@@ -332,7 +332,7 @@ def test_a_summary_without_labels_or_of_fewer_points_is_refused(rng):
     owners = [population(rng, 30)]
     embedding = dpsumm.summary.Embedding.draw(RBF.for_unit_box(2), 2, 32)
     hidden = dpsumm.summarize(
-        owners, owners[0][0], size=10, schema=BOUNDS, protocol=Uniform(), embedding=embedding
+        owners, owners[0][0], size=10, schema=BOUNDS, protocol=Uniform(), kernel=embedding
     )
     with pytest.raises(InvalidParameterError, match="secret map"):
         hidden.private_model([0, 1])

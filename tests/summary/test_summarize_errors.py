@@ -39,7 +39,6 @@ TARGET = planted(2, 400)
 P, D = InvalidParameterError, InvalidDataError
 
 CASES = {
-    "no embedding": ({"embedding": 1}, P, r"embedding must be made by Embedding\.draw, got int"),
     "empty owner": ({"owners": {"one": planted(), "two": planted()[:0]}}, D, "'two'.*empty.*leave an owner without records out"),
     "no columns": ({"owners": [planted()[:, :0]]}, D, "empty.*columns"),
     "NaN": ({"owners": [spoilt(np.nan)]}, D, "'owner-0'.*'x1'.*missing.*when_missing"),

@@ -38,7 +38,7 @@ class Embedding:
 
     See Also
     --------
-    dpsumm.summarize : Takes it as `embedding`.
+    dpsumm.summarize : Takes it as `kernel`.
 
     Examples
     --------

@@ -86,9 +86,8 @@ class Summarizer(Estimator, scikit_learn_base()):  # type: ignore[misc]
     epsilon: float = 1.0
     delta: float = 1e-5
     protocol: Protocol | str | None = None
-    kernel: RBF | None = None
+    kernel: RBF | Embedding | None = None
     schema: SchemaLike | None = None
-    embedding: Embedding | None = None
     file_format: FileFormat | None = None
     ledger: str | os.PathLike[str] | None = None
     run: str | None = None

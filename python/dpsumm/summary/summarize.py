@@ -31,9 +31,8 @@ def summarize(
     epsilon: float = 1.0,
     delta: float = 1e-5,
     protocol: Protocol | str | None = None,
-    kernel: RBF | None = None,
+    kernel: RBF | Embedding | None = None,
     schema: SchemaLike | None = None,
-    embedding: Embedding | None = None,
     file_format: FileFormat | None = None,
     ledger: str | os.PathLike[str] | None = None,
     run: str | None = None,
@@ -77,6 +76,9 @@ def summarize(
         `RBF(gamma)` with a public bandwidth. By default ``RBF.for_schema`` if every column has
         bounds or categories; else it must be given, but for `Pool`, `Uniform` and `Greedy`, which
         send it to nobody and take the target's own: that one is in `Summary.gamma`, and private.
+        For a less trusted curator, `Embedding.draw(...)`: a secret map, shared by consumer and
+        owners, under which all records are sent and selected. Points of the summary are then
+        features, which ``RBF(0.5)`` compares.
     schema
         What the columns are, public. A dict such as ``{"age": (20, 90), "sex": ["f", "m"],
         "outcome": "label"}``, a `Schema`, or the path of its TOML file. In a dict a tuple has
@@ -87,10 +89,6 @@ def summarize(
         Without a schema all columns are numbers.
     file_format
         How text files are read.
-    embedding
-        For a less trusted curator: a secret map, shared by consumer and owners, under which all
-        records are sent and selected. Points of the summary are then features; `kernel` is in their
-        space (``RBF(0.5)`` by default).
     ledger
         SQLite file with the books of the target's holder, kept across runs; in memory by default.
     run
@@ -168,11 +166,9 @@ def summarize(
     started = time.perf_counter()
     epsilon, delta = plain(epsilon), plain(delta)
     protocol = check_run(size, epsilon, delta, protocol, seed, ledger)
-    if not (embedding is None or isinstance(embedding, Embedding)):
-        raise InvalidParameterError(
-            f"embedding must be made by Embedding.draw, got {type(embedding).__name__}"
-        )
-    if schema is None and embedding is None:
+    embedding = kernel if isinstance(kernel, Embedding) else None
+    kernel = RBF(0.5) if isinstance(kernel, Embedding) else kernel
+    if schema is None:
         check_kernel(kernel, protocol)
     tables, goal = read_inputs(
         owners,
@@ -208,7 +204,6 @@ def summarize(
         )
     if embedding is not None:
         protocol.check_embedded()
-        kernel = RBF(0.5) if kernel is None else kernel
         tables, goal = [embed(table, embedding) for table in in_memory], embed(goal, embedding)
     check_sample(getattr(protocol, "sample", None), goal)
     kernel = settle_kernel(kernel, protocol, tables[0].schema)
