@@ -228,7 +228,8 @@ def predictions(
         name = f"Offers, {rho}" if epsilon == 1 else f"Offers, {rho}, epsilon {epsilon:g}"
         measured = made.get((s.name, name))
         if measured is not None and measured.value > 0:
-            plan = dpsumm.plan(s.m, s.size, epsilon=epsilon, reads_per_record=rho)
+            offers = dpsumm.Offers(reads_per_record=rho)
+            plan = dpsumm.plan(s.m, s.size, epsilon=epsilon, protocol=offers)
             found[epsilon].append((plan.ratio / measured.value, plan.spread))
     return found
 

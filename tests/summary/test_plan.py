@@ -11,13 +11,12 @@ from matplotlib.figure import Figure
 from typer.testing import CliRunner
 
 import dpsumm
-from dpsumm import RBF, Column, Schema
+from dpsumm import RBF, Column, Gaussian, Offers, Pool, Schema
 from dpsumm.cli.app import app
 from dpsumm.cli.typed import typed
 from dpsumm.errors import InvalidParameterError
 from dpsumm.kernels import mmd2
 from dpsumm.report.notes import CALLS, notebook_notes
-from dpsumm.summary.mechanisms import Gaussian
 from dpsumm.summary.plan import BAD, GOOD
 from dpsumm.summary.protocols.features import MapChoice, features_of
 from dpsumm.summary.release import TARGET
@@ -57,12 +56,12 @@ def test_landmarks_have_the_noise_of_their_release():
     # Random features by hand, or for columns without bounds.
     free = Schema([Column("a"), Column("b", bounds=(0, 1))])
     for other in (
-        dpsumm.plan(300, 50, schema=TABLE, features="random"),
+        dpsumm.plan(300, 50, schema=TABLE, protocol=Offers(features="random")),
         dpsumm.plan(300, 50, schema=free),
     ):
         assert other == without
     with pytest.raises(InvalidParameterError, match="features"):
-        dpsumm.plan(300, 50, schema=free, features="landmarks")
+        dpsumm.plan(300, 50, schema=free, protocol=Offers(features="landmarks"))
 
 
 @pytest.mark.same_draws
@@ -94,7 +93,10 @@ def test_more_data_and_more_epsilon_are_never_worse():
         assert ratios == sorted(ratios, reverse=True)
     ratios = [dpsumm.plan(100, 100, epsilon=e).ratio for e in (0.01, 0.1, 0.5, 1, 3, 30)]
     assert ratios == sorted(ratios, reverse=True)
-    ratios = [dpsumm.plan(100, 100, reads_per_record=rho).ratio for rho in (1, 2, 3, 4, 8, 20)]
+    ratios = [
+        dpsumm.plan(100, 100, protocol=Offers(reads_per_record=rho)).ratio
+        for rho in (1, 2, 3, 4, 8, 20)
+    ]
     assert ratios == sorted(ratios, reverse=True)
 
 
@@ -177,12 +179,12 @@ def test_plans_are_near_what_was_measured_on_other_seeds():
         ({"size": 0}, "size"),
         ({"epsilon": -1}, "epsilon"),
         ({"delta": 1}, "delta"),
-        ({"reads_per_record": 0.5}, "reads_per_record"),
-        ({"reads_per_record": "4"}, "reads_per_record"),
-        ({"reads_per_record": 1e308}, "reads_per_record"),
+        ({"protocol": "offers"}, "protocol: a plan is of Offers"),
+        ({"protocol": Pool()}, "protocol: a plan is of Offers"),
+        ({"protocol": Offers(sample=[[0.5]])}, "without a sample"),
+        ({"protocol": Offers(release=Gaussian(noise_multiplier=8.0))}, "the release Gaussian"),
         ({"target_size": 10**400}, "target_size"),
         ({"size": 10**400}, "size"),
-        ({"n_features": 3}, "n_features"),
     ],
 )
 def test_what_is_out_of_range_is_named(given, named):
@@ -194,9 +196,9 @@ def test_what_is_out_of_range_is_named(given, named):
     "given",
     [
         {"epsilon": 0.001},
-        {"reads_per_record": 1.0},
-        {"reads_per_record": 1000.0},
-        {"n_features": 16},
+        {"protocol": Offers(reads_per_record=1.0)},
+        {"protocol": Offers(reads_per_record=1000.0)},
+        {"protocol": Offers(n_features=16)},
     ],
 )
 def test_what_no_experiment_covers_is_said(given):

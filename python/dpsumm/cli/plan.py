@@ -18,6 +18,7 @@ from dpsumm.summary.kernel import RBF
 from dpsumm.summary.plan import Plan
 from dpsumm.summary.plan import plan as make_plan
 from dpsumm.summary.protocols.features import FeatureChoice
+from dpsumm.summary.protocols.offers import Offers
 
 
 @described
@@ -65,9 +66,11 @@ def plan(
         size,
         epsilon=epsilon,
         delta=delta,
-        reads_per_record=reads_per_record,
-        features=cast(FeatureChoice, features),
-        n_features=n_features,
+        protocol=Offers(
+            reads_per_record=reads_per_record,
+            features=cast(FeatureChoice, features),
+            n_features=n_features,
+        ),
         schema=schema_said(schema),
         kernel=None if gamma is None else RBF(gamma),
     )

@@ -11,6 +11,8 @@ import numpy as np
 
 from dpsumm.checks import check_number, check_whole, plain
 from dpsumm.data.schema import Schema
+from dpsumm.data.short import SchemaLike, schema_of
+from dpsumm.errors import InvalidParameterError
 from dpsumm.privacy import accounting
 from dpsumm.privacy.events import Gaussian
 from dpsumm.privacy.facts import facts
@@ -18,8 +20,9 @@ from dpsumm.report.notes import Note, Severity, budget_notes, notebook_notes
 from dpsumm.report.numbers import advised
 from dpsumm.summary.kernel import RBF
 from dpsumm.summary.mechanisms import Gaussian as GaussianRelease
-from dpsumm.summary.protocols.features import FeatureChoice, MapChoice, features_of
+from dpsumm.summary.protocols.features import MapChoice, features_of
 from dpsumm.summary.protocols.messages import LandmarkMap
+from dpsumm.summary.protocols.offers import Offers
 from dpsumm.summary.release import LEVELS
 
 # Fitted to runs of the scenarios of docs/results.md on seeds that the page does not report, at
@@ -239,17 +242,14 @@ def plan(
     *,
     epsilon: float = 1.0,
     delta: float = 1e-5,
-    reads_per_record: float = 4.0,
-    features: FeatureChoice = "auto",
-    n_features: int | None = None,
-    schema: Schema | None = None,
+    protocol: Offers | None = None,
+    schema: SchemaLike | None = None,
     kernel: RBF | None = None,
 ) -> Plan:
     """Return what to expect of a run, before any data are touched.
 
-    A plan is made from public numbers only. So guarantees cover an epsilon, `reads_per_record` or
-    a number of features that were chosen by a plan; they do not cover any that were chosen by
-    looking at private data.
+    A plan is made from public numbers only. So guarantees cover an epsilon or a protocol that
+    were chosen by a plan; they do not cover any that were chosen by looking at private data.
 
     Parameters
     ----------
@@ -259,18 +259,20 @@ def plan(
         Points of the summary, p, at least 1.
     epsilon, delta
         Budget of the target's records.
-    reads_per_record, features, n_features
-        As for `Offers`.
+    protocol
+        `Offers(reads_per_record=8)` and such, by default `Offers()`. A `sample` or another release
+        than `Gaussian()` cannot be planned with.
     schema
-        The data's: if it has bounds or categories for all columns, the release may be in landmark
-        features, which need less noise. Without it random ones are planned with.
+        The data's, in any form that `dpsumm.summarize` takes. If it has bounds or categories for
+        all columns, the release may be in landmark features, which need less noise. Without it
+        random ones are planned with.
     kernel
         The run's, if it is not `RBF.for_schema`.
 
     Raises
     ------
     InvalidParameterError
-        A number out of range.
+        A number is out of range, or the protocol is another one.
 
     See Also
     --------
@@ -290,8 +292,20 @@ Rehearse both with `dpsumm compare`.'
     for value, name, least in ((target_size, "target_size", 2), (size, "size", 1)):
         check_whole(value, name, least)
         check_number(value, name, least, 1e12)
-    check_number(reads_per_record, "reads_per_record", 1, 1e6)
-    landmarks, n_features, sensitivity = _released_in(features, n_features, schema, kernel)
+    protocol = Offers() if protocol is None else protocol
+    if (
+        not isinstance(protocol, Offers)
+        or protocol.sample is not None
+        or (protocol.release != GaussianRelease())
+    ):
+        raise InvalidParameterError(
+            "protocol: a plan is of Offers() without a sample and with the release Gaussian(). "
+            "Rehearse others by dpsumm.compare (dpsumm compare)"
+        )
+    reads_per_record = protocol.reads_per_record
+    landmarks, n_features, sensitivity = _released_in(
+        protocol.map_choice, None if schema is None else schema_of(schema), kernel
+    )
     epsilon, delta = plain(epsilon), plain(delta)
     multiplier = accounting.gaussian_noise_multiplier(epsilon, delta)
     relative = noise_to_sampling(multiplier, target_size, sensitivity)
@@ -325,10 +339,9 @@ def noise_to_sampling(multiplier: float, target_size: int, sensitivity: float = 
 
 
 def _released_in(
-    features: FeatureChoice, n_features: int | None, schema: Schema | None, kernel: RBF | None
+    choice: MapChoice, schema: Schema | None, kernel: RBF | None
 ) -> tuple[bool, int, float]:
     """Return whether a run's features are landmarks, their number, and their sensitivity."""
-    choice = MapChoice(features, n_features)
     n_columns = 0 if schema is None else len(schema.cells)
     choice.check_columns(schema, n_columns)
     if schema is None or not schema.bounded:
