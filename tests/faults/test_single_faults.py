@@ -15,7 +15,9 @@ def check(whole: Whole, disk, faults, folder):
     wrong, ways = [], []
     for number, (act, what, plan) in enumerate(faults):
         way, found = trial(whole, disk, plan, folder / str(number))
-        ways.append(way)
+        # A lock file that cannot be removed stays, and that is all.
+        if not (way == "went on" and act.what.endswith(".lock")):
+            ways.append(way)
         wrong += [f"{what} at {act}: {text}" for text in found]
     assert not wrong, "\n".join(wrong)
     return ways

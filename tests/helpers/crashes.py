@@ -373,7 +373,7 @@ def _told(life: Life, folder: Path) -> Iterator[str]:
 def _files(life: Life, folder: Path) -> Iterator[str]:
     """Return parts of files that are left, as only a process that ended may leave them."""
     parts = [path.name for path in folder.iterdir() if ".part" in path.name]
-    tried = any("unlink" in act.what for act in life.acts)
+    tried = any("unlink" in act.what and ".part" in act.what for act in life.acts)
     if parts and life.error is not None and not (tried or life.wire.died):
         yield f"a part of a file is left: {parts}"
 
@@ -381,8 +381,10 @@ def _files(life: Life, folder: Path) -> Iterator[str]:
 def _collected(acts: Sequence[Act]) -> Counter:
     return Counter(
         answer.what.removeprefix("of ")
-        for answer, keeping, _ in zip(acts, acts[1:], acts[2:], strict=False)
-        if answer.kind == "answer" and keeping.what.startswith("INSERT OR REPLACE INTO answers")
+        for answer, keeping, after in zip(acts, acts[1:], acts[2:], strict=False)
+        if answer.kind == "answer"
+        and keeping.what.startswith("INSERT OR REPLACE INTO answers")
+        and not after.what.endswith(".lock")  # removed whatever ends the run, and so no sign
     )
 
 

@@ -141,10 +141,11 @@ class Disk(AbstractContextManager["Disk"]):
         if fault in (Fault.ERROR, Fault.FULL):
             raise error(fault)
         done = do()
+        if fault in (Fault.KILL_AFTER, Fault.LATE_ERROR):
+            done = None  # a cursor that is kept would keep its lock
         if fault is Fault.KILL_AFTER:
             self._kill(process)
         if fault is Fault.LATE_ERROR:
-            done = None  # a cursor that is kept would keep its lock
             raise error(fault)
         return done
 

@@ -34,9 +34,23 @@ _ENDS = "CREATE TABLE IF NOT EXISTS ends (run TEXT PRIMARY KEY, result TEXT NOT 
 _FORGET = "DELETE FROM answers WHERE run = ?"
 
 
-def _make(path: Path) -> None:
+def _make(path: Path, also: int = 0) -> None:
     """Make a file that its user alone may read, before SQLite makes it as the umask says."""
-    os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+    os.close(os.open(path, os.O_CREAT | os.O_RDWR | also, 0o600))
+
+
+def _identity(path: Path) -> tuple[int, int, int] | None:
+    """Return which file is there: an inode's number is used again, but not at the same time."""
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return None
+    return found.st_dev, found.st_ino, found.st_ctime_ns
+
+
+def _remove(path: Path) -> None:
+    with suppress(OSError):  # as where an open file cannot be removed
+        path.unlink()
 
 
 class JournalError(InvalidDataError):
@@ -60,6 +74,8 @@ class Journal(AbstractContextManager["Journal"]):
                 if self._path is not None:
                     _make(self._path)
                     opened.enter_context(closing(self._locked(self._path)))
+                    # Under the lock, so that nobody removes the file of another.
+                    opened.callback(_remove, self._lock_file(self._path))
                 self._db = opened.enter_context(
                     closing(
                         sqlite3.connect(self._path or ":memory:", timeout=60, isolation_level=None)
@@ -84,11 +100,29 @@ class Journal(AbstractContextManager["Journal"]):
     def __exit__(self, *_: object) -> None:
         self._opened.close()
 
+    def _lock_file(self, path: Path) -> Path:
+        run = hashlib.sha256(self._run.encode()).hexdigest()[:16]
+        return path.with_name(f"{path.name}.{run}.lock")
+
     def _locked(self, path: Path) -> sqlite3.Connection:
         """Keep a second curator out, whose coins would be sent and not paid for."""
-        run = hashlib.sha256(self._run.encode()).hexdigest()[:16]
-        path = path.with_name(f"{path.name}.{run}.lock")
-        _make(path)
+        path = self._lock_file(path)
+        while True:
+            with suppress(FileExistsError):
+                _make(path, os.O_EXCL)  # closing a file that is there would end this process's lock
+            before = _identity(path)
+            try:
+                lock = self._lock(path)
+            except sqlite3.Error:
+                if before == _identity(path):
+                    raise
+                continue  # removed by a curator that ended, as it was opened
+            # The same if it was removed since: then this locks nothing.
+            if before is not None and before == _identity(path):
+                return lock
+            lock.close()
+
+    def _lock(self, path: Path) -> sqlite3.Connection:
         lock = sqlite3.connect(path, timeout=0, isolation_level=None)
         try:
             lock.execute("BEGIN EXCLUSIVE")
