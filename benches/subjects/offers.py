@@ -21,7 +21,6 @@ from benches.subjects import Scale
 from benches.subjects.features import SINES
 from benches.timing import OURS, Case, Contender, Isolated, Missing
 from dpsumm import kernels
-from dpsumm.data import FileFormat
 
 M = 1000
 BLOCK = 100_000
@@ -88,17 +87,17 @@ def write(n: int, folder: Path) -> tuple[Path, Path | None]:
 
 def offers(owner: Path, p: int, d: int, features: str) -> int:
     """Summarize from one owner, streamed, who offers up to p points; landmarks of a sample."""
-    return _summarize(dpsumm.Stream(owner), p, d, features)
+    # Single, as the array's type says for the .npy file.
+    return _summarize(dpsumm.Stream(owner, single=True), p, d, features)
 
 
 def _summarize(owner: Any, p: int, d: int, features: str) -> int:
-    form = FileFormat(single=True)  # as the array's type says for the .npy file
     target = data.normals(M, shift=0.5, seed=1).astype(np.float32)
     sample = landmarks(d) if features == "landmarks" else None
     protocol = dpsumm.Offers(reads_per_record=1, n_features=d, sample=sample)
     kernel = dpsumm.RBF(data.gamma())
-    more = {"kernel": kernel, "protocol": protocol, "file_format": form}
-    return len(dpsumm.summarize([owner], target, size=p, **more).points)
+    made = dpsumm.summarize([owner], target, size=p, kernel=kernel, protocol=protocol)
+    return len(made.points)
 
 
 def landmarks(d: int) -> NDArray[Any]:

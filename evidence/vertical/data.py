@@ -88,7 +88,7 @@ class Task:
 
 def _codes(table: pl.DataFrame, schemas: Mapping[str, Schema], bins: Bins) -> Codes:
     parts = [
-        read_held(_part(table, schemas[owner]), owner, schemas[owner], levels, None, None).codes
+        read_held(_part(table, schemas[owner]), owner, schemas[owner], levels, None).codes
         for owner, levels in public_levels(schemas, bins, None).items()
     ]
     return np.hstack(parts).astype(np.int64)

@@ -395,6 +395,26 @@ def test_a_format_of_a_file_that_is_an_owner_s_and_the_target_s_is_refused(mixed
     assert "call that owner otherwise" in capsys.readouterr().err
 
 
+def test_all_owners_files_may_share_a_format(mixed):
+    for name in ("near", "far"):
+        file = mixed / "sites" / f"{name}.csv"
+        file.write_text(file.read_text().replace(",", ";").replace(".", ","))
+    every = File(mixed / "sites" / "*.csv", FileFormat(separator=";", decimal=","))
+    given = {"size": 10, "seed": 1, "schema": {"a": (0, 10), "b": (0, 10), "y": "label"}}
+    summary = dpsumm.summarize(every, mixed / "goal.csv", **given)
+    assert summary.names == ("far", "near")
+    own = {one: File(mixed / "sites" / f"{one}.csv", every.format) for one in ("far", "near")}
+    apart = dpsumm.summarize(own, mixed / "goal.csv", **given)
+    np.testing.assert_array_equal(summary.points, apart.points)
+
+
+def test_a_file_with_a_format_is_streamed_as_others_are(mixed, capsys):
+    words = ("--owner", f"near={mixed / 'goal.data'}", "--target", mixed / "goal.csv", "--size", 3)
+    box = ("--schema", "a=0:10", "--schema", "b=0:10", "--stream")
+    assert run("summarize", *words, *box, "--format", "near:kind=parquet") == 2
+    assert "suffix must be one of .parquet" in capsys.readouterr().err
+
+
 def test_the_rule_on_missing_values_holds_for_every_file(mixed):
     with pytest.raises(InvalidParameterError, match="path must be the path of a file"):
         File(np.zeros((2, 2)))

@@ -16,7 +16,7 @@ import pytest
 
 from dpsumm import Column, Schema
 from dpsumm.data.check import check
-from dpsumm.data.file import FileFormat
+from dpsumm.data.file import File, FileFormat
 from dpsumm.data.inputs import read_inputs, read_owners
 from dpsumm.data.stream import Stream
 from dpsumm.errors import DpsummError
@@ -54,7 +54,7 @@ CSV = {
     "no schema, infinite": (f"{M} 1,{M} 2\n1,inf\n1,2\n", {"schema": None}),
     "numbers and label": (f"{M} 1,{M} 2\n1,2\n", {"schema": Schema.numbers("a", label="y")}),
     "numbers": (f"{M} 1,{M} 2\n1,2\n", {"schema": Schema.numbers("a")}),
-    "names": (f"{M},1\n{M},2\n", {"schema": None, "file_format": FileFormat(names=("a",))}),
+    "names": (f"{M},1\n{M},2\n", {"schema": None, "names": ("a",)}),
 }
 
 
@@ -77,11 +77,12 @@ def refused(read: Callable[[], Any], path: Path) -> None:
 @pytest.mark.parametrize("case", CSV)
 def test_of_a_csv_file(tmp_path: Path, case: str) -> None:
     text, options = CSV[case]
-    options = {"schema": SCHEMA, **options}
+    schema = options.get("schema", SCHEMA)
     path = tmp_path / "patients.csv"
     path.write_text(text)
-    refused(lambda: read_owners({"north": path}, **options), path)
-    refused(lambda: read_inputs({"north": path}, path, **options), path)
+    file = File(path, FileFormat(names=options.get("names")))
+    refused(lambda: read_owners({"north": file}, schema=schema), path)
+    refused(lambda: read_inputs({"north": file}, file, schema=schema), path)
 
 
 FRAMES: dict[str, Any] = {

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from dpsumm import Column, Schema
-from dpsumm.data.file import FileFormat
+from dpsumm.data.file import File, FileFormat
 from dpsumm.data.inputs import Table, read_table
 from dpsumm.data.read_file import read_file
 from dpsumm.errors import InvalidDataError, InvalidParameterError, MissingExtraError
@@ -51,19 +51,19 @@ def test_headerless_file_with_question_marks(tmp_path: Path) -> None:
     names = FileFormat(names=("age", "sex", "ca", "num"))
     columns = [Column(name, when_missing="drop") for name in names.names[:3]]
     schema = Schema([*columns, Column("num", "label")])
-    table = read(path, schema=schema, file_format=names)
+    table = read(File(path, names), schema=schema)
     np.testing.assert_array_equal(table.values, [[29.5, 0, 5]])
     assert table.rows.tolist() == [1]
     assert table.labels is not None
     assert table.labels.dtype.kind == "i"
-    table = read(path, schema=Schema.numbers(["x0"]), file_format=FileFormat(header=False))
+    table = read(File(path, FileFormat(header=False)), schema=Schema.numbers(["x0"]))
     np.testing.assert_array_equal(table.values, [[28], [29.5], [30]])
 
 
 def test_separator_and_own_missing_token(tmp_path: Path) -> None:
     path = write(tmp_path / "a.csv", "a;b\n1;-9\n2;3\n")
     schema = Schema([Column("a"), Column("b", missing=("-9",), when_missing="drop")])
-    table = read(path, schema=schema, file_format=FileFormat(separator=";"))
+    table = read(File(path, FileFormat(separator=";")), schema=schema)
     np.testing.assert_array_equal(table.values, [[2, 3]])
 
 
@@ -127,11 +127,13 @@ def test_another_separator_is_named_and_no_record_quoted(
     path.write_text(f"{SECRET}{mark}x\n1{mark}2\n3{mark}4\n")  # no header: the first is a record
     with pytest.raises(InvalidDataError) as caught:
         read(path)
-    assert f"FileFormat(separator={told}) (--separator {told}, or for this" in str(caught.value)
+    assert f"File(path, FileFormat(separator={told})) (--separator {told}, or for this" in str(
+        caught.value
+    )
     assert SECRET not in str(caught.value)
     if mark != "\t":  # no name of a column has one
         path.write_text(f'"a{mark}b"\n1\n2\n')
-        assert len(read(path, file_format=FileFormat(separator=mark))) == 2
+        assert len(read(File(path, FileFormat(separator=mark)))) == 2
 
 
 @pytest.mark.parametrize("field", [SECRET, "1931-04-15", "15.4.1931", "4/15/1931"])
@@ -157,7 +159,7 @@ def test_another_encoding_is_named(tmp_path: Path) -> None:
     [
         (
             ".xlsx",
-            r"is an Excel workbook .* FileFormat\(kind='excel'\) \(--kind excel, or --format",
+            r"is an Excel workbook .*kind='excel'\)\) \(--kind excel, or --format",
         ),
         (".parquet", r"is a Parquet file, not CSV text; .*kind='parquet'"),
         (".xls", r"is an old Excel workbook .* save it as \.xlsx or CSV"),
@@ -208,7 +210,7 @@ def test_wrong_paths_are_refused(tmp_path: Path) -> None:
 
 def test_names_must_fit_the_file(tmp_path: Path) -> None:
     with pytest.raises(InvalidParameterError, match="has 2 columns, but 3 names"):
-        read(write(tmp_path / "a.csv", "1,2\n"), file_format=FileFormat(names=("a", "b", "c")))
+        read(File(write(tmp_path / "a.csv", "1,2\n"), FileFormat(names=("a", "b", "c"))))
 
 
 @pytest.mark.parametrize(

@@ -126,7 +126,7 @@ def test_the_targets_own_labels_change_nothing_else(
         source = tmp_path / "clinic.csv"
         target.write_csv(source)
     _, goal = read_inputs([OWNER], source, own_labels=True, **wanted)
-    for one in (goal, read_target(source, SCHEMA, None)):
+    for one in (goal, read_target(source, SCHEMA)):
         assert (one.labels if labels is None else one.labels.tolist()) == labels
         np.testing.assert_array_equal(one.scaled, plain.scaled)
         assert one.n_dropped == 0

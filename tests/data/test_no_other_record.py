@@ -14,7 +14,7 @@ import pyarrow.csv
 import pytest
 
 from dpsumm.data.column import Column
-from dpsumm.data.file import FileFormat
+from dpsumm.data.file import File, FileFormat
 from dpsumm.data.inputs import Table, read_inputs, read_table
 from dpsumm.data.kinds.along import joined
 from dpsumm.data.schema import Schema
@@ -91,7 +91,8 @@ def test_no_record_of_a_single_column_decides_how_many_others_there_are(
     def count(fields: list[str]) -> int | None:
         path.write_text("\n".join([*head, *fields]) + "\n")
         try:
-            return len(read_table(path, name="north", schema=Schema([column]), file_format=format_))
+            file = File(path, format_)
+            return len(read_table(file, name="north", schema=Schema([column])))
         except InvalidDataError:
             return None
 

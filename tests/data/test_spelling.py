@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpsumm.data import FileFormat
+from dpsumm.data import File, FileFormat
 from dpsumm.data.column import Column
 from dpsumm.data.file import ENCODINGS
 from dpsumm.data.inputs import read_table
@@ -24,9 +24,7 @@ GERMAN = "weight;town\n1,5;Köln\n+2,25;Bonn\n3;Köln\n"
 
 
 def read(path, **form):
-    return read_table(
-        path, name="own", schema=SCHEMA, file_format=FileFormat(**form)
-    ).values.tolist()
+    return read_table(File(path, FileFormat(**form)), name="own", schema=SCHEMA).values.tolist()
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "cp1252", "utf-16"])
@@ -57,8 +55,8 @@ def test_a_number_that_may_mean_two_things_is_refused(tmp_path):
     assert read(path, separator=";", decimal=",") == [[0.5, 1]]
     dates = Schema([Column("day", "date", bounds=DAYS, date_format="%d.%m.%Y")])
     path.write_text("day;x\n31.12.2024;1\n")
-    form = FileFormat(separator=";", decimal=",")
-    assert len(read_table(path, name="own", schema=dates, file_format=form)) == 1
+    file = File(path, FileFormat(separator=";", decimal=","))
+    assert len(read_table(file, name="own", schema=dates)) == 1
 
 
 @pytest.mark.parametrize(
@@ -165,7 +163,7 @@ BLANK = Schema([Column(name, bounds=(0, 10), when_missing="encode") for name in 
 
 def read_blank(path, rows, **form):
     write_sheet(path, rows)
-    return read_table(path, name="own", schema=BLANK, file_format=FileFormat(**form)).values[:, 0]
+    return read_table(File(path, FileFormat(**form)), name="own", schema=BLANK).values[:, 0]
 
 
 @pytest.mark.parametrize("form", [{"header": False}, {"names": ("a", "b")}])
@@ -210,7 +208,7 @@ def test_a_number_is_the_same_in_an_excel_file_and_in_a_csv_file(tmp_path_factor
     codes = Column("code", categories=tuple({float(number): None for number in numbers}))
     schema = Schema([Column("number", bounds=(-1e16, 1e16)), codes])
     excel, csv = (
-        read_table(folder / f"a.{kind}", name="own", schema=schema, file_format=FileFormat()).values
+        read_table(folder / f"a.{kind}", name="own", schema=schema).values
         for kind in ("xlsx", "csv")
     )
     assert excel.tobytes() == csv.tobytes()

@@ -8,7 +8,6 @@ import polars as pl
 import pytest
 
 import dpsumm
-from dpsumm.data.file import FileFormat
 from dpsumm.data.inputs import read_owners
 from dpsumm.data.stream import Stream, StreamTable
 from dpsumm.errors import InvalidDataError, InvalidParameterError
@@ -43,9 +42,9 @@ def test_a_stream_gives_what_memory_gives(tmp_path, kind, dtype):
             "memmap": np.load(tmp_path / f"{i}.npy", mmap_mode="r"),
             "array": values,
         }[kind]
-        streams[f"owner-{i}"] = Stream(source, block_rows=997)
+        streams[f"owner-{i}"] = Stream(source, block_rows=997, single=dtype == np.float32)
     one = run(owners, target)
-    two = run(streams, target, file_format=FileFormat(single=dtype == np.float32))
+    two = run(streams, target)
     np.testing.assert_array_equal(one.points, two.points)
     np.testing.assert_array_equal(one.index, two.index)
     np.testing.assert_array_equal(one.pool.scaled, two.pool.scaled)

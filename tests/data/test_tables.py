@@ -13,7 +13,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpsumm.data.file import FileFormat
 from dpsumm.data.inputs import Table, read_table
 from dpsumm.data.schema import Column, Schema
 from dpsumm.data.short import schema_of
@@ -105,7 +104,7 @@ def test_columns_of_a_frame_stand_side_by_side(single: bool) -> None:
     values = np.random.default_rng(0).normal(size=(9_000, 35))
     values[::7] = -0.0
     frame = pl.DataFrame(values, schema=[f"x{j}" for j in range(35)])
-    read = read_table(frame, name="owner", file_format=FileFormat(single=single)).values
+    read = read_table(frame, name="owner", single=single).values
     assert read.flags.c_contiguous
     assert read.dtype == (np.float32 if single else np.float64)
     np.testing.assert_array_equal(read, values.astype(read.dtype))
@@ -204,13 +203,13 @@ def test_a_frame_has_the_precision_that_is_said_whatever_its_columns_have(backen
     for kind in (np.float32, np.float64):
         frame = FRAMES[backend]({"a": np.array([0.1, 0.2], kind), "b": np.array([0.3, 0.4], kind)})
         for single, dtype in ((False, np.float64), (True, np.float32)):
-            values = read(frame, file_format=FileFormat(single=single)).values
+            values = read(frame, single=single).values
             assert values.dtype == dtype
             exact = np.array([[0.1, 0.3], [0.2, 0.4]], kind).astype(dtype)
             np.testing.assert_array_equal(values, exact)
     far = FRAMES[backend]({"a": [1e39], "b": [1.0]})
     with pytest.raises(InvalidDataError, match="infinite"):
-        read(far, file_format=FileFormat(single=True))
+        read(far, single=True)
 
 
 @pytest.mark.parametrize("dtype", ["Int64", "Float64", "int64[pyarrow]", "boolean", "float32"])

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from dpsumm.data.column import Column
-from dpsumm.data.inputs import FileFormat, read_table
+from dpsumm.data.inputs import File, FileFormat, read_table
 from dpsumm.data.schema import Schema
 from dpsumm.errors import DpsummError
 
@@ -65,7 +65,7 @@ def check(data: bytes, folder: str) -> bool:
         if kind // 32 % 2:
             table = read_table(path, name="a", schema=SCHEMA)
         else:
-            table = read_table(path, name="a", file_format=FORMATS[kind // 8 % 3])
+            table = read_table(File(path, FORMATS[kind // 8 % 3]), name="a")
     except DpsummError:
         return False
     assert np.isfinite(table.scaled).all()

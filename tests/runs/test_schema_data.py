@@ -11,7 +11,7 @@ from test_real_data import DATA, HOSPITALS, NAMES, hospital, needs_data
 
 import dpsumm
 from dpsumm import Column, Schema
-from dpsumm.data import FileFormat
+from dpsumm.data import File, FileFormat
 from dpsumm.data.inputs import read_table
 from dpsumm.errors import InvalidParameterError
 from dpsumm.privacy import Observer
@@ -138,7 +138,7 @@ def test_a_draft_from_one_hospital_s_public_file(tmp_path):
     assert schema.label.name == "num"
     ca = schema.kernel[schema.names.index("ca")]
     assert (ca.categories, ca.when_missing) == ((0, 1, 2, 3), "encode")
-    table = read_table(file, name="c", schema=schema, file_format=FileFormat(names=NAMES))
+    table = read_table(File(file, FileFormat(names=NAMES)), name="c", schema=schema)
     assert sum(table.n_clipped) == sum(table.n_unknown) == 0
     again = command(*words, cwd=tmp_path)
     assert again.returncode == 2
@@ -194,8 +194,8 @@ def adult():
 
 @needs_data
 def test_adult_is_the_same_from_the_file_and_from_pandas(adult):
-    path = DATA / "adult" / "adult.data.gz"
-    from_file = read_table(path, name="a", schema=ADULT, file_format=FileFormat(names=ADULT_NAMES))
+    file = File(DATA / "adult" / "adult.data.gz", FileFormat(names=ADULT_NAMES))
+    from_file = read_table(file, name="a", schema=ADULT)
     assert adult["workclass"].str.startswith(" ").all()  # the spaces are in the frame
     from_frame = read_table(adult, name="a", schema=ADULT)
     np.testing.assert_array_equal(from_file.values, from_frame.values)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dpsumm import Auction, Offers, Schema
-from dpsumm.data import FileFormat
+from dpsumm.data import File, FileFormat
 from dpsumm.errors import InvalidParameterError
 from dpsumm.flower.project import write_project
 from dpsumm.flower.settings import CuratorFile, NodeConfig, Public
@@ -142,7 +142,7 @@ GIVEN = 'target = "t.csv"\nschema = "s.toml"\nout = "s.csv"\nowners = ["a"]\n'
 
 def test_the_curators_file(curator, monkeypatch, tmp_path):
     run = settled(DEFAULTS, curator(GIVEN + 'ledger = "l"\nrun = "r"\n'))
-    assert run.target == tmp_path / "t.csv"
+    assert run.target.path == tmp_path / "t.csv"
     assert (run.own.ledger, run.own.run) == (tmp_path / "l", "r")
     assert run.parties == ("a",)
     assert not run.own.claimed_names
@@ -201,11 +201,11 @@ def test_secrets_of_a_trial_are_for_their_user_alone(tmp_path):
 def test_the_format_of_a_party_s_file(curator, tmp_path):
     said = 'separator = ";"\ndecimal = ","\nencoding = "cp1252"\nkind = "csv"\n'
     wanted = FileFormat(separator=";", decimal=",", encoding="cp1252", kind="csv")
-    assert settled(DEFAULTS, curator(GIVEN + said)).file_format == wanted
+    assert settled(DEFAULTS, curator(GIVEN + said)).target.format == wanted
     with pytest.raises(InvalidParameterError, match=r"curator\.toml: kind must be one of"):
         settled(DEFAULTS, curator(GIVEN + 'kind = "word"\n'))
     config = NodeConfig.read({**NODE, **tomllib.loads(said)})
-    assert config.more.file_format() == wanted
+    assert config.more.file(tmp_path / "a") == File(tmp_path / "a", wanted)
 
 
 @pytest.mark.parametrize("allowed", [False, True])

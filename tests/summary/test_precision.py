@@ -15,7 +15,7 @@ import pytest
 
 import dpsumm
 from dpsumm.data.column import Column
-from dpsumm.data.file import FileFormat
+from dpsumm.data.file import File, FileFormat
 from dpsumm.data.inputs import read_owners, read_table
 from dpsumm.data.schema import Schema
 from dpsumm.exchange.driver import run_in_process
@@ -130,8 +130,8 @@ def test_values_are_cast_before_they_are_encoded(tmp_path):
     pl.DataFrame(dict(zip(NAMES, numbers(90, 0, 1).T, strict=True))).write_parquet(
         tmp_path / "a.parquet"
     )
-    single = FileFormat(single=True)
-    (table,) = read_owners({"a": tmp_path / "a.parquet"}, schema=schema, file_format=single)
+    file = File(tmp_path / "a.parquet", FileFormat(single=True))
+    (table,) = read_owners({"a": file}, schema=schema)
     assert table.dtype == SINGLE
     table = table.astype(np.dtype(DOUBLE))
     np.testing.assert_array_equal(table.scaled, schema.encode(table.values)[0])

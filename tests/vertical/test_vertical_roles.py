@@ -436,7 +436,8 @@ def test_rows_changed_on_their_way_show_a_record(rng, row):
             if name == "bank" and isinstance(request, (NextRows, Finish)):
                 (words,) = request.received
                 if 0 <= row - request.first_row < len(words):
-                    words[row - request.first_row, :1] += np.uint32(2**20)  # an array wraps, a scalar warns
+                    # An array wraps where a scalar warns.
+                    words[row - request.first_row, :1] += np.uint32(2**20)
             answer = parties[name].answer(request)
             coordinator.receive(name, answer)
             shares[name] = getattr(answer, "shares", ())

@@ -66,14 +66,13 @@ def compare(
     """
     with console.progress() as progress:
         found = rehearse(
-            None if owner is None else parse_owners(owner),
-            target,
+            None if owner is None else {n: form.of(f) for n, f in parse_owners(owner).items()},
+            None if target is None else form.of(target),
             size=size,
             target_size=target_size,
             n_owners=owners,
             n_records=records,
             rarity=rarity,
-            file_format=form.file_format,
             schema=schema_said(schema),
             epsilon=epsilon,
             delta=delta,

@@ -42,7 +42,7 @@ def predict(
     check_distinct([model, rows], written.values())
     learnt = load_model(model)
     with console.warnings_told():
-        count = learnt.save_predictions(rows, out, file_format=form.file_format)
+        count = learnt.save_predictions(form.of(rows), out)
     console.show_facts(
         [("run", learnt.run), ("student", learnt.student), ("rows", f"{count:,} predicted")]
     )

@@ -71,7 +71,7 @@ def init(
             f"--out must end in .toml and not exist yet, got {out}; give another name"
         )
     ignored = ignore or []
-    schema, reasons = draft(file, label=label, ignore=ignored, file_format=form.file_format)
+    schema, reasons = draft(form.of(file), label=label, ignore=ignored)
     if label is not None and schema.label is None:
         raise InvalidParameterError(f"--label: the sample has no column {label!r}")
     if unknown := set(ignored) - {column.name for column in schema.columns}:
@@ -122,9 +122,9 @@ def check_command(
         )
     wanted = public.for_target() if target else public
     try:
-        rows, found = check(file, wanted, file_format=form.file_format)
+        rows, found = check(form.of(file), wanted)
     except InvalidDataError:
-        if others := strangers(file, public, file_format=form.file_format):
+        if others := strangers(form.of(file), public):
             names = ", ".join(map(repr, others))
             console.say(
                 f"The file also has {console.shown(names)}, which the schema does not name. "
@@ -172,7 +172,7 @@ def _left_out(file: Path, schema: Schema, form: Format, classes: str) -> tuple[i
     """Return how many rows of a file have a label in none of the classes, and how many it has."""
     from dpsumm.ensemble.terms import classes_of
 
-    table = read_table(file, name="data", schema=schema, file_format=form.file_format)
+    table = read_table(form.of(file), name="data", schema=schema)
     assert table.labels is not None
     places = places_of(table.labels, classes_of(classes))
     return int((places < 0).sum()), len(places)
@@ -183,7 +183,7 @@ def _refusal(file: Path, schema: Schema, form: Format, found: list[Found], *, ta
     if any(one.refused for one in found):
         return ""
     try:
-        table = read_table(file, name="data", schema=schema, file_format=form.file_format)
+        table = read_table(form.of(file), name="data", schema=schema)
         if target:
             check_target(table)
     except InvalidDataError as error:

@@ -27,7 +27,7 @@ def run(data: Data, method: Method, privacy: Privacy, output: Output) -> None:
     if output.weights:
         # Before the budget is spent. All owners have the same columns.
         name, source = next(iter(given["owners"].items()))
-        check_weight_is_free(read_owners({name: source}, **data.meaning())[0].schema)
+        check_weight_is_free(read_owners({name: source}, schema=given["schema"])[0].schema)
     with kept.told_when_stopped():
         with console.progress() as progress:
             summary = make_summary(**given, progress=progress)

@@ -7,7 +7,7 @@ from collections.abc import Collection
 
 # A message that goes beyond one command begins with the parameter that it is about.
 _FIRST = re.compile(r"^(\w+)(?=:| must | needs | is for | \d| ∞)")
-_CALL = r"[\w.]+(?:=(?:'[^']*'|\{[^{}]*\}|[\w.]*(?:\([^()]*\))?|\S+)|\([^()]*\))"
+_CALL = r"[\w.]+(?:=(?:'[^']*'|\{[^{}]*\}|[\w.]*(?:\([^()]*\))?|\S+)|\((?:[^()]|\([^()]*\))*\))"
 # One or several remedies in Python, then in brackets the options or commands to type instead.
 _BOTH = re.compile(
     rf"( with )?\b((?:{_CALL},? or )*(?:{_CALL}|[\w.]+))\s\(((?:--|dpsumm )[^()]+)\)"
@@ -45,9 +45,9 @@ def typed(message: str, options: Collection[str] = ()) -> str:
     '--n-features must be even, got 7'
     >>> typed("Give less, or allow_weak_privacy=True (--allow-weak-privacy) if that is meant")
     'Give less, or --allow-weak-privacy if that is meant'
-    >>> typed("FileFormat(kind='csv') (--kind csv, or --format NAME:kind=csv)", {"kind"})
+    >>> typed("File(path, FileFormat(kind='csv')) (--kind csv, or --format N:kind=csv)", {"kind"})
     '--kind csv'
-    >>> typed("read it again with FileFormat(names=...) (--names)", {"kind"})
+    >>> typed("read it again with File(path, FileFormat(names=...)) (--names)", {"kind"})
     'read it again'
     """
     said = _BOTH.sub(lambda both: _option(both, options), message)

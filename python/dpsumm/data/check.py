@@ -14,7 +14,6 @@ import numpy as np
 from dpsumm.checks import largest
 from dpsumm.data.column import Column
 from dpsumm.data.extract import Extract, Source, Wanted
-from dpsumm.data.file import FileFormat
 from dpsumm.data.frame import Cells
 from dpsumm.data.kinds.category import Category
 from dpsumm.data.kinds.date import Date
@@ -80,11 +79,9 @@ class Found:
     refused: tuple[str, ...] = ()
 
 
-def check(
-    source: Source, schema: Schema, *, file_format: FileFormat | None = None
-) -> tuple[int, list[Found]]:
+def check(source: Source, schema: Schema) -> tuple[int, list[Found]]:
     """Return the number of rows, and what the schema meets in each column. Nothing leaves."""
-    extract = Wanted(schema=schema, file_format=file_format).extract(source, "data")
+    extract = Wanted(schema=schema).extract(source, "data")
     codes = dict(zip(schema.names, extract.codes, strict=True))
     unreadable = dict(zip(schema.names, extract.n_unreadable or [0] * len(codes), strict=True))
     found = [
@@ -96,16 +93,14 @@ def check(
     return len(extract), found
 
 
-def strangers(
-    source: Source, schema: Schema, *, file_format: FileFormat | None = None
-) -> tuple[str, ...]:
+def strangers(source: Source, schema: Schema) -> tuple[str, ...]:
     """Return the columns of a party's data that the schema does not name; renamed ones, say.
 
     Empty if the data lack half of the schema's columns or more: what stands in the header row may
     then be a record. Private like all that is found here, and in no error's message, which may
     travel: for who holds the data.
     """
-    present = Wanted(schema=schema, file_format=file_format).frame(source, "data").names
+    present = Wanted(schema=schema).frame(source, "data").names
     wanted = [column.name for column in schema.columns]
     if 2 * len(set(wanted) & set(present)) <= len(wanted):
         return ()
@@ -140,7 +135,6 @@ def draft(
     *,
     label: str | None = None,
     ignore: Sequence[str] = (),
-    file_format: FileFormat | None = None,
 ) -> tuple[Schema, dict[str, str]]:
     """Return a first schema for data like a *public* sample, and why it leaves columns out.
 
@@ -160,7 +154,7 @@ def draft(
     None: what is in the sample is in the schema, and its cells are in the reasons. A sample of
     private data leaks.
     """
-    frame = Wanted(file_format=file_format).frame(sample, "sample", typed=True)
+    frame = Wanted().frame(sample, "sample", typed=True)
     cells = frame.take(frame.names)
     found = {
         name: Column(name, Kind.IGNORE) if name in ignore else _column(cells[name], name == label)

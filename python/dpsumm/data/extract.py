@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 
 from dpsumm.checks import counted, listed
 from dpsumm.data.column import Column
-from dpsumm.data.file import MISSING, FileFormat
+from dpsumm.data.file import MISSING, file_of
 from dpsumm.data.frame import Backend, Cells, Frame, frame_of, is_frame
 from dpsumm.data.kinds.kind import Kind, Read, WhenMissing
 from dpsumm.data.kinds.label import PLAIN, Label
@@ -121,8 +120,6 @@ class Wanted:
     ----------
     schema
         What the columns are, and what a missing value means. Without one all are numbers.
-    file_format
-        How files are read.
     columns
         Which columns are read where there is no schema, in this order. By default all.
     titles
@@ -130,13 +127,15 @@ class Wanted:
     own_labels
         Whether labels stay with who reads them: a table may lack the label's column, or some of its
         values, which are then None.
+    single
+        Whether the numbers of a data frame become float32. A `File` says it of itself.
     """
 
     schema: Schema | None = None
-    file_format: FileFormat | None = None
     columns: tuple[str, ...] = ()
     titles: tuple[str, ...] = ()
     own_labels: bool = False
+    single: bool = False
 
     def __post_init__(self) -> None:
         """Check the schema."""
@@ -145,11 +144,6 @@ class Wanted:
                 f"schema must be a dpsumm.Schema, got {type(self.schema).__name__}; "
                 f"read a file with Schema.read(path)"
             )
-
-    @property
-    def form(self) -> FileFormat:
-        """How files are read."""
-        return self.file_format or FileFormat()
 
     @property
     def drops(self) -> bool:
@@ -168,12 +162,12 @@ class Wanted:
 
     def frame(self, source: Source, name: str, *, typed: bool = False) -> Frame:
         """Return the columns of a data frame or of a file; see `read_file`."""
-        where = where_of(source, name)
-        if not isinstance(source, (str, os.PathLike)):
+        where, file = where_of(source, name), file_of(source)
+        if file is None:
             return frame_of(source, where)
         # What means "no value" is the schema's to say.
         missing = MISSING if self.schema is None else ()
-        return read_file(Path(source), self.form, where=where, missing=missing, typed=typed)
+        return read_file(Path(file.path), file.format, where=where, missing=missing, typed=typed)
 
     def extract(self, source: Source, name: str) -> Extract:
         """Return the columns of a source as they are, not judged."""
@@ -189,15 +183,16 @@ class Wanted:
         if isinstance(source, tuple) and len(source) == 2 and is_frame(source[0]):
             return replace(_of_pair(*source, self, where), name=name)
         if not isinstance(source, (tuple, np.ndarray)):
-            is_path = isinstance(source, (str, os.PathLike))
-            return replace(_of_frame(self.frame(source, name), self, where, is_path), name=name)
+            file, frame = file_of(source), self.frame(source, name)
+            wanted = self if file is None else replace(self, single=file.format.single)
+            return replace(_of_frame(frame, wanted, where, file is not None), name=name)
         return replace(_of_arrays(source, self.schema, where), name=name)
 
 
 def where_of(source: Source, name: str) -> str:
     """Return what messages call a source."""
-    is_path = isinstance(source, (str, os.PathLike))
-    return f"{name!r} ({Path(source)})" if is_path else repr(name)
+    file = file_of(source)
+    return repr(name) if file is None else f"{name!r} ({file.path})"
 
 
 def _of_arrays(source: Any, schema: Schema | None, where: str) -> Extract:
@@ -339,7 +334,7 @@ def _of_frame(frame: Frame, wanted: Wanted, where: str, secret: bool) -> Extract
     if not n_rows:
         raise _empty((0, len(schema.kernel)), where)
     # Whatever the columns have: one record can make one text, and would set the precision of all.
-    dtype = np.dtype(np.float32 if wanted.form.single else np.float64)
+    dtype = np.dtype(np.float32 if wanted.single else np.float64)
     codes, n_unreadable = [], []
     for column in schema.kernel:
         title = f"{where}: {named[column.name]}"

@@ -79,9 +79,9 @@ class FileFormat:
         ``","`` for a CSV or Excel file whose numbers have a comma before their fraction. One that
         has points too, as between thousands, is then refused: ``1.234`` may mean either.
     single
-        Round the numbers of files and data frames to float32, whatever type their columns have:
-        half the memory and about half the time. By default they are float64. One record can make
-        a column of float32 text, so the columns' types do not decide. An array's type does.
+        Round the file's numbers to float32, whatever type its columns have: half the memory and
+        about half the time. By default they are float64. One record can make a column of float32
+        text, so the columns' types do not decide.
     kind
         ``"csv"``, ``"parquet"`` or ``"excel"``, for a file whose suffix does not say which; by the
         suffix if None. A CSV file whose name ends in ``.gz`` is unpacked either way.
@@ -94,7 +94,7 @@ class FileFormat:
 
     See Also
     --------
-    dpsumm.data.File : One file with a format of its own.
+    dpsumm.data.File : A file with its format.
 
     Examples
     --------
@@ -155,8 +155,8 @@ class FileFormat:
         if kind is None:
             raise InvalidParameterError(
                 f"{where}: the suffix must be one of {', '.join(KNOWN_SUFFIXES)}; say what the "
-                f"file is by FileFormat(kind=...) (--kind, or --format NAME:kind=...), convert it, "
-                f"or pass a data frame or array instead"
+                f"file is by File(path, FileFormat(kind=...)) (--kind, or --format NAME:kind=...), "
+                f"convert it, or pass a data frame or array instead"
             )
         return kind
 
@@ -165,15 +165,16 @@ class FileFormat:
 class File:
     """A file and how it is read, wherever a path may be given.
 
-    Owners whose files are alike need none: they share the call's ``file_format``, and whether a
-    file is CSV, Parquet or Excel is said by its suffix.
+    Whether a file is CSV, Parquet or Excel is said by its suffix, so only others and text files
+    that are spelt otherwise need one.
 
     Parameters
     ----------
     path
-        Of a CSV, Parquet or Excel file.
+        Of a CSV, Parquet or Excel file. For all owners together also a folder, or a pattern such as
+        ``"sites/*.csv"``: each is called by its file's name.
     format
-        How this file is read, instead of the call's ``file_format``.
+        How it is read.
 
     See Also
     --------
@@ -201,6 +202,13 @@ class File:
                 f"File: format must be a dpsumm.data.FileFormat, got {type(self.format).__name__}"
             )
         object.__setattr__(self, "path", Path(self.path))
+
+
+def file_of(source: object) -> File | None:
+    """Return a source that is a file, None for any other."""
+    if isinstance(source, File):
+        return source
+    return File(source) if isinstance(source, (str, os.PathLike)) else None
 
 
 def owner_files(pattern: str) -> dict[str, Path]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from dpsumm.checks import counted
 from dpsumm.data.extract import Extract, Source, Wanted
-from dpsumm.data.file import File, FileFormat, owner_files
+from dpsumm.data.file import File, FileFormat, file_of, owner_files
 from dpsumm.data.frame import Backend
 from dpsumm.data.schema import Schema
 from dpsumm.data.shards import Shards
@@ -22,7 +22,7 @@ from dpsumm.errors import InvalidDataError, InvalidParameterError
 from dpsumm.names import check_name
 
 # A list, a name to each, or a folder or pattern of files.
-Owners: TypeAlias = Sequence[Source] | Mapping[str, Source] | str | os.PathLike[str]
+Owners: TypeAlias = Sequence[Source] | Mapping[str, Source] | str | os.PathLike[str] | File
 
 __all__ = [
     "Backend",
@@ -57,7 +57,8 @@ def _tables(owners: Owners, wanted: Wanted) -> list[Table | StreamTable]:
     """Return one table per owner; see `read_owners`."""
     sources = _named(owners)
     extracts = [
-        usable(_first_rows(source, name, wanted), name, wanted) for name, source in sources.items()
+        usable(_first_rows(source, name, wanted), name, _of_block(source, wanted))
+        for name, source in sources.items()
     ]
     # Arrays have no names of their own, so a data frame, if there is one, names the columns.
     first = next((one for one in extracts if one.backend is not None), extracts[0])
@@ -75,9 +76,17 @@ def _tables(owners: Owners, wanted: Wanted) -> list[Table | StreamTable]:
         source, name = sources[head.name], head.name
         if not isinstance(source, (Stream, Shards)):
             return head
-        return StreamTable(source, head, lambda raw: table_of(usable(raw, name, wanted)))
+        block = _of_block(source, wanted)
+        return StreamTable(source, head, lambda raw: table_of(usable(raw, name, block)))
 
     return [whole(table) for table in tables]
+
+
+def _of_block(source: Source, wanted: Wanted) -> Wanted:
+    """Return what is wanted of each block of a stream; of any other source, of itself."""
+    if not isinstance(source, (Stream, Shards)):
+        return wanted
+    return replace(wanted, single=source.single)
 
 
 def _first_rows(source: Source, name: str, wanted: Wanted) -> Source:
@@ -144,12 +153,10 @@ def read_inputs(
     return tables, encoded(goal.astype(np.float64))
 
 
-def read_target(
-    target: Source, schema: Schema, file_format: FileFormat | None = None, *, name: str = "target"
-) -> Table:
+def read_target(target: Source, schema: Schema, *, name: str = "target") -> Table:
     """Return the target's table, with its own labels if it has some, where owners are elsewhere."""
     label = not isinstance(target, np.ndarray)
-    what = Wanted(schema=schema.for_target(label=label), file_format=file_format, own_labels=True)
+    what = Wanted(schema=schema.for_target(label=label), own_labels=True)
     goal = replace(usable(target, name, what), schema=schema.for_target())
     return encoded(goal.astype(np.float64))
 
@@ -158,16 +165,16 @@ def check_other_files(sources: Mapping[str, object], advice: str) -> None:
     """Refuse one file under two names. Paths are public, so this tells of no record."""
     taken: dict[Path, str] = {}
     for name, source in sources.items():
-        path = source.path if isinstance(source, File) else source
-        if isinstance(path, (str, os.PathLike)):
-            first = taken.setdefault(Path(path).resolve(), name)
+        if file := file_of(source):
+            first = taken.setdefault(Path(file.path).resolve(), name)
             if first != name:
                 raise InvalidParameterError(f"{first!r} and {name!r} are the same file; {advice}")
 
 
 def _named(owners: Owners) -> dict[str, Source]:
-    if isinstance(owners, (str, os.PathLike)):
-        return dict(owner_files(os.fspath(owners)))
+    if every := file_of(owners):
+        files = owner_files(os.fspath(every.path))
+        return {name: replace(every, path=file) for name, file in files.items()}
     if isinstance(owners, Mapping):
         named = {str(name): source for name, source in owners.items()}
         if len(named) < len(owners) or any(not name.strip() for name in named):
@@ -177,9 +184,8 @@ def _named(owners: Owners) -> dict[str, Source]:
     elif isinstance(owners, (list, tuple)):
         named = {}
         for i, source in enumerate(owners):
-            path = source.path if isinstance(source, File) else source
-            is_path = isinstance(path, (str, os.PathLike))
-            name = Path(path).name.split(".")[0] if is_path else f"owner-{i}"
+            file = file_of(source)
+            name = f"owner-{i}" if file is None else Path(file.path).name.split(".")[0]
             if isinstance(source, Stream) and source.name is not None:
                 name = source.name
             if name in named or not name:
@@ -223,11 +229,9 @@ def _aligned(data: Extract, like: Extract | Table) -> Extract:
     return data.ordered([has.index(column) for column in wanted])
 
 
-def read_every_row(
-    source: Source, *, name: str, schema: Schema, file_format: FileFormat | None = None
-) -> Table:
+def read_every_row(source: Source, *, name: str, schema: Schema) -> Table:
     """Read rows that shall be predicted: one prediction a row, so none may be dropped."""
-    table = read_table(source, name=name, schema=schema, file_format=file_format)
+    table = read_table(source, name=name, schema=schema)
     if table.n_dropped:
         raise InvalidDataError(
             f"{name}: values are missing in columns whose rows the schema drops then, and a row "

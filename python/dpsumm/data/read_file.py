@@ -107,7 +107,7 @@ def read_sheet(path: Path, where: str) -> pl.DataFrame:
     if _is_text(path):
         raise InvalidDataError(
             f"{where}: is text, not an Excel workbook; name it .csv, or say so by "
-            "FileFormat(kind='csv') (--kind csv, or --format NAME:kind=csv)"
+            "File(path, FileFormat(kind='csv')) (--kind csv, or --format NAME:kind=csv)"
         )
     try:
         import fastexcel

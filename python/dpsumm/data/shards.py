@@ -132,6 +132,8 @@ class Shards:
     n_workers
         Workers, each with one thread, at least 1 and at most the number of files; the cluster's
         processors by default. With a dict, every resource gets one at least.
+    single
+        As for :class:`Stream`.
 
     Raises
     ------
@@ -160,6 +162,7 @@ class Shards:
     n_candidates: int = CANDIDATES
     block_rows: int = 65_536
     n_workers: int | None = None
+    single: bool = False
     counts: tuple[int, ...] = field(init=False, repr=False)
     n_rows: int = field(init=False)
 

@@ -115,6 +115,9 @@ class Stream:
         times so many rows.
     block_rows
         Rows read at once, at least 1.
+    single
+        Whether numbers of a Parquet file become float32 instead of float64: about two thirds of the
+        time. An array's type decides for itself.
 
     Raises
     ------
@@ -144,6 +147,7 @@ class Stream:
     source: Any
     n_candidates: int = CANDIDATES
     block_rows: int = 65_536
+    single: bool = False
     n_rows: int = field(init=False)
 
     def __post_init__(self) -> None:

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from dpsumm.checks import all_usable
 from dpsumm.data.extract import Extract, Source, Wanted, where_of
-from dpsumm.data.file import File
 from dpsumm.data.frame import Backend
 from dpsumm.data.kinds.kind import Kind, WhenMissing
 from dpsumm.data.marks import CANDIDATES, Marks, Score, choose
@@ -171,7 +170,8 @@ def read_table(source: Source, *, name: str, **wanted: Any) -> Table:
     source
         (n, c) array; pair of an (n, c) array and (n,) labels; data frame of pandas, polars,
         pyarrow or another library that narwhals supports (lazy frames are collected); or path of
-        a file. All become float64, but for arrays of float32 and with ``FileFormat(single=True)``.
+        a file, or `File`. All become float64, but for arrays of float32 and files with
+        ``FileFormat(single=True)``.
     **wanted
         See `Wanted`.
     """
@@ -180,8 +180,6 @@ def read_table(source: Source, *, name: str, **wanted: Any) -> Table:
 
 def usable(source: Source, name: str, wanted: Wanted, missing: str = WAY_OUT["missing"]) -> Extract:
     """Return the usable rows of a source; `missing` says what to do about values that lack."""
-    if isinstance(source, File):
-        source, wanted = source.path, replace(wanted, file_format=source.format)
     extract, where = wanted.extract(source, name), where_of(source, name)
     if wanted.own_labels and extract.labels is not None and extract.unlabelled is not None:
         labels = extract.labels.astype(object)

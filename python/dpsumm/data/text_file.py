@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 SEPARATORS = (";", "\t", "|", ",")
 _SEPARATED = (
     "there is one column only, and its name has {0!r} in it. Does that separate its fields? Give "
-    "FileFormat(separator={0!r}) (--separator {0!r}, or for this file alone "
+    "File(path, FileFormat(separator={0!r})) (--separator {0!r}, or for this file alone "
     "--format NAME:separator={0!r}); or rename the column"
 )
 # A cell as `names.to_cell` makes it.
@@ -74,12 +74,12 @@ def _check_text(data: bytes, where: str) -> None:
     if data.startswith(b"PK\x03\x04"):
         what = (
             "is an Excel workbook (or another zip archive), not CSV text; name it so, or say so by "
-            "FileFormat(kind='excel') (--kind excel, or --format NAME:kind=excel)"
+            "File(path, FileFormat(kind='excel')) (--kind excel, or --format NAME:kind=excel)"
         )
     elif data.startswith(b"PAR1") and data.endswith(b"PAR1") and b"\0" in data[-8:]:
         what = (
-            "is a Parquet file, not CSV text; name it so, or say so by FileFormat(kind='parquet') "
-            "(--kind parquet, or --format NAME:kind=parquet)"
+            "is a Parquet file, not CSV text; name it so, or say so by "
+            "File(path, FileFormat(kind='parquet')) (--kind parquet, or --format NAME:kind=parquet)"
         )
     elif data.startswith(b"\xd0\xcf\x11\xe0"):
         what = "is an old Excel workbook (.xls), not CSV text; save it as .xlsx or CSV"
@@ -208,8 +208,7 @@ def _column_names(frame: pl.DataFrame, file_format: FileFormat, where: str) -> t
     if not numbered and any(_is_number(name) or _DATE.match(name) for name in names):
         raise InvalidDataError(
             f"{where}: the first row looks like data, not like column names; "
-            f"give FileFormat(names=...), or FileFormat(header=False) (--names, or --format "
-            f"NAME:names=...)"
+            f"give File(path, FileFormat(names=...)) (--names, or --format NAME:names=...)"
         )
     if len(set(names)) < len(names):
         raise InvalidDataError(f"{where}: two columns have the same name; rename one")
@@ -235,7 +234,7 @@ def as_utf8(data: bytes, encoding: str, where: str) -> bytes:
     if name_of(encoding) == "utf-16" and not data.startswith(_UTF16):
         # Without one the machine's own order would count.
         raise InvalidDataError(
-            f"{where}: has no byte order mark; give FileFormat(encoding='utf-16-le') "
+            f"{where}: has no byte order mark; give File(path, FileFormat(encoding='utf-16-le')) "
             "(--encoding utf-16-le), or utf-16-be"
         )
     check_encoding(data, encoding, where)
@@ -250,7 +249,7 @@ def check_encoding(data: bytes, encoding: str, where: str) -> None:
         likely = "utf-16" if data.startswith(_UTF16) else "cp1252"
         raise InvalidDataError(
             f"{where}: is not {encoding} text; if it comes from Excel or Windows, try "
-            f"FileFormat(encoding={likely!r}) (--encoding {likely})"
+            f"File(path, FileFormat(encoding={likely!r})) (--encoding {likely})"
         ) from None
 
 

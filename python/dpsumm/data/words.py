@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING as NO_DEFAULT
 from dataclasses import dataclass, fields, replace
@@ -71,9 +72,9 @@ FORMAT_KEYS = ("kind", "separator", "encoding", "decimal", "names")
 
 def formatted(
     owners: Mapping[str, Path], others: Mapping[str, Path], given: Sequence[str], usual: FileFormat
-) -> tuple[dict[str, Path | File], dict[str, Path | File]]:
-    """Return the files of owners and of others, those with a format of their own as `File`."""
-    own: dict[str, dict[str, str]] = {}
+) -> tuple[dict[str, File], dict[str, File]]:
+    """Return the files of owners and of others with their formats, the usual one or their own."""
+    own: defaultdict[str, dict[str, str]] = defaultdict(dict)
     for item in given:
         head, equals, value = item.partition("=")
         name, colon, key = head.rpartition(":")
@@ -90,15 +91,12 @@ def formatted(
             raise InvalidParameterError(
                 f"--format: no file is called {name!r}; there are {', '.join([*owners, *others])}"
             )
-        if key in own.setdefault(name, {}):
+        if key in own[name]:
             raise InvalidParameterError(f"--format: {name}:{key} is given twice")
         own[name][key] = value
 
-    def each(files: Mapping[str, Path]) -> dict[str, Path | File]:
-        return {
-            name: File(path, _changed(usual, own[name])) if name in own else path
-            for name, path in files.items()
-        }
+    def each(files: Mapping[str, Path]) -> dict[str, File]:
+        return {name: File(path, _changed(usual, own[name])) for name, path in files.items()}
 
     return each(owners), each(others)
 
@@ -123,21 +121,6 @@ def _names(text: str) -> tuple[str, ...]:
     return tuple(name.strip() for name in text.split(","))
 
 
-def file_format_of(
-    names: str | None,
-    separator: str,
-    encoding: str = "utf-8",
-    decimal: str = ".",
-) -> FileFormat:
-    """Return how text files are read, from the options that say it."""
-    return FileFormat(
-        names=None if names is None else _names(names),
-        separator=_typed(separator),
-        encoding=encoding,
-        decimal=decimal,
-    )
-
-
 @dataclass(frozen=True, kw_only=True)
 class Spelling:
     """How text files are spelt.
@@ -156,6 +139,13 @@ class Spelling:
     encoding: str = "utf-8"
     decimal: str = "."
 
+    @property
+    def file_format(self) -> FileFormat:
+        """How files are read that have no format of their own."""
+        return FileFormat(
+            separator=_typed(self.separator), encoding=self.encoding, decimal=self.decimal
+        )
+
 
 @dataclass(frozen=True, kw_only=True)
 class Reading(Spelling):
@@ -168,6 +158,12 @@ class Reading(Spelling):
     """
 
     names: str | None = None
+
+    @property
+    def file_format(self) -> FileFormat:
+        """How files are read that have no format of their own."""
+        names = None if self.names is None else _names(self.names)
+        return replace(super().file_format, names=names)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -182,13 +178,9 @@ class Format(Reading):
 
     kind: str | None = None
 
-    @property
-    def file_format(self) -> FileFormat:
-        """How the file is read."""
-        form = file_format_of(
-            self.names, self.separator, encoding=self.encoding, decimal=self.decimal
-        )
-        return replace(form, kind=self.kind)
+    def of(self, path: Path) -> File:
+        """Return a file that is read so."""
+        return File(path, replace(self.file_format, kind=self.kind))
 
 
 def _kind(hint: Any) -> Any:

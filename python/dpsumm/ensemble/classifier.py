@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpsumm.checks import Estimator, scikit_learn_base
-from dpsumm.data.file import FileFormat
 from dpsumm.data.inputs import Source
 from dpsumm.data.short import SchemaLike
 from dpsumm.ensemble.learn import learn
@@ -76,7 +75,6 @@ class PrivateEnsembleClassifier(Estimator, scikit_learn_base()):  # type: ignore
     validation: Any = None
     unit: Unit | str = Unit.WHOLE_OWNER.value
     schema: SchemaLike | None = None
-    file_format: FileFormat | None = None
     ledger: str | os.PathLike[str] | None = None
     run: str | None = None
     seed: int | None = None

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpsumm.checks import check_installed, check_whole
-from dpsumm.data.file import FileFormat
 from dpsumm.data.inputs import Source
 from dpsumm.data.kinds.label import places_of
 from dpsumm.data.short import SchemaLike, schema_of
@@ -96,7 +95,6 @@ def compare(
     student: Any = None,
     runs: int = 5,
     schema: SchemaLike | None = None,
-    file_format: FileFormat | None = None,
     progress: Progress | None = None,
 ) -> LearningComparison:
     """Rehearse `learn` beside what else could be done, on *public* data like yours.
@@ -111,7 +109,7 @@ def compare(
     ----------
     parties, public_points, classes, epsilon, delta, learner
         As for :func:`dpsumm.learn`; parties give records or classifiers.
-    schema, file_format
+    schema
         As for :func:`dpsumm.learn`.
     test
         Pair (points, labels) to judge by.
@@ -157,7 +155,6 @@ def compare(
         parties,
         public_points,
         schema=None if schema is None else schema_of(schema),
-        file_format=file_format,
     )
     if any(isinstance(one, np.ndarray) for one in given.others.values()):
         raise InvalidParameterError(

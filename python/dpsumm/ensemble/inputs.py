@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsumm.checks import counted, listed
-from dpsumm.data.file import FileFormat
 from dpsumm.data.inputs import (
     Source,
     Table,
@@ -41,12 +40,11 @@ class Space:
     """How raw data become the points that classifiers and students see."""
 
     schema: Schema
-    file_format: FileFormat | None
     labelled: Schema | None = None
 
     def read(self, source: Source, name: str) -> Table:
         """Return the usable rows of a source, with what was counted."""
-        return read_table(source, name=name, schema=self.schema, file_format=self.file_format)
+        return read_table(source, name=name, schema=self.schema)
 
     def points(self, source: Source, name: str) -> NDArray[np.float64]:
         """Return (n, d) float64 points of a source."""
@@ -58,9 +56,7 @@ class Space:
         Warns of columns that the schema cuts off; `stacklevel` counts from the caller, as that of
         `warnings.warn`.
         """
-        table = read_every_row(
-            source, name="points", schema=self.schema, file_format=self.file_format
-        )
+        table = read_every_row(source, name="points", schema=self.schema)
         for note in rows_notes(table):
             warnings.warn(note, stacklevel=stacklevel + 1)
         return float64(table)
@@ -70,9 +66,7 @@ class Space:
         if _is_pair(given):
             points, labels = self.points(given[0], "validation"), np.asarray(given[1])
         elif self.labelled is not None and self.labelled.label is not None:
-            table = read_table(
-                given, name="validation", schema=self.labelled, file_format=self.file_format
-            )
+            table = read_table(given, name="validation", schema=self.labelled)
             assert table.labels is not None
             points, labels = float64(table), table.labels
         else:
@@ -179,7 +173,6 @@ def read_parties(
     public_points: Source,
     *,
     schema: Schema | None = None,
-    file_format: FileFormat | None = None,
     validation: object = None,
 ) -> Given:
     """Return what was given, with all data read; see `dpsumm.learn`."""
@@ -205,7 +198,6 @@ def read_parties(
             public_points,
             target_name="public_points",
             schema=schema,
-            file_format=file_format,
         )
         for table in read:
             if table.in_memory is None:
@@ -224,9 +216,8 @@ def read_parties(
             public_points,
             name="public_points",
             schema=None if schema is None else schema.for_target(),
-            file_format=file_format,
         )
-    space = Space(goal.schema.for_target(), file_format, schema)
+    space = Space(goal.schema.for_target(), schema)
     typed = tuple(name for name, one in records.items() if _has_numbers(one))
     return Given(space, goal, tuple(named), tables, others, typed)
 

@@ -15,7 +15,6 @@ from dpsumm.privacy.events import Unit
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from dpsumm.data.file import FileFormat
     from dpsumm.data.inputs import Source
     from dpsumm.data.short import SchemaLike
     from dpsumm.ensemble.model import Model
@@ -34,7 +33,6 @@ def learn(
     validation: Any = None,
     unit: Unit | str = Unit.WHOLE_OWNER,
     schema: SchemaLike | None = None,
-    file_format: FileFormat | None = None,
     ledger: str | os.PathLike[str] | None = None,
     run: str | None = None,
     seed: int | None = None,
@@ -77,7 +75,7 @@ def learn(
     unit
         What may change between neighbouring data: ``"one whole owner"`` (all records of a party,
         its classifier, its coins, whether it comes) or ``"replace one record"``, sizes public.
-    schema, file_format
+    schema
         As for `dpsumm.summarize`: public facts. The label is the parties' column.
     ledger, run
         SQLite file with the parties' books, kept across runs, in memory by default; name of the run
@@ -170,7 +168,6 @@ def learn(
         parties,
         public_points,
         schema=None if schema is None else schema_of(schema),
-        file_format=file_format,
         validation=validation,
     )
     for note in given.copies:

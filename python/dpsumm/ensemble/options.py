@@ -11,11 +11,9 @@ from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from dpsumm.data.file import FileFormat
 from dpsumm.data.words import (
     Columns,
     Spelling,
-    file_format_of,
     formatted,
     parse_owners,
     schema_files,
@@ -127,11 +125,6 @@ class Data(Spelling):
         """The consumer's files by name."""
         given = {"public_points": self.public_points, "validation": self.validation}
         return {name: path for name, path in given.items() if path is not None}
-
-    @property
-    def file_format(self) -> FileFormat:
-        """How files are read that have no format of their own."""
-        return file_format_of(None, self.separator, encoding=self.encoding, decimal=self.decimal)
 
     def given(self) -> tuple[dict[str, Path], Path, Schema]:
         """Return parties, public points and schema; all are needed but for a plan."""
@@ -261,8 +254,7 @@ def as_arguments(data: Data, method: Method, privacy: Privacy, output: Output) -
     if output.plan:
         raise InvalidParameterError("plan: no run is asked for; use dpsumm.plan_learning")
     parties, _, schema = data.given()
-    form = data.file_format
-    sources, points = formatted(parties, data.own, data.format or [], form)
+    sources, points = formatted(parties, data.own, data.format or [], data.file_format)
     return {
         "parties": sources,
         "public_points": points["public_points"],
@@ -273,7 +265,6 @@ def as_arguments(data: Data, method: Method, privacy: Privacy, output: Output) -
         "validation": points.get("validation"),
         "unit": privacy.unit.value,
         "schema": schema,
-        "file_format": form,
         "ledger": privacy.ledger,
         "run": privacy.run,
         "seed": privacy.seed,

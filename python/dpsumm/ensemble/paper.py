@@ -20,7 +20,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpsumm.checks import check_number
-from dpsumm.data.file import FileFormat
 from dpsumm.data.inputs import Source
 from dpsumm.data.short import SchemaLike, schema_of
 from dpsumm.ensemble.inputs import Space, read_parties
@@ -92,14 +91,13 @@ def published(
     delta: float | None = None,
     learner: Any = None,
     schema: SchemaLike | None = None,
-    file_format: FileFormat | None = None,
     seed: int | None = None,
 ) -> Published:
     """Return the paper's student, with noise on its weights. **Not private**: floating point.
 
     Parameters
     ----------
-    parties, public_points, classes, learner, schema, file_format
+    parties, public_points, classes, learner, schema
         As for :func:`dpsumm.learn`.
     epsilon
         What the noise is calibrated to.
@@ -138,7 +136,6 @@ def published(
         parties,
         public_points,
         schema=None if schema is None else schema_of(schema),
-        file_format=file_format,
     )
     terms = Terms.of(given.points, classes, len(given.names))
     shares = np.zeros((terms.n_points, terms.n_classes))

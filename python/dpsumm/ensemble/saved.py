@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from dpsumm.atomic import write_atomically
 from dpsumm.checks import check_installed
-from dpsumm.data.file import FileFormat
 from dpsumm.data.inputs import Source
 from dpsumm.data.schema import Schema
 from dpsumm.data.schema_toml import to_toml
@@ -92,20 +91,16 @@ class SavedModel(Answer):
         """Names of the points' columns."""
         return self._space().schema.names
 
-    def predict(self, points: Source, *, file_format: FileFormat | None = None) -> NDArray[Any]:
+    def predict(self, points: Source) -> NDArray[Any]:
         """Return the most probable class of each point, (n,); see `Model.predict`."""
-        chosen: NDArray[Any] = self.classes_[self._chances(points, file_format).argmax(1)]
+        chosen: NDArray[Any] = self.classes_[self._chances(points).argmax(1)]
         return chosen
 
-    def predict_proba(
-        self, points: Source, *, file_format: FileFormat | None = None
-    ) -> NDArray[np.float64]:
+    def predict_proba(self, points: Source) -> NDArray[np.float64]:
         """Return probabilities of the classes, (n, K); see `Model.predict_proba`."""
-        return self._chances(points, file_format)
+        return self._chances(points)
 
-    def save_predictions(
-        self, points: Source, path: str | os.PathLike[str], *, file_format: FileFormat | None = None
-    ) -> int:
+    def save_predictions(self, points: Source, path: str | os.PathLike[str]) -> int:
         """Write classes and probabilities to a Parquet or CSV file, and return how many.
 
         Columns are those of `Model.to_frame`, rows in the order of the points. Whole or not at all.
@@ -115,18 +110,18 @@ class SavedModel(Answer):
         InvalidDataError, InvalidParameterError, MissingExtraError
             As of `predict`; another suffix, or the file cannot be written.
         """
-        rows = predictions(self.classes_, self._chances(points, file_format))
+        rows = predictions(self.classes_, self._chances(points))
         about = {"run": self.run, "student": self.student, "privacy": self.statements}
         write_rows(path, rows, about)
         return len(rows)
 
-    def _chances(self, points: Source, file_format: FileFormat | None) -> NDArray[np.float64]:
+    def _chances(self, points: Source) -> NDArray[np.float64]:
         # Two calls below the user's own.
-        rows = self._space(file_format).to_predict(points, stacklevel=3)
+        rows = self._space().to_predict(points, stacklevel=3)
         return self.learnt.chances(rows)
 
-    def _space(self, file_format: FileFormat | None = None) -> Space:
-        return Space(Schema.from_toml(self.schema, "the model's schema"), file_format)
+    def _space(self) -> Space:
+        return Space(Schema.from_toml(self.schema, "the model's schema"))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the file, whole or not at all."""

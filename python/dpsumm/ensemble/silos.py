@@ -8,7 +8,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from dpsumm.data.inputs import FileFormat, Source
+from dpsumm.data.inputs import Source
 from dpsumm.data.short import SchemaLike, schema_of
 from dpsumm.ensemble.inputs import Space, float64
 from dpsumm.ensemble.model import Model
@@ -34,7 +34,6 @@ def learn_silos(
     *,
     schema: SchemaLike,
     classes: ArrayLike,
-    file_format: FileFormat | None = None,
     max_bytes: int = 2**28,
     progress: Progress | None = None,
     on_absent: Callable[[str, str], object] | None = None,
@@ -50,7 +49,7 @@ def learn_silos(
         All parties by name, registered before the run: sums are over these, whoever comes.
     schema
         Of all parties; one whose data were read with another counts as absent.
-    public_points, classes, file_format
+    public_points, classes
         As for `dpsumm.learn`.
     asked_for
         epsilon, delta, protocol, validation, unit, ledger, run, seed and allow_weak_privacy, as for
@@ -104,7 +103,7 @@ def learn_silos(
         raise InvalidParameterError("parties must be distinct names, at least two")
     for name in parties:
         check_name(name, "parties")
-    space = Space(known.for_target(), file_format, known)
+    space = Space(known.for_target(), known)
     table = space.read(public_points, "public_points")
     points = float64(table)
     tell = on_absent or (lambda name, why: _log.warning("%r counts as absent: %s", name, why))

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from dpsumm.checks import check_installed
-from dpsumm.data.file import FileFormat
+from dpsumm.data.file import File, FileFormat
 from dpsumm.documents import read_toml
 from dpsumm.errors import InvalidParameterError
 from dpsumm.names import check_name
@@ -101,10 +101,10 @@ class Reader:
             check_installed("matplotlib", "report needs", "report")
         return path
 
-    def file_format(self) -> FileFormat:
-        """Return how text files are read: what means a missing value is the schema's to say."""
+    def file(self, path: Path) -> File:
+        """Return a file with how it is read: what means a missing value is the schema's to say."""
         try:
-            return FileFormat(
+            form = FileFormat(
                 separator=self("separator", str, ","),
                 encoding=self("encoding", str, "utf-8"),
                 decimal=self("decimal", str, "."),
@@ -112,6 +112,7 @@ class Reader:
             )
         except InvalidParameterError as error:
             raise InvalidParameterError(f"{self.where}: {error}") from None
+        return File(path, form)
 
     def refuse_others(self) -> None:
         """Refuse keys that nobody has read."""

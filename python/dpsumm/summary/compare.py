@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from dpsumm import kernels
 from dpsumm.checks import check_number, check_whole
-from dpsumm.data.inputs import FileFormat, Source, read_inputs
+from dpsumm.data.inputs import Source, read_inputs
 from dpsumm.data.schema import Schema
 from dpsumm.errors import InvalidParameterError
 from dpsumm.exchange.driver import Progress
@@ -131,7 +131,6 @@ def compare(
     n_records: int = 2000,
     rarity: float = 0.1,
     schema: Schema | None = None,
-    file_format: FileFormat | None = None,
     epsilon: float = 1.0,
     delta: float = 1e-5,
     reads_per_record: float = 4.0,
@@ -156,8 +155,6 @@ def compare(
     schema
         What the columns are. Made-up data need bounds or categories for all of them, and have eight
         numbers by default; of public data without, the bandwidth is a median.
-    file_format
-        How text files of public data are read.
     epsilon, delta, reads_per_record
         As for a run of `Offers`; the pool gets the same reads_per_record.
     runs
@@ -212,7 +209,7 @@ def compare(
         made = _made_up(schema, runs, n_owners, n_records, target_size, rarity)
         about = f"{n_owners} owners of {n_records} made-up records, {rarity:.3g} like the target"
     else:
-        made = _public(owners, target, schema, file_format, runs, target_size)
+        made = _public(owners, target, schema, runs, target_size)
         about = "public data"
     found: list[list[_Found]] = []
     for done, (sources, goal, fresh, columns) in enumerate(made):
@@ -287,11 +284,10 @@ def _public(
     owners: Sequence[Source] | Mapping[str, Source],
     target: Source,
     schema: Schema | None,
-    file_format: FileFormat | None,
     runs: int,
     target_size: int,
 ) -> Iterator[_Split]:
-    tables, goal = read_inputs(owners, target, schema=schema, file_format=file_format)
+    tables, goal = read_inputs(owners, target, schema=schema)
     in_memory = [table.in_memory for table in tables if table.in_memory is not None]
     if len(in_memory) < len(tables):
         raise InvalidParameterError("owners: a rehearsal needs its data in memory, not a Stream")

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsumm.checks import Estimator, scikit_learn_base
-from dpsumm.data.file import FileFormat
 from dpsumm.data.inputs import Owners, Source
 from dpsumm.data.short import SchemaLike
 from dpsumm.exchange.driver import Progress
@@ -88,7 +87,6 @@ class Summarizer(Estimator, scikit_learn_base()):  # type: ignore[misc]
     protocol: Protocol | str | None = None
     kernel: RBF | Embedding | None = None
     schema: SchemaLike | None = None
-    file_format: FileFormat | None = None
     ledger: str | os.PathLike[str] | None = None
     run: str | None = None
     seed: int | None = None

@@ -10,11 +10,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from dpsumm.data.file import FileFormat
 from dpsumm.data.words import (
     Columns,
     Reading,
-    file_format_of,
     formatted,
     parse_owners,
     schema_files,
@@ -64,11 +62,10 @@ class Data(Reading):
         """Return the owners' data by name, and the target."""
         from dpsumm.data.stream import Stream
 
-        given, form = self.format or [], self.file_format
-        owners, others = formatted(self.named, {"target": self.target}, given, form)
+        own = {"target": self.target}
+        owners, others = formatted(self.named, own, self.format or [], self.file_format)
         sources = {
-            name: Stream(file) if self.stream and isinstance(file, Path) else file
-            for name, file in owners.items()
+            name: Stream(file.path) if self.stream else file for name, file in owners.items()
         }
         return sources, others["target"]
 
@@ -81,19 +78,6 @@ class Data(Reading):
     def files(self) -> list[Path]:
         """The data and their schema."""
         return [*self.named.values(), self.target, *schema_files(self.schema)]
-
-    @property
-    def file_format(self) -> FileFormat:
-        """How files are read that have no format of their own."""
-        return file_format_of(
-            self.names, self.separator, encoding=self.encoding, decimal=self.decimal
-        )
-
-    def meaning(self) -> dict[str, Any]:
-        """Return what says how columns are to be taken, as `summarize` wants it."""
-        from dpsumm.data.short import schema_said
-
-        return {"schema": schema_said(self.schema), "file_format": self.file_format}
 
 
 @dataclass(frozen=True)
@@ -232,6 +216,7 @@ def as_arguments(data: Data, method: Method, privacy: Privacy, output: Output) -
     InvalidParameterError
         An option has another form, or is one that the protocol would ignore.
     """
+    from dpsumm.data.short import schema_said
     from dpsumm.summary.kernel import RBF
 
     owners, target = data.sources()
@@ -243,7 +228,7 @@ def as_arguments(data: Data, method: Method, privacy: Privacy, output: Output) -
         "delta": privacy.delta,
         "protocol": method.chosen(privacy.epsilon_owners),
         "kernel": None if method.gamma is None else RBF(method.gamma),
-        **data.meaning(),
+        "schema": schema_said(data.schema),
         "ledger": privacy.ledger,
         "run": privacy.run,
         "seed": privacy.seed,

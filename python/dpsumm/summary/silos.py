@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from dpsumm.checks import plain
-from dpsumm.data.inputs import FileFormat, Source, read_target
+from dpsumm.data.inputs import Source, read_target
 from dpsumm.data.short import SchemaLike, schema_of
 from dpsumm.errors import InvalidParameterError, ProtocolError
 from dpsumm.exchange.across import Channel, describe, run_across
@@ -43,7 +43,6 @@ def summarize_silos(
     delta: float = 1e-5,
     protocol: Protocol | str | None = None,
     kernel: RBF | None = None,
-    file_format: FileFormat | None = None,
     ledger: str | os.PathLike[str] | None = None,
     run: str | None = None,
     seed: int | None = None,
@@ -66,7 +65,7 @@ def summarize_silos(
         sent, so it must not depend on who is able to answer.
     schema
         Of all parties; an owner whose data were read with another one is left out.
-    target, size, epsilon, delta, protocol, kernel, file_format, seed, drop_target_copies
+    target, size, epsilon, delta, protocol, kernel, seed, drop_target_copies
         As for `summarize`.
     ledger, run
         As for `summarize`. Answers are kept beside the ledger, in ``<ledger>.answers``, until the
@@ -121,7 +120,7 @@ def summarize_silos(
             f"protocol must be Offers or Auction across silos; {protocol.name} runs in one process"
         )
     schema = schema_of(schema)
-    goal = read_target(target, schema, file_format)
+    goal = read_target(target, schema)
     check_target(goal)
     check_budget(
         epsilon,

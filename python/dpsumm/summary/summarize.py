@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from dpsumm.visible import logger
 
 if TYPE_CHECKING:
-    from dpsumm.data.inputs import FileFormat, Owners, Source
+    from dpsumm.data.inputs import Owners, Source
     from dpsumm.data.short import SchemaLike
     from dpsumm.exchange.driver import Progress
     from dpsumm.summary.embedding import Embedding
@@ -33,7 +33,6 @@ def summarize(
     protocol: Protocol | str | None = None,
     kernel: RBF | Embedding | None = None,
     schema: SchemaLike | None = None,
-    file_format: FileFormat | None = None,
     ledger: str | os.PathLike[str] | None = None,
     run: str | None = None,
     seed: int | None = None,
@@ -87,8 +86,6 @@ def summarize(
         are not read. The label travels with the points and is never used. An array has its columns
         in the order of the schema, which may then be a list such as ``[(20, 90), (80, 200)]``.
         Without a schema all columns are numbers.
-    file_format
-        How text files are read.
     ledger
         SQLite file with the books of the target's holder, kept across runs; in memory by default.
     run
@@ -174,7 +171,6 @@ def summarize(
         owners,
         target,
         schema=None if schema is None else schema_of(schema),
-        file_format=file_format,
         own_labels=True,
     )
     check_target(goal)

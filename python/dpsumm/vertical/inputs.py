@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsumm.data.extract import Extract, Source, Wanted
-from dpsumm.data.file import FileFormat
 from dpsumm.data.frame import Backend
 from dpsumm.data.kinds.items import text_of
 from dpsumm.data.kinds.label import label_of
@@ -73,7 +72,6 @@ def read_held(
     schema: Schema,
     levels: Sequence[Counted],
     ids: str | None,
-    file_format: FileFormat | None,
 ) -> Held:
     """Return one owner's data as levels. Errors are the owner's own: nothing was sent before."""
     if isinstance(source, (Stream, Shards)):
@@ -81,8 +79,7 @@ def read_held(
             f"{name!r}: a {type(source).__name__} cannot be joined; give a frame, an array or a "
             "file"
         )
-    wanted = Wanted(schema=schema, file_format=file_format)
-    extract = usable(source, name, wanted, MISSING)
+    extract = usable(source, name, Wanted(schema=schema), MISSING)
     codes = _encoded(extract, levels)
     if ids is None:
         return Held(codes, None)
@@ -92,11 +89,9 @@ def read_held(
     return Held(np.ascontiguousarray(codes[order]), tuple(texts[i] for i in order))
 
 
-def levels_of(
-    source: Source, name: str, columns: Sequence[Drawn], file_format: FileFormat | None
-) -> NDArray[np.uint32]:
+def levels_of(source: Source, name: str, columns: Sequence[Drawn]) -> NDArray[np.uint32]:
     """Return the levels of anybody's records of these columns, (n, columns)."""
-    wanted = Wanted(schema=Schema([one.column for one in columns]), file_format=file_format)
+    wanted = Wanted(schema=Schema([one.column for one in columns]))
     return _encoded(usable(source, name, wanted, MISSING), columns)
 
 

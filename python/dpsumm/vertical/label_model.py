@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsumm.data.extract import Source
-from dpsumm.data.file import FileFormat
 from dpsumm.data.kinds.kind import Kind
 from dpsumm.errors import InvalidParameterError
 from dpsumm.kernels import softmax_shares
@@ -95,9 +94,7 @@ class LabelModel:
         other = [] if column.other is None else [column.other]
         return (*column.categories, *other, *([None] if column.encodes_missing else []))
 
-    def predict_proba(
-        self, data: Source, *, file_format: FileFormat | None = None
-    ) -> NDArray[np.float64]:
+    def predict_proba(self, data: Source) -> NDArray[np.float64]:
         """Return the probability of each class, (n, K), in the order of `classes`.
 
         Parameters
@@ -105,8 +102,6 @@ class LabelModel:
         data
             Data frame or file with all other columns of the schemas, by name; others are ignored.
             Or an array (n, columns) of all columns without the label, owner by owner.
-        file_format
-            How a file is read.
 
         Raises
         ------
@@ -114,16 +109,16 @@ class LabelModel:
             The data do not fit the schemas, or the label has no classes.
         """
         size = len(self.classes)
-        levels = self._levels(data, file_format)
+        levels = self._levels(data)
         shares: Floats = self.shares(levels)[:, self.code_of] * self.level_shares
         return shares[:, :size]
 
-    def predict(self, data: Source, *, file_format: FileFormat | None = None) -> NDArray[Any]:
+    def predict(self, data: Source) -> NDArray[Any]:
         """Return the most probable class of each record, (n,); of a number or a date the mean.
 
         Parameters and errors are those of `predict_proba`.
         """
-        levels = self._levels(data, file_format)
+        levels = self._levels(data)
         drawn = self.columns[self.label]
         shares = self.shares(levels)
         if drawn.column.kind is Kind.CATEGORY:
@@ -139,9 +134,9 @@ class LabelModel:
         values, _dtype = drawn.column.how.originals(means)
         return np.array(values)
 
-    def _levels(self, data: Source, file_format: FileFormat | None) -> NDArray[np.uint32]:
+    def _levels(self, data: Source) -> NDArray[np.uint32]:
         others = [one for j, one in enumerate(self.columns) if j != self.label]
-        return np.insert(levels_of(data, "data", others, file_format), self.label, 0, axis=1)
+        return np.insert(levels_of(data, "data", others), self.label, 0, axis=1)
 
     def shares(self, levels: NDArray[np.uint32]) -> Floats:
         """Return the share of each of the label's codes for records of these levels, (n, codes).

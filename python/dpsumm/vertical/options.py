@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from dpsumm.checks import check_whole
-from dpsumm.data.file import FileFormat
-from dpsumm.data.words import Spelling, file_format_of, formatted, parse_files
+from dpsumm.data.words import Spelling, formatted, parse_files
 from dpsumm.errors import InvalidParameterError
 from dpsumm.privacy.spending import Spending
 from dpsumm.vertical.defaults import COMPONENTS, KEEP
@@ -67,16 +66,6 @@ class Data(Spelling):
     def schemas(self) -> dict[str, Path]:
         """The owners' schemas by name."""
         return parse_files("--schema", self.schema)
-
-    @property
-    def file_format(self) -> FileFormat:
-        """How text files are read."""
-        return file_format_of(
-            None,
-            self.separator,
-            encoding=self.encoding,
-            decimal=self.decimal,
-        )
 
 
 @dataclass(frozen=True)
@@ -208,7 +197,6 @@ def as_arguments(data: Data, method: Method, privacy: Privacy, output: Output) -
         "protocol": method.protocol,
         "secret_product": method.engine,
         "ids": data.ids,
-        "file_format": data.file_format,
         "ledger": privacy.books or None,
         "run": privacy.run,
         "seed": privacy.seed,

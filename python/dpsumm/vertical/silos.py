@@ -11,7 +11,6 @@ from typing import ClassVar
 
 from dpsumm.checks import plain
 from dpsumm.data.extract import Source
-from dpsumm.data.file import FileFormat
 from dpsumm.data.schema import Schema
 from dpsumm.data.short import SchemaLike
 from dpsumm.errors import InvalidDataError, InvalidParameterError, ProtocolError
@@ -68,7 +67,6 @@ class SiloOwner(Party):
         ledger: str | os.PathLike[str],
         secret: bytes,
         alignment: bytes,
-        file_format: FileFormat | None = None,
     ) -> None:
         check_secret(secret)
         check_secret(alignment)
@@ -84,7 +82,7 @@ class SiloOwner(Party):
                     "set one with 'dpsumm ledger cap'"
                 )
         self._name, self._source, self._schema = name, source, schema
-        self._ledger, self._file_format = ledger, file_format
+        self._ledger = ledger
         self._rows = Path(f"{os.fspath(ledger)}.rows")
         self._secret, self._alignment = secret, alignment
         self._owner: Owner | None = None
@@ -123,7 +121,7 @@ class SiloOwner(Party):
         if self._book.has("one-way"):
             rows = Rows.read(self._rows, request.run)
         else:
-            held = read_held(self._source, self._name, self._schema, levels, ids, self._file_format)
+            held = read_held(self._source, self._name, self._schema, levels, ids)
             rows = Rows(request.run, held.codes, held.digest(self._alignment), fresh_nonce())
         return Owner(
             self._name,

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from dpsumm.data.extract import Source
-    from dpsumm.data.file import FileFormat
     from dpsumm.data.short import SchemaLike
     from dpsumm.exchange.driver import Progress
     from dpsumm.vertical.products import Dealer, Mpyc
@@ -34,7 +33,6 @@ def synthesize(
     protocol: Tables | None = None,
     secret_product: Dealer | Mpyc | None = None,
     ids: str | None = None,
-    file_format: FileFormat | None = None,
     ledger: Mapping[str, str | os.PathLike[str]] | None = None,
     run: str | None = None,
     seed: int | None = None,
@@ -70,8 +68,6 @@ def synthesize(
     ids
         Name of a column of identifiers, of kind ``"ignore"`` in every schema. Records are then put
         in their order, and owners whose identifiers differ are refused.
-    file_format
-        How text files are read.
     ledger
         Name to the file of the owner's own books; in memory by default. Charged on ``"records"``.
     run
@@ -175,9 +171,7 @@ def synthesize(
         known = next((book for book in opened.values() if book.has("tables")), None)
         if known is None:
             held = {
-                name: read_held(
-                    source, name, agreed.schemas[name], agreed.levels[name], ids, file_format
-                )
+                name: read_held(source, name, agreed.schemas[name], agreed.levels[name], ids)
                 for name, source in owners.items()
             }
             fewest = min(len(one.codes) for one in held.values())

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-from dpsumm.data.file import FileFormat
+from dpsumm.data.file import File
 from dpsumm.data.inputs import read_owners
 from dpsumm.data.schema import Schema
 from dpsumm.documents import read_text
@@ -35,18 +35,18 @@ class Learn(Task):
     unit: str
     protocol: Protocol | None
     allow_weak_privacy: bool
-    public_points: Path
-    validation: Path | None
+    public_points: File
+    validation: File | None
     schema: Path
     out: Path
     model: Path | None
     report: Path | None
-    file_format: FileFormat
 
     @classmethod
     def read(cls, public: Public, own: CuratorFile) -> Self:
         """Return the run."""
         get, mine = public.more, own.more
+        validation = mine.optional_path("validation")
         made = cls(
             public,
             own,
@@ -60,13 +60,12 @@ class Learn(Task):
                 points_are=get("points-are", str),
             ),
             allow_weak_privacy=get("allow-weak-privacy", bool, False),
-            public_points=mine.input("public-points"),
-            validation=mine.optional_path("validation"),
+            public_points=mine.file(mine.input("public-points")),
+            validation=None if validation is None else mine.file(validation),
             schema=mine.input("schema"),
             out=mine.output("out", (".parquet", ".csv")),
             model=mine.optional_output("model"),
             report=mine.report(),
-            file_format=mine.file_format(),
         )
         if made.model is not None and isinstance(made.protocol, Voting) and made.protocol.hidden:
             raise InvalidParameterError(
@@ -89,7 +88,6 @@ class Learn(Task):
             protocol=self.protocol,
             validation=self.validation,
             unit=self.unit,
-            file_format=self.file_format,
             ledger=self.own.ledger,
             run=self.own.run,
             seed=self.public.seed,
@@ -111,12 +109,10 @@ class Learn(Task):
         get = node.more
         node.check_limited()
         data, schema = Path(get("data", str)).expanduser(), Path(get("schema", str)).expanduser()
-        learner, file_format = get("learner", str, "logistic"), get.file_format()
+        learner = get("learner", str, "logistic")
         least = get("records-per-shard", int, LEAST_SHARD)
         answers = get.optional_path("answers") or Path(f"{data}.answers")
-        (table,) = read_owners(
-            {node.name: data}, schema=Schema.read(schema), file_format=file_format
-        )
+        (table,) = read_owners({node.name: get.file(data)}, schema=Schema.read(schema))
         assert table.in_memory is not None  # a file's
         return Once(Holder(table.in_memory, learner, least=least), node.name, answers)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Self
 
-from dpsumm.data.file import FileFormat
+from dpsumm.data.file import File
 from dpsumm.data.inputs import read_owners
 from dpsumm.data.schema import Schema
 from dpsumm.data.stream import Stream
@@ -37,11 +37,10 @@ class Summarize(Task):
     drop_target_copies: bool
     allow_weak_privacy: bool
     minimum: int
-    target: Path
+    target: File
     schema: Path
     out: Path
     report: Path | None
-    file_format: FileFormat
 
     @classmethod
     def read(cls, public: Public, own: CuratorFile) -> Self:
@@ -59,11 +58,10 @@ class Summarize(Task):
             drop_target_copies=get("drop-target-copies", bool, False),
             allow_weak_privacy=get("allow-weak-privacy", bool, False),
             minimum=get("min-owners", int),
-            target=mine.input("target"),
+            target=mine.file(mine.input("target")),
             schema=mine.input("schema"),
             out=mine.output("out", (".parquet", ".csv")),
             report=mine.report(),
-            file_format=mine.file_format(),
         )
 
     def run(self, channel: Channel) -> Sequence[str]:
@@ -78,7 +76,6 @@ class Summarize(Task):
             delta=self.public.delta,
             protocol=self.protocol,
             kernel=self.kernel,
-            file_format=self.file_format,
             ledger=self.own.ledger,
             run=self.own.run,
             seed=self.public.seed,
@@ -96,14 +93,10 @@ class Summarize(Task):
         """Return the owner of the node's data file."""
         get = node.more
         node.check_limited()
-        data = Path(get("data", str)).expanduser()
+        data = get.file(Path(get("data", str)).expanduser())
         schema = Path(get("schema", str)).expanduser()
-        stream, file_format = get("stream", bool, False), get.file_format()
-        (table,) = read_owners(
-            {node.name: Stream(data) if stream else data},
-            schema=Schema.read(schema),
-            file_format=file_format,
-        )
+        source = Stream(data.path) if get("stream", bool, False) else data
+        (table,) = read_owners({node.name: source}, schema=Schema.read(schema))
         return Owner(table.astype(PRECISION))
 
     @classmethod

@@ -97,12 +97,11 @@ class Synthesize(Task):
             return Helper(_secrets(path))
         return SiloOwner(
             node.name,
-            Path(get("data", str)).expanduser(),
+            get.file(Path(get("data", str)).expanduser()),
             Schema.read(Path(get("schema", str)).expanduser()),
             ledger=Path(get("ledger", str)).expanduser(),
             secret=read_key(Path(get("secret", str)).expanduser()),
             alignment=read_key(Path(get("alignment", str)).expanduser()),
-            file_format=get.file_format(),
         )
 
     @classmethod

@@ -175,7 +175,7 @@ class Dpvi:
         """
         agreed = Agreed.of({name: schema[name] for name in owners}, bins, ids, None)
         held = [
-            read_held(source, name, agreed.schemas[name], agreed.levels[name], ids, None)
+            read_held(source, name, agreed.schemas[name], agreed.levels[name], ids)
             for name, source in owners.items()
         ]
         if len({(len(one.codes), one.identifiers) for one in held}) > 1:
