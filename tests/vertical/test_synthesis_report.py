@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from html import unescape
 
 import numpy as np
 import pytest
@@ -103,10 +104,9 @@ def test_what_noise_alone_makes_is_what_it_makes(synthetic):
         ({}, "2 of 2 pairs of columns across owners stand out of the noise", False),
         (
             {"apart": True, "epsilon": 0.2, "seed": 1},
-            "the noise hides how columns of different owners",
-            True,
+            "0 of 2 pairs of columns across owners stand out of the noise",
+            False,
         ),
-        ({"n": 150}, "too few records, and the rows mean next to nothing", True),
         ({"n": 250, "epsilon": 0.05, "seed": 1}, "the rows mean nothing", True),
         ({"protocol": Tables(bins=6, max_steps=1)}, "the model does not fit the tables", False),
     ],
@@ -123,7 +123,7 @@ def test_the_title_says_what_the_rows_are_worth(changes, verdict, alarm):
     text = render(result)
     (title,) = re.findall("<h1>(.*?)</h1>", text, re.DOTALL)
     assert verdict in result.verdict.text
-    assert result.verdict.text in title
+    assert result.verdict.text in unescape(title)
     assert ("Look at this first." in text) == alarm
 
 

@@ -7,6 +7,7 @@ from dpsumm.lazy import names_of
 if TYPE_CHECKING:
     from dpsumm.vertical.chain import Chain
     from dpsumm.vertical.label_model import LabelModel
+    from dpsumm.vertical.label_score import LabelScore
     from dpsumm.vertical.model import Mixture
     from dpsumm.vertical.plan import PlannedTable, SynthesisPlan
     from dpsumm.vertical.pooled import Pooled
@@ -19,6 +20,7 @@ __all__ = [
     "Chain",
     "Dealer",
     "LabelModel",
+    "LabelScore",
     "Mixture",
     "Mpyc",
     "PlannedTable",
@@ -34,6 +36,7 @@ __getattr__, __dir__ = names_of(
     {
         "chain": "Chain",
         "label_model": "LabelModel",
+        "label_score": "LabelScore",
         "model": "Mixture",
         "plan": "PlannedTable SynthesisPlan",
         "pooled": "Pooled",

@@ -7,7 +7,7 @@ moments over these are the released ones.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,19 +30,23 @@ _ENTRIES = 1_000_000
 
 
 def fit_label(
-    released: Released, columns: Sequence[Drawn], levels: NDArray[np.uint32]
+    released: Released,
+    columns: Sequence[Drawn],
+    levels: NDArray[np.uint32],
+    noisier: float = 1.0,
 ) -> LabelModel | None:
-    """Return the label's model over drawn rows, (n, columns); None without a label or tables."""
+    """Return the label's model over drawn rows, (n, columns); None without a label or tables.
+
+    `noisier` is how much larger the tables' noise is than the plan says.
+    """
     plan, n, label = released.plan, released.n_records, released.plan.label
     if label is None or not released.with_label:
         return None
     tables = []
-    for index, pair in enumerate(plan.pairs):
-        if label in pair:
-            (j,) = set(pair) - {label}
-            table = released.with_label[pair].astype(np.float64)
-            std = plan.pair_std[index] * (math.sqrt(2) if plan.is_cross(pair) else 1.0)
-            tables.append((j, table if pair[1] == label else table.T, std))
+    for pair, std in tables_with_label(released):
+        (j,) = set(pair) - {label}
+        table = released.with_label[pair].astype(np.float64)
+        tables.append((j, table if pair[1] == label else table.T, noisier * std))
     classes = sum(table.sum(0) / (len(table) * std**2) for _, table, std in tables)
     classes = np.maximum(classes, 1e-3 * max(classes.max(), 1e-9))
     classes = classes / classes.sum()
@@ -68,6 +72,14 @@ def fit_label(
     weights = fit_softmax(drawn, sizes, np.vstack(moments), np.vstack(ridges), classes)
     shares = level_shares(released, label), released.codes[label]
     return LabelModel(tuple(columns), label, tuple(maps), sizes, weights, classes, *shares)
+
+
+def tables_with_label(released: Released) -> Iterator[tuple[tuple[int, int], float]]:
+    """Yield the pairs of columns with the label, and the noise in each cell of their tables."""
+    plan = released.plan
+    for pair, std in zip(plan.pairs, plan.pair_std, strict=True):
+        if plan.label in pair:
+            yield pair, std * (math.sqrt(2) if plan.is_cross(pair) else 1.0)
 
 
 def moments_of(

@@ -126,13 +126,19 @@ class LabelModel:
             classes = np.array(self.classes, object if None in self.classes else None)
             found: NDArray[Any] = classes[chosen]
             return found
-        middles = [sum(drawn.ends(level)) / 2 for level in range(drawn.n_known)]
-        known = self.level_shares[: drawn.n_known]
-        codes, size = self.code_of[: drawn.n_known], shares.shape[1]
-        mass = shares @ np.bincount(codes, known, size)
-        means = shares @ np.bincount(codes, known * middles, size) / np.maximum(mass, 1e-12)
+        mass, middles = self.middles
+        means = shares @ (mass * middles) / np.maximum(shares @ mass, 1e-12)
         values, _dtype = drawn.column.how.originals(means)
         return np.array(values)
+
+    @property
+    def middles(self) -> tuple[Floats, Floats]:
+        """Of each code of a number or a date the part that is known, and its mean, (codes,)."""
+        drawn, size = self.columns[self.label], len(self.start)
+        codes, known = self.code_of[: drawn.n_known], self.level_shares[: drawn.n_known]
+        of_levels = [sum(drawn.ends(level)) / 2 for level in range(drawn.n_known)]
+        mass = np.bincount(codes, known, size).astype(np.float64)
+        return mass, np.bincount(codes, known * of_levels, size) / np.maximum(mass, 1e-12)
 
     def _levels(self, data: Source) -> NDArray[np.uint32]:
         others = [one for j, one in enumerate(self.columns) if j != self.label]

@@ -8,15 +8,18 @@ from dpsumm.report.notes import Note, Severity, budget_notes, sorted_notes
 from dpsumm.report.verdict import Verdict
 from dpsumm.vertical.crowded import crowded
 from dpsumm.vertical.grid import Drawn
+from dpsumm.vertical.label_score import LabelScore
 from dpsumm.vertical.layout import Layout, Released
-from dpsumm.vertical.model import hidden_pairs
+from dpsumm.vertical.model import SEEN, hidden_pairs
 from dpsumm.vertical.pooled import Pooled
 from dpsumm.vertical.privacy import SynthesisPrivacy
-from dpsumm.vertical.tables import FEW_RECORDS, Tables
+from dpsumm.vertical.tables import Tables
 
 # Fewer pairs of two owners' columns than such a share that stand out of the noise: on parts of
 # Adult the rows are then as far from real ones across owners as columns drawn apart.
 FEW_SEEN = 0.1
+# If noise hides such a share of the records, columns may depend on each other unseen.
+SMALL = 0.01
 # Pairs, or columns, that a note names.
 _NAMED = 3
 
@@ -28,6 +31,7 @@ def notes_of(
     levels: Sequence[Drawn],
     protocol: Tables,
     privacy: SynthesisPrivacy,
+    score: LabelScore | None = None,
     *,
     resumed: str | None = None,
 ) -> tuple[Note, ...]:
@@ -43,21 +47,15 @@ def notes_of(
                 "released anew."
             )
         )
+    poor = _unlinked(released)
     if not privacy.identified:
+        # Pairs of two owners' columns that are seen to depend on each other show that it is right.
         notes.append(
             Note(
                 "Rows of different owners were joined by their position: that all hold the same "
                 "records in the same order was trusted, not checked. A column of identifiers that "
-                "all owners have, named by ids= (--ids), checks it."
-            )
-        )
-    if released.n_records < FEW_RECORDS:
-        notes.append(
-            Note(
-                f"There are {released.n_records} records: at most what one column looks like "
-                "survives the noise, nothing of how columns depend on each other. Use a larger "
-                "epsilon for records that are public, or do without synthetic rows.",
-                Severity.ALARM,
+                "all owners have, named by ids= (--ids), checks it.",
+                Severity.WARNING if poor else Severity.INFO,
             )
         )
     mixture = model.mixture
@@ -71,7 +69,8 @@ def notes_of(
             )
         )
     notes += _crowded(released, levels)
-    notes += _hidden(released, layout)
+    alarm = Severity.ALARM if worthless(released, score) else Severity.WARNING
+    notes += _hidden(released, layout, alarm if poor else Severity.INFO)
     if not privacy.seeded:
         notes += budget_notes(privacy.largest, privacy.delta, released.n_records)
     return sorted_notes(notes)
@@ -107,13 +106,13 @@ def _crowded(released: Released, levels: Sequence[Drawn]) -> list[Note]:
     ]
 
 
-def _hidden(released: Released, layout: Layout) -> list[Note]:
+def _hidden(released: Released, layout: Layout, severity: Severity) -> list[Note]:
     plan = released.plan
     if not plan.pairs:
         return [
             Note(
                 "The noise hides the levels of all columns, or of all but one: there is no table "
-                "of two columns, and the rows mean nothing. Use a larger epsilon or fewer bins.",
+                "of two columns. Use a larger epsilon or fewer bins.",
                 Severity.ALARM,
             )
         ]
@@ -122,20 +121,19 @@ def _hidden(released: Released, layout: Layout) -> list[Note]:
         return []
     named = _first([f"{layout.columns[i]} and {layout.columns[j]}" for i, j in hidden])
     seen, cross = seen_across(released)
-    poor = seen < FEW_SEEN * cross or not cross
     advice = (
         f"{seen or 'none'} of {cross} pairs of two owners' columns {_stand(seen)} out of the "
         "noise, so the rows are hardly better than rows of each owner's own drawn apart. Check "
         "that the owners' files have the same records in the same order; if so, use a larger "
         "epsilon or fewer bins"
-        if poor
+        if severity is not Severity.INFO
         else "do not rely on how these depend on each other"
     )
     return [
         Note(
             f"In {len(hidden)} of {len(plan.pairs)} pairs of columns nothing but noise is seen "
             f"beyond independence ({named}): {advice}.",
-            Severity.ALARM if poor else Severity.WARNING,
+            severity,
         )
     ]
 
@@ -157,23 +155,39 @@ def seen_across(released: Released) -> tuple[int, int]:
     return len(cross & (set(plan.pairs) - set(hidden_pairs(released)))), len(cross)
 
 
-def verdict_of(released: Released, fits: bool) -> Verdict:
+def _unlinked(released: Released) -> bool:
+    """Return whether columns of different owners are hardly seen to depend on each other."""
+    seen, cross = seen_across(released)
+    return seen < FEW_SEEN * cross or not cross
+
+
+def worthless(released: Released, score: LabelScore | None) -> bool:
+    """Return whether noise may hide all dependences, and no two columns are seen to have one.
+
+    Short of that, what looks bad may be true: that nothing predicts a label, or that nothing links
+    the owners' columns.
+    """
+    nothing = len(hidden_pairs(released)) == len(released.plan.pairs)
+    noisy = SEEN * released.plan.single_std > SMALL * released.n_records
+    return nothing and noisy and (score is None or score.little)
+
+
+def verdict_of(released: Released, score: LabelScore | None, fits: bool) -> Verdict:
     """Return in a few words what rows of these tables are worth, by the tables alone."""
     seen, cross = seen_across(released)
-    if not released.plan.pairs:
-        text = "the noise hides every table of two columns, and the rows mean nothing"
-        return Verdict(text, severity=Severity.ALARM)
-    if released.n_records < FEW_RECORDS:
-        text = "too few records, and the rows mean next to nothing"
-        return Verdict(text, severity=Severity.ALARM)
-    if seen < FEW_SEEN * cross or not cross:
-        text = (
-            f"the noise hides how columns of different owners depend on each other ({seen} of "
-            f"{cross} pairs {_stand(seen)} out)"
-        )
-        return Verdict(text, severity=Severity.ALARM)
+    across = f"{seen} of {cross} pairs of columns across owners {_stand(seen)} out of the noise"
+    if worthless(released, score):
+        head, why = "the rows mean nothing", "the noise hides how columns depend on each other"
+        return Verdict(head, why, Severity.ALARM)
+    if score is not None and score.little:
+        return Verdict("hardly anything predicts the label", str(score), Severity.WARNING)
+    if score is not None and score.hidden:
+        return Verdict("the noise hides what predicts the label", str(score), Severity.WARNING)
+    if _unlinked(released):
+        why = across if score is None else f"{across}; {score}"
+        return Verdict("hardly anything links the owners' columns", why, Severity.WARNING)
     if not fits:
         return Verdict("the model does not fit the tables", severity=Severity.WARNING)
-    return Verdict(
-        f"{seen} of {cross} pairs of columns across owners {_stand(seen)} out of the noise"
-    )
+    if score is not None:
+        return Verdict("models of the rows should predict the label", f"{score} on real records")
+    return Verdict(across)

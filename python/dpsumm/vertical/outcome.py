@@ -18,6 +18,7 @@ from dpsumm.vertical.about import MPYC, PADS
 from dpsumm.vertical.agreed import Agreed
 from dpsumm.vertical.grid import drawn_from
 from dpsumm.vertical.label_fit import fit_label
+from dpsumm.vertical.label_score import score_label
 from dpsumm.vertical.layout import HELPER, Released
 from dpsumm.vertical.notes import notes_of
 from dpsumm.vertical.privacy import ANALYST, SynthesisPrivacy
@@ -48,6 +49,7 @@ def synthetic_of(
     of this run before.
     """
     model = protocol.fit(released)
+    drawn = model.draw(_ROWS, seed=_SEED)
     levels = tuple(
         drawn_from(one, starts)
         for one, starts in zip(agreed.in_order, released.starts, strict=True)
@@ -60,10 +62,13 @@ def synthetic_of(
         agreed.ids is not None,
         by_mpyc,
     )
+    label = fit_label(released, levels, drawn)
+    score = None if label is None else score_label(released, levels, drawn, label)
     finished = datetime.now(UTC)
     return Synthetic(
         model=model,
-        label_model=fit_label(released, levels, model.draw(_ROWS, seed=_SEED)),
+        label_model=label,
+        label_score=score,
         tables=released,
         privacy=privacy,
         n_records=released.n_records,
@@ -77,6 +82,7 @@ def synthetic_of(
             levels,
             protocol,
             privacy,
+            score,
             resumed=run if resumed else None,
         ),
         fits=model.mixture.chi2 <= protocol.stop,

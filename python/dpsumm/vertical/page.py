@@ -68,10 +68,13 @@ def _lead(synthetic: Synthetic) -> Html:
 def _tiles(synthetic: Synthetic) -> list[tuple[str, str]]:
     privacy = synthetic.privacy
     seen, cross = seen_across(synthetic.tables)
+    score = synthetic.label_score
     owner = max(privacy.epsilon(observer=name) for name in privacy.owners)
     delta = small(privacy.delta)
     return [
-        (f"{seen} of {cross}", "pairs of two owners' columns that stand out of the noise"),
+        (f"{seen} of {cross}", "pairs of two owners' columns that stand out of the noise")
+        if score is None
+        else (str(score).removeprefix(f"{score.measure} "), f"{score.measure} of the label"),
         (f"{synthetic.n_records:,}", "records of the owners, a public number"),
         (round_up(privacy.epsilon()), f"epsilon towards everybody at delta {delta}"),
         (round_up(owner), f"epsilon towards the owner who learns most, at delta {delta}"),

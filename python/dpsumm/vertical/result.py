@@ -21,6 +21,7 @@ from dpsumm.report.notes import Note
 from dpsumm.report.verdict import Verdict
 from dpsumm.vertical.grid import Drawn
 from dpsumm.vertical.label_model import LabelModel
+from dpsumm.vertical.label_score import LabelScore
 from dpsumm.vertical.layout import Released
 from dpsumm.vertical.model import hidden_pairs
 from dpsumm.vertical.notes import verdict_of
@@ -42,6 +43,8 @@ class Synthetic:
         What rows are drawn from: a mixture of products and a chain of regressions, by turns.
     label_model
         What the label is drawn from, given all other columns; None if none was named.
+    label_score
+        How well it can be predicted on real records, as a range; None without a `label_model`.
     tables
         The noisy tables they were fitted to.
     privacy
@@ -82,6 +85,7 @@ class Synthetic:
     backend: Backend | None = field(default=None, repr=False)
     record: RunRecord | None = field(default=None, repr=False)
     label_model: LabelModel | None = field(default=None, repr=False)
+    label_score: LabelScore | None = None
     seed: int | None = field(default=None, repr=False)
 
     @property
@@ -100,10 +104,10 @@ class Synthetic:
     def verdict(self) -> Verdict:
         """What the rows are worth, in a few words, by the noisy tables alone.
 
-        First that they are not private, if a seed was given; an alarm among the `notes` takes
-        its place, and warnings are counted in it.
+        If a label was named, it is judged by `label_score`. An alarm among the `notes` takes the
+        verdict's place, and warnings are counted in it. A given seed is said first.
         """
-        reached = verdict_of(self.tables, self.fits)
+        reached = verdict_of(self.tables, self.label_score, self.fits)
         return reached.qualified(seeded=self.privacy.seeded, notes=self.notes)
 
     def report(self, path: str | os.PathLike[str]) -> None:
