@@ -1,4 +1,4 @@
-"""How close synthetic rows are to the noisy tables. No data: post-processing of what was released.
+"""How close rows are to the noisy tables of pairs. No data: post-processing of what was released.
 
 A distance to a noisy table is not one to the real table: most of it is the table's own noise. So
 each stands beside what noise alone would make of it.
@@ -24,8 +24,8 @@ _DRAWN, _SEED = 100_000, 0
 
 
 @dataclass(frozen=True)
-class ColumnFidelity:
-    """One column.
+class PairFidelity:
+    """Two columns.
 
     Attributes
     ----------
@@ -33,21 +33,6 @@ class ColumnFidelity:
         Total variation between rows and noisy counts; above 1 where these are mostly noise.
     noise
         What the noise of the counts alone makes of it, on average.
-    """
-
-    column: int
-    distance: float
-    noise: float
-
-
-@dataclass(frozen=True)
-class PairFidelity:
-    """Two columns.
-
-    Attributes
-    ----------
-    distance, noise
-        As for `ColumnFidelity`.
     released, rows
         How far the columns are from independence, by the noisy table less its noise and in the
         rows: root of the sum of squared differences of shares.
@@ -61,38 +46,23 @@ class PairFidelity:
     rows: float
 
 
-@dataclass(frozen=True)
-class Fidelity:
-    """All columns that have a table, and all pairs of them."""
-
-    columns: tuple[ColumnFidelity, ...]
-    pairs: tuple[PairFidelity, ...]
-
-
-def fidelity_of(released: Released, model: Pooled, label: LabelModel | None) -> Fidelity:
-    """Return how close rows of the models are to the released tables."""
-    plan, n = released.plan, released.n_records
+def drawn_rows(model: Pooled, label: LabelModel | None) -> NDArray[np.uint32]:
+    """Return levels of rows of the models, (n, columns), to see what rows look like."""
     drawn = model.draw(_DRAWN, seed=_SEED)
     if label is not None:
         drawn[:, label.label] = label.draw(drawn, np.random.default_rng(_SEED))
-    singles = []
-    for j in plan.counted:
-        rows, counts = np.bincount(drawn[:, j]) / _DRAWN, released.singles[j]
-        noise = _absolute(plan.std_of(j), len(counts))
-        if released.by_tree(j):
-            # Noise is known of bins, less well of the cells in them.
-            counts = merged_counts(released, j)
-            rows = np.bincount(released.codes[j][: len(rows)], rows).astype(np.float64)
-            noise = sum(_absolute(math.sqrt(v), 1) for v in code_variance(released, j))
-        rows = np.pad(rows, (0, len(counts) - len(rows)))
-        apart = float(np.abs(rows - counts / n).sum()) / 2
-        singles.append(ColumnFidelity(j, apart, noise / (2 * n)))
+    return drawn
+
+
+def fidelity_of(released: Released, drawn: NDArray[np.uint32]) -> tuple[PairFidelity, ...]:
+    """Return how close drawn rows are to the released tables of pairs."""
+    plan, n = released.plan, released.n_records
     if not plan.pairs:
-        return Fidelity(tuple(singles), ())
+        return ()
     active = [j for j, size in enumerate(plan.sizes) if size > 1]
     starts = np.cumsum([0, *(plan.sizes[j] for j in active)])
     codes = [released.codes[j][drawn[:, j]] + starts[k] for k, j in enumerate(active)]
-    together = pair_counts(np.stack(codes, axis=1), int(starts[-1])) / _DRAWN
+    together = pair_counts(np.stack(codes, axis=1), int(starts[-1])) / len(drawn)
     place = {j: slice(starts[k], starts[k + 1]) for k, j in enumerate(active)}
     hidden = set(hidden_pairs(released))
     pairs = []
@@ -109,7 +79,7 @@ def fidelity_of(released: Released, model: Pooled, label: LabelModel | None) -> 
                 rows=float(np.linalg.norm(rows - np.outer(rows.sum(1), rows.sum(0)))),
             )
         )
-    return Fidelity(tuple(singles), tuple(pairs))
+    return tuple(pairs)
 
 
 def _absolute(std: float, cells: int) -> float:

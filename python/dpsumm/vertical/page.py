@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,8 @@ from dpsumm.report import figures, parts
 from dpsumm.report.notes import around
 from dpsumm.report.numbers import percent, round_up, small
 from dpsumm.report.parts import Bar, Html, safe, tag
-from dpsumm.vertical.fidelity import Fidelity, PairFidelity, fidelity_of
+from dpsumm.vertical.fidelity import PairFidelity, drawn_rows, fidelity_of
+from dpsumm.vertical.margins import Grade, Margin, margins_of
 from dpsumm.vertical.notes import seen_across
 from dpsumm.vertical.privacy import ANALYST
 
@@ -34,7 +36,9 @@ def write_report(synthetic: Synthetic, path: str | os.PathLike[str]) -> Path:
 def render(synthetic: Synthetic) -> str:
     """Return the page. Names of owners and columns are escaped."""
     columns = counted(len(synthetic.columns), "column", "columns")
-    found = fidelity_of(synthetic.tables, synthetic.model, synthetic.label_model)
+    drawn = drawn_rows(synthetic.model, synthetic.label_model)
+    margins = margins_of(synthetic.tables, synthetic.levels, drawn)
+    found = fidelity_of(synthetic.tables, drawn)
     return parts.page(
         "synthetic rows",
         "Synthetic rows across columns. Made of noisy tables alone: for all to whom the "
@@ -48,7 +52,7 @@ def render(synthetic: Synthetic) -> str:
             parts.listed(synthetic.privacy.statements()),
         ),
         parts.section("What each observer learns", *_observers(synthetic)),
-        parts.section("One column at a time", *_columns(synthetic, found)),
+        parts.section("One column at a time", *_columns(synthetic, margins)),
         parts.section("Two columns at a time", *_pairs(synthetic, found)),
         parts.section("The run", parts.facts(_details(synthetic))),
     )
@@ -106,33 +110,25 @@ def _observers(synthetic: Synthetic) -> tuple[Html, Html]:
     )
 
 
-def _columns(synthetic: Synthetic, found: Fidelity) -> tuple[Html, ...]:
+def _columns(synthetic: Synthetic, margins: Sequence[Margin]) -> tuple[Html, ...]:
     text = (
-        "Distance (total variation) of the rows to the noisy counts that were released, largest "
-        "first; above 100% where the noise is larger than the counts. It is not the distance to "
-        "the records, which nobody measured: the noise of the counts makes most of it, and what "
-        "noise alone makes stands beside it."
+        "Each column of the rows in its own units, those with most noise first. Noise moves a mean "
+        "or a share by less than what is given, as a rule. The grade compares that with the "
+        "column's standard deviation, and a share with all records."
     )
-    worst = sorted(found.columns, key=lambda one: -one.distance)[:MOST_COLUMNS]
-    if len(found.columns) > MOST_COLUMNS:
-        text += f" {MOST_COLUMNS} of {len(found.columns)} columns are shown."
-    rows = [
-        Bar(
-            synthetic.columns[one.column],
-            one.distance,
-            percent(one.distance),
-            f"noise alone: {percent(one.noise)}",
-        )
-        for one in worst
-    ]
-    return parts.intro(text), parts.bars(rows, max((row.value for row in rows), default=0.0))
+    order = list(Grade)
+    worst = sorted(margins, key=lambda one: -order.index(one.grade))[:MOST_COLUMNS]
+    if len(margins) > MOST_COLUMNS:
+        text += f" {MOST_COLUMNS} of {len(margins)} columns are shown."
+    rows = ((synthetic.columns[one.column], one.said, one.grade) for one in worst)
+    return parts.intro(text), parts.table(("Column", "In the rows", "Grade"), rows)
 
 
-def _pairs(synthetic: Synthetic, found: Fidelity) -> tuple[Html, ...]:
-    if not found.pairs:
+def _pairs(synthetic: Synthetic, found: Sequence[PairFidelity]) -> tuple[Html, ...]:
+    if not found:
         return (parts.intro("The noise left no table of two columns."),)
     names = synthetic.columns
-    shown = sorted({j for pair in found.pairs for j in pair.pair})[:MOST_COLUMNS]
+    shown = sorted({j for pair in found for j in pair.pair})[:MOST_COLUMNS]
     listed = ", ".join(f"{k} {names[j]}" for k, j in enumerate(shown, 1))
     caption = (
         "How far each two columns are from independence (root of the sum of squared differences of "
@@ -140,7 +136,7 @@ def _pairs(synthetic: Synthetic, found: Fidelity) -> tuple[Html, ...]:
         "but noise is seen. Below: in the rows. Where both halves look alike, the rows have the "
         f"tables' dependences. Columns: {listed}."
     )
-    if len(shown) < len({j for pair in found.pairs for j in pair.pair}):
+    if len(shown) < len({j for pair in found for j in pair.pair}):
         caption += f" The first {MOST_COLUMNS} are drawn."
     picture = parts.figure(
         figures.matrix(_matrix(found, shown), "distance from independence"),
@@ -151,9 +147,9 @@ def _pairs(synthetic: Synthetic, found: Fidelity) -> tuple[Html, ...]:
         "Pairs of columns by the distance (total variation) of the rows to the noisy table, beyond "
         "what noise alone makes of it, largest first."
     )
-    worst = sorted(found.pairs, key=lambda one: one.noise - one.distance)[:MOST_PAIRS]
-    if len(found.pairs) > MOST_PAIRS:
-        text += f" {MOST_PAIRS} of {len(found.pairs)} pairs are shown."
+    worst = sorted(found, key=lambda one: one.noise - one.distance)[:MOST_PAIRS]
+    if len(found) > MOST_PAIRS:
+        text += f" {MOST_PAIRS} of {len(found)} pairs are shown."
     return (
         picture,
         parts.intro(text),
@@ -176,10 +172,10 @@ def _row(synthetic: Synthetic, one: PairFidelity) -> tuple[str, ...]:
     )
 
 
-def _matrix(found: Fidelity, shown: list[int]) -> figures.Array:
+def _matrix(found: Sequence[PairFidelity], shown: list[int]) -> figures.Array:
     place = {j: k for k, j in enumerate(shown)}
     values = np.zeros((len(shown), len(shown)))
-    for one in found.pairs:
+    for one in found:
         if one.pair[0] in place and one.pair[1] in place:
             i, j = (place[c] for c in one.pair)
             values[i, j] = one.released if one.seen else np.nan

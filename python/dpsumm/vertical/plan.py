@@ -18,6 +18,7 @@ from dpsumm.vertical.agreed import Agreed
 from dpsumm.vertical.grid import Grid
 from dpsumm.vertical.layout import Budget, Layout
 from dpsumm.vertical.levels import limits_of
+from dpsumm.vertical.margins import mean_error
 from dpsumm.vertical.noise import NoisePlan
 from dpsumm.vertical.privacy import ANALYST, SynthesisPrivacy
 from dpsumm.vertical.tables import FEW_RECORDS, Tables
@@ -86,10 +87,8 @@ class SynthesisPlan:
     least_records
         Records from which on it would at this epsilon.
     mean_errors
-        By how much the rows' mean of a column of numbers or dates (in days) may be off, by name:
-        twice the noise of one count times the width of the bounds, divided by the records. On six
-        kinds of columns the root mean square was 0 to 0.8 of it. It matters where few records far
-        out carry the mean; narrower bounds make it less.
+        By how much the rows' mean of a column of numbers or dates (in days) may be off, by name.
+        It matters where few records far out carry the mean, and narrower bounds make it less.
 
     See Also
     --------
@@ -267,8 +266,7 @@ def _mean_errors(agreed: Agreed, noise: NoisePlan, records: int) -> dict[str, fl
     errors = {}
     for j, one in enumerate(agreed.in_order):
         if isinstance(one, Grid):
-            low, high = limits_of(one.column)
-            errors[one.name] = 2 * noise.std_of(j) * (high - low) / records
+            errors[one.name] = mean_error(noise, j, limits_of(one.column), records)
     return errors
 
 
