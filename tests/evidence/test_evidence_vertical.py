@@ -1,10 +1,13 @@
 """Evidence of synthetic rows: measures of known rows, and the page's tables from results."""
 
 import numpy as np
+import polars as pl
 import pytest
 from evidence.vertical.data import clinic
 from evidence.vertical.page import written
 from evidence.vertical.score import distances, judged
+from evidence.vertical.verdicts import auc
+from evidence.vertical.wide import COPIES, distance, widened
 
 PAGE = (
     "a\n<!-- accuracy -->\nold\n<!-- end -->\nb\n<!-- distance -->\n<!-- end -->\nc\n"
@@ -46,3 +49,25 @@ def test_rows_are_judged_by_other_rows():
     drawn = judged(task, apart)
     assert drawn["across"] > 2 * real["across"]
     assert drawn["linear"] < real["linear"] - 0.1
+
+
+def test_trees_of_real_rows_are_far_above_chance():
+    task = clinic(0)
+    shuffled = task.train.copy()
+    shuffled[:, task.target] = np.random.default_rng(0).permutation(shuffled[:, task.target])
+    assert auc(task, task.train) > 0.8
+    assert 0.3 < auc(task, shuffled) < 0.7
+
+
+def test_half_of_a_copy_is_its_original():
+    task = clinic(0)
+    owners, schemas, pairs = widened(task)
+    assert len(pairs) == COPIES
+    rows = pl.concat(list(owners.values()), how="horizontal")
+    assert len(rows.columns) == 9 + 16 + 31 == sum(len(one.columns) for one in schemas.values())
+    for original, copy in pairs:
+        same = (rows[original] == rows[copy]).mean()
+        assert 0.45 < same < 0.9  # by chance, too
+    assert distance(rows, rows, [("age", "visits")]) == 0
+    apart = rows.with_columns(pl.col("visits").shuffle(seed=1))
+    assert distance(rows, apart, [("age", "visits")]) > 0.05

@@ -553,8 +553,30 @@ def test_names_of_the_other_roles_are_taken(name):
 @pytest.mark.parametrize(
     "wrong",
     [{"first": 0}, {"first": 0.9}, {"first": "x"}, {"to_label": "2"}, {"to_label": 0.8},
+     {"pairs": [("a", "a")]}, {"pairs": ["ab"]}, {"pairs": [("a", "b"), ("b", "a")]}, {"pairs": 1},
      {"keep": -1}, {"components": 0}, {"stop": math.nan}, {"rows": 0}, {"max_steps": 0.5}],
 )  # fmt: skip
 def test_parameters_of_the_tables_have_ranges(wrong):
     with pytest.raises(InvalidParameterError, match=next(iter(wrong))):
         Tables(**wrong)
+
+
+def test_pairs_that_are_named_must_be_of_columns_without_the_label():
+    data = frames(500)
+    for pairs, why in ((("age", "status"), "is the label"), (("age", "x"), "no column 'x'")):
+        with pytest.raises(InvalidParameterError, match=f"pairs: .*{why}"):
+            synthesize(data, schema=SCHEMAS, ids="person", label="status",
+                       protocol=Tables(pairs=[pairs]))  # fmt: skip
+
+
+def test_tables_of_pairs_that_are_named_have_less_noise():
+    data, given = frames(3000), {"schema": SCHEMAS, "ids": "person", "epsilon": 0.5}
+    usual = synthesize(data, **given).tables
+    named = synthesize(data, **given, protocol=Tables(pairs=[("income", "age")])).tables
+    stds = [dict(zip(one.plan.pairs, one.plan.pair_std, strict=True)) for one in (usual, named)]
+    order = ("age", "moved", "income", "status", "kind")
+    pair = (order.index("age"), order.index("income"))
+    assert stds[1][pair] < 0.8 * stds[0][pair]
+    others = [std / stds[0][p] for p, std in stds[1].items() if p != pair and p in stds[0]]
+    assert others
+    assert max(others) < 2

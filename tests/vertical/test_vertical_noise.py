@@ -62,12 +62,14 @@ def test_nobody_is_above_the_budget_and_one_is_at_it(seed, multiplier, merged):
     owner_of = sorted([*range(owners), *rng.integers(owners, size=4)])
     sizes = rng.integers(1, 30, size=len(owner_of))
     sizes[[owner_of.index(0), owner_of.index(1)]] = 5
-    plan = plan_noise(sizes, owner_of, multiplier, label=0)
+    named = {(1, 2), (0, 1), (2, 3)} if seed % 2 else ()
+    plan = plan_noise(sizes, owner_of, multiplier, label=0, named=named)
     if merged:
         fewer = np.maximum(1, np.minimum(sizes, rng.integers(2, 9, size=len(sizes))))
         plan = plan_noise(
-            fewer, owner_of, multiplier, label=0, singles=(plan.counted, plan.single_std)
-        )
+            fewer, owner_of, multiplier, label=0, named=named,
+            singles=(plan.counted, plan.single_std),
+        )  # fmt: skip
     found = [plan.mu(v) for v in (None, *range(owners))]
     assert max(found) <= 1 / multiplier
     # Planned as if the analyst knew one noise, the noise may turn out so large that it does not.
@@ -91,6 +93,24 @@ def test_two_owners_are_charged_the_budget_at_most_whatever_is_merged(seed, mult
     )
     for owner in (0, 1):
         assert max(first.mu_charged(owner), plan.mu_charged(owner)) <= 1 / multiplier
+
+
+@pytest.mark.parametrize("label", [0, None])
+def test_named_pairs_get_half_of_what_the_label_leaves(label):
+    """By twice the inverse variances, of columns at one owner and one at another."""
+    plan = plan_noise([4] * 6, [0, 0, 0, 0, 0, 1], 2.0, first=0.2, label=label, named={(1, 2)})
+    parts = {"label": 0.0, "named": 0.0, "others": 0.0}
+    for pair, std in zip(plan.pairs, plan.pair_std, strict=True):
+        kind = "label" if label in pair else "named" if pair == (1, 2) else "others"
+        parts[kind] += 2 / std**2
+    assert parts["named"] == pytest.approx(parts["others"], rel=1e-4)
+    if label is not None:
+        assert parts["label"] == pytest.approx(0.3 / 0.5 * 2 * parts["named"], rel=1e-4)
+    every = {(i, j) for i in range(6) for j in range(i)}
+    every = {(j, i) for i, j in every}
+    alone = plan_noise([4] * 6, [0, 0, 0, 0, 0, 1], 2.0, first=0.2, named=every)
+    usual = plan_noise([4] * 6, [0, 0, 0, 0, 0, 1], 2.0, first=0.2)
+    assert alone.pair_std == usual.pair_std
 
 
 def test_one_of_three_owners_may_be_charged_more_than_anybody_learns():

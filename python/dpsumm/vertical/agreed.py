@@ -37,11 +37,13 @@ class Agreed:
         bins: Bins | None,
         ids: str | None,
         label: str | None,
+        pairs: Sequence[tuple[str, str]] = (),
     ) -> Agreed:
         """Return the columns, from public schemas alone."""
         schemas = {name: schema_of(known) for name, known in schema.items()}
         levels = public_levels(schemas, bins, ids)
-        return cls(schemas, levels, layout_of(schemas, levels, label, ids), ids)
+        layout = layout_of(schemas, levels, label, ids, pairs)
+        return cls(schemas, levels, layout, ids)
 
     @property
     def in_order(self) -> tuple[Counted, ...]:
@@ -140,11 +142,20 @@ def layout_of(
     levels: Mapping[str, Sequence[Counted]],
     label: str | None,
     ids: str | None,
+    pairs: Sequence[tuple[str, str]] = (),
 ) -> Layout:
     """Return the public columns of a run."""
     columns = tuple(one.name for owner in levels.values() for one in owner)
     if label is not None and label not in columns:
         raise InvalidParameterError(f"label: there is no column {label!r}")
+    for name in (name for pair in pairs for name in pair):
+        if name == label:
+            raise InvalidParameterError(
+                f"pairs: {name!r} is the label, whose tables have their own share; leave it out"
+            )
+        if name not in columns:
+            raise InvalidParameterError(f"pairs: there is no column {name!r}")
+    places = [(columns.index(one), columns.index(other)) for one, other in pairs]
     return Layout(
         owners=tuple(levels),
         schemas=tuple(schema.fingerprint for schema in schemas.values()),
@@ -159,4 +170,5 @@ def layout_of(
         ),
         ids=ids or "",
         trees=tuple(one.tree for owner in levels.values() for one in owner),
+        pairs=tuple(sorted((min(i, j), max(i, j)) for i, j in places)),
     )

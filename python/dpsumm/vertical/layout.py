@@ -25,6 +25,8 @@ class Layout:
         Levels of each column as its owner codes records; of a grid its values.
     trees
         What is counted of each column; one table by default.
+    pairs
+        Pairs of columns that the rows are for, (i, j) with i < j.
     """
 
     owners: tuple[str, ...]
@@ -36,6 +38,7 @@ class Layout:
     edges: tuple[tuple[float, ...], ...] = ()
     ids: str = ""
     trees: tuple[Tree, ...] = ()
+    pairs: tuple[tuple[int, int], ...] = ()
 
     @property
     def counted_by(self) -> tuple[Tree, ...]:
@@ -97,6 +100,7 @@ class Budget:
             first=self.first,
             label=layout.label,
             to_label=self.to_label,
+            named=layout.pairs,
             fine=fine,
             singles=singles,
             tables=tuple(len(tree.lengths) for tree in layout.counted_by),

@@ -15,7 +15,7 @@ Tested by: tests/vertical/test_vertical_noise.py.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 # Two rounded normals of standard deviation s >= JOINED in one cell are, up to 1e-35 in total
@@ -119,6 +119,7 @@ def plan_noise(
     first: float = 0.1,
     label: int | None = None,
     to_label: float = 0.3,
+    named: Collection[tuple[int, int]] = (),
     singles: tuple[Sequence[int], float] | None = None,
     tables: tuple[int, ...] = (),
     fine: Sequence[int] = (),
@@ -138,17 +139,14 @@ def plan_noise(
         Codes of each column in its table with the label; as many as `sizes` by default.
     to_label
         Share of the tables with the label, if there are others, too.
+    named
+        Pairs without the label that get half of what all such pairs get.
     """
     columns = [j for j, size in enumerate(sizes) if size > 1]
     pairs = tuple((i, j) for i in columns for j in columns if i < j)
     worth = [_two_thirds(sizes[i] * sizes[j]) for i, j in pairs]
-    own = [w if label in pair else 0.0 for w, pair in zip(worth, pairs, strict=True)]
-    of_label, total = math.fsum(own), math.fsum(worth)
-    part = (to_label if of_label < total else 1 - first) if of_label else 0.0
-    share = [
-        w * (part / of_label if with_label else (1 - first - part) / (total - of_label))
-        for w, with_label in zip(worth, own, strict=True)
-    ]
+    kinds = [0 if label in pair else 1 if pair in named else 2 for pair in pairs]
+    share = _shares(worth, kinds, first, to_label)
     budget = _MARGIN / noise_multiplier**2
     observers = [_ANALYST, *sorted(set(owner_of))]
     plan = None
@@ -185,6 +183,26 @@ def plan_noise(
             break
     assert plan is not None
     return plan
+
+
+def _shares(
+    worth: Sequence[float], kinds: Sequence[int], first: float, to_label: float
+) -> list[float]:
+    """Return each pair's share of the budget: of its kind (label, named, other), by worth."""
+    of_label, of_named = (
+        math.fsum(w for w, one in zip(worth, kinds, strict=True) if one == kind) for kind in (0, 1)
+    )
+    others = math.fsum(worth) - of_label - of_named
+    alone = 2 not in kinds
+    to_label = (1 - first if alone and not of_named else to_label) if of_label else 0.0
+    left = 1 - first - to_label
+    to_named = (left if alone else left / 2) if of_named else 0.0
+    each = (
+        to_label / (of_label or 1.0),
+        to_named / (of_named or 1.0),
+        (left - to_named) / (1.0 if alone else others),
+    )
+    return [w * each[kind] for w, kind in zip(worth, kinds, strict=True)]
 
 
 def _seen(

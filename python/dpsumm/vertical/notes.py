@@ -15,9 +15,10 @@ from dpsumm.vertical.pooled import Pooled
 from dpsumm.vertical.privacy import SynthesisPrivacy
 from dpsumm.vertical.tables import Tables
 
-# Fewer pairs of two owners' columns than such a share that stand out of the noise: on parts of
-# Adult the rows are then as far from real ones across owners as columns drawn apart.
-FEW_SEEN = 0.1
+# Fewer pairs of two owners' columns than such a share stand out of the noise: on parts of Adult the
+# rows are then as far from real ones across owners as columns drawn apart. Of many columns most may
+# be independent: then a few pairs count, and as many as stand out by chance.
+FEW_SEEN, _FEW, _BY_CHANCE = 0.1, 3, 0.02
 # If noise hides such a share of the records, columns may depend on each other unseen.
 SMALL = 0.01
 # Pairs, or columns, that a note names.
@@ -158,7 +159,7 @@ def seen_across(released: Released) -> tuple[int, int]:
 def _unlinked(released: Released) -> bool:
     """Return whether columns of different owners are hardly seen to depend on each other."""
     seen, cross = seen_across(released)
-    return seen < FEW_SEEN * cross or not cross
+    return not cross or seen < min(FEW_SEEN * cross, _FEW + _BY_CHANCE * cross)
 
 
 def worthless(released: Released, score: LabelScore | None) -> bool:

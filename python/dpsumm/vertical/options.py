@@ -79,6 +79,9 @@ class Method:
     bins : N or COLUMN=N or COLUMN=EDGE,EDGE,...
         Bins of all columns of numbers and dates, or of one: how many of equal width, or their
         edges. By default they follow from noisy counts.
+    pairs : COLUMN,COLUMN
+        A pair of columns that the rows are for. All such pairs get half of the budget of the pairs
+        without the label. It pays from about 20 columns on.
     keep
         Levels with fewer noisy records than so many standard deviations of the noise are counted
         together, from 0 to 10.
@@ -91,6 +94,7 @@ class Method:
 
     label: str | None = None
     bins: Annotated[list[str] | None, "by noisy counts"] = None
+    pairs: list[str] | None = None
     keep: float = KEEP
     components: int = COMPONENTS
     secret_product: SecretProduct = SecretProduct.DEALER
@@ -99,10 +103,11 @@ class Method:
     def protocol(self) -> Tables:
         """The protocol."""
         from dpsumm.vertical.levels import bins_of
-        from dpsumm.vertical.tables import Tables
+        from dpsumm.vertical.tables import Tables, pairs_of
 
         given = {} if not self.bins else {"bins": bins_of(self.bins)}
         return Tables(
+            pairs=pairs_of(self.pairs or []),
             keep=self.keep,
             components=self.components,
             **given,  # type: ignore[arg-type]

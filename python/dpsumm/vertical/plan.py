@@ -240,7 +240,7 @@ def plan_synthesis(
     protocol = Tables() if protocol is None else protocol
     if not isinstance(protocol, Tables):
         raise InvalidParameterError(f"protocol must be Tables(), got {type(protocol).__name__}")
-    agreed = Agreed.of(schema, protocol.bins, ids, label)
+    agreed = Agreed.of(schema, protocol.bins, ids, label, protocol.pairs)
     layout = agreed.layout
     noise = protocol.budget(epsilon, delta).plan(layout, layout.planned)
     privacy = SynthesisPrivacy(layout.owners, noise, delta, False, ids is not None)

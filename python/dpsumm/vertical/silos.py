@@ -215,7 +215,7 @@ def synthesize_silos(
     accounting.check_delta(delta)
     protocol = Tables() if protocol is None else protocol
     run = run or uuid.uuid4().hex
-    agreed = Agreed.of(schema, protocol.bins, ids, label)
+    agreed = Agreed.of(schema, protocol.bins, ids, label, protocol.pairs)
     check_budget(epsilon, 0.0, 1, allowed=allow_weak_privacy)
     budget = protocol.budget(epsilon, delta)
     refused = None if allow_weak_privacy else epsilon

@@ -155,7 +155,9 @@ def synthesize(
     # What is not installed is refused before anything is charged.
     if by_mpyc:
         check_mpyc()
-    agreed = Agreed.of({name: schema[name] for name in owners}, protocol.bins, ids, label)
+    agreed = Agreed.of(
+        {name: schema[name] for name in owners}, protocol.bins, ids, label, protocol.pairs
+    )
     budget = replace(protocol.budget(epsilon, delta), by_mpyc=by_mpyc)
     run = run or uuid.uuid4().hex
     books = ledger or {}

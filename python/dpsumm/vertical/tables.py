@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import cast
 
 from dpsumm.checks import check_number, check_whole
+from dpsumm.errors import InvalidParameterError
 from dpsumm.privacy import accounting
 from dpsumm.vertical.defaults import COMPONENTS, KEEP
 from dpsumm.vertical.layout import Budget, Released
@@ -35,6 +38,9 @@ class Tables:
     to_label
         Share of the budget for tables of the label with each other column, 0.01 to 0.9 less
         `first`. They have finer bins, and the label's model is fitted to them.
+    pairs
+        Pairs of names of columns that the rows are for, such as ``[("age", "cost")]``. Their tables
+        get half of the budget of all pairs without the label. It pays from about 20 columns on.
     keep
         Levels with fewer noisy records than so many standard deviations of the noise are counted
         together, from 0 to 10.
@@ -59,6 +65,7 @@ class Tables:
     bins: Bins | None = None
     first: float = 0.2
     to_label: float = 0.3
+    pairs: tuple[tuple[str, str], ...] = ()
     keep: float = KEEP
     components: int = COMPONENTS
     step: float = 0.06
@@ -78,6 +85,7 @@ class Tables:
         ):
             check_number(getattr(self, name), name, low, high)
         check_number(self.to_label, "to_label", 0.01, 0.9 - self.first)
+        object.__setattr__(self, "pairs", _pairs(self.pairs))
         check_whole(self.components, "components", 1, 10_000)
         check_whole(self.max_steps, "max_steps", 1, 10**6)
         check_whole(self.rows, "rows", 1, 2**20)
@@ -98,3 +106,28 @@ class Tables:
         """Return the model of released tables."""
         fitting = Fitting(self.components, self.step, self.init, self.stop, self.max_steps)
         return fit_pooled(released, fitting)
+
+
+def pairs_of(texts: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    """Return pairs of columns from items that are typed, ``COLUMN,COLUMN``."""
+    return _pairs([[name.strip() for name in text.split(",")] for text in texts])
+
+
+def _pairs(given: object) -> tuple[tuple[str, str], ...]:
+    """Return pairs of names as tuples, each of two columns and given once."""
+    known = isinstance(given, (list, tuple)) and all(
+        isinstance(pair, (list, tuple))
+        and len(pair) == 2
+        and all(isinstance(name, str) and name for name in pair)
+        and pair[0] != pair[1]
+        for pair in given
+    )
+    if not known:
+        raise InvalidParameterError(
+            "pairs must be pairs of names of two columns, such as [('age', 'cost')] "
+            "(--pairs age,cost)"
+        )
+    pairs = [(one, other) for one, other in cast("Sequence[Sequence[str]]", given)]
+    if len(set(map(frozenset, pairs))) < len(pairs):
+        raise InvalidParameterError("pairs must name each pair once")
+    return tuple(pairs)

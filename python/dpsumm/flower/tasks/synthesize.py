@@ -20,7 +20,7 @@ from dpsumm.vertical.keys import SECRET_BYTES, key_of, read_key
 from dpsumm.vertical.layout import HELPER
 from dpsumm.vertical.levels import bins_of
 from dpsumm.vertical.silos import SiloOwner, synthesize_silos
-from dpsumm.vertical.tables import Tables
+from dpsumm.vertical.tables import Tables, pairs_of
 
 # What an owner's books of a trial allow in all runs together.
 _CAP = (3.0, 1e-4)
@@ -147,10 +147,14 @@ class Synthesize(Task):
 
 
 def _protocol(get: Reader) -> Tables:
-    bins = [part.strip() for part in get("bins", str, "").split(";") if part.strip()]
+    bins, pairs = (
+        [part.strip() for part in get(key, str, "").split(";") if part.strip()]
+        for key in ("bins", "pairs")
+    )
     keep = get("keep", float, -1.0)
     given = {
         "bins": bins_of(bins) if bins else None,
+        "pairs": pairs_of(pairs),
         "first": get("first", float, 0.0) or None,
         "to_label": get("to-label", float, 0.0) or None,
         "keep": None if keep < 0 else keep,
