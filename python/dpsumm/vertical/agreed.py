@@ -151,10 +151,10 @@ def layout_of(
     for name in (name for pair in pairs for name in pair):
         if name == label:
             raise InvalidParameterError(
-                f"pairs: {name!r} is the label, whose tables have their own share; leave it out"
+                f"pairs must leave out the label {name!r}, because its tables have their own share"
             )
         if name not in columns:
-            raise InvalidParameterError(f"pairs: there is no column {name!r}")
+            raise InvalidParameterError(f"pairs must be of columns in the schemas, and {name!r} is none")
     places = [(columns.index(one), columns.index(other)) for one, other in pairs]
     return Layout(
         owners=tuple(levels),
