@@ -154,7 +154,7 @@ def layout_of(
                 f"pairs must leave out the label {name!r}, because its tables have their own share"
             )
         if name not in columns:
-            raise InvalidParameterError(f"pairs must be of columns, and {name!r} is none")
+            raise InvalidParameterError(f"pairs must name columns, {name!r} is missing")
     places = [(columns.index(one), columns.index(other)) for one, other in pairs]
     return Layout(
         owners=tuple(levels),
