@@ -563,7 +563,10 @@ def test_parameters_of_the_tables_have_ranges(wrong):
 
 def test_pairs_that_are_named_must_be_of_columns_without_the_label():
     data = frames(500)
-    for pairs, why in ((("age", "status"), "leave out the label"), (("age", "x"), "'x' is missing")):
+    for pairs, why in (
+        (("age", "status"), "leave out the label"),
+        (("age", "x"), "'x' is missing"),
+    ):
         with pytest.raises(InvalidParameterError, match=f"pairs.*{why}"):
             synthesize(data, schema=SCHEMAS, ids="person", label="status",
                        protocol=Tables(pairs=[pairs]))  # fmt: skip
