@@ -147,19 +147,18 @@ def test_labels_in_no_class_are_told_by_the_schema_alone(capsys):
 
 
 def test_a_plan_reads_and_writes_nothing(capsys):
-    assert run("learn", "--plan", "--points", "1200", "--owner", "parties", "--classes", "a,b") == 0
+    plan = ("plan", "learn", "--points", "1200", "--parties", "60", "--classes", "a,b")
+    assert run(*plan) == 0
     assert "Private updates of 60 parties, 2 classes" in capsys.readouterr().out
-    given = ("--parties", "60", "--classes", "a,b", "--learner", "tree")
-    assert run("learn", "--plan", "--points", "1200", *given) == 0
+    assert run(*plan, "--learner", "tree") == 0
     assert "Noisy votes of 60 parties on 1200 points, 2 classes" in capsys.readouterr().out
-    given = ("--parties", "10", "--classes", "0,1,2", "--public-points", "none.csv")
-    given += ("--protocol", "votes")
-    assert run("learn", "--plan", "--points", "5000", *given) == 0
+    given = ("--parties", "10", "--classes", "0,1,2", "--protocol", "votes")
+    assert run("plan", "learn", "--points", "5000", *given) == 0
     out = capsys.readouterr().out
     assert "The noise is above the signal" in out
     assert "--unit 'replace one record' with --models-per-owner" in out
     single = ("--unit", "replace one record", "--models-per-owner", "100")
-    assert run("learn", "--plan", "--points", "5000", *given, *single) == 0
+    assert run("plan", "learn", "--points", "5000", *given, *single) == 0
     assert "The noise is small beside" in capsys.readouterr().out
     assert not Path("predictions.parquet").exists()
 
@@ -198,7 +197,6 @@ def test_points_that_parties_do_not_see(capsys):
         (["--classes", "no,,yes"], "with commas between"),
         (["--classes", "0,1", "listed.toml"], "0 is not among the schema's categories"),
         (["--epsilon", "20"], "promises next to nothing.*--allow-weak-privacy"),
-        (["--points", "20"], "for --plan"),
         (["bare.toml"], r"has no labels; .* \(--schema\)"),
         (["--public-points", "none.csv"], r"'public_points' \(none.csv\): no such file"),
         (["none.toml"], "there is no file none.toml"),
@@ -223,16 +221,18 @@ def test_what_is_refused_is_refused_before_anything_is_spent(change, message, ca
 
 
 def test_parties_points_and_classes_are_needed(capsys):
-    assert run("learn", "--classes", "a,b") == 2
-    assert "only --plan does without" in capsys.readouterr().err.replace("\n", " ")
+    for option in ("--owner", "--public-points", "--schema"):
+        at = USUAL.index(option)
+        assert run(*USUAL[:at], *USUAL[at + 2 :]) == 2
+        assert option in capsys.readouterr().err
     without = [part for part in USUAL if part not in ("--classes", "no,yes")]
     assert run(*without) == 2
     assert "--classes: list all labels" in capsys.readouterr().err
-    plan = ("--plan", "--points", "1200", "--parties", "60")
-    assert run("learn", *plan, "--schema", "listed.toml") == 0
+    plan = ("plan", "learn", "--points", "1200", "--parties", "60")
+    assert run(*plan, "--schema", "listed.toml") == 0
     assert "2 classes" in capsys.readouterr().out
-    assert run("learn", "--plan", "--points", "300", "--classes", "a,b") == 2
-    assert "--plan: give --parties, how many there are, or their --owner" in capsys.readouterr().err
+    assert run(*plan) == 2
+    assert "--classes: list all labels" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("given", "threads"), [({}, 1), ({"OMP_NUM_THREADS": "2"}, 2)])

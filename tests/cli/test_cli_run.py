@@ -50,7 +50,7 @@ def test_a_file_of_learn_runs_on_the_command_line_and_in_python(clinics, capsys)
     with warnings.catch_warnings(action="ignore"):  # few parties
         model = dpsumm.run(path)
     assert model.to_frame()["prediction"].to_list() == said.to_list()
-    for words, match in (({"learner": "x"}, "learner"), ({"plan": True}, "plan: ")):
+    for words, match in (({"learner": "x"}, "learner"), ({"plan": True}, "plan")):
         with pytest.raises(InvalidParameterError, match=match):
             dpsumm.run(path, **words)
     # The file is an input: nothing is written over it.

@@ -10,11 +10,9 @@ from dpsumm.checks import check_installed
 from dpsumm.cli import console
 from dpsumm.cli.output import check_distinct, check_outputs, rows_in
 from dpsumm.cli.spent import Kept
-from dpsumm.cli.typed import typed
 from dpsumm.ensemble.learn import learn as make_model
 from dpsumm.ensemble.model import Model
 from dpsumm.ensemble.options import Data, Method, Output, Privacy, Whose, as_arguments
-from dpsumm.ensemble.plans import plan_learning
 from dpsumm.errors import InvalidParameterError
 from dpsumm.privacy.events import Protected
 from dpsumm.report.notes import Note
@@ -30,12 +28,6 @@ UNLISTED = (
 
 def run(data: Data, method: Method, privacy: Privacy, output: Output) -> None:
     """Do what the command is asked for."""
-    if output.plan != (output.points is not None) or (output.parties and not output.plan):
-        raise InvalidParameterError("--points and --parties are for --plan, which needs --points")
-    if output.plan:
-        console.echo(*typed(str(_planned(data, method, privacy, output))).splitlines())
-        return
-    data.given()
     if output.model is not None and method.points_are is Whose.CONSUMER:
         raise InvalidParameterError(
             "--model: a model of points that parties must not see may not be given away; leave it "
@@ -65,21 +57,6 @@ def run(data: Data, method: Method, privacy: Privacy, output: Output) -> None:
     new = [note for note in model.notes if note not in told]
     console.warn(new, seeded=model.privacy.seeded)
     console.tell_uncounted(kept.uncounted(), model.privacy.epsilon())
-
-
-def _planned(data: Data, method: Method, privacy: Privacy, output: Output) -> object:
-    count = output.parties or len(data.parties)
-    if not count:
-        raise InvalidParameterError("--plan: give --parties, how many there are, or their --owner")
-    return plan_learning(
-        count,
-        output.points or 0,
-        len(data.labels),
-        epsilon=privacy.epsilon,
-        delta=privacy.delta,
-        protocol=method.asked,
-        unit=privacy.unit.value,
-    )
 
 
 @contextmanager

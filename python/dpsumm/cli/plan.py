@@ -1,4 +1,4 @@
-"""The command ``dpsumm plan``."""
+"""The commands ``dpsumm plan PRODUCT``, which say what to expect before any data are read."""
 
 from __future__ import annotations
 
@@ -13,16 +13,26 @@ from dpsumm.cli import console
 from dpsumm.cli.options import described
 from dpsumm.cli.typed import typed
 from dpsumm.data.short import schema_said
+from dpsumm.ensemble import options as votes
+from dpsumm.ensemble.plans import plan_learning
 from dpsumm.errors import InvalidParameterError
 from dpsumm.summary.kernel import RBF
 from dpsumm.summary.plan import Plan
 from dpsumm.summary.plan import plan as make_plan
 from dpsumm.summary.protocols.features import FeatureChoice
 from dpsumm.summary.protocols.offers import Offers
+from dpsumm.vertical import options as rows
+from dpsumm.vertical.plan import plan_synthesis
+
+app = typer.Typer(
+    no_args_is_help=True,
+    help="What to expect of a run, from public numbers, before any data are touched.",
+)
 
 
+@app.command()
 @described
-def plan(
+def summarize(
     target_size: int,
     size: int,
     epsilon: float = 1.0,
@@ -36,7 +46,7 @@ def plan(
     gamma: float | None = None,
     plot: Path | None = None,
 ) -> None:
-    """What to expect of a run, from public numbers, before any data are touched.
+    """How close to the target the points may be expected to be.
 
     Parameters
     ----------
@@ -79,6 +89,86 @@ def plan(
     console.echo(*typed(str(made)).splitlines())
     if plot is not None:
         console.echo(f"wrote {plot}")
+
+
+@app.command()
+@described
+def learn(
+    points: int,
+    parties: int,
+    method: votes.Method,
+    classes: str | None = None,
+    schema: list[str] | None = None,
+    epsilon: float = 1.0,
+    delta: float = 1e-5,
+    unit: votes.Unit = votes.Unit.OWNER,
+) -> None:
+    """How much a classifier may be expected to learn in spite of the noise.
+
+    Parameters
+    ----------
+    points
+        Public points without labels, at least 20.
+    parties
+        How many there are, at least 2.
+    classes : A,B,...
+        All labels. By default those of the schema's label, if it lists categories.
+    schema : FILE or NAME=WHAT
+        The parties', as for `dpsumm learn`.
+    epsilon
+        Budget of the parties' records.
+    delta
+        Probability of failure.
+    unit
+        Whose data may change, either all records of a party or one record.
+    """
+    made = plan_learning(
+        parties,
+        points,
+        len(votes.labels_of(classes, schema)),
+        epsilon=epsilon,
+        delta=delta,
+        protocol=method.asked,
+        unit=unit.value,
+    )
+    console.echo(*typed(str(made)).splitlines())
+
+
+@app.command()
+@described
+def synthesize(
+    records: int,
+    schema: list[str],
+    method: rows.Method,
+    ids: str | None = None,
+    epsilon: float = 1.0,
+    delta: float = 1e-5,
+) -> None:
+    """How much of the tables synthetic rows may be expected to show in spite of the noise.
+
+    Parameters
+    ----------
+    records
+        How many the owners hold, at least 1.
+    schema : NAME=FILE
+        An owner's public schema, once per owner.
+    ids : COLUMN
+        A column of identifiers that all owners have, of kind 'ignore' in the schemas.
+    epsilon
+        What the observer who learns most may learn of one record.
+    delta
+        Probability of failure.
+    """
+    made = plan_synthesis(
+        rows.schemas_of(schema),
+        records,
+        epsilon=epsilon,
+        delta=delta,
+        label=method.label,
+        protocol=method.protocol,
+        ids=ids,
+    )
+    console.echo(*str(made).splitlines())
 
 
 def _draw(made: Plan, path: Path) -> None:

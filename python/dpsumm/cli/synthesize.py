@@ -7,33 +7,16 @@ from functools import partial
 from dpsumm.cli import console
 from dpsumm.cli.output import check_distinct, check_outputs, rows_in
 from dpsumm.cli.spent import Kept
-from dpsumm.errors import InvalidParameterError
 from dpsumm.privacy.events import Protected
 from dpsumm.report.numbers import round_up
 from dpsumm.vertical.options import Data, Method, Output, Privacy, as_arguments
-from dpsumm.vertical.plan import plan_synthesis
 from dpsumm.vertical.result import Synthetic
 from dpsumm.vertical.synthesize import synthesize as make_synthetic
 
 
 def run(data: Data, method: Method, privacy: Privacy, output: Output) -> None:
     """Do what the command is asked for."""
-    if output.plan != (output.records is not None):
-        raise InvalidParameterError("--plan and --records go together: give both, or none")
-    schemas, protocol = data.schemas, method.protocol
-    if output.plan:
-        made = plan_synthesis(
-            schemas,
-            output.records or 0,
-            epsilon=privacy.epsilon,
-            delta=privacy.delta,
-            label=method.label,
-            protocol=protocol,
-            ids=data.ids,
-        )
-        console.echo(*str(made).splitlines())
-        return
-    owners, books = data.owners, privacy.books
+    owners, schemas, books = data.owners, data.schemas, privacy.books
     files = rows_in(output.out) | output.files
     check_outputs(files)
     check_distinct([*owners.values(), *schemas.values()], [*books.values(), *files.values()])

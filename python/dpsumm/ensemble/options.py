@@ -6,6 +6,7 @@ shown, where None stands for it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
@@ -23,7 +24,6 @@ from dpsumm.privacy.events import Unit as Units
 from dpsumm.privacy.spending import Spending
 
 if TYPE_CHECKING:
-    from dpsumm.data.schema import Schema
     from dpsumm.ensemble.protocols import Protocol
     from dpsumm.ensemble.terms import Label
 
@@ -64,10 +64,6 @@ class Data(Spelling):
 
     Parameters
     ----------
-    classes : A,B,...
-        All labels, public; those of the schema's label by default, if it lists categories. Parties
-        leave rows with others out, and a party that has no other counts for nothing, unsaid: see
-        dpsumm schema check --classes.
     owner : NAME=FILE or PATTERN
         A party's name and labelled data (CSV or Parquet), once per party; or a folder, or a pattern
         such as 'sites/*.csv', each of whose files is a party of the file's name. From 2; better
@@ -78,6 +74,10 @@ class Data(Spelling):
         What the columns are, public: a file (see [bold]dpsumm schema[/]), or once for each column
         age=20:90 (bounds, to which values are clipped), sex=f,m (categories), outcome=label,
         dose=number.
+    classes : A,B,...
+        All labels, public; those of the schema's label by default, if it lists categories. Parties
+        leave rows with others out, and a party that has no other counts for nothing, unsaid: see
+        dpsumm schema check --classes.
     validation : FILE
         Labelled points of your own, which judge the model; a
         few hundred.
@@ -87,33 +87,22 @@ class Data(Spelling):
         separator, encoding, decimal, names. Once per key.
     """
 
+    owner: list[str]
+    public_points: Path
+    schema: list[str] = field(metadata={"kind": Columns})
     classes: str | None = None
-    owner: list[str] | None = None
-    public_points: Path | None = None
-    schema: list[str] | None = field(default=None, metadata={"kind": Columns})
     validation: Path | None = None
     format: list[str] | None = None
 
     @property
     def parties(self) -> dict[str, Path]:
         """The parties' files by name."""
-        return parse_owners(self.owner or [])
+        return parse_owners(self.owner)
 
     @property
     def labels(self) -> tuple[Label, ...]:
         """The classes."""
-        from dpsumm.data.short import schema_said
-        from dpsumm.ensemble.terms import classes_of
-
-        if self.classes is not None:
-            return classes_of(self.classes)
-        schema = schema_said(self.schema)
-        label = None if schema is None else schema.label
-        if label is None or not label.categories:
-            raise InvalidParameterError(
-                "--classes: list all labels, or give a --schema whose label has categories"
-            )
-        return tuple(label.categories)
+        return labels_of(self.classes, self.schema)
 
     @property
     def files(self) -> list[Path]:
@@ -126,17 +115,21 @@ class Data(Spelling):
         given = {"public_points": self.public_points, "validation": self.validation}
         return {name: path for name, path in given.items() if path is not None}
 
-    def given(self) -> tuple[dict[str, Path], Path, Schema]:
-        """Return parties, public points and schema; all are needed but for a plan."""
-        from dpsumm.data.short import schema_said
 
-        schema = schema_said(self.schema)
-        if not self.owner or self.public_points is None or schema is None:
-            raise InvalidParameterError(
-                "give --owner (twice or more, or a directory), --public-points and --schema; only "
-                "--plan does without"
-            )
-        return self.parties, self.public_points, schema
+def labels_of(classes: str | None, schema: Sequence[str] | None) -> tuple[Label, ...]:
+    """Return the classes as they are typed, or the categories of the schema's label."""
+    from dpsumm.data.short import schema_said
+    from dpsumm.ensemble.terms import classes_of
+
+    if classes is not None:
+        return classes_of(classes)
+    known = schema_said(schema)
+    label = None if known is None else known.label
+    if label is None or not label.categories:
+        raise InvalidParameterError(
+            "--classes: list all labels, or give a --schema whose label has categories"
+        )
+    return tuple(label.categories)
 
 
 @dataclass(frozen=True)
@@ -219,19 +212,11 @@ class Output:
         The model as plain numbers, no pickle; `dpsumm.ensemble.load_model` reads it.
     report : FILE
         An HTML report: what came out and what it cost.
-    plan
-        Say what to expect and stop, before any data are read: nothing is written or spent. Needs
-        --points, and --owner or --parties.
-    points, parties
-        For --plan: how many public points and parties there are.
     """
 
     out: Path = Path("predictions.parquet")
     model: Path | None = None
     report: Path | None = None
-    plan: bool = False
-    points: int | None = None
-    parties: int | None = None
 
     @property
     def files(self) -> dict[str, Path]:
@@ -249,12 +234,11 @@ def as_arguments(data: Data, method: Method, privacy: Privacy, output: Output) -
     Raises
     ------
     InvalidParameterError
-        An option is missing or has another form; or it is a plan that is asked for.
+        An option has another form.
     """
-    if output.plan:
-        raise InvalidParameterError("plan: no run is asked for; use dpsumm.plan_learning")
-    parties, _, schema = data.given()
-    sources, points = formatted(parties, data.own, data.format or [], data.file_format)
+    from dpsumm.data.short import schema_said
+
+    sources, points = formatted(data.parties, data.own, data.format or [], data.file_format)
     return {
         "parties": sources,
         "public_points": points["public_points"],
@@ -264,7 +248,7 @@ def as_arguments(data: Data, method: Method, privacy: Privacy, output: Output) -
         "protocol": method.asked,
         "validation": points.get("validation"),
         "unit": privacy.unit.value,
-        "schema": schema,
+        "schema": schema_said(data.schema),
         "ledger": privacy.ledger,
         "run": privacy.run,
         "seed": privacy.seed,

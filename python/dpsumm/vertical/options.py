@@ -6,7 +6,7 @@ shown, where None stands for it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -53,19 +53,24 @@ class Data(Spelling):
     """
 
     schema: list[str]
-    owner: list[str] | None = None
+    owner: list[str]
     ids: str | None = None
     format: list[str] | None = None
 
     @property
     def owners(self) -> dict[str, Path]:
         """The owners' data by name."""
-        return parse_files("--owner", self.owner or [])
+        return parse_files("--owner", self.owner)
 
     @property
     def schemas(self) -> dict[str, Path]:
         """The owners' schemas by name."""
-        return parse_files("--schema", self.schema)
+        return schemas_of(self.schema)
+
+
+def schemas_of(given: Sequence[str]) -> dict[str, Path]:
+    """Return owners' schemas by name from ``NAME=FILE`` items."""
+    return parse_files("--schema", given)
 
 
 @dataclass(frozen=True)
@@ -156,18 +161,11 @@ class Output:
         How many; as many as there are records by default.
     report : FILE
         An HTML report: what the rows are worth and what they cost, from released numbers alone.
-    plan
-        Say what to expect and stop, before any data are read: nothing is written or spent. Needs
-        --records.
-    records
-        For --plan: how many records the owners hold.
     """
 
     out: Path = Path("synthetic.parquet")
     rows: Annotated[int | None, "records"] = None
     report: Path | None = None
-    plan: bool = False
-    records: int | None = None
 
     @property
     def files(self) -> dict[str, Path]:
@@ -184,10 +182,8 @@ def as_arguments(data: Data, method: Method, privacy: Privacy, output: Output) -
     Raises
     ------
     InvalidParameterError
-        An option is missing or has another form; or it is a plan that is asked for.
+        An option is missing or has another form.
     """
-    if output.plan:
-        raise InvalidParameterError("plan: no run is asked for; use dpsumm.plan_synthesis")
     if output.rows is not None:
         check_whole(output.rows, "rows", 1)
     owners, schemas = data.owners, data.schemas
