@@ -1,6 +1,7 @@
 """Rehearsals: made-up data like the schema says, protocols beside each other, errors by name."""
 
 import math
+from dataclasses import replace
 from datetime import date
 
 import numpy as np
@@ -12,7 +13,7 @@ import dpsumm
 from dpsumm import Column, Schema
 from dpsumm.cli.app import app
 from dpsumm.errors import InvalidParameterError
-from dpsumm.summary.made_up import KINDS, NUMBERS, OF_TARGET, coded, make_up
+from dpsumm.summary.made_up import KINDS, NUMBERS, OF_TARGET, MadeUpOwners, coded, make_up
 
 MIXED = Schema(
     [
@@ -24,13 +25,12 @@ MIXED = Schema(
         Column("ill", "label"),
     ]
 )
-SMALL = {"size": 15, "target_size": 60, "n_owners": 3, "n_records": 200, "runs": 2}
+FEW = MadeUpOwners(3, 200)
+SMALL = {"size": 15, "target_size": 60, "runs": 2}
 
 
 def made(schema, rarity, seed=0):
-    return make_up(
-        schema, seed, n_owners=4, n_records=500, target_size=50, rarity=rarity, n_fresh=300
-    )
+    return make_up(schema, seed, MadeUpOwners(4, 500, rarity), target_size=50, n_fresh=300)
 
 
 @pytest.mark.parametrize("schema", [MIXED, NUMBERS])
@@ -71,10 +71,8 @@ def test_the_rarity_is_that_of_the_targets_kinds(rarity):
     found = make_up(
         Schema([Column(f"x{j}", bounds=(0, 1)) for j in range(12)]),
         3,
-        n_owners=2,
-        n_records=4000,
+        MadeUpOwners(2, 4000, rarity),
         target_size=500,
-        rarity=rarity,
     )
     target, fresh = found.target, found.fresh
     # An owner's record is near some target record if it is of the target's kinds.
@@ -86,7 +84,7 @@ def test_the_rarity_is_that_of_the_targets_kinds(rarity):
 
 
 def test_rows_say_cost_and_quality():
-    found = dpsumm.compare(**SMALL, rarity=0.1, schema=MIXED, epsilon=2.0)
+    found = dpsumm.compare(FEW, **SMALL, schema=MIXED, epsilon=2.0)
     pool, offers, uniform = found.rows
     assert [row.protocol for row in found.rows] == ["random pool", "Offers", "uniform"]
     assert (pool.epsilon, uniform.epsilon, offers.epsilon_owners) == (0, 0, 0)
@@ -100,7 +98,7 @@ def test_rows_say_cost_and_quality():
 
 
 def test_one_run_has_no_error():
-    found = dpsumm.compare(**SMALL | {"runs": 1})
+    found = dpsumm.compare(FEW, **SMALL | {"runs": 1})
     assert math.isnan(found.rows[0].error)
     assert "(" not in found.rows[0].shown()
 
@@ -134,8 +132,10 @@ def test_public_data_are_split_and_judged_by_what_is_left(rng):
     ],
 )
 def test_what_is_out_of_range_is_named(given, named):
+    of_owners = {key: given[key] for key in given if key in ("rarity", "n_owners", "n_records")}
+    rest = {key: given[key] for key in given if key not in of_owners}
     with pytest.raises(InvalidParameterError, match=named):
-        dpsumm.compare(**SMALL | given)
+        dpsumm.compare(replace(FEW, **of_owners), **SMALL | rest)
 
 
 def test_the_command_prints_the_table(tmp_path):

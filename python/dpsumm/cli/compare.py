@@ -11,6 +11,7 @@ from dpsumm.data.short import schema_said
 from dpsumm.data.words import Format, parse_owners
 from dpsumm.report.numbers import round_up
 from dpsumm.summary.compare import compare as rehearse
+from dpsumm.summary.made_up import MadeUpOwners
 
 NUMBERS = ("ε target", "ε owners", "read", "MMD²", "with weights")
 
@@ -64,15 +65,13 @@ def compare(
     runs
         Rehearsals, at least 1.
     """
+    public = None if owner is None else {n: form.of(f) for n, f in parse_owners(owner).items()}
     with console.progress() as progress:
         found = rehearse(
-            None if owner is None else {n: form.of(f) for n, f in parse_owners(owner).items()},
+            MadeUpOwners(owners, records, rarity) if public is None else public,
             None if target is None else form.of(target),
             size=size,
             target_size=target_size,
-            n_owners=owners,
-            n_records=records,
-            rarity=rarity,
             schema=schema_said(schema),
             epsilon=epsilon,
             delta=delta,

@@ -7,6 +7,7 @@ from dpsumm.lazy import names_of
 if TYPE_CHECKING:
     from dpsumm.summary.compare import Comparison
     from dpsumm.summary.embedding import Embedding
+    from dpsumm.summary.made_up import MadeUpOwners
     from dpsumm.summary.models.sgd import DpSgd
     from dpsumm.summary.plan import Plan
     from dpsumm.summary.protocols import Protocol, Requests
@@ -15,6 +16,7 @@ __all__ = [
     "Comparison",
     "DpSgd",
     "Embedding",
+    "MadeUpOwners",
     "Plan",
     "Protocol",
     "Requests",
@@ -25,6 +27,7 @@ __getattr__, __dir__ = names_of(
     {
         "compare": "Comparison",
         "embedding": "Embedding",
+        "made_up": "MadeUpOwners",
         "models.sgd": "DpSgd",
         "plan": "Plan",
         "protocols": "Protocol Requests",

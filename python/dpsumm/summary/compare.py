@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -11,13 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsumm import kernels
-from dpsumm.checks import check_number, check_whole
-from dpsumm.data.inputs import Source, read_inputs
+from dpsumm.checks import check_whole
+from dpsumm.data.inputs import Owners, Source, read_inputs
 from dpsumm.data.schema import Schema
+from dpsumm.data.short import SchemaLike, schema_of
 from dpsumm.errors import InvalidParameterError
 from dpsumm.exchange.driver import Progress
 from dpsumm.summary.kernel import RBF
-from dpsumm.summary.made_up import NUMBERS, coded, make_up
+from dpsumm.summary.made_up import NUMBERS, MadeUpOwners, coded, make_up
 from dpsumm.summary.protocols import Greedy, Offers, Pool, Protocol, Uniform
 from dpsumm.summary.result import Summary
 from dpsumm.summary.summarize import summarize
@@ -122,15 +123,12 @@ class Comparison:
 
 
 def compare(
-    owners: Sequence[Source] | Mapping[str, Source] | None = None,
+    owners: Owners | MadeUpOwners | None = None,
     target: Source | None = None,
     *,
     size: int,
     target_size: int,
-    n_owners: int = 5,
-    n_records: int = 2000,
-    rarity: float = 0.1,
-    schema: Schema | None = None,
+    schema: SchemaLike | None = None,
     epsilon: float = 1.0,
     delta: float = 1e-5,
     reads_per_record: float = 4.0,
@@ -145,13 +143,11 @@ def compare(
     Parameters
     ----------
     owners, target
-        Public data as for `summarize`, both or none. From `target` each run draws `target_size`
-        rows at random as its target; the others, at least 20, are what it is judged on.
+        Public data as for `summarize`, both. From `target` each run draws `target_size` rows at
+        random as its target; the others, at least 20, are what it is judged on. Or only
+        `MadeUpOwners`, which are the default.
     size, target_size
         Points of the summary, and of the target.
-    n_owners, n_records, rarity
-        For made-up data: owners, records of each, and the share of these, above 0 and at most 1,
-        that are of the target's kinds.
     schema
         What the columns are. Made-up data need bounds or categories for all of them, and have eight
         numbers by default; of public data without, the bandwidth is a median.
@@ -181,7 +177,8 @@ def compare(
     Examples
     --------
     >>> from dpsumm import compare
-    >>> found = compare(size=20, target_size=200, n_owners=3, n_records=300, rarity=0.05, runs=2)
+    >>> from dpsumm.summary import MadeUpOwners
+    >>> found = compare(MadeUpOwners(3, 300, rarity=0.05), size=20, target_size=200, runs=2)
     >>> [row.protocol for row in found.rows], found.rows[0].epsilon
     (['random pool', 'Offers', 'uniform'], 0.0)
     >>> found.rows[1].ratio < found.rows[2].ratio  # uniform records are far from a rare target
@@ -195,22 +192,16 @@ def compare(
         Uniform(),
         Greedy(),
     ]
-    if (owners is None) != (target is None):
+    owners = MadeUpOwners() if owners is None and target is None else owners
+    if owners is None or isinstance(owners, MadeUpOwners) != (target is None):
         raise InvalidParameterError(
             "owners, target: give both, of public data, or none for made-up data"
         )
-    if owners is None or target is None:
-        _check_made_up(n_owners, n_records, rarity, size)
-        schema = NUMBERS if schema is None else schema
-        if not schema.bounded:
-            raise InvalidParameterError(
-                "schema: made-up data need bounds or categories for every column"
-            )
-        made = _made_up(schema, runs, n_owners, n_records, target_size, rarity)
-        about = f"{n_owners} owners of {n_records} made-up records, {rarity:.3g} like the target"
+    known = None if schema is None else schema_of(schema)
+    if isinstance(owners, MadeUpOwners):
+        made, about = _made_up(owners, known or NUMBERS, runs, size, target_size)
     else:
-        made = _public(owners, target, schema, runs, target_size)
-        about = "public data"
+        made, about = _public(owners, target, known, runs, target_size), "public data"
     found: list[list[_Found]] = []
     for done, (sources, goal, fresh, columns) in enumerate(made):
         if progress is not None:
@@ -250,38 +241,32 @@ class _Found(NamedTuple):
     summary: Summary
 
 
-def _check_made_up(n_owners: int, n_records: int, rarity: float, size: int) -> None:
-    check_whole(n_owners, "n_owners", 1)
-    check_whole(n_records, "n_records", 1)
-    check_number(rarity, "rarity", 0, 1)
-    if not rarity > 0:
-        raise InvalidParameterError("rarity must be above 0: nothing at the owners would fit")
-    if size > n_owners * n_records:
-        raise InvalidParameterError(
-            f"size must be at most the owners' records in all ({n_owners * n_records}), got {size}"
-        )
-
-
 _Split = tuple[Sequence[Source], Source, NDArray[np.float64], Schema]
 
 
 def _made_up(
-    schema: Schema, runs: int, n_owners: int, n_records: int, target_size: int, rarity: float
-) -> Iterator[_Split]:
-    for seed in range(runs):
-        made = make_up(
-            schema,
-            seed,
-            n_owners=n_owners,
-            n_records=n_records,
-            target_size=target_size,
-            rarity=rarity,
+    owners: MadeUpOwners, schema: Schema, runs: int, size: int, target_size: int
+) -> tuple[Iterator[_Split], str]:
+    """Return made-up data for each run, and what they are."""
+    most = owners.n_owners * owners.n_records
+    if size > most:
+        raise InvalidParameterError(
+            f"size must be at most the owners' records in all ({most}), got {size}"
         )
-        yield made.owners, made.target, made.fresh, made.schema
+    if not schema.bounded:
+        raise InvalidParameterError(
+            "schema: made-up data need bounds or categories for every column"
+        )
+    made = (make_up(schema, seed, owners, target_size=target_size) for seed in range(runs))
+    return (
+        ((one.owners, one.target, one.fresh, one.schema) for one in made),
+        f"{owners.n_owners} owners of {owners.n_records} made-up records, {owners.rarity:.3g} like "
+        "the target",
+    )
 
 
 def _public(
-    owners: Sequence[Source] | Mapping[str, Source],
+    owners: Owners,
     target: Source,
     schema: Schema | None,
     runs: int,

@@ -11,9 +11,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsumm.checks import check_number, check_whole
 from dpsumm.data.column import Column
 from dpsumm.data.kinds.kind import Kind, WhenMissing
 from dpsumm.data.schema import Schema
+from dpsumm.errors import InvalidParameterError
 
 KINDS, OF_TARGET = 12, 3
 # Of the range of a number: how far apart records of one kind lie.
@@ -25,6 +27,48 @@ MISSING_SHARE = 0.05
 NUMBERS = Schema([Column(f"x{j}", bounds=(0.0, 1.0)) for j in range(8)])
 
 Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class MadeUpOwners:
+    """Owners whose records are made up for a rehearsal.
+
+    Parameters
+    ----------
+    n_owners
+        How many, at least 1.
+    n_records
+        Records of each, at least 1.
+    rarity
+        Share of the records that are like the target's, above 0 and at most 1.
+
+    Raises
+    ------
+    InvalidParameterError
+        A number is out of range.
+
+    See Also
+    --------
+    dpsumm.compare : Rehearses with them.
+
+    Examples
+    --------
+    >>> from dpsumm.summary import MadeUpOwners
+    >>> MadeUpOwners(rarity=0.05)
+    MadeUpOwners(n_owners=5, n_records=2000, rarity=0.05)
+    """
+
+    n_owners: int = 5
+    n_records: int = 2000
+    rarity: float = 0.1
+
+    def __post_init__(self) -> None:
+        """Check the ranges."""
+        check_whole(self.n_owners, "n_owners", 1)
+        check_whole(self.n_records, "n_records", 1)
+        check_number(self.rarity, "rarity", 0, 1)
+        if not self.rarity > 0:
+            raise InvalidParameterError("rarity must be above 0, because no record would fit else")
 
 
 @dataclass(frozen=True)
@@ -46,16 +90,9 @@ class MadeUp:
 
 
 def make_up(
-    schema: Schema,
-    seed: int,
-    *,
-    n_owners: int,
-    n_records: int,
-    target_size: int,
-    rarity: float,
-    n_fresh: int = 4000,
+    schema: Schema, seed: int, wanted: MadeUpOwners, *, target_size: int, n_fresh: int = 4000
 ) -> MadeUp:
-    """Return data by a bounded schema; of the owners' records a part `rarity` is like the target.
+    """Return data by a bounded schema.
 
     Public: made from the schema and the seed alone.
     """
@@ -70,12 +107,12 @@ def make_up(
     def of_owner() -> Floats:
         like = rng.dirichlet(np.full(OF_TARGET, OWNERS_DIFFER))
         other = rng.dirichlet(np.full(KINDS - OF_TARGET, OWNERS_DIFFER))
-        return np.concatenate([rarity * like, (1 - rarity) * other])
+        return np.concatenate([wanted.rarity * like, (1 - wanted.rarity) * other])
 
-    owners = tuple(records(of_owner(), n_records) for _ in range(n_owners))
-    wanted = np.zeros(KINDS)
-    wanted[:OF_TARGET] = rng.dirichlet(np.full(OF_TARGET, 2.0))
-    target, fresh = np.split(records(wanted, target_size + n_fresh), [target_size])
+    owners = tuple(records(of_owner(), wanted.n_records) for _ in range(wanted.n_owners))
+    kinds = np.zeros(KINDS)
+    kinds[:OF_TARGET] = rng.dirichlet(np.full(OF_TARGET, 2.0))
+    target, fresh = np.split(records(kinds, target_size + n_fresh), [target_size])
     return MadeUp(columns, owners, target, fresh)
 
 
