@@ -1,5 +1,6 @@
 """The rules by which points are called useful, to be checked, or not to be used."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -105,7 +106,12 @@ def test_labels_that_contradict_the_targets_are_not_to_be_used(rng):
     assert dpsumm.summarize([(x, ~y)], target, **given).verdict.severity is INFO
     page = right.report().html
     assert "AUC of a model of them on your labels" in page
-    assert "compared with yours" in page
+    # Shares of the labels of the points read, of the summary and of the target.
+    (row,) = re.findall(r'data-label="Label">True</td>(.*?)</tr>', page, re.DOTALL)
+    shown = [float(share) / 100 for share in re.findall(r">([\d.]+)%<", row)]
+    assert shown == pytest.approx(
+        [right.pool.labels.mean(), right.labels.mean(), mine.mean()], abs=0.006
+    )
 
 
 @pytest.mark.same_draws

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,7 @@ MOST_OWNERS = 30
 # Owners without a point are named if no more than so many are in all.
 FEW_OWNERS = 6
 MOST_COLUMNS = 16
+MOST_LABELS = 12
 
 
 def render(summary: Summary, image: tuple[int, int] | None = None) -> str:
@@ -44,6 +46,8 @@ def _content(
     known = [note for note in notes if note.severity is Severity.INFO]
     yield from around(parts.tiles(_tiles(summary)), loud, seeded=summary.privacy.seeded)
     yield pictures.by_column(summary) if image is None else pictures.gallery(summary, image)
+    if summary.labels is not None:
+        yield parts.section("Labels", *_labels(summary))
     yield parts.section("Where the points came from", *_owners(summary))
     yield from spent.sections(summary.privacy)
     yield parts.section("How the summary lies in the target", pictures.overlay(summary))
@@ -160,7 +164,6 @@ def _details(summary: Summary) -> list[tuple[str, str]]:
         ("Protocol", summary.protocol),
         ("Kernel", f"Gaussian, exp(−γ‖x − y‖²) with γ = {summary.gamma:.6g}"),  # noqa: RUF001
         ("Columns", columns if hidden <= 0 else f"{columns} and {hidden:,} more"),
-        ("Labels", _labels(summary)),
         ("Weights", _weights(summary)),
         ("MMD² for comparison", _scale(summary)),
         ("Run", summary.run or "without a name"),
@@ -183,11 +186,28 @@ def _scale(summary: Summary) -> str:
     )
 
 
-def _labels(summary: Summary) -> str:
-    if summary.labels is None:
-        return "none"
-    said = "travelled along, not used"
-    return said if summary.target_labels is None else f"{said}; compared with yours"
+def _labels(summary: Summary) -> tuple[Html, Html]:
+    """Return the shares of labels, the most frequent ones of the points read first."""
+    every = {
+        "Points read": summary.pool.labels,
+        "Summary": summary.labels,
+        "Your target": summary.target_labels,
+    }
+    sets = {name: labels for name, labels in every.items() if labels is not None}
+    shares = []
+    for labels in sets.values():
+        known = [str(label) for label in labels if label is not None]
+        shares.append({name: n / len(known) for name, n in Counter(known).items()})
+    first = sorted({name for each in shares for name in each}, key=lambda n: -shares[0].get(n, 0))
+    rows = [
+        (name, *(percent(each.get(name, 0.0)) for each in shares)) for name in first[:MOST_LABELS]
+    ]
+    text = "Shares of the owners' labels. They travelled with the points and chose none of them."
+    if len(first) > MOST_LABELS:
+        text += f" {MOST_LABELS} of {len(first)} labels are shown."
+    if summary.target_labels is not None:
+        text += " The target's own labels stayed with you."
+    return parts.intro(text), parts.table(("Label", *sets), rows)
 
 
 def _weights(summary: Summary) -> str:
