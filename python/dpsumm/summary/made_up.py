@@ -68,7 +68,9 @@ class MadeUpOwners:
         check_whole(self.n_records, "n_records", 1)
         check_number(self.rarity, "rarity", 0, 1)
         if not self.rarity > 0:
-            raise InvalidParameterError("rarity must be above 0, because no record would fit else")
+            raise InvalidParameterError(
+                "rarity must be above 0, because otherwise no record would fit"
+            )
 
 
 @dataclass(frozen=True)

@@ -61,8 +61,9 @@ class Margin:
 def mean_error(noise: NoisePlan, column: int, limits: tuple[float, float], records: int) -> float:
     """Return by how much noise may move the mean of a number or a date (in days).
 
-    Twice the noise of one count times the width of the bounds, divided by the records. On six kinds
-    of columns that a tree counts the root mean square error was 0 to 0.8 of it.
+    Twice the noise of one count times the width of the bounds, divided by the records. On the
+    eleven columns of Adult and a made-up clinic that a tree counts, at epsilon 0.3 to 3, the root
+    mean square error was 0.04 to 1.1 of it.
     """
     low, high = limits
     return 2 * noise.std_of(column) * (high - low) / records
