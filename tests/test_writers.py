@@ -123,7 +123,7 @@ def test_what_is_written_is_its_users_alone(made, rng):
     schema.save("s.toml")
     run("dossier", "s.csv", "--ledger", "a.db", "--out", "d.html")
     run("ledger", "export", "a.db", "--out", "l.csv")
-    run("plan", "--target-size", "99", "--size", "9", "--plot", "p.svg")
+    run("plan", "summarize", "--target-size", "99", "--size", "9", "--plot", "p.svg")
     parties = {f"p{i}": (rng.random((60, 2)), rng.choice(["no", "yes"], 60)) for i in range(5)}
     model = dpsumm.learn(parties, points, epsilon=1, delta=1e-5, classes=["no", "yes"],
                          schema={"x0": (0, 1), "x1": (0, 1)})  # fmt: skip

@@ -220,7 +220,16 @@ def test_a_plan_is_drawn_on_axes_and_gives_them_back():
 
 def test_the_command_prints_the_plan_and_draws_it(tmp_path):
     picture = tmp_path / "plan.svg"
-    arguments = ["plan", "--target-size", "100", "--size", "50", "--plot", str(picture)]
+    arguments = [
+        "plan",
+        "summarize",
+        "--target-size",
+        "100",
+        "--size",
+        "50",
+        "--plot",
+        str(picture),
+    ]
     result = CliRunner().invoke(app, arguments)
     assert result.exit_code == 0, result.output
     assert typed(str(dpsumm.plan(100, 50))) in result.output
