@@ -13,7 +13,7 @@ import pytest
 
 import dpsumm
 from dpsumm import Column
-from dpsumm.atomic import write_new
+from dpsumm.basics.atomic import write_new
 from dpsumm.cli import main
 from dpsumm.exchange.journal import Journal
 
@@ -82,7 +82,7 @@ def writers():
 
 
 def test_no_other_place_writes_files():
-    found = {one for one in writers() if one[0] != "atomic.py"}
+    found = {one for one in writers() if one[0] != "basics/atomic.py"}
     assert found == KNOWN
 
 

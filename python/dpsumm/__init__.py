@@ -10,10 +10,11 @@ import importlib
 import logging
 from typing import TYPE_CHECKING, Any
 
-from dpsumm.lazy import names_of
+from dpsumm.basics.lazy import names_of
 
 if TYPE_CHECKING:
     from dpsumm import kernels
+    from dpsumm.cli.products import run
     from dpsumm.data.column import Column
     from dpsumm.data.schema import Schema
     from dpsumm.data.shards import Shards
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from dpsumm.ensemble.protocols import Updates, Voting
     from dpsumm.kernels._core import __version__
     from dpsumm.privacy import Ledger
-    from dpsumm.products import run
     from dpsumm.summary.compare import compare
     from dpsumm.summary.estimator import Summarizer
     from dpsumm.summary.kernel import RBF
@@ -81,7 +81,7 @@ _HOMES = {
     "ensemble.protocols": "Updates Voting",
     "kernels._core": "__version__",
     "privacy": "Ledger",
-    "products": "run",
+    "cli.products": "run",
     "summary.compare": "compare",
     "summary.estimator": "Summarizer",
     "summary.kernel": "RBF",

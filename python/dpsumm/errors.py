@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dpsumm.visible import visible
+from dpsumm.basics.visible import visible
 
 
 class DpsummError(Exception):

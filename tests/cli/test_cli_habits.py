@@ -14,6 +14,7 @@ import dpsumm
 from dpsumm.cli import main
 from dpsumm.cli import summarize as summarize_module
 from dpsumm.cli.app import load
+from dpsumm.cli.products import ROOMS
 from dpsumm.data import File, FileFormat
 from dpsumm.data.file import owner_files
 from dpsumm.data.inputs import read_owners
@@ -21,7 +22,6 @@ from dpsumm.data.short import schema_of
 from dpsumm.data.words import kinds_of
 from dpsumm.errors import InvalidDataError, InvalidParameterError
 from dpsumm.privacy import Ledger, Protected
-from dpsumm.products import ROOMS
 from helpers.sheets import write_sheet
 
 CONFIG = """

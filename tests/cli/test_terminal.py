@@ -9,6 +9,7 @@ import re
 
 import pytest
 
+from dpsumm.basics.visible import logger, visible
 from dpsumm.cli import main
 from dpsumm.cli.app import COMMANDS, load
 from dpsumm.errors import DpsummError, InvalidParameterError
@@ -16,7 +17,6 @@ from dpsumm.exchange.across import reason
 from dpsumm.privacy.facts import facts
 from dpsumm.report.notes import Note
 from dpsumm.report.parts import tag
-from dpsumm.visible import logger, visible
 
 FORGED = "all is well"
 ESC = f"\x1b[2J\x1b[31m\x9b\x7f\u202e\u2066\ufeff\r\n{FORGED}\n"

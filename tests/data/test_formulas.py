@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 import dpsumm
 from dpsumm import Column, Schema
+from dpsumm.basics.names import from_cell, to_cell
 from dpsumm.data.inputs import read_table
 from dpsumm.data.written import write_rows
-from dpsumm.names import from_cell, to_cell
 
 WIDE = "\uff1d\uff0b\uff0d\uff20"
 RUN = tuple("=+-@\t\r\n" + WIDE)

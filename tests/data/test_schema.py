@@ -16,13 +16,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpsumm import RBF, Column, Schema
+from dpsumm.basics.visible import visible
 from dpsumm.data import WhenMissing
 from dpsumm.data.frame import as_series
 from dpsumm.data.inputs import read_table
 from dpsumm.data.schema import FEW
 from dpsumm.data.schema_toml import to_toml
 from dpsumm.errors import InvalidParameterError
-from dpsumm.visible import visible
 
 YEARS = (dt.date(2000, 1, 1), dt.date(2020, 1, 1))
 MIXED = Schema(

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from dpsumm.atomic import write_text
+from dpsumm.basics.atomic import write_text
 from dpsumm.errors import InvalidDataError
 from dpsumm.exchange.journal import Journal
 from helpers.disk import Disk, Fault, Killed, from_then_on, once

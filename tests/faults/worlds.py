@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from dpsumm import RBF, Auction, Column, Offers, Schema, Tables
-from dpsumm.atomic import write_text
+from dpsumm.basics.atomic import write_text
 from dpsumm.data.inputs import read_owners, read_table
 from dpsumm.ensemble import Spectral
 from dpsumm.ensemble.holder import CODEC, Holder

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 from unittest import mock
 
-from dpsumm import atomic
+from dpsumm.basics import atomic
 from dpsumm.exchange import journal
 from dpsumm.privacy import book, receipts
 

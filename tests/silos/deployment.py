@@ -19,7 +19,7 @@ import psutil
 from ports import Ports
 
 import dpsumm
-from dpsumm.atomic import write_text
+from dpsumm.basics.atomic import write_text
 from dpsumm.flower.tasks.protocols import of_task
 from dpsumm.flower.trial import make_trial
 

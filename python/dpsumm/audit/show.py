@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from dpsumm import __version__
-from dpsumm.atomic import write_text
 from dpsumm.audit.audit import Found, Outcome
 from dpsumm.audit.bound import FALSE_ALARM
 from dpsumm.audit.measure import LEAST_CEILING
 from dpsumm.audit.witness import Search
+from dpsumm.basics.atomic import write_text
 from dpsumm.privacy.record import code_digest
 from dpsumm.report.audits import AuditResults, Result
 

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import NoReturn
 
+from dpsumm.basics.visible import visible
 from dpsumm.cli.stopped import Charging, Interrupted, OptionsFile
 from dpsumm.errors import DpsummError
-from dpsumm.visible import visible
 
 # 128 + SIGINT, as shells have it.
 INTERRUPTED = 130

@@ -15,9 +15,9 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from dpsumm.basics.visible import visible
 from dpsumm.cli.options import described
 from dpsumm.cli.stopped import Interrupted
-from dpsumm.visible import visible
 
 # The words in the order of the list, and what the list says of each: the first paragraph of
 # its help. The command is the function of that name, or the `app`, in the module of that name.

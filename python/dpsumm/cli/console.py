@@ -18,11 +18,11 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedCo
 from rich.table import Table
 from rich.text import Text
 
+from dpsumm.basics.visible import visible
 from dpsumm.cli.typed import typed
 from dpsumm.report.notes import CALLS, Note, Severity, sorted_notes
 from dpsumm.report.numbers import round_up
 from dpsumm.summary.result import Summary
-from dpsumm.visible import visible
 
 _STYLES = {Severity.ALARM: "bold red", Severity.WARNING: "bold yellow", Severity.INFO: "dim"}
 

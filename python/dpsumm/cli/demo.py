@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dpsumm.checks import check_installed
+from dpsumm.basics.checks import check_installed
 from dpsumm.cli import console
 from dpsumm.cli.options import Seed, described
 from dpsumm.errors import InvalidParameterError

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from dpsumm.checks import counted
+from dpsumm.basics.checks import counted
 from dpsumm.cli import console
 from dpsumm.cli.options import described
 
@@ -46,7 +46,7 @@ def init(
     records
         Of which an owner may ever tell, in all runs.
     """
-    from dpsumm.documents import read_toml
+    from dpsumm.basics.documents import read_toml
     from dpsumm.flower.tasks import task_of
     from dpsumm.flower.trial import make_trial
 
@@ -82,7 +82,7 @@ def up(folder: Annotated[Path, typer.Argument()]) -> None:
     folder : FOLDER
         Made by [bold]dpsumm deploy init[/].
     """
-    from dpsumm.documents import read_toml
+    from dpsumm.basics.documents import read_toml
     from dpsumm.flower.running import start_trial
     from dpsumm.flower.tasks import task_of
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from dpsumm.atomic import write_text
+from dpsumm.basics.atomic import write_text
 from dpsumm.cli import console
 from dpsumm.cli.options import described
 from dpsumm.cli.output import check_distinct

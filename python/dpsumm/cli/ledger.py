@@ -11,11 +11,11 @@ from typing import Annotated
 
 import typer
 
-from dpsumm.atomic import write_text
+from dpsumm.basics.atomic import write_text
+from dpsumm.basics.names import to_cell
 from dpsumm.cli import console
 from dpsumm.cli.options import described
 from dpsumm.errors import InvalidParameterError
-from dpsumm.names import to_cell
 from dpsumm.privacy.events import Protected
 from dpsumm.privacy.ledger import Ledger
 from dpsumm.report.numbers import round_up

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dpsumm.atomic import write_text
-from dpsumm.checks import counted
+from dpsumm.basics.atomic import write_text
+from dpsumm.basics.checks import counted
 from dpsumm.cli import console
 from dpsumm.cli.options import described
 from dpsumm.data.words import parse_files

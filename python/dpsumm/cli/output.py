@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from dpsumm.checks import check_installed
+from dpsumm.basics.checks import check_installed
 from dpsumm.cli.stopped import OptionsFile
 from dpsumm.data.written import beside
 from dpsumm.errors import InvalidParameterError

@@ -7,8 +7,8 @@ from typing import Annotated, cast
 
 import typer
 
-from dpsumm.atomic import write_atomically
-from dpsumm.checks import check_installed
+from dpsumm.basics.atomic import write_atomically
+from dpsumm.basics.checks import check_installed
 from dpsumm.cli import console
 from dpsumm.cli.options import described
 from dpsumm.cli.typed import typed

@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
+from dpsumm.cli.products import read_run
 from dpsumm.cli.stopped import OptionsFile
-from dpsumm.products import read_run
 
 
 def run(file: Annotated[Path, typer.Argument(metavar="FILE")]) -> None:

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.panel import Panel
 
-from dpsumm.atomic import write_text
+from dpsumm.basics.atomic import write_text
 from dpsumm.cli import console
 from dpsumm.cli.options import described
 from dpsumm.data.kinds.kind import Kind, WhenMissing

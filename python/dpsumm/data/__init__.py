@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from dpsumm.lazy import names_of
+from dpsumm.basics.lazy import names_of
 
 if TYPE_CHECKING:
     from dpsumm.data.file import File, FileFormat

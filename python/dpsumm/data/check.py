@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from dpsumm.checks import largest
+from dpsumm.basics.checks import largest
 from dpsumm.data.column import Column
 from dpsumm.data.extract import Extract, Source, Wanted
 from dpsumm.data.frame import Cells

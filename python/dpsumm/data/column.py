@@ -9,11 +9,11 @@ from enum import Enum
 from functools import cached_property
 from typing import Any
 
-from dpsumm.checks import is_number, plain
+from dpsumm.basics.checks import is_number, plain
+from dpsumm.basics.visible import visible
 from dpsumm.data.kinds import KINDS
 from dpsumm.data.kinds.kind import Facts, How, Kind, Seen, WhenMissing
 from dpsumm.errors import InvalidParameterError
-from dpsumm.visible import visible
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsumm.checks import counted, listed
+from dpsumm.basics.checks import counted, listed
 from dpsumm.data.column import Column
 from dpsumm.data.file import MISSING, file_of
 from dpsumm.data.frame import Backend, Cells, Frame, frame_of, is_frame

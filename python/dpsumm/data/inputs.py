@@ -10,7 +10,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from dpsumm.checks import counted
+from dpsumm.basics.checks import counted
+from dpsumm.basics.names import check_name
 from dpsumm.data.extract import Extract, Source, Wanted
 from dpsumm.data.file import File, FileFormat, file_of, owner_files
 from dpsumm.data.frame import Backend
@@ -19,7 +20,6 @@ from dpsumm.data.shards import Shards
 from dpsumm.data.stream import Stream, StreamTable
 from dpsumm.data.table import Table, encoded, read_table, usable
 from dpsumm.errors import InvalidDataError, InvalidParameterError
-from dpsumm.names import check_name
 
 # A list, a name to each, or a folder or pattern of files.
 Owners: TypeAlias = Sequence[Source] | Mapping[str, Source] | str | os.PathLike[str] | File

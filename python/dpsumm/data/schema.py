@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsumm.atomic import write_text
-from dpsumm.checks import all_usable
+from dpsumm.basics.atomic import write_text
+from dpsumm.basics.checks import all_usable
+from dpsumm.basics.documents import read_text
 from dpsumm.data.column import Column
 from dpsumm.data.kinds.kind import Kind, Seen, WhenMissing
 from dpsumm.data.kinds.number import Positions
 from dpsumm.data.schema_toml import from_toml, to_toml
-from dpsumm.documents import read_text
 from dpsumm.errors import InvalidParameterError
 
 __all__ = ["Column", "Kind", "Schema", "WhenMissing"]

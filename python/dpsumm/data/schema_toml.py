@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from dpsumm.checks import listed
+from dpsumm.basics.checks import listed
+from dpsumm.basics.documents import parse_toml
 from dpsumm.data.column import Column
 from dpsumm.data.file import MISSING
 from dpsumm.data.kinds.kind import Kind, WhenMissing
-from dpsumm.documents import parse_toml
 from dpsumm.errors import InvalidParameterError
 
 VERSION = 1

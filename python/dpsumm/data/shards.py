@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsumm import kernels
-from dpsumm.checks import check_whole
+from dpsumm.basics.checks import check_whole
 from dpsumm.data.marks import CANDIDATES, Marks, Score, coins_from, merged
 from dpsumm.data.stream import Candidates, Sieve, Stream
 from dpsumm.data.table import Reader, Table

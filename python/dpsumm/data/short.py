@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import Any, TypeAlias
 
-from dpsumm.checks import is_whole, listed
+from dpsumm.basics.checks import is_whole, listed
+from dpsumm.basics.documents import parse_toml
 from dpsumm.data.column import Column
 from dpsumm.data.kinds.kind import Kind
 from dpsumm.data.schema import Schema
 from dpsumm.data.schema_toml import DEFAULTS
 from dpsumm.data.words import schema_files, values_said
-from dpsumm.documents import parse_toml
 from dpsumm.errors import InvalidParameterError
 
 # What a call takes as a schema.

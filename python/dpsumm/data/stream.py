@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsumm.checks import check_whole
+from dpsumm.basics.checks import check_whole
 from dpsumm.data.guard import guarded, import_pyarrow
 from dpsumm.data.marks import CANDIDATES, Marks, Score, choose, joined
 from dpsumm.data.table import Reader, Table

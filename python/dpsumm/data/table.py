@@ -14,7 +14,7 @@ from typing import Any, Self, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsumm.checks import all_usable
+from dpsumm.basics.checks import all_usable
 from dpsumm.data.extract import Extract, Source, Wanted, where_of
 from dpsumm.data.frame import Backend
 from dpsumm.data.kinds.kind import Kind, WhenMissing

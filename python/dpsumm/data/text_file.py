@@ -13,11 +13,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dpsumm.checks import counted
+from dpsumm.basics.checks import counted
+from dpsumm.basics.names import from_cell
 from dpsumm.data.file import FileFormat, name_of
 from dpsumm.data.guard import guarded, import_polars, read_text_file
 from dpsumm.errors import InvalidDataError, InvalidParameterError
-from dpsumm.names import from_cell
 
 if TYPE_CHECKING:
     import polars as pl

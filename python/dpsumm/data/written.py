@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dpsumm.atomic import write_atomically, write_text
-from dpsumm.documents import parse_json, read_json
+from dpsumm.basics.atomic import write_atomically, write_text
+from dpsumm.basics.documents import parse_json, read_json
+from dpsumm.basics.names import to_cell
 from dpsumm.errors import InvalidDataError, InvalidParameterError, MissingExtraError
-from dpsumm.names import to_cell
 
 _SALT_BYTES = 32
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpsumm.checks import check_installed
+from dpsumm.basics.checks import check_installed
 from dpsumm.data.kinds.items import text_of
 from dpsumm.data.kinds.label import places_of
 from dpsumm.ensemble.rows import Ballot, grid_votes, hard_votes

@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpsumm.checks import Estimator, scikit_learn_base
+from dpsumm.basics.checks import Estimator, scikit_learn_base
 from dpsumm.data.inputs import Source
 from dpsumm.data.short import SchemaLike
 from dpsumm.ensemble.learn import learn

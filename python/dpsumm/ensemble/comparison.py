@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpsumm.checks import check_installed, check_whole
+from dpsumm.basics.checks import check_installed, check_whole
 from dpsumm.data.inputs import Source
 from dpsumm.data.kinds.label import places_of
 from dpsumm.data.short import SchemaLike, schema_of

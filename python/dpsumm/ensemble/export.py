@@ -26,7 +26,7 @@ import os
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsumm.checks import check_number, plain
+from dpsumm.basics.checks import check_number, plain
 from dpsumm.ensemble.inputs import Space
 from dpsumm.ensemble.messages import NoisyVotes
 from dpsumm.ensemble.paper import CONSTANT, inside

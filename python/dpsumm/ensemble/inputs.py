@@ -11,7 +11,8 @@ from typing import Any, TypeGuard
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsumm.checks import counted, listed
+from dpsumm.basics.checks import counted, listed
+from dpsumm.basics.names import check_name
 from dpsumm.data.inputs import (
     Source,
     Table,
@@ -31,7 +32,6 @@ from dpsumm.ensemble.terms import Label, Terms
 from dpsumm.ensemble.trainer import Trainer, check_learner, declarer
 from dpsumm.errors import InvalidDataError, InvalidParameterError
 from dpsumm.exchange.roles import Party
-from dpsumm.names import check_name
 from dpsumm.report.notes import Note
 
 

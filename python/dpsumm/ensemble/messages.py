@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsumm.basics.names import is_name
 from dpsumm.ensemble.declared import Declared, Forest, GaussianBayes, Linear, is_declared
 from dpsumm.ensemble.terms import MOST_GRID, MOST_SHARDS, Label, Terms, are_classes, are_terms
 from dpsumm.errors import ProtocolError
@@ -15,7 +16,6 @@ from dpsumm.exchange.codec import Codec, Kind
 from dpsumm.exchange.disclosure import Disclosure, Reveals
 from dpsumm.exchange.fields import is_array, is_hex, is_noise, is_number, is_whole
 from dpsumm.exchange.messages import Answer, Request
-from dpsumm.names import is_name
 from dpsumm.privacy.events import Unit
 
 VOTES = np.dtype(np.uint16)

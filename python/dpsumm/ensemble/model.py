@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsumm.atomic import write_text
+from dpsumm.basics.atomic import write_text
 from dpsumm.data.inputs import Source
 from dpsumm.data.written import write_rows
 from dpsumm.ensemble.consumer import Consumer

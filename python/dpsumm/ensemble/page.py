@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpsumm.checks import counted
+from dpsumm.basics.checks import counted
 from dpsumm.ensemble.verdict import HIDDEN
 from dpsumm.privacy.events import Unit
 from dpsumm.report import figures, parts, spent

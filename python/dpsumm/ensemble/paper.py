@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpsumm.checks import check_number
+from dpsumm.basics.checks import check_number
 from dpsumm.data.inputs import Source
 from dpsumm.data.short import SchemaLike, schema_of
 from dpsumm.ensemble.inputs import Space, read_parties

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dpsumm.checks import plain
+from dpsumm.basics.checks import plain
 from dpsumm.ensemble.release import bound_of
 from dpsumm.ensemble.terms import Terms
 from dpsumm.privacy.accounting import gaussian_noise_multiplier

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dpsumm.checks import check_whole, plain
+from dpsumm.basics.checks import check_whole, plain
 from dpsumm.ensemble.plan import LearningPlan, plan_of
 from dpsumm.ensemble.protocols import Protocol, Updates, decided, protocol_of
 from dpsumm.ensemble.release import unit_of

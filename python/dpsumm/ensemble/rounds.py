@@ -11,7 +11,8 @@ from datetime import UTC, datetime
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsumm.checks import check_installed, check_whole
+from dpsumm.basics.checks import check_installed, check_whole
+from dpsumm.basics.visible import logger
 from dpsumm.ensemble.consumer import Consumer
 from dpsumm.ensemble.inputs import Space
 from dpsumm.ensemble.protocols import Updates
@@ -30,7 +31,6 @@ from dpsumm.privacy.events import Protected, Unit
 from dpsumm.privacy.ledger import Ledger
 from dpsumm.privacy.record import Books, RunRecord
 from dpsumm.report.notes import Note
-from dpsumm.visible import logger
 
 _log = logger(__name__)
 

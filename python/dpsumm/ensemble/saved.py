@@ -10,8 +10,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsumm.atomic import write_atomically
-from dpsumm.checks import check_installed
+from dpsumm.basics.atomic import write_atomically
+from dpsumm.basics.checks import check_installed
+from dpsumm.basics.names import is_name
 from dpsumm.data.inputs import Source
 from dpsumm.data.schema import Schema
 from dpsumm.data.schema_toml import to_toml
@@ -27,7 +28,6 @@ from dpsumm.exchange.codec import Codec, Kind
 from dpsumm.exchange.disclosure import Disclosure, Reveals
 from dpsumm.exchange.fields import is_array, is_number, is_whole
 from dpsumm.exchange.messages import Answer
-from dpsumm.names import is_name
 
 # Numbers of the random map that a file may ask for: 1 GiB.
 MOST_MAP = 2**27

@@ -8,6 +8,8 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from dpsumm.basics.names import check_name
+from dpsumm.basics.visible import logger
 from dpsumm.data.inputs import Source
 from dpsumm.data.short import SchemaLike, schema_of
 from dpsumm.ensemble.inputs import Space, float64
@@ -20,9 +22,7 @@ from dpsumm.errors import InvalidParameterError
 from dpsumm.exchange.across import Channel, describe, run_across
 from dpsumm.exchange.driver import Progress
 from dpsumm.exchange.journal import Journal
-from dpsumm.names import check_name
 from dpsumm.privacy.ledger import Ledger
-from dpsumm.visible import logger
 
 _log = logger(__name__)
 

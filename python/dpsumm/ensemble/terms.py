@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpsumm.checks import check_whole, counted
+from dpsumm.basics.checks import check_whole, counted
 from dpsumm.data.kinds.label import are_distinct
 from dpsumm.data.words import values_said
 from dpsumm.errors import InvalidDataError, InvalidParameterError

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from dpsumm.checks import counted
+from dpsumm.basics.checks import counted
 from dpsumm.data.table import Table
 from dpsumm.ensemble.ballots import ballot_of, fit_labels, fitted, learner_of, own_coins, train
 from dpsumm.ensemble.conversion import declare

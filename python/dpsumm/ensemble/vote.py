@@ -14,7 +14,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpsumm.checks import plain
+from dpsumm.basics.checks import plain
+from dpsumm.basics.visible import logger
 from dpsumm.ensemble.about import HIDDEN, VOTES
 from dpsumm.ensemble.consumer import Consumer
 from dpsumm.ensemble.curator import ClassifierCurator, VoteCurator
@@ -35,7 +36,6 @@ from dpsumm.privacy.record import Books, RunRecord
 from dpsumm.privacy.seeds import check_seed
 from dpsumm.privacy.weak import check_budget
 from dpsumm.report.notes import Note
-from dpsumm.visible import logger
 
 _log = logger(__name__)
 

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsumm.documents import parse_json
+from dpsumm.basics.documents import parse_json
 from dpsumm.errors import InvalidParameterError, ProtocolError
 from dpsumm.exchange.fields import is_fingerprint, is_whole
 from dpsumm.exchange.messages import Answer, Describe, Description, Expect, Request

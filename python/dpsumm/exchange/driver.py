@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from itertools import count
 
+from dpsumm.basics.visible import logger
 from dpsumm.errors import ProtocolError
 from dpsumm.exchange.roles import Coordinator, Party, Result_co
-from dpsumm.visible import logger
 
 _log = logger(__name__)
 

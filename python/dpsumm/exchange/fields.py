@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dpsumm import checks
+from dpsumm.basics import checks
 from dpsumm.kernels.inputs import LEAST_NOISE, MOST_NOISE
 
 _HEX = re.compile(r"[0-9a-f]+")

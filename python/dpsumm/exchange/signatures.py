@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives.serialization import (
     load_ssh_public_key,
 )
 
-from dpsumm.atomic import write_new
+from dpsumm.basics.atomic import write_new
 from dpsumm.errors import InvalidParameterError
 
 _HOW = "make one with `ssh-keygen -t ed25519 -N '' -f FILE`"

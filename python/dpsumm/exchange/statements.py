@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime, timedelta
 
-from dpsumm.documents import parse_json
+from dpsumm.basics.documents import parse_json
+from dpsumm.basics.names import is_name
 from dpsumm.errors import ProtocolError
-from dpsumm.names import is_name
 
 # Signed before the statement: no other signature of the key can stand for one.
 SIGNED = b"dpsumm claim 2\n"

@@ -10,6 +10,7 @@ from flwr.app import Context, Message
 from flwr.clientapp import ClientApp
 from flwr.serverapp import Grid, ServerApp
 
+from dpsumm.basics.visible import logger
 from dpsumm.errors import DpsummError
 from dpsumm.exchange.across import answer_all, reason
 from dpsumm.flower.channel import FlowerChannel, find_nodes
@@ -18,7 +19,6 @@ from dpsumm.flower.packing import pack, unpack
 from dpsumm.flower.requests import signs
 from dpsumm.flower.settings import USUAL_TASK, CuratorFile, NodeConfig, Public, settings_of
 from dpsumm.flower.tasks import task_of
-from dpsumm.visible import logger
 
 log = logger("flwr").log
 

@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives.serialization import (
     PublicFormat,
 )
 
-from dpsumm.atomic import write_new
+from dpsumm.basics.atomic import write_new
 from dpsumm.exchange.certificates import Authority
 
 

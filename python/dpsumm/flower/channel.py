@@ -10,11 +10,11 @@ import httpx
 from flwr.app import Message, RecordDict
 from flwr.serverapp import Grid
 
+from dpsumm.basics.visible import logger
 from dpsumm.errors import ProtocolError
 from dpsumm.exchange.across import Channel
 from dpsumm.exchange.post import POLL, Clock, Post, PostError, Reply, collect
 from dpsumm.flower.packing import pack, unpack
-from dpsumm.visible import logger
 
 log = logger("flwr").log
 

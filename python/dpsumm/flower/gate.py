@@ -16,6 +16,7 @@ from logging import WARNING
 from pathlib import Path
 
 from dpsumm import __version__
+from dpsumm.basics.visible import logger
 from dpsumm.errors import (
     DpsummError,
     InvalidDataError,
@@ -33,7 +34,6 @@ from dpsumm.privacy.package import package_digest
 from dpsumm.privacy.policy import Policy
 from dpsumm.privacy.receipt import FAILED, REFUSED, Asked
 from dpsumm.privacy.receipts import USED, Receipts
-from dpsumm.visible import logger
 
 log = logger("flwr").log
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from dpsumm import __version__
-from dpsumm.atomic import write_new
+from dpsumm.basics.atomic import write_new
 from dpsumm.errors import InvalidParameterError
 from dpsumm.exchange.signatures import SigningKey, is_signed
 from dpsumm.flower.gate import read_policy

@@ -9,8 +9,8 @@ import re
 import zipfile
 from pathlib import Path
 
-from dpsumm.atomic import write_new
-from dpsumm.documents import parse_toml
+from dpsumm.basics.atomic import write_new
+from dpsumm.basics.documents import parse_toml
 from dpsumm.errors import InvalidParameterError
 from dpsumm.flower.settings import USUAL_TASK
 

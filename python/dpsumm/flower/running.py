@@ -23,8 +23,8 @@ from typing import Any
 
 import psutil
 
-from dpsumm.atomic import write_new, write_text
-from dpsumm.documents import read_json, read_toml
+from dpsumm.basics.atomic import write_new, write_text
+from dpsumm.basics.documents import read_json, read_toml
 from dpsumm.errors import DpsummError, InvalidParameterError
 
 STATE = "running.json"

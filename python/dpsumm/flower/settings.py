@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dpsumm.checks import check_installed
+from dpsumm.basics.checks import check_installed
+from dpsumm.basics.documents import read_toml
+from dpsumm.basics.names import check_name
 from dpsumm.data.file import File, FileFormat
-from dpsumm.documents import read_toml
 from dpsumm.errors import InvalidParameterError
-from dpsumm.names import check_name
 
 CURATOR_FILE = "DPSUMM_CURATOR"
 SIMULATION = "DPSUMM_SIMULATION"

@@ -18,12 +18,12 @@ from flwr.supercore.fab import Fab
 from flwr.supernode import start_client_internal as client
 from flwr.supernode.cli.flower_supernode import _parse_supernode_lifespan_config, flower_supernode
 
+from dpsumm.basics.visible import logger
 from dpsumm.errors import DpsummError, InvalidDataError, InvalidParameterError
 from dpsumm.flower.gate import differs, open_receipts, read_policy
 from dpsumm.flower.project import is_own_app
 from dpsumm.flower.settings import USUAL_TASK, NodeConfig
 from dpsumm.flower.tasks import task_of
-from dpsumm.visible import logger
 
 log = logger("flwr").log
 

@@ -14,7 +14,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from dpsumm.atomic import write_new
+from dpsumm.basics.atomic import write_new
 from dpsumm.errors import InvalidParameterError
 from dpsumm.exchange.signatures import SigningKey
 from dpsumm.flower.certificates import make_certificates, make_key_pair

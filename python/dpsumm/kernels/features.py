@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpsumm.checks import MAX_FEATURES
+from dpsumm.basics.checks import MAX_FEATURES
 from dpsumm.kernels import _core, inputs
 from dpsumm.kernels.feature_map import FeatureMap
 

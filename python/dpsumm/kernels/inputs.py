@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpsumm.checks import check_whole, is_number
+from dpsumm.basics.checks import check_whole, is_number
 from dpsumm.errors import InvalidDataError, InvalidParameterError
 
 FloatArray = NDArray[np.float32] | NDArray[np.float64]

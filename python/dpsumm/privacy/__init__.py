@@ -5,7 +5,7 @@ Only :mod:`dpsumm.privacy.accounting` knows the accountant (dp-accounting).
 
 from typing import TYPE_CHECKING
 
-from dpsumm.lazy import names_of
+from dpsumm.basics.lazy import names_of
 
 if TYPE_CHECKING:
     from dpsumm.privacy.events import (

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from dpsumm.checks import is_number
+from dpsumm.basics.checks import is_number
 from dpsumm.errors import InvalidParameterError
 from dpsumm.privacy import portable
 from dpsumm.privacy.events import (

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from dpsumm.documents import parse_json
+from dpsumm.basics.documents import parse_json
 from dpsumm.errors import InvalidParameterError
 from dpsumm.privacy.events import (
     Approximate,

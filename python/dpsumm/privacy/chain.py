@@ -23,8 +23,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from dpsumm.atomic import write_text
-from dpsumm.documents import parse_json
+from dpsumm.basics.atomic import write_text
+from dpsumm.basics.documents import parse_json
 
 # The smallest row number of SQLite; the first entry covers whatever is there.
 _FIRST = -(2**63)

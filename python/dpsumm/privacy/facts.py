@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 from html import escape
 
-from dpsumm.visible import visible
+from dpsumm.basics.visible import visible
 
 
 def rounded_up(epsilon: float) -> str:

@@ -18,17 +18,17 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
-from dpsumm.checks import plain
-from dpsumm.documents import parse_json
+from dpsumm.basics.checks import plain
+from dpsumm.basics.documents import parse_json
+from dpsumm.basics.names import check_name
+from dpsumm.basics.visible import logger
 from dpsumm.errors import InvalidParameterError
-from dpsumm.names import check_name
 from dpsumm.privacy import accounting, book_format
 from dpsumm.privacy.book import Book
 from dpsumm.privacy.book_format import CHARGE, charge_from_row, number, party, text
 from dpsumm.privacy.caps import CapChange, Limits, limit_of, limits_of, refuse_beyond
 from dpsumm.privacy.events import Charge, Protected, same_charges
 from dpsumm.privacy.facts import facts
-from dpsumm.visible import logger
 
 _log = logger(__name__)
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dpsumm.checks import is_whole
-from dpsumm.documents import read_toml
+from dpsumm.basics.checks import is_whole
+from dpsumm.basics.documents import read_toml
 from dpsumm.errors import InvalidParameterError
 from dpsumm.privacy.receipts import Sent
 

@@ -8,9 +8,9 @@ import json
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, fields
 
-from dpsumm.documents import parse_json
+from dpsumm.basics.documents import parse_json
+from dpsumm.basics.names import from_cell, to_cell
 from dpsumm.errors import InvalidDataError
-from dpsumm.names import from_cell, to_cell
 from dpsumm.privacy.chain import Head, digest_of
 
 #: Begins what a seal signs.

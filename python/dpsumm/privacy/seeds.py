@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 
-from dpsumm.checks import check_whole
+from dpsumm.basics.checks import check_whole
 from dpsumm.errors import InvalidParameterError
 
 

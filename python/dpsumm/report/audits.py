@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from dpsumm.documents import read_json
+from dpsumm.basics.documents import read_json
 from dpsumm.errors import InvalidDataError, InvalidParameterError
 
 FORMAT = 1

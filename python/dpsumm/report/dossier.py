@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from dpsumm.checks import counted
+from dpsumm.basics.checks import counted
 from dpsumm.data.written import Digest
 from dpsumm.privacy.claims import Claim, claim_of
 from dpsumm.privacy.events import Charge, NonPrivate, Protected, Seeded

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from dpsumm import __version__
-from dpsumm.checks import counted
+from dpsumm.basics.checks import counted
 from dpsumm.exchange.disclosure import Disclosure
 from dpsumm.privacy.ledger import Line
 from dpsumm.privacy.record import code_digest

@@ -7,7 +7,8 @@ from enum import Enum
 from html import escape
 from typing import Any, Self
 
-from dpsumm.checks import counted
+from dpsumm.basics.checks import counted
+from dpsumm.basics.visible import visible
 from dpsumm.privacy.events import Protected
 from dpsumm.privacy.guarantees import PrivacyReport
 from dpsumm.privacy.weak import (
@@ -19,7 +20,6 @@ from dpsumm.privacy.weak import (
 )
 from dpsumm.report import parts
 from dpsumm.report.parts import Html
-from dpsumm.visible import visible
 
 
 class Severity(Enum):

@@ -11,7 +11,7 @@ from importlib import resources
 from string import Template
 
 from dpsumm import __version__
-from dpsumm.visible import visible
+from dpsumm.basics.visible import visible
 
 
 class Html(str):

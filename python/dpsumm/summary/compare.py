@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsumm import kernels
-from dpsumm.checks import check_whole
+from dpsumm.basics.checks import check_whole
 from dpsumm.data.inputs import Owners, Source, read_inputs
 from dpsumm.data.schema import Schema
 from dpsumm.data.short import SchemaLike, schema_of

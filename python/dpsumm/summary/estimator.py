@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsumm.checks import Estimator, scikit_learn_base
+from dpsumm.basics.checks import Estimator, scikit_learn_base
 from dpsumm.data.inputs import Owners, Source
 from dpsumm.data.short import SchemaLike
 from dpsumm.exchange.driver import Progress

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsumm.checks import check_installed
+from dpsumm.basics.checks import check_installed
 from dpsumm.data.column import Column
 from dpsumm.data.extract import Source
 from dpsumm.data.inputs import read_every_row, read_target

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from dpsumm.checks import counted
+from dpsumm.basics.checks import counted
 from dpsumm.data.table import Table
 from dpsumm.errors import InvalidDataError
 from dpsumm.report.outside import MUCH

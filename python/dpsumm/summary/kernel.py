@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsumm.checks import is_number
+from dpsumm.basics.checks import is_number
 from dpsumm.errors import InvalidParameterError
 
 if TYPE_CHECKING:

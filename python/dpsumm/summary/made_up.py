@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsumm.checks import check_number, check_whole
+from dpsumm.basics.checks import check_number, check_whole
 from dpsumm.data.column import Column
 from dpsumm.data.kinds.kind import Kind, WhenMissing
 from dpsumm.data.schema import Schema

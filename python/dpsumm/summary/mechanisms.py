@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dpsumm import kernels
-from dpsumm.checks import is_number
+from dpsumm.basics.checks import is_number
 from dpsumm.errors import InvalidParameterError
 from dpsumm.kernels.landmarks import Features
 from dpsumm.privacy import accounting, events

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpsumm.checks import counted
+from dpsumm.basics.checks import counted
 from dpsumm.report import parts, spent
 from dpsumm.report.notes import Note, Severity, around, sorted_notes
 from dpsumm.report.numbers import percent, round_up, small

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsumm.checks import counted
+from dpsumm.basics.checks import counted
 from dpsumm.errors import InvalidParameterError
 from dpsumm.report import figures, parts
 from dpsumm.report.numbers import percent

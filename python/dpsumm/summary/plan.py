@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dpsumm.checks import check_number, check_whole, plain
+from dpsumm.basics.checks import check_number, check_whole, plain
 from dpsumm.data.schema import Schema
 from dpsumm.data.short import SchemaLike, schema_of
 from dpsumm.errors import InvalidParameterError

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsumm.checks import counted
+from dpsumm.basics.checks import counted
 from dpsumm.data.frame import Backend, backend_of, framed
 from dpsumm.data.kinds.along import typed
 from dpsumm.data.kinds.label import labels_of

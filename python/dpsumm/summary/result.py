@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsumm import kernels
-from dpsumm.atomic import write_text
-from dpsumm.checks import counted, plain
+from dpsumm.basics.atomic import write_text
+from dpsumm.basics.checks import counted, plain
 from dpsumm.data.frame import Backend
 from dpsumm.data.schema import Schema
 from dpsumm.data.written import write_rows

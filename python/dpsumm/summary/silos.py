@@ -10,14 +10,14 @@ from pathlib import Path
 
 import numpy as np
 
-from dpsumm.checks import plain
+from dpsumm.basics.checks import plain
+from dpsumm.basics.names import check_name
 from dpsumm.data.inputs import Source, read_target
 from dpsumm.data.short import SchemaLike, schema_of
 from dpsumm.errors import InvalidParameterError, ProtocolError
 from dpsumm.exchange.across import Channel, describe, run_across
 from dpsumm.exchange.driver import Progress
 from dpsumm.exchange.journal import Journal
-from dpsumm.names import check_name
 from dpsumm.privacy.ledger import Ledger
 from dpsumm.privacy.weak import check_budget
 from dpsumm.summary.guards import check_sample, check_target

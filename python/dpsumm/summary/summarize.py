@@ -9,7 +9,7 @@ import os
 import time
 from typing import TYPE_CHECKING
 
-from dpsumm.visible import logger
+from dpsumm.basics.visible import logger
 
 if TYPE_CHECKING:
     from dpsumm.data.inputs import Owners, Source
@@ -145,7 +145,7 @@ def summarize(
     >>> summary.privacy.epsilon(1e-5) <= 1.0, summary.privacy.epsilon(1e-5, protected="owners")
     (True, 0.0)
     """
-    from dpsumm.checks import plain
+    from dpsumm.basics.checks import plain
     from dpsumm.data.inputs import read_inputs
     from dpsumm.data.short import schema_of
     from dpsumm.errors import InvalidParameterError

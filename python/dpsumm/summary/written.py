@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpsumm.checks import counted
+from dpsumm.basics.checks import counted
 from dpsumm.data.frame import Backend, backend_of, framed
 from dpsumm.privacy.facts import facts
 from dpsumm.privacy.record import Books, RunRecord

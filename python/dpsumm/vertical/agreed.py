@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from dpsumm.checks import listed
+from dpsumm.basics.checks import listed
 from dpsumm.data.kinds.kind import Kind
 from dpsumm.data.schema import Schema
 from dpsumm.data.short import SchemaLike, schema_of

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsumm.atomic import write_new
+from dpsumm.basics.atomic import write_new
 from dpsumm.errors import MissingExtraError, ProtocolError
 from dpsumm.exchange.messages import Answer, Request
 from dpsumm.kernels.inputs import Words

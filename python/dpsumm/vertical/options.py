@@ -12,7 +12,7 @@ from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from dpsumm.checks import check_whole
+from dpsumm.basics.checks import check_whole
 from dpsumm.data.words import Spelling, formatted, parse_files
 from dpsumm.errors import InvalidParameterError
 from dpsumm.privacy.spending import Spending

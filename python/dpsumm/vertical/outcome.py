@@ -6,9 +6,9 @@ import time
 from collections.abc import Mapping
 from datetime import UTC, datetime
 
+from dpsumm.basics.names import check_name
 from dpsumm.data.frame import Backend
 from dpsumm.errors import InvalidParameterError
-from dpsumm.names import check_name
 from dpsumm.privacy import accounting
 from dpsumm.privacy.events import Protected
 from dpsumm.privacy.ledger import Ledger

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpsumm.atomic import write_text
-from dpsumm.checks import counted
+from dpsumm.basics.atomic import write_text
+from dpsumm.basics.checks import counted
 from dpsumm.report import figures, parts
 from dpsumm.report.notes import around
 from dpsumm.report.numbers import percent, round_up, small

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 
-from dpsumm.checks import check_whole, plain
+from dpsumm.basics.checks import check_whole, plain
 from dpsumm.data.short import SchemaLike
 from dpsumm.errors import InvalidParameterError
 from dpsumm.privacy import accounting

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dpsumm.checks import is_number
+from dpsumm.basics.checks import is_number
 from dpsumm.errors import InvalidParameterError
 
 # What other engines do that nobody should rely on here. Each was tried.

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from dpsumm.checks import check_whole
+from dpsumm.basics.checks import check_whole
 from dpsumm.data.frame import Backend, as_series, backend_of, framed
 from dpsumm.data.written import write_rows
 from dpsumm.errors import InvalidParameterError

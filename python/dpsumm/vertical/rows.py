@@ -10,7 +10,7 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsumm.atomic import write_atomically
+from dpsumm.basics.atomic import write_atomically
 from dpsumm.errors import InvalidDataError
 
 # Runs of one owner that can be open at a time.

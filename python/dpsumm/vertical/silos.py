@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import ClassVar
 
-from dpsumm.checks import plain
+from dpsumm.basics.checks import plain
 from dpsumm.data.extract import Source
 from dpsumm.data.schema import Schema
 from dpsumm.data.short import SchemaLike

@@ -127,7 +127,7 @@ def synthesize(
     >>> bool(synthetic.privacy.epsilon(1e-5, observer="clinic") <= 1)
     True
     """
-    from dpsumm.checks import plain
+    from dpsumm.basics.checks import plain
     from dpsumm.exchange.driver import run_in_process
     from dpsumm.exchange.roles import Party
     from dpsumm.privacy.ledger import Ledger

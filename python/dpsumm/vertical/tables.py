@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
 
-from dpsumm.checks import check_number, check_whole
+from dpsumm.basics.checks import check_number, check_whole
 from dpsumm.errors import InvalidParameterError
 from dpsumm.privacy import accounting
 from dpsumm.vertical.defaults import COMPONENTS, KEEP

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from dpsumm.basics.names import is_name
+from dpsumm.basics.visible import visible
 from dpsumm.exchange.codec import MAX_BYTES, Codec, Kind
 from dpsumm.exchange.fields import is_array, is_hex, is_noise, is_number, is_whole
 from dpsumm.kernels.inputs import LEAST_NOISE, MOST_NOISE
-from dpsumm.names import is_name
 from dpsumm.vertical.agreed import MOST_LEVELS
 from dpsumm.vertical.messages import (
     ColumnCounts,
@@ -22,7 +23,6 @@ from dpsumm.vertical.messages import (
     Start,
     TwoWay,
 )
-from dpsumm.visible import visible
 
 # Of digests and nonces: 128 bits. Longer ones could look like numbers that the codec refuses.
 DIGITS = 32

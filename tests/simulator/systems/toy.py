@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpsumm import kernels
-from dpsumm.atomic import write_text
+from dpsumm.basics.atomic import write_text
 from dpsumm.errors import ProtocolError
 from dpsumm.exchange.across import run_across
 from dpsumm.exchange.codec import Codec, Kind

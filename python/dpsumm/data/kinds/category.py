@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsumm.checks import is_number
+from dpsumm.basics.checks import is_number
 from dpsumm.data.frame import Cells
 from dpsumm.data.kinds.items import NULLS, WORDS, number_of, spelling, spells_nan, truth_of
 from dpsumm.data.kinds.kind import Facts, Read, Seen, has_fractions

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from dpsumm.checks import is_number
+from dpsumm.basics.checks import is_number
 
 EPOCH = date(1970, 1, 1).toordinal()
 # Texts that a library may take for a truth value, and the digit it may have been.

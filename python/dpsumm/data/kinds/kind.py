@@ -14,7 +14,7 @@ from typing import Any, ClassVar, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsumm.checks import largest
+from dpsumm.basics.checks import largest
 from dpsumm.data.file import MISSING
 from dpsumm.data.frame import Cells
 from dpsumm.data.kinds.items import WORDS, number_of, spells_nan

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsumm.checks import is_number
+from dpsumm.basics.checks import is_number
 from dpsumm.data.frame import Cells, Distinct, once
 from dpsumm.data.kinds.along import as_text, check_texts
 from dpsumm.data.kinds.category import Category

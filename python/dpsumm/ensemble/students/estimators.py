@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dpsumm.checks import check_installed
+from dpsumm.basics.checks import check_installed
 from dpsumm.data.kinds.label import places_of
 from dpsumm.ensemble.messages import NoisyVotes
 from dpsumm.ensemble.students.student import Array, Candidate, Fitted, Student, chances_of

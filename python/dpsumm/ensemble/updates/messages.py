@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsumm.basics.names import is_name
 from dpsumm.ensemble.students.bases import Linear, Neighbours, Random
 from dpsumm.ensemble.students.whitened import Whitened, is_whitened
 from dpsumm.ensemble.terms import Terms, are_terms
@@ -16,7 +17,6 @@ from dpsumm.exchange.codec import Codec, Kind
 from dpsumm.exchange.disclosure import Disclosure, Reveals
 from dpsumm.exchange.fields import is_array, is_hex, is_noise, is_number, is_whole
 from dpsumm.exchange.messages import Answer, Request
-from dpsumm.names import is_name
 
 PROTOCOL = "Private updates"
 

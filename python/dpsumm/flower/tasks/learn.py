@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
+from dpsumm.basics.documents import read_text
 from dpsumm.data.file import File
 from dpsumm.data.inputs import read_owners
 from dpsumm.data.schema import Schema
-from dpsumm.documents import read_text
 from dpsumm.ensemble.holder import Holder
 from dpsumm.ensemble.once import Once
 from dpsumm.ensemble.protocols import Protocol, Voting, protocol_said

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Self
 
+from dpsumm.basics.documents import read_text
 from dpsumm.data.file import File
 from dpsumm.data.inputs import read_owners
 from dpsumm.data.schema import Schema
 from dpsumm.data.stream import Stream
-from dpsumm.documents import read_text
 from dpsumm.errors import InvalidParameterError
 from dpsumm.exchange.across import Channel
 from dpsumm.exchange.roles import Party

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
+from dpsumm.basics.documents import read_text, read_toml
 from dpsumm.data.schema import Schema
-from dpsumm.documents import read_text, read_toml
 from dpsumm.errors import InvalidParameterError
 from dpsumm.exchange.across import Channel
 from dpsumm.exchange.roles import Party

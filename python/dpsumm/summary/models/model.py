@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsumm.checks import check_number
+from dpsumm.basics.checks import check_number
 from dpsumm.data.extract import Source
 from dpsumm.data.inputs import read_every_row
 from dpsumm.data.kinds.label import are_distinct, places_of

@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsumm.checks import check_installed, check_number, check_whole
+from dpsumm.basics.checks import check_installed, check_number, check_whole
 from dpsumm.privacy.events import Observer, Protected
 from dpsumm.privacy.ledger import Ledger
 from dpsumm.privacy.release import Bound, PaidNoise, Query, Sums, multiplier_for, release

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsumm.checks import listed
+from dpsumm.basics.checks import listed
 from dpsumm.data.kinds.label import labels_of, places_of
 from dpsumm.report.notes import Note, Severity
 from dpsumm.summary.notes.limits import FEWEST, MOST_CLASSES, MUCH

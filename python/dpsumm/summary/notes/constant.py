@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsumm.checks import listed
+from dpsumm.basics.checks import listed
 from dpsumm.report.notes import Note, Severity
 from dpsumm.summary.notes.limits import MOST_NAMED, RUINED
 from dpsumm.summary.notes.numbers import FEWEST_POINTS, FEWEST_VALUES, Array, Numbers, Sets

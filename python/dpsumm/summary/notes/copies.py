@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from dpsumm.checks import counted
+from dpsumm.basics.checks import counted
 from dpsumm.report.notes import Note, Severity
 from dpsumm.summary.notes.hashes import column_hashes, may_be_twice
 from dpsumm.summary.notes.limits import MUCH

@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from dpsumm.checks import listed
+from dpsumm.basics.checks import listed
 from dpsumm.report.notes import Note, Severity
 from dpsumm.summary.notes.limits import MOST_NAMED
 from dpsumm.summary.notes.numbers import ENDS, FEWEST_VALUES, Array, Numbers, Sets

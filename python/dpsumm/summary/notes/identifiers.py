@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dpsumm.checks import listed
+from dpsumm.basics.checks import listed
 from dpsumm.data.kinds.kind import Kind
 from dpsumm.data.stream import StreamTable
 from dpsumm.data.table import Table

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsumm.checks import listed
+from dpsumm.basics.checks import listed
 from dpsumm.data.kinds.label import labels_of, places_of
 from dpsumm.data.schema import Schema
 from dpsumm.report.notes import Note, Severity

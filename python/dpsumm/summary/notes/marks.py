@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsumm.checks import listed
+from dpsumm.basics.checks import listed
 from dpsumm.data.kinds.number import NO_LIMITS
 from dpsumm.data.schema import Schema
 from dpsumm.report.notes import Note, Severity

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dpsumm.checks import listed
+from dpsumm.basics.checks import listed
 from dpsumm.data.kinds.label import labels_of
 from dpsumm.report.notes import Note, Severity
 from dpsumm.summary.notes.limits import MOST_CLASSES

@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsumm.checks import counted, listed
+from dpsumm.basics.checks import counted, listed
 from dpsumm.report.notes import Note
 from dpsumm.summary.notes.hashes import Hashes, equal_to_another, nearly_equal, row_hashes
 from dpsumm.summary.notes.limits import MUCH

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dpsumm.checks import counted
+from dpsumm.basics.checks import counted
 from dpsumm.privacy import events
 from dpsumm.privacy.events import Protected
 from dpsumm.privacy.guarantees import PrivacyReport

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsumm.checks import listed
+from dpsumm.basics.checks import listed
 from dpsumm.report.notes import Note, Severity
 from dpsumm.summary.protocols import Selection, Setting
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsumm.checks import counted
+from dpsumm.basics.checks import counted
 from dpsumm.report.notes import Note, Severity
 from dpsumm.summary.notes.hashes import column_hashes, row_hashes
 from dpsumm.summary.protocols import Selection

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsumm import kernels
-from dpsumm.checks import MAX_LANDMARKS, check_even_features, check_whole
+from dpsumm.basics.checks import MAX_LANDMARKS, check_even_features, check_whole
 from dpsumm.data.schema import Schema, uniform_points
 from dpsumm.errors import InvalidParameterError, ProtocolError
 from dpsumm.kernels import inputs

@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpsumm import kernels
-from dpsumm.checks import check_number
+from dpsumm.basics.checks import check_number
 from dpsumm.errors import InvalidParameterError
 from dpsumm.exchange.messages import Request
 from dpsumm.summary.mechanisms import Gaussian

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dpsumm.checks import MAX_LANDMARKS
+from dpsumm.basics.checks import MAX_LANDMARKS
 from dpsumm.exchange.codec import Codec, Kind
 from dpsumm.exchange.fields import (
     are_texts,

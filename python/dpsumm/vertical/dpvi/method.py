@@ -16,7 +16,7 @@ from typing import get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsumm.checks import check_number, check_whole
+from dpsumm.basics.checks import check_number, check_whole
 from dpsumm.data.extract import Source
 from dpsumm.data.schema import Schema
 from dpsumm.errors import InvalidDataError, InvalidParameterError

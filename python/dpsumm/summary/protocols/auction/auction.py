@@ -31,7 +31,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsumm.checks import check_even_features, check_whole
+from dpsumm.basics.checks import check_even_features, check_whole
 from dpsumm.errors import InvalidParameterError
 from dpsumm.kernels.features import FeatureKind
 from dpsumm.privacy import accounting, portable

@@ -15,7 +15,7 @@ from enum import Enum
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsumm.checks import check_whole
+from dpsumm.basics.checks import check_whole
 from dpsumm.errors import InvalidParameterError
 from dpsumm.privacy import accounting, portable
 

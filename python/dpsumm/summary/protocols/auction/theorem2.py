@@ -13,7 +13,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from dpsumm.checks import check_even_features, check_number, check_whole
+from dpsumm.basics.checks import check_even_features, check_number, check_whole
 from dpsumm.errors import InvalidParameterError
 from dpsumm.privacy import accounting, portable
 from dpsumm.privacy.events import Event

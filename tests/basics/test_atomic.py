@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dpsumm.atomic import write_atomically
+from dpsumm.basics.atomic import write_atomically
 from dpsumm.errors import InvalidParameterError
 
 

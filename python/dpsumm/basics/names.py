@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from dpsumm.basics.visible import visible
 from dpsumm.errors import InvalidParameterError
-from dpsumm.visible import visible
 
 MAX_NAME = 100
 # Names that Windows keeps for devices.

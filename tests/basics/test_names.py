@@ -7,10 +7,10 @@ import pytest
 
 import dpsumm
 import dpsumm.vertical.messages as tables_messages
+from dpsumm.basics.names import check_name
 from dpsumm.ensemble import messages as votes
 from dpsumm.errors import InvalidParameterError, ProtocolError
 from dpsumm.exchange.statements import Statement, ending
-from dpsumm.names import check_name
 from dpsumm.vertical import wire as tables
 
 UNSAFE = [

@@ -7,8 +7,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dpsumm.basics.documents import read_toml
 from dpsumm.data.words import as_typed, grouped
-from dpsumm.documents import read_toml
 from dpsumm.errors import InvalidParameterError
 
 if TYPE_CHECKING:
