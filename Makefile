@@ -101,6 +101,7 @@ evidence-short: $(VENV)/.built  ## One seed of two small scenarios; keeps nothin
 
 evidence-verdicts: $(VENV)/.built  ## Figures of docs/how-to.md, how often a verdict is right: make evidence-verdicts DATA=folder
 	PYTHONPATH=. $(BIN)/python -m evidence.verdicts --data $(DATA)
+	PYTHONPATH=. $(BIN)/python -m evidence.mistakes --data $(DATA)
 
 evidence-ensemble: $(VENV)/.built  ## Figures of docs/ensemble.md: make evidence-ensemble DATA=folder
 	PYTHONPATH=. $(BIN)/python -m evidence.ensemble --data $(DATA)

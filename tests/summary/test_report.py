@@ -26,6 +26,7 @@ from dpsumm.privacy.guarantees import PrivacyReport
 from dpsumm.report import figures, panels, parts, pixels
 from dpsumm.report.notes import Note, Severity
 from dpsumm.report.numbers import round_up
+from dpsumm.report.thinned import MOST_SHOWN, thinned
 from dpsumm.summary.by_column import marginals
 from dpsumm.summary.page import render
 from dpsumm.summary.pool import PointsRead
@@ -278,8 +279,8 @@ def test_figures_are_pictures_and_large_pools_are_thinned() -> None:
     kind, data = figures.overlay(points, points[:50], points).split(",")
     assert kind == "data:image/png;base64"
     assert base64.b64decode(data).startswith(b"\x89PNG")
-    kept = figures.thinned(points)
-    assert len(kept) == figures.MOST_SHOWN
+    kept = thinned(points)
+    assert len(kept) == MOST_SHOWN
     np.testing.assert_array_equal(kept[[0, -1]], points[[0, -1]])
     kind, data = figures.growth(np.array([0.1, 0.01, -1e-17]), 0.2).split(",")
     assert kind == "data:image/svg+xml;base64"

@@ -10,11 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsumm.errors import MissingExtraError
+from dpsumm.report.thinned import thinned
 
 INK, SOFT, LINE, GREY = "#1d2733", "#5a6775", "#dfe3e8", "#b9c0c8"
 SUMMARY, TARGET = "#c8551b", "#2a6496"
-# More marks than this only make a darker blot and a larger file.
-MOST_SHOWN = 3000
 # Values of the target from which its directions are computed: their cost grows with the square.
 MOST_VALUES = 1_000_000
 
@@ -209,14 +208,6 @@ def spectrum(energies: Array, noise: float) -> str:
     axes.xaxis.get_major_locator().set_params(integer=True)
     _legend(figure)
     return _data_uri(figure, "svg")
-
-
-def thinned(points: Array, most: int = MOST_SHOWN) -> Array:
-    """Return at most so many of the points, evenly spaced in their order."""
-    if len(points) <= most:
-        return points
-    rows = np.linspace(0, len(points) - 1, most).astype(np.int64)
-    return np.asarray(points[rows])
 
 
 def _shares(axes: Any, target: Array, summary: Array, pool: Array) -> None:

@@ -15,10 +15,10 @@ from dpsumm.data.column import Column
 from dpsumm.data.kinds.items import EPOCH
 from dpsumm.data.kinds.kind import Kind
 from dpsumm.data.schema import Schema
-from dpsumm.report.figures import MOST_SHOWN, thinned
 from dpsumm.report.notes import Severity
 from dpsumm.report.numbers import percent
 from dpsumm.report.panels import Bins, Categories, Panel, shortened
+from dpsumm.report.thinned import MOST_SHOWN, thinned
 
 if TYPE_CHECKING:
     from dpsumm.summary.result import Summary

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from dpsumm.data.kinds.label import label_of, places_of
 from dpsumm.data.schema import Schema
-from dpsumm.report.figures import thinned
+from dpsumm.report.thinned import thinned
 
 # Rows of a set that are looked at; of those read, twice as many.
 MOST_ROWS = 600

@@ -14,6 +14,7 @@ from dpsumm.report.numbers import percent
 from dpsumm.report.panels import panels as draw_panels
 from dpsumm.report.parts import Html
 from dpsumm.report.pixels import pairs
+from dpsumm.report.thinned import MOST_SHOWN, thinned
 from dpsumm.summary.by_column import chance, worst_first
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ def gallery(summary: Summary, image: tuple[int, int]) -> Html:
             "the data; give (height, width)"
         )
     low, high = float(summary.target.min()), float(summary.target.max())
-    chosen = figures.thinned(np.arange(len(summary)), MOST_IMAGES)
+    chosen = thinned(np.arange(len(summary)), MOST_IMAGES)
 
     def pixels(row: NDArray[np.float64]) -> NDArray[np.uint8]:
         bright = np.clip((row - low) / max(high - low, 1e-300), 0.0, 1.0)
@@ -86,7 +87,7 @@ def overlay(summary: Summary) -> Html:
 def _overlay_caption(summary: Summary, seen: figures.Directions) -> str:
     _, axes, share = seen
     marks = "Blue dots: target; orange diamonds: summary; grey: all points the curator read."
-    most = figures.MOST_SHOWN
+    most = MOST_SHOWN
     if max(len(summary.target), len(summary), len(summary.pool)) > most:
         marks += f" At most {most:,} of each are drawn."
     if len(axes) == 1:

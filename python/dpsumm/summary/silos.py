@@ -191,8 +191,6 @@ def summarize_silos(
             progress=progress,
             schema=schema.fingerprint,
         )
-        pool = selection.pool
-        read = {name: pool.records.values[pool.owner == i] for i, name in enumerate(names)}
         summary = summary_of(
             selection,
             curator,
@@ -204,7 +202,7 @@ def summarize_silos(
             across=True,
             notes=[
                 *(f"{n!r} was left out: {why}." for n, why in failed.items()),
-                *data_notes([goal], read),
+                *data_notes([goal]),
             ],
         )
         with nullcontext() if out is None else journal.ending(out):

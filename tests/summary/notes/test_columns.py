@@ -53,11 +53,11 @@ def test_owners_in_other_units_are_an_alarm_after_everything_was_sent(rng):
     months = frame(rng).with_columns(age=pl.col("age") * 12)
     owners = {"north": months, "south": frame(rng), "west": months}
     summary = run(owners, frame(rng), protocol=None)
-    said = "read of 'north', 'west', at least nine in ten values of age lie outside its bounds"
+    said = "At 'north', 'west', at least nine in ten values of age lie outside the bounds"
     assert found(summary, said) is ALARM
     assert summary.notes[0].severity is ALARM
     everybody = run({"north": months}, frame(rng))
-    said = "In the points read of all owners, at least nine in ten values of age lie outside"
+    said = "At all owners, at least nine in ten values of age lie outside"
     assert found(everybody, said) is ALARM
 
 
@@ -85,9 +85,9 @@ def test_a_column_that_is_ruined_at_one_owner_is_a_warning_that_names_both(rng):
     given = {"schema": schema}
     summary = run(owners, owner(usual, mixed), **given)
     said = {
-        "read of 'months', at least nine in ten values of age lie outside its bounds": WARNING,
-        "No point read of 'empty' has a value of age": WARNING,
-        "read of 'french', at least nine in ten values of sex are in no category": WARNING,
+        "At 'months', at least nine in ten values of age lie outside the bounds": WARNING,
+        "At 'empty', no record that was read has a value of age": WARNING,
+        "At 'french', at least nine in ten values of sex are in no category": WARNING,
     }
     assert {text: found(summary, text) for text in said} == said
     assert not any(
@@ -98,7 +98,7 @@ def test_a_column_that_is_ruined_at_one_owner_is_a_warning_that_names_both(rng):
     assert not any(note.severity is ALARM for note in summary.notes)
     # Where most of the summary comes from such an owner, it means nothing.
     alone = run({name: owners[name] for name in ("french", "usual")}, owner(usual, mixed), **given)
-    assert found(alone, "read of 'french', at least nine in ten values of sex") is ALARM
+    assert found(alone, "At 'french', at least nine in ten values of sex") is ALARM
 
 
 def test_a_pool_of_one_point_is_an_alarm(rng):

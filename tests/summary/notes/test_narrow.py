@@ -1,6 +1,5 @@
 """Columns that the distance hardly sees, and a kernel that takes all for alike."""
 
-from dataclasses import replace
 from datetime import date, timedelta
 
 import polars as pl
@@ -50,34 +49,6 @@ def test_a_column_of_one_value_is_not_told_of(rng):
         return frame(rng, n).with_columns(age=pl.when(pl.int_range(n) < 1).then(90).otherwise(18))
 
     assert found(run([nearly(200)], nearly(100)), HIDDEN) is None
-
-
-@pytest.mark.parametrize(("weight", "severity"), [(1.0, None), (0.1, None), (0.001, WARNING)])
-def test_a_weight_that_takes_a_column_out_is_a_warning(rng, weight, severity):
-    age = replace(AGE, weight=weight)
-    sex = Column("sex", categories=("f", "m"), weight=weight)
-    owner, target = (
-        frame(rng, n).with_columns(sex=pl.lit("f"), kg=pl.Series(rng.uniform(40, 120, n)))
-        for n in (200, 60)
-    )
-    summary = with_columns([owner], target, age, BMI, sex, Column("kg", bounds=(40, 120)))
-    assert found(summary, f"{LIGHT} age ({weight:g}), sex ({weight:g})") is severity
-    # All weights alike are none.
-    alike = with_columns([owner], target, age, replace(BMI, weight=weight))
-    assert found(alike, LIGHT) is None
-
-
-def test_a_distance_that_sees_few_of_the_columns_is_an_alarm(rng):
-    wide, light = Column("age", bounds=(0, 2000)), replace(BMI, weight=0.001)
-    third = Column("third", bounds=(0, 1))
-    owner, target = (
-        frame(rng, n).with_columns(third=pl.Series(rng.uniform(0, 1, n))) for n in (200, 60)
-    )
-    one = with_columns([owner], target, wide, BMI, third)
-    assert found(one, f"{HIDDEN} age") is WARNING
-    both = with_columns([owner], target, wide, light, third)
-    assert found(both, f"{HIDDEN} age") is found(both, f"{LIGHT} bmi (0.001)") is ALARM
-    assert both.verdict.text.startswith("check: read the warnings first")
 
 
 ALIKE = "takes the target's records for alike"

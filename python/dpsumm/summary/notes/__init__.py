@@ -14,16 +14,12 @@ from dpsumm.data.schema import Schema
 from dpsumm.privacy.guarantees import PrivacyReport
 from dpsumm.report.notes import Note, sorted_notes
 from dpsumm.summary.notes.classes import class_notes
-from dpsumm.summary.notes.columns import pool_notes
-from dpsumm.summary.notes.constant import constant_notes
 from dpsumm.summary.notes.copies import copy_notes
 from dpsumm.summary.notes.data import data_notes
-from dpsumm.summary.notes.elsewhere import elsewhere_notes
 from dpsumm.summary.notes.labels import label_notes, no_value_notes
 from dpsumm.summary.notes.leaks import leak_notes
-from dpsumm.summary.notes.measured import measured_notes
+from dpsumm.summary.notes.mistakes import mistake_notes
 from dpsumm.summary.notes.narrow import narrow_notes
-from dpsumm.summary.notes.numbers import Sets
 from dpsumm.summary.notes.run import (
     budget_notes,
     ledger_notes,
@@ -62,7 +58,6 @@ def notes_of(
     owners = [
         (n, setting.n_records.get(name, 0)) for n, name in zip(read, setting.names, strict=True)
     ]
-    sets = Sets.of(selection, setting)
     reads_per_record = getattr(protocol, "reads_per_record", None)
     return sorted_notes(
         (
@@ -72,17 +67,14 @@ def notes_of(
             *run_notes(len(selection.records), setting.size, owners, reads_per_record),
             *notes,
             *quality_notes(selection, len(setting.target), privacy),
-            *pool_notes(selection, setting),
+            *mistake_notes(selection, setting),
             *space_notes(selection, setting),
-            *([] if sets is None else constant_notes(sets, selection, setting)),
-            *narrow_notes(sets, selection, setting, curator.kernel),
-            *([] if sets is None else elsewhere_notes(sets, setting)),
+            *narrow_notes(selection, setting, curator.kernel),
             *leak_notes(selection, schema),
             *copy_notes(selection, setting),
             *tie_notes(selection),
             *label_notes(selection, setting.schema),
             *no_value_notes(selection, setting.schema),
             *class_notes(selection, setting.names),
-            *measured_notes(selection, setting.names),
         )
     )

@@ -5,8 +5,7 @@ For curator and consumer alone: it depends on private data. No value of a record
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,22 +17,13 @@ from dpsumm.report.notes import Note, Severity
 from dpsumm.report.outside import IN_BOUNDS, IN_CATEGORIES, present
 from dpsumm.summary.notes.identifiers import identifier_notes
 from dpsumm.summary.notes.limits import MOST_NAMED, MUCH
-from dpsumm.summary.notes.marks import mark_notes
 
 # Of a party's rows, a column's values, or all owners' values of it.
 HALF = 0.5
 
 
-def data_notes(
-    tables: Sequence[Table | StreamTable], read: Mapping[str, NDArray[Any]] | None = None
-) -> list[Note]:
-    """Tell of indexes and rows left out, and of values clipped, missing, unknown or in no place.
-
-    Parameters
-    ----------
-    read
-        Values of the points read, (n, c) by owner, of owners whose tables are elsewhere.
-    """
+def data_notes(tables: Sequence[Table | StreamTable]) -> list[Note]:
+    """Tell of indexes and rows left out, and of values clipped, missing, unknown or in no place."""
     owners = [table for table in tables if table.name != "target"]
     notes = _indexed(tables)
     for group in (owners, [table for table in tables if table.name == "target"]):
@@ -52,9 +42,6 @@ def data_notes(
                 severity = _absent(group) if usual else _severity(group, counts)
                 text = _values(group, counts, said)
                 notes.append(Note(text, severity))
-    # Under a secret map nothing was counted, and there is nothing of a column to see.
-    seen = {table.name: table.head.values for table in tables if table.n_clipped}
-    notes += mark_notes({**(read or {}), **seen}, tables[0].schema)
     return notes + identifier_notes([table for table in tables if table.name == "target"])
 
 

@@ -1,4 +1,4 @@
-"""Numbers that take up a small part of their bounds, so that the distance hardly sees them.
+"""A kernel that takes all records for alike, and bounds so wide that it hardly sees a column.
 
 For curator and consumer alone: it depends on private data. No value of a record is in it. It looks
 at target and points read, after the last message, so nothing of it reaches an owner.
@@ -10,113 +10,96 @@ import math
 
 import numpy as np
 
+from dpsumm import kernels
 from dpsumm.report.notes import Note, Severity
 from dpsumm.report.numbers import percent
+from dpsumm.report.thinned import thinned
 from dpsumm.summary.kernel import RBF
-from dpsumm.summary.notes.alike import severity_of, unlike
 from dpsumm.summary.notes.limits import MOST_NAMED
-from dpsumm.summary.notes.numbers import ENDS, FEWEST_VALUES, Array, Sets
 from dpsumm.summary.protocols import Selection, Setting
 
-# What a column counts for, against one that fills its bounds: as a distance, so its part of the
-# squared distance is the square. Below the first 1 / 400 is left, below the second 1 / 10,000.
-HARDLY, NOTHING = 1 / 20, 1 / 100
+# How unlike two records are on average: 1 less the kernel's value, which is 0 for nothing alike.
+# A normal column that fills a third of its bounds has 0.07, most tables 0.4.
+BARELY, HARDLY = 0.005, 0.02
+# What of its bounds a column takes up; its part of the squared distance is the square.
+NARROW, NOTHING = 1 / 20, 1 / 100
+# So much at either end is left out: marks of no value, and slips of the pen.
+ENDS = 0.02
+# Records and points that are looked at.
+MOST_ROWS = 1000
 
 
-def narrow_notes(
-    sets: Sets | None, selection: Selection, setting: Setting, kernel: RBF
-) -> list[Note]:
-    """Tell of a distance that hardly sees the records, or some of their columns.
-
-    Bounds far too wide do that, a small gamma or a small weight. A weight is a choice, so it is a
-    warning; a column that its bounds hide may be an alarm, and so are either if they hide most
-    columns. A column of which nearly all values are one is left out: no bounds would show more of
-    it.
-    """
+def narrow_notes(selection: Selection, setting: Setting, kernel: RBF) -> list[Note]:
+    """Tell of a distance that hardly sees the records, or some of their columns."""
     unlikeness = unlike(selection, setting, kernel.gamma)
-    alike = severity_of(unlikeness)
-    said = (
-        f"The kernel takes the target's records for alike: on average two of them, or one of "
-        f"them and a point read, are {_few(unlikeness)} as unlike as two records can be, or less. "
-        f"Any of the points read would look close, well chosen or not. Give public bounds that "
-        f"are close to the values which can be there, or a larger gamma (kernel, --gamma)."
+    hidden = _hidden(selection, setting, kernel)
+    names = ", ".join(f"{name} ({_few(share)})" for share, name in hidden[:MOST_NAMED])
+    if unlikeness < HARDLY:
+        said = (
+            f"The kernel takes the target's records for alike: on average two of them, or one of "
+            f"them and a point read, are {_few(unlikeness)} as unlike as two records can be, or "
+            f"less. Any of the points read would look close, well chosen or not. Give public "
+            f"bounds that are close to the values which can be there, or a larger gamma (kernel, "
+            f"--gamma)."
+        )
+        said += f" They take up a small part of the bounds of {names}." if hidden else ""
+        return [Note(said, Severity.ALARM if unlikeness < BARELY else Severity.WARNING)]
+    if not hidden:
+        return []
+    columns = 0 if setting.schema is None else len(setting.schema.kernel)
+    bad = hidden[0][0] < NOTHING or 2 * len(hidden) > columns
+    text = (
+        f"Target and points read take up a small part of the bounds of {names}, so the distance "
+        f"hardly sees them. Give public bounds that are close to the values which can be there, "
+        f"and look for marks of no value, such as 9999."
     )
-    whole = [] if alike is None else [Note(said, alike)]
-    if sets is None or not sets.schema.bounded:
-        return whole
-    columns = sets.schema.kernel
-    usual = math.sqrt(sum(column.weight**2 for column in columns) / len(columns))
-    # A bandwidth smaller than the default one sees smaller differences.
-    sharper = math.sqrt(max(kernel.gamma / RBF.for_schema(sets.schema).gamma, 1.0))
-    numbers = {column.name: j for j, column in enumerate(sets.columns)}
-    weights = [column.weight / usual for column in columns]
-    unused: list[tuple[float, str]] = []
-    light: list[tuple[float, str]] = []
-    for column, weight in zip(columns, weights, strict=True):
-        factor = weight * sharper
-        share = 1.0 if column.categories else _share(sets, numbers[column.name], factor)
-        if share * factor >= HARDLY:
-            continue
-        if share * max(weight, 1.0) * sharper < HARDLY:
-            unused.append((share * max(weight, 1.0) * sharper, f"{column.name} ({_few(share)})"))
-        else:
-            light.append((weight, f"{column.name} ({column.weight:g})"))
-    notes = []
-    # A small distance in fewer than half of the columns is none of the records.
-    most = 2 * (len(unused) + len(light)) > len(columns)
-    small = Severity.ALARM if most or (unused and min(unused)[0] < NOTHING) else Severity.WARNING
-    if alike is not None:
-        if unused:
-            said += f" They take up a small part of the bounds of {_named(unused)}."
-        worst = Severity.ALARM if unused and small is Severity.ALARM else alike
-        notes.append(Note(said, worst))
-    elif unused:
-        notes.append(
-            Note(
-                f"Target and points read take up a small part of the bounds of {_named(unused)}, "
-                f"so the distance hardly sees them. Give public bounds that are close to the "
-                f"values which can be there, and look for marks of no value, such as 9999.",
-                small,
-            )
-        )
-    if light:
-        notes.append(
-            Note(
-                f"The distance hardly sees {_named(light)}: the weight is so small beside that of "
-                f"other columns. Give a larger one, unless the column is not to be matched.",
-                Severity.ALARM if most else Severity.WARNING,
-            )
-        )
-    return notes
+    return [Note(text, Severity.ALARM if bad else Severity.WARNING)]
 
 
-def _share(sets: Sets, j: int, factor: float) -> float:
-    """Return how much of its bounds the middle of target and points read takes of a column.
+def unlike(selection: Selection, setting: Setting, gamma: float) -> float:
+    """Return how unlike target records are of each other and of points read, 0 to 1.
 
-    The target's alone where the distance sees that, at this factor: points read only add to it. Of
-    columns of few values, or of one, it is 1.
+    The larger of both: a narrow target is none if the points read lie elsewhere. Equal records are
+    counted once: it is no fault of the kernel that they are alike. Above `HARDLY` it may be any
+    larger number.
     """
-    own, read = sets.target.column(j), sets.read.values[j]
-    least, most = sets.columns[j].limits or (0.0, 1.0)
-    if (share := _taken(own) / (most - least)) * factor >= HARDLY:
-        return share
-    read = np.sort(read[~np.isnan(read)])
-    if len(own) + len(read) < FEWEST_VALUES:
+    if len(setting.target) < 2 or 1 - selection.target_self > HARDLY:
         return 1.0
-    return _taken(own, read) / (most - least) or 1.0
+    target, pool = (
+        np.ascontiguousarray(thinned(part, MOST_ROWS), np.float64)
+        for part in (setting.target, selection.pool.scaled)
+    )
+    apart = 1 - float(kernels.kernel_means(pool, target, gamma).mean())
+    target = np.unique(target, axis=0)
+    if apart > HARDLY or len(target) < 2:
+        return 1.0
+    own = (1 - kernels.mean_kernel_self(target, gamma)) * len(target) / (len(target) - 1)
+    return max(own, apart, 0.0)
 
 
-def _taken(*parts: Array) -> float:
-    """Return how far apart the ends of sorted values are, those of all parts together."""
-    there = [part for part in parts if len(part)]
-    # Values that are there: what lies between two of them is none.
-    low = min((part[math.floor(ENDS * (len(part) - 1))] for part in there), default=0.0)
-    high = max((part[math.ceil((1 - ENDS) * (len(part) - 1))] for part in there), default=0.0)
-    return float(high - low)
+def _hidden(selection: Selection, setting: Setting, kernel: RBF) -> list[tuple[float, str]]:
+    """Return numbers of which target and points read take up little, and how much, least first.
 
-
-def _named(found: list[tuple[float, str]]) -> str:
-    return ", ".join(name for _, name in sorted(found)[:MOST_NAMED])
+    A bandwidth smaller than the default one sees smaller differences.
+    """
+    schema = setting.schema
+    if schema is None or not schema.bounded:
+        return []
+    if len(schema.cells) != selection.pool.scaled.shape[1]:
+        return []
+    sharper = math.sqrt(max(kernel.gamma / RBF.for_schema(schema).gamma, 1.0))
+    parts = [thinned(part, MOST_ROWS) for part in (setting.target, selection.pool.scaled)]
+    found, start = [], 0
+    for column in schema.kernel:
+        stop = start + len(column.how.cells)
+        if not column.categories:
+            known = [part[~(part[:, start + 1 : stop] > 0).any(axis=1), start] for part in parts]
+            ends = np.array([np.quantile(one, (ENDS, 1 - ENDS)) for one in known if len(one)])
+            share = float(np.ptp(ends)) / column.weight if len(ends) else 0.0
+            if 0 < share * sharper < NARROW:
+                found.append((share, column.name))
+        start = stop
+    return sorted(found)
 
 
 def _few(share: float) -> str:
