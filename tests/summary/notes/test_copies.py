@@ -3,13 +3,16 @@
 import numpy as np
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from tests.helpers.effort import examples
 from tests.helpers.noted import ALARM, GREEDY, INFO, WARNING, found, frame, run
 
 import dpsumm
-from dpsumm.data.column import Column
-from dpsumm.data.schema import Schema
 from dpsumm.errors import InvalidParameterError, ProtocolError
-from dpsumm.summary.notes.hashes import column_hashes, nearly_equal
+from dpsumm.summary.notes.hashes import row_hashes
+from dpsumm.summary.notes.twice import _others
 
 
 def test_a_target_that_is_also_an_owner_is_an_alarm(rng):
@@ -45,11 +48,15 @@ def test_records_of_few_categories_are_equal_by_chance(rng):
     assert found(summary, "equal") is None
 
 
+WHOLE = {"age": (18, 95), "pressure": (60, 240), "pulse": (30, 200)}
+
+
 def whole_numbers(rng, n, slope=1.0):
-    """Return people of two whole numbers each, of which many are equal where the target is."""
+    """Return people of three whole numbers each, of which some are equal where the target is."""
     age = rng.normal(62, 11, n).clip(18, 95).round()
     pressure = (130 + slope * (age - 62) + rng.normal(0, 10, n)).clip(60, 240).round()
-    return pl.DataFrame({"age": age, "pressure": pressure})
+    pulse = (70 + rng.normal(0, 9, n)).round()
+    return pl.DataFrame({"age": age, "pressure": pressure, "pulse": pulse})
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -60,7 +67,7 @@ def test_points_of_whole_numbers_are_equal_by_chance_and_copies_are_found(protoc
     rng = np.random.default_rng(seed)
     owners = {"a": whole_numbers(rng, 1200, -1), "b": whole_numbers(rng, 900)}
     owners["c"], target = whole_numbers(rng, 700), whole_numbers(rng, 220)
-    given = {"size": 60, "schema": {"age": (18, 95), "pressure": (60, 240)}, "seed": seed}
+    given = {"size": 60, "schema": WHOLE, "seed": seed}
     given |= {"protocol": protocol, "delta": 1e-5}
     assert found(run(owners, target, **given), "equal") is None
     if not isinstance(protocol, dpsumm.Uniform):  # which reads few of a file's rows twice
@@ -71,35 +78,38 @@ def test_points_of_whole_numbers_are_equal_by_chance_and_copies_are_found(protoc
         assert found(copied, "equal a target record") is not None
 
 
+@given(
+    arrays(np.uint64, st.tuples(st.integers(1, 12), st.just(2)), elements=st.integers(0, 2)),
+    st.data(),
+)
+@examples(60)
+def test_others_that_equal_a_row_are_those_of_the_definition(rows, data):
+    party = np.array(
+        data.draw(st.lists(st.integers(-1, 2), min_size=len(rows), max_size=len(rows)))
+    )
+    rows, party = rows[np.argsort(party, kind="stable")], np.sort(party)
+    found = _others(row_hashes(rows), party)
+    slow = {kind: [] for kind in found}
+    for i, j in enumerate(party.tolist()):
+        equal = [party[k] for k in range(len(rows)) if k != i and rows[k].sum() == rows[i].sum()]
+        kinds = {"pasted": [-1]} if j < 0 else {"copied": [-1], "again": [j]}
+        if j >= 0:
+            kinds["shared"] = [other for other in range(3) if other != j]
+        for kind, owners in kinds.items():
+            slow[kind].append(sum(equal.count(owner) for owner in owners))
+    assert {kind: counts.tolist() for kind, counts in found.items()} == slow
+
+
 def test_a_target_that_was_pasted_twice_hides_no_copies_and_is_told_of(rng):
     once, owner = frame(rng), frame(rng)
     summary = run({"a": once, "b": owner, "c": owner}, pl.concat([once, once[:40]]))
-    said = "80 of the target's 100 records equal another one in every column, and one of them is"
-    assert found(summary, f"{said} there twice. Who") is ALARM
+    assert found(summary, "80 of the target's 100 records equal another one in every") is ALARM
     assert found(summary, "60 of 180 points read equal a target record in every column") is ALARM
     assert found(summary, "120 of 180 points read are held by two owners or more") is ALARM
     often = run([frame(rng)], pl.concat([once, once[:3], once[:1], once[:1]]))
     assert found(often, "8 of the target's 65 records equal another one") is ALARM
-    assert found(often, "and one of them is there 4 times. Who") is ALARM
     few = run([frame(rng)], pl.concat([once, once[:1]]))
     assert found(few, "2 of the target's 61 records equal another one") is WARNING
-
-
-def test_what_equal_records_of_a_coarse_target_are_is_left_open(rng):
-    """Different rows that are equal but for one column are as frequent as equal ones."""
-    coarse = pl.DataFrame({"a": rng.integers(0, 2, 60) * 1.0, "b": rng.integers(0, 3, 60) * 1.0})
-    assert nearly_equal(column_hashes(coarse.to_numpy()))[0] == 1.0
-    schema = Schema(
-        [
-            Column("a", categories=("x", "y", "z")),
-            Column("b", bounds=(0, 1)),
-            Column("c", categories=("u", "v")),
-        ]
-    )
-    # Rows 0 and 1 differ in the category a alone, which is three coordinates.
-    rows = np.array([[1, 0, 0, 0.5, 1, 0], [0, 1, 0, 0.5, 1, 0], [0, 0, 1, 0.7, 0, 1]], float)
-    assert nearly_equal(column_hashes(rows, schema))[0] == pytest.approx(2 / 3)
-    assert nearly_equal(column_hashes(rows))[0] == 0.0
 
 
 @pytest.mark.parametrize(

@@ -1,19 +1,12 @@
 """Records that are there twice but for one column are told of, and coincidences are not."""
 
-from itertools import combinations
-
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
-from tests.helpers.effort import examples
 from tests.helpers.noted import WARNING, found, run
 
 import dpsumm
-from dpsumm.summary.notes import nearly
-from dpsumm.summary.notes.hashes import column_hashes, nearly_equal
+from dpsumm.summary.notes import copies
 
 BOUNDS = {"age": (18, 95), "bmi": (15, 40), "dose": (0, 9), "day": (0, 2000)}
 AT_OWNER = "equal a target record in every column but day"
@@ -104,31 +97,7 @@ def test_whole_numbers_and_categories_are_equal_by_chance():
 
 
 def test_most_rows_of_a_large_table_are_enough(monkeypatch):
-    monkeypatch.setattr(nearly, "MOST_VALUES", 800)
+    monkeypatch.setattr(copies, "MOST_VALUES", 800)
     rng = np.random.default_rng(11)
     target, a = people(rng, 200), people(rng, 200)
     assert told({"a": later(target), "b": a}, target) == [AT_OWNER]
-
-
-@given(
-    arrays(
-        np.float64, st.tuples(st.integers(1, 12), st.integers(1, 4)), elements=st.integers(-1, 1)
-    )
-)
-@examples(100)
-def test_the_share_of_rows_that_are_nearly_equal_is_that_of_the_definition(points):
-    def differ(one, other):
-        return int((one != other).sum())
-
-    near = set()
-    for i, j in combinations(range(len(points)), 2):
-        if differ(points[i], points[j]) == 1:
-            near |= {i, j}
-    assert nearly_equal(column_hashes(points))[0] == pytest.approx(len(near) / len(points))
-
-
-def test_what_independent_columns_would_make_equal_is_told_from_single_columns():
-    """Of each column half of the rows have a neighbour in it, and 3 in 8 pairs have one value."""
-    rows = np.array([[0, 0], [0, 1], [1, 0], [5, 5]]) * 1.0
-    assert nearly_equal(column_hashes(rows)) == pytest.approx((3 / 4, (1 / 2) * (3 / 8) / (5 / 8)))
-    assert nearly_equal(column_hashes(rows[[0, 0, 0]])) == (0, 0)

@@ -28,7 +28,6 @@ from dpsumm.summary.notes.run import (
     run_notes,
 )
 from dpsumm.summary.notes.space import space_notes
-from dpsumm.summary.notes.ties import tie_notes
 from dpsumm.summary.protocols import Curator, Protocol, Selection
 
 __all__ = ["data_notes", "notes_of"]
@@ -72,7 +71,6 @@ def notes_of(
             *narrow_notes(selection, setting, curator.kernel),
             *leak_notes(selection, schema),
             *copy_notes(selection, setting),
-            *tie_notes(selection),
             *label_notes(selection, setting.schema),
             *no_value_notes(selection, setting.schema),
             *class_notes(selection, setting.names),

@@ -52,43 +52,10 @@ def may_be_twice(points: Sequence[NDArray[Any]], schema: Schema | None) -> bool:
     middle, end = starts[2], starts[4]
     few = column_hashes(np.concatenate([part[:, :end] for part in points]))
     pairs = few[:, :middle], few[:, middle:]
-    return any(equal_to_another(np.sort(row_hashes(pair))).any() for pair in pairs)
+    return any(len(np.unique(keys)) < len(keys) for keys in map(row_hashes, pairs))
 
 
 def row_hashes(hashes: Hashes) -> Hashes:
     """Return the hash of each row, (rows,)."""
     keys: Hashes = hashes.sum(axis=1, dtype=np.uint64)
     return keys
-
-
-def equal_to_another(keys: Hashes) -> NDArray[np.bool_]:
-    """Return whether each of the sorted keys of a column equals another one of it."""
-    same = keys[1:] == keys[:-1]
-    edge = np.zeros((1, *keys.shape[1:]), np.bool_)
-    equal: NDArray[np.bool_] = np.concatenate([edge, same]) | np.concatenate([same, edge])
-    return equal
-
-
-def nearly_equal(hashes: Hashes) -> tuple[float, float]:
-    """Return the share of rows that differ from another one in exactly one column.
-
-    About so many at most are equal in all columns by chance: leaving a column out makes more rows
-    equal, unless they are copies. And how many are if the columns have nothing to do with each
-    other, by the column for which that is most: of rows that agree in all others, as many agree in
-    it, too, as any two rows do.
-    """
-    _, first, counts = np.unique(row_hashes(hashes), return_index=True, return_counts=True)
-    different = hashes[first]
-    rest = row_hashes(different)[:, None] - different
-    nearly, independent = np.zeros(len(first), np.bool_), 0.0
-    for one, column in zip(rest.T, hashes.T, strict=True):
-        order = np.argsort(one)
-        equal = np.zeros(len(first), np.bool_)
-        equal[order] = equal_to_another(one[order])
-        if equal.any():
-            nearly |= equal
-            agree = float(np.square(np.unique(column, return_counts=True)[1] / len(column)).sum())
-            share = float(counts[equal].sum()) / len(hashes)
-            independent = max(independent, share * agree / (1 - agree))
-    share = float(counts[nearly].sum() / len(hashes))
-    return share, min(share, independent)
