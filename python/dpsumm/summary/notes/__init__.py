@@ -13,11 +13,9 @@ import numpy as np
 from dpsumm.data.schema import Schema
 from dpsumm.privacy.guarantees import PrivacyReport
 from dpsumm.report.notes import Note, sorted_notes
-from dpsumm.summary.notes.classes import class_notes
 from dpsumm.summary.notes.copies import copy_notes
 from dpsumm.summary.notes.data import data_notes
-from dpsumm.summary.notes.labels import label_notes, no_value_notes
-from dpsumm.summary.notes.leaks import leak_notes
+from dpsumm.summary.notes.labels import label_notes
 from dpsumm.summary.notes.mistakes import mistake_notes
 from dpsumm.summary.notes.narrow import narrow_notes
 from dpsumm.summary.notes.run import (
@@ -69,10 +67,7 @@ def notes_of(
             *mistake_notes(selection, setting),
             *space_notes(selection, setting),
             *narrow_notes(selection, setting, curator.kernel),
-            *leak_notes(selection, schema),
             *copy_notes(selection, setting),
-            *label_notes(selection, setting.schema),
-            *no_value_notes(selection, setting.schema),
-            *class_notes(selection, setting.names),
+            *label_notes(selection, setting.names, schema, setting.schema and setting.schema.label),
         )
     )
