@@ -1,4 +1,4 @@
-"""Records that are where they should not be: in several parties, or among the public points.
+"""Records that are where they should not be, in several parties or among the public points.
 
 Told to the caller of `dpsumm.learn` alone, who holds all data in one process. It may hang on one
 record, so it is in no result: not in a model, its report or its predictions, nor in a log.
@@ -6,26 +6,22 @@ record, so it is in no result: not in a model, its report or its predictions, no
 
 from __future__ import annotations
 
-import math
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsumm.basics.checks import listed
+from dpsumm.data.hashes import column_hashes, row_hashes
+from dpsumm.data.twice import twice
 from dpsumm.report.notes import Note
 from dpsumm.report.numbers import percent
 
-# Part of the public points that must be records of parties, and how many times what chance
-# makes, before anything is said.
-MUCH, TIMES = 0.1, 2.0
-# Part of a party's different records that another one must hold.
-HALF = 0.5
-# Parties that are compared with each other: the first ones, each with each.
-MOST_COMPARED = 1000
-# Upper bound on a mean of equal pairs of which c were seen, and on the pairs seen where c are
-# expected: c + 5 sqrt(c) + 14, exceeded with probability 1e-6 by a Poisson law.
-_ERRORS, _LEAST = 5.0, 14.0
+# Part of the public points that must be records of parties, and part of a party's records that
+# others must hold, before anything is said.
+MUCH, HALF = 0.1, 0.5
+# Parties that a note names.
+MOST_NAMED = 2
 _TOLD = "You are told since you hold all data here; it stands in no result."
 
 
@@ -55,89 +51,50 @@ def copies_notes(
     100% of the public points equal a record of a party in every column
     >>> [note] = copies_notes(rng.normal(size=(50, 2)), records | {"p3": records["p0"]})
     >>> print(note.partition(",")[0])
-    2 of 4 parties hold half of their records or more in common with another one
+    2 of 4 parties hold half of their records or more in common with others
     """
-    points = Counter(_rows(public_points))
-    rows = {name: Counter(_rows(records)) for name, records in parties.items()}
-    # How often a point equals another one.
-    among = _pairs(points.values()) / max(math.comb(len(public_points), 2), 1)
+    keys = [row_hashes(column_hashes(rows)) for rows in (public_points, *parties.values())]
+    if len(np.unique(np.concatenate(keys))) == sum(map(len, keys)):
+        return []
+    rows = column_hashes(np.concatenate(list(parties.values())))
+    owner = np.repeat(np.arange(len(parties)), [len(held) for held in keys[1:]])
+    found = twice(column_hashes(public_points), rows, owner)
+    held = np.concatenate(keys[1:])
     return [
-        *_in_several(dict(list(rows.items())[:MOST_COMPARED]), len(rows), among),
-        *_in_points(points, [set(row) for row in rows.values()], among),
+        *_in_several(list(parties), owner, held, found["shared"]),
+        *_in_points(keys[0], held[found["copied"]]),
     ]
 
 
-def _in_several(rows: Mapping[str, Counter[bytes]], n_parties: int, among: float) -> Iterator[Note]:
-    names = list(rows)
-    sizes = np.array([held.total() for held in rows.values()], np.float64)
-    # By chance records of two parties are equal as often as those of one, or as points are.
-    within = sum(_pairs(held.values()) for held in rows.values())
-    chance = max(among, _most(within) / max((sizes * (sizes - 1)).sum() / 2, 1))
-    first, second, common = _overlap(list(rows.values()))
-    different = np.array([len(held) for held in rows.values()])
-    expected = chance * sizes[first] * sizes[second]
-    told = (common >= HALF * np.minimum(different[first], different[second])) & (
-        common > _most(expected)
+def _in_several(
+    names: list[str],
+    owner: NDArray[np.int64],
+    keys: NDArray[np.uint64],
+    shared: NDArray[np.bool_],
+) -> Iterator[Note]:
+    told = np.bincount(owner, shared, len(names)) >= HALF * np.maximum(
+        np.bincount(owner, minlength=len(names)), 1
     )
     if not told.any():
         return
-    first, second = first[told], second[told]
-    others = np.bincount(np.concatenate([first, second]), minlength=len(names))
-    most = int(others.max()) + 1
-    pair = int(np.argmin(first * len(names) + second))
+    which = shared & told[owner]
+    held = np.isin(keys, keys[which])
+    once = np.unique(np.stack([keys[held], owner[held].astype(np.uint64)]), axis=1)
+    most = int(np.unique(once[0], return_counts=True)[1].max())
+    some = listed([names[i] for i in np.flatnonzero(told)[:MOST_NAMED].tolist()])
     yield Note(
-        f"{np.count_nonzero(others):,} of {n_parties:,} parties hold half of their records or more "
-        f"in common with another one, equal in every column, such as {names[first[pair]]!r} and "
-        f"{names[second[pair]]!r}: is one file given as two parties? Epsilon is for what one party "
-        f"holds. For a record that {'two' if most == 2 else f'up to {most:,}'} parties hold it is "
-        f"{most:,} times as large, or more: give each record once. {_TOLD}"
+        f"{told.sum():,} of {len(names):,} parties hold half of their records or more in common "
+        f"with others, equal in every column, such as {some}: is one file given as two parties? "
+        f"Epsilon is for what one party holds. For a record that {'two' if most == 2 else most} "
+        f"parties hold it is {most:,} times as large, or more: give each record once. {_TOLD}"
     )
 
 
-def _overlap(
-    rows: Sequence[Counter[bytes]],
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Return the pairs of parties that hold equal rows, and how many different ones each holds."""
-    from scipy import sparse
-
-    held = Counter(row for one in rows for row in one)
-    place = {row: k for k, row in enumerate(row for row, count in held.items() if count > 1)}
-    where = [[place[row] for row in one if row in place] for one in rows]
-    party = np.repeat(np.arange(len(rows)), [len(one) for one in where])
-    column = np.array([k for one in where for k in one], np.int64)
-    shape = (len(rows), max(len(place), 1))
-    holds = sparse.csr_array((np.ones(len(column), np.int64), (party, column)), shape=shape)
-    pairs = sparse.triu(holds @ holds.T, k=1).tocoo()
-    return pairs.row.astype(np.int64), pairs.col.astype(np.int64), pairs.data
-
-
-def _in_points(
-    points: Counter[bytes], distinct: Sequence[set[bytes]], among: float
-) -> Iterator[Note]:
-    held = Counter(row for rows in distinct for row in rows)
-    found = sum(count for row, count in points.items() if row in held)
-    n, sizes = points.total(), [len(rows) for rows in distinct]
-    apart = (sum(sizes) ** 2 - sum(size**2 for size in sizes)) / 2
-    # How often a point equals a record by chance: as points equal each other, or as records of
-    # different parties do, of which there are many more.
-    between = float(_most(_pairs(held.values()))) / max(apart, 1)
-    by_chance = n * min(1.0, sum(sizes) * max(among, between))
-    if found > max(MUCH * n, TIMES * by_chance):
+def _in_points(points: NDArray[np.uint64], held: NDArray[np.uint64]) -> Iterator[Note]:
+    part = float(np.isin(points, held).mean())
+    if part > MUCH:
         yield Note(
-            f"{percent(found / n)} of the public points equal a record of a party in every "
-            "column. Parties' own records are not public, and nothing protects them as public "
-            f"points: give other points. {_TOLD}"
+            f"{percent(part)} of the public points equal a record of a party in every column. "
+            f"Parties' own records are not public, and nothing protects them as public points: "
+            f"give other points. {_TOLD}"
         )
-
-
-def _rows(points: NDArray[np.float64]) -> list[bytes]:
-    # Adding 0 makes of -0 what it equals.
-    return [row.tobytes() for row in points + 0.0]
-
-
-def _pairs(counts: Iterable[int]) -> int:
-    return sum(math.comb(count, 2) for count in counts)
-
-
-def _most(count: float | NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.asarray(count + _ERRORS * np.sqrt(count) + _LEAST, np.float64)

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from dpsumm.basics.checks import counted
+from dpsumm.data.hashes import column_hashes, row_hashes
 from dpsumm.data.table import Table
 from dpsumm.errors import InvalidDataError
 from dpsumm.report.outside import MUCH
-from dpsumm.summary.notes.hashes import column_hashes, row_hashes
 
 # Times what chance makes of equal rows, above which they are copies.
 BEYOND_CHANCE = 3.0

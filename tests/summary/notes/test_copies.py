@@ -10,9 +10,9 @@ from tests.helpers.effort import examples
 from tests.helpers.noted import ALARM, GREEDY, INFO, WARNING, found, frame, run
 
 import dpsumm
+from dpsumm.data.hashes import row_hashes
+from dpsumm.data.twice import _others
 from dpsumm.errors import InvalidParameterError, ProtocolError
-from dpsumm.summary.notes.hashes import row_hashes
-from dpsumm.summary.notes.twice import _others
 
 
 def test_a_target_that_is_also_an_owner_is_an_alarm(rng):

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from tests.helpers.effort import examples
 
 from dpsumm.data.column import Column
+from dpsumm.data.hashes import may_be_twice
 from dpsumm.data.schema import Schema
 from dpsumm.summary.by_column import Marginal
-from dpsumm.summary.notes.hashes import may_be_twice
 from dpsumm.summary.notes.space import remoteness
 
 SEEDS = st.integers(0, 2**32)

@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsumm.basics.checks import counted, listed
+from dpsumm.data.hashes import Hashes, column_hashes, may_be_twice, row_hashes
+from dpsumm.data.twice import twice
 from dpsumm.report.notes import Note, Severity
 from dpsumm.report.thinned import thinned
-from dpsumm.summary.notes.hashes import Hashes, column_hashes, may_be_twice, row_hashes
 from dpsumm.summary.notes.limits import MUCH
-from dpsumm.summary.notes.twice import twice
 from dpsumm.summary.protocols import Selection, Setting
 
 # Different rows that are there twice but for one column, and columns in which they are equal.

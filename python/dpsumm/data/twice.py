@@ -5,13 +5,17 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsumm.summary.notes.hashes import Hashes, row_hashes
+from dpsumm.data.hashes import Hashes, row_hashes
 
 # Equal rows are copies if chance, made so many times as frequent, makes as many with a probability
 # of 1e-6 at most.
 TIMES, SURELY = 2.0, 13.8
 # Share of pairs that agree in a column: beyond it few differ, and tell little of how many would.
 VARIES = 0.7
+# Different rows that a row equals by chance, above which nothing can be told.
+COARSE = 0.5
+# Columns that are left out, one by one.
+MOST_COLUMNS = 100
 
 Counts = NDArray[np.float64]
 
@@ -47,19 +51,20 @@ def twice(target: Hashes, pool: Hashes, owner: NDArray[np.int64]) -> dict[str, N
     # Columns that have nothing to do with each other make so many rows equal: all columns, as rows
     # tell that are not equal, or a column that varies and all others.
     every = _agreement(keys)
+    if every == 0:
+        return {kind: np.zeros(len(counts), np.bool_) for kind, counts in equal.items()}
     same = np.array([_agreement(column) for column in hashes.T])
-    if same.prod() * len(keys) >= 1:  # each row has an equal one by chance
+    if same.prod() * len(np.unique(keys)) >= COARSE:
         return {kind: np.zeros(len(counts), np.bool_) for kind, counts in equal.items()}
     apart = float(np.prod((same - every) / max(1 - every, 1e-12)))
     chance = {
         kind: by_party(kind, np.ones(len(whose[kind]))) * others[kind] * apart for kind in others
     }
-    if any(counts.any() for counts in equal.values()):
-        for column, agree in zip(hashes.T, same, strict=True):
-            for kind, counts in _others(keys - column, party).items():
-                near = by_party(kind, counts - equal[kind])
-                usual = near * agree / (1 - agree) if agree < VARIES else 0 * near
-                chance[kind] = np.maximum(chance[kind], usual)
+    varied = np.flatnonzero(same < VARIES)
+    for j in varied[:: 1 + len(varied) // MOST_COLUMNS].tolist():
+        for kind, counts in _others(keys - hashes[:, j], party).items():
+            near = by_party(kind, counts - equal[kind])
+            chance[kind] = np.maximum(chance[kind], near * same[j] / (1 - same[j]))
     found = {}
     for kind, counts in equal.items():
         each = 2 if kind in ("pasted", "again") else 1  # both rows of a pair count
