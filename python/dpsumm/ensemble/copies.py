@@ -22,7 +22,7 @@ from dpsumm.report.numbers import percent
 MUCH, HALF = 0.1, 0.5
 # Parties that a note names.
 MOST_NAMED = 2
-_TOLD = "You are told since you hold all data here; it stands in no result."
+TOLD = "You are told since you hold all data here; it stands in no result."
 
 
 def copies_notes(
@@ -86,7 +86,7 @@ def _in_several(
         f"{told.sum():,} of {len(names):,} parties hold half of their records or more in common "
         f"with others, equal in every column, such as {some}: is one file given as two parties? "
         f"Epsilon is for what one party holds. For a record that {'two' if most == 2 else most} "
-        f"parties hold it is {most:,} times as large, or more: give each record once. {_TOLD}"
+        f"parties hold it is {most:,} times as large, or more: give each record once. {TOLD}"
     )
 
 
@@ -96,5 +96,5 @@ def _in_points(points: NDArray[np.uint64], held: NDArray[np.uint64]) -> Iterator
         yield Note(
             f"{percent(part)} of the public points equal a record of a party in every column. "
             f"Parties' own records are not public, and nothing protects them as public points: "
-            f"give other points. {_TOLD}"
+            f"give other points. {TOLD}"
         )

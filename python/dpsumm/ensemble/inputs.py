@@ -24,7 +24,7 @@ from dpsumm.data.inputs import (
 from dpsumm.data.kinds.label import label_of, places_of
 from dpsumm.data.schema import Schema
 from dpsumm.ensemble.ballots import ballot_of, given_votes
-from dpsumm.ensemble.copies import copies_notes
+from dpsumm.ensemble.copies import MOST_NAMED, TOLD, copies_notes
 from dpsumm.ensemble.party import Voter
 from dpsumm.ensemble.points import rows_notes
 from dpsumm.ensemble.students.choose import Validation
@@ -33,6 +33,7 @@ from dpsumm.ensemble.trainer import Trainer, check_learner, declarer
 from dpsumm.errors import InvalidDataError, InvalidParameterError
 from dpsumm.exchange.roles import Party
 from dpsumm.report.notes import Note
+from dpsumm.report.outside import RUINED
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,8 +82,8 @@ class Space:
         places = places_of(labels, classes)
         if (places < 0).all():
             raise InvalidDataError(
-                "validation: none of its labels is one of the classes; compare their types (text "
-                "or numbers) and spelling"
+                "validation: its labels are not among the classes. Compare their types (text or "
+                "numbers) and spelling"
             )
         return Validation(points, places)
 
@@ -118,16 +119,47 @@ class Given:
 
     @property
     def copies(self) -> list[Note]:
-        """For whoever holds all data, and in no result: records of parties at others, or public."""
+        """Return notes, for the caller alone, on records that other parties or points have, too."""
         records = {name: float64(table) for name, table in self.tables.items()}
         return copies_notes(self.points, records)
 
+    def foreign(self, classes: Sequence[Label]) -> list[Note]:
+        """Return a note, for the caller alone, on parties whose labels are spelled otherwise."""
+        shares = {
+            name: float((places_of(table.labels, classes) < 0).mean())
+            for name, table in self.tables.items()
+            if table.labels is not None and len(table)
+        }
+        some = [name for name, share in shares.items() if share >= RUINED]
+        if not some:
+            return []
+        named = f"{listed(some[:MOST_NAMED])}{' and others' if len(some) > MOST_NAMED else ''}"
+        return [
+            Note(
+                f"{len(some):,} of {len(self.names):,} parties have labels of which at least nine "
+                f"in ten are not among the classes, such as {named}. Compare their types and "
+                f"spelling with classes. {TOLD}"
+            )
+        ]
+
     def check_labels(self, terms: Terms) -> None:
-        """Refuse labels that are numbers where classes are text."""
+        """Refuse labels that are numbers where classes are text, or that are no class at all.
+
+        Privacy
+        -------
+        All parties' labels decide. The caller alone observes it, who holds all data, before
+        anything is sent or charged.
+        """
         # The type of an array is its giver's choice, and no record's.
         if self.typed and all(isinstance(label_of(name), str) for name in terms.classes):
             raise InvalidDataError(
                 f"{self.typed[0]!r}: labels are numbers, the classes text; give both the same type"
+            )
+        labels = [table.labels for table in self.tables.values() if table.labels is not None]
+        if labels and all((places_of(one, terms.classes) < 0).all() for one in labels):
+            raise InvalidDataError(
+                "parties: their labels are not among the classes; compare types (text or numbers) "
+                "and spelling with classes (--classes)"
             )
 
     def roles(
@@ -136,7 +168,6 @@ class Given:
         """Return the parties' roles; those that gave records train when they are asked."""
         if self.tables:  # here too, so that nobody trains in vain
             check_learner(learner, terms, self.points.shape[1], declared=declared)
-            self.check_labels(terms)
             fewest = min(self.tables, key=lambda name: len(self.tables[name]))
             if (n := len(self.tables[fewest])) < terms.shards:
                 raise InvalidParameterError(

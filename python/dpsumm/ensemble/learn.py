@@ -148,7 +148,7 @@ def learn(
     from dpsumm.ensemble.inputs import read_parties
     from dpsumm.ensemble.points import points_notes
     from dpsumm.ensemble.protocols import Updates, decided
-    from dpsumm.ensemble.vote import Asked, run_vote
+    from dpsumm.ensemble.vote import Asked, check_listed, run_vote
     from dpsumm.exchange.driver import run_in_process
     from dpsumm.privacy.weak import warn_unrecorded
 
@@ -170,17 +170,18 @@ def learn(
         schema=None if schema is None else schema_of(schema),
         validation=validation,
     )
-    for note in given.copies:
-        warnings.warn(note, stacklevel=2)
     n_records = sum(map(len, given.tables.values()))
     terms = asked.terms(given.points, len(given.names), n_records)
+    check_listed(terms, given.space)
+    given.check_labels(terms)
+    for note in (*given.copies, *given.foreign(terms.classes)):
+        warnings.warn(note, stacklevel=2)
     how = decided(asked.protocol, given.others)
     warn_unrecorded(ledger, seed, epsilon)
     if isinstance(how, Updates):
         from dpsumm.ensemble.rounds import recipe_of, run_updates
         from dpsumm.ensemble.updates.party import Updater
 
-        given.check_labels(terms)
         updaters = {name: Updater(one, terms.classes) for name, one in given.tables.items()}
         return run_updates(
             asked,
