@@ -317,7 +317,6 @@ class Talkative(LogisticRegression):
 def test_no_party_speaks_through_warnings(parties, public_points):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        warnings.filterwarnings("ignore", "no ledger")  # said once, by whichever run is the first
         learn(parties, public_points, learner=Talkative())
 
 
