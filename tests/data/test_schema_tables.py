@@ -276,7 +276,7 @@ def test_a_schema_is_one() -> None:
 
 def test_counts_of_a_schema_in_somebody_s_data(tmp_path: Path) -> None:
     for source in sources(tmp_path).values():
-        n_rows, found = check(source, SCHEMA)
+        n_rows, found, _ = check(source, SCHEMA)
         assert n_rows == 6
         by_name = {one.column.name: one for one in found}
         assert list(by_name) == [column.name for column in SCHEMA.columns]

@@ -54,6 +54,10 @@ def test_coincidence_of_coarse_rows_is_not(rng, columns):
     assert copies_note(wide[3][:60], wide) is not None
 
 
+def test_parties_that_give_classifiers_have_no_records_to_compare(rng):
+    assert copies_note(rng.normal(size=(50, 2)), []) is None
+
+
 def test_zero_is_zero_whatever_its_sign():
     points = np.arange(400.0).reshape(200, 2)
     records = [points + 0.0, points + 1000.0]

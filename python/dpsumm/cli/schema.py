@@ -122,7 +122,7 @@ def check_command(
         )
     wanted = public.for_target() if target else public
     try:
-        rows, found = check(form.of(file), wanted)
+        rows, found, strange = check(form.of(file), wanted)
     except InvalidDataError:
         if others := strangers(form.of(file), public):
             names = ", ".join(map(repr, others))
@@ -164,6 +164,8 @@ def check_command(
         console.say(said, style="red" if count == of else "dim")
     for text in _advice(found):
         console.say(console.shown(text), style="dim")
+    for hint in strange:
+        console.say(console.shown(f"Look at {hint}"), style="yellow")
     if not accepted or (left_out is not None and left_out[0] == left_out[1]):
         raise typer.Exit(1)
 

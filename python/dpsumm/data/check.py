@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -21,6 +19,7 @@ from dpsumm.data.kinds.items import NULLS, iso_date, spells_nan
 from dpsumm.data.kinds.kind import Kind, WhenMissing
 from dpsumm.data.kinds.label import Label
 from dpsumm.data.kinds.number import Number
+from dpsumm.data.lint import Hint, hints, identifies
 from dpsumm.data.schema import Schema
 
 WARNING = """\
@@ -44,13 +43,7 @@ HEADER = (
 )
 # A text column with at most so many values is taken for categories.
 MOST_TEXTS = 60
-# Whole numbers and texts that never repeat are taken for identifiers if the column's name says so;
-# whole numbers if they only rise, too: so many rows are no chance.
-FEWEST_ROWS = 20
 IDENTIFIES = "no value comes twice, as in an identifier"
-IDENTIFIER = re.compile(
-    r"(^|[_\W])(id|ident|identifier|key|nr|no|number|uuid|row|index)$", re.IGNORECASE
-)
 # A text column with this part of numbers is one of numbers with typing errors.
 MOSTLY = 0.9
 # Sizes beyond which numbers are refused.
@@ -79,8 +72,11 @@ class Found:
     refused: tuple[str, ...] = ()
 
 
-def check(source: Source, schema: Schema) -> tuple[int, list[Found]]:
-    """Return the number of rows, and what the schema meets in each column. Nothing leaves."""
+def check(source: Source, schema: Schema) -> tuple[int, list[Found], list[Hint]]:
+    """Return the number of rows, what the schema meets in each column, and what looks strange.
+
+    Nothing leaves.
+    """
     extract = Wanted(schema=schema).extract(source, "data")
     codes = dict(zip(schema.names, extract.codes, strict=True))
     unreadable = dict(zip(schema.names, extract.n_unreadable or [0] * len(codes), strict=True))
@@ -90,7 +86,7 @@ def check(source: Source, schema: Schema) -> tuple[int, list[Found]]:
         else _found_beside(column, extract)
         for column in schema.columns
     ]
-    return len(extract), found
+    return len(extract), found, hints(extract)
 
 
 def strangers(source: Source, schema: Schema) -> tuple[str, ...]:
@@ -217,14 +213,6 @@ def _options(cells: Cells, items: list[Any]) -> dict[str, Any] | str:
     values = sorted(set(texts))
     few = len(values) <= min(MOST_TEXTS, len(texts) / 2)
     return Category.drafted(values) if few else _reason(texts, len(values))
-
-
-def identifies(name: str, items: Sequence[Any], *, rising: bool = True) -> bool:
-    """Return whether items are identifiers; `rising` if their order alone may say so."""
-    distinct = len(set(items)) == len(items) >= FEWEST_ROWS
-    if not distinct or IDENTIFIER.search(name):
-        return distinct
-    return rising and all(a < b for a, b in pairwise(items))
 
 
 def _is_null(text: str) -> bool:

@@ -53,6 +53,8 @@ def copies_notes(
     >>> print(note.partition(",")[0])
     2 of 4 parties hold half of their records or more in common with others
     """
+    if not parties:
+        return []
     keys = [row_hashes(column_hashes(rows)) for rows in (public_points, *parties.values())]
     if len(np.unique(np.concatenate(keys))) == sum(map(len, keys)):
         return []

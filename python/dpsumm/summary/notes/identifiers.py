@@ -24,10 +24,10 @@ FIRST = 16
 def identifier_notes(target: Sequence[Table | StreamTable]) -> list[Note]:
     """Tell of columns of the target in which each row has a whole number of its own.
 
-    By the rule by which `dpsumm.data.check` leaves a column out: the column's name says so, or the
+    By the rule by which `dpsumm.data.lint` leaves a column out: the column's name says so, or the
     numbers only rise from row to row.
     """
-    from dpsumm.data.check import identifies  # not by a mere import of dpsumm
+    from dpsumm.data.lint import identifies  # not by a mere import of dpsumm
 
     found = []
     for table in target:

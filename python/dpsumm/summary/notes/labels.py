@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from dpsumm.basics.checks import counted, listed
 from dpsumm.data.kinds.label import labels_of, places_of
+from dpsumm.data.lint import telling
 from dpsumm.data.schema import Schema
 from dpsumm.report.notes import Note, Severity
 from dpsumm.summary.notes.limits import MOST_CLASSES, MUCH
@@ -26,9 +27,6 @@ UNIQUE = 0.9
 NO_VALUE = frozenset(("", "-", "?", "missing", "n/a", "na", "nan", "null", "unknown"))
 # An owner lacks a class if chance leaves it out with such a probability at most, for any class.
 CHANCE = 1e-4
-# A column tells the label if it does so of so many records, ten and more of a second class, and has
-# so many records for each of its values.
-FEWEST_TOLD, FEWEST_OF_CLASS, FEWEST_ALIKE = 50, 10, 10
 
 
 def label_notes(
@@ -69,7 +67,13 @@ def label_notes(
                 Severity.ALARM,
             )
         yield from _by_owner(classes, places, selection.pool.owner, names)
-        yield from _leaks(records.values, places, schema)
+        if told := telling(records.values, places):
+            yield Note(
+                f"One column alone tells the label of all records that were read: "
+                f"{listed([schema.kernel[j].name for j in told])}. If it is made from the label, "
+                f"or known only after it, a classifier learns to read it, and fails where it is "
+                f"not known."
+            )
 
 
 def _identify(classes: Sequence[Any], n: int) -> bool:
@@ -163,33 +167,3 @@ def _alike(classes: Sequence[Any], own: NDArray[np.bool_], theirs: NDArray[np.bo
     plain = [{str(label).strip().casefold() for label in labels} for labels in (ours, others)]
     kinds = [{isinstance(label, str) for label in labels} for labels in (ours, others)]
     return bool(plain[0] & plain[1]) or bool(others and kinds[0] != kinds[1])
-
-
-def _leaks(values: NDArray[Any], labels: NDArray[np.int64], schema: Schema) -> Iterator[Note]:
-    """Yield a note on columns that tell the label of every record that was read."""
-    if len(labels) < FEWEST_TOLD or np.sort(np.bincount(labels))[-2] < FEWEST_OF_CLASS:
-        return
-    some = slice(0, 4 * FEWEST_TOLD)  # rules out nearly every column
-    found = [
-        column.name
-        for column, own in zip(schema.kernel, values.T, strict=False)
-        if _tells(own[some], labels[some], len(labels)) and _tells(own, labels, len(labels))
-    ]
-    if found:
-        yield Note(
-            f"One column alone tells the label of all records that were read: {listed(found)}. If "
-            f"it is made from the label, or known only after it, a classifier learns to read it, "
-            f"and fails where it is not known."
-        )
-
-
-def _tells(values: NDArray[Any], labels: NDArray[np.int64], n: int) -> bool:
-    """Return whether few values have one label each, or each label is an interval of the values."""
-    order = np.lexsort((labels, values))
-    values, labels = values[order], labels[order]
-    same = (values[1:] == values[:-1]) | (np.isnan(values[1:]) & np.isnan(values[:-1]))
-    other = labels[1:] != labels[:-1]
-    if (same & other).any():
-        return False
-    different, intervals = 1 + np.count_nonzero(~same), 1 + np.count_nonzero(other)
-    return bool(intervals <= labels.max() + 1 or different * FEWEST_ALIKE <= n)
