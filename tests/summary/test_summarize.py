@@ -523,7 +523,9 @@ def test_noise_above_the_signal_and_little_overlap_are_told(rng):
 def test_notes_count_in_good_english() -> None:
     rng = np.random.default_rng(0)
     data = pl.DataFrame({"a": [*rng.uniform(0, 1, 28), 7.0, 0.5], "b": rng.uniform(0, 1, 30)})
-    goal = data.with_columns(a=pl.lit(0.5), b=pl.Series([2.0, 3.0, *rng.uniform(0, 1, 28)]))
+    goal = data.with_columns(
+        a=rng.uniform(0, 1, 30), b=pl.Series([2.0, 3.0, *rng.uniform(0, 1, 28)])
+    )
     summary = dpsumm.summarize(
         {"one": data}, goal, size=3, schema={"a": (0, 1), "b": (0, 1)}, protocol=Greedy()
     )

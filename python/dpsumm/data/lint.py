@@ -85,13 +85,12 @@ class Hint:
 
 def hints(extract: Extract) -> list[Hint]:
     """Return what looks strange in a party's records, column by column."""
-    some = np.linspace(0, len(extract) - 1, min(len(extract), MOST_ROWS)).astype(np.int64)
-    if len(some) < FEWEST_ROWS:
+    values = np.array(extract.codes, np.float64).T
+    if len(values) < FEWEST_ROWS:
         return []
-    columns = extract.schema.kernel
-    values = np.array([np.asarray(codes)[some] for codes in extract.codes], np.float64).T
-    found = [Hint(rule, column.name) for column, own in zip(columns, values.T, strict=True)
-             for rule in _of_column(column, own[~np.isnan(own)])]  # fmt: skip
+    some = _some(len(values))
+    values, columns = values[some], extract.schema.kernel
+    found = of_columns(columns, values)
     if extract.labels is not None:
         names = labels_of(extract.labels[some].tolist())
         classes = list(dict.fromkeys(names.tolist()))
@@ -100,6 +99,20 @@ def hints(extract: Extract) -> list[Hint]:
             found += [Hint("leak", columns[j].name) for j in told]
     own = twice(column_hashes(values[:0]), column_hashes(values), np.zeros(len(some), np.int64))
     return [*found, *[Hint("copies")] * bool(own["again"].any())]
+
+
+def of_columns(columns: Sequence[Column], values: NDArray[Any]) -> list[Hint]:
+    """Return the hints on single columns of values (n, c), NaN where one is missing."""
+    values = values[_some(len(values))].astype(np.float64)
+    return [
+        Hint(rule, column.name)
+        for column, own in zip(columns, values.T, strict=True)
+        for rule in _of_column(column, own[~np.isnan(own)])
+    ]
+
+
+def _some(n: int) -> NDArray[np.int64]:
+    return np.linspace(0, n - 1, min(n, MOST_ROWS)).astype(np.int64)
 
 
 def _of_column(column: Column, values: NDArray[np.float64]) -> Iterator[str]:

@@ -1,5 +1,6 @@
 """Values outside bounds and rows left out: refused, or said."""
 
+import numpy as np
 import polars as pl
 import pytest
 from tests.helpers.noted import AGE, ALARM, INFO, WARNING, found, frame, run, with_columns
@@ -86,3 +87,21 @@ def test_dropped_rows_of_many_owners_are_one_note(rng):
     summary = run([short(3), short(41), frame(rng), short(7)], frame(rng), schema=DROPPED)
     note = "Rows with missing values were left out at 3 of 4 owners: 3 to 41 each, up to 68% of an"
     assert found(summary, f"{note} owner's rows.") is WARNING  # 41 of 60 at one
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        (lambda rng: np.arange(60.0) * 7, "no two records have the same number"),
+        (lambda rng: np.full(60, 30.0), "all records have the same value"),
+        (lambda rng: np.where(np.arange(60) < 5, -999.0, rng.uniform(0, 400, 60)), "far from all"),
+        (lambda rng: rng.uniform(0, 400, 60), None),
+    ],
+)
+def test_the_target_is_asked_what_its_owner_would_be_asked_at_home(rng, values, said):
+    target = frame(rng).with_columns(x=pl.Series(values(rng)))
+    owner = frame(rng, 200).with_columns(x=pl.Series(rng.uniform(0, 400, 200)))
+    summary = with_columns([owner], target, AGE, Column("x", bounds=(0, 420)))
+    asked = [note for note in summary.notes if note.startswith("target: x: ")]
+    assert len(asked) == (said is not None)
+    assert said is None or (said in asked[0] and asked[0].severity is WARNING)

@@ -15,9 +15,10 @@ from dpsumm.data.stream import StreamTable
 from dpsumm.data.table import Table
 from dpsumm.report.notes import Note, Severity
 from dpsumm.report.outside import IN_BOUNDS, IN_CATEGORIES, present
-from dpsumm.summary.notes.identifiers import identifier_notes
 from dpsumm.summary.notes.limits import MOST_NAMED, MUCH
 
+# What is asked about the target's columns, and its rows that are looked at.
+ASKED, MOST_ROWS = ("identifier", "constant", "mark", "counts"), 2000
 # Of a party's rows, a column's values, or all owners' values of it.
 HALF = 0.5
 
@@ -42,7 +43,17 @@ def data_notes(tables: Sequence[Table | StreamTable]) -> list[Note]:
                 severity = _absent(group) if usual else _severity(group, counts)
                 text = _values(group, counts, said)
                 notes.append(Note(text, severity))
-    return notes + identifier_notes([table for table in tables if table.name == "target"])
+    for table in tables:
+        notes += _strange(table) if table.name == "target" else []
+    return notes
+
+
+def _strange(target: Table | StreamTable) -> list[Note]:
+    """Return what the target's owner would be asked at home; see `dpsumm.data.lint`."""
+    from dpsumm.data.lint import of_columns  # not by a mere import of dpsumm
+
+    found = of_columns(target.schema.kernel, target.head.values[:MOST_ROWS])
+    return [Note(f"target: {hint}") for hint in found if hint.rule in ASKED]
 
 
 def _indexed(tables: Sequence[Table | StreamTable]) -> list[Note]:
