@@ -7,7 +7,7 @@ from evidence.mistakes import clinic, weather
 
 from dpsumm.data.check import check, draft
 from dpsumm.data.column import Column
-from dpsumm.data.lint import RULES, identifies
+from dpsumm.data.lint import RULES, Hint, identifies
 from dpsumm.data.schema import Schema
 
 N = 400
@@ -15,7 +15,8 @@ N = 400
 
 def strange(frame, *columns):
     """The hints on a frame, as pairs of a column and a rule."""
-    return {(hint.column, hint.rule) for hint in check(frame, Schema(columns))[2]}
+    found = check(frame, Schema(columns))[2]
+    return {(name, hint.rule) for hint in found for name in hint.columns or ("",)}
 
 
 def usual(rng, n=N):
@@ -87,3 +88,9 @@ def test_of_many_rows_some_are_looked_at(rng, monkeypatch):
     frame = usual(rng, 3000).with_columns(x=3)
     assert strange(frame, AGE, BMI, Column("x", bounds=(0, 9))) == {("x", "constant")}
     assert identifies("nr", list(range(20)))
+
+
+def test_a_hint_names_a_few_of_many_columns():
+    said = str(Hint("constant", tuple(f"x{i}" for i in range(14))))
+    assert said.startswith("x0, x1, x2, x3, x4, x5, x6, x7, x8, x9, x10, x11 and 2 more: all")
+    assert str(Hint("copies")).startswith("all columns: ")

@@ -27,6 +27,8 @@ FEWEST_ROWS, MOST_ROWS = 20, 100_000
 IDENTIFIER = re.compile(
     r"(^|[_\W])(id|ident|identifier|key|nr|no|number|uuid|row|index)$", re.IGNORECASE
 )
+# Columns that a hint names.
+MOST_NAMED = 12
 # Shares of a column's values: many that the schema cuts off, and so many that are one value.
 MANY, NEARLY_ALL = 0.1, 0.9
 # Rows of a mark of no value, at least and as a share at most, and different values next to it.
@@ -40,8 +42,8 @@ MOST_CODES = 6
 FEWEST_TOLD, FEWEST_OF_CLASS, FEWEST_PER_VALUE, MOST_CLASSES = 50, 10, 10, 50
 
 RULES = {
-    "identifier": "no two records have the same number. Leave the column out, or ignore it.",
-    "constant": "all records have the same value. Leave the column out.",
+    "identifier": "no two records have the same number. Leave it out, or ignore it.",
+    "constant": "all records have the same value, so that it could be left out.",
     "mark": "several records have one value far from all others. If it means that there is no "
     "value, as -9999 does, list it in the column's missing.",
     "counts": "the values begin and end one below the bounds, as months from 0 do.",
@@ -60,27 +62,29 @@ RULES = {
 
 @dataclass(frozen=True)
 class Hint:
-    """A question about a column of somebody's own data, or about all of it.
+    """A question about columns of somebody's own data.
 
     Attributes
     ----------
     rule
         A key of `RULES`.
-    column
-        Its name, empty for all columns together.
+    columns
+        Their names, none if it is about all columns together.
 
     Examples
     --------
-    >>> Hint("constant", "ward").rule in RULES
+    >>> Hint("constant", ("ward", "unit")).rule in RULES
     True
     """
 
     rule: str
-    column: str = ""
+    columns: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         """Return the sentence that a terminal shows."""
-        return f"{self.column or 'all columns'}: {RULES[self.rule]}"
+        more = f" and {len(self.columns) - MOST_NAMED} more" * (len(self.columns) > MOST_NAMED)
+        named = ", ".join(self.columns[:MOST_NAMED]) + more
+        return f"{named or 'all columns'}: {RULES[self.rule]}"
 
 
 def hints(extract: Extract) -> list[Hint]:
@@ -96,7 +100,7 @@ def hints(extract: Extract) -> list[Hint]:
         classes = list(dict.fromkeys(names.tolist()))
         if 2 <= len(classes) <= MOST_CLASSES:
             told = telling(values, places_of(names, classes))
-            found += [Hint("leak", columns[j].name) for j in told]
+            found += [Hint("leak", tuple(columns[j].name for j in told))] * bool(told)
     own = twice(column_hashes(values[:0]), column_hashes(values), np.zeros(len(some), np.int64))
     return [*found, *[Hint("copies")] * bool(own["again"].any())]
 
@@ -104,11 +108,11 @@ def hints(extract: Extract) -> list[Hint]:
 def of_columns(columns: Sequence[Column], values: NDArray[Any]) -> list[Hint]:
     """Return the hints on single columns of values (n, c), NaN where one is missing."""
     values = values[_some(len(values))].astype(np.float64)
-    return [
-        Hint(rule, column.name)
-        for column, own in zip(columns, values.T, strict=True)
-        for rule in _of_column(column, own[~np.isnan(own)])
-    ]
+    found: dict[str, list[str]] = {}
+    for column, own in zip(columns, values.T, strict=True):
+        for rule in _of_column(column, own[~np.isnan(own)]):
+            found.setdefault(rule, []).append(column.name)
+    return [Hint(rule, tuple(names)) for rule, names in found.items()]
 
 
 def _some(n: int) -> NDArray[np.int64]:
@@ -122,7 +126,7 @@ def _of_column(column: Column, values: NDArray[np.float64]) -> Iterator[str]:
     different, counts = np.unique(values, return_counts=True)
     if len(different) == 1:
         yield "constant"
-    elif counts.max() >= NEARLY_ALL * len(values):
+    elif not column.categories and counts.max() >= NEARLY_ALL * len(values):
         yield "common"
     if column.categories:
         unknown = column.other is not None and values == len(column.categories)

@@ -93,7 +93,7 @@ def test_dropped_rows_of_many_owners_are_one_note(rng):
     ("values", "said"),
     [
         (lambda rng: np.arange(60.0) * 7, "no two records have the same number"),
-        (lambda rng: np.full(60, 30.0), "all records have the same value"),
+        (lambda rng: np.full(60, 30.0), None),  # as pixels at the edge of images are
         (lambda rng: np.where(np.arange(60) < 5, -999.0, rng.uniform(0, 400, 60)), "far from all"),
         (lambda rng: rng.uniform(0, 400, 60), None),
     ],

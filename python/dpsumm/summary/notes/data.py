@@ -18,7 +18,7 @@ from dpsumm.report.outside import IN_BOUNDS, IN_CATEGORIES, present
 from dpsumm.summary.notes.limits import MOST_NAMED, MUCH
 
 # What is asked about the target's columns, and its rows that are looked at.
-ASKED, MOST_ROWS = ("identifier", "constant", "mark", "counts"), 2000
+ASKED, MOST_ROWS = ("identifier", "mark", "counts"), 2000
 # Of a party's rows, a column's values, or all owners' values of it.
 HALF = 0.5
 

@@ -221,6 +221,9 @@ def _far(parties: Parties) -> Found:
     """
     everybody = [parties.target, *parties.judged.values()]
     low, high = parties.limits
+    spread = np.array([_quantiles(rows, 0.1, 0.5, 0.9) for rows in everybody])
+    # Of a column that is mostly one value, as a pixel is, values elsewhere are no other unit.
+    mostly_one = (spread[:, 1] == spread[:, 0]) | (spread[:, 1] == spread[:, 2])
     bulk = np.array([_quantiles(rows, ENDS, 1 - ENDS) for rows in everybody])
     bulk = np.where(np.isnan(bulk), [[np.inf], [-np.inf]], bulk)
     for place, (i, rows) in enumerate(parties.judged.items(), 1):
@@ -229,6 +232,7 @@ def _far(parties: Parties) -> Found:
         width = above - below
         reach = np.zeros(rows.shape)
         varied = (width > 0) & np.isfinite(width)
+        varied &= ~np.delete(mostly_one, place, axis=0).any(axis=0)
         away = np.abs(rows - np.clip(rows, below, above))
         np.divide(away, width, out=reach, where=varied & ~np.isnan(rows))
         beyond = np.abs(rows - np.clip(rows, low, high)) > OUTSIDE * (high - low)

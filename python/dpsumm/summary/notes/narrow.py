@@ -94,9 +94,11 @@ def _hidden(selection: Selection, setting: Setting, kernel: RBF) -> list[tuple[f
         stop = start + len(column.how.cells)
         if not column.categories:
             known = [part[~(part[:, start + 1 : stop] > 0).any(axis=1), start] for part in parts]
-            ends = np.array([np.quantile(one, (ENDS, 1 - ENDS)) for one in known if len(one)])
-            share = float(np.ptp(ends)) / column.weight if len(ends) else 0.0
-            if 0 < share * sharper < NARROW:
+            ends = [np.quantile(one, (ENDS, 0.5, 1 - ENDS)) for one in known if len(one)]
+            share = float(np.ptp(ends)) / column.weight if ends else 0.0
+            # Of a column that is mostly one value no bounds would show more.
+            varies = any(low < middle < high for low, middle, high in ends)
+            if varies and 0 < share * sharper < NARROW:
                 found.append((share, column.name))
         start = stop
     return sorted(found)
