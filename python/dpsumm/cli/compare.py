@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from dpsumm.basics.checks import counted
 from dpsumm.cli import console
 from dpsumm.cli.options import described
 from dpsumm.cli.typed import typed
@@ -94,7 +95,8 @@ def compare(
     console.show_table(("protocol", *NUMBERS), texts, right=NUMBERS)
     console.say(
         "MMD²: to the target's distribution, over that of the greedy that reads everything; lower "
-        f"is better; in brackets the range of one standard error, of {found.runs} runs. ε: privacy "
+        f"is better; in brackets the range of one standard error, of "
+        f"{counted(found.runs, 'run', 'runs')}. ε: privacy "
         f"spent on the target's and on the owners' records towards an owner, at delta {delta:g}. "
         "Read: points for each of the summary.",
         style="dim",

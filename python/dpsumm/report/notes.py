@@ -39,6 +39,8 @@ CALLS = {
     Severity.WARNING: "Check this",
     Severity.INFO: "Good to know",
 }
+# Notes that a page shows unfolded, alarms among them. It shows all alarms.
+MOST_SHOWN = 3
 # Bars beside notes in a notebook, whose text has a colour of its own: seen on white and on black.
 _BARS = {
     Severity.ALARM: "6px solid #d2413d",
@@ -119,7 +121,7 @@ def to_check(notes: Iterable[Note]) -> str:
 
 
 def shown_notes(warnings: Iterable[str], *, seeded: bool) -> list[Html]:
-    """Return what matters most first: red, amber, and what is only good to know in one list."""
+    """Return all alarms and the first warnings, and the rest folded away."""
     shown = []
     if seeded:
         call = "Seeded run: nothing is guaranteed."
@@ -128,10 +130,13 @@ def shown_notes(warnings: Iterable[str], *, seeded: bool) -> list[Html]:
     by_severity: dict[Severity, list[Note]] = {severity: [] for severity in Severity}
     for note in sorted_notes(warnings):
         by_severity[note.severity].append(note)
-    for severity in (Severity.ALARM, Severity.WARNING):
-        shown += [called(note) for note in by_severity[severity]]
-    if by_severity[Severity.INFO]:
-        shown.append(parts.listed(by_severity[Severity.INFO]))
+    loud = [called(note) for note in by_severity[Severity.ALARM] + by_severity[Severity.WARNING]]
+    first = max(len(by_severity[Severity.ALARM]), MOST_SHOWN)
+    known, later = by_severity[Severity.INFO], loud[first:]
+    shown += loud[:first]
+    if later or known:
+        title = counted(len(later) + len(known), "more note", "more notes")
+        shown.append(parts.folded(title, *later, *[parts.listed(known)] * bool(known)))
     return shown
 
 

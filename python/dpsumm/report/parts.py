@@ -79,6 +79,11 @@ def intro(text: str) -> Html:
     return tag("p", text, class_="soft")
 
 
+def folded(title: str, *content: Html) -> Html:
+    """Return content that a click on its title unfolds."""
+    return tag("details", tag("summary", title), *content)
+
+
 def listed(texts: Iterable[str]) -> Html:
     """Return sentences as a list."""
     return tag("ul", *(tag("li", text) for text in texts))

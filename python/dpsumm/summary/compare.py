@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsumm import kernels
-from dpsumm.basics.checks import check_whole
+from dpsumm.basics.checks import check_whole, counted
 from dpsumm.data.inputs import Owners, Source, read_inputs
 from dpsumm.data.schema import Schema
 from dpsumm.data.short import SchemaLike, schema_of
@@ -117,7 +117,7 @@ class Comparison:
         ]
         lines.append(
             "MMD^2 to the target's distribution over that of the greedy that reads everything; in "
-            f"brackets the range of one standard error, of {self.runs} runs."
+            f"brackets the range of one standard error, of {counted(self.runs, 'run', 'runs')}."
         )
         return "\n".join([*lines, self.advice])
 

@@ -32,3 +32,18 @@ def test_each_severity_is_called_the_same_on_page_notebook_and_terminal(capsys):
     said = [f"{CALLS[note.severity]}: {note}" for note in notes]
     assert capsys.readouterr().err.splitlines() == said
     assert len(set(CALLS.values())) == 3
+
+
+def test_a_page_shows_all_alarms_and_three_notes_and_folds_the_rest():
+    def unfolded(alarms, warnings, known=0):
+        kinds = ((Severity.ALARM, alarms), (Severity.WARNING, warnings), (Severity.INFO, known))
+        notes = [Note(f"note {kind.name} {i}", kind) for kind, n in kinds for i in range(n)]
+        open_, _, folded = "".join(shown_notes(notes, seeded=False)).partition("<details>")
+        assert open_.count("note ALARM") == alarms
+        assert all(note in open_ + folded for note in notes)
+        return open_.count("<strong>"), folded.partition("</summary>")[0].removeprefix("<summary>")
+
+    assert unfolded(0, 3) == (3, "")
+    assert unfolded(1, 3) == (3, "1 more note")
+    assert unfolded(5, 2) == (5, "2 more notes")
+    assert unfolded(0, 1, known=2) == (1, "2 more notes")
