@@ -324,6 +324,21 @@ def test_swapped_names_are_the_first_cause_that_is_told(tmp_path):
     assert not any("made after its result was written" in note for note in red(tmp_path))
 
 
+@pytest.mark.filterwarnings("ignore:no ledger")
+def test_the_ledger_of_the_only_owner_that_has_one_needs_no_name(tmp_path):
+    rng = np.random.default_rng(3)
+    Ledger.create(tmp_path / "a.db").close()
+    dpsumm.synthesize(
+        {name: rng.integers(0, 2, (900, 1)) for name in "ab"},
+        schema={name: Schema([Column(f"{name}0", categories=(0, 1))]) for name in "ab"},
+        ledger={"a": tmp_path / "a.db"},
+    ).save(tmp_path / "rows.parquet")
+    text, _ = made(tmp_path, "rows.parquet", "--ledger", "a.db", audit=None)
+    named, _ = made(tmp_path, "rows.parquet", "--ledger", "a=a.db", audit=None)
+    digests = re.compile("[0-9a-f]{64}")
+    assert digests.sub("", text) == digests.sub("", named)
+
+
 @pytest.mark.parametrize(
     ("result", "words"),
     [

@@ -52,7 +52,8 @@ def dossier(
         .parquet, or .csv with its .json beside it.
     ledger : FILE or NAME=FILE
         The run's ledger: the page then has its rows with their dates, and the totals of all its
-        runs. Of a run of synthesize an owner's name and its ledger, once per owner.
+        runs. Of a run of synthesize an owner's name and its ledger, once per owner. No name is
+        needed where one owner alone had a ledger.
     audit : FILE.json
         Results of the audits: [bold]dpsumm audit --out FILE.json[/] with the package of the run.
     out : FILE.html
@@ -123,6 +124,9 @@ def _ledgers(record: RunRecord, given: list[str]) -> Mapping[str, Path]:
         if len(given) > 1:
             raise InvalidParameterError("--ledger: a run of this kind has one; give one FILE")
         return {"": Path(given[0])} if given else {}
+    kept = [whose for whose, book in record.books.items() if book.file is not None]
+    if len(given) == len(kept) == 1 and "=" not in given[0]:
+        return {kept[0]: Path(given[0])}
     files = parse_files("--ledger", given)
     for name in files:
         if name not in record.schemas:
