@@ -198,3 +198,22 @@ def test_labels_that_are_no_class_are_told_of_or_refused_before_anything_is_spen
     with pytest.warns(UserWarning, match="3 of 12 parties have labels .* such as 'p0', 'p1' and"):
         model = dpsumm.learn(some, points, **given)
     assert not any("not among the classes" in note for note in (*model.notes, *model.foreseen))
+
+
+@pytest.mark.filterwarnings("ignore:learn")
+def test_the_caller_is_asked_what_parties_would_be_asked_at_home(rng):
+    """In learn and synthesize, before anything is spent, and in no result."""
+    said = "^At 'p0', x0: several records have one value far from all others"
+    parties = {f"p{i}": (rng.normal(size=(60, 2)), rng.integers(0, 2, 60)) for i in range(12)}
+    parties["p0"][0][:12, 0] = -9999
+    given = {"classes": [0, 1], "schema": {"x0": (-4, 4), "x1": (-4, 4)}, "seed": 1}
+    with pytest.warns(UserWarning, match=said):
+        model = dpsumm.learn(parties, rng.normal(size=(300, 2)), **given)
+    assert not any("far from all" in note for note in model.notes)
+    points = rng.normal(size=(900, 2))
+    points[:90, 0] = -9999
+    held = {"p0": points[:, :1], "p1": points[:, 1:]}
+    schema = {"p0": {"x0": (-4, 4)}, "p1": {"x1": (-4, 4)}}
+    with pytest.warns(UserWarning, match=said):
+        made = dpsumm.synthesize(held, schema=schema, seed=1)
+    assert not any("far from all" in note for note in made.notes)

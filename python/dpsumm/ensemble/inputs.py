@@ -22,6 +22,7 @@ from dpsumm.data.inputs import (
     read_table,
 )
 from dpsumm.data.kinds.label import label_of, places_of
+from dpsumm.data.lint import of_columns
 from dpsumm.data.schema import Schema
 from dpsumm.ensemble.ballots import ballot_of, given_votes
 from dpsumm.ensemble.copies import MOST_NAMED, TOLD, copies_notes
@@ -33,7 +34,7 @@ from dpsumm.ensemble.trainer import Trainer, check_learner, declarer
 from dpsumm.errors import InvalidDataError, InvalidParameterError
 from dpsumm.exchange.roles import Party
 from dpsumm.report.notes import Note
-from dpsumm.report.outside import RUINED
+from dpsumm.report.outside import RUINED, strange_notes
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,6 +123,13 @@ class Given:
         """Return notes, for the caller alone, on records that other parties or points have, too."""
         records = {name: float64(table) for name, table in self.tables.items()}
         return copies_notes(self.points, records)
+
+    @property
+    def strange(self) -> list[Note]:
+        """Return notes, for the caller alone, on columns of parties that look strange."""
+        tables = self.tables.items()
+        found = {name: of_columns(t.schema.kernel, t.head.values) for name, t in tables}
+        return list(strange_notes(found))
 
     def foreign(self, classes: Sequence[Label]) -> list[Note]:
         """Return a note, for the caller alone, on parties whose labels are spelled otherwise."""

@@ -174,7 +174,7 @@ def learn(
     terms = asked.terms(given.points, len(given.names), n_records)
     check_listed(terms, given.space)
     given.check_labels(terms)
-    for note in (*given.copies, *given.foreign(terms.classes)):
+    for note in (*given.copies, *given.foreign(terms.classes), *given.strange):
         warnings.warn(note, stacklevel=2)
     how = decided(asked.protocol, given.others)
     warn_unrecorded(ledger, seed, epsilon)

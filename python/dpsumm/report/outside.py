@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsumm.basics.checks import listed
+from dpsumm.data.lint import Hint
 from dpsumm.data.stream import StreamTable
 from dpsumm.data.table import Table
 from dpsumm.report.notes import Note, Severity
@@ -17,8 +19,10 @@ from dpsumm.report.numbers import percent
 MUCH = 0.1
 # A column tells nothing if so large a share of its values does not.
 RUINED = 0.9
-# Columns that a note names.
-MOST_NAMED = 12
+# Columns that a note names, and owners.
+MOST_NAMED, FEW_NAMED = 12, 3
+# What an owner's caller is asked before a run, of the rules of the check at home.
+ASKED = ("identifier", "mark", "counts", "clipped", "unknown")
 
 IN_BOUNDS = (
     "the public bounds are in its own units, and that marks of no value, such as 999, are listed "
@@ -33,6 +37,26 @@ IN_CATEGORIES = (
 def present(table: Table | StreamTable) -> NDArray[np.int64]:
     """Return how many values each column has; at least 1, of which a share can be taken."""
     return np.maximum(len(table) - np.array(table.n_missing, np.int64), 1)
+
+
+def strange_notes(found: Mapping[str, Sequence[Hint]]) -> Iterator[Note]:
+    """Tell the caller, who holds all data in one process, what its owners would be asked at home.
+
+    No result contains such notes.
+
+    Parameters
+    ----------
+    found
+        The hints on each owner's own data, by its name.
+    """
+    whose: dict[Hint, list[str]] = {}
+    for name, hints in found.items():
+        for hint in hints:
+            if hint.rule in ASKED:
+                whose.setdefault(hint, []).append(name)
+    for hint, names in list(whose.items())[:MOST_NAMED]:
+        more = f" and {len(names) - FEW_NAMED} more" if len(names) > FEW_NAMED else ""
+        yield Note(f"At {listed(names[:FEW_NAMED])}{more}, {hint}")
 
 
 def outside_notes(table: Table, whose: str, then: str) -> Iterator[Note]:

@@ -15,6 +15,7 @@ from dpsumm.data.extract import Extract, Source, Wanted
 from dpsumm.data.frame import Backend
 from dpsumm.data.kinds.items import text_of
 from dpsumm.data.kinds.label import label_of
+from dpsumm.data.lint import Hint, of_columns
 from dpsumm.data.schema import Schema
 from dpsumm.data.shards import Shards
 from dpsumm.data.stream import Stream
@@ -40,10 +41,13 @@ class Held:
         Level of each record in each column; in the order of the identifiers if there are any.
     identifiers
         Of the records, sorted; None without.
+    hints
+        What looks strange in the data. For who holds them.
     """
 
     codes: NDArray[np.uint32]
     identifiers: tuple[str, ...] | None
+    hints: tuple[Hint, ...]
 
     def digest(self, key: bytes) -> str:
         """Return a keyed digest of the identifiers, by which owners compare their records.
@@ -81,12 +85,13 @@ def read_held(
         )
     extract = usable(source, name, Wanted(schema=schema), MISSING)
     codes = _encoded(extract, levels)
+    hints = tuple(of_columns(extract.schema.kernel, extract.values))
     if ids is None:
-        return Held(codes, None)
+        return Held(codes, None, hints)
     place = [column.name for column in schema.carried].index(ids)
     texts = _texts(extract, place, name, ids)
     order = sorted(range(len(texts)), key=texts.__getitem__)
-    return Held(np.ascontiguousarray(codes[order]), tuple(texts[i] for i in order))
+    return Held(np.ascontiguousarray(codes[order]), tuple(texts[i] for i in order), hints)
 
 
 def levels_of(source: Source, name: str, columns: Sequence[Drawn]) -> NDArray[np.uint32]:

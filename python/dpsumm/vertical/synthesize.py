@@ -10,6 +10,7 @@ import os
 import secrets
 import time
 import uuid
+import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -133,6 +134,7 @@ def synthesize(
     from dpsumm.privacy.ledger import Ledger
     from dpsumm.privacy.record import Books
     from dpsumm.privacy.weak import check_budget, warn_unrecorded
+    from dpsumm.report.outside import strange_notes
     from dpsumm.vertical.agreed import Agreed
     from dpsumm.vertical.coordinator import TablesCoordinator, parameters_of
     from dpsumm.vertical.helper import Helper
@@ -179,6 +181,8 @@ def synthesize(
             fewest = min(len(one.codes) for one in held.values())
             check_budget(epsilon, delta, fewest, allowed=allow_weak_privacy, seed=seed)
             warn_unrecorded(ledger, seed, epsilon)
+            for note in strange_notes({name: one.hints for name, one in held.items()}):
+                warnings.warn(note, stacklevel=2)
             # Fresh in every process: what they hide is kept nowhere.
             keys = {name: secrets.token_bytes(SECRET_BYTES) for name in owners}
             alignment = secrets.token_bytes(32)
