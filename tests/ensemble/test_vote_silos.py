@@ -329,7 +329,10 @@ def test_a_second_task_in_a_run_is_refused(frames):
         ({"names": ["a"]}, "at least two"),
         ({"schema": SCHEMA.for_target()}, "kind 'label'"),
         ({"epsilon": 11}, "next to nothing"),
-        ({"validation": pl.DataFrame({"a": [1.0], "b": [1.0], "sick": [1]})}, "none of its labels"),
+        (
+            {"validation": pl.DataFrame({"a": [1.0], "b": [1.0], "sick": [1]})},
+            "its labels are not among",
+        ),
         ({"points": [[np.nan, 1.0]] * 30}, "missing|infinite"),
     ],
 )

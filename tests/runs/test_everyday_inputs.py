@@ -211,11 +211,12 @@ def test_classes_with_fractions_are_classes(rng):
 
 
 def test_no_label_that_matches_is_answered_with_what_is_free(rng):
-    parties = []
+    parties, points = [], rng.normal(0, 1, (500, 2))
     for _ in range(60):
         x = rng.normal(0, 1, (50, 2))
         parties.append((x, np.where(x[:, 0] > 0, "Yes", "No")))
-    model = dpsumm.learn(parties, rng.normal(0, 1, (500, 2)), classes=["no", "yes"], epsilon=3.0)
+    with pytest.warns(UserWarning, match="60 of 60 parties have labels"):
+        model = dpsumm.learn(parties, points, classes=["no", "yes"], epsilon=3.0)
     alarm = next(note for note in model.notes if note.startswith("Do not use this model"))
     assert alarm.index("spell their labels") < alarm.index("a larger epsilon")
     assert "dpsumm schema check --classes" in alarm

@@ -151,23 +151,11 @@ class Given:
         ]
 
     def check_labels(self, terms: Terms) -> None:
-        """Refuse labels that are numbers where classes are text, or that are no class at all.
-
-        Privacy
-        -------
-        All parties' labels decide. The caller alone observes it, who holds all data, before
-        anything is sent or charged.
-        """
+        """Refuse labels that are numbers where classes are text."""
         # The type of an array is its giver's choice, and no record's.
         if self.typed and all(isinstance(label_of(name), str) for name in terms.classes):
             raise InvalidDataError(
                 f"{self.typed[0]!r}: labels are numbers, the classes text; give both the same type"
-            )
-        labels = [table.labels for table in self.tables.values() if table.labels is not None]
-        if labels and all((places_of(one, terms.classes) < 0).all() for one in labels):
-            raise InvalidDataError(
-                "parties: their labels are not among the classes; compare types (text or numbers) "
-                "and spelling with classes (--classes)"
             )
 
     def roles(
