@@ -148,7 +148,7 @@ def learn(
     from dpsumm.ensemble.inputs import read_parties
     from dpsumm.ensemble.points import points_notes
     from dpsumm.ensemble.protocols import Updates, decided
-    from dpsumm.ensemble.vote import Asked, check_listed, run_vote
+    from dpsumm.ensemble.vote import Asked, run_vote
     from dpsumm.exchange.driver import run_in_process
     from dpsumm.privacy.weak import warn_unrecorded
 
@@ -172,7 +172,6 @@ def learn(
     )
     n_records = sum(map(len, given.tables.values()))
     terms = asked.terms(given.points, len(given.names), n_records)
-    check_listed(terms, given.space)
     given.check_labels(terms)
     for note in (*given.copies, *given.foreign(terms.classes), *given.strange):
         warnings.warn(note, stacklevel=2)

@@ -2,9 +2,7 @@
 
 from dpsumm.report.outside import MOST_NAMED, MUCH, RUINED
 
-__all__ = ["FEWEST", "MOST_CLASSES", "MOST_NAMED", "MUCH", "RUINED"]
+__all__ = ["MOST_CLASSES", "MOST_NAMED", "MUCH", "RUINED"]
 
-# Points read of an owner, below which nothing is said of its columns.
-FEWEST = 5
 # Labels are compared as classes if there are so many at most.
 MOST_CLASSES = 50
