@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo test test-deep test-slow rust-test python-test lint audit package-check evidence evidence-short evidence-verdicts evidence-ensemble evidence-vertical engines bench \
+.PHONY: help demo test test-deep test-slow rust-test python-test lint audit package-check evidence evidence-short evidence-needles evidence-verdicts evidence-ensemble evidence-vertical engines bench \
 	bench-short bench-core bench-core-short ray-test ray-test-short ray-bench silos silos-bench sgd-test \
 	faults mutants messages simulate fuzz docs wheels footprint report-layout golden clean
 
@@ -98,6 +98,9 @@ evidence: $(VENV)/.built  ## Experiments of docs/results.md and results-paper.md
 
 evidence-short: $(VENV)/.built  ## One seed of two small scenarios; keeps nothing
 	PYTHONPATH=. $(BIN)/python -m evidence --short
+
+evidence-needles: $(VENV)/.built  ## Figures of docs/needles.md, who finds rare records: make evidence-needles DATA=folder; goes on where it was
+	PYTHONPATH=. $(BIN)/python -m evidence.needles $(if $(DATA),--data $(DATA))
 
 evidence-verdicts: $(VENV)/.built  ## Figures of docs/how-to.md, how often a verdict is right: make evidence-verdicts DATA=folder
 	PYTHONPATH=. $(BIN)/python -m evidence.verdicts --data $(DATA)

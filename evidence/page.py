@@ -35,13 +35,13 @@ VARIANTS = [name for name in METHODS if name.endswith((" picked only", " drawn o
 MAIN = [ORACLE, "uniform", *POOLS, *OFFERS, *AUCTIONS]
 BUDGETS = ["Offers, 4, epsilon 0.3", "Offers, 4, epsilon 3", "Offers, 2, epsilon 100"]
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = ("docs/results.md", "README.md")
+PAGE = "docs/results.md"
 
 
 def write(
     table: pl.DataFrame, known: Mapping[str, Scenario], machine: Mapping[str, str], folder: Path
 ) -> None:
-    """Fill the blocks of the pages and write them to `folder`, and the plots to its docs/images.
+    """Fill the blocks of the page and write it to `folder`, and the plots to its docs/images.
 
     `machine`: what the results were made with, from `evidence.runner.made_with`.
     """
@@ -67,15 +67,12 @@ def write(
         "training": lambda: weights_table(table, tables),
         "few": lambda: few_table(made, table, of_group(known, table, "few")),
         "plan": lambda: plan_table(table, list(known.values())),
-        "readme": lambda: _readme_table(table),
     }
-    for name in PAGES:
-        text = (ROOT / name).read_text()
-        for block, make in makers.items():
-            if f"<!-- {block} -->" in text:
-                text = _filled(text, block, make())
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(text)
+    text = (ROOT / PAGE).read_text()
+    for block, make in makers.items():
+        text = _filled(text, block, make())
+    (folder / PAGE).parent.mkdir(parents=True, exist_ok=True)
+    (folder / PAGE).write_text(text)
     draw(table, made, known, folder / "docs/images")
 
 
@@ -270,25 +267,3 @@ def _runs(table: pl.DataFrame, machine: Mapping[str, str]) -> str:
             else ""
         )
     )
-
-
-README_ROWS = {
-    "mnist-rare-2": "Digits: 3 and 8, 2 % of the owners' data",
-    "mnist-a": "Digits: four of ten, at owners with skewed labels",
-    "adult-a": "Census: federal employees, of four kinds of workplace",
-}
-README_METHODS = {
-    "uniform": "random records",
-    "pool, 4": "a random pool",
-    "Offers, 4": "dpsumm",
-    GREEDY: "all records read",
-}
-
-
-def _readme_table(table: pl.DataFrame) -> str:
-    rows = []
-    for name, title in README_ROWS.items():
-        part = table.filter(pl.col("scenario") == name).drop_nulls("trees")
-        each = (part.filter(pl.col("method") == m)["trees"].to_numpy() for m in README_METHODS)
-        rows.append([title, *map(_percent, each)])
-    return markdown(["target", *README_METHODS.values()], rows)
