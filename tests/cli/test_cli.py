@@ -177,7 +177,7 @@ ERRORS: dict[str, tuple[tuple[str, ...], str]] = {
     "owner twice": (("--owner", "near=near.csv"), "'near' is given twice"),
     "column form": (("--schema", "a=0-10"), "NAME=LOW:HIGH, NAME=A,B,... .categories. or"),
     "column unknown": (("--schema", "z=number", "--gamma", "1"), "has no column 'z'"),
-    "columns and a file": ((*BOX, "--schema", "z.toml"), "one file .--schema FILE., or each col"),
+    "columns and a file": ((*BOX, "--schema", "z.toml"), "--schema: give one file, or each col"),
     "column twice": ((*BOX, "--schema", "a=0:1"), "column 'a' is given twice"),
     "bounds": (("--schema", "a=3:3"), "column 'a' needs finite low < high"),
     "label": ((*BOX, "--schema", "z=label"), "no label column 'z'"),

@@ -229,7 +229,7 @@ ERRORS = {
     "schema without owner": (("--schema", "x=bank.toml"), "--owner: --owner x=FILE is missing"),
     "ledger of nobody": (
         ("--ledger", "x=books.db"),
-        r"ledger .* \(--ledger NAME=FILE, once per owner\)",
+        "--ledger must be a dict of owners",
     ),
     "no identifiers": (
         ("--ids", "nothing"),

@@ -127,9 +127,7 @@ def test_another_separator_is_named_and_no_record_quoted(
     path.write_text(f"{SECRET}{mark}x\n1{mark}2\n3{mark}4\n")  # no header: the first is a record
     with pytest.raises(InvalidDataError) as caught:
         read(path)
-    assert f"File(path, FileFormat(separator={told})) (--separator {told}, or for this" in str(
-        caught.value
-    )
+    assert f"Give `File(path, FileFormat(separator={told}))`" in str(caught.value)
     assert SECRET not in str(caught.value)
     if mark != "\t":  # no name of a column has one
         path.write_text(f'"a{mark}b"\n1\n2\n')
@@ -159,7 +157,7 @@ def test_another_encoding_is_named(tmp_path: Path) -> None:
     [
         (
             ".xlsx",
-            r"is an Excel workbook .*kind='excel'\)\) \(--kind excel, or --format",
+            r"is an Excel workbook .*kind='excel'\)\)`",
         ),
         (".parquet", r"is a Parquet file, not CSV text; .*kind='parquet'"),
         (".xls", r"is an old Excel workbook .* save it as \.xlsx or CSV"),

@@ -385,7 +385,7 @@ def test_a_drafted_label_refuses_another_spelling() -> None:
         (
             {"bp": [f"{i},5" for i in range(99)] + ["7"]},
             "it has 100 different texts, of which most are numbers with a decimal comma; read it "
-            "with decimal=',' (--decimal ',')",
+            "with `decimal=','`",
         ),
         ({"bp": [f"{i},5" for i in range(80)] + ["x"] * 20}, "it has 81 different texts"),
         ({"age": [*map(str, range(99)), "12o"]}, "1 of 100 cells is not a number: '12o'"),

@@ -40,7 +40,7 @@ def test_text_of_any_encoding_with_decimal_commas(tmp_path, encoding):
 def test_another_encoding_is_named_in_the_error(tmp_path, encoding, likely):
     path = tmp_path / "a.csv"
     path.write_bytes(GERMAN.encode(encoding))
-    with pytest.raises(InvalidDataError, match=rf"is not utf-8 text.*--encoding {likely}"):
+    with pytest.raises(InvalidDataError, match=rf"is not utf-8 text.*encoding='{likely}'"):
         read(path, separator=";", decimal=",")
 
 

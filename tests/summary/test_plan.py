@@ -253,4 +253,4 @@ def test_the_command_prints_the_plan_and_draws_it(tmp_path):
 )
 def test_a_weak_budget_is_told_of_before_what_it_buys(budget, said):
     advice = dpsumm.plan(100, 50, **budget).advice
-    assert advice[0].startswith(said or "Try Pool()")
+    assert advice[0].startswith(said or "Try `protocol=Pool()`")

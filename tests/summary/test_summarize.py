@@ -222,7 +222,7 @@ def test_a_size_of_all_records_leaves_nothing_to_choose_and_says_so():
 
     (note,) = notes(40 + 55 + 70)
     assert "165 records in all" in note
-    assert "size (--size)" in note
+    assert "`size`" in note
     assert note.severity is Severity.WARNING
     assert not notes(164)
 
@@ -447,7 +447,7 @@ def test_a_reused_name_of_other_public_settings_is_refused(tmp_path, name):
     books = dict(ledger=tmp_path / "b", run="r")
     first = dpsumm.summarize(**given, **books)
     assert not first.record.resumed
-    with pytest.raises(dpsumm.errors.InvalidParameterError, match=rf"'r' .*\({name}\).*--run"):
+    with pytest.raises(dpsumm.errors.InvalidParameterError, match=rf"'r' .*\({name}\).*`run`"):
         dpsumm.summarize(**OTHERS[name](given), **books)
     with dpsumm.Ledger(tmp_path / "b") as ledger:
         assert len(ledger.charges()) == 1

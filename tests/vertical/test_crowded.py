@@ -127,8 +127,8 @@ def test_one_note_names_all_columns_and_what_to_type():
         "6,250), and in no listed category of heating: the rows say next to nothing of these "
         "columns. Check bounds"
     )
-    assert "give edges with protocol=Tables(bins=...) (--bins COLUMN=EDGE,EDGE,...) that" in note
-    assert "give edges with --bins COLUMN=EDGE,EDGE,... that" in typed(note, {"bins", "label"})
+    assert "give edges with `protocol=Tables(bins=...)` that" in note
+    assert "give edges with --bins that" in typed(note, {"bins", "label"})
 
 
 def counted(column, counts, bins=16, n=N, missing=N):

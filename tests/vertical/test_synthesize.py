@@ -344,7 +344,7 @@ def test_what_gives_a_model_more_is_named_as_it_is_typed():
     given = {"schema": SCHEMAS, "ids": "person", "epsilon": 50.0, "seed": 1}
     synthetic = synthesize(data, **given, protocol=Tables(components=1))
     (note,) = [one for one in synthetic.notes if "did not reach the tables" in one]
-    assert "more components with protocol=Tables(components=...) (--components), or, in" in note
+    assert "more components with `protocol=Tables(components=...)`, or, in" in note
     assert "more components with --components, or, in Python, more max_steps there." in typed(
         note, {"components", "label"}
     )
@@ -400,7 +400,7 @@ def test_a_budget_that_promises_nothing_is_an_alarm_or_refused():
     given = {"schema": SCHEMAS, "ids": "person", "epsilon": 12.0}
     synthetic = synthesize(frames(300), **given, allow_weak_privacy=True)
     assert any(note.startswith("Epsilon 12 promises next to nothing") for note in synthetic.notes)
-    with pytest.raises(InvalidParameterError, match=r"an observer sees .*--allow-weak-privacy"):
+    with pytest.raises(InvalidParameterError, match=r"an observer sees .*allow_weak_privacy"):
         synthesize(frames(300), **given)
     with pytest.raises(InvalidParameterError, match="not below 1 / 300"):
         synthesize(frames(300), schema=SCHEMAS, ids="person", delta=0.01)

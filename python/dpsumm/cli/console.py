@@ -107,7 +107,7 @@ def show_run(summary: Summary) -> None:
             f"{summary.accesses:,} points read ({summary.reads_per_record:.3g} per point)",
         ),
         ("MMD² to the target", f"{summary.mmd2:.4g} ({far:.4g} with its sampling error)"),
-        ("verdict", summary.verdict.text),
+        ("verdict", typed(summary.verdict.text)),
         ("epsilon, target", f"{round_up(privacy.epsilon())} at delta {privacy.delta:g}"),
         (f"epsilon, {privacy.owners_towards}", round_up(privacy.epsilon(protected="owners"))),
     ]

@@ -10,6 +10,7 @@ from dpsumm.basics.checks import check_installed
 from dpsumm.cli import console
 from dpsumm.cli.output import check_distinct, check_outputs, rows_in
 from dpsumm.cli.spent import Kept
+from dpsumm.cli.typed import typed
 from dpsumm.ensemble.learn import learn as make_model
 from dpsumm.ensemble.model import Model
 from dpsumm.ensemble.options import Data, Method, Output, Privacy, Whose, as_arguments
@@ -84,7 +85,7 @@ def _show(model: Model) -> None:
     facts = [
         ("run", model.votes.run),
         ("learnt from", model.source),
-        ("verdict", model.verdict.text),
+        ("verdict", typed(model.verdict.text)),
         ("student", model.student),
         (
             "epsilon, parties",

@@ -13,7 +13,7 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 import typer
 from typer.models import OptionInfo
 
-from dpsumm.cli.typed import typed
+from dpsumm.cli.typed import OPTIONS, typed
 from dpsumm.errors import DpsummError
 
 # An entry of a docstring in NumPy's style: ``name : WHAT``, then indented lines.
@@ -39,10 +39,11 @@ def described(command: Callable[..., None]) -> Callable[..., None]:
     def called(**given: Any) -> None:
         for name, group in groups.items():
             given[name] = group(**{option.name: given.pop(option.name) for option in options[name]})
+        OPTIONS.set(typable)
         try:
             command(**given)
         except DpsummError as error:
-            raise DpsummError(typed(str(error), typable)) from error
+            raise DpsummError(typed(str(error))) from error
 
     plain = [option for option in _options(command) if option.name not in groups]
     own = [*plain, *(option for each in options.values() for option in each)]

@@ -168,7 +168,7 @@ def synthesize(
         protocol=method.protocol,
         ids=ids,
     )
-    console.echo(*str(made).splitlines())
+    console.echo(*typed(str(made)).splitlines())
 
 
 def _draw(made: Plan, path: Path) -> None:

@@ -15,6 +15,7 @@ from rich.panel import Panel
 from dpsumm.basics.atomic import write_text
 from dpsumm.cli import console
 from dpsumm.cli.options import described
+from dpsumm.cli.typed import typed
 from dpsumm.data.kinds.kind import Kind, WhenMissing
 from dpsumm.data.kinds.label import places_of
 from dpsumm.data.schema import Schema
@@ -86,7 +87,7 @@ def init(
     for name, reason in reasons.items():
         option = f"--ignore {shlex.quote(name)}"
         said = TRAVELS if name in drafted else f"{UNREAD} ({option} would have it travel along)"
-        console.say(console.shown(f"{name} {said}: {reason}"), style="dim", soft_wrap=True)
+        console.say(console.shown(typed(f"{name} {said}: {reason}")), style="dim", soft_wrap=True)
 
 
 @app.command("check")
@@ -153,7 +154,7 @@ def check_command(
         styles={i: "red" for i, one in enumerate(found) if one.refused},
     )
     if refusal:
-        console.say(f"A run would refuse the file: {console.shown(refusal)}.", style="red")
+        console.say(f"A run would refuse the file: {console.shown(typed(refusal))}.", style="red")
     if left_out is not None:
         count, of = left_out
         said = f"{count:,} of {of:,} rows have a label in none of the classes"
@@ -163,9 +164,9 @@ def check_command(
             said += "Spell the labels as the classes are, or list them in --classes."
         console.say(said, style="red" if count == of else "dim")
     for text in _advice(found):
-        console.say(console.shown(text), style="dim")
+        console.say(console.shown(typed(text)), style="dim")
     for hint in strange:
-        console.say(console.shown(f"Look at {hint}"), style="yellow")
+        console.say(console.shown(typed(f"Look at {hint}")), style="yellow")
     if not accepted or (left_out is not None and left_out[0] == left_out[1]):
         raise typer.Exit(1)
 

@@ -7,6 +7,7 @@ from functools import partial
 from dpsumm.cli import console
 from dpsumm.cli.output import check_distinct, check_outputs, rows_in
 from dpsumm.cli.spent import Kept
+from dpsumm.cli.typed import typed
 from dpsumm.privacy.events import Protected
 from dpsumm.report.numbers import round_up
 from dpsumm.vertical.options import Data, Method, Output, Privacy, as_arguments
@@ -49,7 +50,7 @@ def _show(synthetic: Synthetic, output: Output) -> None:
                 f"{len(synthetic.columns)} of {len(privacy.owners)} owners, "
                 f"{synthetic.n_records:,} records",
             ),
-            ("verdict", synthetic.verdict.text),
+            ("verdict", typed(synthetic.verdict.text)),
             ("epsilon, everybody", f"{round_up(privacy.epsilon())} at delta {privacy.delta:g}"),
             *(
                 (

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Collection
+from contextvars import ContextVar
+
+# Parameters that are options of the command that runs.
+OPTIONS: ContextVar[Collection[str]] = ContextVar("OPTIONS", default=())
 
 # A message that goes beyond one command begins with the parameter that it is about.
-_FIRST = re.compile(r"^(\w+)(?=:| must | needs | is for | \d| ∞)")
-_CALL = r"[\w.]+(?:=(?:'[^']*'|\{[^{}]*\}|[\w.]*(?:\([^()]*\))?|\S+)|\((?:[^()]|\([^()]*\))*\))"
-# One or several remedies in Python, then in brackets the options or commands to type instead.
-_BOTH = re.compile(
-    rf"( with )?\b((?:{_CALL},? or )*(?:{_CALL}|[\w.]+))\s\(((?:--|dpsumm )[^()]+)\)"
-)
-_OPTION = re.compile(r"--([a-z][a-z-]*)")
+_FIRST = re.compile(r"^(\w+)(?=:| must | needs | means | is for | \d| ∞)")
+# A remedy in Python, such as `size`, `unit='replace one record'` or `protocol=Tables(bins=...)`.
+_MARK = re.compile(r"`([^`]+)`")
+# Its innermost keyword and value.
+_KEYWORD = re.compile(r"\b(\w+)=('[^']*'|[\w.]+(?:\(\))?)\)*$")
 # Parameters whose options have other names.
 _ALIASES = {
     "bounds": "schema",
@@ -27,51 +30,50 @@ _ALIASES = {
 }
 
 
-def typed(message: str, options: Collection[str] = ()) -> str:
-    """Return a message with options in place of parameters, wherever it names both or begins so.
+def typed(message: str, options: Collection[str] | None = None) -> str:
+    """Return a message with options in place of parameters that it begins with or marks.
 
     Parameters
     ----------
     message
         Of an error or a note.
     options
-        Names of the parameters that are options of the command. Of several options of which a
-        message names the alternatives, only these are left; all if empty. What is done "with"
-        something that the command has no option for is left to its user.
+        Names of the parameters that are options of the command, by default of the one that runs.
+        What it has no option for stays as it is.
 
     Examples
     --------
     >>> typed("n_features must be even, got 7", {"n_features"})
     '--n-features must be even, got 7'
-    >>> typed("Give less, or allow_weak_privacy=True (--allow-weak-privacy) if that is meant")
-    'Give less, or --allow-weak-privacy if that is meant'
-    >>> typed("File(path, FileFormat(kind='csv')) (--kind csv, or --format N:kind=csv)", {"kind"})
-    '--kind csv'
-    >>> typed("read it again with File(path, FileFormat(names=...)) (--names)", {"kind"})
-    'read it again'
+    >>> typed("Give less, or `allow_weak_privacy=True` if so meant", {"allow_weak_privacy"})
+    'Give less, or --allow-weak-privacy if so meant'
+    >>> typed("give `File(path, FileFormat(kind='csv'))` or `protocol=Pool()`", {"kind"})
+    'give --kind csv or `protocol=Pool()`'
     """
-    said = _BOTH.sub(lambda both: _option(both, options), message)
+    known = OPTIONS.get() if options is None else options
+    said = _MARK.sub(lambda mark: _option(mark, known), message)
     first = _FIRST.match(said)
-    if first is None:
-        return said
-    name = _ALIASES.get(first[1], first[1])
-    return f"{_dashed(name)}{said[first.end() :]}" if name in options else said
+    name = _known(first[1], known) if first else None
+    return said if first is None or name is None else f"{_dashed(name)}{said[first.end() :]}"
 
 
-def _option(both: re.Match[str], options: Collection[str]) -> str:
-    """Return what to type, where Python's own words stand right before it."""
-    by, python, said = both.groups(default="")
-    named = [(part, _OPTION.findall(part)) for part in re.split(", (?:or )?", said)]
-    had = [
-        part
-        for part, names in named
-        if not options or all(name.replace("-", "_") in options for name in names)
-    ]
-    typable = (", or " if ", or " in said else ", ").join(had)
-    if not typable:
-        return "" if by else python
-    replaces = re.search("[=(.]", python) or _dashed(python) == had[0]
-    return f"{by}{typable}" if replaces else f"{by}{python} ({typable})"
+def _option(mark: re.Match[str], options: Collection[str]) -> str:
+    keyword = _KEYWORD.search(mark[1])
+    python, value = keyword.groups() if keyword else (mark[1].partition("=")[0], "")
+    name = _known(python, options)
+    plain = value.removesuffix("()").lower() if value.endswith("()") else value.strip("'")
+    if name is None and mark[1].startswith("File(") and "format" in options:
+        return f"--format NAME:{python}={plain}"
+    if name is None:
+        return mark[0]
+    if value in ("", "True", "..."):
+        return _dashed(name)
+    return f"{_dashed(name)} {shlex.quote(plain)}"
+
+
+def _known(parameter: str, options: Collection[str]) -> str | None:
+    name = _ALIASES.get(parameter, parameter)
+    return name if name in options else None
 
 
 def _dashed(name: str) -> str:

@@ -233,7 +233,7 @@ def _reason(texts: Sequence[str], n_values: int) -> str:
     if commas > 0.5 * len(odd) and len(odd) - commas <= (1 - MOSTLY) * len(texts):
         return (
             f"it has {n_values:,} different texts, of which most are numbers with a decimal "
-            "comma; read it with decimal=',' (--decimal ',')"
+            "comma; read it with `decimal=','`"
         )
     if len(odd) <= (1 - MOSTLY) * len(texts):
         verb = "is" if len(odd) == 1 else "are"

@@ -127,7 +127,7 @@ class FileFormat:
         if self.decimal not in (".", ",") or self.decimal == self.separator:
             raise InvalidParameterError(
                 f"decimal must be '.' or ',' and not the separator, got {self.decimal!r}; a file "
-                "with decimal commas usually has separator=';' (--separator ';')"
+                "with decimal commas usually has `separator=';'`"
             )
         if name_of(self.encoding) is None:
             raise InvalidParameterError(
@@ -155,7 +155,7 @@ class FileFormat:
         if kind is None:
             raise InvalidParameterError(
                 f"{where}: the suffix must be one of {', '.join(KNOWN_SUFFIXES)}; say what the "
-                f"file is by File(path, FileFormat(kind=...)) (--kind, or --format NAME:kind=...), "
+                f"file is by `File(path, FileFormat(kind=...))`, "
                 f"convert it, or pass a data frame or array instead"
             )
         return kind
@@ -225,7 +225,7 @@ def owner_files(pattern: str) -> dict[str, Path]:
         if not name or name in found:
             raise InvalidParameterError(
                 f"owners: two files of {pattern} would be the owner {name!r}; name each file by "
-                "its owner, or give names (--owner NAME=FILE)"
+                "its owner, or give a dict of names"
             )
         found[name] = file
     if not found:

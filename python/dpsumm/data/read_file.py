@@ -54,8 +54,8 @@ def read_file(
         if not file_format.header or file_format.names is not None:
             raise InvalidParameterError(
                 f"{where}: an Excel sheet without a header row begins where single records do; "
-                f"write the column names into its first row and leave header=False or names=... "
-                f"(--names, or --format NAME:names=...) out, or save it as CSV"
+                f"write the column names into its first row and leave `header=False` or "
+                f"`names=...` out, or save it as CSV"
             )
         frame = guarded(lambda: read_sheet(path, where), where, "Excel")
     else:
@@ -107,7 +107,7 @@ def read_sheet(path: Path, where: str) -> pl.DataFrame:
     if _is_text(path):
         raise InvalidDataError(
             f"{where}: is text, not an Excel workbook; name it .csv, or say so by "
-            "File(path, FileFormat(kind='csv')) (--kind csv, or --format NAME:kind=csv)"
+            "`File(path, FileFormat(kind='csv'))`"
         )
     try:
         import fastexcel

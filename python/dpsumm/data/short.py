@@ -96,9 +96,7 @@ def schema_said(given: Sequence[str] | None) -> Schema | None:
         return None
     if files := schema_files(given):
         if len(given) > 1:
-            raise InvalidParameterError(
-                "schema: give one file (--schema FILE), or each column (--schema NAME=LOW:HIGH)"
-            )
+            raise InvalidParameterError("schema: give one file, or each column by NAME=LOW:HIGH")
         return Schema.read(files[0])
     known: dict[str, Any] = {}
     for item in given:

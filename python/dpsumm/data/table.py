@@ -27,7 +27,7 @@ from dpsumm.errors import InvalidDataError
 Reader: TypeAlias = "Callable[[Any], Table]"
 
 # What to do about missing values when there is no schema.
-DROP = "impute them with public values, or say when_missing='drop' in a schema (--schema)"
+DROP = "impute them with public values, or say when_missing='drop' in a `schema`"
 # What to do about values that a schema refuses, by what they are.
 WAY_OUT = {
     "missing": (

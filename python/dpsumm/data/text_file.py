@@ -25,8 +25,7 @@ if TYPE_CHECKING:
 SEPARATORS = (";", "\t", "|", ",")
 _SEPARATED = (
     "there is one column only, and its name has {0!r} in it. Does that separate its fields? Give "
-    "File(path, FileFormat(separator={0!r})) (--separator {0!r}, or for this file alone "
-    "--format NAME:separator={0!r}); or rename the column"
+    "`File(path, FileFormat(separator={0!r}))`; or rename the column"
 )
 # A cell as `names.to_cell` makes it.
 _QUOTED = re.compile(rb"'[=+\-@\t\r\n\xef]")
@@ -74,12 +73,12 @@ def _check_text(data: bytes, where: str) -> None:
     if data.startswith(b"PK\x03\x04"):
         what = (
             "is an Excel workbook (or another zip archive), not CSV text; name it so, or say so by "
-            "File(path, FileFormat(kind='excel')) (--kind excel, or --format NAME:kind=excel)"
+            "`File(path, FileFormat(kind='excel'))`"
         )
     elif data.startswith(b"PAR1") and data.endswith(b"PAR1") and b"\0" in data[-8:]:
         what = (
             "is a Parquet file, not CSV text; name it so, or say so by "
-            "File(path, FileFormat(kind='parquet')) (--kind parquet, or --format NAME:kind=parquet)"
+            "`File(path, FileFormat(kind='parquet'))`"
         )
     elif data.startswith(b"\xd0\xcf\x11\xe0"):
         what = "is an old Excel workbook (.xls), not CSV text; save it as .xlsx or CSV"
@@ -208,7 +207,7 @@ def _column_names(frame: pl.DataFrame, file_format: FileFormat, where: str) -> t
     if not numbered and any(_is_number(name) or _DATE.match(name) for name in names):
         raise InvalidDataError(
             f"{where}: the first row looks like data, not like column names; "
-            f"give File(path, FileFormat(names=...)) (--names, or --format NAME:names=...)"
+            f"give `File(path, FileFormat(names=...))`"
         )
     if len(set(names)) < len(names):
         raise InvalidDataError(f"{where}: two columns have the same name; rename one")
@@ -234,8 +233,8 @@ def as_utf8(data: bytes, encoding: str, where: str) -> bytes:
     if name_of(encoding) == "utf-16" and not data.startswith(_UTF16):
         # Without one the machine's own order would count.
         raise InvalidDataError(
-            f"{where}: has no byte order mark; give File(path, FileFormat(encoding='utf-16-le')) "
-            "(--encoding utf-16-le), or utf-16-be"
+            f"{where}: has no byte order mark; give "
+            "`File(path, FileFormat(encoding='utf-16-le'))`, or utf-16-be"
         )
     check_encoding(data, encoding, where)
     return data.decode(encoding).removeprefix("\ufeff").encode()
@@ -249,7 +248,7 @@ def check_encoding(data: bytes, encoding: str, where: str) -> None:
         likely = "utf-16" if data.startswith(_UTF16) else "cp1252"
         raise InvalidDataError(
             f"{where}: is not {encoding} text; if it comes from Excel or Windows, try "
-            f"File(path, FileFormat(encoding={likely!r})) (--encoding {likely})"
+            f"`File(path, FileFormat(encoding={likely!r}))`"
         ) from None
 
 

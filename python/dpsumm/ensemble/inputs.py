@@ -73,8 +73,8 @@ class Space:
             points, labels = float64(table), table.labels
         else:
             raise InvalidParameterError(
-                "validation must be a pair (points, labels); one table needs a schema with a label "
-                "(--schema)"
+                "validation must be a pair (points, labels); one table needs a `schema` with a "
+                "label"
             )
         if labels.shape != (len(points),):
             raise InvalidParameterError(
@@ -168,7 +168,7 @@ class Given:
             if (n := len(self.tables[fewest])) < terms.shards:
                 raise InvalidParameterError(
                     f"models_per_owner: {fewest!r} has {counted(n, 'record', 'records')}, fewer "
-                    f"than {terms.shards} classifiers need; give at most {n} (--models-per-owner), "
+                    f"than {terms.shards} classifiers need; give at most {n}, "
                     "or leave such parties out"
                 )
         roles: dict[str, Party] = {}
@@ -206,17 +206,17 @@ def read_parties(
     named = _named(parties)
     records = {name: one for name, one in named.items() if _has_records(one)}
     others = {name: one for name, one in named.items() if name not in records}
-    check_other_files(records, "give each party's file once (--owner)")
+    check_other_files(records, "give each party's file once")
     for name, one in records.items():
         check_other_files(
             {name: one, "public points": public_points},
-            "public points are nobody's private records: give other ones "
-            "(public_points, --public-points), or leave the party out",
+            "public points are nobody's private records: give other "
+            "`public_points`, or leave the party out",
         )
         check_other_files(
             {name: one, "validation": validation[0] if _is_pair(validation) else validation},
             "it chooses among candidates without noise, which would tell of the party's records: "
-            "give labelled points of your own (validation, --validation), or leave the party out",
+            "give labelled points of your own as `validation`, or leave the party out",
         )
     tables: dict[str, Table] = {}
     if records:
@@ -235,7 +235,7 @@ def read_parties(
             if table.labels is None:
                 raise InvalidParameterError(
                     f"{table.name!r}: has no labels; give a pair (points, labels), or a "
-                    "schema with a label (--schema)"
+                    "`schema` with a label"
                 )
             tables[table.name] = table.in_memory
     else:

@@ -112,11 +112,10 @@ class LearningPlan:
 
 def way_out(plan: LearningPlan) -> str:
     """Return what to do where the noise is too much, as a sentence without its end."""
-    out = "Take protocol='updates' (--protocol updates), a larger epsilon or more parties"
+    out = "Take `protocol='updates'`, a larger epsilon or more parties"
     if plan.unit is Unit.WHOLE_OWNER:
         return (
-            f"{out}, or protect single records: unit='replace one record' "
-            "(--unit 'replace one record') with models_per_owner (--models-per-owner)"
+            f"{out}, or protect single records: `unit='replace one record'` with `models_per_owner`"
         )
     return f"{out}, or more models_per_owner"
 

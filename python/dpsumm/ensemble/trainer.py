@@ -87,8 +87,7 @@ class Trainer(Party):
         name = self._table.name
         if self._table.labels is None:
             raise InvalidDataError(
-                f"{name!r}: has no labels; give a pair (points, labels), or say label= or a schema "
-                "with a label (--schema)"
+                f"{name!r}: has no labels; give a pair (points, labels), or a `schema` with a label"
             )
         self._check_classes(terms.classes)
         if not self._checked:

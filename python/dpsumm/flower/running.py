@@ -68,7 +68,7 @@ def start_trial(folder: str | os.PathLike[str], told: Callable[[str], object]) -
             if _listens(port + i):
                 raise InvalidParameterError(
                     f"port {port + i} of 127.0.0.1 is taken by another program; end that one, or "
-                    "make the trial in another folder with another --port"
+                    "make the trial in another folder with another port"
                 )
         link = starting.begin("superlink", folder / "curator" / "superlink.sh")
         starting.wait("superlink", link, lambda: _listens(port))

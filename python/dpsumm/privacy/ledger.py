@@ -276,7 +276,7 @@ class Ledger(AbstractContextManager["Ledger"]):
             raise OtherReleaseError(
                 f"run: {self.run!r} has released with other parameters ({', '.join(other)}); "
                 "nothing more was charged or sent. Resume it with the same ones, or give this run "
-                "another name (run, --run), under which it is charged anew"
+                "another name (`run`), under which it is charged anew"
             )
         return True
 

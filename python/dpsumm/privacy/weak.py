@@ -75,8 +75,7 @@ def check_budget(
         weak.append(f"{unprotected}: epsilon between owners is ∞")
     if weak:
         raise InvalidParameterError(
-            f"{'; '.join(weak)}. Give {other}, or allow_weak_privacy=True (--allow-weak-privacy) "
-            "if that is meant"
+            f"{'; '.join(weak)}. Give {other}, or `allow_weak_privacy=True` if that is meant"
         )
 
 

@@ -25,7 +25,7 @@ from dpsumm.report.notes import Note, Severity, budget_notes, sorted_notes
 WHOSE = {"target": "the target's records", "owners": "the owners' records", "records": "records"}
 REMAKE = (
     "Run dpsumm audit --out audit.json where the run's package is installed, and make this page "
-    "again with --audit audit.json."
+    "again with that file."
 )
 
 
@@ -196,7 +196,7 @@ def _unsure(dossier: Dossier) -> Iterator[Note]:
         later = dossier.later.get(whose, ())
         if lost:
             cause = (
-                "--ledger NAME=FILE may give it another owner's file, with the names swapped; if "
+                "The page may have been given another owner's ledger, with the names swapped; if "
                 "not, somebody put back or changed the file"
                 if whose
                 else "somebody put back or changed the file"
@@ -252,15 +252,15 @@ def _unsure(dossier: Dossier) -> Iterator[Note]:
     ]
     for whose in missing:
         yield _red(
-            f"The ledger{of_whom(whose)} was not given (--ledger): its rows below are those that "
+            f"The ledger{of_whom(whose)} was not given (`ledger`): its rows below are those that "
             "the result's file names, which nothing confirms, without dates, later charges and "
             "other runs."
         )
     if dossier.elsewhere:
         yield _red(
             f"Ledgers are with the owners ({', '.join(dossier.elsewhere)}), so this page lacks "
-            "their rows: each can check its own (dpsumm ledger show), or give it (--ledger "
-            "NAME=FILE). Until then nothing confirms its numbers."
+            "their rows: each can check its own (dpsumm ledger show), or give it for this "
+            "page. Until then nothing confirms its numbers."
         )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import math
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -54,19 +55,25 @@ def tiles(figures: Iterable[tuple[str, str]]) -> Html:
     return tag("div", *each, class_="tiles")
 
 
+def worded(text: str) -> Html:
+    """Return a message, its parts in backquotes as code."""
+    parts = re.split("`([^`]+)`", text)
+    return Html("".join(tag("code", x) if i % 2 else safe(x) for i, x in enumerate(parts)))
+
+
 def note(text: str) -> Html:
     """Return what a reader should know before relying on the rest."""
-    return tag("div", tag("p", text), class_="note")
+    return tag("div", tag("p", worded(text)), class_="note")
 
 
 def alarm(call: str, text: str) -> Html:
     """Return a note that cannot be missed."""
-    return tag("div", tag("p", tag("strong", call), text), class_="note alarm")
+    return tag("div", tag("p", tag("strong", call), worded(text)), class_="note alarm")
 
 
 def warning(call: str, text: str) -> Html:
     """Return a note that takes nothing back and is to be looked at all the same."""
-    return tag("div", tag("p", tag("strong", call), text), class_="note warning")
+    return tag("div", tag("p", tag("strong", call), worded(text)), class_="note warning")
 
 
 def section(heading: str, *content: Html) -> Html:

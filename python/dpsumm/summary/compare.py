@@ -100,8 +100,8 @@ class Comparison:
         if apart > 2 * math.hypot(pool.error, offers.error):
             return "Offers came closer than the pool at equal reads: worth their epsilon here."
         return (
-            "Offers did not come clearly closer than the pool at equal reads: take Pool() "
-            "(--protocol pool), which costs no epsilon."
+            "Offers did not come clearly closer than the pool at equal reads: take "
+            "`protocol=Pool()`, which costs no epsilon."
         )
 
     def __str__(self) -> str:

@@ -70,5 +70,5 @@ def check_sample(sample: Any, target: Table) -> None:
         raise InvalidDataError(
             f"sample: holds {copies:,} of {counted(m, 'target record', 'target records')}, and "
             f"every owner is sent its rows as they are; give public records that are not the "
-            f"target's, or leave sample out (--sample)"
+            f"target's, or leave `sample` out"
         )

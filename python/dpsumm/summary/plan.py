@@ -123,7 +123,7 @@ class Plan:
     def _worth(self) -> tuple[Note, ...]:
         info, warning = Severity.INFO, Severity.WARNING
         first = Note(
-            "Try Pool() (--protocol pool) first if points like the target are common at the owners "
+            "Try `protocol=Pool()` first if points like the target are common at the owners "
             "(a third or more): it costs no privacy.",
             info,
         )
@@ -139,8 +139,8 @@ class Plan:
             text = "If they are rarer, Offers works, and the noise can be felt."
             return first, Note(text, warning), remedy
         text = (
-            "The noise is above the signal: what Offers gains over Pool() "
-            "(--protocol pool), which is free, is uncertain. Rehearse both with `dpsumm compare`."
+            "The noise is above the signal: what Offers gains over "
+            "`protocol=Pool()`, which is free, is uncertain. Rehearse both with `dpsumm compare`."
         )
         return Note(text, warning), remedy
 
@@ -285,7 +285,7 @@ def plan(
     >>> round(made.score_noise, 4), made.reads
     (0.0075, 1600)
     >>> plan(40, 60, epsilon=0.3).advice[0]
-    'The noise is above the signal: what Offers gains over Pool() (--protocol pool), \
+    'The noise is above the signal: what Offers gains over `protocol=Pool()`, \
 which is free, is uncertain. \
 Rehearse both with `dpsumm compare`.'
     """

@@ -73,7 +73,7 @@ def check_kernel(kernel: RBF | None, protocol: Protocol, names: Sequence[str] = 
         bounds = ", ".join(f"{name!r}: (0, 100)" for name in names[:3])
         raise InvalidParameterError(
             "kernel: nothing public says at which distance two records are alike. Give "
-            f"schema={{{bounds}, ...}} (--schema) with all columns, or kernel=RBF(gamma) (--gamma) "
+            f"`schema={{{bounds}, ...}}` with all columns, or `kernel=RBF(gamma)` "
             "with a public bandwidth"
         )
     if not isinstance(kernel, RBF | None):

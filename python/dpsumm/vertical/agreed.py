@@ -75,14 +75,14 @@ def public_levels(
             if column.kind is Kind.LABEL:
                 raise InvalidParameterError(
                     f"schema: column {column.name!r} has kind 'label', which synthetic rows do "
-                    "not have; give it kind 'category' with its categories, and name it by label= "
-                    "(--label)"
+                    "not have; give it kind 'category' with its categories, and name it by "
+                    "`label`"
                 )
             if column.kind is Kind.IGNORE and column.name != ids:
                 raise InvalidParameterError(
                     f"schema: column {column.name!r} of {name!r} has kind 'ignore', so it cannot "
                     "be in synthetic rows; leave it out of the schema, or, if it identifies the "
-                    f"records of all owners, give ids={column.name!r} (--ids {column.name})"
+                    f"records of all owners, give `ids={column.name!r}`"
                 )
             if column.in_kernel and held_by.setdefault(column.name, name) != name:
                 raise InvalidParameterError(

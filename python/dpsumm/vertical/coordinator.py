@@ -125,7 +125,7 @@ class TablesCoordinator(Coordinator[Released]):
                 raise InvalidDataError(
                     f"owners: {name!r} has {joined.n_records} records and {first!r} has "
                     f"{other.n_records}; all need the same records in the same order. Intersect "
-                    "them first (a package such as openmined-psi), and give ids (--ids) to check it"
+                    "them first (a package such as openmined-psi), and give `ids` to check it"
                 )
             if joined.order != other.order:
                 raise InvalidDataError(

@@ -93,8 +93,8 @@ class Meeting:
             process.kill()
             process.communicate()
             raise ProtocolError(
-                f"MPyC did not end in {self._patience:g} seconds; give Mpyc more, or use Dealer() "
-                "(--secret-product dealer)"
+                f"MPyC did not end in {self._patience:g} seconds; give Mpyc more, or use "
+                "`protocol=Tables(secret_product=Dealer())`"
             ) from None
         if process.returncode:
             # The kind of error alone: its text may hold a value.
@@ -210,6 +210,6 @@ def check_mpyc() -> None:
 
     if not all(importlib.util.find_spec(name) for name in ("mpyc", "cryptography")):
         raise MissingExtraError(
-            "secret_product: Mpyc() needs mpyc; pip install 'dpsumm[mpyc]', or use Dealer() "
-            "(--secret-product dealer)"
+            "secret_product: Mpyc() needs mpyc; pip install 'dpsumm[mpyc]', or use "
+            "`protocol=Tables(secret_product=Dealer())`"
         )

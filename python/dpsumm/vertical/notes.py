@@ -55,7 +55,7 @@ def notes_of(
             Note(
                 "Rows of different owners were joined by their position: that all hold the same "
                 "records in the same order was trusted, not checked. A column of identifiers that "
-                "all owners have, named by ids= (--ids), checks it.",
+                "all owners have, named by `ids`, checks it.",
                 Severity.WARNING if poor else Severity.INFO,
             )
         )
@@ -65,7 +65,7 @@ def notes_of(
             Note(
                 "The mixture did not reach the tables within their noise (chi-square "
                 f"{mixture.chi2:.2f} for each cell after {mixture.steps} steps). Give it more "
-                "components with protocol=Tables(components=...) (--components), or, in Python, "
+                "components with `protocol=Tables(components=...)`, or, in Python, "
                 "more max_steps there."
             )
         )
@@ -89,8 +89,8 @@ def _crowded(released: Released, levels: Sequence[Drawn]) -> list[Note]:
         where.append(f"in one bin of {_first(bins)}")
         ask.append(
             "Check bounds and units: values outside the bounds are in the bins at the ends. If "
-            "both are right, give edges with protocol=Tables(bins=...) (--bins "
-            "COLUMN=EDGE,EDGE,...) that part such a bin, and leave a frequent value one of its own"
+            "both are right, give edges with `protocol=Tables(bins=...)` that part such a bin, and "
+            "leave a frequent value one of its own"
         )
     if others:
         where.append(f"in no listed category of {_first(others)}")

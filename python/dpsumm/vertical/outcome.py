@@ -178,7 +178,6 @@ def check_asked(
         raise InvalidParameterError(f"protocol must be Tables(), got {type(protocol).__name__}")
     if ledger is not None and not (isinstance(ledger, Mapping) and set(ledger) <= set(owners)):
         raise InvalidParameterError(
-            "ledger must be a dict of owners' names to the files of their own books (--ledger "
-            "NAME=FILE, once per owner)"
+            "ledger must be a dict of owners' names to the files of their own books"
         )
     check_seed(seed, ledger)

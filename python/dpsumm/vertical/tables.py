@@ -124,8 +124,7 @@ def _pairs(given: object) -> tuple[tuple[str, str], ...]:
     )
     if not known:
         raise InvalidParameterError(
-            "pairs must be pairs of names of two columns, such as [('age', 'cost')] "
-            "(--pairs age,cost)"
+            "pairs must be pairs of names of two columns, such as [('age', 'cost')]"
         )
     pairs = [(one, other) for one, other in cast("Sequence[Sequence[str]]", given)]
     if len(set(map(frozenset, pairs))) < len(pairs):

@@ -145,7 +145,7 @@ def test_the_noise_explains_the_same_target_and_no_other(rng):
 def test_a_summary_of_so_few_points_tells_next_to_nothing(rng, size, severity):
     summary = run([frame(rng, 200)], frame(rng, 400), size=size)
     assert found(summary, "so few that their columns may be") is severity
-    assert found(summary, "Ask for more points with size (--size)") is severity
+    assert found(summary, "Ask for more points with `size`") is severity
 
 
 def test_a_target_of_so_few_records_asks_for_more_of_them(rng):

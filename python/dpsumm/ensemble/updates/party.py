@@ -40,8 +40,8 @@ class Updater(Party):
     def __init__(self, table: Table, classes: tuple[Label, ...] | None = None) -> None:
         if table.labels is None:
             raise InvalidDataError(
-                f"{table.name!r}: has no labels; give a pair (points, labels), or say label= or a "
-                "schema with a label (--schema)"
+                f"{table.name!r}: has no labels; give a pair (points, labels), or a `schema` "
+                "with a label"
             )
         self._table = table
         self._classes = None if classes is None else tuple(sorted(classes))

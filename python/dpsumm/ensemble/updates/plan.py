@@ -97,10 +97,7 @@ class UpdatesPlan:
         out = "Take a larger epsilon or more parties"
         if not self.recipe.whole:
             return out
-        return (
-            f"{out}, or protect single records: unit='replace one record' "
-            "(--unit 'replace one record')"
-        )
+        return f"{out}, or protect single records: `unit='replace one record'`"
 
     def __str__(self) -> str:
         lines = [

@@ -33,8 +33,8 @@ _EQUAL = {
     "copied": (
         "{count:,} of {read} read equal a target record in every column, {taken:,} of the "
         "summary's {p:,}. If an owner holds the target's own data, a summary of it says nothing "
-        "about the owners: leave that owner out, or those points with drop_target_copies "
-        "(--drop-target-copies), which costs nothing."
+        "about the owners: leave that owner out, or those points with "
+        "`drop_target_copies`, which costs nothing."
     ),
     "shared": (
         "{count:,} of {read} read are held by two owners or more, equal in every column: is one "

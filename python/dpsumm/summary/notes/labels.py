@@ -52,7 +52,7 @@ def label_notes(
         yield Note(
             f"The {counted(len(read), 'label', 'labels')} that were read have {len(classes):,} "
             f"different values. If the label is an identifier, no classifier can be trained on it: "
-            f"name another column in the schema (--schema), or leave it out."
+            f"name another column in the `schema`, or leave it out."
         )
     elif len(classes) == 1 and len(read) > 1:
         known = 0 if label is None else len(label.categories or ())

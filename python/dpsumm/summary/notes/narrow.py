@@ -39,8 +39,8 @@ def narrow_notes(selection: Selection, setting: Setting, kernel: RBF) -> list[No
             f"The kernel takes the target's records for alike: on average two of them, or one of "
             f"them and a point read, are {_few(unlikeness)} as unlike as two records can be, or "
             f"less. Any of the points read would look close, well chosen or not. Give public "
-            f"bounds that are close to the values which can be there, or a larger gamma (kernel, "
-            f"--gamma)."
+            f"bounds that are close to the values which can be there, or a larger gamma "
+            f"(`kernel=RBF(gamma)`)."
         )
         said += f" They take up a small part of the bounds of {names}." if hidden else ""
         return [Note(said, Severity.ALARM if unlikeness < BARELY else Severity.WARNING)]

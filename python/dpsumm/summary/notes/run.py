@@ -44,14 +44,14 @@ def resumed_notes(book: Ledger, of_this_target: bool | None) -> list[Note]:
     if of_this_target:
         text = (
             "Its noise cannot tell the target given from the one it was released of: was it the "
-            "same file? If not, the summary is not for it; give it a run of its own (run, --run), "
+            "same file? If not, the summary is not for it; give it a run of its own (`run`), "
             "which is charged."
         )
         return [Note(f"{said} {text}")]
     text = (
         "It was released of another target: the one given is further from it than its noise "
         "explains. Owners chose their points for the first target. Give the new one a run of its "
-        "own (run, --run), which is charged."
+        "own (`run`), which is charged."
     )
     return [Note(f"{said} {text}", Severity.ALARM)]
 
@@ -72,7 +72,7 @@ def run_notes(
         notes.append(
             f"With {reads_per_record:g} reads per record hardly more points are read than kept, so "
             f"the curator had none to choose from: the summary is what was read. Give a "
-            f"reads_per_record of 4 or more (--reads-per-record), "
+            f"reads_per_record of 4 or `more`, "
             f"unless a private model is to be trained on it."
         )
     all_read = held > size and read >= NEARLY_ALL * held
@@ -80,20 +80,20 @@ def run_notes(
         notes.append(
             f"{read:,} of the owners' {counted(held, 'record', 'records')} were read with "
             f"{reads_per_record:g} reads per record, so the curator sees nearly all of their data. "
-            f"Give a smaller reads_per_record (--reads-per-record) or size (--size), unless the "
+            f"Give a smaller `reads_per_record` or `size`, unless the "
             f"owners agreed to that."
         )
     if held <= size:
         notes.append(
             f"The size of {size:,} leaves nothing to choose: the owners who take part have "
             f"{counted(held, 'record', 'records')} in all, and whatever was read is the summary. "
-            f"Ask for fewer points with size (--size)."
+            f"Ask for fewer points with `size`."
         )
     if got < size:
         notes.append(
             f"There were only {got} points to take, fewer than the {size} asked for: all of them "
             "are the summary. Owners have no more, or did not answer. Ask for fewer points with "
-            "size (--size)."
+            "`size`."
         )
     said = [Note(text) for text in notes]
     whole = [n for taken, n in owners if n >= FEW_RECORDS and taken >= NEARLY_ALL * n]
@@ -101,7 +101,7 @@ def run_notes(
         text = (
             f"Nearly all records of {len(whole)} of {counted(len(owners), 'owner', 'owners')}, "
             f"{sum(whole):,} in all, were read with {reads_per_record:g} reads per record. Give a "
-            f"smaller reads_per_record (--reads-per-record) or size (--size), unless they agreed "
+            f"smaller `reads_per_record` or `size`, unless they agreed "
             f"that the curator sees them."
         )
         # One of fewer records than the summary is to have is easily read as a whole.
@@ -124,8 +124,8 @@ def quality_notes(selection: Selection, m: int, privacy: PrivacyReport) -> list[
     if relative > BAD:
         text = (
             f"The noise of the release is {relative:.1f} times the target's sampling error: the "
-            f"offers follow it more than the target. Use a larger target or epsilon, or Pool() "
-            f"(--protocol pool); `dpsumm plan` tells from where on it pays."
+            f"offers follow it more than the target. Use a larger target or epsilon, or "
+            f"`protocol=Pool()`; `dpsumm plan` tells from where on it pays."
         )
         notes.append(Note(text, Severity.ALARM))
     left = selection.curve[-1] / selection.target_self
@@ -151,7 +151,7 @@ def _few_points(p: int, m: int) -> list[Note]:
     usual = chance(p, m)
     if usual <= MOST_CHANCE:
         return []
-    more = "Ask for more points with size (--size)" if p <= m else "Give more target records"
+    more = "Ask for more points with `size`" if p <= m else "Give more target records"
     return [
         Note(
             f"{counted(p, 'point', 'points')} and {counted(m, 'target record', 'target records')} "

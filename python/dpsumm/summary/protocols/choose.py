@@ -23,7 +23,6 @@ def choose_protocol(name: Name, size: int, **options: Any) -> Protocol:
     published = made is Auction and given.get("requests") == Requests.PUBLISHED
     allowed = {"requests"} if published else {field.name for field in fields(made)}
     for key in [key for key in given if key not in allowed]:
-        option = key.replace("_", "-")
-        what = "the published parameters" if published else f"--protocol {name.value}"
-        raise InvalidParameterError(f"--{option} means nothing with {what}; leave it out")
+        what = "the published parameters" if published else f"the protocol {name.value!r}"
+        raise InvalidParameterError(f"{key} means nothing with {what}; leave it out")
     return Auction.published(size) if published else made(**given)

@@ -51,7 +51,7 @@ class MapChoice:
     def _checked(self, sample: Any) -> NDArray[np.float64]:
         if self.features == "random":
             raise InvalidParameterError(
-                'sample: features="random" (--features random) take none; leave out one of the two'
+                'sample: `features="random"` take none; leave out one of the two'
             )
         points = inputs.points(sample, "sample")[: self.n_features].astype(np.float64)
         if not (1 <= len(points) <= MAX_LANDMARKS and np.isfinite(points).all()):

@@ -163,7 +163,7 @@ class Auction(Protocol):
         reason = unguarded(self._rule)
         name = "published" if isinstance(self._rule, PublishedRequests) else self._rule.value
         return reason and (
-            f"requests={name!r} (--requests {name}) protect owners' records from no other owner, "
+            f"`requests={name!r}` protect owners' records from no other owner, "
             f"since {reason} ('all' and 'private' have a guarantee)"
         )
 
