@@ -113,3 +113,4 @@ def test_a_call_loads_neither_other_rooms_nor_the_pages_of_reports():
 def test_kernels_are_found_when_asked_for():
     loaded = {name.split(".")[1] for name in modules_of_ours("import dpsumm; dpsumm.kernels")}
     assert loaded == {"basics", "errors", "kernels"}
+    assert modules_of_ours("import dpsumm; dpsumm.errors.DpsummError")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from dpsumm.basics.lazy import names_of
 
 if TYPE_CHECKING:
-    from dpsumm import kernels
+    from dpsumm import errors, kernels
     from dpsumm.cli.products import run
     from dpsumm.data.column import Column
     from dpsumm.data.schema import Schema
@@ -59,6 +59,7 @@ __all__ = [
     "Voting",
     "__version__",
     "compare",
+    "errors",
     "kernels",
     "learn",
     "plan",
@@ -95,10 +96,12 @@ _HOMES = {
     "vertical.tables": "Tables",
 }
 _get, __dir__ = names_of(__name__, _HOMES)
+# Modules that need no import of their own.
+_ROOMS = ("errors", "kernels")
 
 
 def __getattr__(name: str) -> Any:
-    return importlib.import_module("dpsumm.kernels") if name == "kernels" else _get(name)
+    return importlib.import_module(f"dpsumm.{name}") if name in _ROOMS else _get(name)
 
 
 logging.getLogger("dpsumm").addHandler(logging.NullHandler())
