@@ -174,7 +174,7 @@ def test_init_says_what_travels_along_and_leaves_identifiers_out(directory, caps
     (told,) = (line for line in said if line.startswith("patient_id "))
     assert "no run reads it (--ignore patient_id would have it travel along)" in told
     assert any("(--ignore 'case id' would" in line for line in said)
-    for name, why in (("note", "80 different texts"), ("bp", r"decimal comma; .*--decimal ','")):
+    for name, why in (("note", "80 different texts"), ("bp", r"decimal comma; .*--decimal ,")):
         (told,) = (line for line in said if line.startswith(f"{name} "))
         assert re.search(f"travels with each point to the curator.*: .*{why}", told)
     names = [column.name for column in Schema.read(directory / "one.toml").columns]

@@ -68,7 +68,11 @@ def test_it_learns_and_says_what_it_cost(parties, points, unit, rng, tmp_path):
     np.testing.assert_allclose(read.predict_proba(x), chances, atol=1e-12)
     model.save_predictions(tmp_path / "p.csv")
     assert len(model.to_frame()) == len(points)
-    assert "Length over noise alone" in model.report(tmp_path / "page.html").html
+    page = model.report(tmp_path / "page.html").html
+    assert "Length over noise alone" in page
+    # Rounds that are alike are one bar and one line.
+    assert page.count("each of 8 rounds") == 2
+    assert "round 1 of 8" not in page
     for call in (model.refit, lambda: model.strength):
         with pytest.raises(InvalidParameterError, match="updates"):
             call()

@@ -66,7 +66,7 @@ def test_own_labels_settle_it(theirs, own, near, severity, head):
     verdict = judged(replace(found(*near), use=use), [], 500)
     assert verdict.head.partition(": ")[2] == head or verdict.head == head
     assert verdict.severity is severity
-    assert f"on your labels {100 * theirs:.0f}% (" in verdict.why
+    assert f"on your labels a model of them has AUC {100 * theirs:.0f}% (" in verdict.why
 
 
 def test_labels_that_nobody_else_has_are_told_of():
@@ -151,8 +151,9 @@ def test_the_commonest_classes_stand_for_all():
 def test_what_a_verdict_rests_on_stands_behind_it():
     verdict = judged(found(0.4, 0.7), ["age"], 40, alarms=False)
     assert verdict.why == (
-        "they close 40% (36% to 44%) of the gap of the rows read; a classifier tells 70% (66% to "
-        "74%) of pairs of theirs and yours, where 50% is chance; closer to your data, but not in "
+        "they close 40% (36% to 44%) of the gap between your data and the records read; a "
+        "classifier tells them from your data in 70% (66% to 74%) of pairs, where 50% is chance; "
+        "closer to your data, but not in "
         "age; too few records of yours to judge by"
     )
 

@@ -135,7 +135,8 @@ def shown_notes(warnings: Iterable[str], *, seeded: bool) -> list[Html]:
     known, later = by_severity[Severity.INFO], loud[first:]
     shown += loud[:first]
     if later or known:
-        title = counted(len(later) + len(known), "more note", "more notes")
+        more = "more " if shown else ""
+        title = counted(len(later) + len(known), f"{more}note", f"{more}notes")
         shown.append(parts.folded(title, *later, *[parts.listed(known)] * bool(known)))
     return shown
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 
 from dpsumm.privacy import accounting
 from dpsumm.privacy.events import Charge, NonPrivate
@@ -22,6 +24,9 @@ MECHANISMS = {
     "Seeded": "none",
 }
 
+
+# A number that messages of one kind differ in.
+_ROUND = re.compile(r", round \d+ of \d+")
 
 # A total: what it is of, epsilon, and whose records (the kind of its bar).
 Total = tuple[str, float, str]
@@ -66,6 +71,7 @@ def sections(
 
 def _bars(privacy: PrivacyReport, totals: Sequence[Total]) -> Html:
     # One message's bar would be as long as that of all messages on the same records.
+    charges = _by_round(privacy)
     kinds = Counter(charge.protected.value for charge in privacy.charges)
     alone = {kind for _, _, kind in totals if kinds[kind] == 1}
     rows = [
@@ -74,7 +80,7 @@ def _bars(privacy: PrivacyReport, totals: Sequence[Total]) -> Html:
             _alone(charge, privacy.delta),
             charge.protected.value,
         )
-        for charge in privacy.charges
+        for charge in charges
         if charge.protected.value not in alone
     ]
     rows += totals
@@ -109,9 +115,23 @@ def _charges(privacy: PrivacyReport) -> Html:
                 mechanism(charge),
                 charge.unit.value,
             )
-            for charge in privacy.charges
+            for charge in _by_round(privacy)
         ),
     )
+
+
+def _by_round(privacy: PrivacyReport) -> list[Charge]:
+    """Return the charges, those of all rounds that are alike as one that names their number."""
+    alike = Counter(
+        replace(charge, message=_ROUND.sub("", charge.message)) for charge in privacy.charges
+    )
+    first = {replace(c, message=_ROUND.sub("", c.message)): c for c in reversed(privacy.charges)}
+    return [
+        first[charge]
+        if n == 1
+        else replace(charge, message=f"{charge.message}, each of {n} rounds")
+        for charge, n in alike.items()
+    ]
 
 
 def _alone(charge: Charge, delta: float) -> float:

@@ -103,7 +103,7 @@ def _tiles(summary: Summary) -> list[tuple[str, str]]:
         measured = [(percent(told), "of pairs a classifier tells apart; 50% is chance")]
         if found.closed is not None:
             share = percent(min(max(found.closed.value, 0.0), 1.0))
-            measured.insert(0, (share, "of the gap of the rows read is closed"))
+            measured.insert(0, (share, "of the gap to the records read is closed"))
         if found.use is not None:
             theirs, own = (percent(one.value) for one in (found.use.theirs, found.use.own))
             measured.append((theirs, f"AUC of a model of them on your labels; of your own: {own}"))

@@ -107,21 +107,23 @@ def _said(severity: Severity, heads: list[str], why: str) -> Verdict:
 
 def _why(found: Likeness) -> str:
     if found.rows_apart.low <= 0:
-        share = "the rows read are no further away than chance makes them"
+        share = "the records read are as close to your data as chance allows"
     elif found.closed is None:
-        share = "all rows read are in"
+        share = "every record read was kept"
     elif found.closed.low >= 1:
-        share = "they close the whole gap of the rows read"
+        share = "they close the gap between your data and the records read"
     else:
-        share = f"they close {_within(found.closed, 0.0, 1.0)} of the gap of the rows read"
-    told = "a classifier does not tell them from your data"
+        closed = _within(found.closed, 0.0, 1.0)
+        share = f"they close {closed} of the gap between your data and the records read"
+    told = "a classifier cannot tell them from your data"
     if found.apart.low > CHANCE:
         pairs = _within(found.apart, CHANCE, 1.0)
-        told = f"a classifier tells {pairs} of pairs of theirs and yours, where 50% is chance"
+        told = f"a classifier tells them from your data in {pairs} of pairs, where 50% is chance"
     if found.use is None:
         return f"{share}; {told}"
     theirs, own = (_within(one, 0.0, 1.0) for one in (found.use.theirs, found.use.own))
-    return f"{share}; {told}; AUC of a model of them on your labels {theirs}, of your own {own}"
+    models = f"on your labels a model of them has AUC {theirs}, one of your own data {own}"
+    return f"{share}; {told}; {models}"
 
 
 def _within(one: Estimate, least: float, most: float) -> str:

@@ -14,8 +14,8 @@ from dpsumm.vertical.noise import NoisePlan
 ANALYST = "analyst"
 BY_PADS = (
     "Condition: the helper keeps the keys that it shares with the owners, and messages are passed "
-    "on as they were sent. With the key of one owner, who sees that owner's messages reads its "
-    "records; so does who changes the messages to it."
+    "on as they were sent. Anyone who has an owner's key and sees that owner's messages can read "
+    "its records, and so can anyone who changes the messages to it."
 )
 BY_MPYC = (
     "Condition: of the two owners of a table and the helper, who made it by MPyC, no two work "

@@ -47,3 +47,4 @@ def test_a_page_shows_all_alarms_and_three_notes_and_folds_the_rest():
     assert unfolded(1, 3) == (3, "1 more note")
     assert unfolded(5, 2) == (5, "2 more notes")
     assert unfolded(0, 1, known=2) == (1, "2 more notes")
+    assert unfolded(0, 0, known=2) == (0, "2 notes")
