@@ -287,6 +287,13 @@ def test_figures_are_pictures_and_large_pools_are_thinned() -> None:
     assert b"<svg" in base64.b64decode(data)
 
 
+def test_a_matrix_takes_any_name_of_a_column() -> None:
+    names = ["$broken^{", "a name that is longer than an axis has room for"]
+    kind, data = figures.matrix(np.ones((2, 2)), names, "share").split(",")
+    assert kind == "data:image/svg+xml;base64"
+    assert b"<svg" in base64.b64decode(data)
+
+
 def test_report_is_whole_or_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(InvalidParameterError, match="does not exist"):
         make().report(tmp_path / "none" / "report.html")

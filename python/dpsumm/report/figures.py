@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,8 @@ INK, SOFT, LINE, GREY = "#1d2733", "#5a6775", "#dfe3e8", "#b9c0c8"
 SUMMARY, TARGET = "#c8551b", "#2a6496"
 # Values of the target from which its directions are computed: their cost grows with the square.
 MOST_VALUES = 1_000_000
+# Letters of a name on an axis.
+_LONGEST = 18
 
 Array = NDArray[Any]
 # What `directions` returns.
@@ -148,8 +151,8 @@ def growth(curve: Array, fresh: float) -> str:
     return _data_uri(figure, "svg")
 
 
-def matrix(values: Array, shade: str) -> str:
-    """Return a picture of a square matrix as shaded cells, numbered by row and column.
+def matrix(values: Array, names: Sequence[str], shade: str) -> str:
+    """Return a picture of a square matrix as shaded cells, with the names of rows and columns.
 
     Parameters
     ----------
@@ -169,9 +172,10 @@ def matrix(values: Array, shade: str) -> str:
     largest = max(float(drawn.max()), 0.05) if drawn.count() else 1.0
     axes.imshow(np.where(hidden, 0.35, np.nan), cmap="Greys", vmin=0, vmax=1)
     seen = axes.imshow(drawn, cmap="Blues", vmin=0, vmax=largest)
-    marks = range(size) if size <= 30 else range(0, size, 5)
-    axes.set_xticks(list(marks), [str(k + 1) for k in marks], fontsize=9)
-    axes.set_yticks(list(marks), [str(k + 1) for k in marks], fontsize=9)
+    short = [name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…" for name in names]
+    small = 9 if size <= 25 else 6
+    axes.set_xticks(range(size), short, fontsize=small, rotation=60, ha="right", parse_math=False)
+    axes.set_yticks(range(size), short, fontsize=small, parse_math=False)
     axes.tick_params(length=0)
     axes.spines[:].set_visible(False)
     bar = figure.colorbar(seen, ax=axes, shrink=0.8)

@@ -129,17 +129,18 @@ def _pairs(synthetic: Synthetic, found: Sequence[PairFidelity]) -> tuple[Html, .
         return (parts.intro("The noise left no table of two columns."),)
     names = synthetic.columns
     shown = sorted({j for pair in found for j in pair.pair})[:MOST_COLUMNS]
-    listed = ", ".join(f"{k} {names[j]}" for k, j in enumerate(shown, 1))
     caption = (
         "How far each two columns are from independence (root of the sum of squared differences of "
         "shares). Above the diagonal: in the noisy tables, less their noise; grey where nothing "
         "but noise is seen. Below: in the rows. Where both halves look alike, the rows have the "
-        f"tables' dependences. Columns: {listed}."
+        "tables' dependences."
     )
     if len(shown) < len({j for pair in found for j in pair.pair}):
         caption += f" The first {MOST_COLUMNS} are drawn."
     picture = parts.figure(
-        figures.matrix(_matrix(found, shown), "distance from independence"),
+        figures.matrix(
+            _matrix(found, shown), [names[j] for j in shown], "distance from independence"
+        ),
         f"Matrix of {len(shown)} columns by {len(shown)}.",
         caption,
     )
