@@ -16,6 +16,7 @@ from dpsumm import Column, Greedy, Schema, summarize
 from dpsumm.data.check import check, draft
 from dpsumm.data.inputs import Table, read_table
 from dpsumm.errors import InvalidDataError, InvalidParameterError
+from dpsumm.report.notes import Severity
 from helpers.mixed import SCHEMA
 
 DAY = dt.date
@@ -350,13 +351,64 @@ def test_a_draft_of_a_public_sample_takes_it(tmp_path: Path) -> None:
 def test_a_draft_lists_few_labels_and_no_other(
     labels: list[Any], categories: tuple[Any, ...], tmp_path: Path
 ) -> None:
-    made, reasons = draft(pl.DataFrame({"x": 7.5, "y": labels}), label="y")
+    made, reasons = draft(
+        pl.DataFrame({"y": labels}).with_row_index("x").with_columns(pl.col("x") % 9 + 0.5),
+        label="y",
+    )
     assert reasons == {}
     assert made.label is not None
     assert made.label.other is None
     assert list(map(repr, made.label.categories)) == list(map(repr, categories))
     made.save(tmp_path / "schema.toml")
     assert Schema.read(tmp_path / "schema.toml") == made
+
+
+def odd_sample(rng: np.random.Generator, n: int = 400) -> pl.DataFrame:
+    """Return a table with what real exports have."""
+    some = rng.random(n)
+    return pl.DataFrame(
+        {
+            "id": np.arange(n) + 7,
+            "site": np.full(n, 3),
+            "unit": ["kg"] * n,
+            "cost": np.where(some < 0.85, 0.0, rng.lognormal(6, 1, n)).round(2),
+            "lab": np.where(rng.random(n) < 0.2, -9999.0, rng.normal(5, 2, n).round(1)),
+            "weeks": np.where(rng.random(n) < 0.05, 999, rng.integers(1, 53, n)),
+            "flag": rng.integers(0, 2, n),
+            "ward": rng.choice(["a", "b", "c"], n),
+            "outcome": rng.choice(["ill", "well"], n),
+        }
+    )
+
+
+def test_a_draft_finds_nothing_strange_in_its_own_sample(rng: np.random.Generator) -> None:
+    sample = odd_sample(rng)
+    made, reasons = draft(sample, label="outcome")
+    assert reasons == {
+        "id": "no value comes twice, as in an identifier",
+        "site": "it has one value in all rows",
+        "unit": "it has one value in all rows",
+    }
+    columns = {column.name: column for column in made.columns}
+    assert set(columns) == set(sample.columns) - set(reasons)
+    assert columns["lab"].missing[-1] == -9999
+    assert columns["weeks"].missing[-1] == 999
+    assert columns["weeks"].bounds is not None
+    assert columns["weeks"].bounds[1] < 100
+    n, found, strange = check(sample, made)
+    assert n == len(sample)
+    assert [one.refused for one in found if one.refused] == []
+    assert {one.rule for one in strange} <= {"copies"}
+
+
+def test_a_run_by_a_draft_of_its_own_sample_is_no_alarm(rng: np.random.Generator) -> None:
+    sample = odd_sample(rng, 3000)
+    made, _ = draft(sample, label="outcome")
+    parts = {"north": sample[:1300], "south": sample[1300:2600]}
+    summary = summarize(parts, sample[2600:], size=100, epsilon=1.0, schema=made)
+    assert not summary.verdict.text.startswith("Do not use")
+    alarms = [note for note in summary.notes if getattr(note, "severity", None) is Severity.ALARM]
+    assert alarms == []
 
 
 def test_a_drafted_label_refuses_another_spelling() -> None:
@@ -398,7 +450,9 @@ def test_a_drafted_label_refuses_another_spelling() -> None:
     ],
 )
 def test_a_draft_says_why_it_leaves_out(values: dict[str, Any], reason: str | None) -> None:
-    made, reasons = draft(pl.DataFrame(values).with_columns(weight=pl.lit(70.5)))
+    made, reasons = draft(
+        pl.DataFrame(values).with_columns(weight=pl.int_range(pl.len()) % 9 + 70.5)
+    )
     assert reasons == ({} if reason is None else dict.fromkeys(values, reason))
     # An identifier is not read at all, by whatever run; the rest travels along.
     unread = reason is not None and "identifier" in reason

@@ -19,7 +19,7 @@ from dpsumm.data.kinds.items import NULLS, iso_date, spells_nan
 from dpsumm.data.kinds.kind import Kind, WhenMissing
 from dpsumm.data.kinds.label import Label
 from dpsumm.data.kinds.number import Number
-from dpsumm.data.lint import Hint, hints, identifies
+from dpsumm.data.lint import FEWEST_ROWS, Hint, hints, identifies, mark_of
 from dpsumm.data.schema import Schema
 
 WARNING = """\
@@ -44,6 +44,7 @@ HEADER = (
 # A text column with at most so many values is taken for categories.
 MOST_TEXTS = 60
 IDENTIFIES = "no value comes twice, as in an identifier"
+CONSTANT = "it has one value in all rows"
 # A text column with this part of numbers is one of numbers with typing errors.
 MOSTLY = 0.9
 # Sizes beyond which numbers are refused.
@@ -138,8 +139,9 @@ def draft(
     at most 6 values, truth values, and texts with at most 60 values, each twice as a rule, become
     categories; dates get whole years. A label with at most 20 values lists them as its categories,
     without an `other`: owners who spell them otherwise are refused. What looks like an identifier
-    is not in the schema, so no run reads it. Other columns are ignored by the kernel and travel
-    along. Where the sample has missing values, they are encoded.
+    is not in the schema, so no run reads it, and neither is a column of one value. Others are
+    ignored by the kernel and travel along. Where the sample has missing values, they are encoded.
+    A value far from all others that several rows have, such as -9999, becomes a mark of them.
 
     Returns
     -------
@@ -160,7 +162,7 @@ def draft(
     return Schema(
         Column(name, Kind.IGNORE) if isinstance(one, str) else one
         for name, one in found.items()
-        if one != IDENTIFIES
+        if one not in (IDENTIFIES, CONSTANT)
     ), reasons
 
 
@@ -179,8 +181,11 @@ def _column(cells: Cells, is_label: bool) -> Column | str:
     items = [item for item in items if not (isinstance(item, str) and _is_null(item))]
     is_short = len(items) < len(cells)
     said = _options(cells, items) if items else "it is empty"
+    if FEWEST_ROWS <= len(cells) == len(items) == items.count(items[0]):
+        said = CONSTANT
     if isinstance(said, str):
         return said
+    is_short |= "missing" in said
     return Column(name, when_missing="encode" if is_short else "refuse", **said)
 
 
@@ -199,7 +204,12 @@ def _options(cells: Cells, items: list[Any]) -> dict[str, Any] | str:
                 f"{'2**53 if they are whole' if is_whole else f'{LARGEST:g}'} is exact; if they "
                 "are identifiers or codes, leave it out"
             )
-        return Number.drafted(numbers, is_whole)
+        mark = mark_of(*np.unique(numbers, return_counts=True))
+        if mark is None:
+            return Number.drafted(numbers, is_whole)
+        known = [value for value in numbers if value != mark]
+        marks = (*Column.missing, int(mark) if mark.is_integer() else mark)
+        return {**Number.drafted(known, is_whole), "missing": marks}
     if cells.is_time:
         return Date.drafted(items)
     if not cells.is_text or cells.type_name in ("Object", "Unknown"):

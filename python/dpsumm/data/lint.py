@@ -5,6 +5,7 @@ They are private, for the owner alone. None contains a value of a record.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -134,7 +135,7 @@ def _of_column(column: Column, values: NDArray[np.float64]) -> Iterator[str]:
             yield "unknown"
         return
     low, high = column.limits or (-np.inf, np.inf)
-    if _has_mark(different, counts, low, high):
+    if mark_of(different, counts, low, high) is not None:
         yield "mark"
     elif (different[0], different[-1]) == (low - 1, high - 1) and not (different % 1).any():
         yield "counts"
@@ -148,10 +149,13 @@ def _of_column(column: Column, values: NDArray[np.float64]) -> Iterator[str]:
         yield "codes"
 
 
-def _has_mark(
-    different: NDArray[np.float64], counts: NDArray[np.int64], low: float, high: float
-) -> bool:
-    """Return whether the least or the largest value is far from all others, in several rows."""
+def mark_of(
+    different: NDArray[np.float64],
+    counts: NDArray[np.int64],
+    low: float = -math.inf,
+    high: float = math.inf,
+) -> float | None:
+    """Return the least or the largest value if it is far from all others, in several rows."""
     for at, others in ((0, different[1:]), (-1, different[:-1])):
         value, alike = different[at], FEWEST_ALIKE <= counts[at] <= MOST_ALIKE * counts.sum()
         if not alike or not len(others):
@@ -159,8 +163,8 @@ def _has_mark(
         outside = abs(value - min(max(value, low), high)) > FAR * (high - low)
         gap = np.abs(others - value).min()
         if outside or (len(others) >= FEWEST_DIFFERENT and gap > np.ptp(others)):
-            return True
-    return False
+            return float(value)
+    return None
 
 
 def telling(values: NDArray[np.float64], labels: NDArray[np.int64]) -> list[int]:
