@@ -164,6 +164,18 @@ def test_check_and_init_read_a_file_as_a_run_does(directory, capsys):
     assert drafted.columns[1].categories == ("ä",)
 
 
+def test_init_says_which_value_it_takes_for_a_missing_one(directory, capsys):
+    rows = "".join(f"{i % 40},{-9999 if i % 5 == 0 else i % 31}\n" for i in range(200))
+    (directory / "lab.csv").write_text("age,lab\n" + rows)
+    with pytest.raises(SystemExit) as ended:
+        main(("schema", "init", "lab.csv", "--out", "lab.toml"))
+    assert not ended.value.code
+    said = " ".join(capsys.readouterr().out.split())
+    assert "lab: -9999 is drafted as a missing value" in said
+    assert "age:" not in said
+    assert Schema.read(directory / "lab.toml").columns[1].missing[-1] == -9999
+
+
 def test_init_says_what_travels_along_and_leaves_identifiers_out(directory, capsys):
     rows = "".join(f"B-{i};C-{i};text {i};{100 + i},5;{20 + i % 9}\n" for i in range(80))
     (directory / "p.csv").write_text(f"patient_id;case id;note;bp;age\n{rows}")

@@ -16,6 +16,7 @@ from dpsumm.basics.atomic import write_text
 from dpsumm.cli import console
 from dpsumm.cli.options import described
 from dpsumm.cli.typed import typed
+from dpsumm.data.column import Column
 from dpsumm.data.kinds.kind import Kind, WhenMissing
 from dpsumm.data.kinds.label import places_of
 from dpsumm.data.schema import Schema
@@ -88,6 +89,13 @@ def init(
         option = f"--ignore {shlex.quote(name)}"
         said = TRAVELS if name in drafted else f"{UNREAD} ({option} would have it travel along)"
         console.say(console.shown(typed(f"{name} {said}: {reason}")), style="dim", soft_wrap=True)
+    for column in schema.columns:
+        for mark in column.missing[len(Column.missing) :]:
+            text = (
+                f"{column.name}: {mark} is drafted as a missing value, as it is far from the others"
+            )
+            text += " (delete it from the draft if it is a value)"
+            console.say(console.shown(text), style="dim", soft_wrap=True)
 
 
 @app.command("check")
