@@ -20,7 +20,7 @@ from evidence.problem import Labelled, Problem, split
 from evidence.tables import read_adult
 
 
-def _skewed(everything: Labelled, n_owners: int, rng: np.random.Generator) -> list[Labelled]:
+def skewed(everything: Labelled, n_owners: int, rng: np.random.Generator) -> list[Labelled]:
     """Give the rows of each label to owners by Dirichlet(0.3) shares."""
     owner = np.empty(len(everything.labels), int)
     for label in np.unique(everything.labels):
@@ -31,7 +31,7 @@ def _skewed(everything: Labelled, n_owners: int, rng: np.random.Generator) -> li
 
 
 @cache
-def _mnist(folder: Path, part: str) -> Labelled:
+def read_mnist(folder: Path, part: str) -> Labelled:
     """Read images, averaged over blocks of 2 x 2 pixels: (n, 196) from 0 to 1."""
     with gzip.open(folder / "mnist" / f"{part}-images-idx3-ubyte.gz") as file:
         pixels = np.frombuffer(file.read(), np.uint8, offset=16)
@@ -55,13 +55,13 @@ def mnist(
     `share`: so much of the owners' data are digits of the target; as it comes by default.
     """
     rng = np.random.default_rng(seed)
-    train, test = _mnist(folder, "train"), _mnist(folder, "t10k")
+    train, test = read_mnist(folder, "train"), read_mnist(folder, "t10k")
     rows = rng.permutation(len(train.labels))
     if share is not None:
         like = np.isin(train.labels[rows], digits)
         n_like = round(20_000 * share)
         rows = np.concatenate([rows[like][:n_like], rows[~like][: 20_000 - n_like]])
-    parts = _skewed(train.take(rows[:20_000]), owners, rng)
+    parts = skewed(train.take(rows[:20_000]), owners, rng)
     like_target = test.take(np.flatnonzero(np.isin(test.labels, digits)))
     return split(parts, like_target, m, size, RBF.for_unit_box(196), rng)
 
@@ -69,7 +69,7 @@ def mnist(
 def mnist_pairs(folder: Path, seed: int, m: int, size: int) -> Problem:
     """5 owners with 4,000 training digits of two kinds each; target: half 3, half 8."""
     rng = np.random.default_rng(seed)
-    train, test = _mnist(folder, "train"), _mnist(folder, "t10k")
+    train, test = read_mnist(folder, "train"), read_mnist(folder, "t10k")
     owners = [
         train.take(rng.permutation(np.flatnonzero(train.labels // 2 == pair))[:4000])
         for pair in range(5)
@@ -84,7 +84,7 @@ _ADULT_BOUNDS = {"age": (17, 90), "education-num": (1, 16), "hours-per-week": (1
 _ADULT_CATEGORIES = ("marital-status", "occupation", "relationship", "race", "sex")
 
 
-def _adult_points(folder: Path, without: str) -> tuple[Labelled, int]:
+def adult_points(folder: Path, without: str) -> tuple[Labelled, int]:
     """Encode: numbers by public bounds, gains as whether there are any, categories one-hot.
 
     Two different categories have the squared distance 1, as the ends of a bounded number. Returns
@@ -116,7 +116,7 @@ def _adult_problem(
     target: str,
 ) -> Problem:
     rng = np.random.default_rng(seed)
-    everything, n_columns = _adult_points(folder, without=by)
+    everything, n_columns = adult_points(folder, without=by)
     group = read_adult(folder)[by]
     parts = [rng.permutation(np.flatnonzero(np.isin(group, names)))[:5000] for names in owners]
     like_target = everything.take(np.flatnonzero(group == target))
@@ -142,7 +142,7 @@ def adult_occupations(folder: Path, seed: int, m: int, size: int) -> Problem:
 def adult_ages(folder: Path, seed: int, m: int, size: int) -> Problem:
     """People under 60 at random among 6 owners; target: those of 60 and more."""
     rng = np.random.default_rng(seed)
-    everything, n_columns = _adult_points(folder, without="")
+    everything, n_columns = adult_points(folder, without="")
     old = read_adult(folder)["age"].astype(int) >= 60
     young = rng.permutation(np.flatnonzero(~old))[:20_000]
     owners = [everything.take(rows) for rows in np.array_split(young, 6)]
@@ -199,7 +199,7 @@ def digits(folder: Path, seed: int, m: int, size: int) -> Problem:
     like = np.isin(labels[rows], (1, 4, 7))
     # Two thirds of the target's digits are the target's population, a third are at the owners.
     n_like = 2 * like.sum() // 3
-    owners = _skewed(everything.take(np.concatenate([rows[like][n_like:], rows[~like]])), 8, rng)
+    owners = skewed(everything.take(np.concatenate([rows[like][n_like:], rows[~like]])), 8, rng)
     like_target = everything.take(rows[like][:n_like])
     return split(owners, like_target, m, size, RBF.for_unit_box(64), rng)
 

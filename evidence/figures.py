@@ -40,7 +40,8 @@ def draw(table: pl.DataFrame, made: Ratios, known: Mapping[str, Scenario], folde
     _growth(made, present, folder / "results-growth.svg")
 
 
-def _save(figure: Any, path: Path) -> None:
+def save(figure: Any, path: Path) -> None:
+    """Write a figure without what would differ between two runs, and close it."""
     import matplotlib.pyplot as plt
 
     figure.savefig(path, metadata={"Date": None}, bbox_inches="tight")
@@ -70,7 +71,7 @@ def _increase(made: Ratios, main: Sequence[Scenario], path: Path) -> None:
     axes.axvline(1, color="black", linewidth=0.8)
     axes.set_xlabel("increase of MMD² to the target's distribution over the greedy's, in %")
     figure.legend(loc="outside upper center", ncols=5)
-    _save(figure, path)
+    save(figure, path)
 
 
 def _frontier(
@@ -113,7 +114,7 @@ def _frontier(
             panel.legend()
     for panel in panels:
         _ratio_axis(panel)
-    _save(figure, path)
+    save(figure, path)
 
 
 def _line(panel: Any, places: Sequence[float], found: Sequence[Ratio | None], **style: Any) -> None:
@@ -171,4 +172,4 @@ def _growth(made: Ratios, present: Sequence[Scenario], path: Path) -> None:
     handles, labels = panels[0, 0].get_legend_handles_labels()
     if handles:
         figure.legend(handles, labels, loc="outside upper center", ncols=len(labels))
-    _save(figure, path)
+    save(figure, path)

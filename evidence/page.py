@@ -70,13 +70,14 @@ def write(
     }
     text = (ROOT / PAGE).read_text()
     for block, make in makers.items():
-        text = _filled(text, block, make())
+        text = filled(text, block, make())
     (folder / PAGE).parent.mkdir(parents=True, exist_ok=True)
     (folder / PAGE).write_text(text)
     draw(table, made, known, folder / "docs/images")
 
 
-def _filled(text: str, block: str, content: str) -> str:
+def filled(text: str, block: str, content: str) -> str:
+    """Return the page with a block's content between its marks."""
     if content.startswith("|") and content.count("\n") < 2:  # a table's head alone
         content = "*No results of this code yet.*"
     whole = f"<!-- {block} -->\n{content}\n<!-- end -->"

@@ -91,7 +91,7 @@ def read_adult(folder: Path) -> dict[str, NDArray[np.str_]]:
 
 
 @cache
-def _adult(folder: Path, without: str) -> tuple[Schema, Labelled]:
+def adult(folder: Path, without: str) -> tuple[Schema, Labelled]:
     """Return all rows by a schema of 11 or 12 columns; labels: an income above 50,000."""
     table = read_adult(folder)
     columns, values = [], []
@@ -120,7 +120,7 @@ def adult_by(
     owners: Sequence[Sequence[str]],
 ) -> Problem:
     """Owners that differ by one column, at most 5,000 people each; target: another value of it."""
-    schema, everything = _adult(folder, by)
+    schema, everything = adult(folder, by)
     group = read_adult(folder)[by]
     rng = np.random.default_rng(seed)
     parts = [rng.permutation(np.flatnonzero(np.isin(group, names)))[:MOST] for names in owners]
@@ -129,7 +129,7 @@ def adult_by(
 
 def adult_countries(folder: Path, seed: int, m: int, size: int, target: str) -> Problem:
     """Owners by where people were born; target: one of these regions."""
-    schema, everything = _adult(folder, "native-country")
+    schema, everything = adult(folder, "native-country")
     group = read_adult(folder)["native-country"]
     rng = np.random.default_rng(seed)
     rows = {
@@ -142,7 +142,7 @@ def adult_countries(folder: Path, seed: int, m: int, size: int, target: str) -> 
 
 def adult_old(folder: Path, seed: int, m: int, size: int, owners: int) -> Problem:
     """8,000 people under 60 at random among some owners; target: those of 60 and over."""
-    schema, everything = _adult(folder, "")
+    schema, everything = adult(folder, "")
     old = read_adult(folder)["age"].astype(int) >= 60
     rng = np.random.default_rng(seed)
     parts = np.array_split(rng.permutation(np.flatnonzero(~old))[:8000], owners)

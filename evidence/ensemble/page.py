@@ -9,7 +9,7 @@ from pathlib import Path
 import polars as pl
 
 from evidence.markdown import markdown
-from evidence.page import _filled
+from evidence.page import filled
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = "docs/ensemble.md"
@@ -56,7 +56,7 @@ def write(table: Table, machine: Mapping[str, str], folder: Path) -> str:
     codes = " and ".join(sorted(set(table["code"])))
     made = ", ".join(f"{name} {machine[name]}" for name in known if name in machine)
     content = "\n\n".join([*parts, f"Made with {made}; learning's own code {codes}."])
-    text = _filled((ROOT / PAGE).read_text(), "measured", content)
+    text = filled((ROOT / PAGE).read_text(), "measured", content)
     (folder / PAGE).parent.mkdir(parents=True, exist_ok=True)
     (folder / PAGE).write_text(text)
     return content

@@ -24,9 +24,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsumm import RBF, Schema
-from evidence.data import _mnist
+from evidence.data import read_mnist
 from evidence.problem import Floats, Labelled
-from evidence.tables import _adult, read_adult
+from evidence.tables import adult, read_adult
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Haystack:
 @cache
 def census(folder: Path) -> Haystack:
     """People by occupation; needles: women in specialised professions. Label: a high income."""
-    schema, everything = _adult(folder, "")
+    schema, everything = adult(folder, "")
     table = read_adult(folder)
     kinds = table["occupation"].astype(object)
     wanted = (kinds == "Prof-specialty") & (table["sex"] == "Female")
@@ -69,7 +69,7 @@ def census(folder: Path) -> Haystack:
 @cache
 def images(folder: Path) -> Haystack:
     """Digits of 14 x 14 pixels; needles, and labels among them: 4 and 9."""
-    parts = [_mnist(folder, part) for part in ("train", "t10k")]
+    parts = [read_mnist(folder, part) for part in ("train", "t10k")]
     labels = np.concatenate([part.labels for part in parts])
     points = np.concatenate([part.points for part in parts])
     kernel = RBF.for_unit_box(points.shape[1])

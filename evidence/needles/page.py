@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from evidence.figures import _save
+from evidence.figures import save
 from evidence.markdown import markdown
-from evidence.page import ROOT, _filled
+from evidence.page import ROOT, filled
 
 RANDOM, OFFERS = "random records", "Offers"
 MEAN, CENTRES = "nearest to a private mean", "nearest to four private centres"
@@ -36,13 +36,14 @@ Table = pl.DataFrame
 def write(table: Table, machine: Mapping[str, str], folder: Path) -> str:
     """Fill the blocks of both pages and draw the figure, into `folder`; return the main table."""
     base = table.filter(_at({}))
-    main = first(base)
-    blocks = {"needles": main, "needles-made": _made(table, machine)}
+    main = first(base, SHOWN)
+    few = first(base, [method for method in SHOWN if method != CENTRES])
+    blocks = {"needles": main, "needles-few": few, "needles-made": _made(table, machine)}
     blocks |= {f"needles-{name}": sweep(table, name) for name in SWEEPS}
     for name in ("README.md", "docs/needles.md"):
         text = (ROOT / name).read_text()
         for block, content in blocks.items():
-            text = _filled(text, block, content)
+            text = filled(text, block, content)
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text)
     draw(base, folder / "docs/images/needles.svg")
@@ -54,16 +55,16 @@ def _at(other: Mapping[str, float]) -> pl.Expr:
     return pl.all_horizontal(pl.col(name) == value for name, value in (BASE | other).items())
 
 
-def first(base: Table) -> str:
+def first(base: Table, methods: Sequence[str]) -> str:
     """Return the main table: needles among the points kept, and accuracy, at four reads a point."""
     rows = []
     for name in _present(base):
         cells = [
             f"{_percent(base, name, method, 'needles')}; {_percent(base, name, method, 'accuracy')}"
-            for method in SHOWN
+            for method in methods
         ]
         rows.append([TITLES[name], *cells])
-    return markdown(["needles", *SHOWN], rows)
+    return markdown(["needles", *methods], rows)
 
 
 def sweep(table: Table, name: str) -> str:
@@ -137,7 +138,7 @@ def draw(base: Table, path: Path) -> None:
         panel.set_xlabel("records read for each point kept")
     figure.legend(*axes[1][0].get_legend_handles_labels(), loc="outside lower center", ncols=5)
     path.parent.mkdir(parents=True, exist_ok=True)
-    _save(figure, path)
+    save(figure, path)
 
 
 def _panel(panel: Any, base: Table, name: str, what: str, reads: Sequence[int]) -> None:

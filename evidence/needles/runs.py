@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 import dpsumm
 from dpsumm.summary.protocols.protocol import Protocol
-from evidence.data import _skewed
+from evidence.data import skewed
 from evidence.measures import judged
 from evidence.needles import page
 from evidence.needles.haystacks import HAYSTACKS, Haystack
@@ -81,7 +81,7 @@ def search(haystack: Haystack, cell: Cell, seed: int) -> Search | None:
         return None
     target, fresh, held, _ = np.split(needles, np.cumsum([cell.m, FRESH, count]))
     rows = np.concatenate([held, others[: haystack.total - count]])
-    parts = _skewed(Labelled(rows, haystack.kinds[rows]), cell.owners, rng)
+    parts = skewed(Labelled(rows, haystack.kinds[rows]), cell.owners, rng)
     places = np.concatenate([part.points for part in parts])
     owners = [haystack.records.take(part.points) for part in parts]
     return Search(

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsumm import RBF
-from evidence.data import _adult_points, _mnist
+from evidence.data import adult_points, read_mnist
 from evidence.problem import Labelled
 from evidence.tables import read_adult
 
@@ -95,7 +95,7 @@ def split(design: Design, folder: Path, seed: int) -> Split:
 
 def _read(name: str, folder: Path) -> tuple[Labelled, NDArray[Any], RBF]:
     if name == "adult":
-        points, n_columns = _adult_points(folder, without="workclass")
+        points, n_columns = adult_points(folder, without="workclass")
         return points, read_adult(folder)["workclass"], RBF.for_unit_box(n_columns)
-    images = _mnist(folder, "train")
+    images = read_mnist(folder, "train")
     return images, images.labels, RBF.for_unit_box(images.points.shape[1])

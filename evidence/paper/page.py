@@ -11,7 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from evidence.markdown import markdown
-from evidence.page import _filled
+from evidence.page import filled
 from evidence.paper.base import stored
 from evidence.paper.design import Design
 from evidence.paper.measure import ALONE, GREEDY, METHODS, OTHERS, PUBLISHED, SOUND, UNIFORM
@@ -37,7 +37,7 @@ def write(
         "models": _models(table),
     }
     for block, content in blocks.items():
-        text = _filled(text, block, content)
+        text = filled(text, block, content)
     (folder / PAGE).parent.mkdir(parents=True, exist_ok=True)
     (folder / PAGE).write_text(text)
     _draw(table, present, folder / PICTURE)

@@ -216,7 +216,11 @@ def leaving(model, folder, caplog):
     return {
         **written,
         "spent": spent,
-        "log": [one.getMessage() for one in caplog.records if "counts as absent" not in one.msg],
+        "log": [
+            one.getMessage()
+            for one in caplog.records
+            if one.name.startswith("dpsumm") and "counts as absent" not in one.msg
+        ],
         "notes": [*model.notes, *model.foreseen, *model.privacy.statements()],
         "shown": [repr(model), repr(model.votes), repr(model.candidates), model.verdict.text],
         "strength": model.strength.ratio,

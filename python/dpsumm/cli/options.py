@@ -39,11 +39,13 @@ def described(command: Callable[..., None]) -> Callable[..., None]:
     def called(**given: Any) -> None:
         for name, group in groups.items():
             given[name] = group(**{option.name: given.pop(option.name) for option in options[name]})
-        OPTIONS.set(typable)
+        before = OPTIONS.set(typable)
         try:
             command(**given)
         except DpsummError as error:
             raise DpsummError(typed(str(error))) from error
+        finally:
+            OPTIONS.reset(before)
 
     plain = [option for option in _options(command) if option.name not in groups]
     own = [*plain, *(option for each in options.values() for option in each)]
