@@ -364,8 +364,8 @@ impl Panel {
         let weight = -(picks as f64) * weight;
         let mut scores = attraction;
         for ((score, &value), &norm) in scores.iter_mut().zip(&values).zip(norms) {
-            let low = f64::from(value) - f64::from(norm).mul_add(margin.slope, flat);
-            *score = (if low > 0.0 { low } else { 0.0 }).mul_add(weight, *score);
+            let low = f64::from(value) * margin.below(f64::from(norm), mean_norm);
+            *score = low.mul_add(weight, *score);
         }
         scores
     }

@@ -1,7 +1,7 @@
 //! Rows that may be the best: bounds on their scores from f32, and their scores in f64.
 //!
 //! Each row has a proven lower bound on its sum c of kernel values in f64 ([`crate::kernel`],
-//! `single`): the sum in f32 minus its margin, over the picks looked at so far; the values missed
+//! `single`): the sum in f32 less its margin, over the picks looked at so far; the values missed
 //! are positive. A target's attraction is bounded from above in the same way. Hence an upper bound on
 //! its score, also after rounding, which is monotone. Only rows whose bound reaches the best score
 //! known in f64 get their own score in f64, by the same operations in the same order as in
@@ -18,7 +18,7 @@ use super::far;
 use super::lazy::Best;
 use super::screen::Shared;
 use crate::error::Result;
-use crate::kernel::{Margin, PANEL, Packed, Single, WIDE, kernel_values, single_values};
+use crate::kernel::{PANEL, Packed, Single, WIDE, kernel_values, single_values};
 use crate::points::Scalar;
 use crate::simd::{Hot, dispatch, prefetch};
 
@@ -292,12 +292,11 @@ impl Bounds {
             for values in &values[self.seen % PICKS..=(end - 1) % PICKS] {
                 sums.iter_mut().zip(values).for_each(|(sum, value)| *sum += value);
             }
-            let count = (end - self.seen) as f64;
-            let norms = shared.picked_norms[end] - shared.picked_norms[self.seen];
-            let flat = count * Margin::FLAT + shared.margin.slope * norms;
-            let slope = shared.margin.slope * count;
+            let norms = shared.picked_tiles.group(group).1;
+            let largest = f64::from(norms.iter().copied().fold(0.0, f32::max));
             for ((low, sum), &norm) in self.low.iter_mut().zip(sums).zip(columns.1) {
-                *low += f64::from(sum) - f64::from(norm).mul_add(slope, flat);
+                let factor = shared.margin.below(f64::from(norm), largest);
+                *low = f64::from(sum).mul_add(factor, *low);
             }
             self.seen = end;
         }
@@ -339,20 +338,18 @@ impl<T: Scalar> Hot for Arrive<'_, '_, T> {
             norms[i] = f64::from(tile.push(i, &shared.single, known[place].row));
             attraction[i] = known[place].attraction;
         }
-        let slope = shared.margin.slope;
+        let margin = shared.margin;
         if let Some(target) = shared.target.as_ref().filter(|target| target.loose) {
             let count = target.len as f64;
             let sums = row_sums(tile.group(0), &target.single, target.len);
             for i in 0..PICKS {
-                let room = Margin::FLAT + slope * (norms[i] + target.norms / count);
-                attraction[i] = sums[i] / count + room;
+                let mean = sums[i] / count;
+                attraction[i] = margin.above(mean, norms[i], target.norms / count, target.largest);
             }
         }
-        let count = shared.picks as f64;
         let sums = row_sums(tile.group(0), &shared.picked_columns, shared.picks);
         for i in 0..PICKS {
-            let norms = norms[i].mul_add(count, shared.picked_norms[shared.picks]);
-            low[i] = sums[i] - count * Margin::FLAT - slope * norms;
+            low[i] = sums[i] * margin.below(norms[i], shared.largest_pick);
         }
         (attraction, low)
     }

@@ -36,6 +36,7 @@ pub(super) struct Shared<'a, T> {
     pub(super) picked_columns: Single,
     /// Sum of the squared norms of the first t picks, for t = 0, 1, ..
     pub(super) picked_norms: Vec<f64>,
+    pub(super) largest_pick: f64,
     pub(super) picks: usize,
 }
 
@@ -45,8 +46,9 @@ pub(super) struct Target {
     origin: Vec<f64>,
     pub(super) len: usize,
     pub(super) single: Single,
-    /// Sum of the squared norms.
+    /// Sum of the squared norms, and the largest.
     pub(super) norms: f64,
+    pub(super) largest: f64,
     /// Whether the rows far away have only moments for a bound.
     pub(super) loose: bool,
 }
@@ -95,7 +97,8 @@ impl<'a, T: Scalar> Screened<'a, T> {
         let (Some(single), Some(tiles)) = (pack(WIDE), pack(PICKS)) else { return Ok(None) };
         // In f64 the target has an origin of its own, the mean of some of its rows. Rounding there
         // is far below the flat margin if no row of it is very far away.
-        if shared.margin.slope * tiles.largest_norm() > 1.0 {
+        let largest = tiles.largest_norm();
+        if shared.margin.slope * largest > 1.0 {
             return Ok(None);
         }
         let (len, dim) = (target.len(), points.dim());
@@ -109,14 +112,14 @@ impl<'a, T: Scalar> Screened<'a, T> {
             let (columns, margin) = (shared.single.group(panel), shared.margin);
             match &moments {
                 Some(moments) => dispatch(Bound { moments, margin, columns, out }),
-                None => dispatch(Attract { tiles: &tiles, len, margin, columns, out }),
+                None => dispatch(Attract { tiles: &tiles, len, largest, margin, columns, out }),
             }
             Ok(())
         })?;
         let origin = origin(target);
         let columns = Packed::new(target, &origin, PANEL)?;
         let norms = single.sum_of_norms();
-        shared.target = Some(Target { columns, origin, len, single, norms, loose });
+        shared.target = Some(Target { columns, origin, len, single, norms, largest, loose });
         Ok(Some(Self::start(shared, attraction)))
     }
 }
@@ -136,6 +139,7 @@ impl<'a, T: Scalar> Shared<'a, T> {
             picked_tiles: Single::empty(dim, PICKS),
             picked_columns: Single::empty(dim, WIDE),
             picked_norms: vec![0.0],
+            largest_pick: 0.0,
             picks: 0,
         })
     }
@@ -145,6 +149,7 @@ impl<'a, T: Scalar> Shared<'a, T> {
         self.picked_columns.push(self.picks, &self.single, row);
         let norm = self.picked_tiles.push(self.picks, &self.single, row);
         self.picked_norms.push(self.picked_norms[self.picks] + f64::from(norm));
+        self.largest_pick = self.largest_pick.max(f64::from(norm));
         self.picks += 1;
     }
 }
@@ -153,6 +158,7 @@ impl<'a, T: Scalar> Shared<'a, T> {
 struct Attract<'a> {
     tiles: &'a Single,
     len: usize,
+    largest: f64,
     margin: Margin,
     columns: (&'a [f32], &'a [f32]),
     out: &'a mut [f64; WIDE],
@@ -163,7 +169,7 @@ impl Hot for Attract<'_> {
 
     #[inline(always)]
     fn run(self) {
-        let Self { tiles, len, margin, columns, out } = self;
+        let Self { tiles, len, largest, margin, columns, out } = self;
         let mut values = [[0.0; WIDE]; PICKS];
         let mut high = [0.0; WIDE];
         let mut norms = 0.0;
@@ -178,10 +184,10 @@ impl Hot for Attract<'_> {
             high.iter_mut().zip(sums).for_each(|(high, sum)| *high += f64::from(sum));
             norms += tile.1.iter().map(|&norm| f64::from(norm)).sum::<f64>();
         }
-        let flat = Margin::FLAT + margin.slope * norms / len as f64;
+        let (count, average) = (len as f64, norms / len as f64);
         for ((out, high), &norm) in out.iter_mut().zip(high).zip(columns.1) {
             if *out > f64::NEG_INFINITY {
-                *out = high / len as f64 + flat + margin.slope * f64::from(norm);
+                *out = margin.above(high / count, f64::from(norm), average, largest);
             }
         }
     }

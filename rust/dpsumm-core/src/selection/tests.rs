@@ -171,6 +171,9 @@ fn attractions_in_single_precision_change_no_bit() -> Result<()> {
         (3000, 1, 4, 60, 0.1),
         (3000, 301, 4, 60, 0.1),
         (1000, 1000, 64, 100, 0.01),
+        // Narrow kernels: most values are tiny.
+        (2000, 300, 16, 150, 0.4),
+        (2000, 40, 3, 150, 2.5),
         (5, 7, 1, 5, 1.0),
     ] {
         let data = normals(n * dim, 13);
