@@ -16,7 +16,7 @@ use crate::points::{Points, Scalar};
 use crate::product::{TILE, products};
 use crate::simd::turn_by_turn;
 pub(crate) use packed::Packed;
-pub(crate) use single::{Margin, Single, WIDE, single_values};
+pub(crate) use single::{Margin, Single, WIDE, row_products, single_values};
 pub(crate) use sums::{Sums, shared_rows};
 
 /// Columns of a panel, as many as f64 lanes.

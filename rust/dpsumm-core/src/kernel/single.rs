@@ -17,10 +17,13 @@ use rayon::prelude::*;
 
 use crate::exp::exp2_nonpositive;
 use crate::points::{Points, Scalar};
-use crate::product::products;
+use crate::product::{Lanes, products};
+use crate::simd::turn_by_turn;
 
 /// Columns of a panel, as many as f32 lanes.
 pub(crate) const WIDE: usize = 16;
+/// Chains of the product of one row.
+const CHAINS: usize = 4;
 /// Above this, rounding errors are no longer of first order.
 const MAX_DIM: usize = 100_000;
 /// Above this squared norm nothing is promised.
@@ -161,16 +164,51 @@ pub(crate) fn single_values<const M: usize>(
     (panel, panel_norms): (&[f32], &[f32]),
     out: &mut [[f32; WIDE]; M],
 ) {
-    products::<f32, M>(rows, panel, out);
+    match out.as_mut_slice() {
+        // A row alone would be one chain, which waits for itself.
+        [out] => *out = row_products(rows, panel, |x| x),
+        _ => products::<f32, M>(rows, panel, out),
+    }
     let Some(&column_norms) = panel_norms.first_chunk::<WIDE>() else { return };
     for (values, &row_norm) in out.iter_mut().zip(row_norms) {
-        let products = *values;
-        *values = std::array::from_fn(|j| {
-            let minus_square = products[j].mul_add(2.0, -(row_norm + column_norms[j]));
-            if minus_square < 0.0 { minus_square } else { 0.0 }
-        });
+        turn_by_turn();
+        for (value, norm) in values.iter_mut().zip(column_norms) {
+            let minus_square = value.mul_add(2.0, -(row_norm + norm));
+            *value = exp2_nonpositive(if minus_square < 0.0 { minus_square } else { 0.0 });
+        }
     }
-    out.as_flattened_mut().iter_mut().for_each(|value| *value = exp2_nonpositive(*value));
+}
+
+/// Products of one point with the rows of a panel, in four chains, as many as hide the latency of
+/// fused operations.
+#[inline(always)]
+pub(crate) fn row_products<R: Copy>(
+    point: &[f32],
+    panel: &[R],
+    number: impl Fn(R) -> f32 + Copy,
+) -> [f32; WIDE] {
+    let (rows, _) = panel.as_chunks::<WIDE>();
+    let (points, last_point) = point.as_chunks::<CHAINS>();
+    let (groups, last_rows) = rows.as_chunks::<CHAINS>();
+    let mut chains = [[0.0; WIDE]; CHAINS];
+    for (point, rows) in points.iter().zip(groups) {
+        for ((chain, &x), row) in chains.iter_mut().zip(point).zip(rows) {
+            chain.add_product(x, &row_of(row, number));
+        }
+    }
+    let mut sums = [0.0; WIDE];
+    for (&x, row) in last_point.iter().zip(last_rows) {
+        sums.add_product(x, &row_of(row, number));
+    }
+    for chain in &chains {
+        sums.iter_mut().zip(chain).for_each(|(sum, x)| *sum += x);
+    }
+    sums
+}
+
+#[inline(always)]
+fn row_of<R: Copy>(row: &[R; WIDE], number: impl Fn(R) -> f32) -> [f32; WIDE] {
+    std::array::from_fn(|j| number(row[j]))
 }
 
 #[cfg(test)]

@@ -20,9 +20,8 @@ use rayon::prelude::*;
 
 use super::screen::Shared;
 use crate::exp::exp2_nonpositive;
-use crate::kernel::{Margin, Single, WIDE};
+use crate::kernel::{Margin, Single, WIDE, row_products};
 use crate::points::Scalar;
-use crate::product::Lanes;
 use crate::simd::{Hot, dispatch, prefetch};
 
 /// Panels per parallel task.
@@ -32,8 +31,6 @@ const MEMORY: usize = 64;
 /// How far down from the best score to the mean of a panel rows go: deeper means fewer looks at the
 /// panel, which wait for memory, and more rows whose values are all computed.
 const DEPTH: f64 = 0.2;
-/// Chains of a product.
-const CHAINS: usize = 4;
 /// Before so many picks the means move so far that each panel is looked at again, whatever has left
 /// it: only rows that must go do. From then on looks read a rounded copy, which takes about as long to
 /// make as two of them.
@@ -314,10 +311,11 @@ impl<T> Hot for Look<'_, '_, T> {
             if let Some(mean) = mean {
                 let (products, off) = match rough {
                     Some(rough) => {
-                        let products = products(&mean.point, rough.group(first + p), from_upper);
+                        let products =
+                            row_products(&mean.point, rough.group(first + p), from_upper);
                         (products, f64::from(rough.off[first + p]))
                     }
-                    None => (products(&mean.point, rows, |x| x), 0.0),
+                    None => (row_products(&mean.point, rows, |x| x), 0.0),
                 };
                 // 2, and one per cent for what rounding adds in products, sums and `off` itself.
                 let norm = (2.02 * off).mul_add(mean.length, mean.norm);
@@ -392,32 +390,4 @@ fn largest<R: Copy + PartialOrd>(numbers: &[R; WIDE]) -> R {
     let n: [R; 8] = std::array::from_fn(|j| larger(numbers[j], numbers[j + 8]));
     let n: [R; 4] = std::array::from_fn(|j| larger(n[j], n[j + 4]));
     larger(larger(n[0], n[2]), larger(n[1], n[3]))
-}
-
-/// Products of one point with the rows of a panel, in four chains, as many as hide the latency of
-/// fused operations.
-#[inline(always)]
-fn products<R: Copy>(point: &[f32], panel: &[R], number: impl Fn(R) -> f32 + Copy) -> [f32; WIDE] {
-    let (rows, _) = panel.as_chunks::<WIDE>();
-    let (points, last_point) = point.as_chunks::<CHAINS>();
-    let (groups, last_rows) = rows.as_chunks::<CHAINS>();
-    let mut chains = [[0.0; WIDE]; CHAINS];
-    for (point, rows) in points.iter().zip(groups) {
-        for ((chain, &x), row) in chains.iter_mut().zip(point).zip(rows) {
-            chain.add_product(x, &row_of(row, number));
-        }
-    }
-    let mut sums = [0.0; WIDE];
-    for (&x, row) in last_point.iter().zip(last_rows) {
-        sums.add_product(x, &row_of(row, number));
-    }
-    for chain in &chains {
-        sums.iter_mut().zip(chain).for_each(|(sum, x)| *sum += x);
-    }
-    sums
-}
-
-#[inline(always)]
-fn row_of<R: Copy>(row: &[R; WIDE], number: impl Fn(R) -> f32) -> [f32; WIDE] {
-    std::array::from_fn(|j| number(row[j]))
 }

@@ -258,14 +258,10 @@ impl Bounds {
         std::array::from_fn(|j| (-self.low[j]).mul_add(weight, self.attraction[j]))
     }
 
+    /// Whether a row may have such a score.
     #[inline(always)]
-    fn bound(&self, weight: f64) -> f64 {
-        let high = self.high(weight);
-        let larger = |a: f64, b: f64| if a > b { a } else { b };
-        let half: [f64; 4] = std::array::from_fn(|j| {
-            larger(larger(high[j], high[j + 4]), larger(high[j + 8], high[j + 12]))
-        });
-        half.into_iter().fold(f64::NEG_INFINITY, larger)
+    fn reaches(&self, weight: f64, score: f64) -> bool {
+        self.high(weight).iter().fold(false, |any, &high| any | (high >= score))
     }
 
     /// The largest bound, and whose it is.
@@ -287,13 +283,21 @@ impl Bounds {
         while self.seen < shared.picks {
             let group = self.seen / PICKS;
             let end = shared.picks.min((group + 1) * PICKS);
-            single_values::<PICKS>(shared.picked_tiles.group(group), columns, &mut values);
             let mut sums = [0.0f32; WIDE];
-            for values in &values[self.seen % PICKS..=(end - 1) % PICKS] {
-                sums.iter_mut().zip(values).for_each(|(sum, value)| *sum += value);
+            let mut largest = 0.0f32;
+            if end == self.seen + 1 {
+                let row = shared.picked_rows.group(self.seen);
+                single_values::<1>(row, columns, std::array::from_mut(&mut sums));
+                largest = row.1[0];
+            } else {
+                let tile = shared.picked_tiles.group(group);
+                single_values::<PICKS>(tile, columns, &mut values);
+                for values in &values[self.seen % PICKS..=(end - 1) % PICKS] {
+                    sums.iter_mut().zip(values).for_each(|(sum, value)| *sum += value);
+                }
+                largest = tile.1.iter().copied().fold(largest, f32::max);
             }
-            let norms = shared.picked_tiles.group(group).1;
-            let largest = f64::from(norms.iter().copied().fold(0.0, f32::max));
+            let largest = f64::from(largest);
             for ((low, sum), &norm) in self.low.iter_mut().zip(sums).zip(columns.1) {
                 let factor = shared.margin.below(f64::from(norm), largest);
                 *low = f64::from(sum).mul_add(factor, *low);
@@ -448,7 +452,7 @@ impl<T: Scalar> Hot for Search<'_, '_, T> {
         let mut n_due = 0;
         for (p, bounds) in bounds.iter().enumerate() {
             due[n_due] = p;
-            n_due += usize::from(bounds.bound(weight) >= best.best.score);
+            n_due += usize::from(bounds.reaches(weight, best.best.score));
         }
         for (i, &p) in due[..n_due].iter().enumerate() {
             if let Some(&next) = due[..n_due].get(i + 1) {
@@ -456,11 +460,10 @@ impl<T: Scalar> Hot for Search<'_, '_, T> {
             }
             let bounds = &mut bounds[p];
             bounds.update(shared, single.group(first + p));
-            let top = bounds.top(weight).0;
-            if top > promising.0 {
-                promising = (top, first + p);
+            if bounds.reaches(weight, promising.0) {
+                promising = (bounds.top(weight).0, first + p);
             }
-            if top < best.best.score {
+            if !bounds.reaches(weight, best.best.score) {
                 continue;
             }
             for j in 0..WIDE {

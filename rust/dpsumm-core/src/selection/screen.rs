@@ -31,7 +31,8 @@ pub(super) struct Shared<'a, T> {
     pub(super) single: Single,
     pub(super) margin: Margin,
     pub(super) picked: Packed,
-    /// The picks in f32, as rows and as columns.
+    /// The picks in f32: one by one, as rows of tiles and as columns.
+    pub(super) picked_rows: Single,
     pub(super) picked_tiles: Single,
     pub(super) picked_columns: Single,
     /// Sum of the squared norms of the first t picks, for t = 0, 1, ..
@@ -136,6 +137,7 @@ impl<'a, T: Scalar> Shared<'a, T> {
             target: None,
             margin: Margin::new(dim),
             picked: Packed::empty(dim, PANEL),
+            picked_rows: Single::empty(dim, 1),
             picked_tiles: Single::empty(dim, PICKS),
             picked_columns: Single::empty(dim, WIDE),
             picked_norms: vec![0.0],
@@ -147,6 +149,7 @@ impl<'a, T: Scalar> Shared<'a, T> {
     fn pick(&mut self, row: usize) {
         self.picked.push(self.picks, &Packed::one(self.points, row, &self.origin), 0);
         self.picked_columns.push(self.picks, &self.single, row);
+        self.picked_rows.push(self.picks, &self.single, row);
         let norm = self.picked_tiles.push(self.picks, &self.single, row);
         self.picked_norms.push(self.picked_norms[self.picks] + f64::from(norm));
         self.largest_pick = self.largest_pick.max(f64::from(norm));
