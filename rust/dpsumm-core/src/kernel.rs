@@ -112,15 +112,41 @@ pub(crate) fn kernel_values<const M: usize>(
     let Some(&column_norms) = panel_norms.first_chunk::<PANEL>() else { return };
     for (values, &row_norm) in out.iter_mut().zip(row_norms) {
         turn_by_turn();
-        let products = *values;
-        *values = std::array::from_fn(|j| {
-            let square = products[j].mul_add(-2.0, row_norm + column_norms[j]);
-            // Rounding may leave a negative square.
-            -gamma * if square > 0.0 { square } else { 0.0 }
-        });
+        exponents(values, row_norm, &column_norms, gamma);
     }
     // One long loop over all values keeps the pipelines full.
     out.as_flattened_mut().iter_mut().for_each(|value| *value = exp_nonpositive(*value));
+}
+
+/// Replace products by what the exponential is taken of.
+#[inline(always)]
+fn exponents(values: &mut [f64; PANEL], row_norm: f64, column_norms: &[f64], gamma: f64) {
+    for (value, column_norm) in values.iter_mut().zip(column_norms) {
+        let square = value.mul_add(-2.0, row_norm + column_norm);
+        // Rounding may leave a negative square.
+        *value = -gamma * if square > 0.0 { square } else { 0.0 };
+    }
+}
+
+/// Return the kernel values of one packed row with the columns of some panels, with the bits of
+/// [`kernel_values`].
+#[inline(always)]
+pub(crate) fn row_values(
+    row: &Packed,
+    columns: &Packed,
+    panels: std::ops::Range<usize>,
+    gamma: f64,
+) -> Vec<[f64; PANEL]> {
+    let (row, row_norm) = (row.all().0, row.all().1[0]);
+    // A length that the compiler does not know keeps it from taking the lanes apart.
+    let mut values = vec![[0.0; PANEL]; panels.len()];
+    for (p, out) in panels.zip(values.as_chunks_mut::<1>().0) {
+        let (panel, column_norms) = columns.group(p);
+        products::<f64, 1>(row, panel, out);
+        exponents(&mut out[0], row_norm, column_norms, gamma);
+    }
+    values.as_flattened_mut().iter_mut().for_each(|value| *value = exp_nonpositive(*value));
+    values
 }
 
 /// Return, for each packed row (in tiles), the sum of its kernel values with some panels.

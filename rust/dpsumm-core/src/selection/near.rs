@@ -18,7 +18,7 @@ use super::far;
 use super::lazy::Best;
 use super::screen::Shared;
 use crate::error::Result;
-use crate::kernel::{PANEL, Packed, Single, WIDE, kernel_values, single_values};
+use crate::kernel::{PANEL, Packed, Single, WIDE, row_values, single_values};
 use crate::points::Scalar;
 use crate::simd::{Hot, dispatch, prefetch};
 
@@ -399,15 +399,12 @@ impl Hot for Exact<'_> {
     #[inline(always)]
     fn run(self) {
         let Self { row, picked, gamma, known, picks } = self;
-        let mut values = [[0.0; PANEL]];
-        while known.seen < picks {
-            let group = known.seen / PANEL;
-            let end = picks.min((group + 1) * PANEL);
-            kernel_values::<1>(row.group(0), picked.group(group), gamma, &mut values);
-            let missed = &values[0][known.seen % PANEL..=(end - 1) % PANEL];
-            missed.iter().for_each(|value| known.sum += value);
-            known.seen = end;
-        }
+        let groups = known.seen / PANEL..picks.div_ceil(PANEL);
+        let skipped = groups.start * PANEL;
+        let values = row_values(row, picked, groups, gamma);
+        let missed = &values.as_flattened()[known.seen - skipped..picks - skipped];
+        missed.iter().for_each(|value| known.sum += value);
+        known.seen = picks;
     }
 }
 

@@ -11,7 +11,7 @@ use super::moments::{Bound, Moments};
 use super::near::{Found, Near, PICKS};
 use super::{Scores, Tally};
 use crate::error::Result;
-use crate::kernel::{Margin, PANEL, Packed, Single, WIDE, kernel_values, origin, single_values};
+use crate::kernel::{Margin, PANEL, Packed, Single, WIDE, origin, row_values, single_values};
 use crate::points::{Points, Scalar};
 use crate::simd::{Hot, dispatch};
 
@@ -222,10 +222,9 @@ impl Hot for RowSum<'_> {
 
     #[inline(always)]
     fn run(self) -> f64 {
-        let (mut values, mut sums) = ([[0.0; PANEL]], [0.0; PANEL]);
-        for p in 0..self.columns.count() {
-            kernel_values::<1>(self.row.all(), self.columns.group(p), self.gamma, &mut values);
-            sums.iter_mut().zip(&values[0]).for_each(|(sum, x)| *sum += x);
+        let mut sums = [0.0; PANEL];
+        for values in row_values(self.row, self.columns, 0..self.columns.count(), self.gamma) {
+            sums.iter_mut().zip(&values).for_each(|(sum, x)| *sum += x);
         }
         sums.iter().sum()
     }
