@@ -95,6 +95,28 @@ def greedy_by_products(points: Array, target: Array, gamma: float, size: int) ->
     return _greedy(points, target, gamma, size, column)
 
 
+def greedy_in_single(points: Array, target: Array, gamma: float, size: int) -> Array:
+    """The attraction included, all in f32 from the points' mean: fast, and not always the best."""
+    mean, gamma32 = points.mean(axis=0), np.float32(gamma)
+    points, target = (np.asarray(x - mean, dtype=np.float32) for x in (points, target))
+    squared, others = ((x * x).sum(axis=1) for x in (points, target))
+    attraction = np.empty(len(points), dtype=np.float32)
+    for i in range(0, len(points), 2048):
+        part = slice(i, i + 2048)
+        squares = squared[part, None] + others - 2 * (points[part] @ target.T)
+        attraction[part] = np.exp(-gamma32 * np.maximum(squares, 0)).mean(axis=1)
+    sums = np.zeros(len(points), dtype=np.float32)
+    chosen: list[int] = []
+    for t in range(size):
+        score = attraction - sums / np.float32(t + 1)
+        score[chosen] = -np.inf
+        best = int(np.argmax(score))
+        chosen.append(best)
+        squares = squared + squared[best] - 2 * (points @ points[best])
+        sums += np.exp(-gamma32 * np.maximum(squares, 0))
+    return np.array(chosen)
+
+
 def one_product_a_pick(points: Array, size: int) -> float:
     """The product of all points in f32 with one vector, for each pick: what reading them costs."""
     points = points.astype(np.float32)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,27 @@ from dpsumm import kernels
 
 EXP = 30  # operations of an exponential: 15 fused
 READ = "one product of all points a pick, NumPy f32"
+SIMPLE = "NumPy f32"
 DOUBT = "rows that one bound does not tell from the best"
+
+# Kind of points, columns, shift of the target, width of the kernel in median distances.
+SHAPES = (
+    ("normal", 64, 0.0, 1.0),
+    ("normal", 64, 0.3, 1.0),
+    ("normal", 64, 0.3, 0.28),
+    ("normal", 64, 0.3, 0.5),
+    ("normal", 64, 1.0, 1.0),
+    ("normal", 64, 2.0, 3.0),
+    ("normal", 4, 0.3, 1.0),
+    ("normal", 16, 0.3, 1.0),
+    ("normal", 16, 0.0, 0.3),
+    ("normal", 256, 0.3, 1.0),
+    ("uniform", 16, 0.1, 1.0),
+    ("clusters", 32, 0.0, 1.0),
+    ("clusters", 32, 0.0, 0.3),
+    ("heavy tails", 16, 0.3, 1.0),
+    ("copies", 32, 0.3, 1.0),
+)
 
 
 def cases(scale: Scale) -> Iterator[Case]:
@@ -24,6 +45,7 @@ def cases(scale: Scale) -> Iterator[Case]:
     yield _beside(scale.of(4000, 500_000), m, p, "of a tenth of the points", lambda x: x[::10])
     n, copies = scale.of(2000, 50_000), scale.of(800, 20_000)
     yield _beside(n, m, p * 4 // 5, "of distinct points", lambda x: x, copies)
+    yield _shapes(scale.of(1000, 20_000), m, p)
     for n in scale.growth(1000, 10_000, 100_000):
         yield _case(n, data.COLUMNS, 100, 100, grows="n")
     for p in scale.growth(10, 100, 1000):
@@ -68,6 +90,17 @@ def _beside(
         }
 
     return Case({"n": n, "c": c, "m": m, "p": p}, contenders, check=check)
+
+
+def _shapes(n: int, m: int, p: int) -> Case:
+    """Ours beside a simple greedy, for points of many shapes."""
+    contenders: dict[str, Callable[[], Any]] = {}
+    for kind, c, shift, width in SHAPES:
+        given = data.shape(kind, n, m, c, shift, width)
+        name = f"{kind}, c {c}, shift {shift:g}, kernel {width:g}"
+        contenders[f"{OURS}, {name}"] = partial(kernels.greedy_towards, *given, p)
+        contenders[f"{SIMPLE}, {name}"] = partial(plain.greedy_in_single, *given, p)
+    return Case({"n": n, "m": m, "p": p}, contenders)
 
 
 def _case(n: int, c: int, m: int, p: int, grows: str = "", everybody: bool = False) -> Case:

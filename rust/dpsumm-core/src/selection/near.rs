@@ -187,7 +187,9 @@ impl Near {
                 }
                 let (p, j) = (place / WIDE, place % WIDE);
                 let (single, bounds) = (&self.single, &mut self.bounds[p]);
-                dispatch(Update { shared, single, bounds, panel: p });
+                if bounds.seen < shared.picks {
+                    dispatch(Update { shared, single, bounds, panel: p });
+                }
                 bounds.attraction[j] = attraction;
                 bounds.low[j] = low;
             }
@@ -453,7 +455,10 @@ impl<T: Scalar> Hot for Search<'_, '_, T> {
         }
         for (i, &p) in due[..n_due].iter().enumerate() {
             if let Some(&next) = due[..n_due].get(i + 1) {
-                prefetch(single.group(first + next).0);
+                // The processor fetches neighbours by itself.
+                if next > p + 1 {
+                    prefetch(single.group(first + next).0);
+                }
             }
             let bounds = &mut bounds[p];
             bounds.update(shared, single.group(first + p));
