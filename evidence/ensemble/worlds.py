@@ -35,10 +35,10 @@ def main() -> None:
     rng, found = np.random.default_rng(given.seed), Counter[str]()
     warnings.simplefilter("ignore")
     while found.total() < given.runs:
-        where = run(rng)
-        if where is not None:
-            found[where] += 1
-    print({where: f"{count / given.runs:.0%}" for where, count in found.items()})
+        fell = run(rng)
+        if fell is not None:
+            found[fell] += 1
+    print({fell: f"{count / given.runs:.0%}" for fell, count in found.items()})
 
 
 def run(rng: np.random.Generator) -> str | None:
@@ -49,6 +49,19 @@ def run(rng: np.random.Generator) -> str | None:
     unit = [Unit.WHOLE_OWNER, Unit.REPLACE_RECORD][rng.integers(2)]
     if n_parties * n > MOST:
         return None
+    return where(rng, classes, d, n_parties, n, epsilon, unit)
+
+
+def where(
+    rng: np.random.Generator,
+    classes: int,
+    d: int,
+    n_parties: int,
+    n: int,
+    epsilon: float,
+    unit: Unit,
+) -> str | None:
+    """Return where one run falls, of parties with n records of d columns each."""
     x, y = world(rng, n_parties * n + POINTS + TEST, d, classes)
     end = n_parties * n
     parties = [(x[i:end:n_parties], y[i:end:n_parties]) for i in range(n_parties)]
@@ -60,7 +73,7 @@ def run(rng: np.random.Generator) -> str | None:
             classes=list(range(classes)),
             unit=unit,
             epsilon=one,
-            protocol=Updates(records_per_owner=n),
+            protocol=Updates(records_per_owner=n if unit is Unit.WHOLE_OWNER else None),
             seed=seed,
             allow_weak_privacy=True,
         )

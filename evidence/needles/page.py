@@ -39,6 +39,7 @@ def write(table: Table, machine: Mapping[str, str], folder: Path) -> str:
     main = first(base, SHOWN)
     few = first(base, [method for method in SHOWN if method != CENTRES])
     blocks = {"needles": main, "needles-few": few, "needles-made": _made(table, machine)}
+    blocks["needles-times"] = _times(base)
     blocks |= {f"needles-{name}": sweep(table, name) for name in SWEEPS}
     for name in ("README.md", "docs/needles.md"):
         text = (ROOT / name).read_text()
@@ -65,6 +66,19 @@ def first(base: Table, methods: Sequence[str]) -> str:
         ]
         rows.append([TITLES[name], *cells])
     return markdown(["needles", *methods], rows)
+
+
+def _times(base: Table) -> str:
+    """Return how many times as common needles are, from the least haystack to the most."""
+    found = [
+        [_of(base, name, method, "needles").to_numpy().mean() for name in _present(base)]
+        for method in (OFFERS, RANDOM)
+    ]
+    times = np.divide(*found)
+    return (
+        f"Among the points that Offers keep, needles are {times.min():.0f} to {times.max():.0f} "
+        "times as common as among points chosen from random records."
+    )
 
 
 def sweep(table: Table, name: str) -> str:

@@ -97,6 +97,7 @@ def test_the_pages_show_what_was_measured(tmp_path):
     assert shown.count("41 ± 0; 70 ± 0") == len(page.TITLES)
     text = (tmp_path / "docs/needles.md").read_text()
     assert shown in text
+    assert "needles are 4 to 4 times as common" in text
     first = (tmp_path / "README.md").read_text()
     assert first.count("41 ± 0; 70 ± 0") == len(page.TITLES)
     assert page.MEAN in first
