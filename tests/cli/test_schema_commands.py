@@ -1,6 +1,7 @@
 """Errors of ``--schema`` and of the schema commands: one line, exit code 2, no value shown."""
 
 import re
+import shlex
 from datetime import date
 
 import pytest
@@ -176,6 +177,28 @@ def test_init_says_which_value_it_takes_for_a_missing_one(directory, capsys):
     assert Schema.read(directory / "lab.toml").columns[1].missing[-1] == -9999
 
 
+def test_init_finds_how_a_sample_is_spelt_and_says_it(directory, capsys):
+    rows = [
+        (f"{20 + i % 50}", f"{1000 + 37 * i % 991}.5", "Köln" if i % 3 else "Ulm")
+        for i in range(90)
+    ]
+    plain = "age,income,city\n" + "".join(",".join(row) + "\n" for row in rows)
+    (directory / "plain.csv").write_text(plain)
+    spelt = plain.replace(",", ";").replace(".", ",")
+    (directory / "spelt.csv").write_bytes(spelt.encode("cp1252"))
+    for name in ("plain", "spelt"):
+        with pytest.raises(SystemExit) as ended:
+            main(("schema", "init", f"{name}.csv", "--out", f"{name}.toml"))
+        assert not ended.value.code
+        said = " ".join(capsys.readouterr().out.split())
+        options = "--separator ';' --decimal , --encoding cp1252"
+        assert (f"read with {options} (seen in its lines)" in said) == (name == "spelt")
+    assert (directory / "spelt.toml").read_text() == (directory / "plain.toml").read_text()
+    with pytest.raises(SystemExit) as ended:
+        main(("schema", "check", "spelt.csv", "--schema", "spelt.toml", *shlex.split(options)))
+    assert not ended.value.code
+
+
 def test_init_says_what_travels_along_and_leaves_identifiers_out(directory, capsys):
     rows = "".join(f"B-{i};C-{i};text {i};{100 + i},5;{20 + i % 9}\n" for i in range(80))
     (directory / "p.csv").write_text(f"patient_id;case id;note;bp;age\n{rows}")
@@ -186,14 +209,15 @@ def test_init_says_what_travels_along_and_leaves_identifiers_out(directory, caps
     (told,) = (line for line in said if line.startswith("patient_id "))
     assert "no run reads it (--ignore patient_id would have it travel along)" in told
     assert any("(--ignore 'case id' would" in line for line in said)
-    for name, why in (("note", "80 different texts"), ("bp", r"decimal comma; .*--decimal ,")):
-        (told,) = (line for line in said if line.startswith(f"{name} "))
-        assert re.search(f"travels with each point to the curator.*: .*{why}", told)
+    (told,) = (line for line in said if line.startswith("note "))
+    assert re.search("travels with each point to the curator.*: .*80 different texts", told)
     names = [column.name for column in Schema.read(directory / "one.toml").columns]
     assert names == ["note", "bp", "age"]
     with pytest.raises(SystemExit):
         main((*words, "two.toml", "--ignore", "patient_id", "--decimal", ","))
-    assert "patient_id" not in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "patient_id" not in said
+    assert "read with" not in said
     kept = Schema.read(directory / "two.toml")
     assert [column.name for column in kept.carried] == ["patient_id", "note"]
     assert kept.columns[2].bounds is not None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,6 +18,7 @@ from dpsumm.cli import console
 from dpsumm.cli.options import described
 from dpsumm.cli.typed import typed
 from dpsumm.data.column import Column
+from dpsumm.data.file import FileFormat
 from dpsumm.data.kinds.kind import Kind, WhenMissing
 from dpsumm.data.kinds.label import places_of
 from dpsumm.data.schema import Schema
@@ -67,13 +69,16 @@ def init(
         Another column that travels along, such as identifiers; once per column.
     """
     from dpsumm.data.check import HEADER, WARNING, draft
+    from dpsumm.data.sniff import sniffed
 
     if out.suffix != ".toml" or out.exists():
         raise InvalidParameterError(
             f"--out must end in .toml and not exist yet, got {out}; give another name"
         )
     ignored = ignore or []
-    schema, reasons = draft(form.of(file), label=label, ignore=ignored)
+    sample = form.of(file)
+    sample = replace(sample, format=sniffed(file, sample.format))
+    schema, reasons = draft(sample, label=label, ignore=ignored)
     if label is not None and schema.label is None:
         raise InvalidParameterError(f"--label: the sample has no column {label!r}")
     if unknown := set(ignored) - {column.name for column in schema.columns}:
@@ -84,6 +89,12 @@ def init(
     kinds = Counter(Kind(column.kind).value for column in schema.columns)
     counts = ", ".join(f"{count} {kind}" for kind, count in kinds.items())
     console.say(f"wrote {console.shown(out)}: {counts}", soft_wrap=True)
+    if spelt := _spelt(form.of(file).format, sample.format):
+        console.say(
+            console.shown(f"read with {spelt} (seen in its lines). Files like it need the same."),
+            style="dim",
+            soft_wrap=True,
+        )
     drafted = {column.name for column in schema.columns}
     for name, reason in reasons.items():
         option = f"--ignore {shlex.quote(name)}"
@@ -96,6 +107,14 @@ def init(
             )
             text += " (delete it from the draft if it is a value)"
             console.say(console.shown(text), style="dim", soft_wrap=True)
+
+
+def _spelt(said: FileFormat, found: FileFormat) -> str:
+    """Return the options that say what was found beyond what was said."""
+    names = ("separator", "decimal", "encoding")
+    new = [name for name in names if getattr(found, name) != getattr(said, name)]
+    words = " ".join(f"--{name} {shlex.quote(getattr(found, name))}" for name in new)
+    return words.replace("\t", "\\t")
 
 
 @app.command("check")
