@@ -22,8 +22,8 @@ _COMMA = re.compile(r"[+-]?\d+(,\d+)?")
 def sniffed(path: Path, given: FileFormat) -> FileFormat:
     """Return `given` with the encoding, separator and decimal sign that a CSV file seems to have.
 
-    What `given` has other than the defaults stays, and so does what the first lines do not show:
-    the reader then says what is wrong.
+    Fields of `given` that differ from the defaults stay, and so does all that the first lines do
+    not show. The reader then refuses the file, with the reason.
 
     Privacy
     -------
