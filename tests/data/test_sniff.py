@@ -52,6 +52,10 @@ def test_a_damaged_file_is_left_to_the_reader(tmp_path, content):
     cut = tmp_path / "b.csv.gz"
     cut.write_bytes(gzip.compress(content)[:-6])
     assert sniffed(cut, USUAL) == USUAL
+    packed = bytearray(gzip.compress(content))
+    packed[10] = 0xFF  # a block of a kind that does not exist
+    cut.write_bytes(packed)
+    assert sniffed(cut, USUAL) == USUAL
     assert sniffed(tmp_path / "none.csv", USUAL) == USUAL
 
 

@@ -9,6 +9,7 @@ import codecs
 import csv
 import gzip
 import re
+import zlib
 from dataclasses import replace
 from pathlib import Path
 
@@ -46,7 +47,7 @@ def sniffed(path: Path, given: FileFormat) -> FileFormat:
     try:
         with opener(path, "rb") as stream:
             start = stream.read(_BYTES)
-    except (OSError, EOFError):  # the reader says it
+    except (OSError, EOFError, zlib.error):  # the reader says it
         return given
     default = FileFormat()
     encoding = _encoding(start) if given.encoding == default.encoding else given.encoding
