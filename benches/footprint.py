@@ -38,7 +38,7 @@ def main() -> None:
         print("| installed | adds, MB |\n|---|---|")
         print(f"| NumPy | {install('numpy'):.0f} |")
         print(f"| dpsumm alone | {install('--no-deps', str(wheel)):.1f} |")
-        print(f"| the accountant (with SciPy) and narwhals | {install(str(wheel)):.0f} |")
+        print(f"| mpmath and narwhals | {install(str(wheel)):.0f} |")
         print(f"| extra `cli` | {install(f'{wheel}[cli]'):.0f} |")
 
 

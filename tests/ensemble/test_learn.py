@@ -2,6 +2,7 @@
 
 # ruff: noqa: NPY002
 
+import importlib.util
 import random
 import warnings
 
@@ -593,14 +594,19 @@ def test_what_is_logged_is_the_same_whatever_the_records_are(parties, public_poi
 
 
 def test_without_scikit_learn_votes_and_classifiers_still_work(public_points, parties, monkeypatch):
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    with pytest.raises(MissingExtraError, match=r"dpsumm\[learn\]"):
-        learn(parties, public_points)
+    find = importlib.util.find_spec
+    hidden = "sklearn"
+    monkeypatch.setattr("importlib.util.find_spec", lambda n: None if n == hidden else find(n))
+    with pytest.raises(MissingExtraError, match=r"sklearn: pip install 'dpsumm\[learn\]'"):
+        learn(parties, public_points, protocol=Voting())
     votes = [one_hot((public_points.sum(1) > 0).astype(int), 2)] * M
     model = learn(votes, public_points)
     assert isinstance(model, Model)
     with pytest.raises(MissingExtraError, match=r"dpsumm\[learn\]"):
         model.refit(LogisticRegression())
+    hidden = "scipy"
+    with pytest.raises(MissingExtraError, match="learn needs scipy: pip install"):
+        learn(votes, public_points)
 
 
 def test_noisy_votes_travel_and_predictions_need_no_curator(parties, public_points, rng):

@@ -3,8 +3,7 @@
 import hashlib
 import time
 
-# The three below are for forks to have them: they take seconds to import.
-import dp_accounting.pld.privacy_loss_distribution  # noqa: F401
+# The two below are for forks to have them: they take seconds to import.
 import numpy as np
 import polars  # noqa: F401
 import scipy.stats  # noqa: F401

@@ -1,15 +1,24 @@
 """Composition: golden values, closed forms and a second accountant that shares no code."""
 
+import itertools
 import math
 from decimal import Decimal
 from itertools import pairwise
+from unittest import mock
 
 import mpmath
 import numpy as np
 import pytest
+from dp_accounting import ZCDpEvent
+from dp_accounting.pld import privacy_loss_distribution as pld
+from dp_accounting.pld.common import DifferentialPrivacyParameters
+from dp_accounting.rdp import RdpAccountant
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy import optimize, special, stats
 
 from dpsumm.errors import InvalidParameterError
+from dpsumm.privacy import curves
 from dpsumm.privacy.accounting import compose, gaussian_noise_multiplier
 from dpsumm.privacy.events import (
     Approximate,
@@ -55,7 +64,7 @@ def exact_epsilon(each, count, mu, delta):
     ("events", "delta", "golden", "tolerance"),
     [
         ([(Pure(0.02), 1656)], 1e-5, 3.450830, 1e-6),
-        ([(BoundedRange(0.02), 1656), (Pure(0.02), 1656)], 1e-5, 4.244224, 1e-6),
+        ([(BoundedRange(0.02), 1656), (Pure(0.02), 1656)], 1e-5, 4.244021, 1e-6),
     ],
 )
 def test_golden_values(events, delta, golden, tolerance):
@@ -224,15 +233,94 @@ def binomial_delta(epsilon, each, count):
     ("each", "count"), [(0.005, 1656), (0.02, 200), (0.1, 200), (0.2, 60), (0.2, 1656)]
 )
 def test_figures_hold_at_small_deltas(each, count, delta):
-    # A whole number of the PLD's cells, so nothing but the margin covers its own error.
     epsilon = compose([(Pure(each), count)], delta)
     assert binomial_delta(epsilon, each, count) <= delta
 
 
-def test_tiny_deltas_are_left_to_closed_form_and_rdp():
-    # A PLD cuts off more mass than this delta: its figure would be nonsense or infinite.
+def test_tiny_deltas_are_left_to_the_other_figures():
+    # A PLD of floats cuts off more mass than this delta: its figure would be nonsense.
     epsilon = compose([(Pure(0.1), 30), (Gaussian(5.0), 1)], 1e-14)
     assert epsilon >= exact_epsilon(0.1, 30, 0.2, 1e-14)
+
+
+GROUPS = st.dictionaries(st.sampled_from([0.01, 0.07, 0.5, 2.0]), st.integers(1, 9), min_size=1)
+GROUPED = given(GROUPS, st.sampled_from([0.0, 0.05, 0.6, 2.0]), st.sampled_from([1e-10, 1e-5, 0.1]))
+
+
+def delta_by_hand(groups, mu, epsilon):
+    """Every outcome of all responses by itself, to 30 digits."""
+    with mpmath.workdps(30):
+        total = mpmath.mpf(0)
+        for yes in itertools.product(*(range(count + 1) for count in groups.values())):
+            chance, left = mpmath.mpf(1), mpmath.mpf(epsilon)
+            for k, (each, count) in zip(yes, groups.items(), strict=True):
+                p = 1 / (1 + mpmath.exp(-mpmath.mpf(each)))
+                chance *= mpmath.binomial(count, k) * p**k * (1 - p) ** (count - k)
+                left -= mpmath.mpf(each) * (2 * k - count)
+            if mu:
+                rest = mpmath.ncdf(mu / 2 - left / mu)
+                rest -= mpmath.exp(left) * mpmath.ncdf(-mu / 2 - left / mu)
+            else:
+                rest = max(0, -mpmath.expm1(left))
+            total += chance * rest
+        return total
+
+
+@GROUPED
+@settings(max_examples=40)
+def test_the_law_of_the_losses_is_that_of_every_outcome_by_itself(groups, mu, delta):
+    most = sum(each * count for each, count in groups.items()) + mu**2 + 10 * mu
+    epsilon = curves.tight(groups, mu, delta, most)
+    assert delta_by_hand(groups, mu, epsilon) <= delta
+    if 0 < epsilon < most:
+        assert delta_by_hand(groups, mu, epsilon * (1 - 1e-4) - 1e-9) > delta * (1 - 1e-4)
+
+
+@GROUPED
+@settings(max_examples=30)
+def test_losses_on_a_grid_cost_no_less_and_little_more(groups, mu, delta):
+    most = sum(each * count for each, count in groups.items()) + mu**2 + 10 * mu
+    exact = curves.tight(groups, mu, delta, most)
+    with mock.patch.object(curves, "_LOSSES", 400):
+        rounded = curves.tight(groups, mu, delta, most)
+    spread = sum(2 * each * count for each, count in groups.items())
+    assert exact * (1 - 1e-9) <= rounded <= exact + len(groups) * spread / 400 + 1e-9
+
+
+@pytest.mark.parametrize("delta", [1e-5, 1e-2])
+@pytest.mark.parametrize("mu", [0.0, 0.3, 1.5])
+@pytest.mark.parametrize("groups", [{2**-6: 1656}, {2**-5: 30, 2**-3: 9}, {2**-2: 20, 2**-9: 700}])
+def test_figures_agree_with_the_plds_of_dp_accounting(groups, mu, delta):
+    """Losses are whole numbers of their cells, and dots connect a Gaussian's curve."""
+    cell = {"value_discretization_interval": 2**-15}
+    composed = pld.identity(**cell)
+    if mu:
+        composed = composed.compose(pld.from_gaussian_mechanism(1 / mu, **cell))
+    for each, count in groups.items():
+        one = pld.from_privacy_parameters(DifferentialPrivacyParameters(each, 0.0), **cell)
+        composed = composed.compose(one.self_compose(count))
+    theirs = composed.get_epsilon_for_delta(delta)
+    assert curves.tight(groups, mu, delta, 1e3) == pytest.approx(theirs, rel=2e-9)
+
+
+@pytest.mark.parametrize("delta", [1e-12, 1e-5, 0.3])
+@pytest.mark.parametrize("rho", [1e-9, 1e-3, 0.4, 7.0, 1e4])
+def test_zcdp_is_turned_into_epsilon_as_by_dp_accounting(rho, delta):
+    accountant = RdpAccountant()
+    accountant.compose(ZCDpEvent(rho))
+    epsilon = curves.by_zcdp(rho, delta)
+    assert epsilon <= accountant.get_epsilon(delta) * (1 + 1e-9) + 1e-12
+    # A Gaussian is zCDP, and costs what its closed form says.
+    assert epsilon >= compose([(Gaussian(math.sqrt(0.5 / rho)), 1)], delta) * (1 - 1e-8)
+    # No order is better: a twin that tries a million.
+    above = np.geomspace(1e-9, 1e9, 10**6)
+    figures = rho * (1 + above) - (math.log(delta) + np.log1p(above)) / above - np.log1p(1 / above)
+    assert epsilon <= max(0.0, float(figures.min())) * (1 + 1e-8) + 1e-12
+
+
+def test_counts_that_no_float_holds_are_left_to_the_other_figures():
+    figure = compose([(Pure(1e-5), 10**10)], 1e-5)
+    assert figure == pytest.approx(curves.by_zcdp(10**10 * 1e-10 / 2, 1e-5), rel=1e-8)
 
 
 @pytest.mark.parametrize("kind", [Pure, lambda epsilon: Approximate(epsilon, 0.0)])

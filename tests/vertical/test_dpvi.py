@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 
 from dpsumm import Column, Schema
 from dpsumm.errors import InvalidDataError, InvalidParameterError
-from dpsumm.privacy import accounting
 from dpsumm.privacy import release as kernel
 from dpsumm.vertical.dpvi import VPDP, Dpvi, fixed
-from dpsumm.vertical.dpvi.figures import MARGIN, discrete_sum_tau
+from dpsumm.vertical.dpvi.figures import MARGIN, discrete_sum_tau, sampled_gaussian
 from dpsumm.vertical.dpvi.gradients import Part, clip_factors, in_fixed, responsibilities
 from dpsumm.vertical.dpvi.method import _Training
 from helpers.chance import FALSE_ALARM
@@ -82,7 +81,7 @@ def test_what_the_paper_states_stands_beside_what_holds():
 
 
 def test_what_a_record_added_or_removed_costs_is_what_the_paper_meant():
-    found = accounting.sampled_gaussian(2.042, 100 / 30_162, 20_000, 1e-5, replace=False)
+    found = sampled_gaussian(2.042, 100 / 30_162, 20_000, 1e-5, replace=False)
     assert found == pytest.approx(0.9093, abs=1e-4)
     # The figure 1 of the paper is by Renyi divergences, which are not tight.
     by_divergences = RdpAccountant()

@@ -11,6 +11,7 @@ from dpsumm.audit.audit import Audit, Found, Outcome, Sampled
 from dpsumm.audit.bound import ceiling, lower_bound
 from dpsumm.audit.suite import audits
 from dpsumm.audit.witness import Search
+from dpsumm.basics.checks import check_installed
 from dpsumm.errors import InvalidParameterError
 
 # An audit that could not measure this many times its claim proves too little by holding.
@@ -40,6 +41,8 @@ def run_audits(
     ------
     InvalidParameterError
         An audit could not fail, or has no twin; before anything is run.
+    MissingExtraError
+        SciPy is not installed.
 
     See Also
     --------
@@ -55,6 +58,7 @@ def run_audits(
     >>> all(outcome.passed for outcome in outcomes)  # doctest: +SKIP
     True
     """
+    check_installed("scipy", "audits need", "learn")
     rng = np.random.default_rng(seed)
     suite = audits()
     limits = [limits_of(audit, quick=quick) for audit in suite]

@@ -103,7 +103,7 @@ def learn(
     BudgetExceededError
         The ledger's cap does not allow the release.
     MissingExtraError
-        scikit-learn is needed (extra ``learn``), or polars for files.
+        SciPy or scikit-learn is needed (extra ``learn``), or polars for files.
 
     Warns
     -----

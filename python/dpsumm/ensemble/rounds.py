@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsumm.basics.checks import check_installed, check_whole
+from dpsumm.basics.checks import check_whole
 from dpsumm.basics.visible import logger
 from dpsumm.ensemble.consumer import Consumer
 from dpsumm.ensemble.inputs import Space
@@ -86,7 +86,6 @@ def run_updates(
     about
         What is to be told of the public points, which depends on nobody else.
     """
-    check_installed("scipy", "private updates need", "learn")
     check_listed(terms, space)
     judged_by = (
         None if asked.validation is None else space.validation(asked.validation, terms.classes)

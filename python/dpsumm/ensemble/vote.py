@@ -14,7 +14,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpsumm.basics.checks import plain
+from dpsumm.basics.checks import check_installed, plain
 from dpsumm.basics.visible import logger
 from dpsumm.ensemble.about import HIDDEN, VOTES
 from dpsumm.ensemble.consumer import Consumer
@@ -82,6 +82,7 @@ class Asked:
         accounting.check_epsilon(epsilon)
         accounting.check_delta(delta)
         check_seed(seed, ledger)
+        check_installed("scipy", "learn needs", "learn")
         asked = protocol_of(protocol)
         student = asked.student if isinstance(asked, Voting) else None
         return cls(

@@ -1,7 +1,4 @@
-"""Privacy: what each message costs, who is protected, and the books.
-
-Only :mod:`dpsumm.privacy.accounting` knows the accountant (dp-accounting).
-"""
+"""Privacy: what each message costs, who is protected, and the books."""
 
 from typing import TYPE_CHECKING
 

@@ -277,22 +277,24 @@ def _closed(target: Array, summary: Array, read: Array) -> tuple[Estimate, Estim
     return Estimate(float(1 - gap / base), error), Estimate(float(base), base_error)
 
 
-def _area(scores: Array, labels: NDArray[np.integer]) -> float:
-    from scipy.stats import rankdata
+def _ranks(scores: Array) -> Array:
+    """Return the rank of each score from 1, the mean of their ranks where several are equal."""
+    _, place, counts = np.unique(scores, return_inverse=True, return_counts=True)
+    return (np.cumsum(counts) - (counts - 1) / 2)[place]
 
+
+def _area(scores: Array, labels: NDArray[np.integer]) -> float:
     ones = np.count_nonzero(labels)
-    above = rankdata(scores)[labels == 1].sum() - ones * (ones + 1) / 2
+    above = _ranks(scores)[labels == 1].sum() - ones * (ones + 1) / 2
     return float(above / (ones * (len(labels) - ones)))
 
 
 def auc(scores: Array, labels: NDArray[np.integer]) -> Estimate:
     """Return the area under the ROC curve of scores for labels 0 and 1, with DeLong's error."""
-    from scipy.stats import rankdata
-
     ones, zeros = scores[labels == 1], scores[labels == 0]
-    ranks = rankdata(np.concatenate([ones, zeros]))
-    above = (ranks[: len(ones)] - rankdata(ones)) / len(zeros)
-    below = 1 - (ranks[len(ones) :] - rankdata(zeros)) / len(ones)
+    ranks = _ranks(np.concatenate([ones, zeros]))
+    above = (ranks[: len(ones)] - _ranks(ones)) / len(zeros)
+    below = 1 - (ranks[len(ones) :] - _ranks(zeros)) / len(ones)
     variance = above.var(ddof=1) / len(ones) + below.var(ddof=1) / len(zeros)
     # Without the last term it were 0 where all pairs are told.
     error = math.sqrt(variance + 0.25 / (len(ones) * len(zeros)))

@@ -36,8 +36,6 @@ class Plain(Fitted):
 def softmax_of(scores: Array) -> Array:
     """Return the probabilities that scores stand for; of one column, those of the second class."""
     if scores.shape[1] == 1:
-        from scipy.special import expit
-
-        return np.asarray(expit(scores))
+        return np.exp(-np.logaddexp(0, -scores))
     powers = np.exp(scores - scores.max(1, keepdims=True))
     return np.asarray(powers / powers.sum(1, keepdims=True))
