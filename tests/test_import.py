@@ -106,7 +106,7 @@ def test_a_call_loads_neither_other_rooms_nor_the_pages_of_reports():
     assert rooms.isdisjoint({"audit", "cli", "ensemble", "flower", "vertical"})
     pages = {"page", "pictures", "by_column", "demo", "silos", "estimator"}
     assert loaded.isdisjoint(f"dpsumm.summary.{name}" for name in pages)
-    assert loaded.isdisjoint(f"dpsumm.report.{name}" for name in ("figures", "panels", "pixels"))
+    assert loaded.isdisjoint(f"dpsumm.report.{name}" for name in ("figures", "panels"))
     assert "dpsumm.summary.page" in modules_of_ours("import dpsumm.summary.page")
 
 

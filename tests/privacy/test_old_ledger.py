@@ -35,8 +35,9 @@ def test_a_converted_ledger_says_the_same_or_more(tmp_path):
                 if run == ADDED and known[party][0]:
                     assert spent[0] == math.inf
                     continue
-                # Laplace noise is charged as its epsilon, and a PLD's figure covers its own error.
-                assert spent[0] >= known[party][0]
+                # Laplace noise is charged as its epsilon. The old figure covered the rounding of
+                # a privacy loss distribution, up to 2e-8 of it.
+                assert spent[0] >= known[party][0] * (1 - 1e-7)
                 assert spent[1] == pytest.approx(known[party][1])
         for party in ("target", "owners"):
             cap = SAYS["caps"][party]

@@ -23,10 +23,11 @@ from dpsumm.data.schema import Schema
 from dpsumm.errors import InvalidParameterError, MissingExtraError
 from dpsumm.privacy.events import Charge, Gaussian, NonPrivate, Protected, Seeded
 from dpsumm.privacy.guarantees import PrivacyReport
-from dpsumm.report import figures, panels, parts, pixels
+from dpsumm.report import figures, panels, parts
 from dpsumm.report.notes import Note, Severity
 from dpsumm.report.numbers import round_up
 from dpsumm.report.thinned import MOST_SHOWN, thinned
+from dpsumm.summary import pictures
 from dpsumm.summary.by_column import marginals
 from dpsumm.summary.page import render
 from dpsumm.summary.pool import PointsRead
@@ -382,7 +383,7 @@ def test_points_are_shown_as_images_beside_the_nearest_target() -> None:
     with pytest.raises(InvalidParameterError, match="3 x 3 pixels are not the 6 columns"):
         render(make(n_columns=6), (3, 3))
     grey = np.arange(6, dtype=np.uint8).reshape(2, 3) * 50
-    data = base64.b64decode(pixels.png(grey).partition(",")[2])
+    data = base64.b64decode(pictures.png(grey).partition(",")[2])
     np.testing.assert_allclose(matplotlib.image.imread(io.BytesIO(data)) * 255, grey, atol=0.01)
 
 

@@ -137,7 +137,7 @@ def gaussian_epsilon(precision: Fraction, delta: float) -> float:
         mu = mp.sqrt(mp.mpf(precision.numerator) / precision.denominator)
         target = mp.log(mp.mpf(delta))
         epsilon = mu**2 / 2 + mu * mp.sqrt(-2 * target)
-        if mu < 1e4:  # beyond, the bound is as good as the answer
+        if 1e-20 < mu < 1e4:  # elsewhere the bound is as good as the answer
             while True:
                 value, slope = _log_delta(mp, mu, epsilon)
                 step = (target - value) / slope

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import io
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,8 +14,7 @@ from dpsumm.errors import InvalidParameterError
 from dpsumm.report import figures, parts
 from dpsumm.report.numbers import percent
 from dpsumm.report.panels import panels as draw_panels
-from dpsumm.report.parts import Html
-from dpsumm.report.pixels import pairs
+from dpsumm.report.parts import Html, safe, tag
 from dpsumm.report.thinned import MOST_SHOWN, thinned
 from dpsumm.summary.by_column import chance, worst_first
 
@@ -58,19 +59,33 @@ def gallery(summary: Summary, image: tuple[int, int]) -> Html:
     low, high = float(summary.target.min()), float(summary.target.max())
     chosen = thinned(np.arange(len(summary)), MOST_IMAGES)
 
-    def pixels(row: NDArray[np.float64]) -> NDArray[np.uint8]:
+    def drawn(row: NDArray[np.float64], kind: str, alt: str) -> Html:
         bright = np.clip((row - low) / max(high - low, 1e-300), 0.0, 1.0)
-        return np.rint(255 * bright).astype(np.uint8).reshape(height, width)
+        grey = np.rint(255 * bright).astype(np.uint8).reshape(height, width)
+        return Html(f'<img src="{safe(png(grey))}" alt="{alt}" class="{kind}">')
 
     shown = []
     for point in summary.scaled[chosen]:
-        apart = np.square(summary.target - point).sum(axis=1)
-        shown.append((pixels(point), pixels(summary.target[int(apart.argmin())])))
+        nearest = int(np.square(summary.target - point).sum(axis=1).argmin())
+        above = drawn(point, "summary", "a point of the summary, as an image")
+        below = drawn(summary.target[nearest], "target", "the target record most like it")
+        shown.append(tag("div", above, below))
     text = (
         f"{len(shown)} of the {len(summary):,} points, from the first picked to the last, framed "
         "orange; below each, framed blue, the target record most like it."
     )
-    return parts.section("Picked points beside the target", parts.intro(text), pairs(shown))
+    return parts.section(
+        "Picked points beside the target", parts.intro(text), tag("div", *shown, class_="pairs")
+    )
+
+
+def png(grey: NDArray[np.uint8]) -> str:
+    """Return an image (height, width), 0 black to 255 white, as a PNG's data URI."""
+    from PIL import Image
+
+    file = io.BytesIO()
+    Image.fromarray(grey).save(file, "PNG")
+    return f"data:image/png;base64,{base64.b64encode(file.getvalue()).decode('ascii')}"
 
 
 def overlay(summary: Summary) -> Html:
