@@ -180,7 +180,7 @@ report-layout: $(VENV)/.built  ## Store the report's layout anew, after a wanted
 
 # The site reads the sources; its notebooks run while it is built, with the core of `make test`.
 DOCS := .venv-docs
-$(eval $(call environment,$(DOCS),docs,files$(comma)report))
+$(eval $(call environment,$(DOCS),docs,learn$(comma)report))
 
 docs: $(DOCS)/.ready $(VENV)/.built  ## The documentation as a site, in site/; runs its notebooks
 	NO_MKDOCS_2_WARNING=1 PYTHONPATH=$(CURDIR)/python $(DOCS)/bin/mkdocs build --strict --quiet

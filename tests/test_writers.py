@@ -35,6 +35,7 @@ KNOWN = {
     ("vertical/mpyc.py", "savez"),
     ("vertical/mpyc_party.py", "save"),
     ("report/figures.py", "savefig"),
+    ("summary/pictures.py", "save"),
     ("cli/node.py", "to_csv"),
     # Made with mode 0600 before SQLite opens them.
     ("exchange/journal.py", "open"),

@@ -95,7 +95,7 @@ def test_labels_that_contradict_the_targets_are_not_to_be_used(rng):
     kernel, x = dpsumm.RBF(0.2), rng.normal(0, 1.5, (3000, 3))
     target = rng.normal(0.5, 1, (200, 3))
     y, mine = (part[:, 0] + part[:, 1] > 0.5 for part in (x, target))
-    given = {"size": 100, "kernel": kernel}
+    given = {"size": 200, "kernel": kernel}
     right = dpsumm.summarize([(x, y)], (target, mine), **given)
     assert right.verdict.head == "a model of these points works on your data"
     assert right.likeness.use.theirs.low > 0.8
@@ -119,7 +119,7 @@ def test_labels_of_more_classes_are_ranked_each_against_the_others(rng):
     kernel, x = dpsumm.RBF(0.2), rng.normal(0, 1.5, (3000, 3))
     target = rng.normal(0.5, 1, (200, 3))
     y, mine = (part.argmax(axis=1) for part in (x, target))
-    given = {"size": 100, "kernel": kernel}
+    given = {"size": 200, "kernel": kernel}
     right = dpsumm.summarize([(x, y)], (target, mine), **given)
     assert right.verdict.head == "a model of these points works on your data"
     assert right.likeness.use.theirs.low > 0.8

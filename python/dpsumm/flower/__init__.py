@@ -11,7 +11,7 @@ from dpsumm.errors import MissingExtraError
 
 # Minor versions that were tested. Others may count, keep or tell what these do not: the counters
 # that owners could read are switched off by their names (`dpsumm.flower.superlink`).
-TESTED = ("1.41",)
+TESTED = ("1.42",)
 
 try:
     import flwr  # noqa: F401

@@ -25,7 +25,7 @@ def stop_counting() -> None:
     for state in (InMemoryLinkState, SqlLinkState):
         for name in COUNTERS:
             if not hasattr(state, name):
-                sys.exit(f"this version of Flower has no {name} to turn off; use flwr 1.41")
+                sys.exit(f"this version of Flower has no {name} to turn off; use flwr 1.42")
             setattr(state, name, _nothing)
 
 

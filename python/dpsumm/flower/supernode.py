@@ -73,7 +73,7 @@ def refuse_other_apps() -> None:
     """
     for name in ("_pull_and_store_message", "_verify_fab"):
         if not hasattr(client, name):
-            sys.exit(f"this version of Flower has no {name} to refuse apps in; use flwr 1.41")
+            sys.exit(f"this version of Flower has no {name} to refuse apps in; use flwr 1.42")
     pull = client._pull_and_store_message
 
     def pull_checked(*, get_fab: Callable[[str, int], Fab], **given: Any) -> Any:
