@@ -1,4 +1,4 @@
-"""Figures of docs/vertical.md: `make evidence-vertical DATA=folder`. Goes on where it was.
+"""Figures of docs/results-rows.md: `make evidence-vertical DATA=folder`. Goes on where it was.
 
 Each run (table, method, epsilon, seed) is a line of results.jsonl; a run that is there is not
 repeated. Delete the file to begin anew. The page's tables are written from it.
@@ -21,7 +21,7 @@ from evidence.vertical.page import written
 from evidence.vertical.score import judged
 
 RESULTS = Path(__file__).with_name("results.jsonl")
-PAGE = Path("docs/vertical.md")
+PAGE = Path("docs/results-rows.md")
 # Seeds below were looked at when parameters were chosen.
 FIRST_SEED = 100
 TASKS: dict[str, Callable[[Path], Task]] = {

@@ -1,4 +1,4 @@
-"""The tables of docs/vertical.md from the results."""
+"""The tables of docs/results-rows.md from the results."""
 
 from __future__ import annotations
 

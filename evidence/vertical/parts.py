@@ -1,6 +1,6 @@
 """What the plan's one figure foretells: parts of Adult, with epsilon such that it is the same.
 
-The figure is `least_correlation`, of the median table; see docs/vertical.md.
+The figure is `least_correlation`, of the median table; see docs/results-rows.md.
 """
 
 from __future__ import annotations

@@ -51,7 +51,7 @@ def test_what_is_opened_is_the_product(seed, rows, ring):
 
 
 def test_the_worked_example():
-    """The figures of docs/vertical.md, by hand: the identity holds for any pads."""
+    """The figures of docs/privacy/rows.md, by hand: the identity holds for any pads."""
     left, right = np.array([[1, 0], [0, 1], [1, 0]]), np.array([[1, 0, 0], [0, 0, 1], [0, 1, 0]])
     u, v = np.array([[1, 2], [3, 4], [-1, 6]]), np.array([[7, 8, 9], [10, 11, 12], [13, 14, -1]])
     c0, noise = np.array([[5, 5, 5], [6, 6, 6]]), np.array([[1, -1, 0], [2, 0, -3]])

@@ -24,7 +24,7 @@ CLAIMS = (
         "Another owner learns of a record's columns at this owner what the charge allows; who "
         "sees the rows alone learns no more.",
         _EXACT,
-        "vertical.md#claims",
+        "privacy/rows.md#claims",
         _AUDITS,
     ),
     Claim(
@@ -33,7 +33,7 @@ CLAIMS = (
         "Another owner, who knows its own noise in a table with this owner, learns of a record's "
         "columns at this owner what the charge allows.",
         _EXACT,
-        "vertical.md#claims",
+        "privacy/rows.md#claims",
         _AUDITS,
     ),
 )
@@ -77,7 +77,7 @@ ABOUT = About(
                     "both owners' records, under secret sharing with threshold 1",
                     "One party alone sees uniform shares; any two together read the third's "
                     "records. The left owner learns the table with both noises.",
-                    "vertical.md#two-engines",
+                    "privacy/rows.md#two-engines",
                     releases=("two-way tables",),
                 ),
             ),

@@ -36,7 +36,7 @@ class LabelScore:
 
     It was made of noisy tables alone. In 251 of 265 useful runs on Adult and a made-up clinic,
     trees that were trained on the rows reached an AUC in the range or within 0.03 of it
-    (docs/vertical.md).
+    (docs/results-rows.md).
 
     Attributes
     ----------

@@ -38,7 +38,7 @@ class Join(Request):
         "their bins",
         "public facts alone",
         "The owner learns nothing of other owners' records.",
-        "vertical.md#claims",
+        "privacy/rows.md#claims",
     )
 
     run: str
@@ -63,7 +63,7 @@ class Joined(Answer):
         "the number of records, which is public",
         "The coordinator learns whether the owners' records and their order are equal, and "
         "nothing else of them.",
-        "vertical.md#who-sees-what",
+        "privacy/rows.md#who-sees-what",
         reveals=Reveals.HIDDEN,
     )
 
@@ -85,7 +85,7 @@ class CountColumns(Request):
         "how much noise to add to the one-way tables",
         "public numbers alone",
         "The owner learns nothing of other owners' records.",
-        "vertical.md#claims",
+        "privacy/rows.md#claims",
     )
 
     noise_std: float
@@ -105,7 +105,7 @@ class ColumnCounts(Answer):
         "numbers or dates; a random nonce",
         "the owner's records, through the released counts alone",
         "Whoever sees the counts learns of a record what the owner's charge allows.",
-        "vertical.md#claims",
+        "privacy/rows.md#claims",
         releases=("one-way tables",),
         reveals=Reveals.CHARGED,
     )
@@ -144,7 +144,7 @@ class Start(Request):
         "all owners' one-way tables, through the released counts alone",
         "The owner learns of other owners' records what their charges for the one-way tables "
         "allow.",
-        "vertical.md#claims",
+        "privacy/rows.md#claims",
         releases=("one-way tables",),
     )
 
@@ -175,7 +175,7 @@ class MaskedRows(Answer):
         "the owner's records, under the pads",
         "Uniform words for everybody but the owner and the helper. With the helper's key they "
         "are the records.",
-        "vertical.md#claims",
+        "privacy/rows.md#claims",
         reveals=Reveals.HIDDEN,
     )
 
@@ -193,7 +193,7 @@ class NextRows(Request):
         "what the other owners sent of the same rows, hidden by their pads",
         "the other owners' records, under the pads",
         "Uniform words for the receiver, who lacks the other owner's key with the helper.",
-        "vertical.md#claims",
+        "privacy/rows.md#claims",
         protocols=("Tables by pads",),
     )
 
@@ -211,7 +211,7 @@ class Finish(Request):
         "the other owners' last hidden rows, and what the helper dealt (by MPyC: nothing)",
         "the other owners' records, under the pads",
         "Uniform words for the receiver, who lacks the other owner's key with the helper.",
-        "vertical.md#claims",
+        "privacy/rows.md#claims",
     )
 
     first_row: int
@@ -241,7 +241,7 @@ class TwoWay(Answer):
         "the owner's and its peer's records, through the released tables alone",
         "A share alone is uniform; two shares are a table with both owners' noise. Another "
         "owner, who knows its own noise, learns what the charge allows.",
-        "vertical.md#claims",
+        "privacy/rows.md#claims",
         releases=("two-way tables",),
         reveals=Reveals.CHARGED,
     )
@@ -260,7 +260,7 @@ class Deal(Request):
         "names, sizes and nonces of the owners",
         "public facts, and the number of codes after the merge, through the released counts",
         "The helper learns nothing of records beyond what was released.",
-        "vertical.md#who-sees-what",
+        "privacy/rows.md#who-sees-what",
         releases=("one-way tables",),
     )
 
@@ -285,7 +285,7 @@ class Dealt(Answer):
         "random words from which the secret product is made (by MPyC: nothing)",
         "nobody's records",
         "Uniform words for everybody but one owner of the pair, and no function of data.",
-        "vertical.md#claims",
+        "privacy/rows.md#claims",
         reveals=Reveals.PUBLIC,
     )
 

@@ -1,7 +1,7 @@
 """The secret product by MPyC: two owners and the helper, each in a process of its own.
 
 Shamir's secret sharing among three with an honest majority, over TCP with TLS on this machine. Whom
-it trusts is on docs/vertical.md. `mpyc_party` is what runs in the processes.
+it trusts is on docs/privacy/rows.md. `mpyc_party` is what runs in the processes.
 """
 
 from __future__ import annotations

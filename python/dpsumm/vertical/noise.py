@@ -2,7 +2,7 @@
 
 Public arithmetic, with the same bits everywhere: cube roots of integers, exact sums, IEEE roots.
 
-Claim (VP-theorem of ``docs/vertical.md``): one replaced record moves two cells of a table by one.
+Claim (``docs/privacy/rows.md``): one replaced record moves two cells of a table by one.
 The L tables of a column's tree have the noise of one times the root of L, and cost what one would.
 With sd the standard deviation of that noise in a table which an observer does not know, what the
 observer learns is mu-GDP with ``mu**2 = sum of 2 / sd**2`` over the tables that depend on what is

@@ -48,14 +48,14 @@ FAR = 40
 class Owner(Party):
     """An owner's answers. Each release is charged once, before it exists for anybody else.
 
-    Its books hold releases and public facts, and no function of its records beside. Rows are masked
-    under a nonce that lives as long as the rows that it hides: see `pad_of`.
+    Its ledger holds releases and public facts, and no other function of its records. Rows are
+    masked under a nonce that exists as long as the rows that it hides (see `pad_of`).
 
     Claim: one replaced record is protected as ``charges.py`` charges, towards another owner and the
-    analyst. Assumes: an honest helper (see there), the same records in the same order at every
-    owner, owners that do not hand over their noise, and masked rows that come as a peer made them:
-    changed ones would show records in the opened tables. Argument: ``docs/vertical.md``. Numerics:
-    counts and noise are integers. Tested by: tests/vertical/test_vertical_roles.py,
+    analyst. Assumes an honest helper (see there), and the same records in the same order at every
+    owner. Owners do not hand over their noise. Masked rows arrive as a peer made them, because
+    changed ones would show records in the opened tables. Argument: ``docs/privacy/rows.md``.
+    Counts and noise are integers. Tested by tests/vertical/test_vertical_roles.py and
     tests/vertical/test_vertical_noise.py.
 
     Parameters

@@ -27,7 +27,7 @@ from dpsumm.vertical.tables import FEW_RECORDS, Tables
 SEEN = 3.0
 # Median of `PlannedTable.least_correlation` below which the noise costs little, and above which
 # synthetic rows are no better than columns drawn apart. Measured on parts of Adult
-# (docs/vertical.md).
+# (docs/results-rows.md).
 LITTLE, NOTHING = 0.1, 1.5
 # Tables that a printed plan lists.
 _SHOWN = 8

@@ -1,7 +1,7 @@
 """The model of the noisy tables: half of the rows from a mixture of products, half from a chain.
 
 The two miss the tables in different ways, so together they are closer than the better of them
-where noise is what limits them, and nearly as close elsewhere (docs/vertical.md, How it works).
+where noise is what limits them, and nearly as close elsewhere (docs/results-rows.md).
 """
 
 from __future__ import annotations

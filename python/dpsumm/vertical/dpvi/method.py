@@ -1,8 +1,7 @@
 """DP variational inference of a mixture of products: the paper's method, corrected, in one process.
 
 Tajeddine, Jälkö, Kaski and Honkela, *Privacy-preserving data sharing on vertically partitioned
-data*. A reference beside `Tables`, never the default. docs/vertical.md says what is theirs, what is
-mended, and why.
+data*. A reference to compare with, never the default. ``docs/paper-rows.md`` lists the corrections.
 """
 
 from __future__ import annotations
