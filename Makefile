@@ -106,7 +106,7 @@ evidence-verdicts: $(VENV)/.built  ## Figures of docs/how-to.md, how often a ver
 	PYTHONPATH=. $(BIN)/python -m evidence.verdicts --data $(DATA)
 	PYTHONPATH=. $(BIN)/python -m evidence.mistakes --data $(DATA)
 
-evidence-ensemble: $(VENV)/.built  ## Figures of docs/ensemble.md: make evidence-ensemble DATA=folder
+evidence-ensemble: $(VENV)/.built  ## Figures of docs/results-learn.md: make evidence-ensemble DATA=folder
 	PYTHONPATH=. $(BIN)/python -m evidence.ensemble --data $(DATA)
 
 # MPyC pins nothing that tests or users run with; nor does dpmm (NumPy 1).

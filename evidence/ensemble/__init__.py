@@ -1,1 +1,1 @@
-"""What `learn` gives beside what it competes with: the figures of docs/ensemble.md."""
+"""What `learn` gives beside what it competes with: the figures of docs/results-learn.md."""

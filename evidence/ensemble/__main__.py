@@ -1,4 +1,4 @@
-"""Measure `learn` beside what it competes with; write the figures of docs/ensemble.md.
+"""Measure `learn` beside what it competes with; write the figures of docs/results-learn.md.
 
     python -m evidence.ensemble --data FOLDER    what the results lack, then page and tables
     python -m evidence.ensemble                  only the page, from the results

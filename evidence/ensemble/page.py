@@ -1,4 +1,4 @@
-"""The figures of docs/ensemble.md, filled in from the table of results."""
+"""The figures of docs/results-learn.md, filled in from the table of results."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from evidence.markdown import markdown
 from evidence.page import filled
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = "docs/ensemble.md"
+PAGE = "docs/results-learn.md"
 METHODS = {
     "private updates": "private updates, the default",
     "federated averaging": "federated averaging *",
@@ -55,7 +55,7 @@ def write(table: Table, machine: Mapping[str, str], folder: Path) -> str:
     known = ("code", "Python", "numpy", "scikit-learn", "processor")
     codes = " and ".join(sorted(set(table["code"])))
     made = ", ".join(f"{name} {machine[name]}" for name in known if name in machine)
-    content = "\n\n".join([*parts, f"Made with {made}; learning's own code {codes}."])
+    content = "\n\n".join([*parts, f"Made with {made}. Learning's own code: {codes}."])
     text = filled((ROOT / PAGE).read_text(), "measured", content)
     (folder / PAGE).parent.mkdir(parents=True, exist_ok=True)
     (folder / PAGE).write_text(text)

@@ -35,7 +35,7 @@ def test_the_page_has_what_the_table_has(rows, tmp_path):
     assert "| digits, one record protected: parties, epsilon | 10, 3 |" in shown
     alone = next(row["mean"] for row in rows if row["method"] == "one party alone, mean")
     assert f"| one party alone | {100 * alone:.1f} |" in shown
-    assert shown.endswith("Made with code 0123; learning's own code c.")
+    assert shown.endswith("Made with code 0123. Learning's own code: c.")
     assert text.split("<!-- measured -->")[0] in (page.ROOT / page.PAGE).read_text()
 
 

@@ -2,8 +2,8 @@
 
 J. Hamm, Y. Cao, M. Belkin: *Learning privately from multiparty data*, ICML 2016. Algorithm 1 with
 Theorem 1: the student learns the parties' majority labels. Algorithm 2 with Theorem 3: it learns
-their soft votes. Both release the minimiser with noise on its parameters. ``docs/ensemble.md`` says
-which constants are too large and why `dpsumm.learn` does something else.
+their soft votes. Both release the minimiser with noise on its parameters. ``docs/paper-learn.md``
+shows which constants are too large, and why `dpsumm.learn` differs.
 
 **Not private**, whatever the theorems say: noise and minimiser are floating-point numbers, whose
 last bits tell about the data (Mironov 2012). For research, on data that may be seen.

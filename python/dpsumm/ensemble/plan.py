@@ -14,7 +14,7 @@ from dpsumm.report.notes import Note, Severity
 
 # Directions in which a student must tell signal from noise, and mean squared distance of a point's
 # votes from the mean point's: guesses for two classes (a minority of a quarter) and for several
-# balanced ones. Measured on Adult and MNIST the ratio below decides (docs/ensemble.md).
+# balanced ones. Measured on Adult and MNIST the ratio below decides (docs/results-learn.md).
 DIRECTIONS, SIGNAL = {True: 10, False: 20}, {True: 0.06, False: 0.5}
 # Above the first nothing works; below the second noise is small.
 NOTHING, LITTLE = 1.0, 0.1

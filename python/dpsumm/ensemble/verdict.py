@@ -15,7 +15,7 @@ from dpsumm.report.numbers import percent
 from dpsumm.report.verdict import Verdict
 
 # How often pure noise may pass for a signal, and how seldom it must look like one to be called
-# noise. docs/ensemble.md says how often both kinds of model
+# noise. docs/results-learn.md says how often both kinds of model
 # fall where, as evidence.ensemble.verdicts measured it.
 SEEN, HIDDEN = 0.01, 0.1
 # By chance at most, better or worse than one label for all on the consumer's labels.
