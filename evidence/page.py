@@ -1,4 +1,4 @@
-"""docs/results.md and the README's table, filled in from the table of results."""
+"""Pages of docs/ on points and the README's table, filled in from the table of results."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ VARIANTS = [name for name in METHODS if name.endswith((" picked only", " drawn o
 MAIN = [ORACLE, "uniform", *POOLS, *OFFERS, *AUCTIONS]
 BUDGETS = ["Offers, 4, epsilon 0.3", "Offers, 4, epsilon 3", "Offers, 2, epsilon 100"]
 ROOT = Path(__file__).resolve().parent.parent
-PAGE = "docs/results.md"
+PAGES = ("docs/results.md", "docs/results-tables.md")
 
 
 def write(
     table: pl.DataFrame, known: Mapping[str, Scenario], machine: Mapping[str, str], folder: Path
 ) -> None:
-    """Fill the blocks of the page and write it to `folder`, and the plots to its docs/images.
+    """Fill the blocks of the pages and write them to `folder`, and the plots to its docs/images.
 
     `machine`: what the results were made with, from `evidence.runner.made_with`.
     """
@@ -68,11 +68,13 @@ def write(
         "few": lambda: few_table(made, table, of_group(known, table, "few")),
         "plan": lambda: plan_table(table, list(known.values())),
     }
-    text = (ROOT / PAGE).read_text()
-    for block, make in makers.items():
-        text = filled(text, block, make())
-    (folder / PAGE).parent.mkdir(parents=True, exist_ok=True)
-    (folder / PAGE).write_text(text)
+    blocks = {block: make() for block, make in makers.items()}
+    for page in PAGES:
+        text = (ROOT / page).read_text()
+        for block, content in blocks.items():
+            text = filled(text, block, content)
+        (folder / page).parent.mkdir(parents=True, exist_ok=True)
+        (folder / page).write_text(text)
     draw(table, made, known, folder / "docs/images")
 
 
