@@ -3,6 +3,7 @@
 from planted_base import (
     ACCOUNTING,
     BOOK,
+    CURVES,
     GAUSS,
     MECH,
     REL,
@@ -283,6 +284,39 @@ bug(
     BOOK,
     "                total_delta += delta\n",
     "                total_delta = max(total_delta, delta)\n",
+)
+
+bug(
+    "L8",
+    "accounting",
+    "losses of many releases rounded down to the grid",
+    CURVES,
+    "np.ceil((losses - losses[0]) / grid)",
+    "np.floor((losses - losses[0]) / grid)",
+)
+bug(
+    "L9",
+    "accounting",
+    "randomized response of half the epsilon",
+    CURVES,
+    "(yes[:-1] + 1)) + each\n",
+    "(yes[:-1] + 1)) + each / 2\n",
+)
+bug(
+    "L10",
+    "accounting",
+    "half of the Gaussians beside pure releases",
+    ACCOUNTING,
+    "curves.tight(pure, math.sqrt(precision), delta, least)",
+    "curves.tight(pure, math.sqrt(precision / 2), delta, least)",
+)
+bug(
+    "L11",
+    "accounting",
+    "a pure release counted as a bounded range",
+    ACCOUNTING,
+    "else 2 * event.epsilon",
+    "else event.epsilon",
 )
 
 # --- the sampler ---

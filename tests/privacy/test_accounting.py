@@ -267,7 +267,7 @@ def delta_by_hand(groups, mu, epsilon):
 
 
 @GROUPED
-@settings(max_examples=40)
+@settings(max_examples=15)
 def test_the_law_of_the_losses_is_that_of_every_outcome_by_itself(groups, mu, delta):
     most = sum(each * count for each, count in groups.items()) + mu**2 + 10 * mu
     epsilon = curves.tight(groups, mu, delta, most)
