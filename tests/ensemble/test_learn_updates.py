@@ -168,6 +168,24 @@ def test_a_run_that_died_between_rounds_is_resumed(parties, points, tmp_path, mo
 
 
 @pytest.mark.same_draws
+def test_with_little_noise_a_model_is_not_too_sure(rng):
+    """Records that are cut are its confident mistakes: .035 too sure if each round cut them."""
+
+    def patients(n):
+        x = rng.normal(size=(n, 4))
+        return x, (rng.random(n) < 1 / (1 + np.exp(-x @ [2, -1, 0.5, 0]))).astype(int)
+
+    parties = {f"p{i}": patients(500) for i in range(20)}
+    excess = []
+    for _ in range(4):
+        model = learn(parties, patients(1500)[0], classes=[0, 1], unit=RECORD)
+        x, y = patients(20_000)
+        chances = model.predict_proba(x)
+        excess.append(chances.max(1).mean() - (chances.argmax(1) == y).mean())
+    assert abs(np.mean(excess)) < 0.02
+
+
+@pytest.mark.same_draws
 def test_points_unlike_the_records_are_told_of(rng):
     def around(middle, n):
         x = rng.normal(size=(n, 4)) + middle

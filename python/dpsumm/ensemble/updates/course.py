@@ -18,7 +18,7 @@ from dpsumm.ensemble.updates.clipping import LEVELS
 from dpsumm.ensemble.updates.fit import fit, likeliest_factor, partition
 from dpsumm.ensemble.updates.gains import expected_rows, gains_of
 from dpsumm.ensemble.updates.messages import Step
-from dpsumm.ensemble.updates.recipe import Recipe
+from dpsumm.ensemble.updates.recipe import RATIO, Recipe
 from dpsumm.ensemble.updates.release import query_of
 from dpsumm.ensemble.updates.seen import chance_of_noise
 from dpsumm.ensemble.updates.temperature import calibrated
@@ -90,6 +90,10 @@ class Course:
     def _noise_std(self) -> float:
         return query_of(self.recipe, self.weights.size, 0).noise_std
 
+    @cached_property
+    def _ratio(self) -> float:
+        return self.recipe.ratio(len(self._expected) - 1, self.terms)
+
     @property
     def _chance_of_one(self) -> float:
         """Variance of one record's moments, by the model."""
@@ -107,7 +111,12 @@ class Course:
         else:
             clip = longest = self._radius * math.sqrt(1 - 1 / self.shape[1])
             if self.rounds:
-                clip = min(longest, max(math.sqrt(self._chance_of_one), _LEAST_CLIP * self._radius))
+                clip = max(math.sqrt(self._chance_of_one), _LEAST_CLIP * self._radius)
+                # Cut records are those that the model is sure and wrong about: it grows too sure.
+                # Where there is little noise they need no cut.
+                if self.rounds > 1 and not self.strange:
+                    clip *= max(1.0, RATIO / self._ratio)
+                clip = min(clip, longest)
         return Step(self.rounds, clip, self._p.mean(0), self.weights)
 
     def take(self, noisy: NDArray[np.int64]) -> None:
