@@ -277,18 +277,20 @@ def test_a_title_counts_what_is_to_be_checked(runs, tmp_path):
             {"only": {audit.name for audit in audits()} - {"reading CSV: every record alone"}},
             "The results lack audits of this run's claims: reading CSV: every record alone. Run",
         ),
-        (None, "No results of audits were given"),
     ],
 )
 def test_audits_that_vouch_for_nothing_are_told_in_red(runs, change, words):
-    if change is not None:
-        write_audits(runs / "other.json", **change)
-    audit = None if change is None else "other.json"
-    text, _ = made(runs, "offers.parquet", "--ledger", "b.db", audit=audit)
+    write_audits(runs / "other.json", **change)
+    text, _ = made(runs, "offers.parquet", "--ledger", "b.db", audit="other.json")
     assert any(words in note for note in red(runs))
-    assert (
-        change is None or {"failing", "only"} & change.keys()
-    ) or "dpsumm audit --out audit.json" in text
+    assert {"failing", "only"} & change.keys() or "dpsumm audit --out audit.json" in text
+
+
+def test_a_first_dossier_asks_for_audits_and_is_not_red(runs):
+    text, _ = made(runs, "offers.parquet", "--ledger", "b.db", audit=None)
+    assert red(runs) == []
+    assert "This page has no results of audits" in text
+    assert "dpsumm audit --out audit.json" in text
 
 
 def test_a_ledger_that_lost_charges_or_was_accepted_is_told_in_red(runs, tmp_path):

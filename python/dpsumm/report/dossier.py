@@ -220,10 +220,7 @@ def _unsure(dossier: Dossier) -> Iterator[Note]:
                 "was lost is not counted below."
             )
     if audits is None:
-        yield _red(
-            "No results of audits were given, so this page does not show that the code does what "
-            f"it claims. {REMAKE}"
-        )
+        yield Note(f"This page has no results of audits, which attack the installed code. {REMAKE}")
     else:
         if audits.code != record.code:
             yield _red(
