@@ -53,7 +53,7 @@ def make_policy(
         )
     allowed, named = ([x for x in of_task(task) if (x in NAMED) == more] for more in (False, True))
     lines = [
-        "# What may leave this machine, to whom, and for what: docs/deploy.md has the keys.",
+        "# What may leave this machine, to whom, and for what: docs/deploy-owner.md has the keys.",
         f"version = {json.dumps(__version__)}  # of dpsumm, here and at who asks",
         f"package = {json.dumps(package_digest())}  # of its files here",
         *(f"# Not allowed, as each answer may tell of all records: {name}" for name in named),
