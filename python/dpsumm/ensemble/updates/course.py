@@ -71,6 +71,7 @@ class Course:
         self._fitted = np.zeros(self.shape)
         self.weights, self._p = np.zeros(self.shape), np.full((len(chosen), k), 1 / k)
         self.rounds, self.strange = 0, False
+        self._beyond, self._doubt = 0.0, 0.0
         self.step = self._next()
 
     @property
@@ -128,8 +129,8 @@ class Course:
         kept = self._kept_length(seen, sd)
         variance = (sd / (kept * self.gains)) ** 2
         moments = self._a.T @ self._p / len(self._a) + seen / (kept * self.gains[:, None])
-        if self.rounds == 1:
-            self.strange = self._strange(moments, variance)
+        if self.rounds:
+            self.strange |= self._strange(moments, variance)
         self._total += moments / variance[:, None]
         self._precision += 1 / variance
         self._learn(1 / self._precision, self._total / self._precision[:, None])
@@ -178,19 +179,21 @@ class Course:
         self._found = (squares[1:], (variance + self._chance / _CHANCE)[1:], signal[1:])
 
     def _strange(self, moments: Array, variance: Array) -> bool:
-        """Return whether the second round's moments are not those of the first.
+        """Return whether the rounds' moments so far differ by more than noise.
 
-        Both are of the parties' records by way of the public points: the records' residuals, added
-        to the moments of the model on the points. Where points and records are alike they differ by
-        noise and a small part of the signal; on other points by more than the whole signal.
+        All are moments of the parties' records by way of the public points: the records' residuals,
+        added to the moments of the model on the points. If points and records are alike, a round
+        differs from those before by noise and a small part of the signal. On other points the
+        second round does by more than the whole signal, and all by half of it on average.
         """
         known = 1 / self._precision
         apart = ((moments - self._total * known[:, None]) ** 2).sum(1)
         degrees = self.shape[1] - 1
         noise = degrees * (known + variance)
-        beyond = float((apart - noise).sum())
-        chance = 6 * math.sqrt(2 * float((noise**2).sum()) / degrees)
-        return beyond > max(float(self._expected.sum()), chance)
+        self._beyond += float((apart - noise).sum())
+        self._doubt += 2 * float((noise**2).sum()) / degrees
+        signal = float(self._expected.sum()) * (1.0 if self.rounds == 1 else 0.5)
+        return self._beyond > max(signal * self.rounds, 6 * math.sqrt(self._doubt))
 
     def chance(self) -> float:
         """That noise alone shows as much as the sums, 0 to 1."""
