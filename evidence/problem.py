@@ -59,7 +59,7 @@ class Problem:
 
     def seen(self, points: Floats) -> Floats:
         """Return points as the kernel sees them."""
-        return points if self.schema is None else self.schema.encode(points)[0]
+        return points if self.schema is None else self.schema.encode(points)
 
     @cached_property
     def fresh_noise(self) -> float:

@@ -52,7 +52,7 @@ class Haystack:
 
     def seen(self, points: Floats) -> Floats:
         """Return points as the kernel sees them."""
-        return points if self.schema is None else self.schema.encode(points)[0]
+        return points if self.schema is None else self.schema.encode(points)
 
 
 @cache

@@ -106,7 +106,7 @@ def test_every_source_gives_the_same_table(kind: str, tmp_path: Path) -> None:
     table = read(sources(tmp_path)[kind])
     np.testing.assert_array_equal(table.values, VALUES)
     assert table.values.dtype == table.scaled.dtype == np.float64
-    np.testing.assert_array_equal(table.scaled, SCHEMA.encode(VALUES)[0])
+    np.testing.assert_array_equal(table.scaled, SCHEMA.encode(VALUES))
     assert np.isfinite(table.scaled).all()
     assert table.columns == ("age", "sex", "pain", "visit", "grade", "smoker")
     assert table.labels is not None

@@ -6,11 +6,12 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dpsumm.data import table as tables
 from dpsumm.data.column import Column
 from dpsumm.data.marks import Marks, choose, coins_from, merged
 from dpsumm.data.schema import Schema
 from dpsumm.data.stream import Sieve
-from dpsumm.data.table import Table
+from dpsumm.data.table import Table, read_table
 
 SCHEMA = Schema([Column("x")])
 
@@ -37,7 +38,7 @@ def split(draw):
 def table(rows, scores):
     values = scores[rows, None]
     counts = {"n_clipped": (len(rows),), "n_missing": (0,), "n_unknown": (len(rows),)}
-    return Table(rows, values, None, name="o", schema=SCHEMA, scaled=values, **counts)
+    return Table(rows, values, None, name="o", schema=SCHEMA, **counts)
 
 
 def sieved(scores, keys, wanted, blocks):
@@ -92,3 +93,27 @@ def test_the_twin_is_not_the_best_rows_alone():
     marks = Marks(np.arange(4), np.array([3.0, 2, 1, 0]), np.array([0.9, 0.8, 0.1, 0.2]))
     np.testing.assert_array_equal(choose(marks, 1), [0, 2])
     assert twin(marks.scores, marks.keys, 1) == [0, 2]
+
+
+def test_points_are_made_block_by_block(rng, monkeypatch):
+    """The candidates are those of all rows at once, and never do all points lie in memory."""
+    schema = Schema([Column("x", bounds=(0, 1)), Column("c", categories=(0, 1, 2))])
+    values = np.column_stack([rng.uniform(0, 1, 500), rng.integers(0, 3, 500)])
+    blocks = []
+
+    def score(points):
+        blocks.append(len(points))
+        return points @ np.array([[1.0, 0.0], [0.5, 1.0], [0.25, 2.0], [0.0, 3.0]])
+
+    def sifted(block_rows):
+        monkeypatch.setattr(tables, "BLOCK_ROWS", block_rows)
+        monkeypatch.setattr(tables, "CANDIDATES", 40)
+        whole = read_table(values, name="o", schema=schema)
+        found, marks = whole.sift(score, np.random.default_rng(1), 5)
+        assert "scaled" not in vars(whole)
+        return found.rows.tolist(), found.scaled.tobytes(), marks.scores.tobytes()
+
+    together = sifted(500)
+    assert len(together[0]) < 500
+    assert sifted(64) == together
+    assert blocks == [500, *[64] * 7, 52]

@@ -45,7 +45,7 @@ def test_no_record_leaves_the_region(names, seed, dtype):
     schema = Schema([COLUMNS[name] for name in names])
     rng = np.random.default_rng(seed)
     codes = np.column_stack([codes_of(COLUMNS[name], rng, 200) for name in names])
-    points = schema.encode(codes.clip(-3e38, 3e38).astype(dtype))[0].astype(float)
+    points = schema.encode(codes.clip(-3e38, 3e38).astype(dtype)).astype(float)
     assert sum(cells for cells, _ in schema.region) == len(schema.cells) == points.shape[1]
     first, square = 0, 0.0
     for cells, limit in schema.region:

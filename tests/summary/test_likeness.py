@@ -129,7 +129,7 @@ def test_columns_count_by_their_spread_whatever_their_bounds_and_weights(rng):
             Column("sex", categories=("f", "m"), weight=weight),
         ]
         schema = Schema(columns)
-        sets = np.split(schema.encode(values)[0], [40, 60])
+        sets = np.split(schema.encode(values), [40, 60])
         found.append(np.concatenate(standardised(schema, *sets)))
     np.testing.assert_allclose(*found, rtol=1e-6, atol=1e-6)
     age, absent, *sex = found[0].T

@@ -74,7 +74,7 @@ def test_the_expected_ratio_with_landmarks_is_near_a_measured_one(rng):
 
     owners = [part(3000, 0, odds) for odds in ([0.7, 0.1, 0.1, 0.1], [0.1, 0.7, 0.1, 0.1])]
     fresh = part(3000, 0.5, [0.1, 0.1, 0.1, 0.7])
-    judges = TABLE.encode(fresh)[0]
+    judges = TABLE.encode(fresh)
     noise = (1 - dpsumm.kernels.mean_kernel_self(judges, kernel.gamma)) / (len(judges) - 1)
     for seed in range(4):
         target = part(m, 0.5, [0.1, 0.1, 0.1, 0.7])

@@ -22,6 +22,8 @@ from dpsumm.exchange.driver import run_in_process
 from dpsumm.kernels import RandomFeatures
 from dpsumm.privacy.ledger import Ledger
 from dpsumm.summary.protocols.auction.curator import AuctionCurator
+from dpsumm.summary.protocols.features import Scores
+from dpsumm.summary.protocols.messages import FeatureMap
 from dpsumm.summary.protocols.owner import Owner
 from dpsumm.summary.protocols.wire import encode
 from helpers.settings import setting_of
@@ -98,6 +100,28 @@ def test_owners_of_different_precision_end_their_run(protocol, bounds, kinds):
         np.testing.assert_array_equal(point, data[owner][row])
 
 
+def test_scores_are_single_where_that_cannot_show(rng):
+    """They rank one owner's records: each depends on its own record, the same in any block."""
+    schema = Schema([Column(name, bounds=BOUNDS[name]) for name in NAMES])
+    points = schema.encode(rng.uniform(-6, 6, (300, 3)))
+    directions = rng.normal(size=(2, 256))
+
+    def scored(gamma, schema=schema):
+        made = Scores(
+            FeatureMap(gamma=gamma, n_columns=3, n_features=256, seed=5), schema, directions
+        )
+        exact = RandomFeatures(3, 256, gamma=gamma, seed=5).scores(points, directions)
+        return made(points), exact, made
+
+    single, exact, made = scored(2.0)
+    assert 0 < np.abs(single - exact).max() < 1e-4
+    np.testing.assert_array_equal(np.vstack([made(points[i : i + 1]) for i in range(300)]), single)
+    # Angles of a narrow kernel, or of numbers without bounds, may be of any size.
+    for gamma, free in ((1e5, schema), (2.0, Schema([Column(name) for name in NAMES]))):
+        found, exact, _ = scored(gamma, free)
+        np.testing.assert_array_equal(found, exact)
+
+
 def rest_of(frame, schema):
     """Return the bits of every row but the first, and of its features."""
     table = read_table(frame, name="a", schema=schema)
@@ -134,7 +158,7 @@ def test_values_are_cast_before_they_are_encoded(tmp_path):
     (table,) = read_owners({"a": file}, schema=schema)
     assert table.dtype == SINGLE
     table = table.astype(np.dtype(DOUBLE))
-    np.testing.assert_array_equal(table.scaled, schema.encode(table.values)[0])
+    np.testing.assert_array_equal(table.scaled, schema.encode(table.values))
     goal = read_table(numbers(300, 1, 3), name="target", schema=schema).astype(np.dtype(DOUBLE))
     with Ledger(None, delta=1e-5) as book:
         given = {"columns": schema.names, "schema": schema, "kernel": dpsumm.RBF(1.0), "size": 20}

@@ -329,7 +329,7 @@ def mixed() -> Summary:
         pains = rng.integers(0, 3, n).astype(float)
         pains[: n // 4] = np.nan
         values = [ages, first + rng.integers(0, 1400, n), sexes, pains, rng.integers(0, 2, n)]
-        return MIXED.encode(np.column_stack([*values, rng.normal(0, 40, n)]))[0]
+        return MIXED.encode(np.column_stack([*values, rng.normal(0, 40, n)]))
 
     points = rows(50, 60, 0.5)
     return make(
@@ -365,7 +365,7 @@ def test_rare_categories_are_together_and_hidden_columns_are_told_of() -> None:
 
     def rows(n: int) -> Any:
         codes = np.minimum(rng.geometric(0.3, n), 29)
-        return schema.encode(np.column_stack([codes, rng.normal(size=(n, 13))]))[0]
+        return schema.encode(np.column_stack([codes, rng.normal(size=(n, 13))]))
 
     summary = make(size=40, schema=schema, scaled=rows(40), pool=rows(90), target=rows(80))
     country = next(marginals(summary)).drawn()

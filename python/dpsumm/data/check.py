@@ -106,14 +106,13 @@ def strangers(source: Source, schema: Schema) -> tuple[str, ...]:
 
 def _found(column: Column, codes: Any, unreadable: int) -> Found:
     missing = int(np.isnan(codes).sum()) - unreadable
-    limits = column.limits
-    clipped = 0 if limits is None else int(((codes < limits[0]) | (codes > limits[1])).sum())
     refuses_missing = missing > 0 and column.when_missing is WhenMissing.REFUSE
     refused = (
         *[f"no {Kind(column.kind).value}"] * (unreadable > 0),
         *(f for f in column.seen.faults(codes) if f != "missing" or refuses_missing),
     )
-    return Found(column, missing, clipped, column.seen.n_unknown(codes), unreadable, refused)
+    seen = column.seen
+    return Found(column, missing, seen.n_clipped(codes), seen.n_unknown(codes), unreadable, refused)
 
 
 def _found_beside(column: Column, extract: Extract) -> Found:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 import random
 from collections.abc import Iterable, Iterator, Sequence
@@ -201,6 +202,11 @@ class Schema:
             raise InvalidParameterError("schema: not every column has bounds or categories")
         return tuple(part for kind in self.seen for part in kind.extent)
 
+    @property
+    def radius(self) -> float:
+        """Bound of the L2 norm of any point; a public fact. Errors as of `region`."""
+        return math.hypot(*(limit for _, limit in self.region))
+
     def for_target(self, *, label: bool = False) -> Schema:
         """Return the schema of what is needed from the target: the columns the kernel sees.
 
@@ -209,10 +215,8 @@ class Schema:
         more = (self.label,) if label and self.label is not None else ()
         return Schema((*self.kernel, *more))
 
-    def encode(
-        self, values: NDArray[Any], columns: Sequence[NDArray[Any]] | None = None
-    ) -> tuple[NDArray[Any], tuple[int, ...]]:
-        """Return points in the kernel's space, and how many values were clipped.
+    def encode(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Return points in the kernel's space, those outside the bounds at the nearer one.
 
         Parameters
         ----------
@@ -220,33 +224,25 @@ class Schema:
             One column for each of `kernel`: numbers in their units, dates as days since
             1970-01-01, categories as their position in `Column.categories` (one past the last for
             `Column.other`), NaN where missing. Not changed.
-        columns
-            The same column by column, if they are at hand: they are read faster.
 
         Returns
         -------
-        scaled : (n, number of `cells`), type of `values`, C-contiguous
+        (n, number of `cells`), type of `values`, C-contiguous
             `values` itself if that is what it is.
-        n_clipped
-            Values outside the bounds, for each of the c columns. Private: depends on the data.
         """
         if self._is_plain:
-            return values, (0,) * len(self.kernel)
+            return values
         scaled = np.zeros((len(values), len(self.cells)), values.dtype)
-        columns = tuple(values.T) if columns is None else columns
-        n_clipped = [0] * len(self.kernel)
         # A message of few rows: what Python does for each column would be most of the time.
         together = self._positions if len(values) <= FEW else None
         if together is not None:
-            for j, count in zip(together.columns, together.write(values, scaled), strict=True):
-                n_clipped[j] = count
+            together.write(values, scaled)
         for start in range(0, len(values), ROWS):
             rows = slice(start, start + ROWS)
             for j, (kind, (first, last)) in enumerate(zip(self.seen, self._places, strict=True)):
                 if together is None or j not in together.columns:
-                    exact = columns[j][rows].astype(np.float64, copy=False)
-                    n_clipped[j] += kind.write(exact, scaled[rows, first:last])
-        return scaled, tuple(n_clipped)
+                    kind.write(values[rows, j].astype(np.float64), scaled[rows, first:last])
+        return scaled
 
     @cached_property
     def seen(self) -> tuple[Seen, ...]:
@@ -307,4 +303,4 @@ def uniform_points(schema: Schema, count: int, seed: int) -> NDArray[np.float64]
     units = np.array([draws.random() for _ in range(count * len(schema.kernel))])
     units = units.reshape(count, len(schema.kernel))
     codes = np.column_stack([kind.draw(units[:, j]) for j, kind in enumerate(schema.seen)])
-    return np.asarray(schema.encode(codes)[0], dtype=np.float64)
+    return np.asarray(schema.encode(codes), dtype=np.float64)

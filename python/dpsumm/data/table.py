@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Self, TypeAlias
+from functools import cached_property
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +24,9 @@ from dpsumm.data.records import Records
 from dpsumm.data.schema import Schema
 from dpsumm.errors import InvalidDataError
 
+# Rows that are scored at once. Points are many times as wide as values and never lie in memory
+# together.
+BLOCK_ROWS = 65_536
 # Makes a table of a block of raw rows.
 Reader: TypeAlias = "Callable[[Any], Table]"
 
@@ -73,9 +77,6 @@ class Table(Records):
     ----------
     name, schema, backend, indexed, titles, n_dropped
         As of `Extract`. The last depends on the private data: not to be published.
-    scaled : (n, e), type of `values`
-        What the kernel sees, see `Schema.encode`. The same object as `values` when that is the
-        same; those are the array passed in itself when it already fits.
     n_clipped, n_missing, n_unknown
         Values outside the bounds, missing ones that are encoded, and values in no category, per
         column. Depend on the private data: not to be published.
@@ -83,7 +84,6 @@ class Table(Records):
 
     name: str
     schema: Schema = field(repr=False)
-    scaled: NDArray[Any] = field(repr=False)
     backend: Backend | None = None
     indexed: bool = field(default=False, repr=False)
     titles: tuple[str, ...] = ()
@@ -91,6 +91,15 @@ class Table(Records):
     n_clipped: tuple[int, ...] = field(default=(), repr=False)
     n_missing: tuple[int, ...] = field(default=(), repr=False)
     n_unknown: tuple[int, ...] = field(default=(), repr=False)
+
+    @cached_property
+    def scaled(self) -> NDArray[Any]:
+        """What the kernel sees, (n, e), of the type of `values`; see `Schema.encode`.
+
+        The same object as `values` when that is the same; those are the array passed in itself when
+        it already fits. Of many rows and categories it takes much more memory than `values`.
+        """
+        return self.schema.encode(self.values)
 
     @property
     def n_given(self) -> int:
@@ -110,7 +119,7 @@ class Table(Records):
 
     def points_at(self, index: NDArray[np.int64]) -> NDArray[Any]:
         """Return some of the rows as the kernel sees them; see `StreamTable.points_at`."""
-        return self.scaled[index]
+        return self.schema.encode(self.values[index])
 
     def rows_at(self, index: NDArray[np.int64]) -> Table:
         """Return some of the rows, ascending positions; see `StreamTable.rows_at`."""
@@ -118,7 +127,11 @@ class Table(Records):
 
     def sift(self, score: Score, rng: np.random.Generator, count: int) -> tuple[Table, Marks]:
         """Return the candidates and their marks; see `StreamTable.sift`."""
-        marks = Marks.of(self.rows, score(self.scaled), rng.random(len(self)))
+        scores = np.empty((len(self), 2))
+        for start in range(0, len(self), BLOCK_ROWS):
+            rows = slice(start, start + BLOCK_ROWS)
+            scores[rows] = score(self.schema.encode(self.values[rows]))
+        marks = Marks.of(self.rows, scores, rng.random(len(self)))
         kept = choose(marks, max(CANDIDATES, count))
         return (self if len(kept) == len(self) else self.take(kept)), marks[kept]
 
@@ -130,25 +143,12 @@ class Table(Records):
     @property
     def width(self) -> int:
         """Coordinates of the kernel's space, e."""
-        return int(self.scaled.shape[1])
+        return len(self.schema.cells)
 
     @property
     def dtype(self) -> np.dtype[Any]:
         """Precision of the points."""
         return self.values.dtype
-
-    def take(self, index: NDArray[np.int64]) -> Self:
-        """Return some of the rows, in the order of `index`."""
-        part = super().take(index)
-        whole = self.scaled is self.values
-        return replace(part, scaled=part.values if whole else self.scaled[index])
-
-    @classmethod
-    def concat(cls, parts: Sequence[Self]) -> Self:
-        """Return the rows of all tables in order; see `Records.concat`."""
-        table, whole = super().concat(parts), parts[0].scaled is parts[0].values
-        scaled = table.values if whole else np.concatenate([part.scaled for part in parts])
-        return replace(table, scaled=scaled)
 
     def astype(self, dtype: np.dtype[Any]) -> Table:
         """Return the table with its values in another precision; itself if they have it.
@@ -159,7 +159,7 @@ class Table(Records):
         if self.dtype == dtype:
             return self
         values = self.values.astype(dtype)
-        return replace(self, values=values, **_encoded(self.schema, values, tuple(values.T)))
+        return replace(self, values=values, **_counted(self.schema, tuple(values.T)))
 
 
 def read_table(source: Source, *, name: str, **wanted: Any) -> Table:
@@ -225,11 +225,10 @@ def _checked(extract: Extract, where: str, remedy: str) -> Extract:
 
 
 def encoded(extract: Extract) -> Table:
-    """Return usable rows with their points in the kernel's space, and with what was counted."""
-    values = extract.values
+    """Return usable rows with what was counted on them."""
     return Table(
         extract.rows,
-        values,
+        extract.values,
         extract.labels,
         extract.carried,
         name=extract.name,
@@ -238,16 +237,14 @@ def encoded(extract: Extract) -> Table:
         indexed=extract.indexed,
         titles=extract.titles,
         n_dropped=extract.n_dropped,
-        **_encoded(extract.schema, values, extract.codes),
+        **_counted(extract.schema, extract.codes),
     )
 
 
-def _encoded(schema: Schema, values: NDArray[Any], codes: Sequence[NDArray[Any]]) -> dict[str, Any]:
-    """Return what a table has beyond an extract."""
-    scaled, n_clipped = schema.encode(values, codes)
+def _counted(schema: Schema, codes: Sequence[NDArray[Any]]) -> dict[str, Any]:
+    """Return what a table counts, column by column."""
     return {
-        "scaled": scaled,
-        "n_clipped": n_clipped,
+        "n_clipped": tuple(kind.n_clipped(x) for kind, x in zip(schema.seen, codes, strict=True)),
         "n_missing": tuple(
             int(np.count_nonzero(np.isnan(x))) if column.encodes_missing else 0
             for column, x in zip(schema.kernel, codes, strict=True)

@@ -207,7 +207,7 @@ def compare(
         if progress is not None:
             progress("rehearsals", done, runs)
         kernel = RBF.for_schema(columns) if columns.bounded else RBF.from_public(fresh)
-        seen = columns.encode(fresh)[0]
+        seen = columns.encode(fresh)
         # What the fresh points' own sampling adds to MMD^2.
         noise = (1 - kernels.mean_kernel_self(seen, kernel.gamma)) / (len(seen) - 1)
         found.append([])

@@ -116,7 +116,6 @@ def embed(table: Table, embedding: Embedding) -> Table:
             label=None if table.schema.label is None else table.schema.label.name,
         ),
         values=features,
-        scaled=features,
         carried=(),  # originals would undo it
         n_clipped=(),
         n_missing=(),

@@ -190,7 +190,7 @@ def test_the_targets_numbers_are_the_values_that_were_encoded(seed):
         [rng.uniform(-1, 2, n), rng.integers(0, 3, n), rng.uniform(0, 5, n), rng.integers(0, 2, n)]
     )
     values[rng.random(n) < 0.2, 0] = np.nan
-    found = _decoded(schema.encode(values)[0], schema)
+    found = _decoded(schema.encode(values), schema)
     np.testing.assert_allclose(found[:, [0, 2]], values[:, [0, 2]], rtol=1e-12, atol=1e-12)
     assert np.isnan(found[:, [1, 3, 4]]).all()
 

@@ -191,7 +191,7 @@ class Category(Seen):
             return super().spread
         return self.column.weight * self.column.weight * (1 - 1 / len(self.column.categories))
 
-    def write(self, codes: NDArray[np.float64], out: NDArray[Any]) -> int:
+    def write(self, codes: NDArray[np.float64], out: NDArray[Any]) -> None:
         weight, k, ordered = self.column.weight, len(self.column.categories), self.column.ordered
         absent = np.isnan(codes)
         if self.column.encodes_missing:
@@ -199,12 +199,11 @@ class Category(Seen):
         if not ordered:
             present = np.flatnonzero(~absent)
             out[present, codes[present].astype(np.int64)] = weight / math.sqrt(2)
-            return 0
+            return
         other = absent | (codes == k)
         out[:, 0] = weight * np.where(other, 0.5, codes / (k - 1))
         if self.column.other is not None:
             out[codes == k, 1] = weight * math.sqrt(self.variance)
-        return 0
 
     def draw(self, units: NDArray[np.float64]) -> NDArray[np.float64]:
         """See `Seen.draw`; `other` and missing have the chances of a category."""

@@ -274,6 +274,10 @@ class Seen(How):
         """Yield faults that the kind alone knows, of codes between two numbers."""
         return iter(())
 
+    def n_clipped(self, codes: NDArray[Any]) -> int:
+        """Return how many values are beyond the bounds."""
+        return 0
+
     def n_unknown(self, codes: NDArray[Any]) -> int:
         """Return how many values are in no category."""
         return 0
@@ -300,10 +304,8 @@ class Seen(How):
         return self.column.weight * self.column.weight * 2 * self.variance
 
     @abstractmethod
-    def write(self, codes: NDArray[np.float64], out: NDArray[Any]) -> int:
-        """Write codes (n,) into `out` (n, number of `cells`), which is zero; return how many of
-        them were clipped.
-        """
+    def write(self, codes: NDArray[np.float64], out: NDArray[Any]) -> None:
+        """Write codes (n,) into `out` (n, number of `cells`), which is zero."""
 
     @abstractmethod
     def draw(self, units: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -33,12 +33,16 @@ class Position(Seen):
         name = self.column.name
         return (name, f"{name} missing") if self.column.encodes_missing else (name,)
 
-    def write(self, codes: NDArray[np.float64], out: NDArray[Any]) -> int:
+    def write(self, codes: NDArray[np.float64], out: NDArray[Any]) -> None:
         if self.column.encodes_missing:
             out[np.isnan(codes), -1] = self.column.weight * math.sqrt(self.variance)
-        place, beyond = _place(codes, *(self.limits or NO_LIMITS))
-        out[:, 0] = self.column.weight * place
-        return int(np.count_nonzero(beyond))
+        out[:, 0] = self.column.weight * _place(codes, *(self.limits or NO_LIMITS))
+
+    def n_clipped(self, codes: NDArray[Any]) -> int:
+        """Return how many values are beyond the bounds."""
+        low, high = self.limits or NO_LIMITS
+        exact = codes.astype(np.float64, copy=False)
+        return int(np.count_nonzero((exact < low) | (exact > high)))
 
     def draw(self, units: NDArray[np.float64]) -> NDArray[np.float64]:
         """See `Seen.draw`; missing in one draw of ten if that is encoded."""
@@ -178,19 +182,14 @@ class Positions:
         rows = np.array([row[2:] for row in found], dtype=np.float64).reshape(-1, 3)
         return cls(tuple(row[0] for row in found), tuple(row[1] for row in found), *rows.T)
 
-    def write(self, values: NDArray[Any], out: NDArray[Any]) -> list[int]:
-        """Write the columns of (n, c) values into (n, cells); return how many were clipped."""
-        place, beyond = _place(values[:, self.columns].astype(np.float64), self.low, self.high)
-        out[:, self.cells] = self.weight * place
-        clipped: list[int] = np.count_nonzero(beyond, axis=0).tolist()
-        return clipped
+    def write(self, values: NDArray[Any], out: NDArray[Any]) -> None:
+        """Write the columns of (n, c) values into (n, cells)."""
+        exact = values[:, self.columns].astype(np.float64)
+        out[:, self.cells] = self.weight * _place(exact, self.low, self.high)
 
 
-def _place(
-    codes: NDArray[np.float64], low: _Limit, high: _Limit
-) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Return where numbers are within their limits, and which are beyond; see `Positions`."""
+def _place(codes: NDArray[np.float64], low: _Limit, high: _Limit) -> NDArray[np.float64]:
+    """Return where numbers are within their limits; see `Positions`."""
     with np.errstate(invalid="ignore"):
         place = (np.clip(codes, low, high) - low) / (high - low)
-    place = np.where(np.isinf(low), codes, np.where(np.isnan(codes), 0.5, place))
-    return place, (codes < low) | (codes > high)
+    return np.where(np.isinf(low), codes, np.where(np.isnan(codes), 0.5, place))

@@ -206,7 +206,7 @@ class Curator(Coordinator[Selection]):
         points has the same bits.
         """
         schema = self.setting.schema
-        return values if schema is None else schema.encode(values)[0]
+        return values if schema is None else schema.encode(values)
 
     def _order(self, pool: Pooled) -> NDArray[np.int64]:
         """Return the pool's rows that the exact greedy picks towards the target, in order.
