@@ -107,7 +107,8 @@ def named_texts(
         text = polars.col(name).str.strip_chars()
         if file_format.decimal == ",":
             text = with_points(text)
-        texts.append(polars.when(~text.is_in(["", *missing])).then(text).alias(name))
+        there = ~text.is_in(["", *missing]) if missing else text != ""
+        texts.append(polars.when(there).then(text).alias(name))
     frame = frame.with_columns(texts)
     return frame.with_columns(map(_as_number, frame)) if typed else frame
 

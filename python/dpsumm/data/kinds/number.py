@@ -120,11 +120,12 @@ class Number(Position):
         import polars
 
         numbers = texts.cast(polars.Float64, strict=False)
-        rest = np.flatnonzero((numbers.is_null() & texts.is_not_null()).to_numpy())
         codes = numbers.to_numpy(writable=True)
         codes[codes == -np.inf] = np.inf
         codes = self.without_marks(codes)
-        codes[rest] = self.codes(texts[rest].to_list())
+        if numbers.null_count() > texts.null_count():
+            rest = np.flatnonzero((numbers.is_null() & texts.is_not_null()).to_numpy())
+            codes[rest] = self.codes(texts[rest].to_list())
         return codes
 
     def wrong(self, codes: NDArray[Any], least: float, most: float) -> Iterator[str]:
