@@ -117,7 +117,7 @@ def test_the_page_says_what_was_reached_and_names_no_party(model):
     assert "(in use)" in page
     assert "always &lt;a&gt;" in page or "always b&amp;c" in page
     assert "epsilon 12 promises next to nothing" in page.lower()
-    assert page.index("Look at this first.") < page.index('class="tiles"')
+    assert page.index("Look at this first.") < page.index('class="screen"')
     # Nothing outside is asked for.
     assert 'src="http' not in page
     assert 'href="http' not in page
@@ -126,8 +126,13 @@ def test_the_page_says_what_was_reached_and_names_no_party(model):
 def test_warnings_and_alarms_are_in_a_model_s_verdict(model):
     """One rule with summaries and synthetic rows; a forecast gives way to what was measured."""
     good = replace(model, plan=replace(model.plan, epsilon=1.0), foreseen=())
+    table = good.confusion
+    assert table.shape == (2, 2)
+    assert table.sum() == 200
+    assert np.trace(table) / 200 == pytest.approx(good.accuracy)
+    assert table.sum(axis=1).max() / 200 == pytest.approx(good.one_label[1])
     assert good.verdict.text.startswith("better than one label for all: right for ")
-    assert "of your own labels are met" in render(good)
+    assert "of your own labelled points are right" in render(good)
     thin = replace(good, plan=replace(good.plan, epsilon=8.0), foreseen=(Note("b", Severity.INFO),))
     assert thin.verdict.text.startswith("better than one label for all, with 1 warning to check: ")
     page = html.unescape(render(thin))
@@ -146,7 +151,7 @@ def test_warnings_and_alarms_are_in_a_model_s_verdict(model):
     bad = replace(thin, _validation=labels)
     assert bad.verdict.text.startswith("worse than one label for all: right for ")
     assert "to check" not in bad.verdict.text
-    assert "of your own labels are met" not in render(bad)
+    assert "of your own labelled points are right" not in render(bad)
 
 
 @pytest.mark.parametrize("head", ["bare", "noise", "one", "labels"])

@@ -105,7 +105,7 @@ def test_labels_that_contradict_the_targets_are_not_to_be_used(rng):
     # Without labels nobody knows.
     assert dpsumm.summarize([(x, ~y)], target, **given).verdict.severity is INFO
     page = right.report().html
-    assert "AUC of a model of them on your labels" in page
+    assert "AUC of a model of the points on your labels" in page
     # Shares of the labels of the points read, of the summary and of the target.
     (row,) = re.findall(r'data-label="Label">True</td>(.*?)</tr>', page, re.DOTALL)
     shown = [float(share) / 100 for share in re.findall(r">([\d.]+)%<", row)]

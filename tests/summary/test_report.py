@@ -26,6 +26,7 @@ from dpsumm.privacy.guarantees import PrivacyReport
 from dpsumm.report import figures, panels, parts
 from dpsumm.report.notes import Note, Severity
 from dpsumm.report.numbers import round_up
+from dpsumm.report.screen import Flow, big, first_screen, flow, odds
 from dpsumm.report.thinned import MOST_SHOWN, thinned
 from dpsumm.summary import pictures
 from dpsumm.summary.by_column import marginals
@@ -143,8 +144,8 @@ def test_page_says_what_was_asked_what_came_out_and_what_it_cost() -> None:
         assert f"{value:.3g} {kind}" in text, kind
     assert "100 points were asked for; 60 came out" in text
     assert "out of 6,000 records of 3 owners, to match 200 target records" in text
-    assert f"{round_up(summary.privacy.epsilon())} epsilon of the target" in text
-    assert "0 epsilon between owners" in text
+    assert f"noisy message, ε = {round_up(summary.privacy.epsilon())}" in text
+    assert "Owners learn nothing about each other." in text
     assert "target release" in text
     assert "Gaussian noise, 3.8 times the sensitivity" in text
     assert "The pool was small." in text
@@ -161,8 +162,8 @@ def test_names_cannot_inject_markup() -> None:
     page = Page(render(summary))
     assert "script" not in page.elements
     assert page.open == []
-    # owner, warning, panel, caption, details: as text, unexpanded
-    assert page.text.count(evil) == 5
+    # owner, warning, panel, caption, details, gap: as text, unexpanded
+    assert page.text.count(evil) == 6
     assert len(page.references) == 2
 
 
@@ -182,14 +183,31 @@ def test_every_part_escapes_what_it_is_given() -> None:
         parts.facts([(evil, evil)]),
         parts.bars([parts.Bar(evil, 1.0, evil, evil)], 1.0),
         panels.panels([panels.Panel(evil, evil, drawn) for drawn in (bins, categories)]),
+        parts.appendix(evil),
+        flow(Flow(((evil, evil),) * 3, (evil, evil), (evil, evil))),
+        *first_screen(evil, [big(evil, evil)], [], [evil], [evil], seeded=False),
+        *odds(evil, evil, 1.0, 1e-5),
     )
     assert evil not in made
     page = Page(made)
     assert page.open == []
     # title 2, opening 3, tile 2, note 1, alarm 2, warning 2, section 3, caption,
-    # table 2, facts 2, bar 3, panels 8
-    assert page.text.count(evil) == 31
+    # table 2, facts 2, bar 3, panels 8, appendix, flow 4 (names are cut), screen 5, odds 2
+    assert page.text.count(evil) == 43
     assert (page.references, page.alts) == ([evil], [evil])
+
+
+def test_the_flow_is_in_words_too_and_an_epsilon_is_odds() -> None:
+    shown = Flow(
+        (("You", "9 records"), ("Curator", ""), ("Owners", "")), ("all", "noise"), ("", "x")
+    )
+    assert shown.said == "You to Curator: all. Curator to Owners: noise. Owners to Curator: x."
+    assert f'aria-label="{shown.said}"' in flow(shown)
+    assert flow(shown).count("<path") == 3
+    # Half of the odds e : 1.
+    assert "<strong>73% sure</strong>, but for a chance of 1e" in odds("A", "b", 1.0, 1e-5)[0]
+    assert "<strong>50% sure</strong>" in odds("A", "b", 0.0, 1e-5)[0]
+    assert odds("A", "b", math.inf, 1e-5) == []
 
 
 def test_bars_are_in_proportion_and_endless_ones_are_full() -> None:
@@ -391,8 +409,8 @@ def test_what_matters_comes_first_and_what_is_good_to_know_last() -> None:
     notes = (Note("Bad.", Severity.ALARM), Note("Fine.", Severity.INFO))
     text = Page(render(make(notes=notes))).text
     assert text.index("Check: read the warnings first") < text.index("Bad.")
-    assert text.index("Bad.") < text.index("of pairs a classifier tells apart")
-    assert text.index("The run") > text.index("Fine.") > text.index("Column by column")
+    assert text.index("Bad.") < text.index("told apart") < text.index("Fine.")
+    assert text.index("Fine.") < text.index("Column by column") < text.index("The run")
     assert "look much like your data" not in text
     fine = Page(render(make())).text
     assert "These points look much like your data" in fine
@@ -451,6 +469,7 @@ def test_no_two_bars_are_always_equal() -> None:
         make(mmd2=0.2, charges=(RELEASE, rounds[0])),
         make(charges=(RELEASE, *rounds)),
         make(owner=np.repeat([0, 1, 2], [10, 20, 30])),
+        make(scaled=np.random.default_rng(2).normal(size=(60, 5)) * 2.5),
     ]
     told: dict[str, dict[str, list[str]]] = {}
     for summary in made:

@@ -118,6 +118,20 @@ class Model:
         return self.classes_[place], share
 
     @property
+    def confusion(self) -> NDArray[np.int64] | None:
+        """The consumer's labelled points by label (rows) and prediction (columns), (K, K).
+
+        Both in the order of `classes_`. None without labelled points.
+        """
+        known = self._validation
+        if known is None:
+            return None
+        table = np.zeros((len(self.classes_), len(self.classes_)), np.int64)
+        listed = known.places >= 0
+        np.add.at(table, (known.places[listed], self._guesses(known)[listed]), 1)
+        return table
+
+    @property
     def verdict(self) -> Verdict:
         """Whether the model means anything, by the noisy votes and the consumer's own labels.
 
@@ -137,8 +151,10 @@ class Model:
         """Return the verdict by the consumer's labels, beside the chance that all is noise."""
         assert self._validation is not None
         known = self._validation
-        met = self._used.fitted.chances(known.points).argmax(1) == known.places
-        return judged(self.classes_, known, met, chance)
+        return judged(self.classes_, known, self._guesses(known) == known.places, chance)
+
+    def _guesses(self, known: Validation) -> NDArray[np.int64]:
+        return np.asarray(self._used.fitted.chances(known.points).argmax(1), dtype=np.int64)
 
     @property
     def notes(self) -> tuple[Note, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,15 +11,17 @@ from dpsumm.basics.checks import counted
 from dpsumm.ensemble.verdict import HIDDEN
 from dpsumm.privacy.events import Unit
 from dpsumm.report import figures, parts, spent
-from dpsumm.report.notes import around
-from dpsumm.report.numbers import percent, round_up, small
+from dpsumm.report.numbers import percent, round_up
 from dpsumm.report.parts import Bar, Html, safe, tag
+from dpsumm.report.screen import Flow, big, first_screen, flow, odds
 
 if TYPE_CHECKING:
     from dpsumm.ensemble.model import Model
 
 MOST_CANDIDATES = 12
 MOST_COLUMNS = 16
+# Classes of which labels and predictions are shown as a table.
+MOST_CLASSES = 6
 
 
 def render(model: Model) -> str:
@@ -34,7 +37,15 @@ def render(model: Model) -> str:
         + ("" if model.privacy.points_are == "public" else " Not for parties."),
         f"{verdict.head[0].upper()}{verdict.head[1:]}",
         _lead(model, verdict.why),
-        *around(parts.tiles(_tiles(model)), model.notes, seeded=model.privacy.seeded),
+        *first_screen(
+            "Is the model any good?",
+            [*by_labels(model), _strength(model)],
+            _seen(model),
+            steps(model),
+            model.notes,
+            seeded=model.privacy.seeded,
+        ),
+        parts.section("What it says of the public points", *predicted(model)),
         *spent.sections(
             model.privacy,
             [
@@ -47,10 +58,9 @@ def render(model: Model) -> str:
             ],
             whom="the consumer and whoever sees the votes, the model or its predictions",
         ),
-        parts.section("Noise against signal", *_noise(model)),
-        parts.section("Which candidate is used, and why", *_candidates(model)),
-        parts.section("What it says of the public points", *predicted(model)),
-        parts.section("The run", parts.facts(_details(model))),
+        parts.appendix("Noise against signal", *_noise(model)),
+        parts.appendix("Which candidate is used, and why", *_candidates(model)),
+        parts.appendix("The run", parts.facts(_details(model))),
     )
 
 
@@ -66,22 +76,85 @@ def _lead(model: Model, why: str) -> Html:
     )
 
 
-def _tiles(model: Model) -> list[tuple[str, str]]:
-    privacy, strength = model.privacy, model.strength
-    unit = "all records of a party" if model.votes.unit == Unit.WHOLE_OWNER else "one record"
-    shown = [
-        (round_up(privacy.epsilon()), f"epsilon for {unit} at delta {small(privacy.delta)}"),
-        (
-            f"{strength.ratio:.2g}" if strength.chance <= HIDDEN else "no signal",
-            "noise over signal, seen in the votes (above 1: nothing is learnt)",
-        ),
-        (f"{model.plan.ratio:.2g}", "noise over signal, foreseen from public numbers"),
-        (f"{model.votes.share_noise:.3g}", "noise in a point's share of votes, which is 0 to 1"),
-    ]
+def by_labels(model: Model) -> Iterator[Html]:
+    """Yield how often the model is right on the consumer's labels, if there are any."""
+    known, table = model.one_label, model.confusion
     # A share of labels beside a model that means nothing would speak for it.
-    if model.accuracy is not None and model.verdict.good:
-        shown.insert(0, (percent(model.accuracy), "of your own labels are met"))
-    return shown
+    if model.accuracy is None or known is None or table is None or not model.verdict.good:
+        return
+    yield big(percent(model.accuracy), "of your own labelled points are right")
+    always, share = known
+    rows = [
+        Bar("the model", model.accuracy, percent(model.accuracy)),
+        Bar(f"always {always}", share, percent(share), kind="pool"),
+    ]
+    yield parts.bars(rows, 1.0)
+    if len(table) <= MOST_CLASSES:
+        names = [str(name) for name in model.classes_]
+        yield tag("p", "Your labels, and what the model says of these points:")
+        yield parts.table(
+            ("Your label", *(f"says {name}" for name in names)),
+            ((name, *(f"{n:,}" for n in row)) for name, row in zip(names, table, strict=True)),
+        )
+
+
+def _strength(model: Model) -> Html:
+    strength = model.strength
+    return beside_labels(
+        model,
+        "no signal" if strength.chance > HIDDEN else f"{strength.ratio:.2g}",
+        "noise over signal, seen in the votes. Above 1 nothing is learnt. Public numbers foresaw "
+        f"{model.plan.ratio:.2g}.",
+    )
+
+
+def beside_labels(model: Model, value: str, what: str) -> Html:
+    """Return a number that needs no labels. It is large unless a number from labels is above it."""
+    return (
+        big(value, what) if model.accuracy is None else tag("p", f"Without labels: {value} {what}")
+    )
+
+
+def _seen(model: Model) -> Iterator[Html]:
+    terms = model.votes.terms
+    points = counted(terms.n_points, "point", "points")
+    yield flow(
+        Flow(
+            (
+                (counted(terms.n_parties, "party", "parties"), "keep their records"),
+                ("Curator", "sees the votes"),
+                ("You", "have the model"),
+            ),
+            (
+                f"votes for {counted(terms.n_classes, 'class', 'classes')}",
+                f"noisy sums, ε\u00a0=\u00a0{round_up(model.privacy.epsilon())}",
+            ),
+            (points, points),
+        )
+    )
+    whole = model.votes.unit == Unit.WHOLE_OWNER
+    yield from promised(model, whole=whole, sent="votes")
+    towards = model.privacy.epsilon(protected="target")
+    if model.privacy.points_are != "public":
+        yield tag("p", f"Parties see your points, with ε = {round_up(towards)} for each record.")
+
+
+def promised(model: Model, *, whole: bool, sent: str) -> Iterator[Html]:
+    """Yield the meaning of epsilon for one party or record, and the messages without protection."""
+    what = "one party" if whole else "one record"
+    yield from odds("Anyone", what, model.privacy.epsilon(), model.privacy.delta)
+    yield tag("p", tag("strong", "Not protected:"), f"the parties' {sent}, from the curator.")
+
+
+def steps(model: Model) -> Iterator[str]:
+    """Yield what to do with a model."""
+    if model.accuracy is None:
+        yield (
+            "Give some 200 labelled points of your own: `validation=(X, y)`. They stay with you, "
+            "cost nothing, and tell how often the model is right."
+        )
+    yield "Predict with `model.predict(X)`, or with `model.predict_proba(X)` for probabilities."
+    yield "Keep the model with `model.save(path)`."
 
 
 def _noise(model: Model) -> tuple[Html, Html]:

@@ -120,32 +120,30 @@ def to_check(notes: Iterable[Note]) -> str:
     return f", with {counted(many, 'warning', 'warnings')} to check" if many else ""
 
 
-def shown_notes(warnings: Iterable[str], *, seeded: bool) -> list[Html]:
-    """Return all alarms and the first warnings, and the rest folded away."""
-    shown = []
+def shown_notes(
+    warnings: Iterable[str], *, seeded: bool
+) -> tuple[list[Html], list[Html], list[Html]]:
+    """Return all alarms, the first warnings, and the rest, folded away."""
+    alarms = []
     if seeded:
         call = "Seeded run: nothing is guaranteed."
-        text = "Whoever has the seed can compute the noise again. For tests and experiments only."
-        shown.append(parts.alarm(call, text))
+        text = (
+            "Anyone who has the seed can compute the noise again. For tests and experiments only."
+        )
+        alarms.append(parts.alarm(call, text))
     by_severity: dict[Severity, list[Note]] = {severity: [] for severity in Severity}
     for note in sorted_notes(warnings):
         by_severity[note.severity].append(note)
-    loud = [called(note) for note in by_severity[Severity.ALARM] + by_severity[Severity.WARNING]]
-    first = max(len(by_severity[Severity.ALARM]), MOST_SHOWN)
-    known, later = by_severity[Severity.INFO], loud[first:]
-    shown += loud[:first]
-    if later or known:
-        more = "more " if shown else ""
-        title = counted(len(later) + len(known), f"{more}note", f"{more}notes")
-        shown.append(parts.folded(title, *later, *[parts.listed(known)] * bool(known)))
-    return shown
-
-
-def around(figures: Html, warnings: Iterable[str], *, seeded: bool) -> list[Html]:
-    """Return a page's figures and notes; above the figures what takes them back."""
-    warnings = list(warnings)
-    said = shown_notes(warnings, seeded=seeded)
-    return [*said, figures] if seeded or alarming(warnings) else [figures, *said]
+    alarms += map(called, by_severity[Severity.ALARM])
+    loud = [called(note) for note in by_severity[Severity.WARNING]]
+    room = max(MOST_SHOWN - len(by_severity[Severity.ALARM]), 0)
+    known, later = by_severity[Severity.INFO], loud[room:]
+    if not (later or known):
+        return alarms, loud, []
+    more = "more " if alarms or loud[:room] else ""
+    title = counted(len(later) + len(known), f"{more}note", f"{more}notes")
+    rest = parts.folded(title, *later, *[parts.listed(known)] * bool(known))
+    return alarms, loud[:room], [rest]
 
 
 def called(note: Note) -> Html:

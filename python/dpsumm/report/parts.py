@@ -81,6 +81,11 @@ def section(heading: str, *content: Html) -> Html:
     return safe(tag("h2", heading), *content)
 
 
+def appendix(heading: str, *content: Html) -> Html:
+    """Return content under a heading that unfolds it; on paper it is unfolded."""
+    return tag("details", tag("summary", tag("h2", heading)), *content, class_="appendix")
+
+
 def intro(text: str) -> Html:
     """Return the paragraph that says how to read what follows."""
     return tag("p", text, class_="soft")
@@ -130,7 +135,7 @@ class Bar:
 
 
 def bars(rows: Iterable[Bar], largest: float) -> Html:
-    """Return bars of lengths in proportion; those of `largest` and more are full."""
+    """Return bars of lengths in proportion, full from `largest` on."""
     return tag("div", *(_bar(row, largest) for row in rows), class_="bars", role="list")
 
 

@@ -53,10 +53,10 @@ def sections(
             ("Between owners, all messages", privacy.epsilon(protected="owners"), "owners"),
         ]
     return (
-        parts.section(
+        parts.appendix(
             "What is protected, against whom, and what is not", parts.listed(privacy.statements())
         ),
-        parts.section(
+        parts.appendix(
             "Privacy spent",
             parts.intro(
                 f"Epsilon (in nats) at delta = {small(privacy.delta)}, for {whom}; "

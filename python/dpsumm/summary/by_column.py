@@ -30,6 +30,8 @@ MOST_BINS = 16
 # A column is not followed if its gap to the target, beyond chance, is larger than both: so much,
 # and such a part of that of the points read.
 FAR, LEFT = 0.25, 0.5
+# A gap beyond chance that is worth closing.
+WORTH_CLOSING = 0.05
 # Values that are looked at, of each set: what keeps thousands of columns quick.
 MOST_VALUES = 4_000_000
 
@@ -177,6 +179,22 @@ def not_followed(summary: Summary) -> list[str]:
     sizes = _sizes(summary)
     far = [one for one in marginals(summary) if not one.followed(sizes)]
     return [one.name for one in sorted(far, key=lambda one: -one.effect(2, sizes))]
+
+
+def closed_by_column(summary: Summary, most: int) -> list[tuple[str, float, bool]]:
+    """Return the columns in which the records read are farthest from the target.
+
+    Each with the share of its gap that the summary closes, beyond chance, and whether the summary
+    follows the target in it. Least closed first.
+    """
+    sizes, found = _sizes(summary), []
+    for one in marginals(summary):
+        gap = one.effect(0, sizes)
+        if gap > WORTH_CLOSING:
+            share = 1 - one.effect(2, sizes) / gap
+            found.append((gap, one.name, share, one.followed(sizes)))
+    largest = sorted(found, reverse=True)[:most]
+    return sorted(((name, share, near) for _, name, share, near in largest), key=lambda one: one[1])
 
 
 def _sizes(summary: Summary) -> list[int]:

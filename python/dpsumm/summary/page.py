@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dpsumm.basics.checks import counted
 from dpsumm.report import parts, spent
-from dpsumm.report.notes import Note, Severity, around, sorted_notes
-from dpsumm.report.numbers import percent, round_up, small
-from dpsumm.report.parts import Html, safe, tag
+from dpsumm.report.numbers import percent
+from dpsumm.report.parts import Html, safe
+from dpsumm.report.screen import first_screen
 from dpsumm.summary import pictures
+from dpsumm.summary.answers import answer, seen, steps
 
 if TYPE_CHECKING:
     from dpsumm.summary.result import Summary
@@ -27,7 +28,6 @@ MOST_LABELS = 12
 
 def render(summary: Summary, image: tuple[int, int] | None = None) -> str:
     """Return a summary's page, without outside references; names in it are escaped."""
-    notes = sorted_notes(summary.notes)
     verdict = summary.verdict
     return parts.page(
         "data summary",
@@ -35,26 +35,27 @@ def render(summary: Summary, image: tuple[int, int] | None = None) -> str:
         "shows their records.",
         f"{verdict.head[0].upper()}{verdict.head[1:]}",
         _lead(summary, verdict.why),
-        *_content(summary, notes, image),
+        *first_screen(
+            "Does it look like your data?",
+            answer(summary),
+            seen(summary),
+            steps(summary),
+            summary.notes,
+            seeded=summary.privacy.seeded,
+        ),
+        *_content(summary, image),
     )
 
 
-def _content(
-    summary: Summary, notes: Sequence[Note], image: tuple[int, int] | None
-) -> Iterator[Html]:
-    loud = [note for note in notes if note.severity is not Severity.INFO]
-    known = [note for note in notes if note.severity is Severity.INFO]
-    yield from around(parts.tiles(_tiles(summary)), loud, seeded=summary.privacy.seeded)
+def _content(summary: Summary, image: tuple[int, int] | None) -> Iterator[Html]:
     yield pictures.by_column(summary) if image is None else pictures.gallery(summary, image)
     if summary.labels is not None:
         yield parts.section("Labels", *_labels(summary))
     yield parts.section("Where the points came from", *_owners(summary))
     yield from spent.sections(summary.privacy)
-    yield parts.section("How the summary lies in the target", pictures.overlay(summary))
-    yield parts.section("Distance to the target", *_closeness(summary), pictures.growth(summary))
-    if known:
-        yield parts.section("Good to know", parts.listed(known))
-    yield parts.section("The run", parts.facts(_details(summary)))
+    yield parts.appendix("How the summary lies in the target", pictures.overlay(summary))
+    yield parts.appendix("Distance to the target", *_closeness(summary), pictures.growth(summary))
+    yield parts.appendix("The run", parts.facts(_details(summary)))
 
 
 def _closeness(summary: Summary) -> tuple[Html, Html]:
@@ -87,32 +88,12 @@ def _lead(summary: Summary, why: str) -> Html:
     got = "" if len(summary) == summary.size_requested else f"; {len(summary):,} came out"
     records = counted(sum(summary.n_records), "record", "records")
     return safe(
-        tag("strong", f"{points}: {why}." if why else f"{points}."),
+        f"{points}: {why}." if why else f"{points}.",
         f"{asked}{got}, out of {records} of "
         f"{counted(len(summary.names), 'owner', 'owners')}, to match "
         f"{counted(len(summary.target), 'target record', 'target records')}. Protocol: "
         f"{summary.protocol}.",
     )
-
-
-def _tiles(summary: Summary) -> list[tuple[str, str]]:
-    privacy, found = summary.privacy, summary.likeness
-    measured = []
-    if found is not None:
-        told = min(max(found.apart.value, 0.5), 1.0)
-        measured = [(percent(told), "of pairs a classifier tells apart; 50% is chance")]
-        if found.closed is not None:
-            share = percent(min(max(found.closed.value, 0.0), 1.0))
-            measured.insert(0, (share, "of the gap to the records read is closed"))
-        if found.use is not None:
-            theirs, own = (percent(one.value) for one in (found.use.theirs, found.use.own))
-            measured.append((theirs, f"AUC of a model of them on your labels; of your own: {own}"))
-    return [
-        *measured,
-        (f"{summary.accesses:,}", f"points read, {summary.reads_per_record:.3g} per point kept"),
-        (round_up(privacy.epsilon()), f"epsilon of the target at delta {small(privacy.delta)}"),
-        (round_up(privacy.epsilon(protected="owners")), f"epsilon {privacy.owners_towards}"),
-    ]
 
 
 def _owners(summary: Summary) -> tuple[Html, Html]:

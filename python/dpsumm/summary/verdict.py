@@ -24,6 +24,8 @@ KEPT, NOTHING = 0.5, 0.25
 CHANCE, ALIKE, TOLD = 0.5, 0.65, 0.75
 # Area under the curve by which own labels must lead labels that rank nothing.
 WORSE = 0.1
+# And by which they must lead for the points to be called needless.
+LESS = 0.02
 # Target records, and rows of either set, below which it stays open.
 FEW, FEWEST = 50, 20
 _CALLS = {Severity.ALARM: "do not use: ", Severity.WARNING: "check: ", Severity.INFO: ""}
@@ -70,7 +72,7 @@ def judged(
         bad.insert(0, "these labels contradict yours; do not train on them")
     elif use is not None and use.theirs.low < CHANCE < use.own.low and use.more.high < -WORSE:
         bad.insert(0, "these labels say nothing about yours")
-    elif use is not None and use.more.high < 0:
+    elif use is not None and use.more.high < 0 and use.more.value < -LESS:
         doubts.append("your own labels alone do better")
     elif works:
         # Labels settle it: distance alone is no reason to throw away what a model learns from.

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,9 +14,9 @@ import numpy as np
 from dpsumm.basics.atomic import write_text
 from dpsumm.basics.checks import counted
 from dpsumm.report import figures, parts
-from dpsumm.report.notes import around
 from dpsumm.report.numbers import percent, round_up, small
 from dpsumm.report.parts import Bar, Html, safe, tag
+from dpsumm.report.screen import Flow, big, first_screen, flow, odds
 from dpsumm.vertical.fidelity import PairFidelity, drawn_rows, fidelity_of
 from dpsumm.vertical.margins import Grade, Margin, margins_of
 from dpsumm.vertical.notes import seen_across
@@ -35,7 +36,7 @@ def write_report(synthetic: Synthetic, path: str | os.PathLike[str]) -> Path:
 
 def render(synthetic: Synthetic) -> str:
     """Return the page. Names of owners and columns are escaped."""
-    columns = counted(len(synthetic.columns), "column", "columns")
+    verdict = synthetic.verdict
     drawn = drawn_rows(synthetic.model, synthetic.label_model)
     margins = margins_of(synthetic.tables, synthetic.levels, drawn)
     found = fidelity_of(synthetic.tables, drawn)
@@ -43,25 +44,32 @@ def render(synthetic: Synthetic) -> str:
         "synthetic rows",
         "Synthetic rows across columns. Made of noisy tables alone: for all to whom the "
         "guarantees below suffice.",
-        f"{columns} of {counted(len(synthetic.privacy.owners), 'owner', 'owners')}: "
-        f"{synthetic.verdict}",
-        _lead(synthetic),
-        *around(parts.tiles(_tiles(synthetic)), synthetic.notes, seeded=synthetic.privacy.seeded),
-        parts.section(
+        f"{verdict.head[0].upper()}{verdict.head[1:]}",
+        _lead(synthetic, verdict.why),
+        *first_screen(
+            "What do the rows keep?",
+            _kept(synthetic, margins),
+            _seen(synthetic),
+            _steps(synthetic),
+            synthetic.notes,
+            seeded=synthetic.privacy.seeded,
+        ),
+        parts.section("One column at a time", *_columns(synthetic, margins)),
+        parts.section("Two columns at a time", *_pairs(synthetic, found)),
+        parts.appendix(
             "What is protected, against whom, on what condition, and what is not",
             parts.listed(synthetic.privacy.statements()),
         ),
-        parts.section("What each observer learns", *_observers(synthetic)),
-        parts.section("One column at a time", *_columns(synthetic, margins)),
-        parts.section("Two columns at a time", *_pairs(synthetic, found)),
-        parts.section("The run", parts.facts(_details(synthetic))),
+        parts.appendix("What each observer learns", *_observers(synthetic)),
+        parts.appendix("The run", parts.facts(_details(synthetic))),
     )
 
 
-def _lead(synthetic: Synthetic) -> Html:
-    owners = ", ".join(synthetic.privacy.owners)
+def _lead(synthetic: Synthetic, why: str) -> Html:
+    owners = counted(len(synthetic.privacy.owners), "owner", "owners")
     return safe(
-        f"Owners ({owners}) hold different columns of the same "
+        f"{why[:1].upper()}{why[1:]}." if why else "",
+        f"{owners} hold {counted(len(synthetic.columns), 'column', 'columns')} of the same "
         f"{counted(synthetic.n_records, 'record', 'records')}. They released noisy tables of their "
         "columns and, by a secret product, of pairs of columns of two owners. The rows are drawn "
         "from a model of these tables.",
@@ -69,20 +77,55 @@ def _lead(synthetic: Synthetic) -> Html:
     )
 
 
-def _tiles(synthetic: Synthetic) -> list[tuple[str, str]]:
-    privacy = synthetic.privacy
+def _kept(synthetic: Synthetic, margins: Sequence[Margin]) -> Iterator[Html]:
     seen, cross = seen_across(synthetic.tables)
     score = synthetic.label_score
-    owner = max(privacy.epsilon(observer=name) for name in privacy.owners)
-    delta = small(privacy.delta)
-    return [
-        (f"{seen} of {cross}", "pairs of two owners' columns that stand out of the noise")
-        if score is None
-        else (str(score).removeprefix(f"{score.measure} "), f"{score.measure} of the label"),
-        (f"{synthetic.n_records:,}", "records of the owners, a public number"),
-        (round_up(privacy.epsilon()), f"epsilon towards everybody at delta {delta}"),
-        (round_up(owner), f"epsilon towards the owner who learns most, at delta {delta}"),
-    ]
+    pairs = "pairs of two owners' columns stand out of the noise"
+    if score is None:
+        yield big(f"{seen} of {cross}", pairs)
+    else:
+        number = str(score).removeprefix(f"{score.measure} ")
+        yield big(number, f"{score.measure} of the label that models of the rows should reach")
+    grades = Counter(one.grade for one in margins)
+    said = (
+        counted(grades[one], "column is", "columns are") + f" {one}" for one in Grade if grades[one]
+    )
+    yield tag("p", f"By the noise in their means and shares, {', '.join(said)}.")
+    if score is not None:
+        yield tag("p", f"{seen} of {cross} {pairs}.")
+
+
+def _seen(synthetic: Synthetic) -> Iterator[Html]:
+    privacy = synthetic.privacy
+    most = max(privacy.epsilon(observer=name) for name in privacy.owners)
+    yield flow(
+        Flow(
+            (
+                ("Helper", "sees no data"),
+                (
+                    counted(len(privacy.owners), "owner", "owners"),
+                    counted(synthetic.n_records, "record", "records"),
+                ),
+                ("Everybody", "you included"),
+            ),
+            ("random masks", f"noisy tables, ε\u00a0=\u00a0{round_up(privacy.epsilon())}"),
+        )
+    )
+    yield from odds("Anyone", "one record", privacy.epsilon(), privacy.delta)
+    yield from odds("An owner", "a record's other columns", most, privacy.delta)
+    yield tag(
+        "p",
+        tag("strong", "On condition"),
+        "that the helper keeps the owners' keys to itself, and that no two owners share their "
+        "columns or their noise.",
+    )
+
+
+def _steps(synthetic: Synthetic) -> Iterator[str]:
+    yield "Draw as many rows as you like with `rows.sample(n)`. It costs nothing more."
+    if synthetic.label_model is not None:
+        yield "Predict the label with `rows.label_model`, or train a model of your own on the rows."
+    yield "Save the rows with `rows.save(path)`, and run `dpsumm dossier` for a privacy officer."
 
 
 def _observers(synthetic: Synthetic) -> tuple[Html, Html]:

@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpsumm.ensemble.page import MOST_COLUMNS, predicted
+from dpsumm.basics.checks import counted
+from dpsumm.ensemble.page import (
+    MOST_COLUMNS,
+    beside_labels,
+    by_labels,
+    predicted,
+    promised,
+    steps,
+)
 from dpsumm.report import parts, spent
-from dpsumm.report.notes import around
-from dpsumm.report.numbers import percent, round_up, small
+from dpsumm.report.numbers import round_up
 from dpsumm.report.parts import Html, safe
+from dpsumm.report.screen import Flow, first_screen, flow
 
 if TYPE_CHECKING:
     from dpsumm.ensemble.updates.model import UpdatesModel
@@ -28,15 +37,22 @@ def render(model: UpdatesModel) -> str:
         "Classifier from private updates, for the consumer.",
         f"{verdict.head[0].upper()}{verdict.head[1:]}",
         _lead(model, verdict.why),
-        *around(parts.tiles(_tiles(model)), model.notes, seeded=model.privacy.seeded),
+        *first_screen(
+            "Is the model any good?",
+            [*by_labels(model), _foreseen(model)],
+            _seen(model),
+            steps(model),
+            model.notes,
+            seeded=model.privacy.seeded,
+        ),
+        parts.section("What it says of the public points", *predicted(model)),
         *spent.sections(
             model.privacy,
             [("Parties towards the consumer, all rounds", model.privacy.epsilon(), "owners")],
             whom="the consumer and whoever sees the sums, the model or its predictions",
         ),
-        parts.section("Noise against signal", *_rounds(model)),
-        parts.section("What it says of the public points", *predicted(model)),
-        parts.section("The run", parts.facts(_details(model))),
+        parts.appendix("Noise against signal", *_rounds(model)),
+        parts.appendix("The run", parts.facts(_details(model))),
     )
 
 
@@ -50,20 +66,37 @@ def _lead(model: UpdatesModel, why: str) -> Html:
     )
 
 
-def _tiles(model: UpdatesModel) -> list[tuple[str, str]]:
-    privacy, low_high = model.privacy, model.plan.kept
-    unit = "all records of a party" if model.votes.recipe.whole else "one record"
-    shown = [
-        (round_up(privacy.epsilon()), f"epsilon for {unit} at delta {small(privacy.delta)}"),
-        (f"{model.plan.ratio:.2g}", "noise over signal, foreseen from public numbers"),
-        (
-            f"{low_high[0]:.0%} to {low_high[1]:.0%}",
-            "of what a model without noise gains over one label for all, foreseen",
-        ),
-    ]
-    if model.accuracy is not None and model.verdict.good:
-        shown.insert(0, (percent(model.accuracy), "of your own labels are met"))
-    return shown
+def _foreseen(model: UpdatesModel) -> Html:
+    low, high = model.plan.kept
+    return beside_labels(
+        model,
+        f"{low:.0%} to {high:.0%}",
+        "of what a model without noise gains over one label for all, foreseen from public numbers.",
+    )
+
+
+def _seen(model: UpdatesModel) -> Iterator[Html]:
+    recipe, sums = model.votes.recipe, model.votes
+    rounds = recipe.rounds
+    known = "declared" if recipe.whole else "in all"
+    yield flow(
+        Flow(
+            (
+                (
+                    counted(sums.terms.n_parties, "party", "parties"),
+                    f"{recipe.records:,} {known}",
+                ),
+                ("Curator", "sees vectors"),
+                ("You", "have the model"),
+            ),
+            (
+                f"{rounds} vectors each, of limited length",
+                f"{rounds} noisy sums, ε\u00a0=\u00a0{round_up(model.privacy.epsilon())}",
+            ),
+            (f"the model so far, {rounds} times", f"{len(model.places):,} public points"),
+        )
+    )
+    yield from promised(model, whole=recipe.whole, sent="vectors")
 
 
 def _rounds(model: UpdatesModel) -> tuple[Html, Html]:
