@@ -121,7 +121,7 @@ def _seen(model: Model) -> Iterator[Html]:
     yield flow(
         Flow(
             (
-                (counted(terms.n_parties, "party", "parties"), "keep their records"),
+                (counted(terms.n_parties, "party", "parties"), "records stay there"),
                 ("Curator", "sees the votes"),
                 ("You", "have the model"),
             ),
