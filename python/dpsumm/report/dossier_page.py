@@ -15,7 +15,7 @@ from dpsumm.report import parts
 from dpsumm.report.dossier import REMAKE, WHOSE, Dossier, alarms, of_whom
 from dpsumm.report.notes import Note, alarming, called, to_check
 from dpsumm.report.numbers import round_up, small
-from dpsumm.report.parts import Html, tag
+from dpsumm.report.parts import Html, safe, tag
 from dpsumm.report.spent import mechanism
 
 MOST_PARTIES = 200
@@ -65,12 +65,14 @@ def _content(dossier: Dossier, notes: Sequence[Note]) -> Iterator[Html]:
             ]
         ),
     )
+    yield parts.section("Decision", _decision())
     yield parts.section("Who received which messages", *_messages(dossier))
     yield parts.section("What was charged", *_charged(dossier))
     yield parts.section("What each charge claims", *_claimed(dossier))
     yield parts.section("Audits of this code", *_audited(dossier))
     yield parts.section(
-        "Versions, hashes, public settings", tag("div", parts.facts(_facts(dossier)), class_="long")
+        "Versions, hashes, public settings",
+        tag("div", parts.facts(_facts(dossier)), class_="long"),
     )
     yield parts.section(
         "Trust, exposure, access",
@@ -87,6 +89,15 @@ def _content(dossier: Dossier, notes: Sequence[Note]) -> Iterator[Html]:
             )
         ),
     )
+
+
+def _decision() -> Html:
+    """Return the lines that an officer fills in by hand, on the first printed page."""
+    rows = (("Approved for", "Conditions"), ("Name and role", "Date, signature"))
+    cells = ((tag("th", line, scope="row"), tag("td", "")) for row in rows for line in row)
+    lines = [safe(*one) for one in cells]
+    table = tag("table", tag("tbody", tag("tr", *lines[:2]), tag("tr", *lines[2:])))
+    return tag("div", table, class_="sign")
 
 
 def _headline(dossier: Dossier, notes: Sequence[Note]) -> str:
@@ -113,11 +124,10 @@ def _unchecked(dossier: Dossier) -> str:
         else "Charges and totals are counted from the ledger, if it was given."
     )
     return (
-        "This page repeats the record of the run that stands in the result's file. Nothing signs "
-        "that record: whoever can write the file can change the parties, settings, sentences and "
-        f"hashes in it. {counted_from} The rows of the result are compared with the digest that "
-        "stands beside the record. Whoever changes both leaves another digest than was noted "
-        "before, as on an earlier page: see versions, hashes."
+        "This page repeats the record of the run in the result's file. Nothing signs that record. "
+        "Anyone who can write the file can change its parties, settings, sentences and hashes. "
+        f"{counted_from} The rows of the result are compared with the digest beside the record. "
+        "A change of both leaves another digest than an earlier page of this run shows."
     )
 
 
@@ -286,7 +296,7 @@ def _claimed(dossier: Dossier) -> Iterator[Html]:
 def _audited(dossier: Dossier) -> Iterator[Html]:
     audits = dossier.audits
     if audits is None:
-        yield tag("p", f"None are at hand. {REMAKE}", class_="bad")
+        yield tag("p", f"None are at hand. {REMAKE}", class_="doubtful")
         return
     of_this = audits.code == dossier.record.code
     passed = sum(one.passed for one in audits.results)
