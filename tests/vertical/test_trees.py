@@ -176,3 +176,23 @@ def test_means_are_off_by_no_more_than_a_plan_says(rng, std):
             errors.append((counts * middles).sum() / n - values.mean())
         low, high = column.limits
         assert np.sqrt(np.mean(np.square(errors))) < 2 * noise * (high - low) / n
+
+
+@pytest.mark.parametrize(
+    ("values", "records", "std", "most"), [(71, 8000, 43.0, 10), (50, 5000, 35.0, 60)]
+)
+def test_an_even_column_has_few_gaps(values, records, std, most):
+    """A value that noise alone made low is kept among visible ones (55 and 713 were dropped)."""
+    tree = Grid.of(Column("age", bounds=(20, 19 + values), whole=True)).tree
+    counts, gaps, apart = np.full(values, records / values), 0, []
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        tables = [
+            np.rint(table + rng.normal(0, std, len(table))).astype(np.int64)
+            for table in tree.tables(counts)
+        ]
+        _, found = consistent(tree, tables, records, std)
+        gaps += int((found == 0).sum())
+        apart.append(np.abs(found - counts).sum() / 2 / records)
+    assert gaps <= most
+    assert np.mean(apart) < 0.08

@@ -5,19 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import date
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpsumm.data.column import Column
-from dpsumm.data.kinds.items import EPOCH
 from dpsumm.data.kinds.kind import Kind
 from dpsumm.data.schema import Schema
 from dpsumm.report.notes import Severity
 from dpsumm.report.numbers import percent
-from dpsumm.report.panels import Bins, Categories, Panel, shortened
+from dpsumm.report.panels import Bins, Categories, Panel, histogram, most_frequent, tick
 from dpsumm.report.thinned import MOST_SHOWN, thinned
 
 if TYPE_CHECKING:
@@ -25,7 +23,6 @@ if TYPE_CHECKING:
 
 # Values of a column that looks at so many at most are bars, not a curve.
 FEW_VALUES = 8
-MOST_BARS = 8
 MOST_BINS = 16
 # A column is not followed if its gap to the target, beyond chance, is larger than both: so much,
 # and such a part of that of the points read.
@@ -104,11 +101,11 @@ class Marginal:
     def drawn(self) -> Bins | Categories:
         """Return what a panel shows."""
         if self.categories:
-            return _bars(self.shares(), self.categories)
+            return most_frequent(self.shares(), self.categories)
         distinct = np.unique(np.concatenate(self.values))
         if len(distinct) <= FEW_VALUES:
             codes = tuple(np.searchsorted(distinct, values) for values in self.values)
-            names = tuple(self._said(value) for value in distinct.tolist())
+            names = tuple(tick(value, is_date=self.is_date) for value in distinct.tolist())
             return Categories(Marginal(self.name, codes, names).shares(), names)
         return self._bins()
 
@@ -116,33 +113,9 @@ class Marginal:
         # What was read may lie far from target and summary: it then counts at the ends.
         near = np.concatenate(self.values[1:])
         low, high = float(near.min()), float(near.max())
-        if not low < high:
-            low, high = low - 0.5, high + 0.5
         # Rice's rule for the summary, the smallest of the three.
         n_bins = min(max(int(2 * len(self.values[2]) ** (1 / 3)), 4), MOST_BINS)
-        edges = np.linspace(low, high, n_bins + 1)
-        shares = [
-            np.histogram(np.clip(values, low, high), edges)[0] / max(len(values), 1)
-            for values in self.values
-        ]
-        ticks = tuple(self._said(x) for x in (low, (low + high) / 2, high))
-        return Bins(np.array(shares), (ticks[0], ticks[1], ticks[2]))
-
-    def _said(self, value: float) -> str:
-        if self.is_date:
-            return date.fromordinal(round(value) + EPOCH).isoformat()
-        return f"{value:,.0f}" if 100 <= abs(value) < 1e6 else f"{value:.3g}"
-
-
-def _bars(shares: NDArray[np.float64], names: tuple[str, ...]) -> Categories:
-    """Return the most frequent categories, and all others as one."""
-    names = shortened(names)
-    if len(names) <= MOST_BARS:
-        return Categories(shares, names)
-    order = np.argsort(-shares.max(axis=0), kind="stable")
-    kept, rest = np.sort(order[: MOST_BARS - 1]), order[MOST_BARS - 1 :]
-    together = np.column_stack([shares[:, kept], shares[:, rest].sum(axis=1)])
-    return Categories(together, (*(names[i] for i in kept), f"{len(rest):,} others"))
+        return histogram(self.values, low, high, n_bins, is_date=self.is_date)
 
 
 def marginals(summary: Summary) -> Iterator[Marginal]:

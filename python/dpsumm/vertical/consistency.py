@@ -64,25 +64,35 @@ def _top_down(nodes: Sequence[Counts], cells: int, records: float, std: float) -
         for node in np.flatnonzero(above > 0):
             children = parents == node
             counts[children] = _split(
-                nodes[k][children], above[node], sizes[children], std, even=len(nodes) > 1
+                nodes[k][children],
+                above[node],
+                sizes[children],
+                std,
+                near=k == 0 and len(nodes) > 1,
             )
         above, parents = counts, np.arange(len(nodes[k - 1])) // FAN
     return above
 
 
 def _split(
-    noisy: Counts, records: float, sizes: NDArray[np.int64], std: float, *, even: bool
+    noisy: Counts, records: float, sizes: NDArray[np.int64], std: float, *, near: bool
 ) -> Floats:
     """Return children's counts that sum to their node's: the nearest without empty ones.
 
-    Where they do not differ beyond noise, by chi-square, they are even if that is wanted.
+    Where they do not differ beyond noise, by chi-square, they are even.
+
+    Parameters
+    ----------
+    near
+        Whether the children are neighbouring cells. Then a low count among visible ones is kept,
+        since it moves no mean; dropped, it would be a gap that no record explains.
     """
     flat: Floats = records * sizes / sizes.sum()
     moved = noisy + (records - noisy.sum()) / len(noisy)
     free = max(len(noisy) - 1, 1)
-    if even and (((moved - flat) / std) ** 2).sum() <= free + 2 * math.sqrt(2 * free):
+    if (((moved - flat) / std) ** 2).sum() <= free + 2 * math.sqrt(2 * free):
         return flat
-    full = moved > _EMPTY * std
+    full = moved > (0.0 if near and flat.min() >= _EMPTY * std else _EMPTY * std)
     while full.any():
         excess = (moved[full].sum() - records) / full.sum()
         if (moved[full] > excess).all():

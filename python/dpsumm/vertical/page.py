@@ -10,22 +10,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpsumm.basics.atomic import write_text
 from dpsumm.basics.checks import counted
 from dpsumm.report import figures, parts
 from dpsumm.report.numbers import percent, round_up, small
+from dpsumm.report.panels import panels
 from dpsumm.report.parts import Bar, Html, safe, tag
 from dpsumm.report.screen import Flow, big, first_screen, flow, odds
 from dpsumm.vertical.fidelity import PairFidelity, drawn_rows, fidelity_of
 from dpsumm.vertical.margins import Grade, Margin, margins_of
 from dpsumm.vertical.notes import seen_across
+from dpsumm.vertical.pictures import SETS, panels_of
 from dpsumm.vertical.privacy import ANALYST
 
 if TYPE_CHECKING:
     from dpsumm.vertical.result import Synthetic
 
-MOST_COLUMNS = 30
+MOST_COLUMNS, MOST_PANELS = 30, 24
 MOST_PAIRS = 12
 
 
@@ -54,7 +57,9 @@ def render(synthetic: Synthetic) -> str:
             synthetic.notes,
             seeded=synthetic.privacy.seeded,
         ),
-        parts.section("One column at a time", *_columns(synthetic, margins)),
+        parts.section(
+            "Column by column, the most noise first", *_columns(synthetic, margins, drawn)
+        ),
         parts.section("Two columns at a time", *_pairs(synthetic, found)),
         parts.appendix(
             "What is protected, against whom, on what condition, and what is not",
@@ -153,18 +158,20 @@ def _observers(synthetic: Synthetic) -> tuple[Html, Html]:
     )
 
 
-def _columns(synthetic: Synthetic, margins: Sequence[Margin]) -> tuple[Html, ...]:
+def _columns(
+    synthetic: Synthetic, margins: Sequence[Margin], drawn: NDArray[np.uint32]
+) -> tuple[Html, Html]:
     text = (
-        "Each column of the rows in its own units, those with most noise first. Noise moves a mean "
-        "or a share by less than what is given, as a rule. The grade compares that with the "
-        "column's standard deviation, and a share with all records."
+        "Blue: the noisy table that was released. Orange: the rows. Noise moves a mean or a share "
+        "by less than what is given, as a rule. The grade compares that with the column's standard "
+        "deviation, and a share with all records."
     )
     order = list(Grade)
-    worst = sorted(margins, key=lambda one: -order.index(one.grade))[:MOST_COLUMNS]
-    if len(margins) > MOST_COLUMNS:
-        text += f" {MOST_COLUMNS} of {len(margins)} columns are shown."
-    rows = ((synthetic.columns[one.column], one.said, one.grade) for one in worst)
-    return parts.intro(text), parts.table(("Column", "In the rows", "Grade"), rows)
+    worst = sorted(margins, key=lambda one: -order.index(one.grade))[:MOST_PANELS]
+    if len(margins) > MOST_PANELS:
+        text += f" {MOST_PANELS} of {len(margins)} columns are shown."
+    shown = panels_of(synthetic.tables, synthetic.levels, drawn, worst)
+    return parts.intro(text), panels(shown, SETS)
 
 
 def _pairs(synthetic: Synthetic, found: Sequence[PairFidelity]) -> tuple[Html, ...]:
