@@ -277,7 +277,8 @@ def test_a_schema_is_one() -> None:
 
 def test_counts_of_a_schema_in_somebody_s_data(tmp_path: Path) -> None:
     for source in sources(tmp_path).values():
-        n_rows, found, _ = check(source, SCHEMA)
+        checked = check(source, SCHEMA)
+        n_rows, found = checked.rows, checked.columns
         assert n_rows == 6
         by_name = {one.column.name: one for one in found}
         assert list(by_name) == [column.name for column in SCHEMA.columns]
@@ -294,7 +295,7 @@ def test_counts_of_a_schema_in_somebody_s_data(tmp_path: Path) -> None:
             Column("outcome", "label"),
         ]
     )
-    refused = {one.column.name: one.refused for one in check(polars_frame(), strict)[1]}
+    refused = {one.column.name: one.refused for one in check(polars_frame(), strict).columns}
     assert refused == {
         "note": ("in no category", "missing"),
         "sex": ("no number", "missing"),
@@ -395,7 +396,8 @@ def test_a_draft_finds_nothing_strange_in_its_own_sample(rng: np.random.Generato
     assert columns["weeks"].missing[-1] == 999
     assert columns["weeks"].bounds is not None
     assert columns["weeks"].bounds[1] < 100
-    n, found, strange = check(sample, made)
+    checked = check(sample, made)
+    n, found, strange = checked.rows, checked.columns, checked.hints
     assert n == len(sample)
     assert [one.refused for one in found if one.refused] == []
     assert {one.rule for one in strange} <= {"copies"}

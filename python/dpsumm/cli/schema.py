@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -19,7 +20,7 @@ from dpsumm.cli.options import described
 from dpsumm.cli.typed import typed
 from dpsumm.data.column import Column
 from dpsumm.data.file import FileFormat
-from dpsumm.data.kinds.kind import Kind, WhenMissing
+from dpsumm.data.kinds.kind import Kind
 from dpsumm.data.kinds.label import places_of
 from dpsumm.data.schema import Schema
 from dpsumm.data.schema_toml import to_toml
@@ -150,7 +151,7 @@ def check_command(
         )
     wanted = public.for_target() if target else public
     try:
-        rows, found, strange = check(form.of(file), wanted)
+        checked = check(form.of(file), wanted)
     except InvalidDataError:
         if others := strangers(form.of(file), public):
             names = ", ".join(map(repr, others))
@@ -160,11 +161,12 @@ def check_command(
                 soft_wrap=True,
             )
         raise
-    refusal = _refusal(file, wanted, form, found, target=target)
-    accepted = not refusal and not any(one.refused for one in found)
+    found = checked.columns
+    refusal = _refusal(file, wanted, form, target=target) if checked.accepted else ""
+    accepted = checked.accepted and not refusal
     left_out = None if classes is None or not accepted else _left_out(file, wanted, form, classes)
     console.say(f"schema {public.fingerprint}: the same at every party of a run")
-    console.say(f"{rows:,} rows. These counts are private: for you, not for other parties.")
+    console.say(f"{checked.rows:,} rows. These counts are private: for you, not for other parties.")
     numbers = ("missing", "clipped", "unknown", "unreadable")
     console.show_table(
         ("column", "kind", *numbers, "a run would"),
@@ -173,7 +175,7 @@ def check_command(
                 one.column.name,
                 Kind(one.column.kind).value,
                 *(f"{count:,}" if (count := getattr(one, name)) else "" for name in numbers),
-                _verdict(one, all_clipped=one.clipped == rows, target=target),
+                _verdict(one, all_clipped=one.clipped == checked.rows, target=target),
             )
             for one in found
         ],
@@ -192,7 +194,7 @@ def check_command(
         console.say(said, style="red" if count == of else "dim")
     for text in _advice(found):
         console.say(console.shown(typed(text)), style="dim")
-    for hint in strange:
+    for hint in checked.hints:
         console.say(console.shown(typed(f"Look at {hint}")), style="yellow")
     if not accepted or (left_out is not None and left_out[0] == left_out[1]):
         raise typer.Exit(1)
@@ -208,10 +210,8 @@ def _left_out(file: Path, schema: Schema, form: Format, classes: str) -> tuple[i
     return int((places < 0).sum()), len(places)
 
 
-def _refusal(file: Path, schema: Schema, form: Format, found: list[Found], *, target: bool) -> str:
+def _refusal(file: Path, schema: Schema, form: Format, *, target: bool) -> str:
     """Return why a run would refuse a file whose values it accepts; empty if it would not."""
-    if any(one.refused for one in found):
-        return ""
     try:
         table = read_table(form.of(file), name="data", schema=schema)
         if target:
@@ -222,16 +222,12 @@ def _refusal(file: Path, schema: Schema, form: Format, found: list[Found], *, ta
 
 
 def _verdict(one: Found, *, all_clipped: bool, target: bool) -> str:
-    if one.refused:
-        return f"refuse: {', '.join(one.refused)}"
-    if all_clipped:
+    if all_clipped and not one.refused:
         return "refuse: all clipped" if target else "accept, clipped all"
-    if one.missing and one.column.kind is not Kind.IGNORE:
-        return "drop rows" if one.column.when_missing is WhenMissing.DROP else "encode missing"
-    return "accept"
+    return one.would
 
 
-def _advice(found: list[Found]) -> list[str]:
+def _advice(found: Sequence[Found]) -> list[str]:
     """Return the way out of everything that is refused, and what counts may mean otherwise."""
     reasons = dict.fromkeys(reason for one in found for reason in one.refused)
     lines = [f"{reason}: {WAY_OUT[reason]}." for reason in reasons]

@@ -1,4 +1,4 @@
-"""A schema and somebody's own data: what it meets there, and a first one from a public sample."""
+"""Checks somebody's own data by a schema, and drafts a first schema from a public sample."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ MOST_WHOLE, LARGEST = 2**53, largest(np.dtype(np.float64))
 
 @dataclass(frozen=True)
 class Found:
-    """What a schema meets in one column of somebody's data. Private: for who holds the data.
+    """One column of somebody's data as a schema sees it. Private, for the holder of the data.
 
     Attributes
     ----------
@@ -72,12 +72,52 @@ class Found:
     unreadable: int = 0
     refused: tuple[str, ...] = ()
 
+    @property
+    def would(self) -> str:
+        """The action of a run on the column, in a few words."""
+        if self.refused:
+            return f"refuse: {', '.join(self.refused)}"
+        if self.missing and self.column.kind is not Kind.IGNORE:
+            drops = self.column.when_missing is WhenMissing.DROP
+            return "drop rows" if drops else "encode missing"
+        return "accept"
 
-def check(source: Source, schema: Schema) -> tuple[int, list[Found], list[Hint]]:
-    """Return the number of rows, what the schema meets in each column, and what looks strange.
+    def __str__(self) -> str:
+        numbers = ("missing", "clipped", "unknown", "unreadable")
+        counts = [f"{getattr(self, name):,} {name}" for name in numbers if getattr(self, name)]
+        return f"{self.column.name}: {', '.join([self.would, *counts])}"
 
-    Nothing leaves.
+
+@dataclass(frozen=True)
+class Checked:
+    """The findings of `Schema.check`, which `print` shows. Private, for the holder of the data.
+
+    Attributes
+    ----------
+    rows
+        Of the data.
+    columns
+        What the schema meets in each column.
+    hints
+        Questions about columns that look like mistakes.
     """
+
+    rows: int
+    columns: tuple[Found, ...]
+    hints: tuple[Hint, ...]
+
+    @property
+    def accepted(self) -> bool:
+        """Whether a run takes all columns."""
+        return not any(one.refused for one in self.columns)
+
+    def __str__(self) -> str:
+        first = f"{self.rows:,} rows. These counts are for you, not for other parties."
+        return "\n".join([first, *map(str, self.columns), *(f"Look at {x}" for x in self.hints)])
+
+
+def check(source: Source, schema: Schema) -> Checked:
+    """Return what the schema meets in somebody's data, and what looks strange. Nothing leaves."""
     extract = Wanted(schema=schema).extract(source, "data")
     codes = dict(zip(schema.names, extract.codes, strict=True))
     unreadable = dict(zip(schema.names, extract.n_unreadable or [0] * len(codes), strict=True))
@@ -87,7 +127,7 @@ def check(source: Source, schema: Schema) -> tuple[int, list[Found], list[Hint]]
         else _found_beside(column, extract)
         for column in schema.columns
     ]
-    return len(extract), found, hints(extract)
+    return Checked(len(extract), tuple(found), tuple(hints(extract)))
 
 
 def strangers(source: Source, schema: Schema) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,9 @@ from dpsumm.data.kinds.kind import Kind, Seen, WhenMissing
 from dpsumm.data.kinds.number import Positions
 from dpsumm.data.schema_toml import from_toml, to_toml
 from dpsumm.errors import InvalidParameterError
+
+if TYPE_CHECKING:
+    from dpsumm.data.check import Checked
 
 __all__ = ["Column", "Kind", "Schema", "WhenMissing"]
 
@@ -243,6 +246,43 @@ class Schema:
                 if together is None or j not in together.columns:
                     kind.write(values[rows, j].astype(np.float64), scaled[rows, first:last])
         return scaled
+
+    def check(self, data: Any) -> Checked:
+        """Check somebody's own data before a run. Nothing leaves.
+
+        Parameters
+        ----------
+        data
+            As an owner's for `dpsumm.summarize`: a data frame, an array, or the path of a file.
+
+        Returns
+        -------
+        Checked
+            ``print`` shows the action of a run on each column, and questions about likely mistakes.
+            `accepted` is whether a run takes the data. The counts are exact, so keep them to the
+            holder of the data.
+
+        Raises
+        ------
+        InvalidDataError
+            The data lack a column, or cannot be read.
+
+        Examples
+        --------
+        >>> import polars as pl
+        >>> from dpsumm import Column, Schema
+        >>> schema = Schema([Column("age", bounds=(18, 90)), Column("sex", categories=("f", "m"))])
+        >>> found = schema.check(pl.DataFrame({"age": [30, 200], "sex": ["f", "x"]}))
+        >>> print(found)
+        2 rows. These counts are for you, not for other parties.
+        age: accept, 1 clipped
+        sex: refuse: in no category, 1 unknown
+        >>> found.accepted
+        False
+        """
+        from dpsumm.data.check import check
+
+        return check(data, self)
 
     @cached_property
     def seen(self) -> tuple[Seen, ...]:
