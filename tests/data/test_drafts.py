@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from dpsumm import Schema
 from dpsumm.data.check import check, draft
+from dpsumm.data.file import File, FileFormat
 from dpsumm.errors import InvalidDataError
 
 ITEMS = st.sampled_from(
@@ -72,3 +73,18 @@ def test_many_texts_that_spell_numbers_are_left_out_in_a_word(codes):
     made, reasons = draft(frame)
     assert made.names == ("x",)
     assert "all spell numbers" in reasons["code"]
+
+
+def test_several_samples_count_together(tmp_path):
+    (tmp_path / "n.csv").write_text("age;bmi\n" + "\n".join(f"{20 + i};2{i},5" for i in range(9)))
+    south = pl.DataFrame({"age": [80, 31, 44, 62], "ward": ["a", "b", "a", "b"]})
+    south.write_parquet(tmp_path / "s.parquet")
+    north = File(tmp_path / "n.csv", FileFormat(separator=";", decimal=","))
+    made, _ = draft(north, tmp_path / "s.parquet")
+    age, bmi, ward = made.columns
+    assert age.bounds == (20, 80)
+    assert age.when_missing == "refuse"
+    assert bmi.bounds == (20, 29)
+    assert bmi.when_missing == ward.when_missing == "encode"
+    assert ward.categories == ("a", "b")
+    assert check(tmp_path / "s.parquet", Schema([age, ward])).accepted

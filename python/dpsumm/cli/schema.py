@@ -48,7 +48,7 @@ UNREAD = "is not in the draft, and no run reads it"
 @app.command()
 @described
 def init(
-    file: File,
+    file: Annotated[list[Path], typer.Argument()],
     out: Path = Path("schema.toml"),
     label: str | None = None,
     ignore: list[str] | None = None,
@@ -59,8 +59,8 @@ def init(
 
     Parameters
     ----------
-    file : FILE
-        A [bold]public[/] sample: CSV, Parquet or Excel.
+    file : FILE...
+        [bold]Public[/] samples: CSV, Parquet or Excel. All their rows count together.
     out : FILE
         The draft.
     label : COLUMN
@@ -77,9 +77,9 @@ def init(
             f"--out must end in .toml and not exist yet, got {out}; give another name"
         )
     ignored = ignore or []
-    sample = form.of(file)
-    sample = replace(sample, format=sniffed(file, sample.format))
-    schema, reasons = draft(sample, label=label, ignore=ignored)
+    samples = [form.of(one) for one in file]
+    samples = [replace(one, format=sniffed(Path(one.path), one.format)) for one in samples]
+    schema, reasons = draft(*samples, label=label, ignore=ignored)
     if label is not None and schema.label is None:
         raise InvalidParameterError(f"--label: the sample has no column {label!r}")
     if unknown := set(ignored) - {column.name for column in schema.columns}:
@@ -90,12 +90,11 @@ def init(
     kinds = Counter(Kind(column.kind).value for column in schema.columns)
     counts = ", ".join(f"{count} {kind}" for kind, count in kinds.items())
     console.say(f"wrote {console.shown(out)}: {counts}", soft_wrap=True)
-    if spelt := _spelt(form.of(file).format, sample.format):
-        console.say(
-            console.shown(f"read with {spelt} (seen in its lines). Files like it need the same."),
-            style="dim",
-            soft_wrap=True,
-        )
+    for one in samples:
+        if spelt := _spelt(form.of(Path(one.path)).format, one.format):
+            named = f"{one.path}: " * (len(samples) > 1)
+            said = f"{named}read with {spelt} (seen in its lines). Files like it need the same."
+            console.say(console.shown(said), style="dim", soft_wrap=True)
     drafted = {column.name for column in schema.columns}
     for name, reason in reasons.items():
         option = f"--ignore {shlex.quote(name)}"

@@ -12,7 +12,7 @@ import numpy as np
 from dpsumm.basics.checks import largest
 from dpsumm.data.column import Column
 from dpsumm.data.extract import Extract, Source, Wanted
-from dpsumm.data.frame import Cells
+from dpsumm.data.frame import Cells, Frame, frame_of
 from dpsumm.data.kinds.category import Category
 from dpsumm.data.kinds.date import Date
 from dpsumm.data.kinds.items import NULLS, iso_date, spells_nan
@@ -167,12 +167,13 @@ def _found_beside(column: Column, extract: Extract) -> Found:
 
 
 def draft(
-    sample: Source,
-    *,
+    *samples: Source,
     label: str | None = None,
     ignore: Sequence[str] = (),
 ) -> tuple[Schema, dict[str, str]]:
-    """Return a first schema for data like a *public* sample, and why it leaves columns out.
+    """Return a first schema for data like *public* samples, and why it leaves columns out.
+
+    Of several samples, from different sites for example, all rows count together.
 
     Both are for people to correct. Numbers get bounds that are rounded outwards; whole numbers with
     at most 6 values, truth values, and texts with at most 60 values, each twice as a rule, become
@@ -191,7 +192,7 @@ def draft(
     None: what is in the sample is in the schema, and its cells are in the reasons. A sample of
     private data leaks.
     """
-    frame = Wanted().frame(sample, "sample", typed=True)
+    frame = _together([Wanted().frame(sample, "sample", typed=True) for sample in samples])
     cells = frame.take(frame.names)
     found = {
         name: Column(name, Kind.IGNORE) if name in ignore else _column(cells[name], name == label)
@@ -203,6 +204,24 @@ def draft(
         for name, one in found.items()
         if one not in (IDENTIFIES, CONSTANT)
     ), reasons
+
+
+def _together(frames: Sequence[Frame]) -> Frame:
+    """Return the rows of all frames; a column that one lacks has no values there."""
+    if len(frames) == 1:
+        return frames[0]
+    import polars
+
+    parts = [
+        polars.DataFrame(
+            [
+                polars.Series(name, cells.items, strict=False)
+                for name, cells in frame.take(frame.names).items()
+            ]
+        )
+        for frame in frames
+    ]
+    return frame_of(polars.concat(parts, how="diagonal_relaxed"), "samples")
 
 
 def _column(cells: Cells, is_label: bool) -> Column | str:
