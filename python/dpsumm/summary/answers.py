@@ -26,31 +26,38 @@ def answer(summary: Summary) -> Iterator[Html]:
         yield big(f"{len(summary):,}", "points came out. They are too few to judge by.")
         return
     told = percent(min(max(found.apart.value, 0.5), 1.0))
+    pairs = "of pairs of a point and a record of yours"
     if found.use is not None:
         theirs, own = (percent(one.value) for one in (found.use.theirs, found.use.own))
         yield big(theirs, f"AUC of a model of the points on your labels. One of your data: {own}.")
-    else:
-        yield big(told, "of pairs of a point and a record of yours are told apart. 50% is chance.")
-    if found.closed is None:
+    elif found.closed is None:
+        yield big(told, f"{pairs} are told apart by a classifier. 50% is chance.")
         return
+    if found.closed is not None:
+        yield from _gap(summary, found.closed.value, leads=found.use is None)
+    yield tag("p", f"A classifier tells {told} {pairs} apart. 50% is chance.")
+
+
+def _gap(summary: Summary, closed: float, *, leads: bool) -> Iterator[Html]:
     columns = closed_by_column(summary, MOST_BARS)
-    each = [("all columns", found.closed.value, True)]
-    each += columns if len(columns) > 1 else []  # one alone says the same
-    yield tag("p", "Of the gap between the records read and your data, the choice closes:")
-    yield bars(
-        [
-            Bar(name, share, percent(share), kind="" if followed else "far")
+    each = columns if len(columns) > 1 else []  # one alone says the same as all
+    if leads:
+        yield big(_share(closed), "of the gap between the records read and your data is closed")
+        said = "By column, those where the gap was largest:"
+    else:
+        each = [("all columns", closed, True), *each]
+        said = "Of the gap between the records read and your data, the choice closes:"
+    if each:
+        yield tag("p", said)
+        rows = [
+            Bar(name, max(value, 0.0), _share(value), kind="" if followed else "far")
             for name, value, followed in each
-            for share in [min(max(value, 0.0), 1.0)]
-        ],
-        1.0,
-    )
-    if found.use is not None:
-        yield tag(
-            "p",
-            f"A classifier tells {told} of pairs of a point and a record of yours apart. "
-            "50% is chance.",
-        )
+        ]
+        yield bars(rows, 1.0)
+
+
+def _share(value: float) -> str:
+    return percent(min(max(value, 0.0), 1.0))
 
 
 def seen(summary: Summary) -> Iterator[Html]:
