@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 
 .PHONY: help demo test test-deep test-slow rust-test python-test lint audit package-check evidence evidence-short evidence-needles evidence-verdicts evidence-ensemble evidence-vertical engines bench \
 	bench-short bench-core bench-core-short ray-test ray-test-short ray-bench silos silos-bench sgd-test \
-	faults mutants messages simulate fuzz docs wheels footprint report-layout golden clean
+	faults mutants messages simulate fuzz docs wheels footprint report-layout report-picture golden clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -177,6 +177,10 @@ bench-core-short:  ## Run every bench of the core once, to see that it works
 
 report-layout: $(VENV)/.built  ## Store the report's layout anew, after a wanted change; needs Chromium
 	DPSUMM_RENEW_LAYOUT=1 $(BIN)/python -m pytest -q tests/runs/test_report_browser.py
+
+report-picture: demo  ## The picture of a report in README.md; needs Chromium
+	chromium-headless-shell --no-sandbox --hide-scrollbars --window-size=1110,720 \
+	    --screenshot=docs/images/report.png file://$(CURDIR)/demo-output/report.html
 
 # The site reads the sources; its notebooks run while it is built, with the core of `make test`.
 DOCS := .venv-docs
