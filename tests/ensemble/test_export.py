@@ -145,6 +145,10 @@ def test_an_exported_model_is_of_use_and_says_whom_it_protects(n_classes, least,
         pickle.dumps(model)
     with pytest.raises(InvalidParameterError, match=r"Model\.export"):
         model.save(tmp_path / "model")
+    page = model.report().html
+    assert "Parties learn\n<strong>nothing</strong>\nabout your points." in page
+    assert "their classifiers, as numbers" in page
+    assert "<code>model.save(path)</code>" not in page  # it would be refused
     for weak, named in (
         ({"epsilon": 20.0}, "epsilon 20 promises next to nothing"),
         ({"delta": 2 / len(x)}, "not below 1 / "),

@@ -149,7 +149,7 @@ def test_a_model_is_charged_for_everyone_and_reported(rng):
 def test_once_a_model_may_be_shown_the_total_is_no_longer_called_between_owners(rng):
     summary = summary_of(rng, Uniform())
     between, everyone = "epsilon between owners", "epsilon of the owners, towards everyone"
-    shown = "Anyone who gives even odds to a fact about a record of an owner"
+    shown = "Anyone who guesses a fact about a record of an owner"
     assert between in summary._repr_html_()
     assert everyone not in summary._repr_html_()
     assert shown not in summary.report().html

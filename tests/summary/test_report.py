@@ -204,9 +204,11 @@ def test_the_flow_is_in_words_too_and_an_epsilon_is_odds() -> None:
     assert shown.said == "You to Curator: all. Curator to Owners: noise. Owners to Curator: x."
     assert f'aria-label="{shown.said}"' in flow(shown)
     assert flow(shown).count("<path") == 3
-    # Half of the odds e : 1.
-    assert "<strong>73% sure</strong>, but for a chance of 1e" in odds("A", "b", 1.0, 1e-5)[0]
-    assert "<strong>50% sure</strong>" in odds("A", "b", 0.0, 1e-5)[0]
+    # One half and half of the total variation, (e^epsilon - 1 + 2 delta) / (e^epsilon + 1) at most.
+    for epsilon, delta, right in ((1.0, 1e-5, 73.2), (0.0, 0.0, 50.0), (0.0, 0.1, 55.0)):
+        spread = (math.exp(epsilon) - 1 + 2 * delta) / (math.exp(epsilon) + 1)
+        assert -1e-9 <= right - 50 * (1 + spread) < 0.1
+        assert f"<strong>{right:g}% of the time</strong>" in odds("A", "b", epsilon, delta)[0]
     assert odds("A", "b", math.inf, 1e-5) == []
 
 

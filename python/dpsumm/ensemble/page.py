@@ -116,27 +116,33 @@ def beside_labels(model: Model, value: str, what: str) -> Html:
 
 
 def _seen(model: Model) -> Iterator[Html]:
-    terms = model.votes.terms
+    terms, public = model.votes.terms, model.privacy.points_are == "public"
     points = counted(terms.n_points, "point", "points")
     yield flow(
         Flow(
             (
                 (counted(terms.n_parties, "party", "parties"), "records stay there"),
-                ("Curator", "sees the votes"),
+                ("Curator", "sees the votes" if public else "sees classifiers"),
                 ("You", "have the model"),
             ),
             (
-                f"votes for {counted(terms.n_classes, 'class', 'classes')}",
+                f"votes for {counted(terms.n_classes, 'class', 'classes')}"
+                if public
+                else "their classifiers, as numbers",
                 f"noisy sums, ε\u00a0=\u00a0{round_up(model.privacy.epsilon())}",
             ),
-            (points, points),
+            (points if public else "the classes", points),
         )
     )
     whole = model.votes.unit == Unit.WHOLE_OWNER
-    yield from promised(model, whole=whole, sent="votes")
-    towards = model.privacy.epsilon(protected="target")
-    if model.privacy.points_are != "public":
-        yield tag("p", f"Parties see your points, with ε = {round_up(towards)} for each record.")
+    yield from promised(model, whole=whole, sent="votes" if public else "classifiers")
+    if not public:
+        yield tag(
+            "p",
+            "Parties learn",
+            tag("strong", "nothing"),
+            "about your points. Keep the model and its predictions, which tell of them.",
+        )
 
 
 def promised(model: Model, *, whole: bool, sent: str) -> Iterator[Html]:
@@ -154,7 +160,8 @@ def steps(model: Model) -> Iterator[str]:
             "cost nothing, and tell how often the model is right."
         )
     yield "Predict with `model.predict(X)`, or with `model.predict_proba(X)` for probabilities."
-    yield "Keep the model with `model.save(path)`."
+    if model.privacy.points_are == "public":
+        yield "Keep the model with `model.save(path)`."
 
 
 def _noise(model: Model) -> tuple[Html, Html]:

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 from dpsumm.report import parts
 from dpsumm.report.notes import shown_notes
-from dpsumm.report.numbers import percent, small
 from dpsumm.report.parts import Html, safe, tag
 
 # Places of the flow picture, in its own units: boxes and the gaps between their middles.
@@ -88,21 +87,24 @@ def _text(lines: Sequence[str], x: float, y: float, kind: str) -> str:
 
 
 def odds(who: str, what: str, epsilon: float, delta: float) -> list[Html]:
-    """Return the meaning of an epsilon as a paragraph, or nothing if the epsilon is infinite.
+    """Return the meaning of a budget as a paragraph, or nothing if epsilon is infinite.
+
+    A guess between two equally likely neighbouring worlds is right with probability
+    ``(e^epsilon + delta) / (1 + e^epsilon)`` at most, which is rounded up.
 
     Examples
     --------
-    >>> "73% sure" in odds("An owner", "one of your records", 1.0, 1e-5)[0]
+    >>> "73.2% of the time" in odds("An owner", "one of your records", 1.0, 1e-5)[0]
     True
     >>> odds("An owner", "one of your records", float("inf"), 1e-5)
     []
     """
     if not math.isfinite(epsilon):
         return []
-    sure = percent(1 / (1 + math.exp(-epsilon)))
-    start = safe(f"{who} who gives even odds to a fact about {what} can end at most")
-    end = safe(f", but for a chance of {small(delta)}.")
-    return [tag("p", Html(f"{start}\n<strong>{sure} sure</strong>{end}"))]
+    right = (1 + delta * math.exp(-epsilon)) / (1 + math.exp(-epsilon))
+    most = min(math.ceil(1000 * right) / 10, 100.0)
+    start = safe(f"{who} who guesses a fact about {what} at even odds is right at most")
+    return [tag("p", Html(f"{start}\n<strong>{most:g}% of the time</strong>."))]
 
 
 def big(value: str, what: str) -> Html:

@@ -100,8 +100,8 @@ def seen(summary: Summary) -> Iterator[Html]:
     yield tag(
         "p",
         tag("strong", "Not protected:"),
-        f"the {read} that were read, from the curator and you. Do not publish them, or a model "
-        "trained on them.",
+        f"the {read} that were read, from the curator and you. Do not publish them, or "
+        f"{'another' if privacy.shown else 'a'} model trained on them.",
     )
 
 
