@@ -51,10 +51,8 @@ def test_the_commands_of_the_page_work(printed, tmp_path, monkeypatch, capsys):
     assert married[0] > 0.75
     assert married[1] < 0.45
     assert more["education-num"].mean() > less["education-num"].mean() + 1
-    assert re.search(
-        r"<h1>13 columns of 2 owners: models of the rows should predict the label",
-        Path("report.html").read_text(),
-    )
+    page = Path("report.html").read_text()
+    assert "<h1>Models of the rows should predict the label</h1>" in page
     for name in ("registry", "bank"):
         with Ledger(f"{name}.db") as book:
             assert 0.9 < book.spent("records")[0] <= 1
