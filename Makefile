@@ -92,7 +92,7 @@ audit: $(VENV)/.built  ## Attack every claim, and broken twins of them; writes d
 package-check:  ## Build sdist and wheel, install them into an empty environment, use them
 	bash tests/package_check.sh $(PYTHON)
 
-evidence: $(VENV)/.built  ## Experiments of docs/results.md and results-paper.md: make evidence DATA=folder; goes on where it was
+evidence: $(VENV)/.built  ## Experiments of docs/results.md and evidence/results: make evidence DATA=folder; goes on where it was
 	PYTHONPATH=. $(BIN)/python -m evidence $(if $(DATA),--data $(DATA))
 	$(if $(DATA),PYTHONPATH=. $(BIN)/python -m evidence.paper --data $(DATA))
 

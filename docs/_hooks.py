@@ -7,12 +7,12 @@ from pathlib import Path
 from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File
 
-RESULTS = Path(__file__).parents[1] / "benches" / "results"
+ROOT = Path(__file__).parents[1]
 
 
 def on_files(files, config):
     """Add every page of results to the site, under results/."""
-    for page in sorted(RESULTS.glob("*.md")):
+    for page in sorted(ROOT.glob("*/results/*.md")):
         files.append(File.generated(config, f"results/{page.name}", abs_src_path=str(page)))
     return files
 
@@ -21,7 +21,9 @@ def on_page_markdown(markdown, page, **_):
     """Let links that are right in the repository, and names of neighbouring pages, lead there."""
     if page.file.src_uri.startswith("privacy/"):
         markdown = re.sub(r"(?<!\[)`([a-z-]+\.md)`", r"[`\1`](\1)", markdown)
-    return markdown.replace("](../benches/results/", "](results/")
+    if page.file.src_uri.startswith("results/"):
+        return markdown.replace("](../../docs/", "](../")
+    return re.sub(r"\]\(((?:\.\./)*)\.\./(?:benches|evidence)/results/", r"](\1results/", markdown)
 
 
 def on_page_content(html, page, files, **_):

@@ -9,7 +9,7 @@
     python -m evidence --adopt FILE       takes over from earlier results what today's code gives:
                                           see evidence/adoption.py
 
-FOLDER holds mnist/, adult/ and heart/; docs/results-tables.md says where to obtain them.
+FOLDER holds mnist/, adult/ and heart/; evidence/results/points.md says where to obtain them.
 """
 
 from __future__ import annotations

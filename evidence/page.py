@@ -35,7 +35,7 @@ VARIANTS = [name for name in METHODS if name.endswith((" picked only", " drawn o
 MAIN = [ORACLE, "uniform", *POOLS, *OFFERS, *AUCTIONS]
 BUDGETS = ["Offers, 4, epsilon 0.3", "Offers, 4, epsilon 3", "Offers, 2, epsilon 100"]
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = ("docs/results.md", "docs/results-tables.md")
+PAGES = ("docs/results.md", "evidence/results/points.md")
 
 
 def write(

@@ -1,4 +1,4 @@
-"""The figures of docs/results-learn.md, filled in from the table of results."""
+"""The page of full tables and the short one of docs/results-learn.md, from the results."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from evidence.markdown import markdown
 from evidence.page import filled
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = "docs/results-learn.md"
+PAGE, SHORT = "evidence/results/learn.md", "docs/results-learn.md"
 METHODS = {
     "private updates": "private updates, the default",
     "federated averaging": "federated averaging *",
@@ -56,10 +56,33 @@ def write(table: Table, machine: Mapping[str, str], folder: Path) -> str:
     codes = " and ".join(sorted(set(table["code"])))
     made = ", ".join(f"{name} {machine[name]}" for name in known if name in machine)
     content = "\n\n".join([*parts, f"Made with {made}. Learning's own code: {codes}."])
-    text = filled((ROOT / PAGE).read_text(), "measured", content)
-    (folder / PAGE).parent.mkdir(parents=True, exist_ok=True)
-    (folder / PAGE).write_text(text)
+    for page, block, made in ((PAGE, "measured", content), (SHORT, "short", _short(table))):
+        text = filled((ROOT / page).read_text(), block, made)
+        (folder / page).parent.mkdir(parents=True, exist_ok=True)
+        (folder / page).write_text(text)
     return content
+
+
+def _short(table: Table) -> str:
+    """Return each method at epsilon 1, for many parties and for few with a record protected."""
+    data = ("Adult", "MNIST", "digits")
+    parts = []
+    for methods, parties, title in (
+        (METHODS, 100, "100 parties, each protected as a whole"),
+        (RECORDS, 10, "10 parties, one record protected"),
+    ):
+        rows = [
+            [
+                shown,
+                *(
+                    _cell(table, scenario=one, method=method, parties=parties, epsilon=1.0)
+                    for one in data
+                ),
+            ]
+            for method, shown in methods.items()
+        ]
+        parts.append(markdown([title, *data], rows))
+    return "\n\n".join(parts)
 
 
 def _cell(table: Table, **wanted: object) -> str:

@@ -1,4 +1,4 @@
-"""Measure section 4 of the paper and models that may be shown; write docs/results-paper.md.
+"""Measure section 4 of the paper and models that may be shown; write evidence/results/section-4.md.
 
     python -m evidence.paper --data FOLDER    the splits that the results lack, then the page
     python -m evidence.paper                  only the page, from the results

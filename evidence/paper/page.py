@@ -1,4 +1,4 @@
-"""docs/results-paper.md, filled in from the table of results, and its figure."""
+"""evidence/results/section-4.md, filled in from the table of results, and its figure."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from evidence.paper.measure import ALONE, GREEDY, METHODS, OTHERS, PUBLISHED, SO
 from evidence.ratios import ratio
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGE, PICTURE = "docs/results-paper.md", "docs/images/results-paper.svg"
+PAGE, PICTURE = "evidence/results/section-4.md", "docs/images/results-paper.svg"
 BASE = "none: always the most frequent label"
 COLOURS = dict(zip(METHODS, ("black", "C3", "C2", "C0", "C4"), strict=True))
 Table = pl.DataFrame

@@ -10,7 +10,11 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("docs/**/*.ipynb")]
+PAGES = [
+    page
+    for kind in ("*.md", "docs/**/*.md", "docs/**/*.ipynb", "evidence/results/*.md")
+    for page in ROOT.glob(kind)
+]
 LINK = re.compile(r"\]\(([^()\s]+)\)|\b(?:src|href)=\"([^\"]+)\"")
 
 

@@ -25,7 +25,7 @@ from dpsumm.summary.protocols.messages import LandmarkMap
 from dpsumm.summary.protocols.offers import Offers
 from dpsumm.summary.release import LEVELS
 
-# Fitted to runs of the scenarios of docs/results-tables.md on seeds that the page does not report,
+# Fitted to runs of the scenarios of evidence/results/points.md on seeds that it does not report,
 # at epsilon 0.3, 1 and 3: MMD^2 to the target's distribution over that of the greedy on all data is
 # about ``base + (noise / scale)**2``, noise relative to the target's sampling error; for Offers
 # with reads_per_record 2, 4 and 8, with equal weights and with `Summary.weights`.

@@ -185,7 +185,7 @@ class Summary:
         of at least half the points: the least MMD^2 plus a ridge on the weights of
         ``(1 - mean k(V, V)) / m``, which is how far the target's sample is from its population on
         average (squared), so that its noise is not fitted. They are for averages and shares: as
-        ``sample_weight`` they did not help classifiers (docs/results-tables.md). For another floor:
+        ``sample_weight`` they did not help classifiers in our experiments. For another floor:
         `dpsumm.kernels.weights`. Made here from summary and target, so nothing is sent and nothing
         charged; like all else in a summary, not for owners.
         """
