@@ -16,26 +16,27 @@ import typer
 from typer.core import TyperGroup
 
 from dpsumm.basics.visible import visible
+from dpsumm.cli.help import WIDTH, Command
 from dpsumm.cli.options import described
 from dpsumm.cli.stopped import Interrupted
 
 # The words in the order of the list, and what the list says of each: the first paragraph of
 # its help. The command is the function of that name, or the `app`, in the module of that name.
 COMMANDS = {
-    "audit": "Measure what the mechanisms leak, on made-up data, and catch broken copies of them.",
-    "plan": "What to expect of a run, from public numbers, before any data are touched.",
-    "compare": "Rehearse pool, offers and uniform: what each would cost, and give.",
+    "audit": "Measure what the mechanisms leak, on made-up data, and catch broken copies.",
+    "plan": "Predict the result of a run from public numbers, before any data are read.",
+    "compare": "Rehearse pool, offers and uniform, to see the cost and the quality of each.",
     "demo": "Compare protocols on handwritten digits, in less than a minute.",
     "summarize": "Select points of owners that match a target.",
-    "learn": "Learn a classifier from parties' classifiers, by noisy votes on unlabelled points.",
+    "learn": "Learn a classifier from parties' records or models, and unlabelled public points.",
     "predict": "Predict classes of rows by a model that `dpsumm learn --model` wrote.",
     "synthesize": "Make synthetic rows of a table whose columns several owners hold.",
-    "run": "Run what a TOML file says: its product, and the options of that command.",
-    "dossier": "Write one page for a data-protection officer: who received what, and what it cost.",
-    "ledger": "Books of what was spent: make, show and export them, or set a cap.",
-    "schema": "The public schema: draft one from a public sample, or try one on your own data.",
-    "deploy": "Across silos: make, start and end a trial with Flower.",
-    "node": "An owner's rules: what may leave its machine, and the log of what has left.",
+    "run": "Run the product that a TOML file names, with the options in the file.",
+    "dossier": "Write one page for a data-protection officer about recipients, messages and cost.",
+    "ledger": "Create, show or export a ledger of spent budgets, or set a cap.",
+    "schema": "Draft a public schema from a public sample, or check your own data against one.",
+    "deploy": "Set up, start and stop a trial across silos with Flower.",
+    "node": "Set an owner's rules for records that may leave its machine, and show its log.",
 }
 
 # These have one module for their options.
@@ -84,11 +85,13 @@ class _Commands(TyperGroup):
 def load(name: str) -> Any:
     """Return the command, or the group of commands, of a word."""
     module = import_module(f"dpsumm.cli.{'calls' if name in CALLS else name}")
-    holder = typer.Typer(rich_markup_mode="rich")
+    holder = typer.Typer(rich_markup_mode=None)
     if hasattr(module, "app"):
-        holder.add_typer(module.app, name=name)
+        holder.add_typer(module.app, name=name, help=COMMANDS[name], context_settings=WIDTH)
+        for one in module.app.registered_commands:
+            one.cls, one.context_settings = Command, WIDTH
     else:
-        holder.command(name)(getattr(module, name))
+        holder.command(name, cls=Command, context_settings=WIDTH)(getattr(module, name))
     return typer.main.get_group(holder).commands[name]
 
 
@@ -98,7 +101,8 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
-    rich_markup_mode="rich",
+    rich_markup_mode=None,
+    context_settings=WIDTH,
 )
 
 

@@ -14,19 +14,18 @@ from dpsumm.cli.options import Seed, described
 
 @described
 def audit(quick: bool = False, seed: Seed = None, out: Path | None = None) -> None:
-    """Measure what the mechanisms leak, on made-up data, and catch broken copies of them.
+    """Measure what the mechanisms leak, on made-up data, and catch broken copies.
 
     Ends with exit code 1 if a claim fails or a broken twin is not caught.
 
     Parameters
     ----------
     quick
-        Fewer trials: about a minute instead of five.
+        Run fewer trials, for about a minute instead of five.
     seed
-        Of the made-up data; noise and coins are always fresh.
+        Seed of the made-up data. Noise and coins are always fresh.
     out : FILE
-        Write the results: as JSON for [bold]dpsumm dossier[/] if it ends in .json, else as a
-        Markdown page.
+        File for the results, as .json for dpsumm dossier or else as a Markdown page.
     """
     from dpsumm.audit import run_audits
     from dpsumm.audit.show import HEADS, TWIN_HEADS, rows, twin_rows, write_results

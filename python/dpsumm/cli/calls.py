@@ -22,7 +22,7 @@ def summarize(
 def learn(
     data: votes.Data, method: votes.Method, privacy: votes.Privacy, output: votes.Output
 ) -> None:
-    """Learn a classifier from parties' classifiers, by noisy votes on unlabelled points.
+    """Learn a classifier from parties' records or models, and unlabelled public points.
 
     In one process, which sees all data: for a rehearsal or one trusted machine.
     """

@@ -34,9 +34,9 @@ def compare(
     *,
     form: Format,
 ) -> None:
-    """Rehearse pool, offers and uniform: what each would cost, and give.
+    """Rehearse pool, offers and uniform, to see the cost and the quality of each.
 
-    On made-up data like yours, or on public data. Never on private data.
+    Use made-up data like yours, or public data, but never private data.
 
     Parameters
     ----------
@@ -45,26 +45,26 @@ def compare(
     target_size
         Records of the target, at least 2.
     owners
-        Made-up owners.
+        Number of made-up owners.
     records
         Made-up records of each owner.
     rarity
         Share of the owners' made-up records that are like the target, above 0, up to 1.
     schema : FILE or NAME=WHAT
-        The public schema that records are made up by; eight numbers without.
+        The public schema for made-up records. Without one they have eight numbers.
     owner : NAME=FILE
-        [bold]Public[/] data instead of made-up ones, CSV or Parquet; once per owner.
+        An owner's public data in place of made-up ones. Repeat it for each owner.
     target : FILE
-        [bold]Public[/] records like the target's: each run draws --target-size of them, the others
-        judge.
+        Public records like the target's. Each run draws --target-size of them, and the others judge
+        the result.
     epsilon
-        Budget for the target's records towards an owner, in nats, above 0; smaller is more private.
+        Budget of the target's records towards an owner, above 0. Smaller is more private.
     delta
-        Probability of failure of the guarantee, between 0 and 1.
+        Probability that the guarantee fails, between 0 and 1.
     reads_per_record
-        Points read per summary point, at least 1, of pool and offers.
+        Points that pool and offers read for each point of the summary, at least 1.
     runs
-        Rehearsals, at least 1.
+        Number of rehearsals, at least 1.
     """
     public = None if owner is None else {n: form.of(f) for n, f in parse_owners(owner).items()}
     with console.progress() as progress:

@@ -26,20 +26,20 @@ def demo(
 ) -> None:
     """Compare protocols on handwritten digits, in less than a minute.
 
-    A target that is mostly 3, 5, 8 and 9, and eight owners where these are rare.
+    The target is mostly the digits 3, 5, 8 and 9, which are rare at the eight owners.
 
     Parameters
     ----------
     out
-        Directory for summary.parquet and report.html, made if absent.
+        Directory for summary.parquet and report.html. It is created if needed.
     size
         Points in the summary, at least 10.
     epsilon
-        Budget for the target's records towards an owner, in nats, above 0; smaller is more private.
+        Budget of the target's records towards an owner, above 0. Smaller is more private.
     delta
-        Probability of failure of the guarantee, between 0 and 1.
+        Probability that the guarantee fails, between 0 and 1.
     seed
-        Repeatable run for tests: [bold]not private[/], epsilon is then infinite.
+        Repeatable run for tests. It is not private, and its epsilon is infinite.
     """
     check_installed("matplotlib", "reports need", "report")
     data = load_digits()

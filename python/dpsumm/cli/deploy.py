@@ -11,9 +11,7 @@ from dpsumm.basics.checks import counted
 from dpsumm.cli import console
 from dpsumm.cli.options import described
 
-app = typer.Typer(
-    no_args_is_help=True, help="Across silos: make, start and end a trial with Flower."
-)
+app = typer.Typer(no_args_is_help=True)
 
 
 @app.command()
@@ -32,19 +30,19 @@ def init(
     Parameters
     ----------
     folder : FOLDER
-        Made if absent.
+        It is created if needed.
     owner : NAME
-        An owner's name; once per owner.
+        An owner's name. Repeat it for each owner.
     data : DIRECTORY
-        Holds each owner's NAME.csv, and for the curator target.csv, or public.csv to learn.
+        Folder with each owner's NAME.csv, and target.csv (or public.csv for learn) for the curator.
     schema : FILE
-        The public schema; for synthesize a directory with each owner's NAME.toml.
+        The public schema. For synthesize, a folder with each owner's NAME.toml.
     task
-        What is run across silos: summarize, learn or synthesize.
+        The product, which is summarize, learn or synthesize.
     port
-        Of the SuperLink; those of the SuperNodes follow it.
+        Port of the SuperLink. The SuperNodes use the ports that follow it.
     records
-        Of which an owner may ever tell, in all runs.
+        Largest number of records that may ever leave an owner, in all runs.
     """
     from dpsumm.basics.documents import read_toml
     from dpsumm.flower.tasks import task_of
@@ -74,13 +72,13 @@ def init(
 def up(folder: Annotated[Path, typer.Argument()]) -> None:
     """Start the SuperLink and all SuperNodes of a trial on this machine.
 
-    Returns when all are connected; they go on until [bold]dpsumm deploy down[/]. Their logs are in
+    It returns when all are connected. They run until dpsumm deploy down. Their logs are in
     FOLDER/logs.
 
     Parameters
     ----------
     folder : FOLDER
-        Made by [bold]dpsumm deploy init[/].
+        The folder that dpsumm deploy init made.
     """
     from dpsumm.basics.documents import read_toml
     from dpsumm.flower.running import start_trial
@@ -102,14 +100,14 @@ def up(folder: Annotated[Path, typer.Argument()]) -> None:
 @app.command()
 @described
 def down(folder: Annotated[Path, typer.Argument()]) -> None:
-    """End what dpsumm deploy up has started, and nothing else.
+    """Stop all that dpsumm deploy up has started.
 
-    A run that is going on is cut short, and can be resumed under its name.
+    A run in progress is interrupted, and can be resumed under its name.
 
     Parameters
     ----------
     folder : FOLDER
-        Of the trial.
+        The trial's folder.
     """
     from dpsumm.flower.running import end_trial
 

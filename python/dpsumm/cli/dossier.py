@@ -40,22 +40,20 @@ def dossier(
     audit: Path | None = None,
     out: Path = Path("dossier.html"),
 ) -> None:
-    """Write one page for a data-protection officer: who received what, and what it cost.
+    """Write one page for a data-protection officer about recipients, messages and cost.
 
-    It holds public facts, charges and claims alone, no value of a record and no figure of quality.
-    What is wrong stands in red at its top.
+    It has public facts, charges and claims only. No value of a record and no figure of quality is
+    in it. Problems are listed in red at its top.
 
     Parameters
     ----------
     result : RESULT
-        What --out of [bold]dpsumm summarize[/], [bold]learn[/] or [bold]synthesize[/] wrote:
-        .parquet, or .csv with its .json beside it.
+        The --out file of summarize, learn or synthesize, as .parquet, or as .csv with its .json.
     ledger : FILE or NAME=FILE
-        The run's ledger: the page then has its rows with their dates, and the totals of all its
-        runs. Of a run of synthesize an owner's name and its ledger, once per owner. No name is
-        needed where one owner alone had a ledger.
+        The run's ledger, for its dated rows and the totals of all its runs. For synthesize, repeat
+        it with each owner's name.
     audit : FILE.json
-        Results of the audits: [bold]dpsumm audit --out FILE.json[/] with the package of the run.
+        Results of dpsumm audit --out FILE.json, made with the package of the run.
     out : FILE.html
         The page.
     """

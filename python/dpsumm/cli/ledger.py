@@ -21,9 +21,7 @@ from dpsumm.privacy.ledger import Ledger
 from dpsumm.report.numbers import round_up
 from dpsumm.report.spent import mechanism
 
-app = typer.Typer(
-    no_args_is_help=True, help="Books of what was spent: make, show and export them, or set a cap."
-)
+app = typer.Typer(no_args_is_help=True)
 
 File = Annotated[Path, typer.Argument()]
 
@@ -31,15 +29,15 @@ File = Annotated[Path, typer.Argument()]
 @app.command()
 @described
 def create(file: File, cap: list[str] = []) -> None:  # noqa: B006 (read only)
-    """Make the file of new books, readable by its user alone. Runs only open what was made.
+    """Create a ledger that only its user can read. Runs open an existing ledger only.
 
     Parameters
     ----------
     file : FILE
-        Where nothing is yet.
+        A path without a file.
     cap : WHOSE=EPSILON,DELTA
-        Largest total of all runs on the records of the target, of the owners, or on records of
-        which several owners hold columns (records), such as target=1,1e-5; once for each.
+        Largest total of all runs, such as target=1,1e-5. WHOSE is target, owners, or records for
+        tables with columns of several owners. Repeat it for each.
     """
     with Ledger.create(file, caps=_parse_caps(cap)) as book:
         _show_totals(book)
@@ -48,7 +46,7 @@ def create(file: File, cap: list[str] = []) -> None:  # noqa: B006 (read only)
 @app.command()
 @described
 def show(file: File) -> None:
-    """Show charges, totals, caps, what was accepted, and the head of the chain; only read the file.
+    """Show charges, totals, caps and the head of the chain. The ledger is only read.
 
     Parameters
     ----------
@@ -77,7 +75,7 @@ def export(file: File, out: Path) -> None:
     file : FILE
         The ledger.
     out : FILE.csv
-        Where to write; nothing may be there yet.
+        A path without a file.
     """
     if out.exists():
         raise InvalidParameterError(f"--out: {out} exists already; give another name")
@@ -99,18 +97,18 @@ def cap(
     epsilon: float,
     delta: float,
 ) -> None:
-    """Refuse from now on what would bring the total above a cap.
+    """Set a cap. Releases that would bring the total above it are refused from now on.
 
     Parameters
     ----------
     file : FILE
         The ledger.
     protected : target|owners|records
-        Whose records: the target's, the owners', or those of which several owners hold columns.
+        The target's records, the owners', or records of tables with columns of several owners.
     epsilon
-        Largest total of all runs, nats, above 0.
+        Largest total epsilon of all runs, above 0.
     delta
-        Largest sum of the runs' deltas, in (0, 1).
+        Largest sum of the runs' deltas, between 0 and 1.
     """
     with Ledger(file) as book:
         book.set_cap(protected, epsilon, delta)
@@ -120,9 +118,9 @@ def cap(
 @app.command()
 @described
 def accept(file: File) -> None:
-    """Go on with a file that was put back or moved alone; what it lost is not counted any longer.
+    """Accept a ledger that was restored from a backup or moved without its companion file.
 
-    Then lower the caps by what was spent and is not in it.
+    Charges that it has lost are no longer counted. Lower the caps by them.
 
     Parameters
     ----------

@@ -17,10 +17,7 @@ from dpsumm.errors import InvalidDataError, InvalidParameterError
 if TYPE_CHECKING:
     from dpsumm.privacy.receipt import Receipt, Sealed
 
-app = typer.Typer(
-    no_args_is_help=True,
-    help="An owner's rules: what may leave its machine, and the log of what has left.",
-)
+app = typer.Typer(no_args_is_help=True)
 
 Policy = Annotated[Path, typer.Argument()]
 
@@ -35,23 +32,24 @@ def create(
     records_per_day: int | None = None,
     task: str = "summarize",
 ) -> None:
-    """Write a first policy, the key that seals the log, and the log. Once: the log counts.
+    """Write a first policy, the key that seals the log, and the log. Do this once.
 
     Parameters
     ----------
     folder : FOLDER
-        Where they go; name the policy in the node's configuration.
+        Folder for these files. Name the policy in the node's configuration.
     consumer : NAME=FILE.pub
-        Who may ask: your name for it, and the file of its public key (ssh-keygen -t ed25519); once
-        for each.
+        Your name for a consumer that may ask, and the file of its public key (ssh-keygen -t
+        ed25519). Repeat it for each.
     purpose : TEXT
-        What for, word for word as a run has to say it; once for each.
+        A purpose that a run may state, word for word. Repeat it for each.
     records : N
-        Records that may ever leave, to all, in all runs.
+        Largest number of records that may ever leave, to all consumers, in all runs.
     records_per_day : N
-        Records that may leave to one consumer within 24 hours; by default as many as ever.
+        Largest number of records that may leave to one consumer within 24 hours. By default it is
+        that of --records.
     task
-        What is answered: summarize, learn or synthesize.
+        The product, which is summarize, learn or synthesize.
     """
     from dpsumm.flower.policy_file import make_policy
     from dpsumm.flower.tasks import NAMES
@@ -74,7 +72,7 @@ def create(
 @app.command()
 @described
 def show(policy: Policy) -> None:
-    """Show the rules, what has left under them, and whether the installed dpsumm is theirs.
+    """Show the rules, the records that have left, and whether the installed dpsumm fits.
 
     Parameters
     ----------
@@ -114,16 +112,16 @@ def show(policy: Policy) -> None:
 @app.command()
 @described
 def log(policy: Policy, out: Path | None = None, head: str | None = None) -> None:
-    """Show what was answered and refused, and check that no line was changed, removed or moved.
+    """Show answered and refused requests, and check that no line was changed or removed.
 
     Parameters
     ----------
     policy : POLICY
         The file that the node's configuration names.
     out : FILE.csv
-        Also write the log there, for whoever shall check it (dpsumm node verify).
+        Also write the log to this file, for others to check (dpsumm node verify).
     head : DIGEST
-        Last one of an earlier look: the log must still have that line.
+        The head that an earlier look showed. The log must still have that line.
     """
     from dpsumm.flower.gate import open_receipts, read_policy
 
@@ -151,11 +149,11 @@ def verify(
     Parameters
     ----------
     file : FILE.csv
-        As dpsumm node log --out wrote it.
+        The file that dpsumm node log --out wrote.
     key : FILE.pub
         The owner's public key, receipts.key.pub.
     head : DIGEST
-        Last one of an earlier look: the log must still have that line.
+        The head that an earlier look showed. The log must still have that line.
     """
     from dpsumm.exchange.signatures import is_signed
     from dpsumm.privacy.receipt import fault, from_csv

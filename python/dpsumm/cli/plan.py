@@ -24,10 +24,7 @@ from dpsumm.summary.protocols.offers import Offers
 from dpsumm.vertical import options as rows
 from dpsumm.vertical.plan import plan_synthesis
 
-app = typer.Typer(
-    no_args_is_help=True,
-    help="What to expect of a run, from public numbers, before any data are touched.",
-)
+app = typer.Typer(no_args_is_help=True)
 
 
 @app.command()
@@ -46,7 +43,7 @@ def summarize(
     gamma: float | None = None,
     plot: Path | None = None,
 ) -> None:
-    """How close to the target the points may be expected to be.
+    """Predict how close to the target the points will be.
 
     Parameters
     ----------
@@ -55,17 +52,17 @@ def summarize(
     size
         Points in the summary, at least 1.
     epsilon
-        Budget for the target's records.
+        Budget of the target's records.
     delta
-        Probability of failure.
+        Probability that the guarantee fails.
     reads_per_record
-        Points read for each summary point, at the most.
+        Points to read for each point of the summary.
     features
-        What the target is released in: auto, landmarks or random, as for `dpsumm summarize`.
+        Features of the release, auto, landmarks or random, as for `dpsumm summarize`.
     n_features
-        How many features; random ones are even in number.
+        Number of features. It must be even for random ones.
     schema : FILE or NAME=WHAT
-        The data's: with bounds or categories for all columns the release needs less noise.
+        The public schema. With bounds or categories for all columns the release needs less noise.
     gamma
         The run's bandwidth, if it does not follow from the schema.
     plot
@@ -103,24 +100,24 @@ def learn(
     delta: float = 1e-5,
     unit: votes.Unit = votes.Unit.OWNER,
 ) -> None:
-    """How much a classifier may be expected to learn in spite of the noise.
+    """Predict how much a classifier will learn in spite of the noise.
 
     Parameters
     ----------
     points
         Public points without labels, at least 20.
     parties
-        How many there are, at least 2.
+        Number of parties, at least 2.
     classes : A,B,...
-        All labels. By default those of the schema's label, if it lists categories.
+        All labels. By default they are the categories of the schema's label.
     schema : FILE or NAME=WHAT
-        The parties', as for `dpsumm learn`.
+        The parties' public schema, as for `dpsumm learn`.
     epsilon
         Budget of the parties' records.
     delta
-        Probability of failure.
+        Probability that the guarantee fails.
     unit
-        Whose data may change, either all records of a party or one record.
+        Data that are protected together, all records of a party or one record.
     """
     made = plan_learning(
         parties,
@@ -144,20 +141,20 @@ def synthesize(
     epsilon: float = 1.0,
     delta: float = 1e-5,
 ) -> None:
-    """How much of the tables synthetic rows may be expected to show in spite of the noise.
+    """Predict how much of the tables synthetic rows will show in spite of the noise.
 
     Parameters
     ----------
     records
-        How many the owners hold, at least 1.
+        Number of records, at least 1.
     schema : NAME=FILE
-        An owner's public schema, once per owner.
+        An owner's public schema. Repeat it for each owner.
     ids : COLUMN
         A column of identifiers that all owners have, of kind 'ignore' in the schemas.
     epsilon
-        What the observer who learns most may learn of one record.
+        Budget of one record towards the observer who learns most.
     delta
-        Probability of failure.
+        Probability that the guarantee fails.
     """
     made = plan_synthesis(
         rows.schemas_of(schema),

@@ -29,13 +29,12 @@ def predict(
     Parameters
     ----------
     model : MODEL
-        The model's file: plain numbers, no pickle; reading it runs no code.
+        The model's file. It has plain numbers, so that reading it runs no code.
     rows : ROWS
-        CSV, Parquet or Excel with the columns of the public points; others are left aside. A
-        value that is missing is refused, unless the model's schema encodes it.
+        CSV, Parquet or Excel file with the columns of the public points. Other columns are ignored.
+        A missing value is refused, unless the model's schema encodes it.
     out : FILE
-        The class of each row and the probability of every class, in the rows' order, .parquet or
-        .csv by suffix.
+        File for the class of each row and the probabilities of all classes, as .parquet or .csv.
     """
     written = rows_in(out)
     check_outputs(written)

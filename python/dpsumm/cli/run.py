@@ -12,11 +12,11 @@ from dpsumm.cli.stopped import OptionsFile
 
 
 def run(file: Annotated[Path, typer.Argument(metavar="FILE")]) -> None:
-    """Run what a TOML file says: its product, and the options of that command.
+    """Run the product that a TOML file names, with the options in the file.
 
-    FILE has [bold]product = "summarize"[/], "learn" or "synthesize", and any options of that
-    command without their dashes, such as [bold]size = 200[/]. Paths in it are relative to it.
-    Options that are typed after FILE come first.
+    FILE has product = "summarize", "learn" or "synthesize", and any options of that
+    command without their dashes, such as size = 200. Paths are relative to the file.
+    Options after FILE take precedence.
     """
     raise AssertionError("`take_file` gives the product's command its place")
 

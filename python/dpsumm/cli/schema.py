@@ -32,10 +32,7 @@ from dpsumm.summary.guards import check_target
 if TYPE_CHECKING:
     from dpsumm.data.check import Found
 
-app = typer.Typer(
-    no_args_is_help=True,
-    help="The public schema: draft one from a public sample, or try one on your own data.",
-)
+app = typer.Typer(no_args_is_help=True)
 File = Annotated[Path, typer.Argument()]
 # What becomes of a column that a draft does not compare.
 TRAVELS = (
@@ -55,19 +52,19 @@ def init(
     *,
     form: Format,
 ) -> None:
-    """Write a draft from a public sample. [bold]Bounds read from private data leak them.[/]
+    """Write a draft from a public sample. Bounds read from private data leak them.
 
     Parameters
     ----------
     file : FILE...
-        [bold]Public[/] samples: CSV, Parquet or Excel. All their rows count together.
+        Public samples, as CSV, Parquet or Excel. Their rows are taken together.
     out : FILE
-        The draft.
+        File for the draft.
     label : COLUMN
-        Column of labels, which travel along; at most 20 values are listed as its categories, and
-        other spellings are then refused.
+        Column of labels. If it has at most 20 values, they become its categories, and a run refuses
+        other values.
     ignore : COLUMN
-        Another column that travels along, such as identifiers; once per column.
+        A column that is carried along, such as identifiers. Repeat it for each column.
     """
     from dpsumm.data.check import HEADER, WARNING, draft
     from dpsumm.data.sniff import sniffed
@@ -127,18 +124,18 @@ def check_command(
     *,
     form: Format,
 ) -> None:
-    """Count what a schema meets in your data; exit code 1 if a run would refuse or omit them.
+    """Check your data against a schema. Exit code 1 if a run would refuse or omit records.
 
     Parameters
     ----------
     file : FILE
-        Your own data: CSV, Parquet or Excel. Stays here.
+        Your own data, as CSV, Parquet or Excel. They stay on this machine.
     schema : FILE
         The schema of the run.
     target
-        The data are the target's: no label, nothing beside.
+        The data are the target's, without a label.
     classes : A,B,...
-        Those of a run of learn: rows with other labels are counted, which it leaves out.
+        Classes of a run of learn, which leaves out rows with other labels. These are counted.
     """
     from dpsumm.data.check import check, strangers
 

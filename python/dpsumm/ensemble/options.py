@@ -1,7 +1,7 @@
-"""What a run of `learn` has as options, in words: on the command line and in a file of them.
+"""The options of `learn`, on the command line and in a TOML file.
 
-What is said of each is its help on the command line. The text after a type is the default that is
-shown, where None stands for it.
+The docstrings are the help of the command line. A text after a type is the default that the help
+shows in place of None.
 """
 
 from __future__ import annotations
@@ -60,31 +60,28 @@ class Whose(str, Enum):
 
 @dataclass(frozen=True)
 class Data(Spelling):
-    """What is read, and how.
+    """The files, and how they are read.
 
     Parameters
     ----------
     owner : NAME=FILE or PATTERN
-        A party's name and labelled data (CSV or Parquet), once per party; or a folder, or a pattern
-        such as 'sites/*.csv', each of whose files is a party of the file's name. From 2; better
-        from 50.
+        A party's name and its labelled CSV, Parquet or Excel file. Repeat it for each party. For a
+        folder or a pattern such as 'sites/*.csv', each file is a party, named after the file.
     public_points : FILE
-        Points without labels, same columns: public, never anybody's private records.
+        Public points with the same columns and without labels. They must not be private records.
     schema : FILE or NAME=WHAT
-        What the columns are, public: a file (see [bold]dpsumm schema[/]), or once for each column
-        age=20:90 (bounds, to which values are clipped), sex=f,m (categories), outcome=label,
-        dose=number.
+        Public description of the columns. Give a file (see dpsumm schema), or repeat the option for
+        each column, such as age=20:90 for bounds, sex=f,m for categories, outcome=label and
+        dose=number. Values are clipped to the bounds. Other columns are not read.
     classes : A,B,...
-        All labels, public; those of the schema's label by default, if it lists categories. Parties
-        leave rows with others out, and a party that has no other counts for nothing, unsaid: see
-        dpsumm schema check --classes.
+        All labels, public. By default they are the categories of the schema's label. Parties leave
+        out rows with other labels (see dpsumm schema check --classes).
     validation : FILE
-        Labelled points of your own, which judge the model; a
-        few hundred.
+        About 200 labelled points of your own, which judge the model.
     format : NAME:KEY=VALUE
-        How one file is read, where it differs from others: NAME is a party's, 'public_points' or
-        'validation', KEY one of kind (csv, parquet or excel, if the suffix does not say),
-        separator, encoding, decimal, names. Once per key.
+        How to read one file that differs from the others. NAME is a party's,
+        'public_points' or 'validation'. KEY is kind (csv, parquet or excel), separator, encoding,
+        decimal or names. Repeat it for each key.
     """
 
     owner: list[str]
@@ -134,27 +131,28 @@ def labels_of(classes: str | None, schema: Sequence[str] | None) -> tuple[Label,
 
 @dataclass(frozen=True)
 class Method:
-    """How it is learnt; public, never chosen by looking at private data.
+    """How the model is learnt. All of it is public and never chosen by looking at private data.
 
     Parameters
     ----------
     protocol
-        updates: each party answers a public model with one clipped vector, in eight rounds. votes:
-        classifiers of the parties vote on the public points, once. By default updates, unless an
-        option is given that is of votes alone: --learner to --points-are.
+        With updates, each party answers a public model with one clipped vector, in eight rounds.
+        With votes, the parties' classifiers label the public points once. By default updates,
+        unless an option of votes is given.
     records_per_owner
-        Updates that protect whole owners: records of a party on average, about; declared, never
-        counted. A wrong one costs accuracy alone.
+        Declared average number of records of a party, for updates that protect whole parties. It is
+        never counted. A wrong one makes the model less accurate.
     learner
-        Votes: what each party trains at home.
+        Classifier that each party trains at home. Only with votes.
     models_per_owner
-        Votes: classifiers of each party, on disjoint parts of its records, 1 to 255. With --unit
-        'replace one record' M parties of J models are worth M J parties.
+        Classifiers of each party, on disjoint parts of its records, 1 to 255. With --unit 'replace
+        one record', M parties with J models each count like M J parties. Only with votes.
     grid
-        Votes: above 1, to 255, each classifier spreads so many votes by its probabilities.
+        Votes of each classifier, 1 to 255, shared out by its probabilities. Only with votes.
     points_are
-        public: parties see the points. consumer: they are yours, parties send their classifiers as
-        numbers; predictions are for you alone and there is no --model.
+        With public, parties see the points. With consumer, the points stay with you. Parties send
+        their classifiers as numbers, predictions are for you alone, and there is no --model. Only
+        with votes.
     """
 
     protocol: Engine | None = None
@@ -181,17 +179,17 @@ class Method:
 
 @dataclass(frozen=True)
 class Privacy(Spending):
-    """What may be spent, and where that is written down.
+    """The budget, and where it is recorded.
 
     Parameters
     ----------
     epsilon
-        Budget of the parties' records towards whoever sees the model, in nats, above 0; smaller is
-        more private.
+        Budget of the parties' records towards anyone who sees the model, above 0. Smaller is more
+        private.
     ledger : FILE
-        The parties' books, kept across runs; refuses what exceeds its cap.
+        The parties' ledger, kept across runs. A release beyond its cap is refused.
     unit
-        Whose data may change: all records of a party, or one record (give --models-per-owner).
+        Data that are protected together, all records of a party or one record.
     """
 
     epsilon: float = 1.0
@@ -201,17 +199,17 @@ class Privacy(Spending):
 
 @dataclass(frozen=True)
 class Output:
-    """What is written.
+    """The files to write.
 
     Parameters
     ----------
     out : FILE
-        Predictions for the public points, .parquet or .csv by suffix; what they are and cost
-        stands in the Parquet file's metadata, or beside a CSV file in FILE.json.
+        Predictions for the public points, as .parquet or .csv. The Parquet file's metadata, or
+        FILE.json next to a CSV file, has their origin and cost.
     model : FILE
-        The model as plain numbers, no pickle; `dpsumm.ensemble.load_model` reads it.
+        The model as plain numbers, without pickle, for dpsumm predict.
     report : FILE
-        An HTML report: what came out and what it cost.
+        An HTML report of the result and its cost.
     """
 
     out: Path = Path("predictions.parquet")

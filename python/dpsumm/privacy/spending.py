@@ -1,4 +1,4 @@
-"""What several calls that take words have as options: what may be spent."""
+"""The options of a budget, which several commands have."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from typing import Annotated, Any
 
 @dataclass(frozen=True)
 class Spending:
-    """What may be spent, and where that is written down.
+    """The budget, and where it is recorded.
 
     Parameters
     ----------
     delta
-        Probability of failure of the guarantee, between 0 and 1; usual: well below 1 / protected
+        Probability that the guarantee fails, between 0 and 1. Keep it well below 1 / protected
         records, or parties.
     run : NAME
-        Name of this run in the ledger. The name of a run that died resumes it: what it released is
-        sent again, unchanged and uncharged, to the same owners or parties alone.
+        Name of this run in the ledger. The name of a run that was interrupted resumes it. Its
+        messages are sent again, unchanged and uncharged.
     seed
-        Repeatable run for tests: [bold]not private[/], epsilon is then infinite.
+        Repeatable run for tests. It is not private, and its epsilon is infinite.
     allow_weak_privacy
-        Go on with a budget that promises next to nothing: an epsilon above 10, the owners' too, or
-        a delta that is not below 1 / protected records, or parties.
+        Accept a budget that protects little. This is an epsilon above 10, or a delta of at least
+        1 / protected records, or parties.
     """
 
     epsilon: Annotated[float | None, "1"] = None

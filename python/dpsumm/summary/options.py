@@ -1,7 +1,7 @@
-"""What a run has as options, in words: on the command line and in a file of them.
+"""The options of `summarize`, on the command line and in a TOML file.
 
-What is said of each is its help on the command line. The text after a type is the default that is
-shown, where None stands for it.
+The docstrings are the help of the command line. A text after a type is the default that the help
+shows in place of None.
 """
 
 from __future__ import annotations
@@ -30,26 +30,26 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Data(Reading):
-    """What is read, and how.
+    """The files, and how they are read.
 
     Parameters
     ----------
     owner : NAME=FILE or PATTERN
-        An owner's name and data (CSV, Parquet or Excel, by suffix), once per owner; or a folder, or
-        a pattern such as 'sites/*.csv', each of whose files is an owner of the file's name.
+        An owner's name and its CSV, Parquet or Excel file. Repeat it for each owner. For a folder
+        or a pattern such as 'sites/*.csv', each file is an owner, named after the file.
     target : FILE
-        The consumer's data, same columns, no label needed.
+        The consumer's data, with the same columns. It needs no label.
     schema : FILE or NAME=WHAT
-        What the columns are, public: a file (see [bold]dpsumm schema[/]), or once for each column
-        age=20:90 (bounds, to which values are clipped), sex=f,m (categories), outcome=label,
-        dose=number. Columns that are not named are not read; without it all are numbers.
+        Public description of the columns. Give a file (see dpsumm schema), or repeat the option for
+        each column, such as age=20:90 for bounds, sex=f,m for categories, outcome=label and
+        dose=number. Values are clipped to the bounds. Other columns are not read. Without a
+        schema all columns are numbers.
     format : NAME:KEY=VALUE
-        How one file is read, where it differs from the others: NAME is an owner's or 'target', KEY
-        one of kind (csv, parquet or excel, if the suffix does not say), separator, encoding,
-        decimal, names. Once per key.
+        How to read one file that differs from the others. NAME is an owner's or 'target'. KEY is
+        kind (csv, parquet or excel), separator, encoding, decimal or names. Repeat it for each key.
     stream
-        Read the owners' Parquet (or .npy) files in blocks, never whole: for files larger than
-        memory. With offers only.
+        Read the owners' Parquet (or .npy) files block by block, for files larger than memory. Only
+        with offers.
     """
 
     owner: list[str]
@@ -89,35 +89,36 @@ class Method:
     size
         Points in the summary, at least 1.
     protocol
-        offers: one noisy broadcast. auction: the paper's rounds of bids. pool: random points of
-        each owner, then selection. uniform: random points only. greedy: reads everything.
+        Offers send one noisy broadcast. The auction runs the paper's rounds of bids. Pool takes
+        random points of each owner and selects from them. Uniform takes random points only. Greedy
+        reads everything.
     gamma
-        Public bandwidth of the kernel exp(-gamma |x - y|²), above 0, after scaling. By default from
-        the bounds if all columns have some, else bought from epsilon.
+        Public bandwidth of the kernel exp(-gamma |x - y|²), above 0, after scaling. By default it
+        follows from the bounds, if all columns have some.
     reads_per_record
-        Points accessed per summary point, at least 1: more accesses, a closer summary. Offers,
-        Pool.
+        Points to read for each point of the summary, at least 1. With more, the summary is closer
+        to the target. Offers and pool.
     spread
-        Share of each owner's offers that are drawn at random, the likelier the more they are like
-        the target, 0 to 1; the others are picked. Offers only.
+        Share of an owner's offers that are drawn at random instead of picked, 0 to 1. Points like
+        the target are drawn more often. Only with offers.
     features
-        What the target is released in: landmarks of the schema (less noise), random features, or
-        auto: landmarks where the schema allows them and they are worth it. Offers only.
+        Features in which the target is released. Landmarks of the schema need less noise than
+        random features. With auto, landmarks are used if the schema has bounds for all columns.
+        Only with offers.
     n_features
-        How many features; random ones are even in number. Offers, Auction.
+        Number of features. It must be even for random ones. Offers and auction.
     sample : FILE
-        A public sample to take as landmarks: a .npy array with a row for each, in the columns'
-        order and scaled as the schema says (the values themselves without bounds). Every owner
-        receives it, so it must hold nobody's private record. Offers only.
+        A public sample to take as landmarks. It is a .npy array with one row per record, columns in
+        order, and values scaled as by the schema. Every owner receives it, so it must not hold a
+        private record. Only with offers.
     requests
-        Auction: who is asked for points. all: every owner, which reveals nothing. private: by rank,
-        with differential privacy. winner: not private. published: the paper's rule with all its
-        parameters (give --gamma 0.1 for the paper's kernel), not private either. These two need
-        --allow-weak-privacy.
+        How the auction chooses the owners to ask for points. All reveals nothing. Private asks by
+        rank, with differential privacy. Winner and published (the paper's rule) are not private and
+        need --allow-weak-privacy.
     batch
-        Auction: points added per round, at least 1.
+        Points that the auction adds per round, at least 1.
     drop_target_copies
-        Leave out points that equal a record of the target in every column. Costs nothing.
+        Leave out points that equal a record of the target in every column. It costs no privacy.
     """
 
     size: int
@@ -133,7 +134,7 @@ class Method:
     drop_target_copies: bool = False
 
     def chosen(self, epsilon_owners: float | None) -> Protocol:
-        """Return the protocol; refuse options that it would ignore."""
+        """Return the protocol, and refuse options that it would ignore."""
         from dpsumm.summary.protocols import Requests
         from dpsumm.summary.protocols.choose import choose_protocol
 
@@ -163,16 +164,16 @@ def _public_sample(path: Path) -> NDArray[Any]:
 
 @dataclass(frozen=True)
 class Privacy(Spending):
-    """What may be spent, and where that is written down.
+    """The budget, and where it is recorded.
 
     Parameters
     ----------
     epsilon
-        Budget for the target's records towards an owner, in nats, above 0; smaller is more private.
+        Budget of the target's records towards an owner, above 0. Smaller is more private.
     ledger : FILE
-        Books of the target's holder, kept across runs; refuses what exceeds its cap.
+        The ledger of the target's holder, kept across runs. A release beyond its cap is refused.
     epsilon_owners
-        Auction: budget of an owner's records towards another owner, nats, above 0.
+        Budget of an owner's records towards another owner, above 0. Only with the auction.
     """
 
     ledger: Path | None = None
@@ -181,18 +182,18 @@ class Privacy(Spending):
 
 @dataclass(frozen=True)
 class Output:
-    """What is written.
+    """The files to write.
 
     Parameters
     ----------
     out : FILE
-        The summary, .parquet or .csv by suffix; what it is and cost stands in the Parquet file's
-        metadata, or beside a CSV file in FILE.json.
+        The summary, as .parquet or .csv. The Parquet file's metadata, or FILE.json next to a CSV
+        file, has its origin and cost.
     weights
-        Add a column 'weight' of mean 1 that brings averages over the summary closer to the
+        Add a column 'weight' of mean 1, with which averages over the summary are closer to the
         target's.
     report : FILE
-        An HTML report: what came out and what it cost.
+        An HTML report of the result and its cost.
     """
 
     out: Path = Path("summary.parquet")

@@ -1,7 +1,7 @@
-"""What a run of `synthesize` has as options, in words: on the command line and in a file of them.
+"""The options of `synthesize`, on the command line and in a TOML file.
 
-What is said of each is its help on the command line. The text after a type is the default that is
-shown, where None stands for it.
+The docstrings are the help of the command line. A text after a type is the default that the help
+shows in place of None.
 """
 
 from __future__ import annotations
@@ -32,24 +32,21 @@ class SecretProduct(str, Enum):
 
 @dataclass(frozen=True)
 class Data(Spelling):
-    """What is read, and how.
+    """The files, and how they are read.
 
     Parameters
     ----------
     schema : NAME=FILE
-        An owner's public schema: bounds, categories, dates, missing values; once per owner, two or
-        more. See [bold]dpsumm schema[/].
+        An owner's public schema. Repeat it for each of two or more owners. See dpsumm schema.
     owner : NAME=FILE
-        That owner's data (CSV or Parquet): its columns of the records that all hold; once per
-        owner.
+        That owner's columns of the records that all owners hold, as CSV, Parquet or Excel.
     ids : COLUMN
-        A column of identifiers that all owners have, of kind 'ignore' in the schemas. Records are
-        put in its order, and owners whose identifiers differ are refused; without it, equal order
-        is trusted.
+        Column of identifiers that all owners have, of kind 'ignore' in the schemas. Records are
+        sorted by it, and owners with other identifiers are refused. Without it the order of the
+        records is trusted.
     format : NAME:KEY=VALUE
-        How one file is read, where it differs from the others: NAME is an owner's, KEY one
-        of kind (csv, parquet or excel, if the suffix does not say), separator, encoding, decimal,
-        names. Once per key.
+        How to read one file that differs from the others. NAME is an owner's. KEY is
+        kind (csv, parquet or excel), separator, encoding, decimal or names. Repeat it for each key.
     """
 
     schema: list[str]
@@ -75,26 +72,26 @@ def schemas_of(given: Sequence[str]) -> dict[str, Path]:
 
 @dataclass(frozen=True)
 class Method:
-    """How rows are made; public, never chosen by looking at the data.
+    """How rows are made. All of it is public and never chosen by looking at the data.
 
     Parameters
     ----------
     label : COLUMN
-        What is to be predicted: its pairs get more of the budget.
+        Column that models of the rows should predict. Its tables get more of the budget.
     bins : N or COLUMN=N or COLUMN=EDGE,EDGE,...
-        Bins of all columns of numbers and dates, or of one: how many of equal width, or their
-        edges. By default they follow from noisy counts.
+        Bins of all columns of numbers and dates, or of one column. Give a number of bins of equal
+        width, or their edges.
     pairs : COLUMN,COLUMN
-        A pair of columns that the rows are for. All such pairs get half of the budget of the pairs
+        A pair of columns that the rows are for. Such pairs get half of the budget of all pairs
         without the label. It pays from about 20 columns on.
     keep
-        Levels with fewer noisy records than so many standard deviations of the noise are counted
+        Levels with fewer noisy records than this many standard deviations of the noise are counted
         together, from 0 to 10.
     components
         Products in the mixture, from which half of the rows are drawn.
     secret_product
-        How tables of two owners' columns are made. dealer: by pads that the helper deals. mpyc: by
-        three processes of MPyC (extra mpyc), slow.
+        Engine for tables of two owners' columns. With dealer, a helper deals random pads. With
+        mpyc, three processes of MPyC do it slowly (extra mpyc).
     """
 
     label: str | None = None
@@ -128,15 +125,14 @@ class Method:
 
 @dataclass(frozen=True)
 class Privacy(Spending):
-    """What may be spent, and where that is written down.
+    """The budget, and where it is recorded.
 
     Parameters
     ----------
     epsilon
-        What the observer who learns most may learn of one record, in nats, above 0; smaller is more
-        private.
+        Budget of one record towards the observer who learns most, above 0. Smaller is more private.
     ledger : NAME=FILE
-        That owner's own books, kept across runs; refuses what exceeds its cap.
+        That owner's ledger, kept across runs. A release beyond its cap is refused.
     """
 
     epsilon: float = 1.0
@@ -150,17 +146,17 @@ class Privacy(Spending):
 
 @dataclass(frozen=True)
 class Output:
-    """What is written.
+    """The files to write.
 
     Parameters
     ----------
     out : FILE
-        The rows, .parquet or .csv by suffix; that they are synthetic is in the Parquet file's
-        metadata, or beside a CSV file in FILE.json.
+        The rows, as .parquet or .csv. The Parquet file's metadata, or FILE.json next to a CSV file,
+        says that they are synthetic.
     rows
-        How many; as many as there are records by default.
+        Number of rows.
     report : FILE
-        An HTML report: what the rows are worth and what they cost, from released numbers alone.
+        An HTML report of the rows' use and their cost, from released numbers alone.
     """
 
     out: Path = Path("synthetic.parquet")
