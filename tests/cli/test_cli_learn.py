@@ -155,11 +155,11 @@ def test_a_plan_reads_and_writes_nothing(capsys):
     given = ("--parties", "10", "--classes", "0,1,2", "--protocol", "votes")
     assert run("plan", "learn", "--points", "5000", *given) == 0
     out = capsys.readouterr().out
-    assert "The noise is above the signal" in out
-    assert "--unit 'replace one record' with --models-per-owner" in out
+    assert "Verdict: do not use. The noise hides what the votes say." in out
+    assert "--unit 'replace one record' with --models-per-owner" in " ".join(out.split())
     single = ("--unit", "replace one record", "--models-per-owner", "100")
     assert run("plan", "learn", "--points", "5000", *given, *single) == 0
-    assert "The noise is small beside" in capsys.readouterr().out
+    assert "The noise is small compared" in capsys.readouterr().out
     assert not Path("predictions.parquet").exists()
 
 
@@ -169,8 +169,8 @@ def test_a_run_that_means_nothing_does_not_look_good(capsys):
     assert run("learn", *given) == 0
     told = capsys.readouterr()
     # Before anything was spent, once; and after.
-    assert told.err.count("above 1: expect little") == 1
-    assert told.err.index("expect little") < told.err.index("Do not use this model")
+    assert told.err.count("above 1. Take") == 1
+    assert told.err.index("above 1. Take") < told.err.index("Do not use this model")
     taken_back = "not private .a seed was given.; "
     said = " ".join(told.out.split())
     assert re.search(f"verdict {taken_back}(the noise hides|it says)", said)

@@ -180,12 +180,12 @@ def test_an_advised_epsilon_is_enough():
 
     schema = {"a": Schema([Column("x", bounds=(0, 1)), Column("k", categories=("u", "v"))]),
               "b": Schema([Column("z", bounds=(0, 1))])}  # fmt: skip
-    said = "would make the noise cost little"
+    said = "would make the noise small"
     found = 0
     for m in range(60, 2400, 60):
         for notes in (
             lambda e, m=m: " ".join(dpsumm.plan_synthesis(schema, m, epsilon=e).notes),
-            lambda e, m=m: " ".join(map(str, dpsumm.plan(m, 50, epsilon=e).advice)),
+            lambda e, m=m: " ".join(map(str, dpsumm.plan(m, 50, epsilon=e).notes)),
         ):
             advice = re.search(rf"[Aa]n epsilon of (\S+), .*{said}", notes(1.0))
             if advice:

@@ -48,7 +48,7 @@ def test_summary_privacy_plan_and_ledger_show_what_they_say(summary, tmp_path):
     assert all(sentence in privacy for sentence in summary.privacy.statements())
     plan = dpsumm.plan(300, 100, epsilon=1.0)
     shown = Shown(plan._repr_html_()).text
-    assert all(sentence in shown for sentence in plan.advice)
+    assert all(sentence in shown for sentence in plan.notes)
     assert "points read" in str(plan)
     dpsumm.Ledger.create(tmp_path / "books.db", caps={"target": (3, 1e-3)}).close()
     with dpsumm.Ledger(tmp_path / "books.db") as ledger:

@@ -121,20 +121,19 @@ def test_a_notebook_shows_a_plan_in_the_colours_of_notes():
         name: [call for call in CALLS.values() for _ in range(html.count(f"{call}.</strong>"))]
         for name, html in shown.items()
     }
-    alarm, warning, info = CALLS.values()
-    assert calls["good"] == [info, info]
-    assert calls["felt"] == [warning, info, info]
-    assert calls["bad"] == [warning, info]
-    assert calls["weak"] == [alarm, info, info]
-    assert notebook_notes(dpsumm.plan(40, 50, epsilon=0.3).advice) in shown["bad"]
+    alarm, _, info = CALLS.values()
+    assert calls["good"] == [info]
+    assert calls["felt"] == calls["bad"] == [info, info]
+    assert calls["weak"] == [alarm, info]
+    assert notebook_notes(dpsumm.plan(40, 50, epsilon=0.3).notes) in shown["bad"]
 
 
 def test_advice_follows_the_noise():
     good, felt, bad = (dpsumm.plan(m, 50) for m in (2000, 60, 10))
     assert good.noise_to_sampling < GOOD < felt.noise_to_sampling < BAD < bad.noise_to_sampling
-    assert "costs little" in " ".join(good.advice)
-    assert "can be felt" in " ".join(felt.advice)
-    assert "above the signal" in " ".join(bad.advice)
+    assert [plan.verdict.level for plan in (good, felt, bad)] == ["useful", "check", "do not use"]
+    assert "Verdict: check. Offers work: the noise can be felt." in str(felt).splitlines()
+    assert "dpsumm compare" in str(bad)
     assert f"a target of {bad.least_target_size} points" in str(bad)
 
 
@@ -252,5 +251,6 @@ def test_the_command_prints_the_plan_and_draws_it(tmp_path):
     ],
 )
 def test_a_weak_budget_is_told_of_before_what_it_buys(budget, said):
-    advice = dpsumm.plan(100, 50, **budget).advice
-    assert advice[0].startswith(said or "Try `protocol=Pool()`")
+    made = dpsumm.plan(100, 50, **budget)
+    assert made.notes[0].startswith(said or "Try `protocol=Pool()`")
+    assert made.notes[-len(made.advice) :] == made.advice

@@ -17,7 +17,7 @@ from dpsumm.ensemble import options as votes
 from dpsumm.ensemble.plans import plan_learning
 from dpsumm.errors import InvalidParameterError
 from dpsumm.summary.kernel import RBF
-from dpsumm.summary.plan import Plan
+from dpsumm.summary.plan import PointsPlan
 from dpsumm.summary.plan import plan as make_plan
 from dpsumm.summary.protocols.features import FeatureChoice
 from dpsumm.summary.protocols.offers import Offers
@@ -168,7 +168,7 @@ def synthesize(
     console.echo(*typed(str(made)).splitlines())
 
 
-def _draw(made: Plan, path: Path) -> None:
+def _draw(made: PointsPlan, path: Path) -> None:
     check_installed("matplotlib", "--plot needs", "report")
     from matplotlib.figure import Figure
 

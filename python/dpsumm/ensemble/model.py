@@ -27,7 +27,7 @@ from dpsumm.ensemble.students.student import Candidate, Student
 from dpsumm.ensemble.verdict import do_not_use, judged, missed_notes, verdict_of
 from dpsumm.errors import InvalidParameterError
 from dpsumm.privacy.record import RunRecord
-from dpsumm.report.notes import Note, Severity, budget_notes, sorted_notes
+from dpsumm.report.notes import Note, Severity, sorted_notes
 from dpsumm.report.page import Page
 from dpsumm.report.verdict import Verdict
 
@@ -168,14 +168,13 @@ class Model:
         if not self._reached.good:
             alarms = [do_not_use(self._reached, way_out(self.plan))]
         else:
-            plans = self.plan.notes
+            plans = self.plan.advice
             foreseen = (
                 *(_unfulfilled(one) if one in plans else one for one in foreseen),
                 *missed_notes(self.places, self.classes_, self._validation),
             )
         if not self.privacy.seeded:
-            plan = self.plan
-            alarms += budget_notes(plan.epsilon, plan.delta, plan.n_parties)
+            alarms += self.plan.budget_notes
         return sorted_notes([*alarms, *foreseen])
 
     def to_frame(self) -> Any:
@@ -381,7 +380,7 @@ def _unfulfilled(note: Note) -> Note:
     """Return an alarm of the plan as the warning that it is once the votes are there."""
     if note.severity is not Severity.ALARM:
         return note
-    return Note(f"The plan expected worse than was found: {note}", Severity.WARNING)
+    return Note(f"The plan expected worse than was found. {note}", Severity.WARNING)
 
 
 def checked_students(student: Any, validated: bool) -> list[Student]:

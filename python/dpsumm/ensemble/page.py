@@ -248,5 +248,5 @@ def _details(model: Model) -> list[tuple[str, str]]:
         ("Noise in a count", f"standard deviation {votes.noise_std:,.4g}"),
         ("Noise over sensitivity", f"{votes.noise_multiplier:.4g}"),
         ("Columns", columns if hidden <= 0 else f"{columns} and {hidden:,} more"),
-        ("Plan", model.plan.verdict),
+        ("Plan", model.plan.verdict.text),
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from dpsumm.basics.checks import plain
@@ -9,8 +10,9 @@ from dpsumm.ensemble.release import bound_of
 from dpsumm.ensemble.terms import Terms
 from dpsumm.privacy.accounting import gaussian_noise_multiplier
 from dpsumm.privacy.events import Unit
-from dpsumm.privacy.weak import thin_budget, weak_budget
 from dpsumm.report.notes import Note, Severity
+from dpsumm.report.plan import Plan
+from dpsumm.report.verdict import Verdict
 
 # Directions in which a student must tell signal from noise, and mean squared distance of a point's
 # votes from the mean point's: guesses for two classes (a minority of a quarter) and for several
@@ -20,10 +22,11 @@ DIRECTIONS, SIGNAL = {True: 10, False: 20}, {True: 0.06, False: 0.5}
 NOTHING, LITTLE = 1.0, 0.1
 FEW_PARTIES, FEW_POINTS = 50, 1000
 ASK = "About 200 labelled points of your own (validation) can say how often the model is right"
+JUDGED = "to judge the model", "about 200 labelled points of your own (validation)"
 
 
 @dataclass(frozen=True)
-class LearningPlan:
+class LearningPlan(Plan):
     """What public numbers say about a run of `learn`; made by :func:`dpsumm.plan_learning`.
 
     Attributes
@@ -55,63 +58,60 @@ class LearningPlan:
     ratio: float
 
     @property
-    def verdict(self) -> str:
-        """Whether it is worth it, in a sentence."""
-        if self.ratio > NOTHING:
-            return "The noise is above the signal: the student would follow the noise"
-        if self.ratio > LITTLE:
-            return "Noisy votes work, and the noise can be felt: use all public points you have"
-        return "The noise is small beside what votes usually say"
-
-    @property
-    def notes(self) -> tuple[Note, ...]:
-        """What to put right before anything is spent, with the way out. From public numbers."""
-        notes = []
-        if self.ratio > NOTHING:
-            text = f"noise over signal is {self.ratio:.2g}, above 1: expect little. {way_out(self)}"
-            notes.append(Note(text, Severity.ALARM))
-        elif self.unit is Unit.WHOLE_OWNER and self.n_parties < FEW_PARTIES:
-            notes.append(
-                Note(
-                    f"{self.n_parties} parties are few to protect all records of one (usual: from "
-                    f"{FEW_PARTIES}). {way_out(self)}"
-                )
-            )
-        if self.n_points < FEW_POINTS:
-            notes.append(
-                Note(
-                    f"{self.n_points} public points are few (usual: thousands, unlabelled): "
-                    "give more, they add no noise to what is learnt"
-                )
-            )
-        if self.delta * 10 * self.n_parties >= 1:
-            notes.append(
-                Note(
-                    f"delta {self.delta:g} is not far below 1 / {self.n_parties} parties: use at "
-                    f"most {1 / (10 * self.n_parties):.0e}"
-                )
-            )
-        return tuple(notes)
-
-    def __str__(self) -> str:
+    def title(self) -> str:
+        """The run that is planned, in a line."""
         each = "" if self.models_per_owner == 1 else f" of {self.models_per_owner} models"
-        lines = [
+        return (
             f"Noisy votes of {self.n_parties} parties{each} on {self.n_points} points, "
             f"{self.n_classes} classes, unit: {self.unit.value}, epsilon {self.epsilon:g}, delta "
-            f"{self.delta:g}",
-            f"  noise in a share of votes  {self.vote_noise:.4f} (shares lie in [0, 1])",
-            f"  noise over signal          {self.ratio:.3f} (above 1 nothing is learnt, below "
-            f"{LITTLE:g} it is small)",
-            f"{self.verdict}.",
-            f"{ASK}.",
+            f"{self.delta:g}"
+        )
+
+    @property
+    def verdict(self) -> Verdict:
+        """Whether a student can learn from the votes in spite of the noise."""
+        if self.ratio > NOTHING:
+            return Verdict("the noise hides what the votes say", severity=Severity.ALARM)
+        if self.ratio > LITTLE:
+            why = "use all public points that you have"
+            return Verdict("the noise can be felt", why, Severity.WARNING)
+        return Verdict("the noise is small compared with usual votes")
+
+    @property
+    def _budget(self) -> tuple[float, float, int]:
+        return self.epsilon, self.delta, self.n_parties
+
+    def _rows(self) -> list[tuple[str, str]]:
+        small = f"above {NOTHING:g} nothing is learnt, below {LITTLE:g} it is small"
+        return [
+            ("noise in a share of votes", f"{self.vote_noise:.4f} (shares lie in [0, 1])"),
+            ("noise over signal", f"{self.ratio:.3f} ({small})"),
+            JUDGED,
         ]
-        budget = self.epsilon, self.delta, self.n_parties
-        weak = [*weak_budget(*budget), *thin_budget(*budget)]
-        return "\n".join([*lines, *(f"Warning: {note}." for note in (*weak, *self.notes))])
+
+    def _advice(self) -> Iterable[Note]:
+        if self.ratio > NOTHING:
+            text = f"Noise over signal is {self.ratio:.2g}, above 1. {way_out(self)}."
+            yield Note(text, Severity.ALARM)
+        elif self.unit is Unit.WHOLE_OWNER and self.n_parties < FEW_PARTIES:
+            yield Note(
+                f"{self.n_parties} parties are few to protect all records of one (usual: from "
+                f"{FEW_PARTIES}). {way_out(self)}."
+            )
+        yield from few_points(self.n_points)
+
+
+def few_points(n_points: int) -> Iterable[Note]:
+    """Give the note on public points that are few."""
+    if n_points < FEW_POINTS:
+        yield Note(
+            f"{n_points} public points are few (usual: thousands, unlabelled). Give more, which "
+            "adds no noise to what is learnt."
+        )
 
 
 def way_out(plan: LearningPlan) -> str:
-    """Return what to do where the noise is too much, as a sentence without its end."""
+    """Return what to do if there is too much noise, as a sentence without its end."""
     out = "Take `protocol='updates'`, a larger epsilon or more parties"
     if plan.unit is Unit.WHOLE_OWNER:
         return (

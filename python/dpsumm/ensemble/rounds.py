@@ -91,7 +91,8 @@ def run_updates(
         None if asked.validation is None else space.validation(asked.validation, terms.classes)
     )
     plan = plan_updates(points.shape[1], terms, recipe)
-    for note in (*about, *plan.notes):
+    told = [*about, *plan.advice]
+    for note in told:
         warnings.warn(Note(f"learn: {note}", note.severity), stacklevel=3)
     with Ledger(asked.ledger, run=asked.run, delta=asked.delta) as book:
         book.hold_to("learn", {"protocol": "updates"})
@@ -124,7 +125,7 @@ def run_updates(
         student=used.name,
         candidates=judged,
         classes_=terms.labels,
-        foreseen=tuple([*about, *plan.notes, *([Note(_resumed(book.run))] if resumed else [])]),
+        foreseen=tuple([*told, *([Note(_resumed(book.run))] if resumed else [])]),
         record=record,
         _used=used,
         _consumer=Consumer(points, terms),

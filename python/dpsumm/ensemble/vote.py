@@ -155,7 +155,8 @@ def run_vote(
     )
     hidden = asked.voting.hidden
     plan = plan_of(terms, asked.unit, asked.epsilon, asked.delta)
-    for note in (*about, *plan.notes):
+    told = [*about, *plan.advice]
+    for note in told:
         warnings.warn(Note(f"learn: {note}", note.severity), stacklevel=3)
     with Ledger(asked.ledger, run=asked.run, delta=asked.delta) as book:
         book.hold_to("learn", {"protocol": "votes"})
@@ -182,7 +183,7 @@ def run_vote(
         settings = json.dumps([hidden, schema, learner])
         bound = hashlib.sha256(settings.encode()).hexdigest()
         book.record(SETTINGS, lambda: b"", binding=bound)
-        notes = [*about, *plan.notes, *([] if before is None else [_resumed(book)])]
+        notes = [*told, *([] if before is None else [_resumed(book)])]
         privacy = LearningPrivacy(
             charges=book.charges(run=book.run),
             delta=asked.delta,

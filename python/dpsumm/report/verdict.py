@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 
 from dpsumm.report.notes import Severity, alarming, sorted_notes, to_check
 
+LEVELS = {Severity.INFO: "useful", Severity.WARNING: "check", Severity.ALARM: "do not use"}
+
 
 @dataclass(frozen=True)
 class Verdict:
@@ -16,6 +18,8 @@ class Verdict:
     --------
     >>> Verdict("close to the target", "as fresh records would be").text
     'close to the target: as fresh records would be'
+    >>> Verdict("the noise hides the votes", severity=Severity.ALARM).level
+    'do not use'
     """
 
     head: str
@@ -29,6 +33,11 @@ class Verdict:
 
     def __str__(self) -> str:
         return self.text
+
+    @property
+    def level(self) -> str:
+        """One of ``"useful"``, ``"check"`` and ``"do not use"``."""
+        return LEVELS[self.severity]
 
     @property
     def good(self) -> bool:

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from dpsumm.summary.embedding import Embedding
     from dpsumm.summary.made_up import MadeUpOwners
     from dpsumm.summary.models.sgd import DpSgd
-    from dpsumm.summary.plan import Plan
+    from dpsumm.summary.plan import PointsPlan
     from dpsumm.summary.protocols import Protocol, Requests
 
 __all__ = [
@@ -17,7 +17,7 @@ __all__ = [
     "DpSgd",
     "Embedding",
     "MadeUpOwners",
-    "Plan",
+    "PointsPlan",
     "Protocol",
     "Requests",
 ]
@@ -29,7 +29,7 @@ __getattr__, __dir__ = names_of(
         "embedding": "Embedding",
         "made_up": "MadeUpOwners",
         "models.sgd": "DpSgd",
-        "plan": "Plan",
+        "plan": "PointsPlan",
         "protocols": "Protocol Requests",
     },
 )

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
-from textwrap import fill
 from typing import Any
 
 import numpy as np
@@ -15,9 +15,10 @@ from dpsumm.data.short import SchemaLike, schema_of
 from dpsumm.errors import InvalidParameterError
 from dpsumm.privacy import accounting
 from dpsumm.privacy.events import Gaussian
-from dpsumm.privacy.facts import facts
-from dpsumm.report.notes import Note, Severity, budget_notes, notebook_notes
+from dpsumm.report.notes import Note, Severity
 from dpsumm.report.numbers import advised
+from dpsumm.report.plan import Plan
+from dpsumm.report.verdict import Verdict
 from dpsumm.summary.kernel import RBF
 from dpsumm.summary.mechanisms import Gaussian as GaussianRelease
 from dpsumm.summary.protocols.features import MapChoice, features_of
@@ -36,12 +37,12 @@ WEIGHTED_BASE, WEIGHTED_SCALE = (0.92, 0.96, 0.98), (1.33, 2.38, 4.97)
 # noise there is; and the most noise they had.
 SPREAD = 1.5
 MOST_NOISE = 4.0
-# Noise relative to sampling error that costs little at 4 reads, and that is above the signal.
+# Noise relative to sampling error that is small at 4 reads, and that is above the signal.
 GOOD, BAD = 0.5, 1.5
 
 
 @dataclass(frozen=True)
-class Plan:
+class PointsPlan(Plan):
     """What public numbers say about a run of `Offers`; made by :func:`plan`.
 
     Attributes
@@ -73,9 +74,9 @@ class Plan:
     broadcast_bytes
         Size of the release that every owner receives.
     least_epsilon
-        Epsilon from which the noise costs little at this target size.
+        Epsilon from which the noise is small at this target size.
     least_target_size
-        Target points from which it does at this epsilon.
+        Target points from which it is small at this epsilon.
 
     See Also
     --------
@@ -115,34 +116,42 @@ class Plan:
         )
 
     @property
-    def advice(self) -> tuple[Note, ...]:
-        """Sentences that say what to do; first, what the budget fails to promise."""
-        return (*budget_notes(self.epsilon, self.delta, self.target_size), *self._worth)
+    def title(self) -> str:
+        """The run that is planned, in a line."""
+        return (
+            f"Offers, {self.size} points for a target of {self.target_size}, "
+            f"epsilon {self.epsilon:g}, delta {self.delta:g}"
+        )
 
     @property
-    def _worth(self) -> tuple[Note, ...]:
-        info, warning = Severity.INFO, Severity.WARNING
-        first = Note(
-            "Try `protocol=Pool()` first if points like the target are common at the owners "
-            "(a third or more): it costs no privacy.",
-            info,
-        )
+    def verdict(self) -> Verdict:
+        """Whether Offers are useful where points like the target are rare at the owners."""
         if self.noise_to_sampling <= GOOD:
-            text = "If they are rarer, Offers is the choice: the noise costs little here."
-            return first, Note(text, info)
-        remedy = Note(
-            f"An epsilon of {advised(self.least_epsilon)}, or a target of {self.least_target_size} "
-            f"points at this epsilon, would make the noise cost little.",
-            info,
-        )
+            return Verdict("offers come close to reading all data", "the noise is small")
         if self.noise_to_sampling <= BAD:
-            text = "If they are rarer, Offers works, and the noise can be felt."
-            return first, Note(text, warning), remedy
-        text = (
-            "The noise is above the signal: what Offers gains over "
-            "`protocol=Pool()`, which is free, is uncertain. Rehearse both with `dpsumm compare`."
-        )
-        return Note(text, warning), remedy
+            return Verdict("offers work", "the noise can be felt", Severity.WARNING)
+        why = "they may gain nothing over `protocol=Pool()`, which costs no privacy"
+        return Verdict("the noise is above the signal", why, Severity.ALARM)
+
+    @property
+    def _budget(self) -> tuple[float, float, int]:
+        return self.epsilon, self.delta, self.target_size
+
+    def _advice(self) -> Iterable[Note]:
+        if self.noise_to_sampling > GOOD:
+            yield Note(
+                f"An epsilon of {advised(self.least_epsilon)}, or a target of "
+                f"{self.least_target_size} points at this epsilon, would make the noise small.",
+                Severity.INFO,
+            )
+        if self.noise_to_sampling > BAD:
+            yield Note("Rehearse offers and pool with `dpsumm compare`.", Severity.INFO)
+        else:
+            yield Note(
+                "Try `protocol=Pool()` first if points like the target are common at the owners "
+                "(a third or more). It costs no privacy.",
+                Severity.INFO,
+            )
 
     def _rows(self) -> list[tuple[str, str]]:
         expected = (
@@ -156,8 +165,8 @@ class Plan:
             ("noise in a point's score", f"{self.score_noise:.4f} (scores lie in [-1, 1])"),
             (
                 "against sampling error",
-                f"{self.noise_to_sampling:.2f} (below {GOOD:g} it costs little, above {BAD:g} it "
-                f"decides)",
+                f"{self.noise_to_sampling:.2f} (below {GOOD:g} it is small, above {BAD:g} it "
+                "decides)",
             ),
             ("MMD^2 against reading all", expected),
             ("points read", f"at most about {self.reads}"),
@@ -167,21 +176,6 @@ class Plan:
                 f"{'landmark' if self.landmarks else 'random'} features",
             ),
         ]
-
-    @property
-    def _title(self) -> str:
-        return (
-            f"Offers, {self.size} points for a target of {self.target_size}, "
-            f"epsilon {self.epsilon:g}, delta {self.delta:g}"
-        )
-
-    def __str__(self) -> str:
-        lines = [f"  {name:<25}  {value}" for name, value in self._rows()]
-        wrapped = [fill(line, 80, subsequent_indent=" " * 29) for line in lines]
-        return "\n".join([self._title, *wrapped, *(fill(text, 80) for text in self.advice)])
-
-    def _repr_html_(self) -> str:
-        return f"<div>{facts(self._title, self._rows())}{notebook_notes(self.advice)}</div>"
 
     def plot(self, axes: Any = None) -> Any:
         """Draw the expected ratio against epsilon, for this target size and others.
@@ -245,7 +239,7 @@ def plan(
     protocol: Offers | None = None,
     schema: SchemaLike | None = None,
     kernel: RBF | None = None,
-) -> Plan:
+) -> PointsPlan:
     """Return what to expect of a run, before any data are touched.
 
     A plan is made from public numbers only. So guarantees cover an epsilon or a protocol that
@@ -284,10 +278,8 @@ def plan(
     >>> made = plan(1000, 400)
     >>> round(made.score_noise, 4), made.reads
     (0.0075, 1600)
-    >>> plan(40, 60, epsilon=0.3).advice[0]
-    'The noise is above the signal: what Offers gains over `protocol=Pool()`, \
-which is free, is uncertain. \
-Rehearse both with `dpsumm compare`.'
+    >>> plan(40, 60, epsilon=0.3).verdict.head
+    'the noise is above the signal'
     """
     for value, name, least in ((target_size, "target_size", 2), (size, "size", 1)):
         check_whole(value, name, least)
@@ -309,7 +301,7 @@ Rehearse both with `dpsumm compare`.'
     epsilon, delta = plain(epsilon), plain(delta)
     multiplier = accounting.gaussian_noise_multiplier(epsilon, delta)
     relative = noise_to_sampling(multiplier, target_size, sensitivity)
-    return Plan(
+    return PointsPlan(
         target_size=target_size,
         size=size,
         epsilon=epsilon,

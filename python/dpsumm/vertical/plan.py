@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 
@@ -12,8 +12,10 @@ from dpsumm.data.short import SchemaLike
 from dpsumm.errors import InvalidParameterError
 from dpsumm.privacy import accounting
 from dpsumm.privacy.events import Gaussian
-from dpsumm.privacy.weak import thin_budget, weak_budget
+from dpsumm.report.notes import Note, Severity
 from dpsumm.report.numbers import advised
+from dpsumm.report.plan import Plan
+from dpsumm.report.verdict import Verdict
 from dpsumm.vertical.agreed import Agreed
 from dpsumm.vertical.grid import Grid
 from dpsumm.vertical.layout import Budget, Layout
@@ -25,7 +27,7 @@ from dpsumm.vertical.tables import FEW_RECORDS, Tables
 
 # Standard deviations of its noise from which on a number is said to be seen.
 SEEN = 3.0
-# Median of `PlannedTable.least_correlation` below which the noise costs little, and above which
+# Median of `PlannedTable.least_correlation` below which the noise is small, and above which
 # synthetic rows are no better than columns drawn apart. Measured on parts of Adult
 # (docs/results-rows.md).
 LITTLE, NOTHING = 0.1, 1.5
@@ -65,7 +67,7 @@ class PlannedTable:
 
 
 @dataclass(frozen=True)
-class SynthesisPlan:
+class SynthesisPlan(Plan):
     """What public numbers say about a run of `synthesize`; made by :func:`plan_synthesis`.
 
     Attributes
@@ -83,7 +85,7 @@ class SynthesisPlan:
     least_correlation
         The median of the tables' own; infinite if there is no table.
     least_epsilon
-        Epsilon from which on the noise would cost little at this number of records.
+        Epsilon from which on the noise would be small at this number of records.
     least_records
         Records from which on it would at this epsilon.
     mean_errors
@@ -108,67 +110,70 @@ class SynthesisPlan:
     mean_errors: Mapping[str, float]
 
     @property
-    def verdict(self) -> str:
-        """Whether it is worth it, in a sentence without its end."""
-        if not self.tables:
-            return "No two columns have more than one level each: there is nothing to join"
-        if self.n_records < FEW_RECORDS or self.least_correlation > NOTHING:
-            return (
-                "The noise is above the signal: expect rows whose columns do not depend on each "
-                "other"
-            )
-        if self.least_correlation > LITTLE:
-            return "Strong dependences come through, and the noise can be felt"
-        return "The noise costs little"
+    def title(self) -> str:
+        """The run that is planned, in a line."""
+        return (
+            f"Synthetic rows of {self.n_records:,} records, epsilon {self.epsilon:g}, delta "
+            f"{self.delta:g}"
+        )
 
     @property
-    def notes(self) -> tuple[str, ...]:
-        """What to put right before anything is spent, with the way out. From public numbers."""
-        notes = []
+    def verdict(self) -> Verdict:
+        """Which dependences between columns the rows will show."""
+        if not self.tables:
+            why = "no two columns have more than one level each"
+            return Verdict("there is nothing to join", why, Severity.ALARM)
+        if self.n_records < FEW_RECORDS or self.least_correlation > NOTHING:
+            why = "the noise is above the signal"
+            return Verdict("columns of the rows will be independent", why, Severity.ALARM)
+        if self.least_correlation > LITTLE:
+            why = "the noise can be felt"
+            return Verdict("only strong dependences will show", why, Severity.WARNING)
+        return Verdict("most dependences will show", "the noise is small")
+
+    @property
+    def _budget(self) -> tuple[float, float, int]:
+        return self.epsilon, self.delta, self.n_records
+
+    def _advice(self) -> Iterable[Note]:
         if self.tables and self.least_correlation > LITTLE:
-            notes.append(
-                f"an epsilon of {advised(self.least_epsilon)}, or {self.least_records:,} records "
-                "at this epsilon, would make the noise cost little; fewer bins and fewer columns "
-                "help, too"
+            yield Note(
+                f"An epsilon of {advised(self.least_epsilon)}, or {self.least_records:,} records "
+                "at this epsilon, would make the noise small. Fewer bins and fewer columns help, "
+                "too."
             )
         if self.n_records < FEW_RECORDS:
-            notes.append(
-                f"{self.n_records} records are few: at most what one column looks like survives "
-                "the noise"
+            yield Note(
+                f"{self.n_records} records are few. At most the distributions of single columns "
+                "survive the noise."
             )
-        notes += weak_budget(self.epsilon, self.delta, self.n_records)
-        notes += thin_budget(self.epsilon, self.delta, self.n_records)
-        return tuple(notes)
 
-    def __str__(self) -> str:
+    def _rows(self) -> list[tuple[str, str]]:
         seen = ", ".join(f"{who} {epsilon:.4g}" for who, epsilon in self.observers.items())
-        lines = [
-            f"Synthetic rows of {self.n_records:,} records, epsilon {self.epsilon:g}, delta "
-            f"{self.delta:g}",
-            f"  epsilon towards              {seen}",
-            f"  noise, tables of one column  {self.single_std:.1f} records; levels with fewer than "
-            f"{SEEN:g} times that share one",
+        rows = [
+            ("epsilon towards", seen),
+            (
+                "noise, tables of one column",
+                f"{self.single_std:.1f} records; levels with fewer than {SEEN:g} times that share "
+                "one",
+            ),
         ]
         if self.mean_errors:
-            first = list(self.mean_errors.items())[:_SHOWN]
-            more = ", ..." * (len(self.mean_errors) > _SHOWN)
-            lines.append(
-                "  means may be off by          "
-                + ", ".join(f"{error:.2g} ({name})" for name, error in first)
-                + more
-            )
+            off = [f"{error:.2g} ({name})" for name, error in self.mean_errors.items()]
+            more = ", ..." * (len(off) > _SHOWN)
+            rows.append(("means may be off by", ", ".join(off[:_SHOWN]) + more))
         if self.tables:
-            lines.append(
-                f"  correlation that is seen     {self.least_correlation:.2g} and more in half of "
-                f"the {len(self.tables)} tables (below {LITTLE:g} noise costs little, above "
-                f"{NOTHING:g} it decides)"
+            half = (
+                f"{self.least_correlation:.2g} and more in half of the {len(self.tables)} tables "
+                f"(below {LITTLE:g} the noise is small, above {NOTHING:g} it decides)"
             )
-            lines.append("  tables that show least:")
-            lines += [f"    {_line(table)}" for table in self.tables[:_SHOWN]]
+            rows.append(("correlation that is seen", half))
+            rows += [
+                ("" if k else "tables that show least", _line(table))
+                for k, table in enumerate(self.tables[:_SHOWN])
+            ]
         sent = ", ".join(f"{name} {size / 1e6:.1f} MB" for name, size in self.sent_bytes.items())
-        lines.append(f"  sent to the others           {sent}")
-        lines.append(f"{self.verdict}.")
-        return "\n".join([*lines, *(f"Warning: {note}." for note in self.notes)])
+        return [*rows, ("sent to the others", sent)]
 
 
 def _line(table: PlannedTable) -> str:
@@ -224,12 +229,12 @@ def plan_synthesis(
     ...     "clinic": Schema([Column("smoker", categories=("no", "yes"))]),
     ... }
     >>> made = plan_synthesis(schema, 5000)
-    >>> made.verdict
-    'The noise costs little'
+    >>> str(made.verdict)
+    'most dependences will show: the noise is small'
     >>> made.tables[0].cells, round(made.observers["clinic"], 4)
     (24, 1.0)
-    >>> plan_synthesis(schema, 100).verdict
-    'The noise is above the signal: expect rows whose columns do not depend on each other'
+    >>> plan_synthesis(schema, 100).verdict.level
+    'do not use'
     """
     epsilon, delta = plain(epsilon), plain(delta)
     accounting.check_epsilon(epsilon)
@@ -275,7 +280,7 @@ def _least(tables: Sequence[PlannedTable]) -> float:
 
 
 def _least_epsilon(layout: Layout, budget: Budget, records: int, delta: float) -> float:
-    """Return an epsilon at which the noise costs little."""
+    """Return an epsilon at which the noise is small."""
     wanted = budget
     while tables := _planned(layout, wanted.plan(layout, layout.planned), records):
         if (more := _least(tables) / LITTLE) <= 1:

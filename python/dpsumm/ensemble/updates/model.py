@@ -13,7 +13,7 @@ from dpsumm.ensemble.updates.page import render
 from dpsumm.ensemble.updates.plan import UpdatesPlan
 from dpsumm.ensemble.verdict import HIDDEN, do_not_use, missed_notes, verdict_of
 from dpsumm.errors import InvalidParameterError
-from dpsumm.report.notes import Note, Severity, budget_notes, sorted_notes
+from dpsumm.report.notes import Note, Severity, sorted_notes
 from dpsumm.report.verdict import Verdict
 
 _OTHER_POINTS = "Give public points like the parties' records, or ask for protocol='votes'"
@@ -68,8 +68,7 @@ class UpdatesModel(Model):
             way_out = _OTHER_POINTS if self._course.strange else self.plan.way_out
             said = [do_not_use(self._reached, way_out)]
         if not self.privacy.seeded:
-            plan = self.plan
-            said += budget_notes(plan.epsilon, plan.delta, plan.n_parties)
+            said += self.plan.budget_notes
         return sorted_notes([*said, *self.foreseen])
 
     @property

@@ -124,5 +124,5 @@ def _details(model: UpdatesModel) -> list[tuple[str, str]]:
         ("Records, " + ("declared" if recipe.whole else "public"), f"{recipe.records:,}"),
         ("Noise over sensitivity, each round", f"{sums.noise_multiplier:.4g}"),
         ("Columns", columns if hidden <= 0 else f"{columns} and {hidden:,} more"),
-        ("Plan", model.plan.verdict),
+        ("Plan", model.plan.verdict.text),
     ]

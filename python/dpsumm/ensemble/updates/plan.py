@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-from dpsumm.ensemble.plan import ASK
+from dpsumm.ensemble.plan import JUDGED, few_points
 from dpsumm.ensemble.terms import Terms
 from dpsumm.ensemble.updates.recipe import Recipe
-from dpsumm.privacy.weak import thin_budget, weak_budget
-from dpsumm.report.notes import Note
+from dpsumm.report.notes import Note, Severity
+from dpsumm.report.plan import Plan
+from dpsumm.report.verdict import Verdict
 
 # Of the share that is left of a model without noise: `evidence.ensemble.worlds` says how many runs
 # lie between, of 4 to 1000 parties, 2 to 20 classes, 4 to 50 columns, both units, epsilon 0.3 to 3.
 _LEAST, _MOST = 2.0, 0.03
 # Below such a share at best there is little to expect.
 _LITTLE = 0.5
-FEW_POINTS = 1000
 
 
 @dataclass(frozen=True)
-class UpdatesPlan:
+class UpdatesPlan(Plan):
     """Made by :func:`dpsumm.plan_learning`.
 
     Attributes
@@ -56,62 +57,48 @@ class UpdatesPlan:
         return 1 / (1 + _LEAST * self.ratio**2), 1 / (1 + _MOST * self.ratio**2)
 
     @property
-    def verdict(self) -> str:
-        """What to expect, in a sentence."""
-        low, high = self.kept
+    def title(self) -> str:
+        """The run that is planned, in a line."""
         return (
-            "Of what a model without noise gains over always saying the commonest class, "
-            f"{low:.0%} to {high:.0%} is left"
+            f"Private updates of {self.n_parties:,} parties, {self.terms.n_classes} classes, unit: "
+            f"{self.recipe.unit}, epsilon {self.epsilon:g}, delta {self.delta:g}"
         )
 
     @property
-    def notes(self) -> tuple[Note, ...]:
-        """What to put right before anything is spent, with the way out. From public numbers."""
-        notes = []
+    def verdict(self) -> Verdict:
+        """What is left of the gain of a model without noise over the commonest class."""
+        low, high = self.kept
+        head = f"{low:.0%} to {high:.0%} of the gain without noise is left"
+        why = "the gain over always saying the commonest class"
+        return Verdict(head, why, Severity.WARNING if high < _LITTLE else Severity.INFO)
+
+    @property
+    def _budget(self) -> tuple[float, float, int]:
+        return self.epsilon, self.delta, self.n_parties
+
+    def _rows(self) -> list[tuple[str, str]]:
+        return [
+            ("records", f"{self.recipe.records:,} in all"),
+            ("features", f"{self.features}, in {self.recipe.rounds} rounds"),
+            ("noise over signal", f"{self.ratio:.3g}"),
+            JUDGED,
+        ]
+
+    def _advice(self) -> Iterable[Note]:
         if self.kept[1] < _LITTLE:
-            notes.append(
-                Note(
-                    f"noise over signal is {self.ratio:.2g}: expect little, at most "
-                    f"{self.kept[1]:.0%} of what a model without noise would gain. {self.way_out}"
-                )
+            yield Note(
+                f"Noise over signal is {self.ratio:.2g}. Expect at most {self.kept[1]:.0%} of the "
+                f"possible gain. {self.way_out}."
             )
-        if self.terms.n_points < FEW_POINTS:
-            notes.append(
-                Note(
-                    f"{self.terms.n_points} public points are few (usual: thousands, unlabelled): "
-                    "give more, they add no noise to what is learnt"
-                )
-            )
-        if self.recipe.whole and self.delta * 10 * self.n_parties >= 1:
-            notes.append(
-                Note(
-                    f"delta {self.delta:g} is not far below 1 / {self.n_parties} parties: use at "
-                    f"most {1 / (10 * self.n_parties):.0e}"
-                )
-            )
-        return tuple(notes)
+        yield from few_points(self.terms.n_points)
 
     @property
     def way_out(self) -> str:
-        """What to do where the noise is too much, as a sentence without its end."""
+        """What to do if there is too much noise, as a sentence without its end."""
         out = "Take a larger epsilon or more parties"
         if not self.recipe.whole:
             return out
         return f"{out}, or protect single records: `unit='replace one record'`"
-
-    def __str__(self) -> str:
-        lines = [
-            f"Private updates of {self.n_parties:,} parties, {self.terms.n_classes} classes, unit: "
-            f"{self.recipe.unit}, epsilon {self.epsilon:g}, delta {self.delta:g}",
-            f"  records           {self.recipe.records:,} in all",
-            f"  features          {self.features}, in {self.recipe.rounds} rounds",
-            f"  noise over signal {self.ratio:.3g}",
-            f"{self.verdict}.",
-            f"{ASK}.",
-        ]
-        budget = self.epsilon, self.delta, self.n_parties
-        weak = [*weak_budget(*budget), *thin_budget(*budget)]
-        return "\n".join([*lines, *(f"Warning: {note}." for note in (*weak, *self.notes))])
 
 
 def plan_updates(n_columns: int, terms: Terms, recipe: Recipe) -> UpdatesPlan:
