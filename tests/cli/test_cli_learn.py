@@ -6,13 +6,11 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from threadpoolctl import threadpool_info, threadpool_limits
 
 from dpsumm import Column, Schema
 from dpsumm.cli import learn as learn_module
 from dpsumm.cli import main
 from dpsumm.ensemble import load_model
-from dpsumm.errors import InvalidParameterError
 from dpsumm.privacy import Ledger
 from helpers.command_line import dpsumm
 from helpers.disk import full_for
@@ -233,25 +231,6 @@ def test_parties_points_and_classes_are_needed(capsys):
     assert "2 classes" in capsys.readouterr().out
     assert run(*plan) == 2
     assert "--classes: list all labels" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(("given", "threads"), [({}, 1), ({"OMP_NUM_THREADS": "2"}, 2)])
-def test_matrix_libraries_use_one_thread_unless_told_otherwise(monkeypatch, given, threads):
-    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
-        monkeypatch.delenv(name, raising=False)
-    for name, value in given.items():
-        monkeypatch.setenv(name, value)
-    found = []
-
-    def stopped(*parties, **given):
-        found.extend(library["num_threads"] for library in threadpool_info())
-        raise InvalidParameterError("enough")
-
-    monkeypatch.setattr(learn_module, "make_model", stopped)
-    with threadpool_limits(2):
-        assert run(*USUAL) == 2
-        assert found
-        assert max(found) == threads
 
 
 @pytest.mark.parametrize("after", [False, True])

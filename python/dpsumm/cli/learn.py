@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
-from contextlib import contextmanager
-
-from dpsumm.basics.checks import check_installed
 from dpsumm.cli import console
 from dpsumm.cli.output import check_distinct, check_outputs, rows_in
 from dpsumm.cli.spent import Kept
@@ -45,7 +40,7 @@ def run(data: Data, method: Method, privacy: Privacy, output: Output) -> None:
         console.tell(Note(UNLISTED))
     with kept.told_when_stopped():
         # What is warned of is said at once: nothing is spent yet.
-        with console.progress() as progress, console.warnings_told() as told, _one_thread():
+        with console.progress() as progress, console.warnings_told() as told:
             model = make_model(**given, progress=progress)
         kept.write_all(
             f"Epsilon {round_up(model.privacy.epsilon())} of the parties is spent",
@@ -58,26 +53,6 @@ def run(data: Data, method: Method, privacy: Privacy, output: Output) -> None:
     new = [note for note in model.notes if note not in told]
     console.warn(new, seeded=model.privacy.seeded)
     console.tell_uncounted(kept.uncounted(), model.privacy.epsilon())
-
-
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    """Have matrix libraries use one thread, unless the environment says how many.
-
-    Their matrices are small here: more threads take three times the processor time, and on a busy
-    machine wait for each other.
-    """
-    if any(name in os.environ for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS")):
-        yield
-        return
-    # Comes with scikit-learn, and limits what is loaded by then.
-    check_installed("sklearn", "learn needs", "learn")
-    import scipy.linalg
-    from threadpoolctl import threadpool_limits
-
-    assert scipy.linalg
-    with threadpool_limits(1):
-        yield
 
 
 def _show(model: Model) -> None:

@@ -148,6 +148,7 @@ def learn(
     from dpsumm.ensemble.inputs import read_parties
     from dpsumm.ensemble.points import points_notes
     from dpsumm.ensemble.protocols import Updates, decided
+    from dpsumm.ensemble.threads import one_thread
     from dpsumm.ensemble.vote import Asked, run_vote
     from dpsumm.exchange.driver import run_in_process
     from dpsumm.privacy.weak import warn_unrecorded
@@ -177,29 +178,30 @@ def learn(
         warnings.warn(note, stacklevel=2)
     how = decided(asked.protocol, given.others)
     warn_unrecorded(ledger, seed, epsilon)
-    if isinstance(how, Updates):
-        from dpsumm.ensemble.rounds import recipe_of, run_updates
-        from dpsumm.ensemble.updates.party import Updater
+    with one_thread():
+        if isinstance(how, Updates):
+            from dpsumm.ensemble.rounds import recipe_of, run_updates
+            from dpsumm.ensemble.updates.party import Updater
 
-        updaters = {name: Updater(one, terms.classes) for name, one in given.tables.items()}
-        return run_updates(
+            updaters = {name: Updater(one, terms.classes) for name, one in given.tables.items()}
+            return run_updates(
+                asked,
+                terms,
+                recipe_of(asked, how, len(given.names), given.n_given),
+                given.space,
+                given.points,
+                given.names,
+                lambda curator, _: curator.again() or run_in_process(curator, updaters, progress),
+                about=points_notes(given.public_points),
+            )
+        roles = given.roles(terms, how.learner, seed, declared=how.hidden)
+        return run_vote(
             asked,
             terms,
-            recipe_of(asked, how, len(given.names), given.n_given),
             given.space,
             given.points,
             given.names,
-            lambda curator, _: curator.again() or run_in_process(curator, updaters, progress),
+            lambda curator, _: curator.again() or run_in_process(curator, roles, progress),
             about=points_notes(given.public_points),
+            learner=facts_of(how.learner, how.grid) if given.tables else "",
         )
-    roles = given.roles(terms, how.learner, seed, declared=how.hidden)
-    return run_vote(
-        asked,
-        terms,
-        given.space,
-        given.points,
-        given.names,
-        lambda curator, _: curator.again() or run_in_process(curator, roles, progress),
-        about=points_notes(given.public_points),
-        learner=facts_of(how.learner, how.grid) if given.tables else "",
-    )
