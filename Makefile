@@ -132,7 +132,7 @@ fuzz: $(VENV)/.built .venv-fuzz/.ready  ## Fuzz messages, tables, ledgers with a
 PEERS := .venv-bench
 $(eval $(call environment,$(PEERS),bench,demo))
 
-bench: $(PEERS)/.ready $(VENV)/.built  ## Speed beside peers; writes results, docs/performance.md, plots
+bench: $(PEERS)/.ready $(VENV)/.built  ## Speed beside peers; writes benches/results, plots
 	PYTHONPATH=python $(PEERS)/bin/python -m benches $(if $(ONLY),--only $(ONLY)) $(BENCH_FLAGS)
 
 bench-short: $(VENV)/.built  ## The same with tiny sizes and the peers at hand; keeps nothing

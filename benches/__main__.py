@@ -74,7 +74,7 @@ def write(results: Results, root: Path) -> None:
     kept.write_text(json.dumps(results, indent=1, allow_nan=True) + "\n")
     kept.with_suffix(".md").write_text(tables.everything(results))
     (root / "docs/images").mkdir(parents=True, exist_ok=True)
-    for page in ("docs/performance.md", "docs/kernels.md"):
+    for page in ("benches/results/limits.md", "docs/kernels.md"):
         (root / page).write_text(tables.fill((ROOT / page).read_text(), results))
     plots.draw(results, root / "docs/images")
 
