@@ -184,7 +184,7 @@ report-picture: demo  ## The picture of a report in README.md; needs Chromium
 
 # The site reads the sources; its notebooks run while it is built, with the core of `make test`.
 DOCS := .venv-docs
-$(eval $(call environment,$(DOCS),docs,learn$(comma)report))
+$(eval $(call environment,$(DOCS),docs,cli$(comma)learn))
 
 docs: $(DOCS)/.ready $(VENV)/.built  ## The documentation as a site, in site/; runs its notebooks
 	NO_MKDOCS_2_WARNING=1 PYTHONPATH=$(CURDIR)/python $(DOCS)/bin/mkdocs build --strict --quiet

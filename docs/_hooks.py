@@ -1,7 +1,12 @@
-"""Results lie beside the code that measures them; the site shows them as pages of its own."""
+"""Pages that are made for the site: results, which lie next to the code that measures them, and the
+help of all commands.
+"""
 
+import os
 import posixpath
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 from mkdocs.exceptions import PluginError
@@ -11,10 +16,32 @@ ROOT = Path(__file__).parents[1]
 
 
 def on_files(files, config):
-    """Add every page of results to the site, under results/."""
+    """Add every page of results to the site, under results/, and the commands."""
+    files.append(File.generated(config, "reference/commands.md", content=commands()))
     for page in sorted(ROOT.glob("*/results/*.md")):
         files.append(File.generated(config, f"results/{page.name}", abs_src_path=str(page)))
     return files
+
+
+def commands():
+    """Return the help of all commands as a page."""
+    words = said("import dpsumm.cli.app as app; print(*app.words(), sep='\\n')").splitlines()
+    parts = [f"## dpsumm {word}\n\n```text\n{said(word.split())}```\n" for word in words]
+    return "\n".join(["# Commands\n\nThe help of each command, as `--help` prints it.\n", *parts])
+
+
+def said(what):
+    """Return what a program prints, or the help of a command."""
+    code = "import sys; from dpsumm.cli import main; main([*sys.argv[1:], '--help'])"
+    words = ["-c", what] if isinstance(what, str) else ["-c", code, *what]
+    run = subprocess.run(
+        [sys.executable, *words],
+        capture_output=True,
+        check=True,
+        encoding="utf-8",
+        env=os.environ | {"COLUMNS": "84"},
+    )
+    return run.stdout
 
 
 def on_page_markdown(markdown, page, **_):

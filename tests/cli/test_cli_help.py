@@ -2,7 +2,7 @@
 
 import pytest
 
-from dpsumm.cli.app import COMMANDS
+from dpsumm.cli.app import COMMANDS, words
 from helpers.command_line import dpsumm
 
 
@@ -20,12 +20,13 @@ def test_the_help_of_a_call_fits_on_two_screens(word, tmp_path):
     assert heads[1:] == ["Data:", "Method:", "Privacy:", "Output:", "Options:"]
 
 
-@pytest.mark.parametrize("word", [*COMMANDS, "ledger create", "node log"])
+@pytest.mark.parametrize("word", list(words()))
 def test_no_markup_is_left(word, tmp_path):
     done = dpsumm(*word.split(), "--help", cwd=tmp_path)
     assert done.returncode == 0
     assert "[/]" not in done.stdout
     assert "[bold" not in done.stdout
+    assert done.stdout.startswith(f"Usage: dpsumm {word} [OPTIONS]")
 
 
 def test_a_default_in_words_stands_without_parentheses(tmp_path):

@@ -95,6 +95,12 @@ def load(name: str) -> Any:
     return typer.main.get_group(holder).commands[name]
 
 
+def words() -> Iterator[str]:
+    """Give the words of each command, such as ``ledger show``."""
+    for name in COMMANDS:
+        yield from [f"{name} {one}" for one in getattr(load(name), "commands", ())] or [name]
+
+
 # Pretty tracebacks print local variables, and here these are people's data.
 app = typer.Typer(
     cls=_Commands,
