@@ -11,3 +11,17 @@ const mend = () => {
 };
 new MutationObserver(mend).observe(document.documentElement, {childList: true, subtree: true});
 mend();
+
+// The slider of "Privacy on one page": the odds that an epsilon allows.
+document.querySelectorAll(".epsilon").forEach((part) => {
+  const [input, output] = [part.querySelector("input"), part.querySelector("output")];
+  const show = () => {
+    const epsilon = 10 ** input.value;
+    const right = Math.ceil(1000 / (1 + Math.exp(-epsilon))) / 10;
+    input.setAttribute("aria-valuetext", epsilon.toPrecision(2));
+    output.value = `${epsilon.toPrecision(2)}: right at most ${right.toFixed(1)} % of the time`;
+  };
+  input.addEventListener("input", show);
+  part.hidden = false;
+  show();
+});
