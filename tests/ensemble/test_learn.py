@@ -661,7 +661,7 @@ def test_the_plan_of_updates_is_a_range_and_the_warning(rng):
     assert plan.kept[1] < 0.05
     assert "Expect at most" in plan.notes[0]
     assert "500 public points are few" in plan.notes[1]
-    assert plan.verdict.level == "check"
+    assert plan.verdict.level == "do not use"
     assert all(f"Check this: {note}" in " ".join(str(plan).split()) for note in plan.notes)
     records = dpsumm.plan_learning(
         4,
@@ -673,6 +673,8 @@ def test_the_plan_of_updates_is_a_range_and_the_warning(rng):
     )
     assert records.kept[0] > 0.9
     assert records.notes == ()
+    assert records.verdict.level == "useful"
+    assert dpsumm.plan_learning(200, 5000, 10).verdict.level == "check"
     assert records.features == 100
     parties, points = [people(rng, 50) for _ in range(4)], rng.normal(size=(1500, 2))
     given = {"classes": range(10), "epsilon": 0.3, "protocol": Updates(records_per_owner=50)}

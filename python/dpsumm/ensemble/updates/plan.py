@@ -15,7 +15,7 @@ from dpsumm.report.verdict import Verdict
 # Of the share that is left of a model without noise: `evidence.ensemble.worlds` says how many runs
 # lie between, of 4 to 1000 parties, 2 to 20 classes, 4 to 50 columns, both units, epsilon 0.3 to 3.
 _LEAST, _MOST = 2.0, 0.03
-# Below such a share at best there is little to expect.
+# Below such a share at best there is little to expect, at worst the outcome is open.
 _LITTLE = 0.5
 
 
@@ -70,7 +70,9 @@ class UpdatesPlan(Plan):
         low, high = self.kept
         head = f"{low:.0%} to {high:.0%} of the gain without noise is left"
         why = "the gain over always saying the commonest class"
-        return Verdict(head, why, Severity.WARNING if high < _LITTLE else Severity.INFO)
+        if high < _LITTLE:
+            return Verdict(head, why, Severity.ALARM)
+        return Verdict(head, why, Severity.WARNING if low < _LITTLE else Severity.INFO)
 
     @property
     def _budget(self) -> tuple[float, float, int]:
