@@ -18,53 +18,52 @@ from dpsumm.errors import InvalidParameterError
 
 @dataclass(frozen=True)
 class Column(Facts):
-    """What is publicly known about one column: its kind, and bounds or categories.
+    """Public description of one column, with its kind, and bounds or categories.
 
     Parameters
     ----------
     name
-        As in the data.
+        Name of the column in the data.
     kind
         A `Kind` or its value. By default ``"category"`` if there are `categories`, ``"date"`` if
-        the `bounds` are dates, else ``"number"``.
+        the `bounds` are dates, and otherwise ``"number"``.
     bounds
-        (low, high) with low < high, finite numbers in the column's units, or dates. The kernel sees
-        the value clipped to them and scaled to [0, 1]. Needed for dates; a number without bounds is
-        used as it is.
+        (low, high) with low < high, as finite numbers in the column's units or as dates. Values are
+        clipped to them and scaled to [0, 1] for the kernel. Dates need bounds. A number without
+        bounds is used as it is.
     categories
-        Distinct values, all text or all numbers or all truth values. The kernel sees one cell per
-        value, such that two different ones are at distance `weight`. Text that is listed counts as
-        it is; other text, and numbers of a data frame, by the number or truth value that it spells.
-        If a category such as ``"02139"`` is no number's usual spelling, numbers are refused.
-        ``1`` and ``True`` are one value, as are ``0`` and ``False``; if both are listed or one is
-        a mark, they are two as text, and truth values of a data frame are refused. Of a label: its
-        classes, as which the summary gives it back; by default it is the number or truth value that
-        it spells, else text.
+        Distinct values, all text, all numbers or all truth values. The kernel has a cell for each,
+        so that two different ones are at distance `weight`. Text that is listed counts as it is.
+        Other text, and numbers of a data frame, count by the number or truth value that they spell.
+        If a category such as ``"02139"`` is not the usual spelling of a number, numbers are
+        refused. ``1`` and ``True`` are one value, and so are ``0`` and ``False``. If both are
+        listed, or one is a mark, they are two values as text, and truth values of a data frame are
+        refused. For a label, the summary gives its values back as these categories. By default it
+        gives the number or truth value that a label spells, or text.
     ordered
-        The categories are in their order, and the kernel sees their position, scaled to [0, 1].
+        The categories are in order, and the kernel sees their position, scaled to [0, 1].
     other
-        The value that stands for every one that is not in `categories`: it has a cell of its own,
-        and the summary gives `other` back instead. By default such data are refused.
+        Category for all values that are not in `categories`. It has a cell of its own, and the
+        summary gives `other` back. By default such data are refused.
     missing
-        Marks that mean "no value", text or numbers, after removing spaces; besides empty text,
-        null and NaN, which always do. A mark that is one of the `categories`, however it is
-        spelled, is none. Of dates a mark such as ``"1900-01-01"`` means the day. Without any,
-        a column of numbers in a data frame must not be text.
+        Text or numbers that mean "no value", for example ``("-9",)``. Empty text, null and NaN
+        always do. A mark that is one of the `categories` does not count. For dates, a mark such as
+        ``"1900-01-01"`` means the day. Without marks, numbers of a data frame must not be text.
     when_missing
-        ``"refuse"`` the data, ``"drop"`` the row, or ``"encode"``: as one more category, or as the
-        middle of the range with a cell that says so. It is then at distance `weight` of every
-        category, or as far from a uniform value of the range as two of these are from each other
-        (root mean square; nothing depends on the data).
+        With ``"refuse"`` the data are refused, with ``"drop"`` the row is left out. With
+        ``"encode"`` a missing value is one more category, or the middle of the range with a cell
+        that marks it. It is then at distance `weight` of every category, or as far from a uniform
+        value of the range as two of these are from each other (root mean square).
     weight
-        Scale of the column in the kernel's space, 1e-6 to 1e6: the distance between the two bounds,
-        or between two categories.
+        Scale of the column in the kernel's space, 1e-6 to 1e6. It is the distance between the two
+        bounds, or between two categories.
     date_format
-        Format of dates given as text, see `datetime.strptime`; by default ``YYYY-MM-DD``, to which
-        a time may be added, but no offset from UTC. The kernel and the summary have the day alone.
-        Columns and Excel cells that are dates, not text, need no format and are taken under any.
+        Format of dates given as text, see `datetime.strptime`. By default it is ``YYYY-MM-DD``, and
+        a time may follow, but no offset from UTC. Kernel and summary have the day only. Columns and
+        Excel cells that are dates need no format.
     whole
-        A number column has whole numbers of at most 2**53 in size, which the summary gives back as
-        such; fractions are refused.
+        The column has whole numbers of at most 2**53 in size, and the summary gives them back so.
+        Fractions are refused.
 
     Raises
     ------
@@ -73,14 +72,14 @@ class Column(Facts):
 
     Privacy
     -------
-    Public: every party has it. Nothing of it may be computed from private data; bounds and
-    categories read from private data leak records.
+    Public, since every party has it. Do not compute any of it from private data. Bounds and
+    categories that were read from private data leak records.
 
     See Also
     --------
     dpsumm.Schema : All columns of a party.
-    dpsumm.data.Kind : What a column holds.
-    dpsumm.data.WhenMissing : What is done where a value is missing.
+    dpsumm.data.Kind : Kinds of columns.
+    dpsumm.data.WhenMissing : Ways to treat a missing value.
 
     Examples
     --------

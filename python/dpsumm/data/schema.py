@@ -42,14 +42,14 @@ FEW, ROWS = 1000, 4096
 class Schema:
     """The columns of every party's data, in the order in which the summary gives them back.
 
-    Columns that the schema does not name are not read. If all parties have the same schema, the
-    same record is the same point at each of them: the kernel's space depends on the schema alone.
+    Columns that the schema does not name are not read. If all parties have the same schema, a
+    record is the same point at each of them, because the kernel's space depends on the schema only.
 
     Parameters
     ----------
     columns
-        At least one that the kernel sees; names distinct; at most one label; at most 100 columns
-        that the kernel ignores.
+        Columns with distinct names, of which the kernel sees at least one. At most one is a label,
+        and at most 100 are ignored by the kernel.
 
     Raises
     ------
@@ -58,8 +58,8 @@ class Schema:
 
     Privacy
     -------
-    Public, as every `Column` in it. What is counted by it (values clipped, missing or in no
-    category) depends on private data: it is for curator and consumer, never sent to an owner.
+    Public, like every `Column` in it. Counts of values that are clipped, missing or in no category
+    depend on private data. They are for curator and consumer, and are not sent to an owner.
 
     See Also
     --------

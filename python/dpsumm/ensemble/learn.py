@@ -39,62 +39,64 @@ def learn(
     allow_weak_privacy: bool = False,
     progress: Progress | None = None,
 ) -> Model:
-    """Return a classifier learnt from parties' records, or from their classifiers' votes.
+    """Return a classifier that is learnt from many parties' records or models.
 
-    *Updates*, where parties hold records: in eight rounds a public model goes out, each party
-    answers with one clipped vector, and noise is added to the sum. *Votes*, for classifiers that
-    parties have: each votes on the `public_points`, and noise is added to the sum of the votes
-    once; a student learns from these. Everything after the noise costs no privacy.
+    With *updates*, the default for parties with records, a public model is sent out in each of
+    eight rounds. Each party answers with one clipped vector, and noise is added to the sum. With
+    *votes*, the parties' classifiers vote on the `public_points` once, noise is added to the sum,
+    and a student learns from it. All that follows the noise costs no privacy.
 
     Parameters
     ----------
     parties
-        Dict (name -> party) or list of M parties, from 2 and better from 50. A party is: its
-        labelled records, as a pair (points, labels), a data frame or a path with a `label`; a
-        classifier that it has fitted, with `predict` (a list of them, see `Voting`); or its
-        votes, an (N, K) array of integers, a column for each class in ascending order.
+        M parties, as a dict (name to party) or a list, at least 2 and better 50. A party gives its
+        labelled records, as a pair (points, labels), a data frame, or a path with a `label`. For
+        votes a fitted classifier with `predict` is possible, or a list of them (see `Voting`). So
+        are its votes, an (N, K) array of integers with one column per class in ascending order.
     public_points
-        N points without labels, public, with the parties' columns: (N, d) array, data frame or
-        path; from 20, better thousands. Parties see them. They must not be anybody's private
-        records: a summary of the parties' points is not public.
+        N public points without labels, with the parties' columns, as an (N, d) array, a data frame
+        or a path. At least 20, better thousands. Parties see them, so they must not be private
+        records, nor a summary of these.
     classes
-        All K labels, public. A party leaves rows with other labels out. One that has no other
-        counts for nothing, and nothing says so, since that may hang on one record: compare at home
-        (``dpsumm schema check --classes``), or give a `schema` whose label lists categories, which
-        refuses other spellings.
+        All K labels, public. A party leaves out rows with other labels. If it has no other rows, it
+        counts for nothing. No message reveals this, because it may depend on one record. To avoid
+        it, check at home (``dpsumm schema check --classes``), or give a `schema` whose label lists
+        its categories.
     epsilon, delta
-        Budget of the parties, in nats, and the probability with which it may fail to hold.
+        Budget of the parties, and the probability with which it may fail to hold.
     protocol
-        ``"updates"`` or ``"votes"``; or `Updates(records_per_owner=400)`, `Voting(learner="tree")`
-        and such, which have parameters. None: updates where all parties hold records, else votes.
+        ``"updates"`` or ``"votes"``, or an object with parameters, such as
+        `Updates(records_per_owner=400)` and `Voting(learner="tree")`. By default updates if all
+        parties hold records, otherwise votes.
     validation
-        Pair (points, labels) of the consumer's own, or with a `schema` that has a label one frame
-        or file, sent to nobody. A model of updates is judged by it. Of votes it chooses among
-        candidates, without noise, so whoever sees the model may learn of it; a few hundred help
-        where parties are weak.
+        Labelled points of the consumer's own, as a pair (points, labels), or as a frame or file if
+        the `schema` has a label. They are not sent to anyone. They judge a model of updates. With
+        votes they choose among candidates without noise, so anyone who sees the model may learn
+        about them. A few hundred help if parties are weak.
     unit
-        What may change between neighbouring data: ``"one whole owner"`` (all records of a party,
-        its classifier, its coins, whether it comes) or ``"replace one record"``, sizes public.
+        Data that are protected together. ``"one whole owner"`` is all of a party's records, its
+        classifier and its coins. ``"replace one record"`` is one record, where sizes are public.
     schema
-        As for `dpsumm.summarize`: public facts. The label is the parties' column.
+        Public description of the columns, as for `dpsumm.summarize`. The label is the parties'
+        column.
     ledger, run
-        SQLite file with the parties' books, kept across runs, in memory by default; name of the run
-        in it. The name of a run that died resumes it: the same noisy votes, not charged again.
-        Other points, parties, classes, budget, protocol or schema are refused; whether parties'
-        records are those of then is not compared, since the answer would tell of them.
+        SQLite file with the parties' charges, kept across runs (in memory by default), and the name
+        of the run in it. The name of a run that was interrupted resumes it, with the same noisy
+        votes and without another charge. Other points, parties, classes, budgets, protocols and
+        schemas are refused. Records are not compared, because the answer would depend on them.
     seed
-        For tests and experiments: repeatable, and **not private** (epsilon is then infinite).
+        For tests and experiments. The run is repeatable, and **not private** (its epsilon is
+        infinite).
     allow_weak_privacy
-        Go on with a budget that promises next to nothing: an epsilon above 10, or a delta that is
-        not below 1 / parties.
+        Accept a budget that protects little. This is an epsilon above 10, or a delta of at least
+        1 / parties.
     progress
         Called with (stage, done, total).
 
     Returns
     -------
     Model
-        By updates an `UpdatesModel`, of which `refit` and `strength`, that are of votes alone, are
-        refused.
+        With updates it is an `UpdatesModel`, which has no `refit` and no `strength`.
 
     Raises
     ------
@@ -108,17 +110,17 @@ def learn(
     Warns
     -----
     UserWarning
-        Before anything is spent, from public numbers: the noise is above the signal, few parties,
-        few points, a large delta; with the way out. See `dpsumm.plan_learning`. Public points
-        that the schema cuts off, or of which few differ. And, to the caller
-        alone and in no result, that many public points are records of parties, or that several
-        parties hold the same records: that depends on their data, which the caller holds.
+        Before anything is spent, if public numbers show that the noise is above the signal, or that
+        parties or points are few. The warning has the way out. See `dpsumm.plan_learning`. Other
+        warnings are about public points that the schema clips or that repeat each other. Only the
+        caller, who holds all data, is warned of public points that are records of parties, and of
+        parties that hold the same records. No result has these warnings.
 
     Privacy
     -------
-    Towards the consumer, and whoever sees the model: (epsilon, delta)-DP for all records of a
-    party, or for one record. Towards the curator, who sees votes or vectors: none. Source: Hamm,
-    Cao & Belkin 2016, corrected; ``docs/ensemble.md``, ``docs/privacy/votes.md`` and
+    All records of a party, or one record, are (epsilon, delta)-DP towards the consumer and anyone
+    who sees the model. The curator, who sees votes or vectors, is trusted. Source: Hamm, Cao &
+    Belkin 2016, corrected. See ``docs/ensemble.md``, ``docs/privacy/votes.md`` and
     ``docs/privacy/updates.md``.
 
     See Also

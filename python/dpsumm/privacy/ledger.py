@@ -67,17 +67,17 @@ class Line:
 
 
 class Ledger(AbstractContextManager["Ledger"]):
-    """The books of one data holder: what runs spent on its records, and the cap on the total.
+    """The charges of all runs on one data holder's records, and a cap on their total.
 
     Parameters
     ----------
     path
-        SQLite file that `create` made; ``None`` keeps the books in memory for one run. The file
-        holds public facts and released (noisy) values only. Beside it lies ``<path>.seen``, by
-        which a copy that was put back is noticed; move both together.
+        SQLite file that `create` made. With ``None`` the charges of one run are kept in memory. The
+        file has only public facts and released (noisy) values. ``<path>.seen``, next to it, shows
+        if an old copy was put back, so move both together.
     run
-        Name of the run whose releases are looked up and made; a fresh one by default. To resume a
-        run that died, give its name: its releases are returned again, unchanged and uncharged.
+        Name of the run (by default a fresh one). Give the name of a run that was interrupted to
+        resume it. Its releases are returned again, unchanged and uncharged.
     delta
         The delta at which this run is accounted for, fixed before its first release.
 
@@ -90,8 +90,8 @@ class Ledger(AbstractContextManager["Ledger"]):
 
     See Also
     --------
-    dpsumm.privacy.PrivacyReport : What one run cost.
-    dpsumm.privacy.Charge : One line of the books.
+    dpsumm.privacy.PrivacyReport : Cost of one run.
+    dpsumm.privacy.Charge : One entry.
 
     Examples
     --------

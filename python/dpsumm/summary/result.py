@@ -52,72 +52,72 @@ LEAST_EFFECTIVE = 0.5
 
 @dataclass(frozen=True, eq=False)
 class Summary:
-    """Points of the owners that match the target, and what they cost.
+    """Points of the owners that match the target, and their cost.
 
-    All of it is for curator and consumer: no field may be shown to an owner. In what follows there
-    are p points of c columns, from K owners.
+    It is for curator and consumer. Do not show any field to an owner. There are p points with c
+    columns, from K owners.
 
     Attributes
     ----------
     points : (p, c)
-        In original units, in the order of the picks. Dates and categories as `Schema.encode` takes
-        them; :meth:`to_frame` has them as they were.
+        Points in original units, in the order of the picks. Dates and categories are numbers, as
+        for `Schema.encode`. :meth:`to_frame` has them as they were.
     labels : (p,) or None
-        Labels of the points; they travelled along and were not used. Each is the number or truth
-        value that it spells, else text, unless the schema lists its categories; an array of objects
-        if there are both.
+        Labels of the points, which chose nothing. A label is the number or truth value that it
+        spells, or text, unless the schema lists its categories. If there are both, this is an array
+        of objects.
     owner, index : (p,) int64
-        Owner of each point (position in `names`) and its row in that owner's data, counted from 0.
-        A pandas index is not kept: use ``iloc``, or make it a column by ``reset_index()``.
+        Owner of each point (position in `names`), and its row in that owner's data, counted from 0.
+        A pandas index is not kept. Use ``iloc``, or make it a column by ``reset_index()``.
     names
         Owners' names.
     n_records
         Owners' numbers of records, in the order of `names`.
     schema
-        What the columns are.
+        The columns.
     accesses
-        Points of owners that the curator read.
+        Number of points that the curator read.
     mmd2
-        MMD^2 (V-statistic) between summary and the target records given, in the kernel's space.
-        The summary was fitted to them: to the distribution that they come from it is further.
+        MMD^2 (V-statistic) between the summary and the given target records, in the kernel's space.
+        The summary is fitted to these, so it is further from the distribution behind them.
     curve : (p,) float64
-        MMD^2 after each pick; its last value is `mmd2`.
+        MMD^2 after each pick. The last value is `mmd2`.
     gamma
         Bandwidth of the kernel.
     privacy
-        What the owners received, and what that guarantees.
+        The releases to owners, and their guarantee.
     protocol
         Name of the protocol.
     pool
-        All points that the curator read, with their labels and owners, picked or not.
+        All points that the curator read, with labels and owners, picked or not.
     scaled : (p, e), target : (m, e)
         Summary and target in the kernel's space, float64.
     target_self
-        ``mean k(V, V)`` of the target: J of the summary is this less `mmd2`.
+        ``mean k(V, V)`` of the target. J of the summary is this less `mmd2`.
     size_requested
-        `size` as asked for; `points` may be fewer if the pool was.
+        The `size` of the call. There are fewer `points` if the pool had fewer.
     seconds
         Wall time of the run.
     notes
-        What a reader should know before relying on the summary.
+        Warnings and facts to know before you rely on the summary.
     carried
-        A (p,) array for each of `Schema.carried`, the columns that travelled along: numbers, truth
-        values, dates or text, whichever gives every value its own text back.
+        A (p,) array for each column of `Schema.carried`, such as identifiers. Its type is the first
+        of numbers, truth values, dates and text that gives every value its own text back.
     target_labels : (m,) or None
-        Own labels of the target's records, None where one is missing. For `verdict` and `fit`.
+        Labels of the target's own records, None if one is missing. For `verdict` and `fit`.
     stability
         How much of the summary one record of an owner changes.
     run, ledger
-        Name of the run, and the ledger's file; None if the books were in memory.
+        Name of the run, and the ledger's file (None if the charges are in memory).
     finished
         When the summary was made, in UTC.
     record
-        The run's public facts, which a saved summary keeps for its dossier.
+        Public facts of the run, which a saved summary keeps for its dossier.
 
     See Also
     --------
-    dpsumm.summarize : Makes one; its example runs.
-    dpsumm.privacy.PrivacyReport : What it cost, as `Summary.privacy`.
+    dpsumm.summarize : Makes one, with an example.
+    dpsumm.privacy.PrivacyReport : Its cost, as `Summary.privacy`.
     """
 
     points: FloatArray

@@ -40,69 +40,67 @@ def summarize(
     drop_target_copies: bool = False,
     progress: Progress | None = None,
 ) -> Summary:
-    """Return `size` records of the owners whose distribution is close to that of a target.
+    """Return `size` real records of the owners that match a target.
 
-    The curator releases a noisy average of the target to the owners. Each owner answers with a few
-    of its records, and the curator selects the summary among these. Other protocols do it in other
-    ways, see `protocol`.
+    The curator sends all owners a noisy average of the target. Each owner answers with a few of its
+    records, and the curator selects the summary among these. For other ways see `protocol`.
 
     Parameters
     ----------
     owners
-        List or dict (name -> data) of K owners, or a folder or pattern of files (``sites/*.csv``),
-        each an owner called by its file's name. Data: (m_i, c) float32 or float64 array, pair of
-        such an array and (m_i,) labels, data frame (pandas, polars, pyarrow), path of a CSV or
-        Parquet file, a `Stream` for rows that do not fit in memory, or `Shards` for rows that do
-        not fit on a machine. C-contiguous arrays are
-        used without a copy; do not modify them during the call.
+        K owners, as a dict (name to data) or a list. A folder or a pattern such as ``sites/*.csv``
+        is also possible, where each file is an owner named after the file. An owner's data are an
+        (m_i, c) float32 or float64 array, or a pair of it and (m_i,) labels. They may also be a
+        data frame (pandas, polars, pyarrow) or the path of a CSV, Parquet or Excel file. For rows
+        that do not fit in memory give a `Stream`, for those of several machines `Shards`.
+        C-contiguous arrays are used without a copy, so do not modify them during the call.
     target
-        The consumer's data, same columns, at least 2 records. Labels are not needed. Where they
-        are there, in the label's column or as ``(points, labels)``, they serve the verdict and
-        `Summary.fit`: they are sent to nobody, and nothing is chosen by them.
+        The consumer's data, with the same columns and at least 2 records. Labels are not needed. If
+        there are some, in the label's column or as ``(points, labels)``, they serve the verdict and
+        `Summary.fit`. They are not sent to anyone, and no point is chosen by them.
     size
-        Points in the summary (p), at most the owners' records in all.
+        Points in the summary (p), at most the records of all owners together.
     epsilon
-        Budget for the target's records towards the owners, in nats, above 0. Pool, Uniform and
-        Greedy release nothing and leave it unspent; a release with parameters of its own (`Mwem`,
-        `Exact`, a noise multiplier) spends what those say. A cap that holds whatever the protocol
-        is set in the `ledger`.
+        Budget of the target's records towards the owners, above 0. Pool, Uniform and Greedy release
+        nothing and do not spend it. A release with its own parameters (`Mwem`, `Exact`, a noise
+        multiplier) spends what these say. For a limit that always holds, set a cap in the `ledger`.
     delta
         Probability, in (0, 1), with which epsilon may fail to hold.
     protocol
-        "offers", the default; "auction", which is the paper's; "pool", "uniform" or "greedy",
-        which are baselines. `Offers(spread=0)` and such have options; or a `Protocol` of your own.
+        ``"offers"`` (the default), ``"auction"`` (the paper's), or one of the baselines ``"pool"``,
+        ``"uniform"`` and ``"greedy"``. For options give an object such as `Offers(spread=0)`, or a
+        `Protocol` of your own.
     kernel
-        `RBF(gamma)` with a public bandwidth. By default ``RBF.for_schema`` if every column has
-        bounds or categories; else it must be given, but for `Pool`, `Uniform` and `Greedy`, which
-        send it to nobody and take the target's own: that one is in `Summary.gamma`, and private.
-        For a less trusted curator, `Embedding.draw(...)`: a secret map, shared by consumer and
-        owners, under which all records are sent and selected. Points of the summary are then
-        features, which ``RBF(0.5)`` compares.
+        `RBF(gamma)` with a public bandwidth. If every column has bounds or categories, the default
+        is ``RBF.for_schema``. Otherwise it is needed, except for `Pool`, `Uniform` and `Greedy`.
+        These take the target's own bandwidth, which is private, and send it to no owner. For a less
+        trusted curator give `Embedding.draw(...)`, a secret map that consumer and owners share. The
+        points of the summary are then features, which ``RBF(0.5)`` compares.
     schema
-        What the columns are, public. A dict such as ``{"age": (20, 90), "sex": ["f", "m"],
-        "outcome": "label"}``, a `Schema`, or the path of its TOML file. In a dict a tuple has
-        bounds, to which values are clipped and scaled for the comparison. A list has categories, a
-        word is a kind, and a dict is what `Column` takes. Columns that are not named
-        are not read. The label travels with the points and is never used. An array has its columns
-        in the order of the schema, which may then be a list such as ``[(20, 90), (80, 200)]``.
-        Without a schema all columns are numbers.
+        Public description of the columns. Give a dict such as ``{"age": (20, 90), "sex": ["f",
+        "m"], "outcome": "label"}``, a `Schema`, or the path of its TOML file. In a dict a tuple has
+        bounds, to which values are clipped, and a list has categories. A word is a kind, and a dict
+        has the arguments of `Column`. Columns that are not named are not read. The label is carried
+        along, and no point is chosen by it. For an array give the columns in its order, for example
+        as a list ``[(20, 90), (80, 200)]``. Without a schema all columns are numbers.
     ledger
-        SQLite file with the books of the target's holder, kept across runs; in memory by default.
+        SQLite file with the charges of the target's holder, kept across runs. By default the
+        charges are only in memory.
     run
-        Name of the run in the ledger; give that of a run that died to resume it. Other owners,
-        another size, protocol or schema, or a release of other parameters are refused. The records
-        are not compared: give those of then.
+        Name of the run in the ledger. Give the name of a run that was interrupted to resume it,
+        with the same records, which are not compared. Other owners, another size, protocol or
+        schema, and a release with other parameters are refused.
     seed
-        For tests and experiments: repeatable, and **not private** (epsilon is then infinite).
+        For tests and experiments. The run is repeatable, and **not private** (its epsilon is
+        infinite).
     allow_weak_privacy
-        Go on, with a note of its odds, with a budget that promises next to nothing: an
-        epsilon above 10, the target's or the owners' (`Protocol.epsilon_owners`), a delta that is
-        not below 1 / target records, or requests that tell owners of each other without a
-        guarantee (`Protocol.unprotected`).
+        Accept a budget that protects little, with a note of its odds. This is an epsilon above 10
+        of the target or the owners (`Protocol.epsilon_owners`), or a delta of at least 1 / target
+        records. Requests that show owners something of each other without a guarantee
+        (`Protocol.unprotected`) need it, too.
     drop_target_copies
-        Whether points that equal a record of the target in every column are left out of the
-        summary. Costs nothing: the curator does it after the last message. `Summary.private_model`
-        then refuses.
+        Leave out points that equal a record of the target in every column. It costs no privacy,
+        because the curator does it after the last message. `Summary.private_model` is then refused.
     progress
         Called with (stage, done, total).
 
@@ -119,12 +117,13 @@ def summarize(
     MissingExtraError
         Files are given and polars is not installed.
     ShardLostError
-        Workers that hold shards were lost for good. After the release: see `run`.
+        Workers that hold shards were lost, maybe after the release. Resume by `run`.
 
     Privacy
     -------
-    Towards an owner: (epsilon, delta)-DP for one replaced record of the target, sizes public;
-    nothing about other owners (0, 0). Towards curator and consumer: none. See `Summary.privacy`.
+    Towards an owner, one replaced record of the target is (epsilon, delta)-DP, where sizes are
+    public, and other owners' records are protected at epsilon 0. The curator and the consumer see
+    records without protection. See `Summary.privacy`.
 
     See Also
     --------

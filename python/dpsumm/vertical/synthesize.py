@@ -40,45 +40,47 @@ def synthesize(
     allow_weak_privacy: bool = False,
     progress: Progress | None = None,
 ) -> Synthetic:
-    """Return synthetic rows of a table whose columns two owners or more hold.
+    """Return synthetic rows of a table whose columns two or more owners hold.
 
     Every owner counts its own columns and adds noise. Tables of two owners' columns come from a
-    secret product of their records, with the noise of both. Neither sees the other's records: a
-    helper deals random pads, which hide them. A mixture of products is fitted to the noisy tables,
-    which costs nothing further.
+    secret product of their records, with the noise of both, and neither owner sees the other's
+    records. A helper deals random pads for this. Models that are fitted to the noisy tables cost no
+    further privacy.
 
     Parameters
     ----------
     owners
-        Name to data: a data frame (pandas, polars, pyarrow), an array, or the path of a CSV or
-        Parquet file. All hold the same records; in the same order, unless `ids` is given.
+        Dict of names to data, each a data frame (pandas, polars, pyarrow), an array, or the path of
+        a CSV, Parquet or Excel file. All owners hold the same records, in the same order unless
+        `ids` is given.
     schema
-        Name to the owner's schema, as for `summarize`: numbers and dates with bounds, categories.
-        Public. Missing values are a level of a column with ``when_missing="encode"``, refused
-        otherwise; rows are never dropped.
+        Dict of names to the owners' public schemas, as for `summarize`. With
+        ``when_missing="encode"`` a missing value is a level of its column, and otherwise it is
+        refused. Rows are never dropped.
     epsilon, delta
-        What the observer who learns most may learn of one record. Towards every owner, and
-        towards the analyst and everybody else.
+        Budget of one record towards the observer who learns most.
     label
-        A column whose pairs get more of the budget: what is to be predicted.
+        Column that models of the rows should predict. Its tables get more of the budget.
     protocol
         `Tables()` by default.
     secret_product
-        How tables of two owners' columns are made: `vertical.Dealer()` by default, whose helper
-        deals pads, or `vertical.Mpyc()`, three processes of MPyC.
+        Engine for tables of two owners' columns, `vertical.Dealer()` by default, where a helper
+        deals pads, or `vertical.Mpyc()`, with three processes of MPyC.
     ids
-        Name of a column of identifiers, of kind ``"ignore"`` in every schema. Records are then put
-        in their order, and owners whose identifiers differ are refused.
+        Name of a column of identifiers, of kind ``"ignore"`` in every schema. Records are sorted by
+        it, and owners with other identifiers are refused.
     ledger
-        Name to the file of the owner's own books; in memory by default. Charged on ``"records"``.
+        Dict of names to the files of the owners' own ledgers (in memory by default). Charges are on
+        ``"records"``.
     run
-        Name of the run. Give that of a run that died to go on with it: with the same ledgers, what
-        it released is sent again, byte for byte, and charged once.
+        Name of the run. The name of a run that was interrupted resumes it. With the same ledgers
+        its messages are sent again, byte for byte, and are charged once.
     seed
-        For tests and experiments: repeatable, and **not private** (epsilon is then infinite).
+        For tests and experiments. The run is repeatable, and **not private** (its epsilon is
+        infinite).
     allow_weak_privacy
-        Go on, with a note of its odds, with a budget that promises next to nothing: an epsilon
-        above 10, or a delta that is not below 1 / records.
+        Accept a budget that protects little, with a note of its odds. This is an epsilon above 10,
+        or a delta of at least 1 / records.
     progress
         Called with (stage, done, total).
 
@@ -95,10 +97,10 @@ def synthesize(
 
     Privacy
     -------
-    One replaced record, number of records public: (epsilon, delta) towards the analyst for all its
-    columns, and towards each owner for its columns at the others. The helper must not collude with
-    an owner or the coordinator. In one process all roles are this process's: it shows what the
-    parties of a real run would see. See `Synthetic.privacy`.
+    One replaced record is (epsilon, delta)-DP, where the number of records is public, towards the
+    analyst in all its columns, and towards each owner in its columns at the others. The helper must
+    not collude with an owner or the coordinator. In one process all roles are this process. It
+    shows what the parties of a real run would see. See `Synthetic.privacy`.
 
     See Also
     --------
