@@ -34,32 +34,32 @@ from dpsumm.report.verdict import Verdict
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """A classifier that was learnt from noisy votes, and what it cost.
+    """A classifier that was learnt from noisy votes, with its cost.
 
     Attributes
     ----------
     votes
-        The noisy votes: all that was released of the parties.
+        The noisy votes, which are the only release of the parties' data.
     privacy
-        What they cost, and what that guarantees.
+        Their cost and guarantee.
     plan
-        What public numbers said before the run.
+        The plan of the run, from public numbers.
     student
         Name of the candidate in use.
     candidates
-        All that could have been used: name, Stein's estimate from the noisy votes (comparable
-        within one student), accuracy on the validation set.
+        All candidates, with name, Stein's estimate from the noisy votes (to compare candidates of
+        one student) and accuracy on the validation set.
     classes_ : (K,)
         Labels, ascending.
     foreseen
-        What the consumer should know; from public numbers and the public points alone.
+        Notes from public numbers and the public points alone.
     record
-        The run's public facts, which saved predictions keep for its dossier.
+        Public facts of the run, which saved predictions keep for its dossier.
 
     See Also
     --------
-    dpsumm.learn : Makes one; its example runs.
-    dpsumm.ensemble.load_model : Reads what `save` has written.
+    dpsumm.learn : Makes one, with an example.
+    dpsumm.ensemble.load_model : Reads the file that `save` has written.
     """
 
     votes: NoisyVotes
@@ -84,18 +84,18 @@ class Model:
 
     @property
     def source(self) -> str:
-        """What it was learnt from, in words."""
+        """The source of the model, in words."""
         terms = self.votes.terms
         return f"noisy votes of {terms.n_parties:,} parties on {terms.n_points:,} points"
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Names of the points' columns; ``x0``, ``x1``, ... for arrays."""
+        """Names of the points' columns (``x0``, ``x1``, ... for arrays)."""
         return self._space.schema.names
 
     @cached_property
     def strength(self) -> Strength:
-        """How far the noisy votes stand out of their noise; from these votes, at no charge."""
+        """How far the noisy votes differ from noise. It costs no privacy."""
         return strength_of(self._consumer.points, self.votes)
 
     @cached_property
@@ -106,7 +106,7 @@ class Model:
 
     @property
     def accuracy(self) -> float | None:
-        """Share of the consumer's labelled points that are met, None without these."""
+        """Share of the consumer's labelled points that are right, None without these."""
         return next(one.accuracy for one in self.candidates if one.name == self.student)
 
     @property
@@ -133,10 +133,10 @@ class Model:
 
     @property
     def verdict(self) -> Verdict:
-        """Whether the model means anything, by the noisy votes and the consumer's own labels.
+        """Whether the model is useful, by the noisy votes and the consumer's own labels.
 
-        It says first that the model is not private, if a seed was given; an alarm among the `notes`
-        takes its place, and warnings are counted in it.
+        If a seed was given, it says first that the model is not private. An alarm among the `notes`
+        takes its place, and it counts warnings.
         """
         return self._reached.qualified(seeded=self.privacy.seeded, notes=self.notes)
 
@@ -158,11 +158,10 @@ class Model:
 
     @property
     def notes(self) -> tuple[Note, ...]:
-        """What was `foreseen`, classes that are missed, alarms if model or budget mean nothing.
+        """Notes, the worst first.
 
-        The worst first.
-
-        A plan that expected chance is a warning, no alarm, where the votes turned out otherwise.
+        They are those of `foreseen`, classes that the model misses, and alarms if model or budget
+        mean nothing. A plan that expected too little is a warning if the votes show otherwise.
         """
         foreseen, alarms = sorted_notes(self.foreseen), []
         if not self._reached.good:
@@ -180,16 +179,16 @@ class Model:
     def to_frame(self) -> Any:
         """Return predictions for the public points, a polars data frame.
 
-        Columns ``prediction`` and, for every class, ``p_<label>``: its probability; rows in the
-        order of the points. Predictions tell of the points they are for.
+        It has the columns ``prediction`` and, with the probability of each class, ``p_<label>``.
+        Rows are in the order of the points. Predictions reveal something of their points.
         """
         return predictions(self.classes_, self._used.fitted.chances(self._consumer.points))
 
     def save_predictions(self, path: str | os.PathLike[str]) -> None:
-        """Write `to_frame` to a Parquet or CSV file, by suffix. Whole or not at all.
+        """Write `to_frame` to a Parquet or CSV file, by suffix, whole or not at all.
 
-        A Parquet file's metadata (key ``dpsumm``, JSON) name the run, its verdict and what it cost;
-        beside a CSV file ``<path>.json`` does.
+        A Parquet file's metadata (key ``dpsumm``, JSON) have the run, its verdict and its cost. For
+        a CSV file these are in ``<path>.json``.
         """
         about = {
             "run": self.votes.run,
@@ -202,9 +201,9 @@ class Model:
         write_rows(path, self.to_frame(), about)
 
     def report(self, path: str | os.PathLike[str] | None = None) -> Page:
-        """Return a self-contained HTML report, which a notebook shows; write it if asked to.
+        """Return a self-contained HTML report, which a notebook shows, and write it to `path`.
 
-        Needs the extra ``report``. A file is written whole or not at all.
+        It needs the extra ``report``. A file is written whole or not at all.
         """
         page = Page(self._page())
         if path is not None:
@@ -233,21 +232,21 @@ class Model:
             )
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the classifier to a file of plain numbers, without pickle; whole or not at all.
+        """Write the classifier to a file of plain numbers, without pickle, whole or not at all.
 
-        `dpsumm.ensemble.load_model` reads it. The file has the columns' schema and the statements
-        of privacy with it.
+        `dpsumm.ensemble.load_model` reads it. The file also has the columns' schema and the
+        statements of privacy.
 
         Raises
         ------
         InvalidParameterError
-            The points were not public; the student is an estimator of scikit-learn, which would be
-            code; or the file cannot be written.
+            The points were not public, the student is an estimator of scikit-learn, which would be
+            code, or the file cannot be written.
         """
         self.to_save().save(path)
 
     def to_save(self) -> SavedModel:
-        """Return what `save` writes, for who wants to know whether it can; errors as of `save`."""
+        """Return the bytes that `save` writes, with its errors."""
         self._check_may_leave()
         return saved_model(
             self.votes.run,
@@ -268,10 +267,10 @@ class Model:
         ledger: str | os.PathLike[str] | None = None,
         allow_weak_privacy: bool = False,
     ) -> SavedModel:
-        """Return a linear model that may leave: it protects each of the consumer's points as well.
+        """Return a linear model that may be given away, since it protects the consumer's points.
 
-        For models of points that parties must not see. It is learnt anew from the same noisy votes,
-        at no charge to the parties, and needs thousands of points.
+        This is for models of points that parties must not see. It is learnt anew from the same
+        noisy votes, at no charge to the parties, and needs thousands of points.
 
         Parameters
         ----------
@@ -279,25 +278,25 @@ class Model:
             Public length to which points are shortened, from the columns' bounds and not from the
             points.
         epsilon, delta
-            What it may cost one point; delta is the run's by default.
+            Budget of one point. By default delta is the run's.
         key
-            Name in the ledger; another model of the same points needs another one, and a charge.
+            Name in the ledger. Another model of the same points needs another name, and a charge.
         ledger
-            The consumer's own books (`dpsumm.Ledger.create`), on the ``"target"``; in memory by
-            default. With a file the same call gives the same model again, uncharged.
+            The consumer's own ledger (`dpsumm.Ledger.create`), charged on the ``"target"``, in
+            memory by default. With a file the same call gives the same model again, uncharged.
         allow_weak_privacy
-            Take an epsilon above 10, or a delta that is not below 1 / points, which are refused.
+            Accept an epsilon above 10, or a delta of at least 1 / points.
 
         Raises
         ------
         InvalidParameterError
-            The points were public: `save` the model; or a parameter is out of range.
+            The points were public (use `save`), or a parameter is out of range.
         BudgetExceededError
             The ledger's cap does not allow it.
 
         Privacy
         -------
-        (epsilon, delta)-DP for one point towards everybody; ``docs/privacy/votes.md``.
+        One point is (epsilon, delta)-DP towards everybody, see ``docs/privacy/votes.md``.
         """
         if self.privacy.points_are == "public":
             raise InvalidParameterError(
@@ -332,8 +331,8 @@ class Model:
         Warns
         -----
         UserWarning
-            A tenth or more of a column's values lie outside its bounds or in none of its
-            categories: predictions are for what is left of them.
+            A tenth or more of a column's values are outside its bounds or in no category.
+            Predictions are for the clipped values.
         """
         chosen: NDArray[Any] = self.classes_[self._chances(points).argmax(1)]
         return chosen
@@ -341,8 +340,8 @@ class Model:
     def predict_proba(self, points: Source) -> NDArray[np.float64]:
         """Return probabilities of the classes, (n, K), in the order of `classes_`.
 
-        Smoothed shares of the votes, projected on the probability simplex: how the parties vote,
-        not how often they are right.
+        They are smoothed shares of the votes, projected on the probability simplex. So they show
+        how the parties vote, and not how often they are right.
         """
         return self._chances(points)
 
@@ -351,13 +350,13 @@ class Model:
         return self._used.fitted.chances(self._space.to_predict(points, stacklevel=3))
 
     def refit(self, student: Any = None, *, validation: Any = None) -> Model:
-        """Return the model of another student, from the same noisy votes: it costs nothing.
+        """Return the model of another student from the same noisy votes, at no charge.
 
         Parameters
         ----------
         student, validation
             As for `dpsumm.learn`. Without `validation` the one given before is used again. The
-            statements of privacy say whether one was used, and stand in every file.
+            statements of privacy, also in files, say whether one was used.
         """
         judged_by = self._validation
         if validation is not None:

@@ -156,7 +156,7 @@ class Summary:
 
     @property
     def label(self) -> str | None:
-        """Name of the labels' column; None for arrays."""
+        """Name of the labels' column, None for arrays."""
         return None if self.schema.label is None else self.schema.label.name
 
     def __len__(self) -> int:
@@ -181,13 +181,12 @@ class Summary:
     def weights(self) -> NDArray[np.float64]:
         """Weights (p,) from 0 up and of sum 1, in the order of `points`.
 
-        They bring the weighted summary closest to the target, among those of an effective size
-        of at least half the points: the least MMD^2 plus a ridge on the weights of
-        ``(1 - mean k(V, V)) / m``, which is how far the target's sample is from its population on
-        average (squared), so that its noise is not fitted. They are for averages and shares: as
-        ``sample_weight`` they did not help classifiers in our experiments. For another floor:
-        `dpsumm.kernels.weights`. Made here from summary and target, so nothing is sent and nothing
-        charged; like all else in a summary, not for owners.
+        They bring the weighted summary closest to the target, with an effective size of at least
+        half the points. They minimise MMD^2 plus a ridge of ``(1 - mean k(V, V)) / m``. That is the
+        mean squared distance of the target's sample from its population, so the sample's noise is
+        not fitted. Use them for averages and shares. As ``sample_weight`` they did not help
+        classifiers in our experiments. For another floor see `dpsumm.kernels.weights`. They are
+        computed from summary and target at no charge, and are not for owners.
         """
         attraction = kernels.kernel_means(self.scaled, self.target, self.gamma)
         ridge = max(1.0 - self.target_self, 0.0) / len(self.target)
@@ -284,23 +283,22 @@ class Summary:
 
     @cached_property
     def scale(self) -> Scale:
-        """What `mmd2` is to be compared with."""
+        """The scale for `mmd2`."""
         return scale_of(self.target, self.target_self, self.pool.scaled, len(self), self.gamma)
 
     @property
     def verdict(self) -> Verdict:
-        """Whether the summary can stand in for the target, and how many `notes` are to be checked.
+        """Whether the summary can replace data of the target, with the number of warnings.
 
-        Useful, to be checked or not to be used, as its `severity` says: information, a warning, an
-        alarm. An alarm among the notes makes it at best one to be checked. If a seed was given, it
-        says first that the run is not private.
+        Its `level` is useful, check or do not use. With an alarm among the `notes` it is check at
+        best. If a seed was given, it says first that the run is not private.
         """
         warned = [note for note in sorted_notes(self.notes) if note.severity is not Severity.ALARM]
         return self._reached.qualified(seeded=self.privacy.seeded, notes=warned)
 
     @cached_property
     def likeness(self) -> Likeness | None:
-        """How like the target the summary is; None of fewer than 20 rows of either."""
+        """Likeness of summary and target, None if one has fewer than 20 rows."""
         if min(len(self), len(self.target)) < FEWEST:
             return None
         from dpsumm.summary.likeness import Likeness, places, standardised
@@ -321,7 +319,7 @@ class Summary:
 
     @property
     def has_weights(self) -> bool:
-        """Whether `weights` were asked for; repr and report do not make them."""
+        """Whether `weights` were computed. Repr and report do not compute them."""
         return "weights" in self.__dict__
 
     @property
@@ -335,38 +333,38 @@ class Summary:
 
     @property
     def attribution(self) -> dict[str, float]:
-        """Per owner what its points are worth: its Shapley value in the game of the summary.
+        """Worth of each owner's points, as a Shapley value in the game of the summary.
 
-        What the owner's points add to ``J`` of a part of the summary on average over all orders in
-        which owners may join (``docs/privacy/attribution.md``); exact for up to 12 owners with
-        points, sampled beyond. The values add up to ``J(summary)`` and can be negative.
-        `attribution_error` says how far each may be off. A function of raw data, for curator and
-        consumer alone.
+        It is the mean of what the owner's points add to ``J`` of a part of the summary, over all
+        orders in which owners may join (``docs/privacy/attribution.md``). It is exact for up to 12
+        owners with points, and sampled for more. The values add up to ``J(summary)`` and can be
+        negative. `attribution_error` has their standard errors. They depend on raw data, so they
+        are for curator and consumer.
         """
         return dict(zip(self.names, self._worth.values.tolist(), strict=True))
 
     @property
     def attribution_error(self) -> dict[str, float]:
-        """Per owner the standard error of its `attribution`.
+        """Standard error of each owner's `attribution`.
 
-        How much the value would move with other points and target records of the same kind, and
-        with other orders where these are sampled. For curator and consumer.
+        It covers other points and target records of the same kind, and other orders if these are
+        sampled. For curator and consumer.
         """
         return dict(zip(self.names, self._worth.errors.tolist(), strict=True))
 
     @property
     def collected_attribution(self) -> dict[str, float]:
-        """Per owner its Shapley value over all points collected, whether they were chosen or not.
+        """Shapley value of each owner over all points that it sent, chosen or not.
 
-        As `attribution`, in a game in which a coalition is worth ``J`` of all points that it sent.
-        Which of two like points was chosen has no part in it, so owners of one distribution come
-        out closer together; the values add up to ``J(pool)``. For curator and consumer.
+        It is like `attribution`, but a coalition is worth ``J`` of all points that it sent. It does
+        not depend on which of two like points was chosen, so owners of one distribution have more
+        similar values. The values add up to ``J(pool)``. For curator and consumer.
         """
         return dict(zip(self.names, self._collected_worth.values.tolist(), strict=True))
 
     @property
     def collected_attribution_error(self) -> dict[str, float]:
-        """Per owner the standard error of its `collected_attribution`; see `attribution_error`."""
+        """Standard error of each owner's `collected_attribution`, like `attribution_error`."""
         return dict(zip(self.names, self._collected_worth.errors.tolist(), strict=True))
 
     @cached_property
@@ -384,11 +382,11 @@ class Summary:
         Parameters
         ----------
         backend
-            ``"pandas"``, ``"polars"`` or ``"pyarrow"``; the owners' own kind by default, polars for
-            arrays and files. Columns of the data called owner or index keep their names; ours then
-            become ``owner_`` and ``index_``.
+            ``"pandas"``, ``"polars"`` or ``"pyarrow"``. By default it is the owners' own kind, and
+            polars for arrays and files. If columns of the data are called owner or index, ours are
+            ``owner_`` and ``index_``.
         weights
-            Add a column ``weight``: `weights` times the number of points, so of mean 1.
+            Add a column ``weight`` with `weights` times the number of points, which has mean 1.
 
         Raises
         ------
@@ -400,24 +398,24 @@ class Summary:
         return frame_of(self, backend, weights=weights)
 
     def save(self, path: str | os.PathLike[str], *, weights: bool = False) -> None:
-        """Write `to_frame` to a Parquet or CSV file, by suffix. Whole or not at all.
+        """Write `to_frame` to a Parquet or CSV file, by suffix, whole or not at all.
 
-        A Parquet file's metadata (key ``dpsumm``, JSON) name the run, its date, what it reached and
-        what it cost; beside a CSV file ``<path>.json`` does.
+        A Parquet file's metadata (key ``dpsumm``, JSON) have the run, its date, verdict and cost.
+        For a CSV file these are in ``<path>.json``.
         """
         write_rows(path, self.to_frame("polars", weights=weights), about(self))
 
     def report(
         self, path: str | os.PathLike[str] | None = None, *, image: tuple[int, int] | None = None
     ) -> Page:
-        """Return a self-contained HTML report, which a notebook shows; write it if asked to.
+        """Return a self-contained HTML report, which a notebook shows, and write it to `path`.
 
-        For curator and consumer, not for owners: it shows real records. Needs the extra ``report``.
+        It shows real records, so it is for curator and consumer. It needs the extra ``report``.
 
         Parameters
         ----------
         path
-            File to write, whole or not at all; its directory must exist. None: no file.
+            File to write, whole or not at all, in an existing directory. By default none.
         image
             (height, width) if a record's columns are the pixels of a grey image, row by row: the
             report then shows points as images.
