@@ -68,23 +68,24 @@ class FileFormat:
         `names` the columns are called ``x0``, ``x1``, and so on, as they are for arrays. An Excel
         sheet needs a header row: without one, single records would decide where it begins.
     names
-        Column names of a CSV file that has no header row; implies ``header=False``.
+        Column names of a CSV file without a header row (implies ``header=False``).
     separator
         One ASCII character between the fields of a CSV file.
     encoding
-        Of a CSV file's text, such as ``"cp1252"`` or ``"utf-16"``: one in which a line means the
-        same wherever it stands (the error lists them). A byte that it does not know refuses the
-        file.
+        Encoding of a CSV file, such as ``"utf-8"``, ``"cp1252"`` or ``"utf-16"``. Encodings with
+        states are refused, because one line would change how others are read. So is a file with a
+        byte that the encoding does not know.
     decimal
-        ``","`` for a CSV or Excel file whose numbers have a comma before their fraction. One that
-        has points too, as between thousands, is then refused: ``1.234`` may mean either.
+        ``","`` for a CSV or Excel file with a comma before the fraction of numbers. A file that
+        also has points, for example between thousands, is then refused, since ``1.234`` may mean
+        either.
     single
-        Round the file's numbers to float32, whatever type its columns have: half the memory and
-        about half the time. By default they are float64. One record can make a column of float32
-        text, so the columns' types do not decide.
+        Round the file's numbers to float32, for half the memory and about half the time. By default
+        they are float64. The types of the file's columns do not decide, because one record can turn
+        a column of float32 into text.
     kind
-        ``"csv"``, ``"parquet"`` or ``"excel"``, for a file whose suffix does not say which; by the
-        suffix if None. A CSV file whose name ends in ``.gz`` is unpacked either way.
+        ``"csv"``, ``"parquet"`` or ``"excel"``, by default by the suffix. A CSV file whose name
+        ends in ``.gz`` is unpacked either way.
 
     Raises
     ------

@@ -435,15 +435,16 @@ class Summary:
         return Page(page)
 
     def plot(self, axes: Any = None) -> Any:
-        """Draw target, summary and points read as a cloud; return matplotlib's axes.
+        """Draw target, summary and pool as clouds of points, and return matplotlib's axes.
 
-        Seen from the two directions in which the target varies most, in the kernel's units; with
-        one column as cumulative shares. It shows real records: for curator and consumer.
+        The axes are the two directions in which the target varies most, in the kernel's units. One
+        column is drawn as cumulative shares. It shows real records, so it is for curator and
+        consumer.
 
         Parameters
         ----------
         axes
-            Drawn on; those of a new pyplot figure by default.
+            Axes to draw on, by default those of a new pyplot figure.
 
         Raises
         ------
@@ -482,40 +483,39 @@ class Summary:
         key: str = "model",
         allow_weak_privacy: bool = False,
     ) -> PrivateModel:
-        """Train a classifier that may be shown to everyone; charge it before it is returned.
+        """Train a classifier that may be shown to everyone, charged before it is returned.
 
-        It takes a summary that is stable: of ``Auction(reselect=False)``, `Uniform` or
-        ``Pool(reads_per_record=1)``. The charge is added to the run's books and to `privacy`.
+        The summary must be stable, as those by ``Auction(reselect=False)``, `Uniform` or
+        ``Pool(reads_per_record=1)`` are. The charge is added to the run's ledger and to `privacy`.
 
         Parameters
         ----------
         classes
-            2 to 1000 labels, a *public* list; a point with another label counts for nothing.
+            A *public* list of 2 to 1000 labels. A point with another label does not count.
         epsilon
-            In nats: of everything that everybody may see of one record of an owner, at the run's
-            delta. What the run itself spent on the owners' records is part of it; the model gets
-            the rest.
+            Budget of one record of an owner towards everybody, at the run's delta. The run itself
+            has spent a part of it, and the model gets the rest.
         method
-            ``"objective"``: logistic regression for two classes, softmax regression for more, by
-            objective perturbation. ``"sgd"`` or `dpsumm.summary.DpSgd`: a small network by DP-SGD
-            (extra ``sgd``).
+            With ``"objective"`` it is logistic regression for two classes, or softmax regression
+            for more, by objective perturbation. With ``"sgd"`` or `dpsumm.summary.DpSgd` it is a
+            small network by DP-SGD (extra ``sgd``).
         regularization
-            Of objective perturbation: lambda, weight of half the squared norm of the weights; by
-            default from the sizes.
+            Lambda of objective perturbation, the weight of half the squared norm of the weights. By
+            default it follows from the sizes.
         norm
             Public length to which points, less the middle of their bounds, are shortened in the
             kernel's space. By default the longest that bounds and categories allow.
         key
-            Name of the model in the books; a second model needs another one, and a second charge.
+            Name of the model in the ledger. A second model needs another name, and a second charge.
             With a ledger's file the same call returns the same model again, uncharged.
         allow_weak_privacy
-            Take an epsilon above 10, which is refused, as is a delta that is not below 1 / records
-            of all owners. `notes` keep it.
+            Accept an epsilon above 10, or a delta of at least 1 / records of all owners. `notes`
+            keep it.
 
         Raises
         ------
         InvalidParameterError
-            The summary is not stable, or has no labels; epsilon is spent; a parameter is out of
+            The summary is not stable or has no labels, epsilon is spent, or a parameter is out of
             range. Nothing was charged.
         MissingExtraError
             DP-SGD without its libraries. Nothing was charged.

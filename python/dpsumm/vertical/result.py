@@ -32,31 +32,32 @@ from dpsumm.vertical.privacy import SynthesisPrivacy
 
 @dataclass(frozen=True, eq=False)
 class Synthetic:
-    """A model of a table that no owner has, made of noisy tables alone.
+    """A model of a table that no owner has, made of noisy tables only.
 
-    All of it is post-processing of what was released: it may be shown to whom `privacy` allows,
-    and more rows cost nothing.
+    Since it is computed from released numbers, everyone whom `privacy` covers may see it, and more
+    rows cost no privacy.
 
     Attributes
     ----------
     model
-        What rows are drawn from: a mixture of products and a chain of regressions, by turns.
+        The models from which rows are drawn by turns, a mixture of products and a chain of
+        regressions.
     label_model
-        What the label is drawn from, given all other columns; None if none was named.
+        The model from which the label is drawn, given all other columns. None without a label.
     label_score
-        How well it can be predicted on real records, as a range; None without a `label_model`.
+        How well the label can be predicted on real records, as a range. None without a label.
     tables
-        The noisy tables they were fitted to.
+        The noisy tables to which the models are fitted.
     privacy
-        What each observer learns.
+        Guarantee towards each observer.
     n_records
-        Records of the owners, which is public.
+        Number of records, which is public.
     levels
         The columns in order, owner by owner, and their levels.
     seconds
         Wall time of the run.
     notes
-        What a reader should know before relying on the rows, worst first.
+        Warnings and facts to know before you rely on the rows, the worst first.
     fits
         Whether the model reached the tables within their noise.
     run, finished
@@ -64,12 +65,12 @@ class Synthetic:
     record
         The run's public facts, which saved rows keep for its dossier.
     seed
-        Of a seeded run, whose rows it repeats.
+        Seed of a seeded run, which repeats its rows.
 
     See Also
     --------
-    dpsumm.synthesize : Makes one; its example runs.
-    dpsumm.vertical.SynthesisPrivacy : What it cost.
+    dpsumm.synthesize : Makes one, with an example.
+    dpsumm.vertical.SynthesisPrivacy : Its cost.
     """
 
     model: Pooled
