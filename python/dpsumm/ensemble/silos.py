@@ -17,6 +17,7 @@ from dpsumm.ensemble.model import Model
 from dpsumm.ensemble.points import points_notes
 from dpsumm.ensemble.protocols import Updates, Voting, decided
 from dpsumm.ensemble.rounds import recipe_of, run_updates
+from dpsumm.ensemble.threads import one_thread
 from dpsumm.ensemble.vote import Asked, run_vote
 from dpsumm.errors import InvalidParameterError
 from dpsumm.exchange.across import Channel, describe, run_across
@@ -135,9 +136,10 @@ def learn_silos(
 
     shared = space, points, tuple(parties), exchange
     about = points_notes(table)
-    if isinstance(how, Updates):
-        recipe = recipe_of(asked, how, len(parties))
-        terms = asked.terms(points, len(parties), recipe.records)
-        return run_updates(asked, terms, recipe, *shared, about=about, across=True)
-    terms = asked.terms(points, len(parties))
-    return run_vote(asked, terms, *shared, about=about, across=True)
+    with one_thread():
+        if isinstance(how, Updates):
+            recipe = recipe_of(asked, how, len(parties))
+            terms = asked.terms(points, len(parties), recipe.records)
+            return run_updates(asked, terms, recipe, *shared, about=about, across=True)
+        terms = asked.terms(points, len(parties))
+        return run_vote(asked, terms, *shared, about=about, across=True)

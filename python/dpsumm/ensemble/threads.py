@@ -1,4 +1,4 @@
-"""How many threads matrix libraries use in a run in one process."""
+"""How many threads matrix libraries use in a run of `learn`."""
 
 from __future__ import annotations
 
