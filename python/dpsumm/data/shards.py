@@ -109,29 +109,29 @@ class Shards:
 
     It works with :class:`dpsumm.Offers`. Each worker, a Ray actor, reads its files as a
     :class:`Stream` does and keeps candidates. The merged candidates, and so the offers, are those
-    of a `Stream` over one file with all rows, whatever the number of files and  Rows are
+    of a `Stream` over one file with all rows, for any number of files and workers. Rows are
     numbered through the files in the order given. :meth:`locate` turns a number back into a file
     and a row.
 
-    Ray must run (``ray.init()``) before this is made. Its cluster belongs to the owner: whoever can
-    reach it reads the data and runs code, see docs/large-data.md.
+    Ray must run (``ray.init()``) before this is made. Its cluster belongs to the owner, because
+    anyone who can reach it reads the data and runs code. See docs/large-data.md.
 
-    Privacy: as for `Stream`; what workers send each other stays with the owner.
+    Privacy is as for `Stream`. The messages between workers stay with the owner.
 
     Parameters
     ----------
     files
-        Paths of ``.parquet`` and ``.npy`` files that every node can read; or a dict of resource to
-        such paths, for files that only the nodes with this Ray resource can read (each node has
-        ``"node:<its address>"``; others are named with ``ray start --resources``).
+        Paths of ``.parquet`` and ``.npy`` files that every node can read. If only the nodes with a
+        Ray resource can read some files, give a dict of resources to paths. Each node has the
+        resource ``"node:<its address>"``, and ``ray start --resources`` names others.
     n_candidates
-        Rows kept of each kind, at least 1, and at least the owner's offers. Memory of a worker:
-        about 10 times so many rows.
+        Rows of each kind to keep, at least 1, and at least the owner's offers. A worker needs
+        memory for about 10 times as many rows.
     block_rows
         Rows that a worker reads at once, at least 1.
     n_workers
-        Workers, each with one thread, at least 1 and at most the number of files; the cluster's
-        processors by default. With a dict, every resource gets one at least.
+        Workers, each with one thread, at least 1 and at most the number of files. By default as
+        many as the cluster has processors. With a dict, every resource gets at least one.
     single
         As for :class:`Stream`.
 

@@ -94,16 +94,14 @@ class Stream:
     It works with `dpsumm.Offers`. The first pass reads only a few rows, drawn at random. The second
     pass scores every row against the released target. Candidates for the offers are the
     `n_candidates` rows with the highest scores and as many of those that are drawn first. The
-    greedy chooses among these. The offers are those of the same data in memory, where there are as
-    many candidates.
+    greedy chooses among these. The offers are those of the same data in memory, with as many
+    candidates. It does not choose among all rows, because picking p offers costs p kernel values
+    for each row, and a pass over the data each.
 
-    Why not all rows: picking p offers costs p kernel values a row, many times the scoring (512
-    features at 64 columns: from about 200 offers on), and a pass over the data each.
-
-    Privacy: which rows become candidates is the owner's own affair, as its offers are. The number
-    of rows is public, as for every owner. A missing value is found during the run, after the
-    target's release was charged: the run ends, and with a ledger and a name of its own it can be
-    resumed without a second charge.
+    Candidates and offers of an owner need no protection from the owner. The number of rows is
+    public, as for every owner. A missing value is found during the run, after the target's release
+    was charged. The run then ends, and with a ledger and a name it can be resumed without a second
+    charge.
 
     Parameters
     ----------
@@ -111,13 +109,13 @@ class Stream:
         Path of a ``.parquet`` or ``.npy`` file (C order), or an (n, c) array, such as a
         ``numpy.memmap``.
     n_candidates
-        Rows kept of each kind, at least 1, and at least the owner's offers. Memory is about 10
-        times so many rows.
+        Rows of each kind to keep, at least 1, and at least the owner's offers. It needs memory for
+        about 10 times as many rows.
     block_rows
         Rows read at once, at least 1.
     single
-        Whether numbers of a Parquet file become float32 instead of float64: about two thirds of the
-        time. An array's type decides for itself.
+        Take numbers of a Parquet file as float32 instead of float64, in about two thirds of the
+        time. An array keeps its type.
 
     Raises
     ------

@@ -26,8 +26,8 @@ def plan_learning(
 ) -> LearningPlan | UpdatesPlan:
     """Return what to expect of `dpsumm.learn`, before any data are touched.
 
-    A plan is made from public numbers only. So guarantees cover an epsilon or a protocol that
-    were chosen by a plan; they do not cover any that were chosen by looking at private data.
+    A plan is made from public numbers only. So guarantees cover an epsilon or a protocol that was
+    chosen by a plan. They do not cover one that was chosen by looking at private data.
 
     Parameters
     ----------

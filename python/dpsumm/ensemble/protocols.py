@@ -18,9 +18,9 @@ class Updates:
     Parameters
     ----------
     records_per_owner
-        How many records a party has on average, about, as a *declared* public number. By default
-        100. A wrong one costs accuracy alone. With a record as the unit sizes are public and are
-        counted, so it is refused there.
+        Average number of records of a party, as a *declared* public number (100 by default). A
+        wrong one makes the model less accurate. If single records are protected, sizes are public
+        and are counted, so it is refused.
 
     See Also
     --------
@@ -44,24 +44,25 @@ class Voting:
     Parameters
     ----------
     learner
-        The model that parties with records train: ``"logistic"``, ``"tree"``, ``"forest"``,
-        ``"bayes"``, or a scikit-learn classifier, which is cloned for each. By default
-        ``LogisticRegression(C=10)`` (give a `schema`, whose bounds scale). It and its parameters
-        must not be chosen by looking at private data.
+        The model that parties with records train. It is ``"logistic"``, ``"tree"``, ``"forest"``,
+        ``"bayes"``, or a scikit-learn classifier, which is cloned for each party. By default it is
+        ``LogisticRegression(C=10)`` (give a `schema`, whose bounds scale the columns). Do not
+        choose it or its parameters by looking at private data.
     models_per_owner
         Classifiers that each party trains on disjoint parts of its records, 1 to 255. With
-        ``unit="replace one record"`` the noise is for one of them: M parties of J shards are worth
-        M J parties.
+        ``unit="replace one record"`` the noise hides one of them, so M parties with J models count
+        like M J parties.
     grid
-        1: each classifier votes for one class. 2 to 255: it spreads that many votes by its
+        With 1, each classifier votes for one class. With 2 to 255 it spreads that many votes by its
         probabilities, which is better for large epsilon.
     student
         `dpsumm.ensemble.Spectral` by default, `Argmax`, any estimator of scikit-learn, or a list of
         these, among which `validation` of `learn` chooses.
     points_are
-        ``"public"``: parties see the points and vote. ``"consumer"``: they are yours, parties
-        receive nothing that depends on them and send their classifiers as plain numbers instead
-        (scikit-learn's linear ones, trees, forests, naive Bayes). The model must not leave you.
+        With ``"public"`` parties see the points and vote. With ``"consumer"`` the points stay with
+        you, and parties receive nothing that depends on them. They send their classifiers as plain
+        numbers (linear ones, trees, forests and naive Bayes of scikit-learn). Such a model must not
+        leave you.
 
     Raises
     ------
@@ -70,7 +71,7 @@ class Voting:
 
     See Also
     --------
-    dpsumm.Updates : The other protocol, better where parties hold records.
+    dpsumm.Updates : The other protocol, better if parties hold records.
 
     Examples
     --------

@@ -29,25 +29,26 @@ LEAST_FRESH = 20
 
 @dataclass(frozen=True)
 class Rehearsed:
-    """What a protocol cost and gave, over the runs of a rehearsal.
+    """Cost and quality of a protocol over the runs of a rehearsal.
 
     Attributes
     ----------
     protocol
         Its name.
     epsilon, epsilon_owners
-        For a record of the target, and of an owner towards another one; nats, at the delta given.
+        Of a record of the target, and of an owner's record towards another owner, at the given
+        delta.
     reads
-        Points read for each point of the summary, mean.
+        Mean number of points that were read for each point of the summary.
     ratio, weighted_ratio
-        MMD^2 to the target's distribution over that of the greedy that reads everything: the ratio
-        of means over the runs, with equal weights and with `Summary.weights`.
+        MMD^2 to the target's distribution over that of the greedy that reads everything, as the
+        ratio of means over the runs, with equal weights and with `Summary.weights`.
     error, weighted_error
-        Standard errors of their logarithms; NaN for a single run.
+        Standard errors of their logarithms, NaN for a single run.
 
     See Also
     --------
-    dpsumm.compare : Makes one for each protocol; its example runs.
+    dpsumm.compare : Makes one for each protocol, with an example.
     """
 
     protocol: str
@@ -71,20 +72,20 @@ class Rehearsed:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Protocols side by side; made by :func:`compare`.
+    """Protocols side by side, made by :func:`compare`.
 
     Attributes
     ----------
     rows
-        Of Pool, Offers and Uniform.
+        Pool, Offers and Uniform.
     runs
-        Rehearsals, each with data of its own.
+        Number of rehearsals, each with its own data.
     title
-        What was rehearsed.
+        Description of the rehearsal.
 
     See Also
     --------
-    dpsumm.compare : Makes one; its example runs.
+    dpsumm.compare : Makes one, with an example.
     dpsumm.summary.compare.Rehearsed : One row of it.
     """
 
@@ -135,44 +136,44 @@ def compare(
     runs: int = 5,
     progress: Progress | None = None,
 ) -> Comparison:
-    """Rehearse Pool, Offers and Uniform on data like yours, and say what each costs and gives.
+    """Rehearse Pool, Offers and Uniform on data like yours, and return their cost and quality.
 
-    It runs them on data made up by the schema, or on *public* data if you give some. Never give it
-    private data: no guarantee covers parameters that were chosen by looking at these.
+    It runs them on data that are made up by the schema, or on *public* data if you give some. Never
+    give it private data, because guarantees do not cover parameters that were chosen by them.
 
     Parameters
     ----------
     owners, target
-        Public data as for `summarize`, both. From `target` each run draws `target_size` rows at
-        random as its target; the others, at least 20, are what it is judged on. Or only
+        Public data, as for `summarize`. From `target` each run draws `target_size` rows at random
+        as its target, and it is judged on the others, at least 20. Instead of both you may give
         `MadeUpOwners`, which are the default.
     size, target_size
         Points of the summary, and of the target.
     schema
-        What the columns are. Made-up data need bounds or categories for all of them, and have eight
-        numbers by default; of public data without, the bandwidth is a median.
+        The columns. Made-up data need bounds or categories for all of them, and have eight numbers
+        by default. For public data without bounds, the bandwidth follows from a median distance.
     epsilon, delta, reads_per_record
-        As for a run of `Offers`; the pool gets the same reads_per_record.
+        As for a run of `Offers`. The pool gets the same reads_per_record.
     runs
-        Rehearsals, at least 1, with other data, or another split of those given, each.
+        Number of rehearsals, at least 1, each with other data or another split of the given data.
     progress
         Called with (stage, done, total).
 
     Raises
     ------
     InvalidParameterError
-        A parameter out of range; only one of `owners` and `target`; a target with too few rows; a
-        schema that is not bounded.
+        A parameter is out of range, only one of `owners` and `target` is given, the target has too
+        few rows, or the schema is not bounded.
     InvalidDataError
         As for `summarize`.
 
     Privacy
     -------
-    None needed: made-up or public data. Noise is fresh in every call, so figures differ a little.
+    Made-up and public data need none. Noise is fresh in every call, so figures differ a little.
 
     See Also
     --------
-    dpsumm.plan : Figures of one protocol, in a moment.
+    dpsumm.plan : A prediction for one protocol, without a rehearsal.
 
     Examples
     --------

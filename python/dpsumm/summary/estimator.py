@@ -40,21 +40,21 @@ class Summarizer(Estimator, scikit_learn_base()):  # type: ignore[misc]
     Attributes
     ----------
     summary_ : Summary
-        The result, with what follows and more.
+        The result, with all of the following and more.
     points_ : (p, c)
         The summary's points, see `Summary.points`.
     labels_ : (p,) or None
         Their labels.
     owner_, index_ : (p,) int64
-        Whose they are (position in ``summary_.names``), and their rows there.
+        Their owners (position in ``summary_.names``), and their rows there.
     weights_ : (p,) float64
-        Weights of sum 1 for averages, see `Summary.weights`; made when first asked for.
+        Weights of sum 1 for averages, see `Summary.weights`. Computed at first use.
     mmd2_ : float
         MMD^2 between summary and target.
     privacy_ : PrivacyReport
-        What the owners received, and what that guarantees.
+        The releases to owners, and their guarantee.
     schema_ : Schema
-        What the columns are.
+        The columns.
     gamma_ : float
         Bandwidth of the kernel.
     n_features_in_ : int

@@ -43,7 +43,7 @@ GOOD, BAD = 0.5, 1.5
 
 @dataclass(frozen=True)
 class PointsPlan(Plan):
-    """What public numbers say about a run of `Offers`; made by :func:`plan`.
+    """Prediction of a run of `Offers` from public numbers, made by :func:`plan`.
 
     Attributes
     ----------
@@ -55,22 +55,22 @@ class PointsPlan(Plan):
     landmarks
         Whether the release is in landmark features.
     sensitivity
-        By how much one replaced record moves the sum of features, in L2, at the most: 2 for random
-        features.
+        Largest L2 distance by which one replaced record moves the sum of features. It is 2 for
+        random features.
     score_noise
-        Standard deviation of the noise in a point's score ``g . h(x)``, which lies in [-1, 1]:
-        `sensitivity` times the multiplier, over m; whatever the number of features.
+        Standard deviation of the noise in a point's score ``g . h(x)``, which is in [-1, 1]. It is
+        `sensitivity` times the multiplier over m, for any number of features.
     noise_to_sampling
-        `score_noise` times the root of m: how many times the noise is the error that a target of m
-        points has anyway, up to a constant of the data.
+        `score_noise` times the root of m. This is the noise relative to the error that a target of
+        m points has anyway, up to a constant of the data.
     ratio, weighted_ratio
         Expected MMD^2 over that of the greedy that reads all data, with equal weights and with
-        `Summary.weights`; within a factor of `spread` either way on the data it was measured on,
-        if `measured`, else a lower bound at best.
+        `Summary.weights`. If `measured`, it was within a factor of `spread` either way on the data
+        of the experiments. Otherwise it is a lower bound.
     reads
-        Points of the owners that the curator reads, at the most: up to one more for each owner.
+        Largest number of points that the curator reads, apart from rounding at each owner.
     n_features
-        Of the release.
+        Features of the release.
     broadcast_bytes
         Size of the release that every owner receives.
     least_epsilon
@@ -80,7 +80,7 @@ class PointsPlan(Plan):
 
     See Also
     --------
-    dpsumm.plan : Makes one; its example runs.
+    dpsumm.plan : Makes one, with an example.
     """
 
     target_size: int
@@ -103,7 +103,7 @@ class PointsPlan(Plan):
 
     @property
     def spread(self) -> float:
-        """How far off `ratio` may be: with much noise it is a matter of luck and of the data."""
+        """Factor by which `ratio` may be off. It is larger if there is more noise."""
         return SPREAD * (1 + min(self.noise_to_sampling, MOST_NOISE))
 
     @property
@@ -242,8 +242,8 @@ def plan(
 ) -> PointsPlan:
     """Return what to expect of a run, before any data are touched.
 
-    A plan is made from public numbers only. So guarantees cover an epsilon or a protocol that
-    were chosen by a plan; they do not cover any that were chosen by looking at private data.
+    A plan is made from public numbers only. So guarantees cover an epsilon or a protocol that was
+    chosen by a plan. They do not cover one that was chosen by looking at private data.
 
     Parameters
     ----------

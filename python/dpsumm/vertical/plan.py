@@ -68,7 +68,7 @@ class PlannedTable:
 
 @dataclass(frozen=True)
 class SynthesisPlan(Plan):
-    """What public numbers say about a run of `synthesize`; made by :func:`plan_synthesis`.
+    """Prediction of a run of `synthesize`, made by :func:`plan_synthesis`.
 
     Attributes
     ----------
@@ -198,9 +198,9 @@ def plan_synthesis(
     """Return what to expect of `dpsumm.synthesize`, before any data are touched.
 
     A plan is made from public numbers only. So guarantees cover an epsilon, bins or columns that
-    were chosen by a plan; they do not cover any that were chosen by looking at private data. A run
+    were chosen by a plan. They do not cover any that were chosen by looking at private data. A run
     merges levels that the noise hides and then plans the rest again, so its tables are smaller and
-    their noise is less.
+    have less noise.
 
     Parameters
     ----------

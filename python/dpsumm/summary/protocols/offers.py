@@ -53,43 +53,45 @@ class Offers(Protocol):
     """The default protocol.
 
     Every owner sends ``ceil(reads_per_record * size / K)`` of its records, or all if it has fewer,
-    a public number. It picks some of them by the greedy towards the released target. It draws the
-    others at random, by an estimate of how much likelier each record is under the target than among
-    its own records. The more noise the release has, the more evenly it draws. Picked points alone
-    would follow the noise and be alike at all owners; drawn points alone would miss what is rare.
+    which is a public number. It picks some of them by the greedy towards the released target, and
+    draws the others at random. A record is drawn more often if it is more likely under the target
+    than among the owner's records. With more noise in the release, it draws more evenly. Picked
+    points alone would follow the noise and be alike at all owners. Drawn points alone would miss
+    rare ones.
 
     Parameters
     ----------
     reads_per_record
-        Points accessed per summary point, at least 1, rounded up for each owner. More accesses, a
-        closer summary.
+        Points that the curator reads for each point of the summary, at least 1, rounded up for each
+        owner. With more, the summary is closer to the target.
     spread
         Share of each owner's offers that are drawn, from 0 to 1.
     features
-        What the target is released in. ``"landmarks"``: `dpsumm.kernels.LandmarkFeatures` of points
-        drawn from the schema, which needs bounds or categories for all columns; about two thirds
-        of the noise of ``"random"``: `dpsumm.kernels.RandomFeatures`. ``"auto"``: landmarks if the
-        schema allows them and they keep enough of a record, judged by public facts alone.
+        Features in which the target is released. ``"landmarks"`` are
+        `dpsumm.kernels.LandmarkFeatures` of points drawn from the schema, which needs bounds or
+        categories for all columns. They need about two thirds of the noise of ``"random"``, which
+        are `dpsumm.kernels.RandomFeatures`. ``"auto"`` takes landmarks if the schema allows them
+        and they keep enough of a record, judged by public facts.
     n_features
-        How many: 1024 landmarks or 2048 random features by default. Random ones are even in number,
-        landmarks at most 8192. More bring the released target closer to the exact one and cost no
-        privacy, only the owners' time: their scoring grows with it.
+        Number of features, by default 1024 landmarks or 2048 random ones. Random ones are even in
+        number, and landmarks at most 8192. More features bring the release closer to the exact
+        target. They cost no privacy, but owners need more time to score their records.
     sample : (L, number of `Schema.cells`)
         A **public** sample to take as landmarks, for images, embeddings and other data that no
-        schema describes: in the kernel's space, so the values themselves if the schema has no
-        bounds and no categories. It is sent to every owner. The first `n_features` rows, at most
-        8192. Private records among them leak.
+        schema describes. It is in the kernel's space, so it has the values themselves if the schema
+        has no bounds and categories. The first `n_features` rows count, at most 8192. Every owner
+        receives it, so private records in it would leak.
     release
-        How the target's mean embedding leaves the curator.
+        Mechanism of the target's release.
     exact_selection
-        Select from the pool with the exact target. False: with its release alone, for a curator
+        Select from the pool with the exact target. If False, with its release only, for a curator
         that is not trusted with the target.
 
     See Also
     --------
     dpsumm.Auction : Rounds of bids.
-    dpsumm.Pool : Random points instead, at no epsilon.
-    dpsumm.Gaussian : The release that it makes by default.
+    dpsumm.Pool : Random points at epsilon 0.
+    dpsumm.Gaussian : The default release.
     dpsumm.Mwem : Another release.
 
     Examples

@@ -57,21 +57,21 @@ from dpsumm.summary.stability import Stability
 
 @dataclass(frozen=True)
 class Auction(Protocol):
-    """The protocol of the paper: in every round owners bid, and the curator asks for points.
+    """The protocol of the paper, in which owners bid for rounds and the curator asks for points.
 
     Parameters
     ----------
     batch
-        Points bid and added per round; ``ceil(size / batch)`` rounds in all. By default a tenth of
-        the size, so ten rounds: every round costs a release, and many noisy ones choose badly. 1
-        with the published rule.
+        Points that are bid and added per round, in ``ceil(size / batch)`` rounds. By default a
+        tenth of the size, for ten rounds. Every round costs a release, and many noisy releases
+        choose badly. With the published rule it is 1.
     requests
-        Who is asked for points: a `Requests`, its value, or the paper's rule with parameters,
-        `Requests.published`.
+        The rule that chooses the owners to ask for points. It is a `Requests`, its value, or the
+        paper's rule with parameters, `Requests.published`.
     epsilon_owners
-        Budget of an owner's records towards one other owner, at the run's delta: all summary
-        releases and request bits of the run. Used by `Gaussian` releases without a noise multiplier
-        and by private requests.
+        Budget of an owner's records towards one other owner, at the run's delta, for all summary
+        releases and request bits of the run. `Gaussian` releases without a noise multiplier and
+        private requests use it.
     request_share
         Part of that budget (of its squared Gaussian parameter) that pays for private requests.
     target_release
@@ -83,26 +83,27 @@ class Auction(Protocol):
     feature_kind
         ``"paired"`` or, as published, ``"phase"``.
     seed_points : (s, c) array, original units (see `Schema.encode`), or None
-        Public points that the summary starts from and that are not part of the result. They hurt:
-        the greedy compensates for points that are then thrown away. Default: none.
+        Public points from which the summary starts, and which are not part of the result (none by
+        default). They do harm, because the greedy compensates for points that are then thrown away.
     seed_release
-        How the seed points enter the first release; public, so it costs nothing.
+        Mechanism by which the seed points enter the first release. They are public, so it costs no
+        privacy.
     reselect
-        At the end choose the summary by the exact greedy on all received points. False, as
-        published: take the rounds' winners, which noisy releases chose. Nothing is sent for it, so
+        At the end choose the summary by the exact greedy on all received points. If False, as
+        published, take the rounds' winners, which noisy releases chose. Nothing is sent for it, so
         it costs no privacy.
     coalition
-        Number of owners that may pool what they see; request bits are charged for all of them.
+        Number of owners that may pool their messages. Request bits are charged for all of them.
     spare_rounds
-        Rounds that may be repeated after an owner was dropped for a failure; charged beforehand.
+        Rounds that may be repeated after an owner was dropped for a failure, charged beforehand.
         With 0 a failure ends the run.
     theorem
-        What `theorem2` made the parameters from, for the report; None: nothing.
+        The arguments of `theorem2`, for the report, if it made the parameters.
 
     See Also
     --------
     dpsumm.Offers : One broadcast instead of rounds.
-    dpsumm.summary.Requests : Whom it asks for points.
+    dpsumm.summary.Requests : Rules of requests.
 
     Examples
     --------
