@@ -1,7 +1,7 @@
 """Offers from sharded files: time and memory as rows grow, and what follows for more of them.
 
 ``python -m benches.shards`` writes files of random rows, runs with Ray on this machine and prints
-the table and the calculation of docs/large-data.md. Each size runs in a process of its own.
+the table of docs/large-data.md, and a calculation for more rows. Each size has its own process.
 """
 
 from __future__ import annotations
