@@ -203,6 +203,9 @@ def test_what_is_out_of_range_is_named(given, named):
 def test_what_no_experiment_covers_is_said(given):
     made = dpsumm.plan(100, 50, **given)
     assert not made.measured
+    assert made.verdict.level != "useful"
+    assert dpsumm.plan(4000, 50, **given).verdict.level != "useful"
+    assert dpsumm.plan(4000, 50).verdict.level == "useful"
     assert "no experiment covers this" in " ".join(str(made).split())
     assert dpsumm.plan(100, 50).measured
 

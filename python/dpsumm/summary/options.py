@@ -103,8 +103,8 @@ class Method:
         the target are drawn more often. Only with offers.
     features
         Features in which the target is released. Landmarks of the schema need less noise than
-        random features. With auto, landmarks are used if the schema has bounds for all columns.
-        Only with offers.
+        random features. With auto, landmarks are used if the schema allows them and they need
+        less noise. Only with offers.
     n_features
         Number of features. It must be even for random ones. Offers and auction.
     sample : FILE

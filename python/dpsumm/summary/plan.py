@@ -126,6 +126,9 @@ class PointsPlan(Plan):
     @property
     def verdict(self) -> Verdict:
         """Whether Offers are useful where points like the target are rare at the owners."""
+        if self.noise_to_sampling <= GOOD and not self.measured:
+            why = "no experiment covers these numbers"
+            return Verdict("the noise is small", why, Severity.WARNING)
         if self.noise_to_sampling <= GOOD:
             return Verdict("offers come close to reading all data", "the noise is small")
         if self.noise_to_sampling <= BAD:
