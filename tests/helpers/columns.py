@@ -1,5 +1,7 @@
 """Owners of random columns, and everything that was sent in a run."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from dpsumm.exchange.driver import run_in_process
@@ -65,6 +67,11 @@ class World:
         self.nonces = {}
         self.order = dict.fromkeys(names, "")
 
+    def in_two_rounds(self, *named, again=0):
+        """Count all pairs coarsely, then the named ones, and `again` for each column."""
+        self.budget = replace(self.budget, coarse=0.2, many=0, again=again)
+        self.layout = replace(self.layout, pairs=named)
+
     def owner(self, name):
         p = self.layout.owners.index(name)
         return self.owner_kind(
@@ -108,6 +115,25 @@ class World:
         shape = [int(released.codes[c].max()) + 1 for c in (i, j)]
         tables = [one_hot(c[:, None], n) for c, n in zip(codes, shape, strict=True)]
         return tables[0].T @ tables[1]
+
+    def grouped(self, column, released):
+        """Return the group of each code of a column: the quarter that its middle is in."""
+        counts = np.bincount(released.codes[column], released.singles[column]).clip(1e-9)
+        if len(counts) <= 4:
+            return np.arange(len(counts))
+        at = [(counts[:k].sum() + count / 2) / counts.sum() for k, count in enumerate(counts)]
+        quarters = [int(4 * middle) for middle in at]
+        return np.array([sorted(set(quarters)).index(quarter) for quarter in quarters])
+
+    def noise(self, released):
+        """Return what was added to each two-way table, those of all rounds one after another."""
+        found = [released.pairs[pair] - self.exact(*pair, released) for pair in released.plan.pairs]
+        for i, j in released.plan.coarse:
+            groups = [self.grouped(column, released) for column in (i, j)]
+            down, across = (one_hot(of[:, None], int(of.max()) + 1) for of in groups)
+            exact = down.T @ self.exact(i, j, released) @ across
+            found.append(released.coarse[i, j] - exact)
+        return found
 
     def code_of(self, column, released):
         """Return the code of each value of a column, by the levels that it is in."""

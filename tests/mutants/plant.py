@@ -43,7 +43,7 @@ TESTS = {
         HARNESS[0],
         *(
             f"tests/vertical/test_{x}.py"
-            for x in ("vertical_noise", "synthesis_plan", "label_model")
+            for x in ("vertical_noise", "two_rounds", "synthesis_plan", "label_model")
         ),
         "tests/release",
         *(f"tests/vertical/test_{x}.py" for x in ("vertical_roles", "vertical_twins")),

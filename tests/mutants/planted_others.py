@@ -114,8 +114,8 @@ bug(
     OWNER,
     CROSS,
     DRAWN
-    + "                drawn = "
-    + kept("(self._ledger.run, i, left, drawn.shape)", "drawn")
+    + "            drawn = "
+    + kept("(self._ledger.run, i, j, drawn.shape)", "drawn")
     + "\n"
     + ADDED,
 )

@@ -47,9 +47,9 @@ bug(
     WITHIN,
     "            put(tables, block, table + noise.on(np.zeros_like(table)) // 2)",
 )
-CROSS = "                put(made, block, noise.on(table))"
-DRAWN = "                drawn = noise.on(np.zeros(table.shape, np.int64))\n"
-ADDED = "                put(made, block, table + drawn.astype(own.dtype))"
+CROSS = "            put(made, block, noise.on(table))"
+DRAWN = "            drawn = noise.on(np.zeros(table.shape, np.int64))\n"
+ADDED = "            put(made, block, table + drawn.astype(exact.dtype))"
 bug(
     "S6",
     "rows",
@@ -81,7 +81,7 @@ bug(
     OWNER,
     CROSS,
     DRAWN
-    + "                first = drawn if left == 0 else np.resize(first, drawn.shape)\n"
+    + "            first = np.resize(locals().get('first', drawn), drawn.shape) if j else drawn\n"
     + ADDED.replace("drawn", "first"),
 )
 OWN_BOOK = "release(self._ledger, key, sums, draw, binding=binding))\n        return"
@@ -112,7 +112,7 @@ bug(
     "        return 1.0 if observer in (a, b) or not joined else 0.5",
     "        return 0.5",
 )
-SPREAD = "    stds = tuple(_up(math.sqrt(2 / (s * scale))) for s in share)"
+SPREAD = "    stds = tuple(_up(math.sqrt(2 / (s * scale))) for s in parts)"
 bug("S13", "rows", "plan: tables at twice the budget", PLAN, SPREAD, SPREAD.replace("2 /", "1 /"))
 bug(
     "S14",
@@ -129,7 +129,7 @@ bug(
     "one owner leaves the noise to the other",
     OWNER,
     CROSS,
-    DRAWN + ADDED.replace("drawn", "(drawn * (not down))"),
+    DRAWN + ADDED.replace("drawn", "(drawn * (not start.sides[k]))"),
 )
 
 bug(
@@ -164,6 +164,42 @@ bug(
     OWNER,
     "        noisy = np.zeros_like(exact)\n",
     "        noisy = exact.copy()\n",
+)
+
+bug(
+    "S20",
+    "rows",
+    "two rounds: own pairs of the second without noise",
+    OWNER,
+    WITHIN,
+    WITHIN.replace(
+        "noise.on(table)",
+        "noise.on(table) if product.asked is product.start else table + 0 * noise.on(table)",
+    ),
+)
+bug(
+    "S21",
+    "rows",
+    "two rounds: coarse tables cost nothing",
+    PLAN,
+    "        pairs, stds = (*self.pairs, *self.coarse), (*self.pair_std, *self.coarse_std)",
+    "        pairs, stds = self.pairs, self.pair_std",
+)
+bug(
+    "S22",
+    "rows",
+    "two rounds: the second is planned as if the first had cost nothing",
+    PLAN,
+    "scales.append((_MARGIN / noise_multiplier**2 - first.square(observer)) / view)",
+    "scales.append(_MARGIN / noise_multiplier**2 / view)",
+)
+bug(
+    "S23",
+    "rows",
+    "two rounds: bins are counted in the first, beside the groups",
+    OWNER,
+    "        noisy = np.zeros_like(exact)\n",
+    "        noisy = exact.copy() if product.coarse else np.zeros_like(exact)\n",
 )
 
 # --- exported models ---

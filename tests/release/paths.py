@@ -16,7 +16,7 @@ import numpy as np
 from mpmath import mp
 
 from dpsumm import Auction, Column, Offers, Schema
-from dpsumm.audit.changed_noise import share_of
+from dpsumm.audit.changed_noise import ChangedNoise, share_of
 from dpsumm.ensemble.export import GRID, noisy_sums, queries_of
 from dpsumm.ensemble.messages import NoisyVotes
 from dpsumm.ensemble.terms import Terms
@@ -305,10 +305,11 @@ def by_hand(tree, values):
     return tables
 
 
-def rows(observer, sizes=((4, 3), (5, 3)), trees=None):
+def rows(observer, sizes=((4, 3), (5, 3)), trees=None, again=()):
     """One owner sees the tables, and knows its own noise in those of its columns.
 
-    Without an observer: the analyst, who knows neither.
+    Without an observer: the analyst, who knows neither. Pairs to be counted `again` are those of a
+    second round.
     """
     sizes = sizes if trees is None else [[tree.size for tree in owner] for owner in trees]
 
@@ -316,13 +317,15 @@ def rows(observer, sizes=((4, 3), (5, 3)), trees=None):
         """Sends what it would send without its noise: what it knows is taken off."""
 
         def _with_noise(self, product, k, exact, noise):
-            noisy = super()._with_noise(product, k, exact, noise)
-            return exact if self.name == observer else noisy
+            known = ChangedNoise(noise, np.zeros_like) if self.name == observer else noise
+            return super()._with_noise(product, k, exact, known)
 
     def run(rng, epsilon, n):
         world = World(rng, [list(owner) for owner in sizes], n, trees=trees)
         world.owner_kind = Watching
         world.budget = replace(world.budget, noise_multiplier=multiplier(epsilon))
+        if again:
+            world.in_two_rounds(*again)
         released = world.run()
         plan, names = released.plan, world.layout.owners
         owner, counted = plan.owner_of, world.layout.counted_by
@@ -334,20 +337,16 @@ def rows(observer, sizes=((4, 3), (5, 3)), trees=None):
             for tables in exact
         ]
         # By a tree, codes follow from noise: two-way tables have another size in every run.
-        for pair, std in [] if trees else zip(plan.pairs, plan.pair_std, strict=True):
-            table = (released.pairs[pair] - world.exact(*pair, released)).ravel()
+        noise = [] if trees else zip(world.noise(released), plan.every, strict=True)
+        for table, (pair, std) in noise:
             both_add = plan.is_cross(pair) and observer not in [names[owner[j]] for j in pair]
-            found.append(table)
+            found.append(table.ravel())
             stds.append(np.full(table.size, std * (math.sqrt(2) if both_add else 1)))
         charges = {name: book.charges() for name, book in world.books.items()}
         # One record leaves a cell and comes to another in every table that an owner adds noise to.
         squares = {
             name: sum(2 / plan.single_std**2 for j in range(len(counted)) if owner[j] == p)
-            + sum(
-                2 / std**2
-                for (i, j), std in zip(plan.pairs, plan.pair_std, strict=True)
-                if p in (owner[i], owner[j])
-            )
+            + sum(2 / std**2 for (i, j), std in plan.every if p in (owner[i], owner[j]))
             for p, name in enumerate(charges)
         }
         mu = {name: math.sqrt(square) for name, square in squares.items()}
@@ -461,6 +460,9 @@ OF_ROWS = ("one-way", "two-way")
 # The first adds noise to two tables of one shape, each with another peer.
 THREE = ((4,), (3,), (3,))
 TWO = ((2, 2), (2, 2))
+# A table of the first owner's own columns and one of both owners' are counted again.
+SMALL, AGAIN = ((4, 3), (4, 2)), ((0, 1), (1, 2))
+IN_TWO = (*OF_ROWS, "two-way")
 TREES = ((WIDE, Tree(3)), (Tree(4), WIDE))
 PATHS = [
     Path("Offers, random features, towards owners", offers("random"), (TARGET,)),
@@ -512,6 +514,10 @@ PATHS = [
     Path("rows of two levels, towards an owner", rows("bank", TWO), OF_ROWS, 0.1, (60,)),
     Path("rows, towards the first owner", rows("bank"), OF_ROWS, 0.1),
     Path("rows, towards the second owner", rows("clinic"), OF_ROWS, 0.1),
+    *(
+        Path(f"rows in two rounds, towards {who}", rows(of, SMALL, again=AGAIN), IN_TWO, 0.1, (60,))
+        for who, of in (("the analyst", None), ("the first owner", "bank"))
+    ),
     Path("rows with trees, towards the analyst", rows(None, trees=TREES), OF_ROWS, 0.1),
     Path("rows with trees, towards the first owner", rows("bank", trees=TREES), OF_ROWS, 0.1),
     Path("rows of three owners, towards the analyst", rows(None, THREE), OF_ROWS, 0.1, (60,)),

@@ -77,3 +77,8 @@ def put(whole: Table, block: tuple[slice, slice], table: Table) -> None:
     """Put a table at the start of its block, whose other cells are 0."""
     down, across = (one.start for one in block)
     whole[down : down + table.shape[0], across : across + table.shape[1]] = table
+
+
+def of_groups(table: Table, down: NDArray[np.int64], across: NDArray[np.int64]) -> Table:
+    """Return a table of groups from one of bins, by the group of each bin."""
+    return add_up(add_up(table, down, 0), across, 1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import ClassVar
 
 import numpy as np
@@ -14,6 +14,7 @@ from dpsumm.exchange.codec import Codec
 from dpsumm.exchange.messages import Answer, Request
 from dpsumm.exchange.roles import Coordinator
 from dpsumm.privacy.weak import check_budget
+from dpsumm.vertical.chosen import Pair
 from dpsumm.vertical.layout import HELPER, Budget, Layout, Released
 from dpsumm.vertical.messages import (
     ColumnCounts,
@@ -25,11 +26,12 @@ from dpsumm.vertical.messages import (
     Joined,
     MaskedRows,
     NextRows,
+    Refine,
     Start,
     TwoWay,
 )
 from dpsumm.vertical.wire import CODEC, DIGITS
-from dpsumm.vertical.work import Work
+from dpsumm.vertical.work import Counts, Work, cut, flat
 
 
 def parameters_of(layout: Layout, budget: Budget) -> str:
@@ -50,15 +52,23 @@ class TablesCoordinator(Coordinator[Released]):
     refused
         The budget's epsilon, if the run is to stop before the first release where that or delta
         promises next to nothing to so many records as there are; None accepts it.
+    keep
+        Of two rounds, records the first one's tables as bytes and returns those that count.
     """
 
     codec: ClassVar[Codec] = CODEC
     stages: ClassVar[tuple[str, str, str]] = ("plan", "tables", "open")
 
     def __init__(
-        self, layout: Layout, budget: Budget, run: str, *, refused: float | None = None
+        self,
+        layout: Layout,
+        budget: Budget,
+        run: str,
+        *,
+        refused: float | None = None,
+        keep: Callable[[bytes], bytes] = bytes,
     ) -> None:
-        self._refused = refused
+        self._refused, self._keep = refused, keep
         self.names = (*layout.owners, HELPER)
         self._layout, self._budget, self._run = layout, budget, run
         self._joined: dict[str, Joined] = {}
@@ -66,6 +76,8 @@ class TablesCoordinator(Coordinator[Released]):
         self._masked: dict[str, MaskedRows] = {}
         self._dealt: Dealt | None = None
         self._two_way: dict[str, TwoWay] = {}
+        self._first_tables: Mapping[Pair, Counts] | None = None
+        self._second: dict[str, TwoWay] = {}
         self._asked: dict[str, Request] = {}
         self._first = budget.plan(layout, layout.planned)
         self._work: Work | None = None
@@ -90,6 +102,12 @@ class TablesCoordinator(Coordinator[Released]):
         elif not self._two_way:
             self._asked = dict(self._work.forward(self._masked, self._dealt))
             self._masked = {}
+        elif self._work.two_rounds and self._first_tables is None:
+            self._first_tables = self._work.opened(self._two_way)
+            raw = self._keep(flat(self._first_tables).astype("<i8").tobytes())
+            numbers = np.frombuffer(raw, "<i8").astype(np.int64)
+            self._first_tables, _ = cut(self._work.plan, self._work.plan.pairs, numbers)
+            self._asked = self._work.refine(self._first_tables)
         return dict(self._asked)
 
     @property
@@ -146,6 +164,7 @@ class TablesCoordinator(Coordinator[Released]):
             Start: MaskedRows,
             NextRows: MaskedRows,
             Finish: TwoWay,
+            Refine: TwoWay,
         }
         if not isinstance(answer, kinds[type(request)]):
             raise ProtocolError(f"{name!r} answered with a {type(answer).__name__}")
@@ -163,6 +182,9 @@ class TablesCoordinator(Coordinator[Released]):
                 self._dealt = answer
             elif isinstance(answer, MaskedRows):
                 self._masked[name] = answer
+            elif isinstance(request, Refine):
+                assert isinstance(answer, TwoWay)
+                self._second[name] = answer
             elif isinstance(answer, TwoWay):
                 self._two_way[name] = answer
         del self._asked[name]
@@ -176,6 +198,10 @@ class TablesCoordinator(Coordinator[Released]):
 
     def result(self) -> Released:
         """Open the tables."""
-        if self._work is None or len(self._two_way) < len(self._layout.owners):
+        answers = self._two_way if self._first_tables is None else self._second
+        work, ended = self._work, len(answers) == len(self._layout.owners)
+        if work is None or not ended or work.two_rounds != bool(self._second):
             raise ProtocolError("the run has not ended")
-        return self._work.opened(self._two_way)
+        if self._first_tables is None:
+            return work.released(work.opened(answers))
+        return work.released(self._first_tables, work.opened(answers, second=True))

@@ -74,6 +74,14 @@ class Budget:
         At which owners account for the run.
     rare
         Categories with less of the records share a code, too; the label's do not.
+    coarse
+        Share for coarse tables of all pairs without the label, in the first of two rounds; 0 for
+        one round.
+    many
+        Columns from which on there are two rounds.
+    again
+        Pairs for each column that the second round counts. Of 60 columns with 81 pairs that depend
+        on each other, it found 62.
     """
 
     noise_multiplier: float
@@ -84,6 +92,19 @@ class Budget:
     by_mpyc: bool = False
     delta: float = 1e-5
     rare: float = 0.0
+    coarse: float = 0.0
+    many: int = 25
+    again: int = 3
+
+    def two_rounds(self, layout: Layout) -> bool:
+        """Whether there may be two rounds, by public facts."""
+        columns = sum(size > 1 for size in layout.planned)
+        return self.coarse > 0 and columns >= self.many and not self.by_mpyc
+
+    def coarse_part(self, layout: Layout) -> float:
+        """Return the part that coarse tables get of what all tables without the label get."""
+        with_label = self.to_label if layout.label is not None else 0.0
+        return min(self.coarse / (1 - self.first - with_label), 0.9)
 
     def plan(
         self,
@@ -91,6 +112,7 @@ class Budget:
         sizes: Sequence[int],
         singles: tuple[Sequence[int], float] | None = None,
         fine: Sequence[int] = (),
+        part: float = 1.0,
     ) -> NoisePlan:
         """Return the plan for columns of these sizes; see `plan_noise`."""
         return plan_noise(
@@ -103,6 +125,7 @@ class Budget:
             named=layout.pairs,
             fine=fine,
             singles=singles,
+            part=part,
             tables=tuple(len(tree.lengths) for tree in layout.counted_by),
         )
 
@@ -131,6 +154,9 @@ class Released:
         Of a column counted by a tree the first value of each cell; else None.
     one_way
         The noisy counts of all columns' tables as they were released, one after another.
+    coarse
+        Of two rounds, the first one's noisy tables of groups of codes, of all pairs without the
+        label. `pairs` are then those with the label and those that were counted again.
     """
 
     n_records: int
@@ -142,6 +168,7 @@ class Released:
     one_way: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
     with_label: Mapping[tuple[int, int], NDArray[np.int64]] = field(default_factory=dict)
     fine: tuple[NDArray[np.int64], ...] = ()
+    coarse: Mapping[tuple[int, int], NDArray[np.int64]] = field(default_factory=dict)
 
     def by_tree(self, column: int) -> bool:
         """Whether a column was counted by a tree."""

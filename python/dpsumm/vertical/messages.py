@@ -6,7 +6,7 @@ shares with the helper; the coordinator has none of them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
@@ -134,6 +134,9 @@ class Start(Request):
         owner.
     label, peer_labels
         Which of its columns is the label, which of each peer's; -1 for none.
+    groups, peer_groups
+        Of two rounds, the group of each bin of its columns and of each peer's, from 0 in each
+        column. The first round's tables without the label count groups. Else empty.
     """
 
     disclosure: ClassVar[Disclosure | None] = Disclosure(
@@ -161,6 +164,8 @@ class Start(Request):
     peer_bins: tuple[NDArray[np.int64], ...]
     label: int = -1
     peer_labels: tuple[int, ...] = ()
+    groups: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
+    peer_groups: tuple[NDArray[np.int64], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -220,8 +225,33 @@ class Finish(Request):
 
 
 @dataclass(frozen=True)
+class Refine(Request):
+    """To an owner, which answers with the tables of the second round.
+
+    Attributes
+    ----------
+    within, noise
+        As in `Start`, but 0 for pairs that are not counted again.
+    """
+
+    disclosure: ClassVar[Disclosure | None] = Disclosure(
+        "coordinator",
+        "every owner",
+        "which pairs of columns are counted again, and with how much noise",
+        "all owners' one-way and coarse two-way tables, through the released counts alone",
+        "The owner learns of other owners' records what their charges for these tables allow.",
+        "privacy/rows.md#claims",
+        releases=("one-way tables", "two-way tables"),
+        protocols=("Tables by pads",),
+    )
+
+    within: NDArray[np.float64]
+    noise: tuple[NDArray[np.float64], ...]
+
+
+@dataclass(frozen=True)
 class TwoWay(Answer):
-    """From an owner, charged before it leaves.
+    """From an owner, charged before it leaves. Of two rounds, one answer for each.
 
     Attributes
     ----------

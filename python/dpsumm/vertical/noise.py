@@ -6,7 +6,8 @@ Claim (``docs/privacy/rows.md``): one replaced record moves two cells of a table
 The L tables of a column's tree have the noise of one times the root of L, and cost what one would.
 With sd the standard deviation of that noise in a table which an observer does not know, what the
 observer learns is mu-GDP with ``mu**2 = sum of 2 / sd**2`` over the tables that depend on what is
-protected. Assumes: N public, rounded normal noise, the merge computed from released counts.
+protected. Assumes: N public, rounded normal noise, the merge and the pairs of a second round
+computed from released counts.
 Argument: rounding is post-processing; for two rounded normals, see ``JOINED``.
 Numerics: multipliers are rounded up, so that the claim is not above the one asked for.
 Tested by: tests/vertical/test_vertical_noise.py.
@@ -16,7 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 # Two rounded normals of standard deviation s >= JOINED in one cell are, up to 1e-35 in total
 # variation, one normal of variance 2 s^2 plus a uniform number, rounded: post-processing. Below,
@@ -47,6 +48,9 @@ class NoisePlan:
         The column whose tables have finer codes of the other column.
     fine
         How many, of each column.
+    coarse, coarse_std
+        Of two rounds, the pairs of the first one's coarse tables, and their noise. `pairs` are then
+        those with the label, which it counts, too, and those of the second.
     """
 
     sizes: tuple[int, ...]
@@ -58,6 +62,14 @@ class NoisePlan:
     tables: tuple[int, ...] = ()
     label: int | None = None
     fine: tuple[int, ...] = ()
+    coarse: tuple[tuple[int, int], ...] = ()
+    coarse_std: tuple[float, ...] = ()
+
+    @property
+    def every(self) -> tuple[tuple[tuple[int, int], float], ...]:
+        """All two-way tables of all rounds, each with its noise."""
+        pairs, stds = (*self.pairs, *self.coarse), (*self.pair_std, *self.coarse_std)
+        return tuple(zip(pairs, stds, strict=True))
 
     def shape(self, pair: tuple[int, int]) -> tuple[int, int]:
         """Return how many codes of each column a pair's table counts, as it is released."""
@@ -85,29 +97,27 @@ class NoisePlan:
 
     def mu(self, observer: int | None) -> float:
         """Return the mu of the analyst (None), or of an owner at that position."""
-        seen = _seen(
-            self.pairs, self.owner_of, _ANALYST if observer is None else observer, self.joined
-        )
+        return math.sqrt(self.square(_ANALYST if observer is None else observer))
+
+    def square(self, observer: int) -> float:
+        """Return the squared mu of an observer at that position; -1 is the analyst."""
+        seen = _seen([pair for pair, _ in self.every], self.owner_of, observer, self.joined)
         singles = [self._learnt(j) for j in self.counted if self.owner_of[j] != observer]
-        squares = [2 * f / sd**2 for f, sd in zip(seen, self.pair_std, strict=True)]
-        return math.sqrt(math.fsum((*singles, *squares)))
+        squares = [2 * f / sd**2 for f, (_, sd) in zip(seen, self.every, strict=True)]
+        return math.fsum((*singles, *squares))
 
     def mu_charged(self, owner: int) -> float:
         """Return the mu that an owner's books are charged: its own noise in each of its tables."""
         singles = [self._learnt(j) for j in self.counted if self.owner_of[j] == owner]
         pairs = [
-            2 / sd**2
-            for (i, j), sd in zip(self.pairs, self.pair_std, strict=True)
-            if owner in (self.owner_of[i], self.owner_of[j])
+            2 / sd**2 for (i, j), sd in self.every if owner in (self.owner_of[i], self.owner_of[j])
         ]
         return math.sqrt(math.fsum((*singles, *pairs)))
 
     @property
     def joined(self) -> bool:
         """Whether both noises of a cross table count for who knows neither."""
-        cross = [
-            sd for sd, pair in zip(self.pair_std, self.pairs, strict=True) if self.is_cross(pair)
-        ]
+        cross = [sd for pair, sd in self.every if self.is_cross(pair)]
         return all(sd >= JOINED for sd in cross)
 
 
@@ -123,6 +133,7 @@ def plan_noise(
     singles: tuple[Sequence[int], float] | None = None,
     tables: tuple[int, ...] = (),
     fine: Sequence[int] = (),
+    part: float = 1.0,
 ) -> NoisePlan:
     """Return the plan by which the observer who sees most is at `noise_multiplier`.
 
@@ -141,6 +152,8 @@ def plan_noise(
         Share of the tables with the label, if there are others, too.
     named
         Pairs without the label that get half of what all such pairs get.
+    part
+        Of what the pairs without the label get. Below 1, `refined` has the rest.
     """
     columns = [j for j, size in enumerate(sizes) if size > 1]
     pairs = tuple((i, j) for i in columns for j in columns if i < j)
@@ -167,7 +180,8 @@ def plan_noise(
                 for v in observers
             ]
             scale = min((b / view for b, view in zip(left, views, strict=True) if view), default=1)
-        stds = tuple(_up(math.sqrt(2 / (s * scale))) for s in share)
+        parts = [s * (1.0 if kind == 0 else part) for s, kind in zip(share, kinds, strict=True)]
+        stds = tuple(_up(math.sqrt(2 / (s * scale))) for s in parts)
         plan = NoisePlan(
             tuple(sizes),
             tuple(owner_of),
@@ -183,6 +197,50 @@ def plan_noise(
             break
     assert plan is not None
     return plan
+
+
+def refined(
+    first: NoisePlan,
+    sizes: Sequence[int],
+    pairs: Sequence[tuple[int, int]],
+    noise_multiplier: float,
+    named: Collection[tuple[int, int]] = (),
+) -> NoisePlan:
+    """Return the plan of two rounds, whose second counts these pairs with all that is left.
+
+    Parameters
+    ----------
+    first
+        The plan of the first round, of a budget for which `plan_noise` got a `part`.
+    sizes
+        Codes of each column in the second round.
+    pairs
+        Without the label. They may follow from all that the first round released.
+    named
+        As for `plan_noise`.
+    """
+    worth = [_two_thirds(sizes[i] * sizes[j]) for i, j in pairs]
+    share = _shares(worth, [1 if pair in named else 2 for pair in pairs], 0.0, 0.0)
+    scales = []
+    for observer in (_ANALYST, *sorted(set(first.owner_of))):
+        seen = _seen(pairs, first.owner_of, observer, first.joined)
+        view = math.fsum(f * s for f, s in zip(seen, share, strict=True))
+        if view:
+            scales.append((_MARGIN / noise_multiplier**2 - first.square(observer)) / view)
+    stds = {pair: std for pair, std in first.every if first.label in pair}
+    coarse = {pair: std for pair, std in first.every if first.label not in pair}
+    for pair, s in zip(pairs, share, strict=True):
+        std = _up(math.sqrt(2 / (s * min(scales))))
+        # Otherwise both noises of a table would count in the second round, and not in the first.
+        stds[pair] = max(std, JOINED) if first.joined and first.is_cross(pair) else std
+    return replace(
+        first,
+        sizes=tuple(sizes),
+        pairs=tuple(sorted(stds)),
+        pair_std=tuple(stds[pair] for pair in sorted(stds)),
+        coarse=tuple(coarse),
+        coarse_std=tuple(coarse.values()),
+    )
 
 
 def _shares(

@@ -149,10 +149,14 @@ def _stand(pairs: int) -> str:
 
 
 def seen_across(released: Released) -> tuple[int, int]:
-    """Return how many pairs of two owners' columns are seen to depend, and how many there are."""
+    """Return how many pairs of two owners' columns are seen to depend, and how many there are.
+
+    Of two rounds, those that the second did not count are left out.
+    """
     plan = released.plan
     # Of a column whose levels were all merged, nothing is seen.
     cross = {(i, j) for i in plan.counted for j in plan.counted if i < j and plan.is_cross((i, j))}
+    cross -= set(plan.coarse) - set(plan.pairs)
     return len(cross & (set(plan.pairs) - set(hidden_pairs(released)))), len(cross)
 
 

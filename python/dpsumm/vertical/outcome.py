@@ -128,7 +128,8 @@ def _record(
             "Identifiers": agreed.ids or "none: equal order was trusted",
             "Noise of one-way tables": f"standard deviation {privacy.plan.single_std:.6g}, times "
             "the root of a column's number of tables",
-            "Two-way tables": f"{len(privacy.plan.pairs)}",
+            "Two-way tables": f"{len(privacy.plan.pairs)}"
+            + f", and {len(privacy.plan.coarse)} coarse ones" * bool(privacy.plan.coarse),
         },
         statements=tuple(privacy.statements()),
         books=books or {},
@@ -151,6 +152,17 @@ def check_books(opened: Mapping[str, Ledger], run: str) -> None:
                     "does not know it: its part of these tables is lost. Give that owner's file, "
                     "or a new name, under which all is released and charged anew"
                 )
+
+
+def everywhere(opened: Mapping[str, Ledger], key: str, made: bytes) -> bytes:
+    """Record opened tables in all books before anybody sees them, and return those that count.
+
+    The shares are made anew until then, and no more. Of two processes the one that was first at the
+    first book decides.
+    """
+    for book in opened.values():
+        made = book.record(key, lambda made=made: made)  # type: ignore[misc]
+    return made
 
 
 def check_asked(

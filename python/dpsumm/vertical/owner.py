@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import itertools
 import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -22,7 +21,7 @@ from dpsumm.privacy.events import Charge
 from dpsumm.privacy.ledger import Ledger, OtherReleaseError
 from dpsumm.privacy.release import PaidNoise, Sums, release, share
 from dpsumm.vertical.charges import run_charges, table_sums
-from dpsumm.vertical.coding import Coding, add_up, put
+from dpsumm.vertical.coding import Coding, add_up, of_groups, put
 from dpsumm.vertical.helper import check_secret, pad_of
 from dpsumm.vertical.messages import (
     ColumnCounts,
@@ -32,6 +31,7 @@ from dpsumm.vertical.messages import (
     Joined,
     MaskedRows,
     NextRows,
+    Refine,
     Start,
     TwoWay,
 )
@@ -129,6 +129,8 @@ class Owner(Party):
             return self._product.next_rows()
         if isinstance(request, Finish) and self._product is not None:
             return self._finish(request)
+        if isinstance(request, Refine) and self._product is not None:
+            return self._refine(request, self._product)
         raise ProtocolError(f"no answer to a {type(request).__name__} in this state of the run")
 
     def _join(self, request: Join) -> Joined:
@@ -202,33 +204,49 @@ class Owner(Party):
         assert product is not None
         product.take(request.first_row, request.received)
         product.check_finished(request)
+        product.exact = [product.share(k, dealt) for k, dealt in enumerate(request.dealt)]
+        product.asked = product.start
+        return self._tables(product, "two-way", product.digest)
+
+    def _refine(self, request: Refine, product: Products) -> TwoWay:
+        product.refine(request)
+        about = product.digest.encode() + CODEC.encode(request)
+        return self._tables(product, "refined", hashlib.sha256(about).hexdigest())
+
+    def _tables(self, product: Products, key: str, binding: str) -> TwoWay:
+        """Return the tables of a round with noise, which are charged before."""
 
         def draw(noise: PaidNoise) -> bytes:
             within = self._within(product, noise)
-            shares = []
-            for k, dealt in enumerate(request.dealt):
-                exact = product.share(k, dealt)
-                shares.append(self._with_noise(product, k, exact, noise))
+            shares = [
+                self._with_noise(product, k, exact, noise)
+                for k, exact in enumerate(product.exact or ())
+            ]
             return CODEC.encode(TwoWay(within, tuple(shares)))
 
         make = self._shared if self._joint else self._released
-        return make("two-way", self._two_way(product), draw, product.digest, TwoWay)
+        return make(key, self._two_way(product), draw, binding, TwoWay)
 
     def _two_way(self, product: Products) -> Sums:
-        """Return the tables of the owner's own pairs, then those with each peer."""
-        start = product.start
-        tables = [(float(start.within[i, j]), self._seed_of(f"{i} {j}")) for i, j in product.within]
+        """Return the tables of the owner's own pairs in a round, then those with each peer."""
+        asked = product.asked
+        second = "again " * isinstance(asked, Refine)
+        tables = [
+            (float(asked.within[i, j]), self._seed_of(f"{second}{i} {j}"))
+            for i, j in product.within
+        ]
         tables += [
-            (float(std), self._seed_of(f"{peer} {i} {j}"))
-            for peer, stds in zip(start.peers, start.noise, strict=True)
+            (float(std), self._seed_of(f"{second}{peer} {i} {j}"))
+            for peer, stds in zip(product.start.peers, asked.noise, strict=True)
             for (i, j), std in np.ndenumerate(stds)
+            if std > 0
         ]
         return table_sums(f"two-way tables ({len(tables)})", tables)
 
     def _within(self, product: Products, noise: PaidNoise) -> NDArray[np.int64]:
         """Return noisy tables of the owner's own pairs of columns; 0 elsewhere.
 
-        Those with the label are of all codes, others of their bins.
+        Those with the label are of all codes, others of their bins or of groups of bins.
         """
         counts, own, label = product.counts(), product.finest, product.start.label
         tables = np.zeros_like(counts)
@@ -237,26 +255,32 @@ class Owner(Party):
             table = counts[block]
             if label not in (i, j):
                 table = add_up(add_up(table, own.bins[i], 0), own.bins[j], 1)
+                if product.coarse:
+                    table = of_groups(table, product.groups[i], product.groups[j])
             put(tables, block, noise.on(table))
         return tables
 
     def _with_noise(self, product: Products, k: int, exact: Words, noise: PaidNoise) -> Words:
         """Return the tables with a peer, each with noise; the left owner's columns down.
 
-        Those with the label are of all codes, others of their bins: a share of theirs is a sum.
+        Those with the label are of all codes, others of their bins or of groups of bins: a share of
+        theirs is a sum.
         """
         start, own = product.start, product.towards(k)
         noisy = np.zeros_like(exact)
         counts, made = (exact, noisy) if start.sides[k] else (exact.T, noisy.T)  # own columns down
         ends = np.cumsum([0, *start.widths[k].tolist()])
-        for i in range(len(own.sizes)):
-            for j, (left, right) in enumerate(itertools.pairwise(ends)):
-                block = (own.block(i), slice(left, right))
-                table = counts[block]
-                if i != start.label and j != start.peer_labels[k]:
-                    bins = start.peer_bins[k][left:right]
-                    table = add_up(add_up(table, own.bins[i], 0), bins, 1)
-                put(made, block, noise.on(table))
+        for (i, j), std in np.ndenumerate(product.asked.noise[k]):
+            if not std:
+                continue
+            block = (own.block(i), slice(ends[j], ends[j + 1]))
+            table = counts[block]
+            if i != start.label and j != start.peer_labels[k]:
+                bins = start.peer_bins[k][block[1]]
+                table = add_up(add_up(table, own.bins[i], 0), bins, 1)
+                if product.coarse:
+                    table = of_groups(table, product.groups[i], product.peer_groups[k][j])
+            put(made, block, noise.on(table))
         return noisy
 
     def _seed_of(self, use: str) -> int | None:
@@ -344,6 +368,8 @@ class Products:
         secret: bytes,
     ) -> None:
         self.start, self.digest = start, digest
+        # The round at hand.
+        self.asked: Start | Refine = start
         maps = _maps(start.codes, sizes)
         active = [j for j, codes_of in enumerate(maps) if codes_of.max() > 0]
         self.sizes = [int(maps[j].max()) + 1 for j in active]
@@ -353,7 +379,15 @@ class Products:
         bins = np.split(start.bins, np.cumsum(self.sizes)[:-1]) if active else []
         self.finest = Coding.of([maps[j][codes[:, j]] for j in active], bins)
         self.binned = self.finest.binned()
-        self.within = [(i, j) for i, j in np.argwhere(start.within > 0).tolist() if i < j]
+        if self.sizes and len(start.peer_groups) != len(start.peers) * bool(start.groups.size):
+            raise ProtocolError("the groups are not of all columns")
+        self.groups = _groups(start.groups, self.finest.bins)
+        self.peer_groups = [
+            _groups(groups, np.split(bins, np.cumsum(widths)[:-1]))
+            for groups, bins, widths in zip(
+                start.peer_groups, start.peer_bins, start.widths, strict=False
+            )
+        ]
         ring: Literal[32, 64] = 32 if start.ring == 32 else 64
         self._pads = [
             pad_of(
@@ -370,20 +404,51 @@ class Products:
                 zip(start.peers, start.nonces, start.widths, start.sides, strict=True)
             )
         ]
+        # From the end of the product on: exact shares, without noise, for all rounds.
+        self.exact: list[Words] | None = None
         self._sums: list[Words | None] = [None] * len(self._pads)
         self._sent = self._taken = 0
 
     def _check_noise(self) -> None:
+        self._check_fits(self.start)
+        if any((noise <= 0).any() for noise in self.start.noise):
+            raise ProtocolError("every table needs its noise, once")
+
+    def _check_fits(self, asked: Start | Refine) -> None:
         start, d = self.start, len(self.sizes)
-        stds = [start.within[start.within > 0], *(noise.ravel() for noise in start.noise)]
+        stds = [asked.within.ravel(), *(noise.ravel() for noise in asked.noise)]
         shapes = [(d, len(widths)) for widths in start.widths]
-        if start.within.shape != (d, d) or [noise.shape for noise in start.noise] != shapes:
+        if asked.within.shape != (d, d) or [noise.shape for noise in asked.noise] != shapes:
             raise ProtocolError("the noise does not fit the columns")
-        if (np.tril(start.within) > 0).any() or any((noise <= 0).any() for noise in start.noise):
+        if (np.tril(asked.within) > 0).any():
             raise ProtocolError("every table needs its noise, once")
         largest = max((float(part.max()) for part in stds if part.size), default=0.0)
         if self.n_records + 2 * FAR * largest >= 2 ** (start.ring - 1):
             raise ProtocolError("the counts and their noise do not fit the ring; use ring 64")
+
+    @property
+    def within(self) -> list[tuple[int, int]]:
+        """The pairs of the owner's own columns that this round counts."""
+        return [(i, j) for i, j in np.argwhere(self.asked.within > 0).tolist() if i < j]
+
+    @property
+    def coarse(self) -> bool:
+        """Whether tables of this round that lack the label count groups of bins."""
+        return bool(self.groups) and self.asked is self.start
+
+    def refine(self, asked: Refine) -> None:
+        """Begin the second round, or refuse one that is too early or has the label's tables."""
+        if self.exact is None or (self.sizes and not self.groups):
+            raise ProtocolError("the run has no second round, or not yet")
+        self._check_fits(asked)
+        own = self.start.label
+        with_label = [asked.within[own], asked.within[:, own]] if own >= 0 else []
+        for noise, theirs in zip(asked.noise, self.start.peer_labels, strict=True):
+            with_label += [noise[own]] if own >= 0 else []
+            with_label += [noise[:, theirs]] if theirs >= 0 else []
+        if any(part.any() for part in with_label):
+            raise ProtocolError("tables with the label are counted in the first round alone")
+        self.asked = asked
 
     def _check_bins(self) -> None:
         """Refuse bins that are not of all codes, in their order."""
@@ -461,6 +526,23 @@ class Products:
         else:
             share = sums + dealt - pad.share(other).T
         return share
+
+
+def _groups(
+    groups: NDArray[np.int64], bins: Sequence[NDArray[np.int64]]
+) -> list[NDArray[np.int64]]:
+    """Return the group of each bin, of each column; none if the run has one round."""
+    if not groups.size:
+        return []
+    sizes = [int(of.max()) + 1 for of in bins]
+    if len(groups) != sum(sizes):
+        raise ProtocolError("the groups do not fit the bins")
+    parts = np.split(groups, np.cumsum(sizes)[:-1])
+    for part in parts:
+        steps = np.diff(part, prepend=0)
+        if steps[0] or not np.isin(steps, (0, 1)).all():
+            raise ProtocolError("the groups do not fit the bins")
+    return parts
 
 
 def _without_nonces(start: Start) -> Start:

@@ -21,6 +21,7 @@ from dpsumm.report.parts import Bar, Html, safe, tag
 from dpsumm.report.screen import Flow, big, first_screen, flow, odds
 from dpsumm.vertical.fidelity import PairFidelity, drawn_rows, fidelity_of
 from dpsumm.vertical.margins import Grade, Margin, margins_of
+from dpsumm.vertical.noise import NoisePlan
 from dpsumm.vertical.notes import seen_across
 from dpsumm.vertical.pictures import SETS, panels_of
 from dpsumm.vertical.privacy import ANALYST
@@ -225,7 +226,9 @@ def _row(synthetic: Synthetic, one: PairFidelity) -> tuple[str, ...]:
 
 def _matrix(found: Sequence[PairFidelity], shown: list[int]) -> figures.Array:
     place = {j: k for k, j in enumerate(shown)}
-    values = np.zeros((len(shown), len(shown)))
+    # Of two rounds, pairs that the second did not count.
+    values = np.full((len(shown), len(shown)), np.nan)
+    np.fill_diagonal(values, 0.0)
     for one in found:
         if one.pair[0] in place and one.pair[1] in place:
             i, j = (place[c] for c in one.pair)
@@ -246,12 +249,21 @@ def _details(synthetic: Synthetic) -> list[tuple[str, str]]:
         ("Levels", f"{levels}; after rare ones shared a code: {merged}"),
         ("Noise, tables of one column", f"{plan.single_std:.1f} records in each cell"),
         ("Noise, tables of two columns", f"{across}, standard deviation"),
+        *([("Rounds", _rounds(plan))] if plan.coarse else []),
         (
             "Model",
             f"a mixture, chi-square {mixture.chi2:.2f} for each cell (1 is the noise) after "
             f"{mixture.steps} steps, and a chain of regressions, by turns",
         ),
     ]
+
+
+def _rounds(plan: NoisePlan) -> str:
+    again = len(set(plan.pairs) & set(plan.coarse))
+    return (
+        f"two: coarse tables of {len(plan.coarse)} pairs, then finer ones of the {again} that "
+        "stood out most or were named. The rows have other dependences only through these."
+    )
 
 
 def _listed_columns(synthetic: Synthetic) -> str:

@@ -17,11 +17,12 @@ from dpsumm.report.numbers import advised
 from dpsumm.report.plan import Plan
 from dpsumm.report.verdict import Verdict
 from dpsumm.vertical.agreed import Agreed
+from dpsumm.vertical.chosen import GROUPS
 from dpsumm.vertical.grid import Grid
 from dpsumm.vertical.layout import Budget, Layout
 from dpsumm.vertical.levels import limits_of
 from dpsumm.vertical.margins import mean_error
-from dpsumm.vertical.noise import NoisePlan
+from dpsumm.vertical.noise import NoisePlan, refined
 from dpsumm.vertical.privacy import ANALYST, SynthesisPrivacy
 from dpsumm.vertical.tables import FEW_RECORDS, Tables
 
@@ -52,7 +53,8 @@ class PlannedTable:
         So many cells at the most can hold `SEEN` standard deviations of that noise.
     least_correlation
         If both columns are cut into halves: the correlation of the halves from which on this table
-        alone shows it, at `SEEN` standard deviations. Above 1, the table shows nothing.
+        alone shows it, at `SEEN` standard deviations. Above 1, the table shows nothing. Of two
+        rounds, the coarse table must show it, too, unless the pair was named.
 
     See Also
     --------
@@ -247,7 +249,8 @@ def plan_synthesis(
         raise InvalidParameterError(f"protocol must be Tables(), got {type(protocol).__name__}")
     agreed = Agreed.of(schema, protocol.bins, ids, label, protocol.pairs)
     layout = agreed.layout
-    noise = protocol.budget(epsilon, delta).plan(layout, layout.planned)
+    budget = protocol.budget(epsilon, delta)
+    noise = _expected(layout, budget)
     privacy = SynthesisPrivacy(layout.owners, noise, delta, False, ids is not None)
     tables = _planned(layout, noise, records)
     least = _least(tables)
@@ -260,7 +263,7 @@ def plan_synthesis(
         tables=tables,
         sent_bytes=_sent(layout, records),
         least_correlation=least,
-        least_epsilon=_least_epsilon(layout, protocol.budget(epsilon, delta), records, delta),
+        least_epsilon=_least_epsilon(layout, budget, records, delta),
         least_records=math.ceil(records * least / LITTLE) if tables else 0,
         mean_errors=_mean_errors(agreed, noise, records),
     )
@@ -282,7 +285,7 @@ def _least(tables: Sequence[PlannedTable]) -> float:
 def _least_epsilon(layout: Layout, budget: Budget, records: int, delta: float) -> float:
     """Return an epsilon at which the noise is small."""
     wanted = budget
-    while tables := _planned(layout, wanted.plan(layout, layout.planned), records):
+    while tables := _planned(layout, _expected(layout, wanted), records):
         if (more := _least(tables) / LITTLE) <= 1:
             return accounting.compose([(Gaussian(wanted.noise_multiplier), 1)], delta)
         # At least a little: very small noise is counted in another way, see `noise.JOINED`.
@@ -290,22 +293,62 @@ def _least_epsilon(layout: Layout, budget: Budget, records: int, delta: float) -
     return math.inf
 
 
+def _expected(layout: Layout, budget: Budget) -> NoisePlan:
+    """Return the noise to expect; of two rounds, if the second counts the largest tables."""
+    noise = budget.plan(layout, layout.planned)
+    without = [pair for pair in noise.pairs if layout.label not in pair]
+    most = budget.again * sum(size > 1 for size in layout.planned)
+    if not budget.two_rounds(layout) or len(without) <= most:
+        return noise
+    singles = noise.counted, noise.single_std
+    groups = [min(size, GROUPS) for size in layout.planned]
+    part = budget.coarse_part(layout)
+    coarse = budget.plan(layout, groups, singles, layout.planned, part)
+    largest = sorted(without, key=lambda pair: -math.prod(layout.planned[j] for j in pair))
+    again = sorted({*layout.pairs, *largest[:most]})
+    return refined(coarse, layout.planned, again, budget.noise_multiplier, layout.pairs)
+
+
 def _planned(layout: Layout, noise: NoisePlan, records: int) -> tuple[PlannedTable, ...]:
     """Return the tables, those that show least first."""
+    cells = {pair: math.prod(layout.planned[j] for j in pair) for pair, _ in noise.every}
+    groups = [min(size, GROUPS) for size in layout.planned]
+    finer = {pair: math.sqrt(noise.variance(index)) for index, pair in enumerate(noise.pairs)}
+    coarse = {}
+    # Any pair without the label may be counted again, with noise by its cells, see `plan_noise`.
+    usual = [
+        std * cells[pair] ** (1 / 3)
+        for pair, std in zip(noise.pairs, noise.pair_std, strict=True)
+        if pair in noise.coarse and pair not in layout.pairs
+    ]
+    for pair, std in zip(noise.coarse, noise.coarse_std, strict=True):
+        both = math.sqrt(2 if noise.is_cross(pair) else 1)
+        if pair not in layout.pairs:
+            # First, it must stand out there.
+            coarse[pair] = _least_seen(both * std, math.prod(groups[j] for j in pair), records)
+            finer[pair] = both * usual[0] / cells[pair] ** (1 / 3)
     tables = []
-    for index, (i, j) in enumerate(noise.pairs):
-        cells, std = math.prod(layout.planned[c] for c in (i, j)), math.sqrt(noise.variance(index))
+    for pair, std in finer.items():
         tables.append(
             PlannedTable(
-                columns=(layout.columns[i], layout.columns[j]),
-                cells=cells,
+                columns=(layout.columns[pair[0]], layout.columns[pair[1]]),
+                cells=cells[pair],
                 noise_std=std,
-                visible=min(cells, int(records / (SEEN * std))),
-                # Of halves as large as each other: all cells, half of them with the other sign.
-                least_correlation=SEEN * std * math.sqrt(cells) / records,
+                visible=min(cells[pair], int(records / (SEEN * std))),
+                least_correlation=max(
+                    _least_seen(std, cells[pair], records), coarse.get(pair, 0.0)
+                ),
             )
         )
     return tuple(sorted(tables, key=lambda table: -table.least_correlation))
+
+
+def _least_seen(std: float, cells: int, records: int) -> float:
+    """Return the least correlation of halves that a table shows.
+
+    Of halves as large as each other: all cells, half of them with the other sign.
+    """
+    return SEEN * std * math.sqrt(cells) / records
 
 
 def _sent(layout: Layout, records: int) -> dict[str, int]:

@@ -13,6 +13,7 @@ import uuid
 import warnings
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -144,7 +145,7 @@ def synthesize(
     from dpsumm.vertical.keys import SECRET_BYTES
     from dpsumm.vertical.layout import HELPER
     from dpsumm.vertical.mpyc import Meeting, MpycHelper, MpycOwner, check_mpyc
-    from dpsumm.vertical.outcome import check_asked, check_books, synthetic_of
+    from dpsumm.vertical.outcome import check_asked, check_books, everywhere, synthetic_of
     from dpsumm.vertical.owner import Owner, hold
     from dpsumm.vertical.products import Dealer, Mpyc, check_product
     from dpsumm.vertical.tables import Tables
@@ -210,14 +211,13 @@ def synthesize(
                 for role in roles.values():
                     assert isinstance(role, MpycOwner | MpycHelper)
                     role.meeting = meeting
-            coordinator = TablesCoordinator(agreed.layout, budget, run)
+            coordinator = TablesCoordinator(
+                agreed.layout, budget, run, keep=partial(everywhere, opened, "coarse tables")
+            )
             tables = kept(run_in_process(coordinator, roles, progress))
         else:
             tables = known.record("tables", lambda: b"")
-        # In all books before anybody sees them: the shares are made anew until then, and no more.
-        # Of two processes the one that was first at the first book decides.
-        for book in opened.values():
-            tables = book.record("tables", lambda made=tables: made)  # type: ignore[misc]
+        tables = everywhere(opened, "tables", tables)
         released = restored(agreed.layout, budget, tables)
         held_by = {
             name: Books(None if book.path is None else book.path.name, book.charges(run=run))

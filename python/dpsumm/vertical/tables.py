@@ -41,6 +41,10 @@ class Tables:
     pairs
         Pairs of names of columns that the rows are for, such as ``[("age", "cost")]``. Their tables
         get half of the budget of all pairs without the label. It pays from about 20 columns on.
+    coarse
+        Share of the budget for coarse tables of all pairs without the label, 0.01 to 0.5. With 25
+        columns or more, these show which three pairs for each column a second round counts by
+        their bins. 0 for one round.
     keep
         Levels with fewer noisy records than so many standard deviations of the noise are counted
         together, from 0 to 10.
@@ -66,6 +70,7 @@ class Tables:
     first: float = 0.2
     to_label: float = 0.3
     pairs: tuple[tuple[str, str], ...] = ()
+    coarse: float = 0.2
     keep: float = KEEP
     components: int = COMPONENTS
     step: float = 0.06
@@ -85,6 +90,7 @@ class Tables:
         ):
             check_number(getattr(self, name), name, low, high)
         check_number(self.to_label, "to_label", 0.01, 0.9 - self.first)
+        check_number(self.coarse, "coarse", 0.01 if self.coarse else 0, 0.5)
         object.__setattr__(self, "pairs", _pairs(self.pairs))
         check_whole(self.components, "components", 1, 10_000)
         check_whole(self.max_steps, "max_steps", 1, 10**6)
@@ -100,6 +106,7 @@ class Tables:
             rows=self.rows,
             delta=delta,
             rare=_RARE,
+            coarse=float(self.coarse),
         )
 
     def fit(self, released: Released) -> Pooled:

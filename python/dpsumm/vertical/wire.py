@@ -20,6 +20,7 @@ from dpsumm.vertical.messages import (
     Joined,
     MaskedRows,
     NextRows,
+    Refine,
     Start,
     TwoWay,
 )
@@ -102,7 +103,11 @@ def _is_start(value: Start) -> bool:
         and is_whole(value.rows)
         and value.rows >= 1
         and value.ring in (32, 64)
-        and all(is_array(bins, 1, "i8") for bins in (value.bins, *value.peer_bins))
+        and all(
+            is_array(part, 1, "i8")
+            for part in (value.bins, *value.peer_bins, value.groups, *value.peer_groups)
+        )
+        and len(value.peer_groups) in (0, len(value.peers))
         and all(type(at) is int and -1 <= at < MOST_LEVELS for at in _labels(value))
     )
 
@@ -133,7 +138,7 @@ CODEC = Codec(
         Kind("Joined", Joined, _is_joined),
         Kind("CountColumns", CountColumns, lambda m: is_noise(m.noise_std)),
         Kind("ColumnCounts", ColumnCounts, _is_counts),
-        Kind("Start", Start, _is_start),
+        Kind("Start", Start, _is_start, version=2),
         Kind(
             "MaskedRows", MaskedRows, lambda m: is_whole(m.first_row) and _all(m.masked, _is_words)
         ),
@@ -143,6 +148,14 @@ CODEC = Codec(
             Finish,
             lambda m: (
                 is_whole(m.first_row) and _all(m.received, _is_words) and _all(m.dealt, _is_words)
+            ),
+        ),
+        Kind(
+            "Refine",
+            Refine,
+            lambda m: (
+                _are_noises(m.within, none=True)
+                and _all(m.noise, lambda noise: _are_noises(noise, none=True))
             ),
         ),
         Kind("TwoWay", TwoWay, lambda m: is_array(m.within, 2, "i8") and _all(m.shares, _is_words)),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from dpsumm.errors import ProtocolError
 from dpsumm.exchange.messages import Answer, Request
 from dpsumm.kernels.inputs import Words
+from dpsumm.vertical.chosen import Pair, chosen, grouped
 from dpsumm.vertical.coded import coded_columns
 from dpsumm.vertical.coding import add_up
 from dpsumm.vertical.layout import Budget, Layout, Released
@@ -21,18 +23,23 @@ from dpsumm.vertical.messages import (
     Finish,
     MaskedRows,
     NextRows,
+    Refine,
     Start,
     TwoWay,
 )
+from dpsumm.vertical.noise import NoisePlan, refined
 from dpsumm.vertical.owner import FAR
+
+Counts = NDArray[np.int64]
 
 
 def kept(released: Released) -> bytes:
     """Return what was opened as bytes, from which `restored` makes it again."""
-    raw = {**released.pairs, **released.with_label}
-    tables = (raw[pair].ravel() for pair in released.plan.pairs)
-    numbers = np.concatenate([[released.n_records], released.one_way, *tables])
-    return numbers.astype("<i8").tobytes()
+    first = {**(released.coarse or released.pairs), **released.with_label}
+    again = released.coarse.keys() & released.pairs.keys()
+    second = {pair: released.pairs[pair] for pair in again}
+    numbers = [np.array([released.n_records]), released.one_way]
+    return np.concatenate([*numbers, flat(first), flat(second)]).astype("<i8").tobytes()
 
 
 def restored(layout: Layout, budget: Budget, raw: bytes) -> Released:
@@ -43,12 +50,28 @@ def restored(layout: Layout, budget: Budget, raw: bytes) -> Released:
         last = first + layout.counts_of(p)
         counts[name], first = ColumnCounts(numbers[first:last]), last
     work = Work(layout, budget, "", int(numbers[0]), counts)
-    pairs = {}
-    for i, j in work.plan.pairs:
-        shape = work.plan.shape((i, j))
-        last = first + shape[0] * shape[1]
-        pairs[i, j], first = numbers[first:last].reshape(shape), last
-    return work.released(pairs)
+    tables, rest = cut(work.plan, work.plan.pairs, numbers[first:])
+    if not work.two_rounds:
+        return work.released(tables)
+    work.choose(tables)
+    return work.released(tables, cut(work.final, work.again, rest)[0])
+
+
+def flat(tables: Mapping[Pair, Counts]) -> Counts:
+    """Return the cells of tables one after another, in the order of their pairs."""
+    return np.concatenate([np.zeros(0, np.int64), *(tables[at].ravel() for at in sorted(tables))])
+
+
+def cut(
+    plan: NoisePlan, pairs: Sequence[Pair], numbers: Counts
+) -> tuple[dict[Pair, Counts], Counts]:
+    """Return the tables of these pairs, which stand one after another, and what follows."""
+    tables = {}
+    for pair in pairs:
+        shape = plan.shape(pair)
+        size = shape[0] * shape[1]
+        tables[pair], numbers = numbers[:size].reshape(shape), numbers[size:]
+    return tables, numbers
 
 
 class Work:
@@ -63,7 +86,7 @@ class Work:
         counts: Mapping[str, ColumnCounts],
     ) -> None:
         first = budget.plan(layout, layout.planned)
-        self._layout, self._run, self._rows = layout, run, budget.rows
+        self._layout, self._budget, self._run, self._rows = layout, budget, run, budget.rows
         self._by_mpyc = budget.by_mpyc
         self._nonces = {name: one.nonce for name, one in counts.items()}
         self.n_records = n_records
@@ -73,27 +96,39 @@ class Work:
         self.sizes = tuple(int(codes.max()) + 1 for codes in self.codes)
         self.fine = tuple(int(one.finest.max()) + 1 for one in self._coded)
         singles = first.counted, first.single_std
-        self.plan = budget.plan(layout, self.sizes, singles, self.fine)
-        noise = 2 * FAR * max(self.plan.pair_std, default=0.0)
+        self.plan = self.final = budget.plan(layout, self.sizes, singles, self.fine)
+        self.again: list[Pair] = []
+        self.groups: list[Counts] = []
+        without = [pair for pair in self.plan.pairs if layout.label not in pair]
+        largest = max(self.plan.pair_std, default=0.0)
+        self._most = budget.again * sum(size > 1 for size in self.sizes)
+        self.two_rounds = budget.two_rounds(layout) and len(without) > self._most
+        if self.two_rounds:
+            self.groups = [
+                grouped(np.bincount(one.codes, one.counts).astype(np.float64))
+                for one in self._coded
+            ]
+            sizes = [int(groups.max()) + 1 for groups in self.groups]
+            part = budget.coarse_part(layout)
+            self.plan = budget.plan(layout, sizes, singles, self.fine, part)
+            # Of fewer pairs each has more of the budget, and so less noise.
+            most = refined(self.plan, self.sizes, without, budget.noise_multiplier, layout.pairs)
+            largest = max(largest, *self.plan.pair_std, *most.pair_std)
+        noise = 2 * FAR * largest
         self.ring = 32 if self.n_records + noise < 2**31 else 64
         self._columns = [
             [j for j in layout.of_owner(p) if self.sizes[j] > 1] for p in range(len(layout.owners))
         ]
         owners = [p for p, columns in enumerate(self._columns) if columns]
         self._pairs = [(a, b) for a in owners for b in owners if a < b]
-        self._std = dict(zip(self.plan.pairs, self.plan.pair_std, strict=True))
 
     def starts(self) -> dict[str, Request]:
         """Return each owner's work."""
         return {name: self._start(p) for p, name in enumerate(self._layout.owners)}
 
     def _start(self, owner: int) -> Start:
-        names, mine = self._layout.owners, self._columns[owner]
-        peers = self._peers(owner)
-        within = np.zeros((len(mine), len(mine)))
-        for a, i in enumerate(mine):
-            for b, j in enumerate(mine):
-                within[a, b] = self._std[i, j] if a < b else 0.0
+        names = self._layout.owners
+        peers, within, noise = self._peers(owner), *self._noise(owner, self.plan.every)
         return Start(
             codes=np.concatenate([self._coded[j].by_value for j in self._layout.of_owner(owner)]),
             within=within,
@@ -101,14 +136,20 @@ class Work:
             widths=tuple(np.array(self._codes_of(q, owner)) for q in peers),
             sides=tuple(owner < q for q in peers),
             nonces=tuple(self._nonces[names[q]] for q in peers),
-            noise=tuple(self._noise(mine, self._columns[q]) for q in peers),
+            noise=noise,
             rows=self._rows,
             ring=self.ring,
             bins=self._bins(owner),
             peer_bins=tuple(self._bins(q, owner) for q in peers),
             label=self._label(owner),
             peer_labels=tuple(map(self._label, peers)),
+            groups=self._groups(owner),
+            peer_groups=tuple(map(self._groups, peers)) if self.two_rounds else (),
         )
+
+    def _groups(self, owner: int) -> Counts:
+        groups = [self.groups[j] for j in self._columns[owner]] if self.two_rounds else []
+        return np.concatenate([np.zeros(0, np.int64), *groups])
 
     def _finest(self, peer: int | None) -> bool:
         """Whether an owner's codes are the finest: among its own, towards the label's owner."""
@@ -129,9 +170,46 @@ class Work:
         columns, label = self._columns[owner], self._layout.label
         return columns.index(label) if label in columns else -1
 
-    def _noise(self, mine: list[int], theirs: list[int]) -> NDArray[np.float64]:
-        std = self._std
-        return np.array([[std[min(i, j), max(i, j)] for j in theirs] for i in mine])
+    def _noise(
+        self, owner: int, tables: Iterable[tuple[Pair, float]]
+    ) -> tuple[NDArray[np.float64], tuple[NDArray[np.float64], ...]]:
+        """Return the noise of an owner's own tables, and of those with each peer; 0 for none."""
+        std, mine = dict(tables), self._columns[owner]
+        within = np.array([[std.get((i, j), 0.0) for j in mine] for i in mine])
+        theirs = (self._columns[q] for q in self._peers(owner))
+        noise = tuple(
+            np.array([[std.get((min(i, j), max(i, j)), 0.0) for j in columns] for i in mine])
+            for columns in theirs
+        )
+        return within.reshape(len(mine), len(mine)), noise
+
+    def choose(self, first: Mapping[Pair, Counts]) -> None:
+        """Choose the pairs of the second round by the first one's tables."""
+        coarse = {pair: table for pair, table in first.items() if self._layout.label not in pair}
+        variance = (self.plan.variance(index) for index in range(len(self.plan.pairs)))
+        self.again = chosen(
+            coarse,
+            [self._shares(j) for j in range(len(self.sizes))],
+            {pair: math.sqrt(v) for pair, v in zip(self.plan.pairs, variance, strict=True)},
+            self.n_records,
+            self._most,
+            self._layout.pairs,
+        )
+        multiplier, named = self._budget.noise_multiplier, self._layout.pairs
+        self.final = refined(self.plan, self.sizes, self.again, multiplier, named)
+
+    def _shares(self, column: int) -> NDArray[np.float64]:
+        """Return the shares of a column's groups by its one-way tables."""
+        one = self._coded[column]
+        counts = np.bincount(self.groups[column][one.codes], np.maximum(one.counts, 0.0))
+        shares: NDArray[np.float64] = counts / max(math.fsum(counts), 1.0)
+        return shares
+
+    def refine(self, first: Mapping[Pair, Counts]) -> dict[str, Request]:
+        """Return each owner's work in the second round."""
+        self.choose(first)
+        again = [one for one in self.final.every[: len(self.final.pairs)] if one[0] in self.again]
+        return {name: Refine(*self._noise(p, again)) for p, name in enumerate(self._layout.owners)}
 
     def _peers(self, owner: int) -> list[int]:
         return [a + b - owner for a, b in self._pairs if owner in (a, b)]
@@ -206,8 +284,8 @@ class Work:
             out[name] = Finish(first, received, tuple(given)) if last else NextRows(first, received)
         return out
 
-    def opened(self, answers: Mapping[str, TwoWay]) -> Released:
-        """Add up the shares, and cut all tables out."""
+    def opened(self, answers: Mapping[str, TwoWay], *, second: bool = False) -> dict[Pair, Counts]:
+        """Add up the shares of a round, and cut all tables out."""
         names, pairs = self._layout.owners, {}
         signed = np.int32 if self.ring == 32 else np.int64
         sums = {}
@@ -215,11 +293,14 @@ class Work:
             one = answers[names[a]].shares[self._peers(a).index(b)]
             other = answers[names[b]].shares[self._peers(b).index(a)]
             sums[a, b] = (one + other).view(signed).astype(np.int64)
-        for (i, j), std in self._std.items():
+        plan = self.final if second else self.plan
+        for (i, j), std in plan.every[: len(plan.pairs)]:
+            if second and (i, j) not in self.again:
+                continue
             p, q = self._layout.owner_of[i], self._layout.owner_of[j]
             whole = answers[names[p]].within if p == q else sums[p, q]
             at = self._place(i, p, q), self._place(j, q, p)
-            size = self.plan.shape((i, j))
+            size = plan.shape((i, j))
             table = whole[at[0] : at[0] + size[0], at[1] : at[1] + size[1]]
             limit = FAR * 2 * std
             if (table < -limit).any() or (table > self.n_records + limit).any():
@@ -227,18 +308,22 @@ class Work:
                     "a table is out of all bounds: two owners computed with other pads or data"
                 )
             pairs[i, j] = table
-        return self.released(pairs)
+        return pairs
 
     def _place(self, column: int, owner: int, other: int) -> int:
         """Return where a column's codes begin in a table of two owners, or of one."""
         codes = self._codes_of(owner, None if owner == other else other)
         return sum(codes[: self._columns[owner].index(column)])
 
-    def released(self, pairs: Mapping[tuple[int, int], NDArray[np.int64]]) -> Released:
-        """Return all that was released, with these two-way tables as they were released."""
+    def released(
+        self, first: Mapping[Pair, Counts], second: Mapping[Pair, Counts] | None = None
+    ) -> Released:
+        """Return all that was released, with the two-way tables of each round as they were."""
         label = self._layout.label
-        with_label = {pair: table for pair, table in pairs.items() if label in pair}
-        whole = {(i, j): self._of_bins(table, i, j) for (i, j), table in pairs.items()}
+        with_label = {pair: table for pair, table in first.items() if label in pair}
+        coarse = {pair: table for pair, table in first.items() if label not in pair}
+        fine = with_label | (coarse if second is None else dict(second))
+        whole = {(i, j): self._of_bins(fine[i, j], i, j) for i, j in sorted(fine)}
         singles = tuple(one.counts for one in self._coded)
         starts = tuple(one.starts for one in self._coded)
         return Released(
@@ -246,11 +331,12 @@ class Work:
             singles,
             self.codes,
             whole,
-            self.plan,
+            self.final,
             starts,
             self._one_way,
             with_label,
             tuple(one.finest for one in self._coded),
+            {} if second is None else coarse,
         )
 
     def _of_bins(self, table: NDArray[np.int64], i: int, j: int) -> NDArray[np.int64]:

@@ -13,8 +13,8 @@ PROTOCOLS: Mapping[str, frozenset[str]] = {
     "learn/votes/1": frozenset({"Describe", "Expect", "VoteTask"}),
     "learn/updates/1": frozenset({"Describe", "Expect", "UpdateTask"}),
     "learn/classifiers/1": frozenset({"Describe", "Expect", "ClassifierTask"}),
-    "synthesize/tables/1": frozenset(
-        {"Join", "CountColumns", "Start", "NextRows", "Finish", "Deal"}
+    "synthesize/tables/2": frozenset(
+        {"Join", "CountColumns", "Start.2", "NextRows", "Finish", "Refine", "Deal"}
     ),
 }
 

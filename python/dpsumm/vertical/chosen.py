@@ -1,0 +1,81 @@
+"""Coarse tables of all pairs show which pairs a second round counts by their bins.
+
+By released counts alone, so the choice is post-processing. The same numbers give the same choice on
+every processor, because all sums are exact.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+Pair = tuple[int, int]
+
+# Groups of a column's codes in coarse tables.
+GROUPS = 4
+
+
+def grouped(counts: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return the group of each code, in order, by which quarter of the records its middle is in.
+
+    Two codes or more make at least two groups.
+    """
+    if len(counts) <= GROUPS:
+        return np.arange(len(counts))
+    mass = np.maximum(counts, 1e-9)
+    ends = np.cumsum(mass)
+    quarters = ((ends - mass / 2) / ends[-1] * GROUPS).astype(np.int64)
+    groups: NDArray[np.int64] = np.unique(quarters, return_inverse=True)[1]
+    return groups
+
+
+def chosen(
+    tables: Mapping[Pair, NDArray[np.int64]],
+    shares: Sequence[NDArray[np.float64]],
+    stds: Mapping[Pair, float],
+    records: int,
+    most: int,
+    named: Collection[Pair],
+) -> list[Pair]:
+    """Return the pairs to count again: the named ones, and those furthest from independence.
+
+    Parameters
+    ----------
+    tables
+        Coarse and noisy.
+    shares
+        Of each column's groups, by the one-way tables.
+    stds
+        Of the noise in each cell as released.
+    most
+        How many besides the named ones.
+    """
+    scores = {
+        pair: _apart(table, shares[pair[0]], shares[pair[1]], stds[pair], records)
+        for pair, table in tables.items()
+        if pair not in named
+    }
+    falling = sorted(scores, key=lambda pair: (-scores[pair], pair))
+    return sorted([*(set(named) & set(tables)), *falling[:most]])
+
+
+def _apart(
+    table: NDArray[np.int64],
+    one: NDArray[np.float64],
+    other: NDArray[np.float64],
+    std: float,
+    records: int,
+) -> float:
+    """Return the sum of squares of what independence leaves, less that of the noise.
+
+    The rest is centred twice, because the errors of one-way tables are no dependence.
+    """
+    down, across = table.shape
+    rest = table - records * np.outer(one, other)
+    rest -= np.array([math.fsum(row) / across for row in rest])[:, None]
+    rest -= np.array([math.fsum(column) / down for column in rest.T])
+    noise = (down - 1) * (across - 1) * std**2
+    return math.fsum((rest**2).ravel().tolist()) - float(noise)
