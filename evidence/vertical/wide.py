@@ -1,4 +1,4 @@
-"""Rows of 60 columns: what naming the pairs that the rows are for gains and costs.
+"""Rows of 60 columns: what a second round gains, and what naming the pairs that rows are for.
 
     python -m evidence.vertical.wide --data folder [--runs 3]
 
@@ -13,7 +13,7 @@ import argparse
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations, product
 from pathlib import Path
 
 import numpy as np
@@ -38,21 +38,21 @@ def main() -> None:
     task = adult(given.data, 2)
     owners, schemas, pairs = widened(task)
     others = [pair for pair in combinations(task.columns, 2) if task.label not in pair]
-    print("| Pairs named | Distance of these | Distance of Adult's pairs | Correlation seen |")
-    print("|---|---|---|---|")
-    for named in ((), tuple(pairs)):
+    print("| Rounds | Pairs named | Distance of copies | Distance of Adult's pairs | Seen |")
+    print("|---|---|---|---|---|")
+    real = pl.concat(list(owners.values()), how="horizontal")
+    for coarse, named in product((0.0, Tables().coarse), ((), tuple(pairs))):
         found = []
         for _ in range(given.runs):
-            made = dpsumm.synthesize(
-                owners, schema=schemas, label=task.label, protocol=Tables(pairs=named)
-            )
-            real = pl.concat(list(owners.values()), how="horizontal")
+            protocol = Tables(pairs=named, coarse=coarse)
+            made = dpsumm.synthesize(owners, schema=schemas, label=task.label, protocol=protocol)
             rows = made.sample(backend="polars")
             found.append(
                 [distance(real, rows, pairs), distance(real, rows, others), seen(made, pairs)]
             )
         means = (f"{value:.3f}" for value in np.mean(found, axis=0))
-        print(f"| {len(named)} of {len(pairs)} | {' | '.join(means)} |", flush=True)
+        rounds = 2 if coarse else 1
+        print(f"| {rounds} | {len(named)} of {len(pairs)} | {' | '.join(means)} |", flush=True)
 
 
 def widened(task: Task) -> tuple[Mapping[str, pl.DataFrame], Mapping[str, Schema], Pairs]:
@@ -107,7 +107,10 @@ def _codes(real: pl.Series, values: pl.Series) -> np.ndarray:
 
 
 def seen(made: Synthetic, pairs: Pairs) -> float:
-    """Return the largest correlation of halves that noise may hide, see `PlannedTable`."""
+    """Return the largest correlation of halves that noise may hide, see `PlannedTable`.
+
+    Of two rounds, that of pairs which the second counted.
+    """
     plan, place = made.tables.plan, made.columns.index
     wanted = {tuple(sorted(map(place, pair))) for pair in pairs}
     return max(

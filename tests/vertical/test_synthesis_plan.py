@@ -119,3 +119,34 @@ def test_bad_plans_are_refused(changes, message):
     given = {"schema": SCHEMA, "records": 1000} | changes
     with pytest.raises(InvalidParameterError, match=message):
         plan_synthesis(given.pop("schema"), given.pop("records"), **given)
+
+
+def wide(columns, numbers=12):
+    """Two owners' columns, of numbers and of three categories."""
+    bank = {f"n{j}": {"bounds": (0, 100), "whole": True} for j in range(numbers)}
+    return {"bank": bank, "clinic": {f"c{j}": [0, 1, 2] for j in range(columns - numbers)}}
+
+
+def test_many_columns_are_counted_in_two_rounds_and_the_plan_tells():
+    few, many = (plan_synthesis(wide(columns), 30_000) for columns in (24, 25))
+    assert (few.again, many.again) == (0, 75)
+    assert len(many.tables) == 25 * 24 / 2
+    assert "the 75 pairs that stand out most" in str(many)
+    assert max(many.observers.values()) == pytest.approx(1, rel=1e-5)
+    single = plan_synthesis(wide(60, 50), 30_000, protocol=Tables(coarse=0))
+    double = plan_synthesis(wide(60, 50), 30_000)
+    assert (single.again, double.again) == (0, 180)
+    assert double.least_correlation < 0.75 * single.least_correlation
+    pair = ("n0", "n1")
+    named = plan_synthesis(wide(60), 30_000, protocol=Tables(pairs=(pair,)))
+    seen = {table.columns: table.least_correlation for table in named.tables}
+    assert 3 * seen[pair] < seen["n0", "n2"]
+
+
+def test_the_plan_of_two_rounds_is_that_of_a_run_whose_largest_pairs_stand_out():
+    """Its noise is what `refined` gives these, which no pair of fewer cells is below."""
+    plan = plan_synthesis(wide(30), 30_000)
+    stds = {table.cells: table.noise_std for table in plan.tables}
+    assert len(stds) == 3
+    by_size = [stds[cells] for cells in sorted(stds)]
+    assert by_size == sorted(by_size, reverse=True)

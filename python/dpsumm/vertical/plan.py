@@ -93,6 +93,8 @@ class SynthesisPlan(Plan):
     mean_errors
         By how much the rows' mean of a column of numbers or dates (in days) may be off, by name.
         It matters where few records far out carry the mean, and narrower bounds make it less.
+    again
+        Pairs that a second round counts by their bins. 0 if there is one round.
 
     See Also
     --------
@@ -110,6 +112,7 @@ class SynthesisPlan(Plan):
     least_epsilon: float
     least_records: int
     mean_errors: Mapping[str, float]
+    again: int = 0
 
     @property
     def title(self) -> str:
@@ -170,6 +173,8 @@ class SynthesisPlan(Plan):
                 f"(below {LITTLE:g} the noise is small, above {NOTHING:g} it decides)"
             )
             rows.append(("correlation that is seen", half))
+            if self.again:
+                rows.append(("counted by bins", f"the {self.again} pairs that stand out most"))
             rows += [
                 ("" if k else "tables that show least", _line(table))
                 for k, table in enumerate(self.tables[:_SHOWN])
@@ -266,6 +271,7 @@ def plan_synthesis(
         least_epsilon=_least_epsilon(layout, budget, records, delta),
         least_records=math.ceil(records * least / LITTLE) if tables else 0,
         mean_errors=_mean_errors(agreed, noise, records),
+        again=len(set(noise.coarse) & set(noise.pairs)),
     )
 
 
