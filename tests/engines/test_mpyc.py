@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from dpsumm import Column, Schema, Tables, synthesize
 from dpsumm.errors import ProtocolError
 from dpsumm.privacy import Ledger
-from dpsumm.vertical import Dealer, Mpyc
+from dpsumm.vertical import Mpyc
 from dpsumm.vertical.mpyc import Meeting, MpycOwner
 from dpsumm.vertical.mpyc_party import HELPER, LEFT, MODULUS, RIGHT
 from helpers.patience import PATIENCE
@@ -19,6 +20,7 @@ pytest.importorskip("mpyc")
 
 # No level is merged, whatever the noise is.
 ALL = Tables(keep=0, bins=5)
+BY_MPYC = replace(ALL, secret_product=Mpyc())
 
 
 def owners(rng, names, n=300):
@@ -34,8 +36,8 @@ def owners(rng, names, n=300):
 def test_mpyc_and_dealer_open_the_same_integers_between_three_owners(rng):
     data, schemas = owners(rng, "abc")
     tables = [
-        synthesize(data, schema=schemas, seed=3, secret_product=product, protocol=ALL).tables.pairs
-        for product in (Dealer(), Mpyc())
+        synthesize(data, schema=schemas, seed=3, protocol=protocol).tables.pairs
+        for protocol in (ALL, BY_MPYC)
     ]
     assert len(tables[0]) == 15
     for pair, table in tables[0].items():
@@ -47,8 +49,7 @@ def test_a_run_by_mpyc_is_charged_as_any_and_resumed_with_the_same_tables(rng, t
     books = {name: tmp_path / name for name in data}
     for path in books.values():
         Ledger.create(path).close()
-    kept = {"schema": schemas, "ledger": books, "run": "one", "protocol": ALL}
-    kept |= {"secret_product": Mpyc()}
+    kept = {"schema": schemas, "ledger": books, "run": "one", "protocol": BY_MPYC}
     first, again = (synthesize(data, **kept) for _ in range(2))
     for pair, table in first.tables.pairs.items():
         np.testing.assert_array_equal(table, again.tables.pairs[pair])
@@ -72,8 +73,7 @@ def test_a_run_that_died_by_mpyc_goes_on_under_a_cap_without_more_room(rng, tmp_
     books = {name: tmp_path / name for name in data}
     for path in books.values():
         Ledger.create(path).close()
-    given = {"schema": schemas, "ledger": books, "run": "one", "protocol": ALL}
-    given |= {"secret_product": Mpyc()}
+    given = {"schema": schemas, "ledger": books, "run": "one", "protocol": BY_MPYC}
 
     def died(self, request):
         raise KeyboardInterrupt

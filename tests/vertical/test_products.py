@@ -6,11 +6,10 @@ import sys
 import numpy as np
 import pytest
 
-from dpsumm import Column, Schema, synthesize
+from dpsumm import Column, Schema, Tables, synthesize
 from dpsumm.errors import InvalidParameterError, MissingExtraError
 from dpsumm.privacy import Ledger
 from dpsumm.vertical import Dealer, Mpyc
-from dpsumm.vertical.products import check_product
 
 DATA = {name: np.zeros((5, 1)) for name in "ab"}
 SCHEMAS = {name: Schema([Column(name, categories=(0, 1))]) for name in "ab"}
@@ -29,7 +28,7 @@ SCHEMAS = {name: Schema([Column(name, categories=(0, 1))]) for name in "ab"}
 )
 def test_engines_that_keep_no_secret_are_refused(product, message):
     with pytest.raises(InvalidParameterError, match=message):
-        synthesize(DATA, schema=SCHEMAS, secret_product=product)
+        Tables(secret_product=product)
 
 
 @pytest.mark.parametrize("parties", [1, 2, 4, "3"])
@@ -41,8 +40,8 @@ def test_mpyc_with_two_parties_is_refused(parties):
 
 
 def test_engines_are_what_they_are():
-    assert check_product(Dealer()) == Dealer()
-    assert check_product(Mpyc(patience=5)).patience == 5
+    assert Tables().secret_product == Dealer()
+    assert Tables(secret_product=Mpyc(patience=5)).secret_product.patience == 5
 
 
 def missing(monkeypatch, name):
@@ -55,7 +54,7 @@ def missing(monkeypatch, name):
 @pytest.mark.parametrize(
     ("package", "call"),
     [
-        ("mpyc", {"secret_product": Mpyc()}),
+        ("mpyc", {"protocol": Tables(secret_product=Mpyc())}),
     ],
 )
 def test_a_missing_package_is_named_before_anything_is_charged(

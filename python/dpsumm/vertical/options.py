@@ -19,7 +19,6 @@ from dpsumm.privacy.spending import Spending
 from dpsumm.vertical.defaults import COMPONENTS, KEEP
 
 if TYPE_CHECKING:
-    from dpsumm.vertical.products import Dealer, Mpyc
     from dpsumm.vertical.tables import Tables
 
 
@@ -105,6 +104,7 @@ class Method:
     def protocol(self) -> Tables:
         """The protocol."""
         from dpsumm.vertical.levels import bins_of
+        from dpsumm.vertical.products import Dealer, Mpyc
         from dpsumm.vertical.tables import Tables, pairs_of
 
         given = {} if not self.bins else {"bins": bins_of(self.bins)}
@@ -112,15 +112,9 @@ class Method:
             pairs=pairs_of(self.pairs or []),
             keep=self.keep,
             components=self.components,
+            secret_product=Mpyc() if self.secret_product is SecretProduct.MPYC else Dealer(),
             **given,  # type: ignore[arg-type]
         )
-
-    @property
-    def engine(self) -> Dealer | Mpyc:
-        """The engine of the secret product."""
-        from dpsumm.vertical.products import Dealer, Mpyc
-
-        return Mpyc() if self.secret_product is SecretProduct.MPYC else Dealer()
 
 
 @dataclass(frozen=True)
@@ -192,7 +186,6 @@ def as_arguments(data: Data, method: Method, privacy: Privacy, output: Output) -
         "delta": privacy.delta,
         "label": method.label,
         "protocol": method.protocol,
-        "secret_product": method.engine,
         "ids": data.ids,
         "ledger": privacy.books or None,
         "run": privacy.run,

@@ -34,7 +34,7 @@ class Dealer:
     Examples
     --------
     >>> from dpsumm.vertical import Dealer
-    >>> Dealer()  # `synthesize(products=...)` takes it
+    >>> Dealer()  # `Tables(secret_product=...)` takes it
     Dealer()
     """
 
@@ -62,7 +62,7 @@ class Mpyc:
     Examples
     --------
     >>> from dpsumm.vertical import Mpyc
-    >>> Mpyc(patience=60.0)  # `synthesize(products=...)` takes it
+    >>> Mpyc(patience=60.0)  # `Tables(secret_product=...)` takes it
     Mpyc(parties=3, patience=60.0)
     """
 
@@ -82,10 +82,10 @@ class Mpyc:
             )
 
 
-def check_product(product: object) -> Dealer | Mpyc:
-    """Return an engine that keeps secrets."""
+def check_product(product: object) -> None:
+    """Refuse what is no engine that keeps secrets."""
     if isinstance(product, Dealer | Mpyc):
-        return product
+        return
     name = product.lower() if isinstance(product, str) else type(product).__name__.lower()
     why = next((f": {text}" for key, text in REFUSED.items() if key in name), "")
     shown = repr(product) if isinstance(product, str) else type(product).__name__

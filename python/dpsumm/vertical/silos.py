@@ -32,6 +32,7 @@ from dpsumm.vertical.inputs import read_held
 from dpsumm.vertical.messages import Join
 from dpsumm.vertical.outcome import synthetic_of
 from dpsumm.vertical.owner import Owner, fresh_nonce
+from dpsumm.vertical.products import Dealer
 from dpsumm.vertical.result import Synthetic
 from dpsumm.vertical.rows import Rows
 from dpsumm.vertical.tables import Tables
@@ -166,7 +167,7 @@ def synthesize_silos(
     schema
         Of all owners by name: who takes part is fixed before the run.
     epsilon, delta, label, protocol, ids
-        As for `synthesize`; public. Tables come by pads (`Dealer`).
+        As for `synthesize`; public. Tables come by pads, so `Mpyc` is refused.
     journal, run
         File of what came back, and the run's name: a run that died is resumed with both. Removed
         from the file when the rows are saved: the run has ended then, and nobody is asked again.
@@ -214,6 +215,10 @@ def synthesize_silos(
     accounting.check_epsilon(epsilon)
     accounting.check_delta(delta)
     protocol = Tables() if protocol is None else protocol
+    if not isinstance(protocol.secret_product, Dealer):
+        raise InvalidParameterError(
+            "secret_product must be Dealer() across machines; Mpyc() runs on one machine"
+        )
     run = run or uuid.uuid4().hex
     agreed = Agreed.of(schema, protocol.bins, ids, label, protocol.pairs)
     check_budget(epsilon, 0.0, 1, allowed=allow_weak_privacy)

@@ -12,7 +12,6 @@ import time
 import uuid
 import warnings
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
     from dpsumm.data.extract import Source
     from dpsumm.data.short import SchemaLike
     from dpsumm.exchange.driver import Progress
-    from dpsumm.vertical.products import Dealer, Mpyc
     from dpsumm.vertical.result import Synthetic
     from dpsumm.vertical.tables import Tables
 
@@ -33,7 +31,6 @@ def synthesize(
     delta: float = 1e-5,
     label: str | None = None,
     protocol: Tables | None = None,
-    secret_product: Dealer | Mpyc | None = None,
     ids: str | None = None,
     ledger: Mapping[str, str | os.PathLike[str]] | None = None,
     run: str | None = None,
@@ -64,9 +61,6 @@ def synthesize(
         Column that models of the rows should predict. Its tables get more of the budget.
     protocol
         `Tables()` by default.
-    secret_product
-        Engine for tables of two owners' columns, `vertical.Dealer()` by default, where a helper
-        deals pads, or `vertical.Mpyc()`, with three processes of MPyC.
     ids
         Name of a column of identifiers, of kind ``"ignore"`` in every schema. Records are sorted by
         it, and owners with other identifiers are refused.
@@ -147,7 +141,7 @@ def synthesize(
     from dpsumm.vertical.mpyc import Meeting, MpycHelper, MpycOwner, check_mpyc
     from dpsumm.vertical.outcome import check_asked, check_books, everywhere, synthetic_of
     from dpsumm.vertical.owner import Owner, hold
-    from dpsumm.vertical.products import Dealer, Mpyc, check_product
+    from dpsumm.vertical.products import Mpyc
     from dpsumm.vertical.tables import Tables
     from dpsumm.vertical.work import kept, restored
 
@@ -155,7 +149,7 @@ def synthesize(
     epsilon, delta = plain(epsilon), plain(delta)
     protocol = Tables() if protocol is None else protocol
     check_asked(owners, schema, epsilon, delta, protocol, seed, ledger)
-    engine = check_product(Dealer() if secret_product is None else secret_product)
+    engine = protocol.secret_product
     by_mpyc = isinstance(engine, Mpyc)
     # What is not installed is refused before anything is charged.
     if by_mpyc:
@@ -163,7 +157,7 @@ def synthesize(
     agreed = Agreed.of(
         {name: schema[name] for name in owners}, protocol.bins, ids, label, protocol.pairs
     )
-    budget = replace(protocol.budget(epsilon, delta), by_mpyc=by_mpyc)
+    budget = protocol.budget(epsilon, delta)
     run = run or uuid.uuid4().hex
     books = ledger or {}
     with contextlib.ExitStack() as stack:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import cast
 
 from dpsumm.basics.checks import check_number, check_whole
@@ -14,6 +14,7 @@ from dpsumm.vertical.layout import Budget, Released
 from dpsumm.vertical.levels import Bins
 from dpsumm.vertical.model import Fitting
 from dpsumm.vertical.pooled import Pooled, fit_pooled
+from dpsumm.vertical.products import Dealer, Mpyc, check_product
 
 # Below, noise hides all that could be learnt.
 FEW_RECORDS = 200
@@ -54,6 +55,9 @@ class Tables:
         Of the mixture's fit, see `dpsumm.kernels.fit_mixture`.
     rows
         Records in one message between owners, which bounds the memory.
+    secret_product
+        Engine for tables of two owners' columns, `vertical.Dealer()` by default, where a helper
+        deals pads, or `vertical.Mpyc()`, with three processes of MPyC on one machine.
 
     See Also
     --------
@@ -78,6 +82,7 @@ class Tables:
     stop: float = 1.0
     max_steps: int = 2500
     rows: int = 2**16
+    secret_product: Dealer | Mpyc = field(default_factory=Dealer)
 
     def __post_init__(self) -> None:
         """Check the ranges."""
@@ -95,6 +100,7 @@ class Tables:
         check_whole(self.components, "components", 1, 10_000)
         check_whole(self.max_steps, "max_steps", 1, 10**6)
         check_whole(self.rows, "rows", 1, 2**20)
+        check_product(self.secret_product)
 
     def budget(self, epsilon: float, delta: float) -> Budget:
         """Return the noise at a budget, in public numbers."""
@@ -104,6 +110,7 @@ class Tables:
             to_label=float(self.to_label),
             keep=float(self.keep),
             rows=self.rows,
+            by_mpyc=isinstance(self.secret_product, Mpyc),
             delta=delta,
             rare=_RARE,
             coarse=float(self.coarse),
