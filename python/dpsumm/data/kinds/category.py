@@ -222,7 +222,9 @@ class Category(Seen):
                 dtype = nw.Boolean if isinstance(known[0], bool) else nw.Int64
         if dtype == nw.Float64:
             known = [None if value is None else float(value) for value in known]
-        return [None if math.isnan(x) else known[int(x)] for x in values.tolist()], dtype
+        items = np.array([*known, None], dtype=object)
+        at = np.where(np.isnan(values), len(known), values)
+        return items[at.astype(np.int64)].tolist(), dtype
 
     @staticmethod
     def drafted(values: Sequence[str]) -> dict[str, Any]:

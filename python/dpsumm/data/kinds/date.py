@@ -94,10 +94,8 @@ class Date(Position):
         """Return dates."""
         import narwhals as nw
 
-        return [
-            None if math.isnan(code) else date.fromordinal(EPOCH + int(code))
-            for code in values.tolist()
-        ], nw.Date
+        days = np.nan_to_num(values).astype(np.int64).astype("M8[D]")
+        return np.where(np.isnan(values), np.datetime64("NaT"), days).tolist(), nw.Date
 
     @staticmethod
     def drafted(days: Sequence[Any]) -> dict[str, Any]:

@@ -140,9 +140,10 @@ class Number(Position):
         whole = self.column.whole
         if not np.isnan(values).any():
             return (values.astype(np.int64) if whole else values), None
-        kind = int if whole else float
-        back = [None if math.isnan(code) else kind(code) for code in values.tolist()]
-        return back, nw.Int64 if whole else nw.Float64
+        known = np.nan_to_num(values, posinf=np.inf, neginf=-np.inf)
+        back = (known.astype(np.int64) if whole else known).astype(object)
+        back[np.isnan(values)] = None
+        return back.tolist(), nw.Int64 if whole else nw.Float64
 
     @staticmethod
     def drafted(values: Sequence[float], whole: bool) -> dict[str, Any]:

@@ -14,7 +14,7 @@ use rayon::prelude::*;
 
 use super::pad::{Key, Use, Word, fill};
 use crate::error::{Error, Result, check_room};
-use crate::simd::{Hot, dispatch};
+use crate::simd::{Hot, dispatch, turn_by_turn};
 
 /// Rows whose pads are held at a time: with a hundred columns each they fit the first cache.
 const BLOCK: usize = 64;
@@ -199,6 +199,10 @@ fn add<W: Word>(sums: &mut [W], values: &[W]) {
     sums.iter_mut().zip(values).for_each(|(sum, &x)| *sum = sum.plus(x));
 }
 
+/// Sums that stay in registers while a block's rows pass: `DOWN` by `ACROSS`.
+const DOWN: usize = 4;
+const ACROSS: usize = 32;
+
 /// `sums += left^T right` for a block of rows.
 struct Gram<'a, W> {
     left: &'a [W],
@@ -217,17 +221,44 @@ impl<W: Word> Hot for Gram<'_, W> {
             return;
         }
         let width = self.right.len() / rows;
-        for (i, sums) in self.sums.chunks_exact_mut(width).enumerate() {
-            // The row of sums stays in the first cache while the block's rows pass.
-            for (right, left) in
-                self.right.chunks_exact(width).zip(self.left[i..].iter().step_by(self.left_width))
-            {
-                for (sum, &x) in sums.iter_mut().zip(right) {
-                    *sum = sum.plus(left.times(x));
+        let (mut left, mut right) = ([[W::ZERO; DOWN]; BLOCK], [[W::ZERO; ACROSS]; BLOCK]);
+        for j in (0..width).step_by(ACROSS) {
+            pack(&mut right[..rows], self.right, width, j);
+            for (i, sums) in self.sums.chunks_mut(DOWN * width).enumerate() {
+                pack(&mut left[..rows], self.left, self.left_width, i * DOWN);
+                let tile = tile(&left[..rows], &right[..rows]);
+                for (sums, tile) in sums.chunks_exact_mut(width).zip(&tile) {
+                    add(&mut sums[j..(j + ACROSS).min(width)], tile);
                 }
             }
         }
     }
+}
+
+/// Copy the columns from `first` on, as many as there are, of rows of `width` words.
+#[inline(always)]
+fn pack<W: Word, const N: usize>(out: &mut [[W; N]], from: &[W], width: usize, first: usize) {
+    for (out, row) in out.iter_mut().zip(from.chunks_exact(width)) {
+        let row = &row[first..];
+        match row.first_chunk() {
+            Some(whole) => *out = *whole,
+            None => out[..row.len()].copy_from_slice(row),
+        }
+    }
+}
+
+/// Return `left^T right`.
+#[inline(always)]
+fn tile<W: Word>(left: &[[W; DOWN]], right: &[[W; ACROSS]]) -> [[W; ACROSS]; DOWN] {
+    let mut sums = [[W::ZERO; ACROSS]; DOWN];
+    for (left, &right) in left.iter().zip(right) {
+        for (sums, &x) in sums.iter_mut().zip(left) {
+            turn_by_turn();
+            let old = *sums;
+            *sums = std::array::from_fn(|j| old[j].plus(x.times(right[j])));
+        }
+    }
+    sums
 }
 
 #[cfg(test)]
