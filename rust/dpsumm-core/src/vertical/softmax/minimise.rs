@@ -9,9 +9,10 @@ use crate::error::{Error, Result};
 const MEMORY: usize = 12;
 /// Part of the fall along the gradient that a step must reach.
 const ENOUGH: f64 = 1e-4;
-/// Steps are halved down to this, and end where the value falls by less.
+/// Steps are halved down to this. They end where the value falls by less, far below what released
+/// tables tell of it.
 const SHORTEST: f64 = 1e-6;
-const LEAST_FALL: f64 = 1e-10;
+const LEAST_FALL: f64 = 1e-8;
 
 /// Return where `value` is least, from `at` on; it gives the value and the gradient.
 pub(super) fn minimise(
