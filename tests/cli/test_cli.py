@@ -164,7 +164,16 @@ def test_headerless_files_with_missing_values(
         lines = (data / f"{name}.csv").read_text().splitlines()[1:]
         text = "\n".join(["-9,1,u", *lines]).replace(",", ";")
         (data / f"{name}.csv").write_text(text)
-    options = ("--names", "a,b,y", "--separator", ";", "--schema", "b=0:10", "--size", "20")
+    options = (
+        "--format",
+        "names=a,b,y",
+        "--format",
+        "separator=;",
+        "--schema",
+        "b=0:10",
+        "--size",
+        "20",
+    )
     marked = "a={bounds=[0, 10], missing=['-9']"
     assert run(*TWO, *options, "--schema", f"{marked}}}") == 2
     assert "column 'a' has missing values" in capsys.readouterr().err
@@ -207,7 +216,7 @@ ERRORS: dict[str, tuple[tuple[str, ...], str]] = {
     "suffix": ((*BOX, "--out", "s.txt"), "--out must end in"),
     "directory": ((*BOX, "--out", "none/s.csv"), "--out: .*directory"),
     "report": ((*BOX, "--report", "none/r.html"), "--report: .*directory"),
-    "separator": ((*BOX, "--separator", "::"), "separator"),
+    "separator": ((*BOX, "--format", "separator=::"), "--format separator"),
 }
 
 

@@ -79,7 +79,7 @@ def test_a_run_s_options_may_be_in_a_file(sites, owners, capsys):
      ("size = true", "run.toml: size must be a whole number, got True"),
      ("seed = 1.5", "seed must be a whole number"), ("epsilon = '1'", "epsilon must be a number"),
      ("allow_weak_privacy = 1", "allow_weak_privacy must be true or false"),
-     ("names = 3", "names must be a text"),
+     ("format = 3", "format must be a list"), ("separator = ';'", "unknown option 'separator'"),
      ("protocol = 'magic'", "protocol must be one of offers, auction"),
      ("sample = 3", "sample must be a path"), ("target = 3", "target must hold paths"),
      ("seed = -1", "seed must be")],
@@ -370,12 +370,33 @@ def test_every_owner_may_have_a_format_of_its_own(mixed, capsys):
     assert summary.to_frame("polars").select(order).equals(expected.select(order))
 
 
+def test_a_format_without_a_name_is_that_of_all_files(mixed, capsys):
+    """Those that have another one say so."""
+    words = ["--owner", f"near={mixed / 'export'}", "--target", mixed / "export", "--size", 3]
+    words += ["--schema", "a=0:10", "--schema", "b=0:10", "--schema", "y=label", "--seed", 1]
+    usual = [word for one in FORMATS for word in ("--format", one)]
+    assert run("summarize", *words, *usual, "--out", mixed / "typed.csv") == 0
+    assert run("summarize", *words, *usual, "--format", "target:decimal=.") == 2
+    assert "'target'" in capsys.readouterr().err
+    form = 'format = { kind = "csv", separator = ";", decimal = ",", encoding = "utf-16" }'
+    listed = f"format = {[one for one in FORMATS]!r}"
+    for number, said in enumerate((form, listed)):
+        (mixed / f"{number}.toml").write_text(
+            'product = "summarize"\nsize = 3\nseed = 1\nowner = { near = "export" }\n'
+            f'target = "export"\nout = "{number}.csv"\n{said}\n'
+            "schema = { a = [0, 10], b = [0, 10], y = 'label' }\n"
+        )
+        assert run("run", mixed / f"{number}.toml") == 0
+        assert (mixed / f"{number}.csv").read_bytes() == (mixed / "typed.csv").read_bytes()
+
+
 @pytest.mark.parametrize(
     ("said", "why"),
     [
         (["near:kind=word"], "kind must be one of csv, parquet, excel"),
-        (["near:sep=;"], "write NAME:KEY=VALUE with a key of kind, separator"),
-        (["near"], "write NAME:KEY=VALUE"),
+        (["near:sep=;"], "write KEY=VALUE or NAME:KEY=VALUE with a key of kind, separator"),
+        (["near"], "write KEY=VALUE or NAME:KEY=VALUE"),
+        ([":kind=csv"], "write KEY=VALUE"),
         (["neat:kind=csv"], "no file is called 'neat'; there are near, target"),
         (["near:kind=csv", "near:kind=excel"], "near:kind is given twice"),
         (["near:encoding=utf-7"], "encoding must be one in which"),

@@ -100,7 +100,19 @@ def test_classes_and_probabilities_stand_beside_the_rows(capsys):
 def test_files_without_a_header_and_with_other_separators():
     people(30).write_csv("rows.csv", include_header=False, separator=";")
     names = "age, smokes, dose, visits"
-    assert run("m", "rows.csv", "--names", names, "--separator", ";", "--out", "p.csv") == 0
+    assert (
+        run(
+            "m",
+            "rows.csv",
+            "--format",
+            f"names={names}",
+            "--format",
+            "separator=;",
+            "--out",
+            "p.csv",
+        )
+        == 0
+    )
     assert len(pl.read_csv("p.csv")) == 30
 
 
@@ -108,10 +120,10 @@ def test_a_german_csv_file_is_read(capsys):
     rows = people(30).with_columns(pl.lit("Ärztin").alias("by"))
     text = rows.write_csv(separator=";", decimal_comma=True)
     Path("rows.dat").write_bytes(text.encode("cp1252"))
-    form = ("--kind", "csv", "--separator", ";", "--decimal", ",")
+    form = ("--format", "kind=csv", "--format", "separator=;", "--format", "decimal=,")
     assert run("m", "rows.dat", *form, "--out", "p.csv") == 2
-    assert "--encoding cp1252" in " ".join(capsys.readouterr().err.split())
-    assert run("m", "rows.dat", *form, "--encoding", "cp1252", "--out", "p.csv") == 0
+    assert "--format encoding=cp1252" in " ".join(capsys.readouterr().err.split())
+    assert run("m", "rows.dat", *form, "--format", "encoding=cp1252", "--out", "p.csv") == 0
     rows.write_csv("rows.csv")
     assert run("m", "rows.csv", "--out", "same.csv") == 0
     assert Path("p.csv").read_text() == Path("same.csv").read_text()

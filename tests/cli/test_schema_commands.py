@@ -153,7 +153,8 @@ def test_check_refuses_a_target_that_a_run_refuses(directory, rows, rule, why, c
 
 def test_check_and_init_read_a_file_as_a_run_does(directory, capsys):
     Schema([Column("x", bounds=(0, 9)), Column("c", categories=("ä",))]).save(directory / "b.toml")
-    words = ("b.dat", "--kind", "csv", "--separator", ";", "--decimal", ",", "--encoding", "cp1252")
+    form = ("kind=csv", "separator=;", "decimal=,", "encoding=cp1252")
+    words = ("b.dat", *(word for said in form for word in ("--format", said)))
     (directory / "b.dat").write_bytes("x;c\n1,5;ä\n2,5;ä\n".encode("cp1252"))
     assert checked(capsys, *words, "--schema", "b.toml")[0] == 0
     assert checked(capsys, *words[:-2], "--schema", "b.toml")[0] == 2
@@ -191,7 +192,7 @@ def test_init_finds_how_a_sample_is_spelt_and_says_it(directory, capsys):
             main(("schema", "init", f"{name}.csv", "--out", f"{name}.toml"))
         assert not ended.value.code
         said = " ".join(capsys.readouterr().out.split())
-        options = "--separator ';' --decimal , --encoding cp1252"
+        options = "--format 'separator=;' --format decimal=, --format encoding=cp1252"
         assert (f"read with {options} (seen in its lines)" in said) == (name == "spelt")
     assert (directory / "spelt.toml").read_text() == (directory / "plain.toml").read_text()
     with pytest.raises(SystemExit) as ended:
@@ -202,7 +203,7 @@ def test_init_finds_how_a_sample_is_spelt_and_says_it(directory, capsys):
 def test_init_says_what_travels_along_and_leaves_identifiers_out(directory, capsys):
     rows = "".join(f"B-{i};C-{i};text {i};{100 + i},5;{20 + i % 9}\n" for i in range(80))
     (directory / "p.csv").write_text(f"patient_id;case id;note;bp;age\n{rows}")
-    words = ("schema", "init", "p.csv", "--separator", ";", "--out")
+    words = ("schema", "init", "p.csv", "--format", "separator=;", "--out")
     with pytest.raises(SystemExit):
         main((*words, "one.toml"))
     said = capsys.readouterr().out.splitlines()
@@ -214,7 +215,7 @@ def test_init_says_what_travels_along_and_leaves_identifiers_out(directory, caps
     names = [column.name for column in Schema.read(directory / "one.toml").columns]
     assert names == ["note", "bp", "age"]
     with pytest.raises(SystemExit):
-        main((*words, "two.toml", "--ignore", "patient_id", "--decimal", ","))
+        main((*words, "two.toml", "--ignore", "patient_id", "--format", "decimal=,"))
     said = capsys.readouterr().out
     assert "patient_id" not in said
     assert "read with" not in said

@@ -63,7 +63,7 @@ def run_heart(directory, *options, drops=True):
     for name in HOSPITALS:
         command += ["--owner", f"{name}={DATA / 'heart' / f'processed.{name}.data'}"]
     command += ["--target", str(DATA / "heart" / "processed.va.data"), "--size", "60"]
-    command += ["--names", ",".join(NAMES)]
+    command += ["--format", f"names={','.join(NAMES)}"]
     rule = "when_missing='drop'" if drops else "when_missing='refuse'"
     for column, bounds in BOUNDS.items():
         command += ["--schema", f"{column}={{bounds={[*bounds]}, {rule}}}"]

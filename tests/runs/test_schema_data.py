@@ -68,7 +68,7 @@ def points(table):
 def test_four_hospitals_with_all_their_missing_values(tmp_path):
     HEART.save(tmp_path / "heart.toml")
     names = ",".join(NAMES)
-    words = ["summarize", "--schema", "heart.toml", "--names", names, "--size", "60"]
+    words = ["summarize", "--schema", "heart.toml", "--format", f"names={names}", "--size", "60"]
     for name in HOSPITALS:
         words += ["--owner", f"{name}={DATA / 'heart' / f'processed.{name}.data'}"]
     words += ["--target", str(DATA / "heart" / "processed.va.data"), "--out", "summary.csv"]
@@ -105,7 +105,7 @@ def test_four_hospitals_with_all_their_missing_values(tmp_path):
 @needs_data
 def test_a_hospital_checks_itself_before_a_run(tmp_path):
     HEART.save(tmp_path / "schema.toml")
-    names = ("--names", ",".join(NAMES))
+    names = ("--format", f"names={','.join(NAMES)}")
     file = str(DATA / "heart" / "processed.switzerland.data")
     done = command("schema", "check", file, *names, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
@@ -126,7 +126,7 @@ def test_a_hospital_checks_itself_before_a_run(tmp_path):
 @needs_data
 def test_a_draft_from_one_hospital_s_public_file(tmp_path):
     file = str(DATA / "heart" / "processed.cleveland.data")
-    words = ("schema", "init", file, "--names", ",".join(NAMES), "--label", "num")
+    words = ("schema", "init", file, "--format", f"names={','.join(NAMES)}", "--label", "num")
     done = command(*words, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "must be PUBLIC" in done.stderr

@@ -9,7 +9,7 @@ from dpsumm.cli import console
 from dpsumm.cli.options import described
 from dpsumm.cli.typed import typed
 from dpsumm.data.short import schema_said
-from dpsumm.data.words import Format, parse_owners
+from dpsumm.data.words import Format, formatted, parse_owners
 from dpsumm.report.numbers import round_up
 from dpsumm.summary.compare import compare as rehearse
 from dpsumm.summary.made_up import MadeUpOwners
@@ -66,11 +66,12 @@ def compare(
     runs
         Number of rehearsals, at least 1.
     """
-    public = None if owner is None else {n: form.of(f) for n, f in parse_owners(owner).items()}
+    named = {} if target is None else {"target": target}
+    public, goal = formatted(parse_owners(owner or []), named, form.format or [])
     with console.progress() as progress:
         found = rehearse(
-            MadeUpOwners(owners, records, rarity) if public is None else public,
-            None if target is None else form.of(target),
+            public or MadeUpOwners(owners, records, rarity),
+            goal.get("target"),
             size=size,
             target_size=target_size,
             schema=schema_said(schema),

@@ -110,7 +110,7 @@ def _spelt(said: FileFormat, found: FileFormat) -> str:
     """Return the options that say what was found beyond what was said."""
     names = ("separator", "decimal", "encoding")
     new = [name for name in names if getattr(found, name) != getattr(said, name)]
-    words = " ".join(f"--{name} {shlex.quote(getattr(found, name))}" for name in new)
+    words = " ".join(f"--format {shlex.quote(f'{name}={getattr(found, name)}')}" for name in new)
     return words.replace("\t", "\\t")
 
 

@@ -16,6 +16,8 @@ _FIRST = re.compile(r"^(\w+)(?=:| must | needs | means | is for | \d| ∞)")
 _MARK = re.compile(r"`([^`]+)`")
 # Its innermost keyword and value.
 _KEYWORD = re.compile(r"\b(\w+)=('[^']*'|[\w.]+(?:\(\))?)\)*$")
+# Keys of ``--format``.
+_OF_FILES = ("kind", "separator", "encoding", "decimal", "names")
 # Parameters whose options have other names.
 _ALIASES = {
     "bounds": "schema",
@@ -47,14 +49,14 @@ def typed(message: str, options: Collection[str] | None = None) -> str:
     '--n-features must be even, got 7'
     >>> typed("Give less, or `allow_weak_privacy=True` if so meant", {"allow_weak_privacy"})
     'Give less, or --allow-weak-privacy if so meant'
-    >>> typed("give `File(path, FileFormat(kind='csv'))` or `protocol=Pool()`", {"kind"})
-    'give --kind csv or `protocol=Pool()`'
+    >>> typed("give `File(path, FileFormat(kind='csv'))` or `protocol=Pool()`", {"format"})
+    'give --format kind=csv or `protocol=Pool()`'
     """
     known = OPTIONS.get() if options is None else options
     said = _MARK.sub(lambda mark: _option(mark, known), message)
     first = _FIRST.match(said)
     name = _known(first[1], known) if first else None
-    return said if first is None or name is None else f"{_dashed(name)}{said[first.end() :]}"
+    return said if first is None or name is None else f"{name}{said[first.end(1) :]}"
 
 
 def _option(mark: re.Match[str], options: Collection[str]) -> str:
@@ -62,19 +64,20 @@ def _option(mark: re.Match[str], options: Collection[str]) -> str:
     python, value = keyword.groups() if keyword else (mark[1].partition("=")[0], "")
     name = _known(python, options)
     plain = value.removesuffix("()").lower() if value.endswith("()") else value.strip("'")
-    if name is None and mark[1].startswith("File(") and "format" in options:
-        return f"--format NAME:{python}={plain}"
     if name is None:
         return mark[0]
+    if python in _OF_FILES:
+        # Of one file among several, whose name the message has.
+        one = "NAME:" if mark[1].startswith("File(") and "owner" in options else ""
+        return f"--format {shlex.quote(f'{one}{python}={plain}')}" if plain else name
     if value in ("", "True", "..."):
-        return _dashed(name)
-    return f"{_dashed(name)} {shlex.quote(plain)}"
+        return name
+    return f"{name} {shlex.quote(plain)}"
 
 
 def _known(parameter: str, options: Collection[str]) -> str | None:
+    """Return the words of a parameter that is an option, or a key of ``--format``."""
+    if parameter in _OF_FILES and "format" in options:
+        return f"--format {parameter}"
     name = _ALIASES.get(parameter, parameter)
-    return name if name in options else None
-
-
-def _dashed(name: str) -> str:
-    return f"--{name.replace('_', '-')}"
+    return f"--{name.replace('_', '-')}" if name in options else None

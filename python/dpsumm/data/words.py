@@ -7,7 +7,7 @@ import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING as NO_DEFAULT
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from enum import Enum
 from glob import has_magic
 from pathlib import Path
@@ -71,116 +71,72 @@ FORMAT_KEYS = ("kind", "separator", "encoding", "decimal", "names")
 
 
 def formatted(
-    owners: Mapping[str, Path], others: Mapping[str, Path], given: Sequence[str], usual: FileFormat
+    owners: Mapping[str, Path], others: Mapping[str, Path], given: Sequence[str]
 ) -> tuple[dict[str, File], dict[str, File]]:
-    """Return the files of owners and of others with their formats, the usual one or their own."""
-    own: defaultdict[str, dict[str, str]] = defaultdict(dict)
+    """Return the files of owners and of others with the format of all, or with their own."""
+    said: defaultdict[str, dict[str, str]] = defaultdict(dict)
     for item in given:
-        head, equals, value = item.partition("=")
-        name, colon, key = head.rpartition(":")
-        if not (colon and equals and value) or key not in FORMAT_KEYS:
-            raise InvalidParameterError(
-                f"--format: write NAME:KEY=VALUE with a key of {', '.join(FORMAT_KEYS)}, got "
-                f"{item!r}; a kind is one of {', '.join(KINDS)}"
-            )
+        name, key, value = _said(item)
         if name in owners and name in others:
             raise InvalidParameterError(
                 f"--format: {name!r} is the name of an owner, too; call that owner otherwise"
             )
-        if name not in owners and name not in others:
+        if name and name not in owners and name not in others:
+            known = ", ".join(filter(None, [*owners, *others]))
             raise InvalidParameterError(
-                f"--format: no file is called {name!r}; there are {', '.join([*owners, *others])}"
+                f"--format: no file is called {name!r}; "
+                + (f"there are {known}" if known else "write KEY=VALUE, as there is one file")
             )
-        if key in own[name]:
-            raise InvalidParameterError(f"--format: {name}:{key} is given twice")
-        own[name][key] = value
+        if key in said[name]:
+            raise InvalidParameterError(f"--format: {name}{':' * bool(name)}{key} is given twice")
+        said[name][key] = value
 
     def each(files: Mapping[str, Path]) -> dict[str, File]:
-        return {name: File(path, _changed(usual, own[name])) for name, path in files.items()}
+        return {
+            name: File(path, _format_of({**said[""], **said[name]})) for name, path in files.items()
+        }
 
     return each(owners), each(others)
 
 
-def _changed(usual: FileFormat, own: Mapping[str, str]) -> FileFormat:
-    """Return a file's own format."""
-    return replace(
-        usual,
-        kind=own.get("kind", usual.kind),
-        separator=_typed(own.get("separator", usual.separator)),
-        encoding=own.get("encoding", usual.encoding),
-        decimal=own.get("decimal", usual.decimal),
-        names=_names(own["names"]) if "names" in own else usual.names,
-    )
-
-
-def _typed(separator: str) -> str:
-    return separator.replace("\\t", "\t")
-
-
-def _names(text: str) -> tuple[str, ...]:
-    return tuple(name.strip() for name in text.split(","))
-
-
-@dataclass(frozen=True, kw_only=True)
-class Spelling:
-    """How text files are spelt.
-
-    Parameters
-    ----------
-    separator
-        Character between CSV fields.
-    encoding
-        Of CSV files, such as cp1252 or utf-16.
-    decimal
-        ',' if numbers have a comma before their fraction.
-    """
-
-    separator: str = ","
-    encoding: str = "utf-8"
-    decimal: str = "."
-
-    @property
-    def file_format(self) -> FileFormat:
-        """How files are read that have no format of their own."""
-        return FileFormat(
-            separator=_typed(self.separator), encoding=self.encoding, decimal=self.decimal
+def _said(item: str) -> tuple[str, str, str]:
+    """Return name, key and value of an item of ``--format``; the name is empty without one."""
+    head, equals, value = item.partition("=")
+    name, colon, key = head.rpartition(":")
+    if not (equals and value) or key not in FORMAT_KEYS or (colon and not name):
+        raise InvalidParameterError(
+            f"--format: write KEY=VALUE or NAME:KEY=VALUE with a key of {', '.join(FORMAT_KEYS)}, "
+            f"got {item!r}; a kind is one of {', '.join(KINDS)}"
         )
+    return name, key, value
+
+
+def _format_of(said: Mapping[str, str]) -> FileFormat:
+    words: dict[str, Any] = dict(said)
+    if "separator" in words:
+        words["separator"] = words["separator"].replace("\\t", "\t")
+    if "names" in words:
+        words["names"] = tuple(name.strip() for name in words["names"].split(","))
+    return FileFormat(**words)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reading(Spelling):
-    """How text files are read.
-
-    Parameters
-    ----------
-    names : A,B,C
-        Column names, for CSV files without a header row.
-    """
-
-    names: str | None = None
-
-    @property
-    def file_format(self) -> FileFormat:
-        """How files are read that have no format of their own."""
-        names = None if self.names is None else _names(self.names)
-        return replace(super().file_format, names=names)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Format(Reading):
+class Format:
     """How the file is read.
 
     Parameters
     ----------
-    kind
-        What it is, if the suffix does not say: csv, parquet or excel.
+    format : KEY=VALUE
+        How to read files, such as separator=';' or decimal=','. KEY is kind (csv, parquet or
+        excel), separator, encoding, decimal, or names for CSV files without a header row. Repeat
+        it for each key.
     """
 
-    kind: str | None = None
+    format: list[str] | None = None
 
     def of(self, path: Path) -> File:
         """Return a file that is read so."""
-        return File(path, replace(self.file_format, kind=self.kind))
+        return formatted({}, {"": path}, self.format or [])[1][""]
 
 
 def _kind(hint: Any) -> Any:
@@ -261,6 +217,8 @@ def _as_typed(name: str, kind: Any, value: Any, folder: Path, where: str) -> Any
                 f'{where} must be a path, or a table such as {{ age = [20, 90], ill = "label" }}'
             )
         return [str(folder / value)]
+    if name == "format" and isinstance(value, dict):
+        return [f"{key}={_joined(said)}" for key, said in value.items()]
     if kind is list and name in _NAMED:
         if isinstance(value, dict):
             return [f"{owner}={folder / _file(file, where)}" for owner, file in value.items()]
@@ -304,7 +262,7 @@ def _formats(name: str, value: Any) -> list[str]:
     """Return what tables of owners or the consumer say of their files, as it would be typed."""
     files = {name: value} if name in _FILES else value if name == "owner" else {}
     return [
-        f"{party}:{key}={','.join(said) if isinstance(said, list) else said}"
+        f"{party}:{key}={_joined(said)}"
         for party, file in (files.items() if isinstance(files, dict) else ())
         if isinstance(file, dict)
         for key, said in file.items()

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from dpsumm.data.words import (
     Columns,
-    Spelling,
     formatted,
     parse_owners,
     schema_files,
@@ -59,7 +58,7 @@ class Whose(str, Enum):
 
 
 @dataclass(frozen=True)
-class Data(Spelling):
+class Data:
     """The files, and how they are read.
 
     Parameters
@@ -78,10 +77,10 @@ class Data(Spelling):
         out rows with other labels (see dpsumm schema check --classes).
     validation : FILE
         About 200 labelled points of your own, which judge the model.
-    format : NAME:KEY=VALUE
-        How to read one file that differs from the others. NAME is a party's,
-        'public_points' or 'validation'. KEY is kind (csv, parquet or excel), separator, encoding,
-        decimal or names. Repeat it for each key.
+    format : KEY=VALUE or NAME:KEY=VALUE
+        How to read all files, such as separator=';', or the one of a party, 'public_points' or
+        'validation'. KEY is kind (csv, parquet or excel), separator, encoding, decimal, or names
+        for CSV files without a header row. Repeat it for each key.
     """
 
     owner: list[str]
@@ -236,7 +235,7 @@ def as_arguments(data: Data, method: Method, privacy: Privacy, output: Output) -
     """
     from dpsumm.data.short import schema_said
 
-    sources, points = formatted(data.parties, data.own, data.format or [], data.file_format)
+    sources, points = formatted(data.parties, data.own, data.format or [])
     return {
         "parties": sources,
         "public_points": points["public_points"],

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from dpsumm.data.words import (
     Columns,
-    Reading,
     formatted,
     parse_owners,
     schema_files,
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Data(Reading):
+class Data:
     """The files, and how they are read.
 
     Parameters
@@ -44,9 +43,10 @@ class Data(Reading):
         each column, such as age=20:90 for bounds, sex=f,m for categories, outcome=label and
         dose=number. Values are clipped to the bounds. Other columns are not read. Without a
         schema all columns are numbers.
-    format : NAME:KEY=VALUE
-        How to read one file that differs from the others. NAME is an owner's or 'target'. KEY is
-        kind (csv, parquet or excel), separator, encoding, decimal or names. Repeat it for each key.
+    format : KEY=VALUE or NAME:KEY=VALUE
+        How to read all files, such as separator=';', or the one of an owner or 'target'. KEY is
+        kind (csv, parquet or excel), separator, encoding, decimal, or names for CSV files without a
+        header row. Repeat it for each key.
     stream
         Read the owners' Parquet (or .npy) files block by block, for files larger than memory. Only
         with offers.
@@ -63,7 +63,7 @@ class Data(Reading):
         from dpsumm.data.stream import Stream
 
         own = {"target": self.target}
-        owners, others = formatted(self.named, own, self.format or [], self.file_format)
+        owners, others = formatted(self.named, own, self.format or [])
         sources = {
             name: Stream(file.path) if self.stream else file for name, file in owners.items()
         }

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from dpsumm.basics.checks import check_whole
-from dpsumm.data.words import Spelling, formatted, parse_files
+from dpsumm.data.words import formatted, parse_files
 from dpsumm.errors import InvalidParameterError
 from dpsumm.privacy.spending import Spending
 from dpsumm.vertical.defaults import COMPONENTS, KEEP
@@ -30,7 +30,7 @@ class SecretProduct(str, Enum):
 
 
 @dataclass(frozen=True)
-class Data(Spelling):
+class Data:
     """The files, and how they are read.
 
     Parameters
@@ -43,9 +43,10 @@ class Data(Spelling):
         Column of identifiers that all owners have, of kind 'ignore' in the schemas. Records are
         sorted by it, and owners with other identifiers are refused. Without it the order of the
         records is trusted.
-    format : NAME:KEY=VALUE
-        How to read one file that differs from the others. NAME is an owner's. KEY is
-        kind (csv, parquet or excel), separator, encoding, decimal or names. Repeat it for each key.
+    format : KEY=VALUE or NAME:KEY=VALUE
+        How to read all files, such as separator=';', or the one of an owner. KEY is kind (csv,
+        parquet or excel), separator, encoding, decimal, or names for CSV files without a header
+        row. Repeat it for each key.
     """
 
     schema: list[str]
@@ -178,7 +179,7 @@ def as_arguments(data: Data, method: Method, privacy: Privacy, output: Output) -
         check_whole(output.rows, "rows", 1)
     owners, schemas = data.owners, data.schemas
     _check_pairs(owners, schemas)
-    sources, _ = formatted(owners, {}, data.format or [], data.file_format)
+    sources, _ = formatted(owners, {}, data.format or [])
     return {
         "owners": sources,
         "schema": schemas,

@@ -83,7 +83,7 @@ class Mpyc:
 
 
 def check_product(product: object) -> None:
-    """Refuse what is no engine that keeps secrets."""
+    """Refuse engines that keep no secret."""
     if isinstance(product, Dealer | Mpyc):
         return
     name = product.lower() if isinstance(product, str) else type(product).__name__.lower()
