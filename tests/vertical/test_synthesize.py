@@ -358,7 +358,7 @@ def test_a_pair_is_named_where_noise_hides_whether_it_depends(together, said):
     data = {"a": a, "b": together * a + (1 - together) * b}
     # Of columns that do not depend on each other one run in a hundred says nothing.
     warnings = [synthesize(data, schema=schemas).notes for _ in range(10)]
-    text = "In 1 of 1 pairs of columns nothing but noise is seen beyond independence (a and b)"
+    text = "In 1 of 1 pairs of columns only noise is seen beyond independence (a and b)"
     found = [note for notes in warnings for note in notes if note.startswith(text)]
     assert len(found) > 5 if said else not found
     assert all(note.severity is not Severity.INFO for note in found)

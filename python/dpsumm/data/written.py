@@ -116,8 +116,10 @@ def check_rows(path: str | os.PathLike[str], about: Mapping[str, Any]) -> Digest
     target = Path(path)
     try:
         salt, value = bytes.fromhex(about["rows"]["salt"]), str(about["rows"]["digest"])
+        # Earlier versions took a column as the text of its values.
+        columns = _columns if about["rows"].get("by") == "values" else _texts
         csv = target.suffix == ".csv"
-        parts = [target.read_bytes()] if csv else _columns(_parquet().read_table(target))
+        parts = [target.read_bytes()] if csv else columns(_parquet().read_table(target))
         return Digest(value, _digest(salt, parts) == value)
     except (OSError, ValueError, TypeError, KeyError):  # damaged: these are not the rows
         return Digest("none that can be read", False)
@@ -125,7 +127,7 @@ def check_rows(path: str | os.PathLike[str], about: Mapping[str, Any]) -> Digest
 
 def _said(about: Mapping[str, Any], parts: Iterable[bytes]) -> str:
     salt = secrets.token_bytes(_SALT_BYTES)
-    rows = {"salt": salt.hex(), "digest": _digest(salt, parts)}
+    rows = {"salt": salt.hex(), "digest": _digest(salt, parts), "by": "values"}
     return json.dumps({**about, "rows": rows}, indent=1)
 
 
@@ -138,7 +140,41 @@ def _digest(salt: bytes, parts: Iterable[bytes]) -> str:
 
 
 def _columns(table: Any) -> Iterator[bytes]:
-    """Give each column of an arrow table as text, the same however the file lays it out."""
+    """Give the columns of an arrow table as bytes, the same however the file lays it out."""
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        yield name.encode()
+        yield from _values(column)
+
+
+def _values(column: Any) -> Iterator[bytes]:
+    """Give a column: its kind, which values are missing, and the others."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    one, types = column.type, pa.types
+    kind: Any
+    none: Any
+    if types.is_string(one) or types.is_large_string(one):
+        kind, none = pa.large_string(), ""
+    elif types.is_boolean(one) or types.is_signed_integer(one):
+        kind, none = pa.int64(), 0
+    elif types.is_floating(one):
+        kind, none = pa.float64(), 0.0
+    else:
+        yield json.dumps([str(one), column.to_pylist()], default=str).encode()
+        return
+    whole = column.cast(kind).combine_chunks()
+    yield str(kind).encode()
+    yield pc.is_null(whole).to_numpy(zero_copy_only=False).tobytes()
+    full = pc.fill_null(whole, none)
+    if kind != pa.large_string():
+        yield full.to_numpy().tobytes()
+        return
+    yield pc.binary_length(full).to_numpy().tobytes()
+    yield "".join(full.to_pylist()).encode()
+
+
+def _texts(table: Any) -> Iterator[bytes]:
     for name, column in zip(table.column_names, table.columns, strict=True):
         yield json.dumps([name, column.to_pylist()], default=str).encode()
 

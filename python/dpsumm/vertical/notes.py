@@ -130,9 +130,10 @@ def _hidden(released: Released, layout: Layout, severity: Severity) -> list[Note
         if severity is not Severity.INFO
         else "do not rely on how these depend on each other"
     )
+    counted = " that were counted by bins" * bool(plan.coarse)
     return [
         Note(
-            f"In {len(hidden)} of {len(plan.pairs)} pairs of columns nothing but noise is seen "
+            f"In {len(hidden)} of {len(plan.pairs)} pairs of columns{counted} only noise is seen "
             f"beyond independence ({named}): {advice}.",
             severity,
         )

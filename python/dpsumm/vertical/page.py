@@ -186,6 +186,8 @@ def _pairs(synthetic: Synthetic, found: Sequence[PairFidelity]) -> tuple[Html, .
         "but noise is seen. Below: in the rows. Where both halves look alike, the rows have the "
         "tables' dependences."
     )
+    if synthetic.tables.plan.coarse:
+        caption += " Both are grey for pairs that the second round did not count."
     if len(shown) < len({j for pair in found for j in pair.pair}):
         caption += f" The first {MOST_COLUMNS} are drawn."
     picture = parts.figure(
