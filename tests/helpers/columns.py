@@ -23,10 +23,10 @@ SECRETS = {name: bytes([i + 1]) * 32 for i, name in enumerate(NAMES)}
 class World:
     """Owners with random codes, and everything that was sent.
 
-    `owner_kind` is what its owners are: a broken twin goes there.
+    `owner_kind` is what its owners are: a broken twin goes there. `helper_kind` is the helper's.
     """
 
-    owner_kind = Owner
+    owner_kind, helper_kind = Owner, Helper
 
     def __init__(
         self,
@@ -93,7 +93,7 @@ class World:
     def run(self):
         """Run to the end, every message as bytes."""
         parties = {name: self.owner(name) for name in self.layout.owners}
-        parties[HELPER] = Helper(SECRETS)
+        parties[HELPER] = self.helper_kind(SECRETS)
         world = self
 
         class Wired:

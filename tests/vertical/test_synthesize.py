@@ -280,7 +280,7 @@ def test_a_run_that_dies_at_any_message_goes_on_and_is_charged_once(tmp_path, mo
         return {name: answer.counts.tolist() for name, answer in answers.items()}
 
     monkeypatch.setattr(Owner, "answer", watched)
-    for point in range(10):
+    for point in range(8):
         books = {name: tmp_path / f"{name}{point}" for name in SCHEMAS}
         for path in books.values():
             Ledger.create(path).close()
@@ -293,7 +293,7 @@ def test_a_run_that_dies_at_any_message_goes_on_and_is_charged_once(tmp_path, mo
         left.clear()
         stops[0] = None
         again = synthesize(data, protocol=protocol, **given)
-        assert len(left) == 10
+        assert len(left) == 8
         assert first.items() <= counted().items()
         counts = again.tables.singles[0]
         assert abs(counts.sum() - 300) < 6 * len(counts) ** 0.5 * again.tables.plan.single_std

@@ -77,6 +77,8 @@ class Budget:
     coarse
         Share for coarse tables of all pairs without the label, in the first of two rounds; 0 for
         one round.
+    together
+        All roles are one process, so owners send no masked rows.
     many
         Columns from which on there are two rounds.
     again
@@ -93,6 +95,7 @@ class Budget:
     delta: float = 1e-5
     rare: float = 0.0
     coarse: float = 0.0
+    together: bool = False
     many: int = 25
     again: int = 3
 

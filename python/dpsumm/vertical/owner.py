@@ -204,8 +204,11 @@ class Owner(Party):
         assert product is not None
         product.take(request.first_row, request.received)
         product.check_finished(request)
-        product.exact = [product.share(k, dealt) for k, dealt in enumerate(request.dealt)]
-        product.asked = product.start
+        exact = [product.share(k, dealt) for k, dealt in enumerate(request.dealt)]
+        return self._first_tables(product, exact)
+
+    def _first_tables(self, product: Products, exact: list[Words]) -> TwoWay:
+        product.exact, product.asked = exact, product.start
         return self._tables(product, "two-way", product.digest)
 
     def _refine(self, request: Refine, product: Products) -> TwoWay:

@@ -12,6 +12,7 @@ import time
 import uuid
 import warnings
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -94,8 +95,9 @@ def synthesize(
     -------
     One replaced record is (epsilon, delta)-DP, where the number of records is public, towards the
     analyst in all its columns, and towards each owner in its columns at the others. The helper must
-    not collude with an owner or the coordinator. In one process all roles are this process. It
-    shows what the parties of a real run would see. See `Synthetic.privacy`.
+    not collude with an owner or the coordinator. In one process all roles are this process, which
+    holds all records. So it counts tables of two owners directly, with the noise of both owners,
+    and sends no masked rows. See `Synthetic.privacy`.
 
     See Also
     --------
@@ -134,15 +136,15 @@ def synthesize(
     from dpsumm.report.outside import strange_notes
     from dpsumm.vertical.agreed import Agreed
     from dpsumm.vertical.coordinator import TablesCoordinator, parameters_of
-    from dpsumm.vertical.helper import Helper
     from dpsumm.vertical.inputs import backend_of, read_held
     from dpsumm.vertical.keys import SECRET_BYTES
     from dpsumm.vertical.layout import HELPER
     from dpsumm.vertical.mpyc import Meeting, MpycHelper, MpycOwner, check_mpyc
     from dpsumm.vertical.outcome import check_asked, check_books, everywhere, synthetic_of
-    from dpsumm.vertical.owner import Owner, hold
+    from dpsumm.vertical.owner import hold
     from dpsumm.vertical.products import Mpyc
     from dpsumm.vertical.tables import Tables
+    from dpsumm.vertical.together import NoHelper, OwnerTogether
     from dpsumm.vertical.work import kept, restored
 
     started = time.perf_counter()
@@ -157,7 +159,7 @@ def synthesize(
     agreed = Agreed.of(
         {name: schema[name] for name in owners}, protocol.bins, ids, label, protocol.pairs
     )
-    budget = protocol.budget(epsilon, delta)
+    budget = replace(protocol.budget(epsilon, delta), together=not by_mpyc)
     run = run or uuid.uuid4().hex
     books = ledger or {}
     with contextlib.ExitStack() as stack:
@@ -183,8 +185,8 @@ def synthesize(
             # Fresh in every process: what they hide is kept nowhere.
             keys = {name: secrets.token_bytes(SECRET_BYTES) for name in owners}
             alignment = secrets.token_bytes(32)
-            kind: type[Owner] = MpycOwner if by_mpyc else Owner
-            roles: dict[str, Party] = {
+            kind: type[OwnerTogether | MpycOwner] = MpycOwner if by_mpyc else OwnerTogether
+            parties = {
                 name: kind(
                     name,
                     held[name].codes,
@@ -199,12 +201,16 @@ def synthesize(
                 )
                 for name in owners
             }
-            roles[HELPER] = MpycHelper(keys) if by_mpyc else Helper(keys)
+            roles: dict[str, Party] = {**parties, HELPER: NoHelper()}
+            for role in parties.values():
+                if isinstance(role, OwnerTogether):
+                    role.others = parties  # type: ignore[assignment]
             if isinstance(engine, Mpyc):
+                roles[HELPER] = MpycHelper(keys)
                 meeting = stack.enter_context(Meeting(engine.patience))
-                for role in roles.values():
-                    assert isinstance(role, MpycOwner | MpycHelper)
-                    role.meeting = meeting
+                for one in roles.values():
+                    assert isinstance(one, MpycOwner | MpycHelper)
+                    one.meeting = meeting
             coordinator = TablesCoordinator(
                 agreed.layout, budget, run, keep=partial(everywhere, opened, "coarse tables")
             )

@@ -87,7 +87,7 @@ class Work:
     ) -> None:
         first = budget.plan(layout, layout.planned)
         self._layout, self._budget, self._run, self._rows = layout, budget, run, budget.rows
-        self._by_mpyc = budget.by_mpyc
+        self._without_rows = budget.by_mpyc or budget.together
         self._nonces = {name: one.nonce for name, one in counts.items()}
         self.n_records = n_records
         self._one_way = np.concatenate([counts[name].counts for name in layout.owners])
@@ -237,7 +237,7 @@ class Work:
         """Refuse an answer that does not fit."""
         if isinstance(answer, Dealt):
             shapes = [(self._width(a, b), self._width(b, a)) for a, b in self._pairs]
-            self._check_words(name, answer.corrections, [] if self._by_mpyc else shapes)
+            self._check_words(name, answer.corrections, [] if self._without_rows else shapes)
             return
         owner = self._layout.owners.index(name)
         peers = self._peers(owner)
@@ -247,7 +247,7 @@ class Work:
             if answer.first_row != before:
                 raise ProtocolError(f"{name!r} sent other rows than were asked for")
             shapes = [(rows, self._width(owner, q)) for q in peers]
-            self._check_words(name, answer.masked, [] if self._by_mpyc else shapes)
+            self._check_words(name, answer.masked, [] if self._without_rows else shapes)
         elif isinstance(answer, TwoWay):
             width = self._width(owner, None)
             if answer.within.shape != (width, width):
@@ -269,7 +269,7 @@ class Work:
         """Return requests that carry each owner what its peers sent."""
         assert dealt is not None
         names = self._layout.owners
-        if self._by_mpyc:
+        if self._without_rows:
             return {name: Finish(0, (), ()) for name in names}
         first = next(iter(masked.values())).first_row
         last = first + self._rows >= self.n_records
