@@ -45,8 +45,8 @@ bug(
     "rows",
     "two noises count as one if any table is wide",
     PLAN,
-    "return all(sd >= JOINED for sd in cross)",
-    "return any(sd >= JOINED for sd in cross)",
+    "return all(sd >= least_joined(self.rounds) for sd in cross)",
+    "return any(sd >= least_joined(self.rounds) for sd in cross)",
 )
 bug(
     "B5",

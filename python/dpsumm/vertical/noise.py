@@ -21,7 +21,8 @@ from dataclasses import dataclass, replace
 
 # Two rounded normals of standard deviation s >= JOINED in one cell are, up to 1e-35 in total
 # variation, one normal of variance 2 s^2 plus a uniform number, rounded: post-processing. Below,
-# an observer is charged as if it knew one of them.
+# an observer is charged as if it knew one of them. In two rounds shares of one secret leave twice,
+# so that more of the noises is known, and the same holds from JOINED times the root of 2 on.
 JOINED = 3.0
 # Noise is a multiple of this, rounded up (`kernels.rounded_normal`).
 _STEP = 2.0**-20
@@ -51,6 +52,8 @@ class NoisePlan:
     coarse, coarse_std
         Of two rounds, the pairs of the first one's coarse tables, and their noise. `pairs` are then
         those with the label, which it counts, too, and those of the second.
+    rounds
+        1 or 2.
     """
 
     sizes: tuple[int, ...]
@@ -64,6 +67,7 @@ class NoisePlan:
     fine: tuple[int, ...] = ()
     coarse: tuple[tuple[int, int], ...] = ()
     coarse_std: tuple[float, ...] = ()
+    rounds: int = 1
 
     @property
     def every(self) -> tuple[tuple[tuple[int, int], float], ...]:
@@ -118,7 +122,7 @@ class NoisePlan:
     def joined(self) -> bool:
         """Whether both noises of a cross table count for who knows neither."""
         cross = [sd for pair, sd in self.every if self.is_cross(pair)]
-        return all(sd >= JOINED for sd in cross)
+        return all(sd >= least_joined(self.rounds) for sd in cross)
 
 
 def plan_noise(
@@ -192,6 +196,7 @@ def plan_noise(
             tables,
             label,
             tuple(fine),
+            rounds=1 if part == 1 else 2,
         )
         if plan.joined or not joined:
             break
@@ -232,7 +237,7 @@ def refined(
     for pair, s in zip(pairs, share, strict=True):
         std = _up(math.sqrt(2 / (s * min(scales))))
         # Otherwise both noises of a table would count in the second round, and not in the first.
-        stds[pair] = max(std, JOINED) if first.joined and first.is_cross(pair) else std
+        stds[pair] = max(std, least_joined(2)) if first.joined and first.is_cross(pair) else std
     return replace(
         first,
         sizes=tuple(sizes),
@@ -275,6 +280,11 @@ def _seen(
         return 1.0 if observer in (a, b) or not joined else 0.5
 
     return [factor(pair) for pair in pairs]
+
+
+def least_joined(rounds: int) -> float:
+    """Return from which noise on both noises of tables count in so many rounds."""
+    return _up(JOINED * math.sqrt(rounds))
 
 
 def table_std(single_std: float, tables: int) -> float:
