@@ -12,8 +12,9 @@ from scipy import stats
 from dpsumm.errors import InvalidParameterError, ProtocolError
 from dpsumm.privacy import Ledger
 from dpsumm.vertical.chosen import chosen, grouped
-from dpsumm.vertical.messages import Finish, Refine, Start
+from dpsumm.vertical.messages import Finish, Refine, Start, TwoWay
 from dpsumm.vertical.noise import least_joined, plan_noise, refined
+from dpsumm.vertical.wire import CODEC
 from dpsumm.vertical.work import kept, restored
 from helpers.chance import FALSE_ALARM
 from helpers.columns import NAMES, NONCES, RUN, World
@@ -142,22 +143,26 @@ def test_the_choice_of_an_earlier_life_stands(rng):
     """Tables that were kept decide, not those that are opened anew."""
     world = World(rng, SIZES, 200)
     world.in_two_rounds(again=1)
-    first = []
-    honest = world.coordinator
+    owner, coordinator, opened = world.owner, world.coordinator, []
 
-    def coordinator(keep):
-        made = honest()
-        made._keep = keep
+    def joint(name):
+        made = owner(name)
+        made._joint = True  # its shares are made anew in every life
         return made
 
-    world.coordinator = lambda: coordinator(lambda raw: first.append(raw) or raw)
-    released = world.run()
-    world.books = {name: Ledger(run=RUN) for name in world.books}
-    world.coordinator = lambda: coordinator(lambda _: first[0])
-    again = world.run()
+    def keeping():
+        made = coordinator()
+        made._keep = lambda raw: opened.append(raw) or opened[0]
+        return made
+
+    world.owner, world.coordinator = joint, keeping
+    released, again = world.run(), world.run()
+    assert opened[0] != opened[1]
     assert again.plan == released.plan
     for pair, table in released.coarse.items():
         np.testing.assert_array_equal(table, again.coarse[pair])
+    for book in world.books.values():
+        assert len(book.charges()) == 3
 
 
 def test_a_resumed_run_sends_the_same_bytes_and_is_charged_once(rng, tmp_path):
@@ -332,3 +337,31 @@ def test_what_two_rounds_of_shares_show_is_rounded_gaussian_noise(std):
     distance = np.abs(exact - smooth).sum() / 2
     bound = np.exp(-((np.pi * std) ** 2) / 2)
     assert 0.05 * bound < distance < 2 * bound
+
+
+@pytest.mark.parametrize("label", [None, 4])
+def test_nothing_but_tables_leaves_in_either_round(rng, monkeypatch, label):
+    """Where there is no table, the answer is 0: neither bins beside groups nor pairs left out."""
+    monkeypatch.setattr(
+        "dpsumm.privacy.release.noise.rounded_normal",
+        lambda std, size, seed: np.full(size, 7),
+    )
+    world = World(rng, SIZES, 200, label=label)
+    world.in_two_rounds(again=1)
+    released = world.run()
+    plan = released.plan
+    coarse = {pair: table.size for pair, table in released.coarse.items()}
+    bins = {pair: int(np.prod(plan.shape(pair))) for pair in plan.pairs}
+    first = {**coarse, **{pair: bins[pair] for pair in bins if pair not in coarse}}
+    second = {pair: bins[pair] for pair in bins if pair in coarse}
+    answers = [CODEC.decode(raw) for *_, raw in world.sent]
+    answers = [one for one in answers if isinstance(one, TwoWay)]
+    assert len(answers) == 4
+    for number, tables in enumerate((first, second)):
+        for place, one in enumerate(answers[2 * number : 2 * number + 2]):
+            own = {j for j, p in enumerate(plan.owner_of) if p == place}
+            within = sum(size for pair, size in tables.items() if {*pair} <= own)
+            across = sum(size for pair, size in tables.items() if plan.is_cross(pair))
+            assert np.count_nonzero(one.within) == within
+            # Words of a share are 0 by chance once in 4 thousand million.
+            assert across - 1 <= np.count_nonzero(one.shares[0]) <= across
