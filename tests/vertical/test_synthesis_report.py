@@ -10,6 +10,7 @@ import pytest
 from dpsumm import Column, Schema, Tables, synthesize
 from dpsumm.vertical.fidelity import drawn_rows, fidelity_of
 from dpsumm.vertical.page import render
+from dpsumm.vertical.way import Way
 from helpers.same_draws import repeat
 
 SCHEMAS = {
@@ -124,13 +125,29 @@ def test_the_title_says_what_the_rows_are_worth(changes, verdict, alarm):
     assert ("Look at this first." in text) == alarm
 
 
+@pytest.mark.parametrize(
+    ("way", "sent", "kept"),
+    [
+        (Way.TOGETHER, "One process to Everybody", "can reach this process"),
+        (Way.PADS, "Helper to 2 owners: random masks", "helper keeps the owners' keys to itself"),
+        (Way.MPYC, "Helper to 2 owners: secret shares", "helper works with none of the owners"),
+    ],
+)
+def test_the_page_shows_how_tables_of_two_owners_were_made(synthetic, way, sent, kept):
+    text = unescape(render(replace(synthetic, privacy=replace(synthetic.privacy, way=way))))
+    assert sent in text
+    assert kept in text
+    assert way.condition in text
+    assert "pads" not in text.replace(way.condition, "")
+
+
 def test_the_page_has_every_guarantee_and_condition_and_escapes_names(synthetic, tmp_path):
     synthetic.report(tmp_path / "report.html")
     text = (tmp_path / "report.html").read_text("utf-8")
     for sentence in synthetic.privacy.statements():
         assert sentence.replace("'", "&#x27;") in text
     for part in (
-        "the helper keeps the keys",
+        "one process held the records of all owners",
         "Not protected: which records",
         "No row is a record.",
     ):

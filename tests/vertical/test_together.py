@@ -10,6 +10,7 @@ from dpsumm.vertical import together
 from dpsumm.vertical.messages import MaskedRows
 from dpsumm.vertical.owner import Owner
 from dpsumm.vertical.together import NoHelper, OwnerTogether
+from dpsumm.vertical.way import Way
 from helpers.columns import World
 
 
@@ -20,7 +21,7 @@ class Together(World):
     helper_kind = staticmethod(lambda _: NoHelper())
 
     def run(self):
-        self.budget = replace(self.budget, together=True)
+        self.budget = replace(self.budget, way=Way.TOGETHER)
         self.others = {}
         return super().run()
 
@@ -62,5 +63,7 @@ def test_synthesize_sends_no_rows(monkeypatch):
     monkeypatch.setattr(Owner, "answer", listening)
     data = {name: np.arange(1000)[:, None] % 2 for name in "ab"}
     schema = {name: Schema([Column(name, categories=(0, 1))]) for name in data}
-    synthesize(data, schema=schema, protocol=Tables(components=1, max_steps=2))
+    result = synthesize(data, schema=schema, protocol=Tables(components=1, max_steps=2))
     assert [one.masked for one in answers if isinstance(one, MaskedRows)] == [(), ()]
+    assert result.record.protocol == "Tables in one process"
+    assert Way.TOGETHER.condition in result.record.statements

@@ -7,10 +7,9 @@ from dpsumm.exchange.messages import Describe, Description
 from dpsumm.privacy.claims import Claim
 from dpsumm.privacy.events import Protected
 from dpsumm.report.about import About
-from dpsumm.vertical.privacy import BY_MPYC, BY_PADS
+from dpsumm.vertical.way import Way
 from dpsumm.vertical.wire import CODEC
 
-PADS, MPYC = "Tables by pads", "Tables by MPyC"
 _EXACT = "integers; noise drawn exactly, from the operating system's randomness"
 _AUDITS = (
     "synthesize: a column of the first owner, towards the other",
@@ -41,7 +40,7 @@ CLAIMS = (
 ABOUT = About(
     name="Rows: synthetic rows of a table whose columns several owners hold",
     codecs=(CODEC,),
-    protocols={PADS: (BY_PADS,), MPYC: (BY_MPYC,)},
+    protocols={way.value: (way.condition,) for way in Way},
     protects=(Protected.RECORDS,),
     claims=CLAIMS,
     audits={},
@@ -53,10 +52,12 @@ ABOUT = About(
         "at records.",
         "The number of records, and which records take part, is known to all owners.",
     ),
-    trust="Distributed: no party sees another's records. Each owner adds its own noise; a helper "
-    "without data makes the secret product possible, and is trusted to keep its keys.",
-    exposure="Records stay with their owners. Coordinator, helper and other owners see noisy "
-    "tables and words that are uniform without the keys.",
+    trust="Each owner adds its own noise. Across machines no party sees another's records: a "
+    "helper without data makes the secret product possible, and is trusted to keep its keys. A run "
+    "in one process is trusted with all records.",
+    exposure="Across machines, records stay with their owners. Coordinator, helper and other "
+    "owners see noisy tables and words that are uniform without the keys. In one process, that "
+    "process holds all records.",
     access="The key that an owner shares with the helper: these two alone. The owners' common "
     "key, which orders identifiers: never the coordinator. Each owner's ledger with its mark, and "
     "across machines the rows of its latest runs beside it: that owner; a copy of ledger and mark "
@@ -66,7 +67,22 @@ ABOUT = About(
     # A run opens with Join, whose answer has the public facts.
     unsent=(Describe, Description),
     beside={
-        MPYC: (
+        Way.TOGETHER.value: (
+            (
+                "Records in one process",
+                Disclosure(
+                    "each owner",
+                    "the process that runs all roles",
+                    "the records' codes, which are counted with another owner's",
+                    "the owner's records",
+                    "The process holds all records, and so sees them. It lets out tables with both "
+                    "owners' noise alone.",
+                    "privacy/rows.md#two-engines",
+                    releases=("two-way tables",),
+                ),
+            ),
+        ),
+        Way.MPYC.value: (
             (
                 "Shares of MPyC",
                 Disclosure(
@@ -81,6 +97,6 @@ ABOUT = About(
                     releases=("two-way tables",),
                 ),
             ),
-        )
+        ),
     },
 )

@@ -14,6 +14,7 @@ from dpsumm.vertical.layout import Budget, Layout
 from dpsumm.vertical.merge import merged_codes
 from dpsumm.vertical.noise import NoisePlan
 from dpsumm.vertical.trees import Tree
+from dpsumm.vertical.way import Way
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +78,7 @@ def coded_columns(
                 least = max(least, budget.rare * records)
             coded.append(Coded(tree.size, part, merged_codes(part, least)))
         else:
-            fine = layout.label not in (None, j) and not budget.by_mpyc
+            fine = layout.label not in (None, j) and budget.way is not Way.MPYC
             coded.append(_binned(tree, part, records, std, budget.keep, fine=fine))
     return tuple(coded)
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from dpsumm.vertical.noise import NoisePlan, plan_noise
 from dpsumm.vertical.trees import Tree
+from dpsumm.vertical.way import Way
 
 # The party that deals pads; no owner may have this name.
 HELPER = "helper"
@@ -77,8 +78,8 @@ class Budget:
     coarse
         Share for coarse tables of all pairs without the label, in the first of two rounds; 0 for
         one round.
-    together
-        All roles are one process, so owners send no masked rows.
+    way
+        How tables of two owners are made.
     many
         Columns from which on there are two rounds.
     again
@@ -91,18 +92,17 @@ class Budget:
     to_label: float
     keep: float
     rows: int
-    by_mpyc: bool = False
+    way: Way = Way.PADS
     delta: float = 1e-5
     rare: float = 0.0
     coarse: float = 0.0
-    together: bool = False
     many: int = 25
     again: int = 3
 
     def two_rounds(self, layout: Layout) -> bool:
         """Whether there may be two rounds, by public facts."""
         columns = sum(size > 1 for size in layout.planned)
-        return self.coarse > 0 and columns >= self.many and not self.by_mpyc
+        return self.coarse > 0 and columns >= self.many and self.way is not Way.MPYC
 
     def coarse_part(self, layout: Layout) -> float:
         """Return the part that coarse tables get of what all tables without the label get."""

@@ -15,6 +15,9 @@ from numpy.typing import NDArray
 from dpsumm.exchange.disclosure import Disclosure, Reveals
 from dpsumm.exchange.messages import Answer, Request
 from dpsumm.kernels.inputs import Words
+from dpsumm.vertical.way import Way
+
+_SECRET = (Way.PADS.value, Way.MPYC.value)
 
 
 @dataclass(frozen=True)
@@ -182,6 +185,7 @@ class MaskedRows(Answer):
         "are the records.",
         "privacy/rows.md#claims",
         reveals=Reveals.HIDDEN,
+        protocols=_SECRET,
     )
 
     first_row: int
@@ -199,7 +203,7 @@ class NextRows(Request):
         "the other owners' records, under the pads",
         "Uniform words for the receiver, who lacks the other owner's key with the helper.",
         "privacy/rows.md#claims",
-        protocols=("Tables by pads",),
+        protocols=(Way.PADS.value,),
     )
 
     first_row: int
@@ -213,7 +217,8 @@ class Finish(Request):
     disclosure: ClassVar[Disclosure | None] = Disclosure(
         "coordinator",
         "every owner",
-        "the other owners' last hidden rows, and what the helper dealt (by MPyC: nothing)",
+        "the other owners' last hidden rows, and what the helper dealt (by MPyC and in one "
+        "process: nothing)",
         "the other owners' records, under the pads",
         "Uniform words for the receiver, who lacks the other owner's key with the helper.",
         "privacy/rows.md#claims",
@@ -242,7 +247,7 @@ class Refine(Request):
         "The owner learns of other owners' records what their charges for these tables allow.",
         "privacy/rows.md#claims",
         releases=("one-way tables", "two-way tables"),
-        protocols=("Tables by pads",),
+        protocols=(Way.PADS.value,),
     )
 
     within: NDArray[np.float64]
@@ -267,10 +272,10 @@ class TwoWay(Answer):
         "coordinator, who may publish what the shares add up to",
         "noisy tables of pairs of the owner's columns; a share of each table with another "
         "owner, with the owner's noise in it (by MPyC: that table with both noises, at one of "
-        "the two)",
+        "the two; in one process: that table with one noise, at one of the two)",
         "the owner's and its peer's records, through the released tables alone",
-        "A share alone is uniform; two shares are a table with both owners' noise. Another "
-        "owner, who knows its own noise, learns what the charge allows.",
+        "Except in one process, a share alone is uniform; two shares are a table with both "
+        "owners' noise. Another owner, who knows its own noise, learns what the charge allows.",
         "privacy/rows.md#claims",
         releases=("two-way tables",),
         reveals=Reveals.CHARGED,
@@ -317,6 +322,7 @@ class Dealt(Answer):
         "Uniform words for everybody but one owner of the pair, and no function of data.",
         "privacy/rows.md#claims",
         reveals=Reveals.PUBLIC,
+        protocols=_SECRET,
     )
 
     corrections: tuple[Words, ...]

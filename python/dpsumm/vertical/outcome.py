@@ -14,7 +14,6 @@ from dpsumm.privacy.events import Protected
 from dpsumm.privacy.ledger import Ledger
 from dpsumm.privacy.record import Books, RunRecord
 from dpsumm.privacy.seeds import check_seed
-from dpsumm.vertical.about import MPYC, PADS
 from dpsumm.vertical.agreed import Agreed
 from dpsumm.vertical.grid import drawn_from
 from dpsumm.vertical.label_fit import fit_label
@@ -24,6 +23,7 @@ from dpsumm.vertical.notes import notes_of
 from dpsumm.vertical.privacy import ANALYST, SynthesisPrivacy
 from dpsumm.vertical.result import Synthetic
 from dpsumm.vertical.tables import Tables
+from dpsumm.vertical.way import Way
 
 # Drawn rows that the label's model is fitted on, and the seed of their draw: it touches no privacy.
 _ROWS, _SEED = 30_000, 0
@@ -36,7 +36,7 @@ def synthetic_of(
     delta: float,
     *,
     seed: int | None,
-    by_mpyc: bool = False,
+    way: Way,
     books: Mapping[str, Books] | None = None,
     run: str,
     started: float,
@@ -60,7 +60,7 @@ def synthetic_of(
         delta,
         seed is not None,
         agreed.ids is not None,
-        by_mpyc,
+        way,
     )
     label = fit_label(released, levels, drawn)
     score = None if label is None else score_label(released, levels, drawn, label)
@@ -109,7 +109,7 @@ def _record(
     layout = agreed.layout
     return RunRecord(
         command="synthesize",
-        protocol=MPYC if privacy.by_mpyc else PADS,
+        protocol=privacy.way.value,
         run=run,
         finished=finished.isoformat(timespec="seconds"),
         delta=privacy.delta,

@@ -25,10 +25,16 @@ from dpsumm.vertical.noise import NoisePlan
 from dpsumm.vertical.notes import seen_across
 from dpsumm.vertical.pictures import SETS, panels_of
 from dpsumm.vertical.privacy import ANALYST
+from dpsumm.vertical.way import Way
 
 if TYPE_CHECKING:
     from dpsumm.vertical.result import Synthetic
 
+_KEPT = {
+    Way.TOGETHER: "only people whom all owners trust can reach this process",
+    Way.PADS: "the helper keeps the owners' keys to itself",
+    Way.MPYC: "the helper works with none of the owners",
+}
 MOST_COLUMNS, MOST_PANELS = 30, 24
 MOST_PAIRS = 12
 
@@ -77,8 +83,8 @@ def _lead(synthetic: Synthetic, why: str) -> Html:
         f"{why[:1].upper()}{why[1:]}." if why else "",
         f"{owners} hold {counted(len(synthetic.columns), 'column', 'columns')} of the same "
         f"{counted(synthetic.n_records, 'record', 'records')}. They released noisy tables of their "
-        "columns and, by a secret product, of pairs of columns of two owners. The rows are drawn "
-        "from a model of these tables.",
+        "columns and of pairs of columns, also of two owners. The rows are drawn from a model of "
+        "these tables.",
         tag("strong", "No row is a record."),
     )
 
@@ -104,26 +110,24 @@ def _kept(synthetic: Synthetic, margins: Sequence[Margin]) -> Iterator[Html]:
 def _seen(synthetic: Synthetic) -> Iterator[Html]:
     privacy = synthetic.privacy
     most = max(privacy.epsilon(observer=name) for name in privacy.owners)
-    yield flow(
-        Flow(
-            (
-                ("Helper", "sees no data"),
-                (
-                    counted(len(privacy.owners), "owner", "owners"),
-                    counted(synthetic.n_records, "record", "records"),
-                ),
-                ("Everybody", "you included"),
-            ),
-            ("random masks", f"noisy tables, ε\u00a0=\u00a0{round_up(privacy.epsilon())}"),
-        )
+    owners = (
+        counted(len(privacy.owners), "owner", "owners"),
+        counted(synthetic.n_records, "record", "records"),
     )
+    helper = ("Helper", "sees no data")
+    first, second, sent = {
+        Way.TOGETHER: (owners, ("One process", "holds all records"), "records"),
+        Way.PADS: (helper, owners, "random masks"),
+        Way.MPYC: (helper, owners, "secret shares"),
+    }[privacy.way]
+    tables = f"noisy tables, ε\u00a0=\u00a0{round_up(privacy.epsilon())}"
+    yield flow(Flow((first, second, ("Everybody", "you included")), (sent, tables)))
     yield from odds("Anyone", "one record", privacy.epsilon(), privacy.delta)
     yield from odds("An owner", "a record's other columns", most, privacy.delta)
     yield tag(
         "p",
         tag("strong", "On condition"),
-        "that the helper keeps the owners' keys to itself, and that no two owners share their "
-        "columns or their noise.",
+        f"that {_KEPT[privacy.way]}, and that no two owners share their columns or their noise.",
     )
 
 

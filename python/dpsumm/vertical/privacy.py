@@ -10,17 +10,9 @@ from dpsumm.privacy import accounting
 from dpsumm.privacy.events import Gaussian
 from dpsumm.privacy.facts import rounded_up
 from dpsumm.vertical.noise import NoisePlan
+from dpsumm.vertical.way import Way
 
 ANALYST = "analyst"
-BY_PADS = (
-    "Condition: the helper keeps the keys that it shares with the owners, and messages are passed "
-    "on as they were sent. Anyone who has an owner's key and sees that owner's messages can read "
-    "its records, and so can anyone who changes the messages to it."
-)
-BY_MPYC = (
-    "Condition: of the two owners of a table and the helper, who made it by MPyC, no two work "
-    "together. Any two of them could read the records of the third."
-)
 
 
 @dataclass(frozen=True)
@@ -39,8 +31,8 @@ class SynthesisPrivacy:
         The noise came from a user's seed, so nothing is guaranteed.
     identified
         That the owners' records are the same was checked by identifiers.
-    by_mpyc
-        The tables of two owners came from MPyC.
+    way
+        How tables of two owners were made.
 
     See Also
     --------
@@ -52,7 +44,7 @@ class SynthesisPrivacy:
     delta: float
     seeded: bool
     identified: bool
-    by_mpyc: bool = False
+    way: Way = Way.PADS
 
     def epsilon(self, delta: float | None = None, *, observer: str = ANALYST) -> float:
         """Return epsilon (nats) of all that an observer sees, at `delta`, rounded up.
@@ -87,7 +79,7 @@ class SynthesisPrivacy:
     @property
     def condition(self) -> str:
         """On what everything else rests, as a sentence."""
-        return BY_MPYC if self.by_mpyc else BY_PADS
+        return self.way.condition
 
     def statements(self) -> list[str]:
         """Return sentences for a privacy officer."""

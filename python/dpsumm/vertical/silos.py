@@ -36,6 +36,7 @@ from dpsumm.vertical.products import Dealer
 from dpsumm.vertical.result import Synthetic
 from dpsumm.vertical.rows import Rows
 from dpsumm.vertical.tables import Tables
+from dpsumm.vertical.way import Way
 from dpsumm.vertical.wire import CODEC
 
 
@@ -241,7 +242,15 @@ def synthesize_silos(
                 kept.forget()
             raise
         synthetic = synthetic_of(
-            released, agreed, protocol, delta, seed=None, run=run, started=started, backend=None
+            released,
+            agreed,
+            protocol,
+            delta,
+            seed=None,
+            way=Way.PADS,
+            run=run,
+            started=started,
+            backend=None,
         )
         if out is not None:
             with kept.ending(out):

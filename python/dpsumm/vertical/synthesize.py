@@ -145,6 +145,7 @@ def synthesize(
     from dpsumm.vertical.products import Mpyc
     from dpsumm.vertical.tables import Tables
     from dpsumm.vertical.together import NoHelper, OwnerTogether
+    from dpsumm.vertical.way import Way
     from dpsumm.vertical.work import kept, restored
 
     started = time.perf_counter()
@@ -159,7 +160,8 @@ def synthesize(
     agreed = Agreed.of(
         {name: schema[name] for name in owners}, protocol.bins, ids, label, protocol.pairs
     )
-    budget = replace(protocol.budget(epsilon, delta), together=not by_mpyc)
+    way = Way.MPYC if by_mpyc else Way.TOGETHER
+    budget = replace(protocol.budget(epsilon, delta), way=way)
     run = run or uuid.uuid4().hex
     books = ledger or {}
     with contextlib.ExitStack() as stack:
@@ -229,7 +231,7 @@ def synthesize(
         protocol,
         delta,
         seed=seed,
-        by_mpyc=by_mpyc,
+        way=way,
         books=held_by,
         run=run,
         resumed=resumed,

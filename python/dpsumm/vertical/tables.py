@@ -15,6 +15,7 @@ from dpsumm.vertical.levels import Bins
 from dpsumm.vertical.model import Fitting
 from dpsumm.vertical.pooled import Pooled, fit_pooled
 from dpsumm.vertical.products import Dealer, Mpyc, check_product
+from dpsumm.vertical.way import Way
 
 # Below, noise hides all that could be learnt.
 FEW_RECORDS = 200
@@ -110,7 +111,7 @@ class Tables:
             to_label=float(self.to_label),
             keep=float(self.keep),
             rows=self.rows,
-            by_mpyc=isinstance(self.secret_product, Mpyc),
+            way=Way.MPYC if isinstance(self.secret_product, Mpyc) else Way.PADS,
             delta=delta,
             rare=_RARE,
             coarse=float(self.coarse),

@@ -29,6 +29,7 @@ from dpsumm.vertical.messages import (
 )
 from dpsumm.vertical.noise import NoisePlan, refined
 from dpsumm.vertical.owner import FAR
+from dpsumm.vertical.way import Way
 
 Counts = NDArray[np.int64]
 
@@ -87,7 +88,7 @@ class Work:
     ) -> None:
         first = budget.plan(layout, layout.planned)
         self._layout, self._budget, self._run, self._rows = layout, budget, run, budget.rows
-        self._without_rows = budget.by_mpyc or budget.together
+        self._without_rows = budget.way is not Way.PADS
         self._nonces = {name: one.nonce for name, one in counts.items()}
         self.n_records = n_records
         self._one_way = np.concatenate([counts[name].counts for name in layout.owners])
