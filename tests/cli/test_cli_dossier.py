@@ -360,7 +360,7 @@ def test_the_page_says_near_its_top_what_it_takes_on_trust(runs):
         top = text.partition("What is guaranteed to whom")[0]
         assert "Nothing signs that record" in top
         assert "The rows of the result are compared with the digest" in top
-        assert ("What observers learn is the record's own figure" in top) == (
+        assert ("What parties learn is the record's own figure" in top) == (
             result == "rows.parquet"
         )
 

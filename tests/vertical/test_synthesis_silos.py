@@ -133,7 +133,7 @@ def test_rows_come_from_afar(whole):
     noise = synthetic.tables.pairs[0, 2] - exact(synthetic.tables, channel.data)
     assert abs(noise).max() < 7 * synthetic.tables.plan.pair_std[1] * 2**0.5
     assert noise.any()
-    assert synthetic.privacy.largest <= 2
+    assert synthetic.privacy.epsilon() <= 2
     charges = channel.charges()
     assert [len(found) for found in charges.values()] == [2, 2]
     here = synthesize(channel.data, schema=SCHEMAS, ids="person", protocol=PROTOCOL, epsilon=2.0)

@@ -147,7 +147,7 @@ def test_a_draw_can_be_repeated(synthetic):
         (lambda s: s.sample(1, given=["age"]), "given must map"),
         (lambda s: s.sample(1, backend="numpy"), "backend must be"),
         (lambda s: s.save("rows.txt"), r"\.parquet or \.csv"),
-        (lambda s: s.privacy.epsilon(observer="helper"), "observer must be one of 'analyst'"),
+        (lambda s: s.privacy.epsilon(1.0), "delta must lie"),
     ],
 )
 def test_what_a_result_cannot_do_is_refused(synthetic, call, message):
@@ -168,13 +168,13 @@ def test_files_say_that_their_rows_are_synthetic(synthetic, tmp_path):
     assert beside["privacy"] == synthetic.privacy.statements()
 
 
-def test_privacy_is_at_most_what_was_asked_for_and_said_for_each_observer(synthetic):
-    privacy = synthetic.privacy
-    found = [privacy.epsilon(1e-5, observer=who) for who in ("analyst", "registry", "bank")]
-    assert max(found) <= 2.0
-    assert max(found) > 1.999
+def test_every_party_is_promised_the_budget_whatever_noise_followed(synthetic):
+    privacy, plan = synthetic.privacy, synthetic.tables.plan
+    assert 1.999 < privacy.epsilon() <= 2.0
+    assert max(plan.mu(who) for who in (None, 0, 1)) <= 1 / privacy.noise_multiplier
+    assert privacy.epsilon(1e-9) > privacy.epsilon(1e-5)
     text = " ".join(privacy.statements())
-    for part in ("the analyst", "'registry'", "'bank'", "the helper", "which records take part"):
+    for part in ("the analyst", "'registry'", "'bank'", "one process", "which records take part"):
         assert part in text
     assert "was trusted" not in text
     assert repr(synthetic).startswith("Synthetic(5 columns of 2 owners, 4000 records: epsilon=2")
@@ -219,7 +219,7 @@ def test_three_owners_arrays_and_files(tmp_path):
     rows = synthetic.sample(4000, backend="pandas")
     assert (rows["a"] == rows["b"]).mean() > 0.8
     assert "was trusted" in synthetic.privacy.statements()[-1]
-    assert all(synthetic.privacy.epsilon(observer=name) <= 4 for name in data)
+    assert 3.999 < synthetic.privacy.epsilon() <= 4
 
 
 def test_ledgers_are_the_owners_own_and_kept(tmp_path):
@@ -539,9 +539,8 @@ def test_bad_input_is_refused_with_the_way_out(changes, error, message):
         call(**changes())
 
 
-@pytest.mark.parametrize("name", ["helper", "analyst"])
-def test_names_of_the_other_roles_are_taken(name):
-    data = frames(50)
+def test_the_name_of_the_helper_is_taken():
+    data, name = frames(50), "helper"
     with pytest.raises(InvalidParameterError, match="no owner can be called"):
         synthesize(
             {name: data["registry"], "bank": data["bank"]},

@@ -152,7 +152,7 @@ def synthesize(
     ids : COLUMN
         A column of identifiers that all owners have, of kind 'ignore' in the schemas.
     epsilon
-        Budget of one record towards the observer who learns most.
+        Budget of one record towards every party.
     delta
         Probability that the guarantee fails.
     """

@@ -29,14 +29,14 @@ def run(data: Data, method: Method, privacy: Privacy, output: Output) -> None:
         with console.progress() as progress:
             synthetic = make_synthetic(**arguments | {"run": kept.run}, progress=progress)
         kept.write_all(
-            f"Epsilon {round_up(synthetic.privacy.largest)} of the records is spent",
+            f"Epsilon {round_up(synthetic.privacy.epsilon())} of the records is spent",
             (output.out, partial(synthetic.save, n=output.rows)),
             (output.report, synthetic.report),
         )
     _show(synthetic, output)
     console.show_files(files.values())
     console.warn(synthetic.notes, seeded=synthetic.privacy.seeded)
-    console.tell_uncounted(kept.uncounted("--ledger NAME=FILE"), synthetic.privacy.largest)
+    console.tell_uncounted(kept.uncounted("--ledger NAME=FILE"), synthetic.privacy.epsilon())
 
 
 def _show(synthetic: Synthetic, output: Output) -> None:
@@ -51,14 +51,7 @@ def _show(synthetic: Synthetic, output: Output) -> None:
                 f"{synthetic.n_records:,} records",
             ),
             ("verdict", typed(synthetic.verdict.text)),
-            ("epsilon, everybody", f"{round_up(privacy.epsilon())} at delta {privacy.delta:g}"),
-            *(
-                (
-                    f"epsilon, {name}",
-                    f"{round_up(privacy.epsilon(observer=name))}, of the others' columns",
-                )
-                for name in privacy.owners
-            ),
+            ("epsilon", f"{round_up(privacy.epsilon())} at delta {privacy.delta:g}"),
             ("condition", privacy.condition.removeprefix("Condition: ")),
         ]
     )

@@ -118,7 +118,7 @@ def _headline(dossier: Dossier, notes: Sequence[Note]) -> str:
 def _unchecked(dossier: Dossier) -> str:
     """Return what the page takes on trust."""
     counted_from = (
-        "Charges and totals are counted from the ledgers that were given. What observers learn is "
+        "Charges and totals are counted from the ledgers that were given. What parties learn is "
         "the record's own figure."
         if dossier.record.observers
         else "Charges and totals are counted from the ledger, if it was given."
@@ -234,7 +234,7 @@ def _charged(dossier: Dossier) -> Iterator[Html]:
             runs = counted(len(book.runs()), "run", "runs")
             rows.append((name, f"all runs ({runs})", round_up(every[0]), small(every[1]), limit))
     rows += [
-        (f"what {who} learns", "this run", round_up(epsilon), small(record.delta), "")
+        (f"towards {who}", "this run", round_up(epsilon), small(record.delta), "")
         for who, epsilon in record.observers.items()
     ]
     if rows:
@@ -242,9 +242,9 @@ def _charged(dossier: Dossier) -> Iterator[Html]:
         yield parts.table(("Of", "Over", "ε", "δ", "Cap"), rows)
     if record.observers:
         yield parts.intro(
-            "What an observer learns is composed over all tables that it sees, of all owners; the "
-            "noise that it added itself does not count. An owner's ledger has what another owner "
-            "may learn of its columns."
+            "The budget bounds what any party learns from the tables of all owners. An owner's "
+            "ledger has what another owner may learn of its columns, with the noise that was "
+            "drawn."
         )
 
 

@@ -14,7 +14,6 @@ from dpsumm.errors import InvalidParameterError
 from dpsumm.vertical.grid import Counted, counted_as
 from dpsumm.vertical.layout import HELPER, Layout
 from dpsumm.vertical.levels import Bins
-from dpsumm.vertical.privacy import ANALYST
 
 # Tables beyond these sizes hold noise and little else.
 MOST_CELLS = 250_000
@@ -63,7 +62,7 @@ def public_levels(
     levels: dict[str, tuple[Counted, ...]] = {}
     held_by: dict[str, str] = {}
     for name, schema in schemas.items():
-        if name in (HELPER, ANALYST) or not name.strip():
+        if name == HELPER or not name.strip():
             raise InvalidParameterError(f"owners: no owner can be called {name!r}; rename it")
         if not isinstance(schema, Schema):
             raise InvalidParameterError(

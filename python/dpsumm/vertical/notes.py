@@ -73,7 +73,7 @@ def notes_of(
     alarm = Severity.ALARM if worthless(released, score) else Severity.WARNING
     notes += _hidden(released, layout, alarm if poor else Severity.INFO)
     if not privacy.seeded:
-        notes += budget_notes(privacy.largest, privacy.delta, released.n_records)
+        notes += budget_notes(privacy.epsilon(), privacy.delta, released.n_records)
     return sorted_notes(notes)
 
 

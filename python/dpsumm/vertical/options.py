@@ -125,7 +125,7 @@ class Privacy(Spending):
     Parameters
     ----------
     epsilon
-        Budget of one record towards the observer who learns most, above 0. Smaller is more private.
+        Budget of one record towards every party, above 0. Smaller is more private.
     ledger : NAME=FILE
         That owner's ledger, kept across runs. A release beyond its cap is refused.
     """

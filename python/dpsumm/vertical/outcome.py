@@ -18,12 +18,11 @@ from dpsumm.vertical.agreed import Agreed
 from dpsumm.vertical.grid import drawn_from
 from dpsumm.vertical.label_fit import fit_label
 from dpsumm.vertical.label_score import score_label
-from dpsumm.vertical.layout import HELPER, Released
+from dpsumm.vertical.layout import HELPER, Budget, Released
 from dpsumm.vertical.notes import notes_of
-from dpsumm.vertical.privacy import ANALYST, SynthesisPrivacy
+from dpsumm.vertical.privacy import SynthesisPrivacy
 from dpsumm.vertical.result import Synthetic
 from dpsumm.vertical.tables import Tables
-from dpsumm.vertical.way import Way
 
 # Drawn rows that the label's model is fitted on, and the seed of their draw: it touches no privacy.
 _ROWS, _SEED = 30_000, 0
@@ -33,10 +32,9 @@ def synthetic_of(
     released: Released,
     agreed: Agreed,
     protocol: Tables,
-    delta: float,
+    budget: Budget,
     *,
     seed: int | None,
-    way: Way,
     books: Mapping[str, Books] | None = None,
     run: str,
     started: float,
@@ -56,11 +54,11 @@ def synthetic_of(
     )
     privacy = SynthesisPrivacy(
         agreed.layout.owners,
-        released.plan,
-        delta,
+        budget.noise_multiplier,
+        budget.delta,
         seed is not None,
         agreed.ids is not None,
-        way,
+        budget.way,
     )
     label = fit_label(released, levels, drawn)
     score = None if label is None else score_label(released, levels, drawn, label)
@@ -89,9 +87,7 @@ def synthetic_of(
         run=run,
         finished=finished,
         backend=backend,
-        record=_record(
-            agreed, protocol, privacy, released.n_records, books, run, finished, resumed
-        ),
+        record=_record(agreed, protocol, privacy, released, books, run, finished, resumed),
     )
 
 
@@ -99,14 +95,14 @@ def _record(
     agreed: Agreed,
     protocol: Tables,
     privacy: SynthesisPrivacy,
-    n_records: int,
+    released: Released,
     books: Mapping[str, Books] | None,
     run: str,
     finished: datetime,
     resumed: bool,
 ) -> RunRecord:
     """Return what may stand in a dossier: public facts, and the noise, alone."""
-    layout = agreed.layout
+    layout, plan = agreed.layout, released.plan
     return RunRecord(
         command="synthesize",
         protocol=privacy.way.value,
@@ -115,10 +111,10 @@ def _record(
         delta=privacy.delta,
         seeded=privacy.seeded,
         parties=(*layout.owners, HELPER),
-        units={Protected.RECORDS.value: n_records},
+        units={Protected.RECORDS.value: released.n_records},
         schemas=dict(zip(layout.owners, layout.schemas, strict=True)),
         settings={
-            "Records": f"{n_records:,}",
+            "Records": f"{released.n_records:,}",
             "Parameters": repr(protocol),
             "Columns": "; ".join(
                 f"{name}: {', '.join(layout.columns[j] for j in layout.of_owner(place))}"
@@ -126,19 +122,16 @@ def _record(
             ),
             "Label": "none" if layout.label is None else layout.columns[layout.label],
             "Identifiers": agreed.ids or "none: equal order was trusted",
-            "Noise of one-way tables": f"standard deviation {privacy.plan.single_std:.6g}, times "
+            "Noise of one-way tables": f"standard deviation {plan.single_std:.6g}, times "
             "the root of a column's number of tables",
-            "Two-way tables": f"{len(privacy.plan.pairs)}"
-            + f", and {len(privacy.plan.coarse)} coarse ones" * bool(privacy.plan.coarse),
+            "Two-way tables": f"{len(plan.pairs)}"
+            + f", and {len(plan.coarse)} coarse ones" * bool(plan.coarse),
         },
         statements=tuple(privacy.statements()),
         books=books or {},
         across=books is None,
         resumed=resumed,
-        observers={
-            "everybody (analyst)" if who == ANALYST else who: privacy.epsilon(observer=who)
-            for who in (ANALYST, *layout.owners)
-        },
+        observers={"everybody, owners included": privacy.epsilon()},
     )
 
 

@@ -15,16 +15,15 @@ from numpy.typing import NDArray
 from dpsumm.basics.atomic import write_text
 from dpsumm.basics.checks import counted
 from dpsumm.report import figures, parts
-from dpsumm.report.numbers import percent, round_up, small
+from dpsumm.report.numbers import percent, round_up
 from dpsumm.report.panels import panels
-from dpsumm.report.parts import Bar, Html, safe, tag
+from dpsumm.report.parts import Html, safe, tag
 from dpsumm.report.screen import Flow, big, first_screen, flow, odds
 from dpsumm.vertical.fidelity import PairFidelity, drawn_rows, fidelity_of
 from dpsumm.vertical.margins import Grade, Margin, margins_of
 from dpsumm.vertical.noise import NoisePlan
 from dpsumm.vertical.notes import seen_across
 from dpsumm.vertical.pictures import SETS, panels_of
-from dpsumm.vertical.privacy import ANALYST
 from dpsumm.vertical.way import Way
 
 if TYPE_CHECKING:
@@ -72,7 +71,6 @@ def render(synthetic: Synthetic) -> str:
             "What is protected, against whom, on what condition, and what is not",
             parts.listed(synthetic.privacy.statements()),
         ),
-        parts.appendix("What each observer learns", *_observers(synthetic)),
         parts.appendix("The run", parts.facts(_details(synthetic))),
     )
 
@@ -109,7 +107,6 @@ def _kept(synthetic: Synthetic, margins: Sequence[Margin]) -> Iterator[Html]:
 
 def _seen(synthetic: Synthetic) -> Iterator[Html]:
     privacy = synthetic.privacy
-    most = max(privacy.epsilon(observer=name) for name in privacy.owners)
     owners = (
         counted(len(privacy.owners), "owner", "owners"),
         counted(synthetic.n_records, "record", "records"),
@@ -123,7 +120,6 @@ def _seen(synthetic: Synthetic) -> Iterator[Html]:
     tables = f"noisy tables, ε\u00a0=\u00a0{round_up(privacy.epsilon())}"
     yield flow(Flow((first, second, ("Everybody", "you included")), (sent, tables)))
     yield from odds("Anyone", "one record", privacy.epsilon(), privacy.delta)
-    yield from odds("An owner", "a record's other columns", most, privacy.delta)
     yield tag(
         "p",
         tag("strong", "On condition"),
@@ -136,31 +132,6 @@ def _steps(synthetic: Synthetic) -> Iterator[str]:
     if synthetic.label_model is not None:
         yield "Predict the label with `rows.label_model`, or train a model of your own on the rows."
     yield "Save the rows with `rows.save(path)`, and run `dpsumm dossier` for a privacy officer."
-
-
-def _observers(synthetic: Synthetic) -> tuple[Html, Html]:
-    privacy = synthetic.privacy
-    shown = [("everybody (analyst)", ANALYST), *((name, name) for name in privacy.owners)]
-    figures_of = [(name, privacy.epsilon(observer=who)) for name, who in shown]
-    largest = max((e for _, e in figures_of if math.isfinite(e)), default=0.0)
-    text = (
-        f"Epsilon (in nats) at delta = {small(privacy.delta)} of all that an observer sees; "
-        "smaller protects more, 0 tells nothing, ∞ guarantees nothing. Everybody: all columns of "
-        "a record. An owner: the columns of the others; it knows its own noise, so that the noise "
-        "of a table with it counts once."
-    )
-    return parts.intro(text), parts.bars(
-        (
-            Bar(
-                name,
-                epsilon,
-                f"ε = {round_up(epsilon)}",
-                kind="owners" if math.isfinite(epsilon) else "endless",
-            )
-            for name, epsilon in figures_of
-        ),
-        largest,
-    )
 
 
 def _columns(

@@ -23,7 +23,6 @@ from dpsumm.vertical.layout import Budget, Layout
 from dpsumm.vertical.levels import limits_of
 from dpsumm.vertical.margins import mean_error
 from dpsumm.vertical.noise import NoisePlan, refined
-from dpsumm.vertical.privacy import ANALYST, SynthesisPrivacy
 from dpsumm.vertical.tables import FEW_RECORDS, Tables
 
 # Standard deviations of its noise from which on a number is said to be seen.
@@ -76,8 +75,6 @@ class SynthesisPlan(Plan):
     ----------
     n_records, epsilon, delta
         As given.
-    observers
-        Epsilon of each: the analyst, who may be anybody, and the owners by name.
     single_std
         Standard deviation of the noise in the tables of one column.
     tables
@@ -104,7 +101,6 @@ class SynthesisPlan(Plan):
     n_records: int
     epsilon: float
     delta: float
-    observers: Mapping[str, float]
     single_std: float
     tables: tuple[PlannedTable, ...]
     sent_bytes: Mapping[str, int]
@@ -154,9 +150,7 @@ class SynthesisPlan(Plan):
             )
 
     def _rows(self) -> list[tuple[str, str]]:
-        seen = ", ".join(f"{who} {epsilon:.4g}" for who, epsilon in self.observers.items())
         rows = [
-            ("epsilon towards", seen),
             (
                 "noise, tables of one column",
                 f"{self.single_std:.1f} records; levels with fewer than {SEEN:g} times that share "
@@ -238,8 +232,8 @@ def plan_synthesis(
     >>> made = plan_synthesis(schema, 5000)
     >>> str(made.verdict)
     'most dependences will show: the noise is small'
-    >>> made.tables[0].cells, round(made.observers["clinic"], 4)
-    (24, 1.0)
+    >>> made.tables[0].cells
+    24
     >>> plan_synthesis(schema, 100).verdict.level
     'do not use'
     """
@@ -256,14 +250,12 @@ def plan_synthesis(
     layout = agreed.layout
     budget = protocol.budget(epsilon, delta)
     noise = _expected(layout, budget)
-    privacy = SynthesisPrivacy(layout.owners, noise, delta, False, ids is not None)
     tables = _planned(layout, noise, records)
     least = _least(tables)
     return SynthesisPlan(
         n_records=records,
         epsilon=epsilon,
         delta=delta,
-        observers={who: privacy.epsilon(observer=who) for who in (ANALYST, *layout.owners)},
         single_std=noise.single_std,
         tables=tables,
         sent_bytes=_sent(layout, records),

@@ -49,7 +49,7 @@ class Synthetic:
     tables
         The noisy tables to which the models are fitted.
     privacy
-        Guarantee towards each observer.
+        Guarantee, and on which condition.
     n_records
         Number of records, which is public.
     levels
@@ -97,7 +97,7 @@ class Synthetic:
     def __repr__(self) -> str:
         return (
             f"Synthetic({len(self.columns)} columns of {len(self.privacy.owners)} owners, "
-            f"{self.n_records} records: epsilon={self.privacy.largest:.4g} "
+            f"{self.n_records} records: epsilon={self.privacy.epsilon():.4g} "
             f"at delta={self.privacy.delta:g})"
         )
 

@@ -36,7 +36,6 @@ from dpsumm.vertical.products import Dealer
 from dpsumm.vertical.result import Synthetic
 from dpsumm.vertical.rows import Rows
 from dpsumm.vertical.tables import Tables
-from dpsumm.vertical.way import Way
 from dpsumm.vertical.wire import CODEC
 
 
@@ -245,9 +244,8 @@ def synthesize_silos(
             released,
             agreed,
             protocol,
-            delta,
+            budget,
             seed=None,
-            way=Way.PADS,
             run=run,
             started=started,
             backend=None,

@@ -57,7 +57,7 @@ def synthesize(
         ``when_missing="encode"`` a missing value is a level of its column, and otherwise it is
         refused. Rows are never dropped.
     epsilon, delta
-        Budget of one record towards the observer who learns most.
+        Budget of one record, towards every party.
     label
         Column that models of the rows should predict. Its tables get more of the budget.
     protocol
@@ -124,7 +124,7 @@ def synthesize(
     >>> mean = dict(rows.group_by("smoker").mean().iter_rows())
     >>> bool(mean[1] - mean[0] > 8)
     True
-    >>> bool(synthetic.privacy.epsilon(1e-5, observer="clinic") <= 1)
+    >>> bool(synthetic.privacy.epsilon(1e-5) <= 1)
     True
     """
     from dpsumm.basics.checks import plain
@@ -160,8 +160,9 @@ def synthesize(
     agreed = Agreed.of(
         {name: schema[name] for name in owners}, protocol.bins, ids, label, protocol.pairs
     )
-    way = Way.MPYC if by_mpyc else Way.TOGETHER
-    budget = replace(protocol.budget(epsilon, delta), way=way)
+    budget = protocol.budget(epsilon, delta)
+    if not by_mpyc:
+        budget = replace(budget, way=Way.TOGETHER)
     run = run or uuid.uuid4().hex
     books = ledger or {}
     with contextlib.ExitStack() as stack:
@@ -229,9 +230,8 @@ def synthesize(
         released,
         agreed,
         protocol,
-        delta,
+        budget,
         seed=seed,
-        way=way,
         books=held_by,
         run=run,
         resumed=resumed,
