@@ -116,5 +116,6 @@ METHODS: dict[str, Callable[[Task, float, int], Codes]] = {
     "MST": _peer("MST"),
     "AIM": _peer("AIM"),
     "real": real,
+    "alone": real,
     "majority": majority,
 }

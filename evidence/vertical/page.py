@@ -26,10 +26,17 @@ METHODS = {
     "dpvi-published": "`Dpvi.published()`, what the paper calls 1",
 }
 
+REAL = {"real": "the real rows", "alone": "the real rows, the label owner's columns alone"}
+
 
 def written(page: str, results: Lines, of_parts: str = "") -> str:
     """Return the page with the tables between its marks replaced."""
-    tables = {"accuracy": accuracy(results), "distance": distance(results), "parts": of_parts}
+    tables = {
+        "accuracy": accuracy(results),
+        "auc": _table(results, ("auc",), REAL | {"majority": "most frequent"}),
+        "distance": distance(results),
+        "parts": of_parts,
+    }
     for name, text in tables.items():
         mark = re.compile(rf"(<!-- {name} -->\n).*?(<!-- end -->)", re.DOTALL)
         page, found = mark.subn(lambda m, text=text: f"{m[1]}{text}\n{m[2]}", page)
@@ -40,39 +47,36 @@ def written(page: str, results: Lines, of_parts: str = "") -> str:
 
 def accuracy(results: Lines) -> str:
     """Return accuracies, linear / trees."""
-    return _table(
-        results, "linear", "trees", {"real": "the real rows", "majority": "most frequent"}
-    )
+    return _table(results, ("linear", "trees"), REAL | {"majority": "most frequent"})
 
 
 def distance(results: Lines) -> str:
     """Return total variations, within / across owners."""
-    return _table(results, "within", "across", {"real": "the real rows"})
+    return _table(results, ("within", "across"), {"real": REAL["real"]})
 
 
-def _table(results: Lines, one: str, other: str, fixed: Mapping[str, str]) -> str:
+def _table(results: Lines, keys: Sequence[str], fixed: Mapping[str, str]) -> str:
+    results = [line for line in results if keys[0] in line or "stopped" in line]
     epsilons = sorted({line["epsilon"] for line in results if line["epsilon"]})
     rows = []
     for task, name in NAMES.items():
         for method, words in METHODS.items():
             mine = [r for r in results if (r["task"], r["method"]) == (task, method)]
             if mine:
-                cells = [
-                    _cell([r for r in mine if r["epsilon"] == e], one, other) for e in epsilons
-                ]
+                cells = [_cell([r for r in mine if r["epsilon"] == e], keys) for e in epsilons]
                 rows.append([name, words, *cells])
         for line in results:
             if line["task"] == task and line["method"] in fixed:
-                cell = f"{_short(line[one])} / {_short(line[other])}"
+                cell = " / ".join(_short(line[key]) for key in keys)
                 rows.append([name, fixed[line["method"]], cell, *[""] * (len(epsilons) - 1)])
     return markdown(["table", "method", *(f"epsilon {e:g}" for e in epsilons)], rows)
 
 
-def _cell(lines: Lines, one: str, other: str) -> str:
-    done = [line for line in lines if one in line]
+def _cell(lines: Lines, keys: Sequence[str]) -> str:
+    done = [line for line in lines if keys[0] in line]
     if not done:
         return f"stopped after {max(line['cpu'] for line in lines):.0f} s" if lines else ""
-    means = [_short(np.mean([line[key] for line in done])) for key in (one, other)]
+    means = [_short(np.mean([line[key] for line in done])) for key in keys]
     few = "" if len(done) == 5 else f" ({len(done)})"
     return " / ".join(means) + few
 

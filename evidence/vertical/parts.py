@@ -16,7 +16,7 @@ from dpsumm import Tables, plan_synthesis
 from evidence.markdown import markdown
 from evidence.vertical.data import Task
 from evidence.vertical.methods import DELTA, by_default
-from evidence.vertical.score import accuracies, distances
+from evidence.vertical.score import distances, predicted
 
 RESULTS = Path(__file__).with_name("parts.jsonl")
 FIGURES = (1.5, 0.5, 0.15, 0.05)
@@ -50,7 +50,7 @@ def run(task: Task, seed: int) -> None:
             "epsilon": round(epsilon, 4),
             "across": distances(task, rows)["across"],
             "apart": distances(task, apart)["across"],
-            "linear": accuracies(task, rows)["linear"],
+            "linear": predicted(task, rows)["linear"],
         }
         print(json.dumps(line), flush=True)
         with RESULTS.open("a") as file:

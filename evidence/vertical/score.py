@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import roc_auc_score
 
 from evidence.vertical.data import Codes, Task
 
@@ -22,13 +23,21 @@ def one_hot(codes: Codes, sizes: list[int]) -> NDArray[np.float32]:
     )
 
 
-def accuracies(task: Task, rows: Codes) -> dict[str, float]:
-    """Return the accuracy on the test rows of two classifiers trained on `rows`."""
-    rest = [j for j in range(len(task.sizes)) if j != task.target]
+def predicted(task: Task, rows: Codes, *, alone: bool = False) -> dict[str, float]:
+    """Return how well two classifiers trained on `rows` predict the label of the test rows.
+
+    These are accuracies, and the trees' AUC. `alone` has the label owner's columns alone.
+    """
+    mine = task.owner_of[task.target]
+    rest = [
+        j
+        for j, owner in enumerate(task.owner_of)
+        if j != task.target and (owner == mine or not alone)
+    ]
     labels, wanted = rows[:, task.target], task.test[:, task.target]
     if len(np.unique(labels)) == 1:
         same = float((wanted == labels[0]).mean())
-        return {"linear": same, "trees": same}
+        return {"linear": same, "trees": same, "auc": 0.5}
     sizes = [task.sizes[j] for j in rest]
     linear = LogisticRegression(max_iter=200)
     trees = HistGradientBoostingClassifier(
@@ -44,6 +53,7 @@ def accuracies(task: Task, rows: Codes) -> dict[str, float]:
         return {
             "linear": float(linear.score(one_hot(task.test[:, rest], sizes), wanted)),
             "trees": float(trees.score(task.test[:, rest], wanted)),
+            "auc": float(roc_auc_score(wanted, trees.predict_proba(task.test[:, rest])[:, 1])),
         }
 
 
@@ -62,6 +72,6 @@ def distances(task: Task, rows: Codes) -> dict[str, float]:
     return {kind: float(np.mean(values)) for kind, values in found.items()}
 
 
-def judged(task: Task, rows: Codes) -> dict[str, float]:
+def judged(task: Task, rows: Codes, *, alone: bool = False) -> dict[str, float]:
     """Return all measures."""
-    return accuracies(task, rows) | distances(task, rows)
+    return predicted(task, rows, alone=alone) | distances(task, rows)

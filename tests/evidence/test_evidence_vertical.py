@@ -5,12 +5,13 @@ import polars as pl
 import pytest
 from evidence.vertical.data import clinic
 from evidence.vertical.page import written
-from evidence.vertical.score import distances, judged
+from evidence.vertical.score import distances, judged, predicted
 from evidence.vertical.verdicts import auc
 from evidence.vertical.wide import COPIES, distance, widened
 
 PAGE = (
     "a\n<!-- accuracy -->\nold\n<!-- end -->\nb\n<!-- distance -->\n<!-- end -->\nc\n"
+    "<!-- auc -->\n<!-- end -->\n"
     "<!-- parts -->\n<!-- end -->\n"
 )
 
@@ -22,19 +23,20 @@ def line(method, epsilon, seed, linear):
 
 def test_the_page_has_means_of_what_is_there():
     results = [line("default", 1.0, seed, 0.8 + seed / 50) for seed in range(2)]
-    results += [line("real", 0.0, 0, 0.9), line("majority", 0.0, 0, 0.6)]
+    results += [line("real", 0.0, 0, 0.9) | {"auc": 0.91}, line("majority", 0.0, 0, 0.6)]
     about = {"task": "adult", "method": "AIM", "epsilon": 1.0, "seed": 0}
     results += [about | {"cpu": 899.7, "stopped": True}]
     page = written(written(PAGE, []), results)
     assert "old" not in page
     assert "| Adult, two owners | `Tables()` | .810 / .500 (2) |" in page
     assert "| Adult, two owners | `Tables()` | .100 / .250 (2) |" in page
-    assert page.count("| AIM, a trusted curator | stopped after 900 s |") == 2
-    assert page.count("the real rows") == 2
+    assert page.count("| AIM, a trusted curator | stopped after 900 s |") == 3
+    assert page.count("the real rows") == 3
     assert page.count("most frequent | .600") == 1
     assert page.startswith("a\n<!-- accuracy -->")
-    assert page.endswith("<!-- end -->\nc\n<!-- parts -->\n\n<!-- end -->\n")
-    with pytest.raises(ValueError, match="mark distance"):
+    assert "| Adult, two owners | the real rows | .910 |" in page
+    assert page.endswith("<!-- end -->\n<!-- parts -->\n\n<!-- end -->\n")
+    with pytest.raises(ValueError, match="mark auc"):
         written("<!-- accuracy -->\n<!-- end -->", results)
 
 
@@ -49,6 +51,8 @@ def test_rows_are_judged_by_other_rows():
     drawn = judged(task, apart)
     assert drawn["across"] > 2 * real["across"]
     assert drawn["linear"] < real["linear"] - 0.1
+    alone = predicted(task, task.train, alone=True)
+    assert drawn["auc"] < alone["auc"] < real["auc"]
 
 
 def test_trees_of_real_rows_are_far_above_chance():
