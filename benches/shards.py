@@ -106,7 +106,9 @@ def write(folder: Path, n_rows: int, n_files: int = FILES) -> list[Path]:
     return paths
 
 
-def summary(shards: dpsumm.Shards, size: int = SIZE, features: int = FEATURES) -> dpsumm.Summary:
+def summary(
+    shards: dpsumm.data.Shards, size: int = SIZE, features: int = FEATURES
+) -> dpsumm.summary.Summary:
     """Return a private summary of one owner's shards."""
     target = np.random.default_rng(2).normal(0.5, 1, (1000, COLUMNS)).astype(np.float32)
     return dpsumm.summarize(
@@ -127,7 +129,7 @@ def one(n_rows: int, n_workers: int) -> dict[str, float]:
         paths = write(Path(folder), n_rows)
         size = sum(path.stat().st_size for path in paths)
         started = time.perf_counter()
-        summary(dpsumm.Shards(paths, n_workers=n_workers))
+        summary(dpsumm.data.Shards(paths, n_workers=n_workers))
         seconds = time.perf_counter() - started
     assert len(seen) == n_workers
     return {
@@ -180,7 +182,7 @@ def _calculate(small: dict[str, float], large: dict[str, float], n_workers: int)
     rows = large["rows"] - small["rows"]
     cpu = (large["cpu"] - small["cpu"]) / rows
     wall = (large["seconds"] - small["seconds"]) / rows * n_workers
-    marks = 2 * dpsumm.Shards.n_candidates * MARK_BYTES
+    marks = 2 * dpsumm.data.Shards.n_candidates * MARK_BYTES
     print(
         f"\nA million more rows take a worker {cpu * 1e6:.2f} s of its processor and "
         f"{wall * 1e6:.2f} s by the clock.\n"

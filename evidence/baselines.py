@@ -41,7 +41,7 @@ def points_read(problem: Problem, epsilon: float, seed: int) -> Labelled:
 
 def uniform_read(problem: Problem, epsilon: float, seed: int) -> Labelled:
     """Return four times as many random points as a summary has. They release nothing."""
-    return _pool(problem, dpsumm.Uniform(), 4 * len(problem.oracle.labels), epsilon, seed)
+    return _pool(problem, dpsumm.summary.Uniform(), 4 * len(problem.oracle.labels), epsilon, seed)
 
 
 def with_own(baseline: Baseline) -> Baseline:
@@ -56,7 +56,11 @@ def with_own(baseline: Baseline) -> Baseline:
 
 
 def _pool(
-    problem: Problem, protocol: dpsumm.Offers | dpsumm.Uniform, size: int, epsilon: float, seed: int
+    problem: Problem,
+    protocol: dpsumm.Offers | dpsumm.summary.Uniform,
+    size: int,
+    epsilon: float,
+    seed: int,
 ) -> Labelled:
     pool = dpsumm.summarize(
         [owner.points for owner in problem.owners],

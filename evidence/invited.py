@@ -33,7 +33,7 @@ def most_used(count: int) -> Choice:
     """Take the owners of whom the greedy on all data takes most: no bid of one owner knows that."""
 
     def choose(problem: Problem, size: int, seed: int) -> NDArray[np.int64]:
-        summary = _summary(problem, size, seed, dpsumm.Greedy())
+        summary = _summary(problem, size, seed, dpsumm.summary.Greedy())
         used = np.bincount(summary.owner, minlength=len(problem.owners))
         return np.sort(np.argsort(-used, kind="stable")[:count])
 
@@ -41,8 +41,8 @@ def most_used(count: int) -> Choice:
 
 
 def _summary(
-    problem: Problem, size: int, seed: int, protocol: dpsumm.Offers | dpsumm.Greedy
-) -> dpsumm.Summary:
+    problem: Problem, size: int, seed: int, protocol: dpsumm.Offers | dpsumm.summary.Greedy
+) -> dpsumm.summary.Summary:
     return dpsumm.summarize(
         [owner.points for owner in problem.owners],
         problem.target,

@@ -87,7 +87,7 @@ def _distance_of_means(points: NDArray[Any], weights: Weights | None, fresh: NDA
 
 def _summarized(
     method: Method, problem: Problem, size: int, seed: int
-) -> tuple[Labelled, dpsumm.Summary]:
+) -> tuple[Labelled, dpsumm.summary.Summary]:
     """Return the summary's points as the kernel sees them, with their labels, and itself."""
     owners = problem.owners
     if method.owners is not None:

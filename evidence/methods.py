@@ -64,9 +64,9 @@ def _offers(**parameters: float) -> Callable[[int], object]:
 
 
 METHODS: dict[str, Method] = {
-    GREEDY: Method(lambda _: dpsumm.Greedy(), groups=(*EVERY, *SWEPT), weighted=True),
+    GREEDY: Method(lambda _: dpsumm.summary.Greedy(), groups=(*EVERY, *SWEPT), weighted=True),
     ORACLE: Method(None, groups=("main", "tables")),
-    "uniform": Method(lambda _: dpsumm.Uniform(), groups=EVERY),
+    "uniform": Method(lambda _: dpsumm.summary.Uniform(), groups=EVERY),
     "pool, 2": Method(
         lambda _: dpsumm.Pool(reads_per_record=2), groups=("main", *TABLES), weighted=True
     ),
@@ -79,8 +79,8 @@ METHODS: dict[str, Method] = {
     "Offers, 8": Method(_offers(reads_per_record=8), groups=EVERY, weighted=True),
     "Offers, 4, picked only": Method(_offers(reads_per_record=4, spread=0)),
     "Offers, 4, drawn only": Method(_offers(reads_per_record=4, spread=1)),
-    "Auction, 10 rounds": Method(lambda _: dpsumm.Auction(), groups=("main", *MADE_UP)),
-    "Auction, as published": Method(dpsumm.Auction.published),
+    "Auction, 10 rounds": Method(lambda _: dpsumm.summary.Auction(), groups=("main", *MADE_UP)),
+    "Auction, as published": Method(dpsumm.summary.Auction.published),
     ALL: Method(None, groups=("tables",), baseline=everything),
     SYNTHETIC: Method(None, groups=("tables",), baseline=dp_merf),
     READ: Method(None, groups=("tables",), baseline=points_read),

@@ -93,7 +93,9 @@ def run(problem: Problem, size: int, seed: int) -> list[tuple[str, str, str]]:
     return found
 
 
-def said(kind: str, summary: dpsumm.Summary, problem: Problem) -> list[tuple[str, str, str]]:
+def said(
+    kind: str, summary: dpsumm.summary.Summary, problem: Problem
+) -> list[tuple[str, str, str]]:
     """Return the verdicts without and with the target's labels, by their classes: see `run`."""
     found, own = [], problem.target_labels
     classes = "of two classes" if len(np.unique(own)) == 2 else "of more"
@@ -110,7 +112,7 @@ def labelled(schema: dpsumm.Schema | None) -> dpsumm.Schema | None:
     return None if schema is None else dpsumm.Schema([*schema.columns, label])
 
 
-def helps(problem: Problem, summary: dpsumm.Summary, evenly: Labelled) -> bool:
+def helps(problem: Problem, summary: dpsumm.summary.Summary, evenly: Labelled) -> bool:
     """Return whether a summary closes half of the gap, or trains a better model."""
     fresh = Labelled(problem.seen(problem.fresh.points), problem.fresh.labels)
     made = Labelled(problem.seen(summary.points), np.asarray(summary.labels))

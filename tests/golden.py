@@ -11,10 +11,10 @@ from pathlib import Path
 
 import numpy as np
 
-from dpsumm import Auction, Column, Ledger, Offers, Pool, Schema
+from dpsumm import Column, Ledger, Offers, Pool, Schema
 from dpsumm.data.inputs import read_inputs
 from dpsumm.privacy.accounting import gaussian_noise_multiplier
-from dpsumm.summary import Requests
+from dpsumm.summary import Auction, Requests
 from dpsumm.summary.kernel import RBF
 from dpsumm.summary.mechanisms import Mwem
 from dpsumm.summary.protocols import Owner, Setting

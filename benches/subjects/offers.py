@@ -88,7 +88,7 @@ def write(n: int, folder: Path) -> tuple[Path, Path | None]:
 def offers(owner: Path, p: int, d: int, features: str) -> int:
     """Summarize from one owner, streamed, who offers up to p points; landmarks of a sample."""
     # Single, as the array's type says for the .npy file.
-    return _summarize(dpsumm.Stream(owner, single=True), p, d, features)
+    return _summarize(dpsumm.data.Stream(owner, single=True), p, d, features)
 
 
 def _summarize(owner: Any, p: int, d: int, features: str) -> int:
@@ -112,7 +112,7 @@ def imports() -> None:
 
 def decoded(owner: Path) -> int:
     """Decode all columns of a Parquet file once, by blocks of which nothing is kept."""
-    return sum(map(len, dpsumm.Stream(owner).blocks()))
+    return sum(map(len, dpsumm.data.Stream(owner).blocks()))
 
 
 def scores(owner: Path, d: int) -> float:

@@ -132,9 +132,11 @@ def by_centres(count: int, reads: int, given: Search) -> Found:
 def methods(cell: Cell) -> dict[tuple[str, int], Any]:
     """Return what is measured in a cell: name and reads -> how to find."""
     all_reads = cell.epsilon == BASE.epsilon and cell.m == BASE.m and cell.owners == BASE.owners
-    made: dict[tuple[str, int], Any] = {(page.GREEDY, 0): partial(summarized, dpsumm.Greedy())}
+    made: dict[tuple[str, int], Any] = {
+        (page.GREEDY, 0): partial(summarized, dpsumm.summary.Greedy())
+    }
     for reads in READS if all_reads else (4,):
-        pool = dpsumm.Pool(reads_per_record=reads) if reads > 1 else dpsumm.Uniform()
+        pool = dpsumm.Pool(reads_per_record=reads) if reads > 1 else dpsumm.summary.Uniform()
         made[page.RANDOM, reads] = partial(summarized, pool)
         made[page.OFFERS, reads] = partial(summarized, dpsumm.Offers(reads_per_record=reads))
         made[page.MEAN, reads] = partial(by_centres, 1, reads)

@@ -21,11 +21,11 @@ PUBLISHED = "private greedy, as published"
 SOUND = "private greedy, sound, ten rounds"
 UNIFORM = "uniform"
 METHODS: dict[str, Callable[[int, Split], object]] = {
-    GREEDY: lambda p, data: dpsumm.Auction.exact(),
-    PUBLISHED: lambda p, data: _with_seeds(dpsumm.Auction.published(p), data),
-    SOUND: lambda p, data: dpsumm.Auction(),
+    GREEDY: lambda p, data: dpsumm.summary.Auction.exact(),
+    PUBLISHED: lambda p, data: _with_seeds(dpsumm.summary.Auction.published(p), data),
+    SOUND: lambda p, data: dpsumm.summary.Auction(),
     "Offers": lambda p, data: dpsumm.Offers(),
-    UNIFORM: lambda p, data: dpsumm.Uniform(),
+    UNIFORM: lambda p, data: dpsumm.summary.Uniform(),
 }
 DELTA = 1e-5
 # Public: most of Adult's points are shorter.
@@ -33,7 +33,7 @@ NORM = 2.0
 ALONE, OTHERS = "the owner that has C, alone", "another owner alone, mean of three"
 
 
-def _with_seeds(protocol: dpsumm.Auction, data: Split) -> object:
+def _with_seeds(protocol: dpsumm.summary.Auction, data: Split) -> object:
     return replace(protocol, seed_points=data.seed_points)
 
 
@@ -65,7 +65,7 @@ def _growth(design: Design, data: Split, seed: int) -> Iterator[dict[str, Any]]:
 
 def summarized(
     data: Split, size: int, protocol: object, *, seed: int | None = None
-) -> dpsumm.Summary:
+) -> dpsumm.summary.Summary:
     """Return a summary of all four owners, with labels."""
     return dpsumm.summarize(
         [(owner.points, owner.labels) for owner in data.owners],
@@ -97,13 +97,13 @@ def _models(design: Design, data: Split) -> Iterator[dict[str, Any]]:
 def _stable(size: int, epsilon: float) -> dict[str, object]:
     """Return protocols whose summaries may be trained on, for an epsilon in all."""
     return {
-        "uniform": dpsumm.Uniform(),
-        "Auction of one round": dpsumm.Auction(reselect=False, batch=size),
-        "Auction of ten rounds": dpsumm.Auction(reselect=False, epsilon_owners=epsilon / 2),
+        "uniform": dpsumm.summary.Uniform(),
+        "Auction of one round": dpsumm.summary.Auction(reselect=False, batch=size),
+        "Auction of ten rounds": dpsumm.summary.Auction(reselect=False, epsilon_owners=epsilon / 2),
     }
 
 
-def _model(data: Split, summary: dpsumm.Summary, epsilon: float) -> dict[str, Any]:
+def _model(data: Split, summary: dpsumm.summary.Summary, epsilon: float) -> dict[str, Any]:
     model = summary.private_model([0, 1], epsilon=epsilon, norm=NORM)
     assert summary.privacy.epsilon(protected="owners") <= epsilon
     right = model.predict(data.test.points) == data.test.labels
@@ -115,7 +115,7 @@ def _model(data: Split, summary: dpsumm.Summary, epsilon: float) -> dict[str, An
     }
 
 
-def _bare(data: Split, summary: dpsumm.Summary) -> dict[str, Any]:
+def _bare(data: Split, summary: dpsumm.summary.Summary) -> dict[str, Any]:
     """Return the accuracy of logistic regression without noise on the same summary."""
     from sklearn.linear_model import LogisticRegression
 
@@ -129,4 +129,4 @@ def _alone(data: Split, i: int, epsilon: float) -> dict[str, Any]:
     owner: Labelled = data.owners[i]
     alone = Split((owner,), data.target, data.test, data.seed_points, data.kernel)
     size = len(owner.labels)
-    return _model(data, summarized(alone, size, dpsumm.Uniform()), epsilon)
+    return _model(data, summarized(alone, size, dpsumm.summary.Uniform()), epsilon)

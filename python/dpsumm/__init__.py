@@ -17,21 +17,15 @@ if TYPE_CHECKING:
     from dpsumm.cli.products import run
     from dpsumm.data.column import Column
     from dpsumm.data.schema import Schema
-    from dpsumm.data.shards import Shards
-    from dpsumm.data.stream import Stream
-    from dpsumm.ensemble.classifier import PrivateEnsembleClassifier
     from dpsumm.ensemble.learn import learn
     from dpsumm.ensemble.plans import plan_learning
     from dpsumm.ensemble.protocols import Updates, Voting
     from dpsumm.kernels._core import __version__
     from dpsumm.privacy import Ledger
     from dpsumm.summary.compare import compare
-    from dpsumm.summary.estimator import Summarizer
     from dpsumm.summary.kernel import RBF
-    from dpsumm.summary.mechanisms import Gaussian, Mwem
     from dpsumm.summary.plan import plan
-    from dpsumm.summary.protocols import Auction, Greedy, Offers, Pool, Uniform
-    from dpsumm.summary.result import Summary
+    from dpsumm.summary.protocols import Offers, Pool
     from dpsumm.summary.summarize import summarize
     from dpsumm.vertical.plan import plan_synthesis
     from dpsumm.vertical.synthesize import synthesize
@@ -39,22 +33,12 @@ if TYPE_CHECKING:
 
 __all__ = [
     "RBF",
-    "Auction",
     "Column",
-    "Gaussian",
-    "Greedy",
     "Ledger",
-    "Mwem",
     "Offers",
     "Pool",
-    "PrivateEnsembleClassifier",
     "Schema",
-    "Shards",
-    "Stream",
-    "Summarizer",
-    "Summary",
     "Tables",
-    "Uniform",
     "Updates",
     "Voting",
     "__version__",
@@ -73,10 +57,7 @@ __all__ = [
 # Where each of these is: the same as above, for whoever runs it.
 _HOMES = {
     "data.column": "Column",
-    "data.shards": "Shards",
-    "data.stream": "Stream",
     "data.schema": "Schema",
-    "ensemble.classifier": "PrivateEnsembleClassifier",
     "ensemble.learn": "learn",
     "ensemble.plans": "plan_learning",
     "ensemble.protocols": "Updates Voting",
@@ -84,12 +65,9 @@ _HOMES = {
     "privacy": "Ledger",
     "cli.products": "run",
     "summary.compare": "compare",
-    "summary.estimator": "Summarizer",
     "summary.kernel": "RBF",
-    "summary.mechanisms": "Gaussian Mwem",
     "summary.plan": "plan",
-    "summary.protocols": "Auction Greedy Offers Pool Uniform",
-    "summary.result": "Summary",
+    "summary.protocols": "Offers Pool",
     "summary.summarize": "summarize",
     "vertical.plan": "plan_synthesis",
     "vertical.synthesize": "synthesize",
@@ -97,7 +75,7 @@ _HOMES = {
 }
 _get, __dir__ = names_of(__name__, _HOMES)
 # Modules that need no import of their own.
-_ROOMS = ("errors", "kernels")
+_ROOMS = ("data", "ensemble", "errors", "kernels", "summary", "vertical")
 
 
 def __getattr__(name: str) -> Any:

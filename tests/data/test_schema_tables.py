@@ -12,11 +12,12 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from dpsumm import Column, Greedy, Schema, summarize
+from dpsumm import Column, Schema, summarize
 from dpsumm.data.check import check, draft
 from dpsumm.data.inputs import Table, read_table
 from dpsumm.errors import InvalidDataError, InvalidParameterError
 from dpsumm.report.notes import Severity
+from dpsumm.summary import Greedy
 from helpers.mixed import SCHEMA
 
 DAY = dt.date

@@ -25,19 +25,19 @@ REFUSED = {
 def test_files_are_checked(case):
     files, message = REFUSED[case]
     with pytest.raises(InvalidParameterError, match=message):
-        dpsumm.Shards(files)
+        dpsumm.data.Shards(files)
 
 
 @pytest.mark.parametrize("name", ["n_candidates", "block_rows", "n_workers"])
 def test_numbers_are_checked(name):
     with pytest.raises(InvalidParameterError, match=name):
-        dpsumm.Shards(["a.npy"], **{name: 0})
+        dpsumm.data.Shards(["a.npy"], **{name: 0})
 
 
 def test_without_ray_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(MissingExtraError, match=r"dpsumm\[ray\]"):
-        dpsumm.Shards(["a.npy"])
+        dpsumm.data.Shards(["a.npy"])
 
 
 def fake_ray(**more):
@@ -51,7 +51,7 @@ def fake_ray(**more):
 def test_a_resource_that_no_node_has_is_refused(monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", fake_ray())
     with pytest.raises(InvalidParameterError, match="'disk-b'"):
-        dpsumm.Shards({"disk-a": ["a.npy"], "disk-b": ["b.npy"]})
+        dpsumm.data.Shards({"disk-a": ["a.npy"], "disk-b": ["b.npy"]})
 
 
 def test_a_node_that_is_gone_is_not_waited_for():

@@ -121,7 +121,7 @@ def test_few_candidates_still_make_a_good_summary():
     owners, target = made(n=20_000)
     streams = [Stream(values, n_candidates=500, block_rows=4096) for values in owners]
     full, sifted = run(owners, target), run(streams, target)
-    uniform = run(owners, target, protocol=dpsumm.Uniform())
+    uniform = run(owners, target, protocol=dpsumm.summary.Uniform())
     assert sifted.mmd2 < (full.mmd2 + uniform.mmd2) / 2
 
 
@@ -191,8 +191,8 @@ import sys
 import numpy as np
 import dpsumm
 target = np.random.default_rng(1).normal(size=(500, 16)).astype(np.float32)
-dpsumm.summarize([dpsumm.Stream(sys.argv[1], n_candidates=2000, block_rows=8192)], target, size=50,
-                 kernel=dpsumm.RBF(0.02), protocol=dpsumm.Offers(n_features=32))
+dpsumm.summarize([dpsumm.data.Stream(sys.argv[1], n_candidates=2000, block_rows=8192)], target,
+                 size=50, kernel=dpsumm.RBF(0.02), protocol=dpsumm.Offers(n_features=32))
 # Not ru_maxrss, which a child inherits from its parent.
 print(next(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM")))
 """

@@ -224,7 +224,9 @@ def test_public_classes_and_functions_of_the_reference_name_their_neighbours():
             assert named(other) is not public[name], name
 
 
-@pytest.mark.parametrize("name", ["dpsumm.nothing", "dpsumm.Summary.nothing", "nothing.at_all"])
+@pytest.mark.parametrize(
+    "name", ["dpsumm.nothing", "dpsumm.summary.Summary.nothing", "nothing.at_all"]
+)
 def test_a_neighbour_that_leads_nowhere_is_noticed(name):
     def lost():
         pass

@@ -10,8 +10,8 @@ from sklearn.utils import estimator_checks as checks
 from sklearn.utils.validation import check_is_fitted
 
 import dpsumm
-from dpsumm import PrivateEnsembleClassifier, learn
-from dpsumm.ensemble import Spectral
+from dpsumm import learn
+from dpsumm.ensemble import PrivateEnsembleClassifier, Spectral
 from dpsumm.errors import InvalidParameterError, NotFittedError
 
 GIVEN = {
@@ -86,5 +86,5 @@ def test_scikit_learns_checks_that_need_no_x_and_y(check):
     check("PrivateEnsembleClassifier", PrivateEnsembleClassifier())
 
 
-def test_the_front_door_has_it():
-    assert "PrivateEnsembleClassifier" in dpsumm.__all__
+def test_its_room_exports_it():
+    assert "PrivateEnsembleClassifier" in dpsumm.ensemble.__all__

@@ -8,13 +8,14 @@ import numpy as np
 import polars as pl
 import pytest
 
-from dpsumm import RBF, Auction, Column, Offers, Schema, summarize
+from dpsumm import RBF, Column, Offers, Schema, summarize
 from dpsumm.data.inputs import read_table
 from dpsumm.errors import DpsummError, InvalidDataError, InvalidParameterError, ProtocolError
 from dpsumm.exchange.across import answer_all
 from dpsumm.exchange.journal import Journal
 from dpsumm.exchange.messages import Describe, Expect
 from dpsumm.privacy import Ledger
+from dpsumm.summary import Auction
 from dpsumm.summary.protocols import Owner
 from dpsumm.summary.protocols.messages import Bids, DrawRequest, Points, SendRequest
 from dpsumm.summary.protocols.wire import decode, encode

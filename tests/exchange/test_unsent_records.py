@@ -189,7 +189,7 @@ def test_types_come_back_at_the_consumer():
         size=30,
         schema=schema,
         kernel=dpsumm.RBF(1),
-        protocol=dpsumm.Greedy(),
+        protocol=dpsumm.summary.Greedy(),
     )
     kinds = [column.dtype for column in made.carried]
     assert kinds == [np.dtype(x) for x in ("i8", "f8", "?", "M8[D]", "M8[us]")]

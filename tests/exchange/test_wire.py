@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 
-from dpsumm import Auction, Offers
+from dpsumm import Offers
 from dpsumm.data.inputs import read_table
 from dpsumm.data.kinds.along import MOST_CHARACTERS
 from dpsumm.errors import ProtocolError
 from dpsumm.exchange.codec import MAX_TEXT, kind_of
 from dpsumm.privacy.ledger import Ledger
+from dpsumm.summary import Auction
 from dpsumm.summary.mechanisms import Mwem
 from dpsumm.summary.protocols import Owner, Requests
 from dpsumm.summary.protocols.messages import Bids, DrawRequest, Points

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from dpsumm import RBF, Auction, Column, Offers, Schema, Tables
+from dpsumm import RBF, Column, Offers, Schema, Tables
 from dpsumm.basics.atomic import write_text
 from dpsumm.data.inputs import read_owners, read_table
 from dpsumm.ensemble import Spectral
@@ -26,6 +26,7 @@ from dpsumm.exchange.saving import saving
 from dpsumm.privacy.policy import Consumer, Policy
 from dpsumm.privacy.receipt import ANSWERED, Asked
 from dpsumm.privacy.receipts import Receipts
+from dpsumm.summary import Auction
 from dpsumm.summary.protocols import Owner, Protocol
 from dpsumm.summary.silos import summarize_silos
 from dpsumm.vertical.helper import Helper

@@ -8,7 +8,7 @@ from dpsumm.data.schema import Schema
 from dpsumm.report.notes import Severity
 
 ALARM, WARNING, INFO = Severity
-GREEDY = dpsumm.Greedy()
+GREEDY = dpsumm.summary.Greedy()
 AGE, BMI = Column("age", bounds=(18, 95)), Column("bmi", bounds=(15, 40))
 
 

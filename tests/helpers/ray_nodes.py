@@ -31,7 +31,9 @@ def main(folder: Path) -> None:
     paths = [folder / f"{i}.npy" for i in range(4)]
     for path, part in zip(paths, np.split(values, 4), strict=True):
         np.save(path, part)
-    expected = sift(dpsumm.Stream(values, n_candidates=60), lambda points: points[:, :2].copy())
+    expected = sift(
+        dpsumm.data.Stream(values, n_candidates=60), lambda points: points[:, :2].copy()
+    )
 
     def sharded(case):
         busy = folder / case
@@ -46,7 +48,7 @@ def main(folder: Path) -> None:
             return points[:, :2].copy()
 
         try:
-            found = sift(dpsumm.Shards({case: paths}, n_candidates=60, n_workers=2), score)
+            found = sift(dpsumm.data.Shards({case: paths}, n_candidates=60, n_workers=2), score)
         except ShardLostError as error:
             return f"{case}: {error}"
         np.testing.assert_array_equal(found.rows, expected.rows)

@@ -8,10 +8,11 @@ import numpy as np
 import polars  # noqa: F401
 import scipy.stats  # noqa: F401
 
-from dpsumm import RBF, Auction, Offers, Schema
+from dpsumm import RBF, Offers, Schema
 from dpsumm.data.inputs import read_table
 from dpsumm.errors import DpsummError
 from dpsumm.exchange.across import Channel, answer_all
+from dpsumm.summary import Auction
 from dpsumm.summary.protocols import Owner
 from dpsumm.summary.silos import summarize_silos
 

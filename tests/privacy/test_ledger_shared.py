@@ -5,10 +5,9 @@ import threading
 import numpy as np
 import pytest
 
-from dpsumm import Auction
 from dpsumm.errors import BudgetExceededError, ProtocolError
 from dpsumm.privacy import Charge, Ledger, Protected, Pure
-from dpsumm.summary import Requests
+from dpsumm.summary import Auction, Requests
 from helpers import transcripts
 
 

@@ -15,13 +15,14 @@ from types import SimpleNamespace
 import numpy as np
 from mpmath import mp
 
-from dpsumm import Auction, Column, Offers, Schema
+from dpsumm import Column, Offers, Schema
 from dpsumm.audit.changed_noise import ChangedNoise, share_of
 from dpsumm.ensemble.export import GRID, noisy_sums, queries_of
 from dpsumm.ensemble.messages import NoisyVotes
 from dpsumm.ensemble.terms import Terms
 from dpsumm.privacy import Ledger, Protected, Unit
 from dpsumm.privacy.release import PaidNoise, Sums
+from dpsumm.summary import Auction
 from dpsumm.summary.kernel import RBF
 from dpsumm.summary.models import sgd
 from dpsumm.summary.models.noise import SMOOTHING, calibrated

@@ -12,10 +12,11 @@ import numpy as np
 import polars as pl
 import pytest
 
-from dpsumm import RBF, Auction, Greedy, Offers, Pool, Schema, Stream, Summary, summarize
+from dpsumm import RBF, Offers, Pool, Schema, summarize
+from dpsumm.data import Stream
 from dpsumm.data.inputs import read_table
 from dpsumm.errors import InvalidParameterError
-from dpsumm.summary import Embedding
+from dpsumm.summary import Auction, Embedding, Greedy, Summary
 from dpsumm.summary.protocols.messages import Points
 from dpsumm.summary.protocols.owner import points_of
 from dpsumm.summary.protocols.wire import decode, encode

@@ -76,11 +76,13 @@ PROTOCOLS = [
     dpsumm.Offers(n_features=16),
     dpsumm.Offers(n_features=16, release=Mwem(5, 0.1, 0.1)),
     dpsumm.Pool(),
-    dpsumm.Uniform(),
-    dpsumm.Greedy(),
-    dpsumm.Auction(n_features=8),
-    dpsumm.Auction(n_features=8, requests=dpsumm.summary.Requests.WINNER, target_release=Exact()),
-    dpsumm.Auction.published(4),
+    dpsumm.summary.Uniform(),
+    dpsumm.summary.Greedy(),
+    dpsumm.summary.Auction(n_features=8),
+    dpsumm.summary.Auction(
+        n_features=8, requests=dpsumm.summary.Requests.WINNER, target_release=Exact()
+    ),
+    dpsumm.summary.Auction.published(4),
 ]
 
 
@@ -325,7 +327,7 @@ def test_protocol_errors_show_no_value(world):
     arrays = {name: points for name, (points, _) in owners.items()}
     with Ledger() as book:
         setting = transcripts.setting_of(target, dict.fromkeys(owners, 20), book, size=4)
-        curator = dpsumm.Auction(n_features=8).curator(setting)
+        curator = dpsumm.summary.Auction(n_features=8).curator(setting)
         roles = transcripts.roles_of(arrays, target)
         for name, request in curator.send().items():
             curator.receive(name, roles[name].answer(request))

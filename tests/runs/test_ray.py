@@ -70,15 +70,15 @@ def assert_equal(one, two):
 @pytest.mark.parametrize("n_workers", [1, 3, None])
 def test_shards_give_the_offers_of_one_stream(tmp_path, values, n_workers):
     # Few candidates: which rows they are decides what is offered.
-    one = run([dpsumm.Stream(values, n_candidates=60)])
+    one = run([dpsumm.data.Stream(values, n_candidates=60)])
     whole = run([values])
-    shards = dpsumm.Shards(saved(tmp_path, values), n_candidates=60, n_workers=n_workers)
+    shards = dpsumm.data.Shards(saved(tmp_path, values), n_candidates=60, n_workers=n_workers)
     assert (shards.n_rows, shards.counts) == (5000, (100, 1, 1899, 2000, 1000))
     two = run([shards])
     assert_equal(one, two)
     assert not np.array_equal(two.index, whole.index)
     if n_workers is None:  # all rows are candidates
-        assert_equal(run([dpsumm.Shards(shards.files)]), whole)
+        assert_equal(run([dpsumm.data.Shards(shards.files)]), whole)
     located = shards.locate(two.index)
     np.testing.assert_array_equal([np.load(path)[row] for path, row in located], two.points)
 
@@ -95,8 +95,8 @@ def test_parquet_labels_columns_and_bounds_as_one_stream(tmp_path, values):
     goal = pl.DataFrame(TARGET, schema=["b", "c", "a"])
     more = {"schema": {"a": (-2.0, 2.0), "b": (-2.0, 2.0), "y": "label"}}
     options = {"n_candidates": 80, "block_rows": 500}
-    one = run({"o": dpsumm.Stream(tmp_path / "all.parquet", **options)}, goal, **more)
-    two = run({"o": dpsumm.Shards(files, **options)}, goal, **more)
+    one = run({"o": dpsumm.data.Stream(tmp_path / "all.parquet", **options)}, goal, **more)
+    two = run({"o": dpsumm.data.Shards(files, **options)}, goal, **more)
     assert_equal(one, two)
     assert one.notes == two.notes
     assert any("clipped" in warning for warning in two.notes)
@@ -130,9 +130,9 @@ def test_a_worker_lost_during_its_pass_is_started_again(tmp_path, values):
             os.kill(os.getpid(), signal.SIGKILL)
         return points[:, :2].astype(np.float64)  # no name of this module, which workers lack
 
-    found, marks = sifted(dpsumm.Shards(paths, n_candidates=60), score)
+    found, marks = sifted(dpsumm.data.Shards(paths, n_candidates=60), score)
     assert marker.exists()
-    expected, expected_marks = sifted(dpsumm.Stream(values, n_candidates=60), first_column)
+    expected, expected_marks = sifted(dpsumm.data.Stream(values, n_candidates=60), first_column)
     np.testing.assert_array_equal(found.rows, expected.rows)
     np.testing.assert_array_equal(found.values, expected.values)
     np.testing.assert_array_equal(marks.keys, expected_marks.keys)
@@ -142,7 +142,7 @@ def test_a_worker_lost_during_its_pass_is_started_again(tmp_path, values):
 def test_workers_lost_before_they_are_asked_for_rows_make_their_pass_again(
     tmp_path, values, monkeypatch
 ):
-    expected = run([dpsumm.Stream(values, n_candidates=60)])
+    expected = run([dpsumm.data.Stream(values, n_candidates=60)])
     gathered, killed = workers._gathered, []
 
     def then_killed(*args):
@@ -151,7 +151,7 @@ def test_workers_lost_before_they_are_asked_for_rows_make_their_pass_again(
         return answer
 
     monkeypatch.setattr(workers, "_gathered", then_killed)
-    found = run([dpsumm.Shards(saved(tmp_path, values), n_candidates=60, n_workers=2)])
+    found = run([dpsumm.data.Shards(saved(tmp_path, values), n_candidates=60, n_workers=2)])
     assert killed == [2]
     assert_equal(found, expected)
 
@@ -161,7 +161,7 @@ def test_a_worker_lost_again_and_again_ends_the_run(tmp_path, values):
         os.kill(os.getpid(), signal.SIGKILL)
 
     with pytest.raises(ShardLostError, match="n_candidates or fewer workers"):
-        sifted(dpsumm.Shards(saved(tmp_path, values)), score)
+        sifted(dpsumm.data.Shards(saved(tmp_path, values)), score)
 
 
 @pytest.mark.slow
@@ -183,15 +183,15 @@ def test_a_missing_value_names_its_file_and_a_resumed_run_pays_nothing(tmp_path,
     more = {"seed": None, "ledger": tmp_path / "ledger.sqlite", "run": "one"}
     paths = saved(tmp_path, late)
     with pytest.raises(InvalidDataError, match=r"3\.npy.*missing values"):
-        run([dpsumm.Shards(paths)], **more)
+        run([dpsumm.data.Shards(paths)], **more)
     saved(tmp_path, values)
-    summary = run([dpsumm.Shards(paths)], **more)
+    summary = run([dpsumm.data.Shards(paths)], **more)
     assert summary.privacy.epsilon(1e-5) <= 1.0
     assert any("resumed" in warning for warning in summary.notes)
 
 
 def changed(paths):
-    shards = dpsumm.Shards(paths)
+    shards = dpsumm.data.Shards(paths)
     np.save(paths[2], np.zeros((3, 3), np.float32))
     return run([shards])
 
@@ -202,7 +202,7 @@ def test_labels_of_several_kinds_are_kept_value_by_value(tmp_path):
         made.write_parquet(tmp_path / f"{i}.parquet")
     files = [tmp_path / f"{i}.parquet" for i in range(2)]
     summary = run(
-        [dpsumm.Shards(files)],
+        [dpsumm.data.Shards(files)],
         np.arange(5.0)[:, None],
         schema={"x": "number", "y": "label"},
         size=4,
@@ -217,24 +217,27 @@ def saved_as(path, values):
 
 
 REFUSED = {
-    "absent": (lambda f, p: dpsumm.Shards([*p, f / "absent.npy"]), r"absent\.npy.*no such file"),
-    "suffix": (lambda f, p: dpsumm.Shards([f / "a.csv"]), "suffix"),
+    "absent": (
+        lambda f, p: dpsumm.data.Shards([*p, f / "absent.npy"]),
+        r"absent\.npy.*no such file",
+    ),
+    "suffix": (lambda f, p: dpsumm.data.Shards([f / "a.csv"]), "suffix"),
     "empty": (
-        lambda f, p: dpsumm.Shards([*p, saved_as(f / "e.npy", np.zeros((0, 3)))]),
+        lambda f, p: dpsumm.data.Shards([*p, saved_as(f / "e.npy", np.zeros((0, 3)))]),
         r"e\.npy.*empty",
     ),
-    "resource": (lambda f, p: dpsumm.Shards({"disk-c": p}), "'disk-c'"),
+    "resource": (lambda f, p: dpsumm.data.Shards({"disk-c": p}), "'disk-c'"),
     "changed": (lambda f, p: changed(p), r"2\.npy.*changed"),
     "precision": (
-        lambda f, p: run([dpsumm.Shards([*p, saved_as(f / "w.npy", np.zeros((9, 3)))])]),
+        lambda f, p: run([dpsumm.data.Shards([*p, saved_as(f / "w.npy", np.zeros((9, 3)))])]),
         r"w\.npy.*float64",
     ),
     "width": (
-        lambda f, p: run([dpsumm.Shards([*p, saved_as(f / "w.npy", np.zeros((9, 2)))])]),
+        lambda f, p: run([dpsumm.data.Shards([*p, saved_as(f / "w.npy", np.zeros((9, 2)))])]),
         r"w\.npy.*columns",
     ),
     "protocol": (
-        lambda f, p: run([dpsumm.Shards(p)], protocol=dpsumm.Pool()),
+        lambda f, p: run([dpsumm.data.Shards(p)], protocol=dpsumm.Pool()),
         "works with Offers",
     ),
 }
@@ -250,7 +253,7 @@ def test_refused_with_a_way_out(tmp_path, values, case):
 def test_ray_must_run(monkeypatch):
     monkeypatch.setattr(ray, "is_initialized", lambda: False)
     with pytest.raises(InvalidParameterError, match=r"ray\.init"):
-        dpsumm.Shards(["a.npy"])
+        dpsumm.data.Shards(["a.npy"])
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
@@ -261,7 +264,7 @@ def test_memory_of_a_worker_does_not_grow_with_the_rows(tmp_path):
     for n in (200_000, 1_200_000):
         (tmp_path / str(n)).mkdir()
         paths = write(tmp_path / str(n), n, n_files=2)
-        shards = dpsumm.Shards(paths, n_candidates=2000, block_rows=8192, n_workers=1)
+        shards = dpsumm.data.Shards(paths, n_candidates=2000, block_rows=8192, n_workers=1)
         with watched() as seen:
             summary(shards, size=50, features=32)
         [(peak[n], _)] = seen.values()

@@ -10,7 +10,8 @@ import polars as pl
 import pytest
 
 import dpsumm
-from dpsumm import RBF, Greedy, Offers, Uniform, kernels
+from dpsumm import RBF, Offers, kernels
+from dpsumm.summary import Greedy, Uniform
 from dpsumm.summary.demo import BRIGHTEST, WANTED, compare, load_digits
 from helpers.command_line import dpsumm as dpsumm_command
 from reference import dense

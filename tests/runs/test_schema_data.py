@@ -239,7 +239,9 @@ def test_adult_from_text_to_a_summary_in_its_own_columns(adult, tmp_path):
             else:
                 assert (ours.strip() if isinstance(ours, str) else ours) == theirs
     assert (frame["education"] == "Bachelors").mean() > 0.3  # 0.17 of the owners' records
-    uniform = dpsumm.summarize(owners, target, size=100, schema=ADULT, protocol=dpsumm.Uniform())
+    uniform = dpsumm.summarize(
+        owners, target, size=100, schema=ADULT, protocol=dpsumm.summary.Uniform()
+    )
     assert summary.mmd2 < uniform.mmd2 / 2
     summary.save(tmp_path / "summary.parquet")
     assert len(read_table(tmp_path / "summary.parquet", name="s", schema=ADULT)) == len(summary)
@@ -253,7 +255,7 @@ def test_adult_a_model_that_may_be_shown_and_a_summary_that_cannot_give_one(adul
     owners = {f"office {i}": rest.iloc[i::4] for i in range(4)}
     classes = ["<=50K", ">50K"]
     given = {"size": 4000, "schema": ADULT, "delta": 1e-5}
-    auction = dpsumm.Auction(reselect=False, batch=4000)
+    auction = dpsumm.summary.Auction(reselect=False, batch=4000)
     summary = dpsumm.summarize(owners, target, protocol=auction, **given)
     model = summary.private_model(classes, epsilon=1.0)
     assert summary.privacy.epsilon(1e-5, protected="owners") <= 1

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import dpsumm
-from dpsumm import RBF, Auction, Greedy, Offers, Pool
-from dpsumm.summary import worth
+from dpsumm import RBF, Offers, Pool
+from dpsumm.summary import Auction, Greedy, worth
 from reference import dense
 
 
@@ -91,7 +91,9 @@ def test_which_of_two_equal_owners_was_chosen_is_no_part_of_the_collected_value(
 def test_an_owner_of_another_kind_is_worth_less_beyond_the_error(rng):
     owners = {"like": rng.normal(0, 1, (50, 3)), "far": rng.normal(3, 1, (50, 3))}
     target = rng.normal(0, 1, (100, 3))
-    made = dpsumm.summarize(owners, target, size=30, kernel=RBF(0.3), protocol=dpsumm.Uniform())
+    made = dpsumm.summarize(
+        owners, target, size=30, kernel=RBF(0.3), protocol=dpsumm.summary.Uniform()
+    )
     value, error = made.attribution, made.attribution_error
     assert value["like"] - value["far"] > 5 * max(error.values()) > 0
 

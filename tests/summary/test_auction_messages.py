@@ -5,10 +5,9 @@ import dataclasses
 import numpy as np
 import pytest
 
-from dpsumm import Auction
 from dpsumm.errors import ProtocolError
 from dpsumm.privacy import Ledger
-from dpsumm.summary import Requests
+from dpsumm.summary import Auction, Requests
 from dpsumm.summary.mechanisms import Exact
 from dpsumm.summary.protocols.messages import BidRequest, Bids, SendRequest
 from dpsumm.summary.protocols.owner import points_of

@@ -6,8 +6,9 @@ import polars as pl
 import pytest
 
 import dpsumm
-from dpsumm import RBF, Auction, Column, Offers, Schema
+from dpsumm import RBF, Column, Offers, Schema
 from dpsumm.errors import InvalidParameterError
+from dpsumm.summary import Auction
 from dpsumm.summary.kernel import median_squared_distance
 
 

@@ -59,7 +59,7 @@ def test_the_kernel_sees_the_same_of_codes_as_of_the_originals():
         }
     )
     summary = dpsumm.summarize(
-        [frame], frame, size=2, schema=MIXED, protocol=dpsumm.Greedy(), seed=0
+        [frame], frame, size=2, schema=MIXED, protocol=dpsumm.summary.Greedy(), seed=0
     )
     seen = coded(MIXED).encode(summary.points)
     np.testing.assert_allclose(seen, summary.scaled)

@@ -7,9 +7,9 @@ import pytest
 from scipy import stats
 
 import dpsumm
-from dpsumm import RBF, Auction, Offers, Pool
+from dpsumm import RBF, Offers, Pool
 from dpsumm.errors import InvalidParameterError
-from dpsumm.summary import Embedding
+from dpsumm.summary import Auction, Embedding
 from helpers.chance import FALSE_ALARM
 from reference import dense
 from reference.attack import read_features

@@ -18,8 +18,9 @@ from sklearn.utils import estimator_checks as checks
 from sklearn.utils.validation import check_is_fitted
 
 import dpsumm
-from dpsumm import RBF, Column, Pool, Schema, Summarizer, summarize
+from dpsumm import RBF, Column, Pool, Schema, summarize
 from dpsumm.errors import InvalidParameterError
+from dpsumm.summary import Summarizer
 
 
 @pytest.fixture
@@ -171,14 +172,14 @@ def test_scikit_learn_and_a_notebook_know_it() -> None:
 def test_scikit_learn_need_not_be_there() -> None:
     program = (
         "import sys; sys.modules['sklearn'] = None; import dpsumm, numpy as np; "
-        "e = dpsumm.Summarizer(2, kernel=dpsumm.RBF(1), protocol=dpsumm.Pool());"
+        "e = dpsumm.summary.Summarizer(2, kernel=dpsumm.RBF(1), protocol=dpsumm.Pool());"
         "e.fit([np.eye(4)], np.eye(4)); print(e, e.get_params()['size'], len(e.points_))"
     )
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True
     )
     assert done.stdout.strip().endswith(" 2 2")
-    assert dpsumm.Summarizer is Summarizer
+    assert dpsumm.summary.Summarizer is Summarizer
 
 
 def test_no_helper_of_scikit_learn_can_seed_a_run():

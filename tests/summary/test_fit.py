@@ -32,7 +32,7 @@ def records(seed: int, n: int = 300, *, flip: bool = False) -> pl.DataFrame:
     return pl.DataFrame({"dose": dose, "ward": ward, "died": np.where(died, "yes", "no")})
 
 
-def summary_of(target: pl.DataFrame, *, flip: bool = False, **more) -> dpsumm.Summary:
+def summary_of(target: pl.DataFrame, *, flip: bool = False, **more) -> dpsumm.summary.Summary:
     owners = {"east": records(1, flip=flip), "west": records(2, flip=flip)}
     return dpsumm.summarize(owners, target, size=30, schema=SCHEMA, **({"seed": 1} | more))
 

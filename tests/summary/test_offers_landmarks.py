@@ -11,11 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dpsumm
-from dpsumm import RBF, Auction, Column, Offers, Schema, Stream
+from dpsumm import RBF, Column, Offers, Schema
+from dpsumm.data import Stream
 from dpsumm.data.inputs import read_inputs
 from dpsumm.data.schema import uniform_points
 from dpsumm.errors import InvalidParameterError, ProtocolError
 from dpsumm.privacy import Ledger
+from dpsumm.summary import Auction
 from dpsumm.summary.embedding import Embedding
 from dpsumm.summary.mechanisms import Exact, Gaussian, Mwem
 from dpsumm.summary.protocols import Owner

@@ -5,9 +5,10 @@ import dataclasses
 import numpy as np
 import pytest
 
-from dpsumm import Greedy, Offers, Pool, Uniform
+from dpsumm import Offers, Pool
 from dpsumm.errors import ProtocolError
 from dpsumm.privacy import Ledger
+from dpsumm.summary import Greedy, Uniform
 from dpsumm.summary.mechanisms import Mwem
 from dpsumm.summary.protocols.messages import Points
 from dpsumm.summary.protocols.offers import OffersCurator

@@ -11,12 +11,13 @@ from matplotlib.figure import Figure
 from typer.testing import CliRunner
 
 import dpsumm
-from dpsumm import RBF, Column, Gaussian, Offers, Pool, Schema
+from dpsumm import RBF, Column, Offers, Pool, Schema
 from dpsumm.cli.app import app
 from dpsumm.cli.typed import typed
 from dpsumm.errors import InvalidParameterError
 from dpsumm.kernels import mmd2
 from dpsumm.report.notes import CALLS, notebook_notes
+from dpsumm.summary import Gaussian
 from dpsumm.summary.plan import BAD, GOOD
 from dpsumm.summary.protocols.features import MapChoice, features_of
 from dpsumm.summary.release import TARGET
@@ -78,7 +79,7 @@ def test_the_expected_ratio_with_landmarks_is_near_a_measured_one(rng):
     noise = (1 - dpsumm.kernels.mean_kernel_self(judges, kernel.gamma)) / (len(judges) - 1)
     for seed in range(4):
         target = part(m, 0.5, [0.1, 0.1, 0.1, 0.7])
-        for i, protocol in enumerate((dpsumm.Offers(), dpsumm.Greedy())):
+        for i, protocol in enumerate((dpsumm.Offers(), dpsumm.summary.Greedy())):
             made = dpsumm.summarize(
                 owners, target, size=100, schema=TABLE, protocol=protocol, seed=seed
             )
@@ -152,7 +153,7 @@ def test_the_expected_ratio_is_near_a_measured_one(tmp_path, m, epsilon):
                 epsilon=epsilon,
                 seed=seed,
             ).points
-            for protocol in (dpsumm.Offers(), dpsumm.Greedy())
+            for protocol in (dpsumm.Offers(), dpsumm.summary.Greedy())
         ]
         measured = [mmd2(points, problem.fresh.points, problem.kernel.gamma) for points in found]
         sums += np.array(measured) - problem.fresh_noise

@@ -169,7 +169,9 @@ def test_owners_that_have_the_targets_records_are_useful_and_others_are_not(rng)
     assert said["mixed"].severity is INFO
     assert said["mixed"].head == "these points look much like your data"
     assert said["elsewhere"].severity is not INFO
-    drawn = dpsumm.summarize([mixed], target, size=60, kernel=kernel, protocol=dpsumm.Uniform())
+    drawn = dpsumm.summarize(
+        [mixed], target, size=60, kernel=kernel, protocol=dpsumm.summary.Uniform()
+    )
     assert drawn.likeness.closed is None
     assert drawn.verdict.head.startswith("check: nothing was chosen")
     few = dpsumm.summarize([mixed], target[:19], size=60, kernel=kernel)

@@ -9,10 +9,10 @@ import pandas as pd
 import pytest
 
 import dpsumm
-from dpsumm import RBF, Auction, Greedy, Ledger, Offers, Pool, Uniform
+from dpsumm import RBF, Ledger, Offers, Pool
 from dpsumm.errors import BudgetExceededError, InvalidDataError, InvalidParameterError
 from dpsumm.privacy import Approximate, Observer, Protected
-from dpsumm.summary import Protocol
+from dpsumm.summary import Auction, Greedy, Protocol, Uniform
 from dpsumm.summary.models import model as models
 from dpsumm.summary.models import perturbation
 from dpsumm.summary.models.objective import Objective

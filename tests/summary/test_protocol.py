@@ -5,9 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from dpsumm import RBF, Auction, Pool, Stream, summarize
+from dpsumm import RBF, Pool, summarize
+from dpsumm.data import Stream
 from dpsumm.errors import InvalidParameterError
-from dpsumm.summary import Protocol
+from dpsumm.summary import Auction, Protocol
 from dpsumm.summary.protocols import Owner
 from dpsumm.summary.protocols.draws import DrawCurator
 from helpers.silo_curator import Loopback, run

@@ -8,10 +8,10 @@ import pytest
 from sklearn.datasets import load_digits
 
 import dpsumm
-from dpsumm import RBF, Auction
+from dpsumm import RBF
 from dpsumm.errors import InvalidParameterError
 from dpsumm.privacy import NonPrivate, Protected, accounting
-from dpsumm.summary import Requests
+from dpsumm.summary import Auction, Requests
 from dpsumm.summary.mechanisms import Exact, Gaussian, Mwem
 from dpsumm.summary.protocols.auction.published import published_epsilon
 from dpsumm.summary.protocols.features import features_of

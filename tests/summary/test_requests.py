@@ -8,11 +8,10 @@ import numpy as np
 import pytest
 from scipy import optimize, stats
 
-from dpsumm import Auction
 from dpsumm.errors import InvalidParameterError
 from dpsumm.privacy import Gaussian, Ledger, NonPrivate
 from dpsumm.privacy.accounting import compose, gaussian_noise_multiplier
-from dpsumm.summary import Requests
+from dpsumm.summary import Auction, Requests
 from dpsumm.summary.protocols.auction.requests import (
     Profile,
     gaussian_threshold,

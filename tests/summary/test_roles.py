@@ -5,11 +5,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-from dpsumm import RBF, Auction, Greedy, Offers, Pool, Uniform
+from dpsumm import RBF, Offers, Pool
 from dpsumm.data.inputs import read_table
 from dpsumm.errors import ProtocolError
 from dpsumm.exchange.messages import Request
 from dpsumm.privacy.ledger import Ledger
+from dpsumm.summary import Auction, Greedy, Uniform
 from dpsumm.summary.protocols import Owner
 from dpsumm.summary.protocols.messages import Bids, Points
 from helpers.settings import setting_of

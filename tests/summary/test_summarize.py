@@ -9,9 +9,9 @@ import pyarrow as pa
 import pytest
 
 import dpsumm
-from dpsumm import RBF, Auction, Greedy, Offers, Pool, Uniform, kernels
+from dpsumm import RBF, Offers, Pool, kernels
 from dpsumm.report.notes import Severity
-from dpsumm.summary import Requests
+from dpsumm.summary import Auction, Greedy, Requests, Uniform
 from dpsumm.summary.mechanisms import Gaussian
 from dpsumm.summary.settings import held_to
 

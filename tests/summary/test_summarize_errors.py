@@ -7,9 +7,9 @@ import polars as pl
 import pytest
 
 import dpsumm
-from dpsumm import RBF, Auction, Offers, Pool
+from dpsumm import RBF, Offers, Pool
 from dpsumm.errors import InvalidDataError, InvalidParameterError
-from dpsumm.summary import Requests
+from dpsumm.summary import Auction, Requests
 from dpsumm.summary.mechanisms import Gaussian, Mwem
 
 SECRETS = (987654.321, -445566.75, 0.000123321)

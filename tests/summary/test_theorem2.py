@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 import dpsumm
-from dpsumm import RBF, Auction
+from dpsumm import RBF
 from dpsumm.errors import InvalidParameterError
 from dpsumm.privacy import Ledger, Protected, accounting
+from dpsumm.summary import Auction
 from dpsumm.summary.mechanisms import Mwem
 from dpsumm.summary.release import SUMMARY, TARGET
 from helpers.transcripts import setting_of

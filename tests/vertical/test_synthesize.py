@@ -528,7 +528,7 @@ BINS = Schema([Column("person", "ignore"), Column("size", categories=tuple(range
             "seed: a seeded run is not private",
         ),
         (
-            lambda: {"owners": {**frames(50), "bank": dpsumm.Stream(np.ones((5, 3)))}},
+            lambda: {"owners": {**frames(50), "bank": dpsumm.data.Stream(np.ones((5, 3)))}},
             InvalidParameterError,
             "'bank': a Stream cannot be joined",
         ),

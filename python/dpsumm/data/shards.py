@@ -148,13 +148,13 @@ class Shards:
 
     See Also
     --------
-    dpsumm.Stream : Rows in one file, on one machine.
+    dpsumm.data.Stream : Rows in one file, on one machine.
 
     Examples
     --------
     >>> import dpsumm, ray  # doctest: +SKIP
     >>> ray.init()  # doctest: +SKIP
-    >>> north = dpsumm.Shards(["north-0.parquet", "north-1.parquet"])  # doctest: +SKIP
+    >>> north = dpsumm.data.Shards(["north-0.parquet", "north-1.parquet"])  # doctest: +SKIP
     >>> dpsumm.summarize({"north": north}, "clinic.csv", size=200)  # doctest: +SKIP
     """
 

@@ -128,13 +128,13 @@ class Stream:
 
     See Also
     --------
-    dpsumm.Shards : Rows in many files, read by workers of Ray.
+    dpsumm.data.Shards : Rows in many files, read by workers of Ray.
 
     Examples
     --------
     >>> import numpy as np, dpsumm
     >>> rng = np.random.default_rng(0)
-    >>> large = dpsumm.Stream(rng.uniform(0, 1, (5000, 2)))  # or the path of a file
+    >>> large = dpsumm.data.Stream(rng.uniform(0, 1, (5000, 2)))  # or the path of a file
     >>> large.n_rows
     5000
     >>> target = rng.uniform(0.4, 1, (300, 2))
@@ -323,7 +323,7 @@ class Stream:
 
 
 class Rows(Protocol):
-    """Rows of an owner that are never all in memory: `Stream`, or `dpsumm.Shards`."""
+    """Rows of an owner that are never all in memory: `Stream`, or `dpsumm.data.Shards`."""
 
     @property
     def n_rows(self) -> int:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from dpsumm.basics.lazy import names_of
 
 if TYPE_CHECKING:
+    from dpsumm.ensemble.classifier import PrivateEnsembleClassifier
     from dpsumm.ensemble.comparison import LearningComparison, compare
     from dpsumm.ensemble.messages import NoisyVotes
     from dpsumm.ensemble.model import Model
@@ -19,6 +20,7 @@ __all__ = [
     "LearningPlan",
     "Model",
     "NoisyVotes",
+    "PrivateEnsembleClassifier",
     "Published",
     "SavedModel",
     "Spectral",
@@ -31,6 +33,7 @@ __all__ = [
 __getattr__, __dir__ = names_of(
     __name__,
     {
+        "classifier": "PrivateEnsembleClassifier",
         "comparison": "LearningComparison compare",
         "messages": "NoisyVotes",
         "model": "Model",

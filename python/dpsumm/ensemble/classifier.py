@@ -57,7 +57,7 @@ class PrivateEnsembleClassifier(Estimator, scikit_learn_base()):  # type: ignore
     >>> rng = np.random.default_rng(0)
     >>> x = rng.normal(size=(200, 30, 2))
     >>> parties = [(points, (points[:, 0] > 0).astype(int)) for points in x]
-    >>> classifier = dpsumm.PrivateEnsembleClassifier([0, 1], epsilon=2)
+    >>> classifier = dpsumm.ensemble.PrivateEnsembleClassifier([0, 1], epsilon=2)
     >>> fitted = classifier.fit(parties, rng.normal(size=(1000, 2)))
     >>> bool(fitted.score(x[0], parties[0][1]) > 0.7)
     True

@@ -126,7 +126,7 @@ def learn(
     See Also
     --------
     dpsumm.plan_learning : What to expect, before any data are read.
-    dpsumm.PrivateEnsembleClassifier : The same as an estimator of scikit-learn.
+    dpsumm.ensemble.PrivateEnsembleClassifier : The same as an estimator of scikit-learn.
     dpsumm.ensemble.Model : What it returns.
     dpsumm.ensemble.silos.learn_silos : Parties on other machines.
 

@@ -7,19 +7,29 @@ from dpsumm.basics.lazy import names_of
 if TYPE_CHECKING:
     from dpsumm.summary.compare import Comparison
     from dpsumm.summary.embedding import Embedding
+    from dpsumm.summary.estimator import Summarizer
     from dpsumm.summary.made_up import MadeUpOwners
+    from dpsumm.summary.mechanisms import Gaussian, Mwem
     from dpsumm.summary.models.sgd import DpSgd
     from dpsumm.summary.plan import PointsPlan
-    from dpsumm.summary.protocols import Protocol, Requests
+    from dpsumm.summary.protocols import Auction, Greedy, Protocol, Requests, Uniform
+    from dpsumm.summary.result import Summary
 
 __all__ = [
+    "Auction",
     "Comparison",
     "DpSgd",
     "Embedding",
+    "Gaussian",
+    "Greedy",
     "MadeUpOwners",
+    "Mwem",
     "PointsPlan",
     "Protocol",
     "Requests",
+    "Summarizer",
+    "Summary",
+    "Uniform",
 ]
 
 __getattr__, __dir__ = names_of(
@@ -27,9 +37,12 @@ __getattr__, __dir__ = names_of(
     {
         "compare": "Comparison",
         "embedding": "Embedding",
+        "estimator": "Summarizer",
         "made_up": "MadeUpOwners",
+        "mechanisms": "Gaussian Mwem",
         "models.sgd": "DpSgd",
         "plan": "PointsPlan",
-        "protocols": "Protocol Requests",
+        "protocols": "Auction Greedy Protocol Requests Uniform",
+        "result": "Summary",
     },
 )

@@ -71,7 +71,7 @@ class Summarizer(Estimator, scikit_learn_base()):  # type: ignore[misc]
     >>> import numpy as np, dpsumm
     >>> rng = np.random.default_rng(0)
     >>> owners = [rng.normal(shift, 1, (500, 2)) for shift in (-3, 0, 3)]
-    >>> summarizer = dpsumm.Summarizer(50, kernel=dpsumm.RBF(0.25))
+    >>> summarizer = dpsumm.summary.Summarizer(50, kernel=dpsumm.RBF(0.25))
     >>> summarizer.fit(owners, rng.normal(2, 1, (1000, 2))).points_.shape
     (50, 2)
     >>> summarizer

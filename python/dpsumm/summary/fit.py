@@ -64,7 +64,7 @@ class FittedModel:
 
     See Also
     --------
-    dpsumm.Summary.fit : Makes one.
+    dpsumm.summary.Summary.fit : Makes one.
 
     Examples
     --------

@@ -41,14 +41,14 @@ class Gaussian(Mechanism):
 
     See Also
     --------
-    dpsumm.Mwem : The paper's release.
+    dpsumm.summary.Mwem : The paper's release.
     dpsumm.Offers : Takes it as `release`.
     dpsumm.privacy.Gaussian : What it costs, as an event.
 
     Examples
     --------
     >>> import dpsumm
-    >>> dpsumm.Offers(release=dpsumm.Gaussian(noise_multiplier=8.0)).release
+    >>> dpsumm.Offers(release=dpsumm.summary.Gaussian(noise_multiplier=8.0)).release
     Gaussian(noise_multiplier=8.0)
     """
 
@@ -136,12 +136,12 @@ class Mwem(Mechanism):
 
     See Also
     --------
-    dpsumm.Gaussian : The default.
+    dpsumm.summary.Gaussian : The default.
 
     Examples
     --------
     >>> import dpsumm
-    >>> dpsumm.Mwem(iterations=3, epsilon_select=0.05, epsilon_measure=0.05).steps
+    >>> dpsumm.summary.Mwem(iterations=3, epsilon_select=0.05, epsilon_measure=0.05).steps
     20
     """
 

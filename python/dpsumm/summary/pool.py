@@ -41,7 +41,7 @@ class PointsRead:
 
     See Also
     --------
-    dpsumm.Summary : Has them as `pool`.
+    dpsumm.summary.Summary : Has them as `pool`.
 
     Examples
     --------

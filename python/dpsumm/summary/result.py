@@ -538,7 +538,7 @@ class Summary:
         ...     return points, (points @ [2, 1] > 0).astype(int)
         >>> summary = dpsumm.summarize(
         ...     [population(3000) for _ in range(4)], population(500)[0], size=4000,
-        ...     protocol=dpsumm.Uniform(), schema={"x0": (-1, 1), "x1": (-1, 1)},
+        ...     protocol=dpsumm.summary.Uniform(), schema={"x0": (-1, 1), "x1": (-1, 1)},
         ... )
         >>> model = summary.private_model([0, 1], epsilon=1.0)
         >>> points, labels = population(1000)

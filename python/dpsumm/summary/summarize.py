@@ -128,7 +128,7 @@ def summarize(
     See Also
     --------
     dpsumm.run : The same from a file of options.
-    dpsumm.Summarizer : The same as an estimator of scikit-learn.
+    dpsumm.summary.Summarizer : The same as an estimator of scikit-learn.
     dpsumm.plan : What to expect, before any data are read.
     dpsumm.compare : Rehearses the protocols on made-up data.
 

@@ -61,7 +61,9 @@ def whole_numbers(rng, n, slope=1.0):
 
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize(
-    "protocol", [dpsumm.Offers(), dpsumm.Uniform(), GREEDY], ids=["offers", "uniform", "greedy"]
+    "protocol",
+    [dpsumm.Offers(), dpsumm.summary.Uniform(), GREEDY],
+    ids=["offers", "uniform", "greedy"],
 )
 def test_points_of_whole_numbers_are_equal_by_chance_and_copies_are_found(protocol, seed):
     rng = np.random.default_rng(seed)
@@ -70,7 +72,7 @@ def test_points_of_whole_numbers_are_equal_by_chance_and_copies_are_found(protoc
     given = {"size": 60, "schema": WHOLE, "seed": seed}
     given |= {"protocol": protocol, "delta": 1e-5}
     assert found(run(owners, target, **given), "equal") is None
-    if not isinstance(protocol, dpsumm.Uniform):  # which reads few of a file's rows twice
+    if not isinstance(protocol, dpsumm.summary.Uniform):  # which reads few of a file's rows twice
         twice = run(owners | {"d": owners["a"]}, target, **given)
         assert found(twice, "held by two owners or more") is ALARM
         assert found(twice, "equal a target record") is None
@@ -114,7 +116,12 @@ def test_a_target_that_was_pasted_twice_hides_no_copies_and_is_told_of(rng):
 
 @pytest.mark.parametrize(
     "protocol",
-    [dpsumm.Offers(n_features=64), dpsumm.Auction(batch=5, n_features=16), dpsumm.Pool(), GREEDY],
+    [
+        dpsumm.Offers(n_features=64),
+        dpsumm.summary.Auction(batch=5, n_features=16),
+        dpsumm.Pool(),
+        GREEDY,
+    ],
     ids=lambda protocol: protocol.name,
 )
 def test_copies_of_the_target_are_left_out_at_no_cost(rng, protocol):
@@ -137,7 +144,7 @@ def test_copies_of_the_target_are_left_out_at_no_cost(rng, protocol):
 
 def test_copies_cannot_be_left_out_while_messages_follow_or_if_nothing_is_left(rng):
     target = frame(rng)
-    first = dpsumm.Auction(batch=5, n_features=16, reselect=False)
+    first = dpsumm.summary.Auction(batch=5, n_features=16, reselect=False)
     with pytest.raises(InvalidParameterError, match="reselect=True"):
         run([target], target, protocol=first, drop_target_copies=True)
     with pytest.raises(ProtocolError, match="leave out the owner"):

@@ -79,7 +79,7 @@ def test_a_wide_table_of_zeros_and_ones_is_equal_by_chance(columns, rate):
     rng = np.random.default_rng([columns, int(100 * rate)])
     owners = [(rng.random((300, columns)) < rate) * 1.0 for _ in range(3)]
     target = (rng.random((150, columns)) < rate) * 1.0
-    for protocol in (dpsumm.Pool(), dpsumm.Greedy()):
+    for protocol in (dpsumm.Pool(), dpsumm.summary.Greedy()):
         summary = run(
             owners, target, schema=None, kernel=dpsumm.RBF(0.1), protocol=protocol, seed=1
         )

@@ -19,7 +19,7 @@ def test_with_as_many_points_read_as_kept_nothing_was_chosen(rng):
         dpsumm.Offers(reads_per_record=1, n_features=64),
     ):
         assert found(run([frame(rng)], frame(rng), protocol=protocol), said) is WARNING
-    for protocol in (dpsumm.Pool(reads_per_record=2), dpsumm.Uniform(), GREEDY):
+    for protocol in (dpsumm.Pool(reads_per_record=2), dpsumm.summary.Uniform(), GREEDY):
         assert found(run([frame(rng)], frame(rng), protocol=protocol), said) is None
 
 
@@ -38,7 +38,7 @@ def test_that_nearly_all_records_were_read_is_said(rng):
         summary = run(owners, target, protocol=protocol)
         assert found(summary, f"{read} {said}") is WARNING
     assert found(run(owners, target, protocol=dpsumm.Pool(reads_per_record=10.8)), said) is WARNING
-    for protocol in (dpsumm.Pool(reads_per_record=10.6), dpsumm.Uniform(), GREEDY):
+    for protocol in (dpsumm.Pool(reads_per_record=10.6), dpsumm.summary.Uniform(), GREEDY):
         assert found(run(owners, target, protocol=protocol), said) is None
     assert found(run(owners, target, protocol=dpsumm.Pool(), size=120), said) is None
 
@@ -64,7 +64,7 @@ def test_owners_of_whom_nearly_all_was_read_are_counted(
     assert found(summary, said) is severity
     assert found(summary, "Nearly all records of") is severity
     assert found(summary, "the curator sees nearly all") is None
-    for other in (GREEDY, dpsumm.Uniform()):
+    for other in (GREEDY, dpsumm.summary.Uniform()):
         assert found(run(owners, frame(rng), protocol=other, size=size), "Nearly all") is None
 
 
@@ -104,7 +104,7 @@ def test_points_chosen_for_noise_are_not_called_few(rng):
         dpsumm.Offers(),
         dpsumm.Offers(features="random", n_features=64),
         dpsumm.Offers(release=Exact()),
-        dpsumm.Auction(batch=5, n_features=64),
+        dpsumm.summary.Auction(batch=5, n_features=64),
     ],
     ids=lambda protocol: repr(protocol)[:60],
 )
@@ -130,15 +130,15 @@ def test_a_run_resumed_with_another_target_is_an_alarm(rng, tmp_path, protocol):
 def test_the_noise_explains_the_same_target_and_no_other(rng):
     """A release is within the bound but for 1e-9; a bound of half the noise refuses all."""
     features = dpsumm.kernels.RandomFeatures(2, 256, gamma=1.0, seed=1)
-    points, mechanism = rng.uniform(0, 1, (500, 2)), dpsumm.Gaussian(5.0)
+    points, mechanism = rng.uniform(0, 1, (500, 2)), dpsumm.summary.Gaussian(5.0)
     draw = Draw(features, points, TARGET, 500)
-    half = dpsumm.Gaussian(2.5)
+    half = dpsumm.summary.Gaussian(2.5)
     for _ in range(20):
         made = mechanism.draw(draw)
         assert mechanism.fits(draw, made)
         assert not half.fits(draw, made)
     assert not mechanism.fits(replace(draw, points=points + 9), made)
-    assert dpsumm.Mwem.published(0.1, 3).fits(draw, made) is None
+    assert dpsumm.summary.Mwem.published(0.1, 3).fits(draw, made) is None
 
 
 @pytest.mark.parametrize(("size", "severity"), [(1, WARNING), (7, WARNING), (9, None)])

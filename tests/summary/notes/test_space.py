@@ -106,5 +106,7 @@ def test_nearest_is_exact_far_from_nothing(rng):
 def test_all_records_are_no_choice_of_their_owner(rng):
     owners, target = sites(rng, 3)
     owners["x"] = rng.uniform(-5, 5, (500, 20))
-    made = dpsumm.summarize(owners, target, size=60, kernel=KERNEL, protocol=dpsumm.Greedy())
+    made = dpsumm.summarize(
+        owners, target, size=60, kernel=KERNEL, protocol=dpsumm.summary.Greedy()
+    )
     assert not notes(made)

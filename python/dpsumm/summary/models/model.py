@@ -75,7 +75,7 @@ class PrivateModel:
 
     See Also
     --------
-    dpsumm.Summary.private_model : Makes one; its example runs.
+    dpsumm.summary.Summary.private_model : Makes one; its example runs.
     dpsumm.summary.DpSgd : Parameters of a network trained by DP-SGD.
     """
 

@@ -55,7 +55,7 @@ class DpSgd:
 
     See Also
     --------
-    dpsumm.Summary.private_model : Trains with it.
+    dpsumm.summary.Summary.private_model : Trains with it.
 
     Examples
     --------

@@ -43,7 +43,7 @@ class Pool(Protocol):
     See Also
     --------
     dpsumm.Offers : Points that are like the target.
-    dpsumm.Uniform : Without a choice among them.
+    dpsumm.summary.Uniform : Without a choice among them.
 
     Examples
     --------
@@ -51,7 +51,8 @@ class Pool(Protocol):
     >>> rng = np.random.default_rng(0)
     >>> owners = [rng.uniform(0, 1, (200, 2)) for _ in range(3)]
     >>> target = rng.uniform(0.4, 1, (300, 2))
-    >>> for protocol in (dpsumm.Pool(reads_per_record=2), dpsumm.Uniform(), dpsumm.Greedy()):
+    >>> from dpsumm.summary import Greedy, Uniform
+    >>> for protocol in (dpsumm.Pool(reads_per_record=2), Uniform(), Greedy()):
     ...     made = dpsumm.summarize(
     ...         owners, target, size=12, kernel=dpsumm.RBF(4), protocol=protocol
     ...     )

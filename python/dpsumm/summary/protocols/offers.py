@@ -89,10 +89,10 @@ class Offers(Protocol):
 
     See Also
     --------
-    dpsumm.Auction : Rounds of bids.
+    dpsumm.summary.Auction : Rounds of bids.
     dpsumm.Pool : Random points at epsilon 0.
-    dpsumm.Gaussian : The default release.
-    dpsumm.Mwem : Another release.
+    dpsumm.summary.Gaussian : The default release.
+    dpsumm.summary.Mwem : Another release.
 
     Examples
     --------

@@ -112,7 +112,7 @@ class Auction(Protocol):
     >>> owners = [rng.uniform(0, 1, (200, 2)) for _ in range(3)]
     >>> target = rng.uniform(0.4, 1, (300, 2))
     >>> summary = dpsumm.summarize(
-    ...     owners, target, size=12, kernel=dpsumm.RBF(4), protocol=dpsumm.Auction(batch=4)
+    ...     owners, target, size=12, kernel=dpsumm.RBF(4), protocol=dpsumm.summary.Auction(batch=4)
     ... )
     >>> len(summary), summary.privacy.epsilon(1e-5) <= 1
     (12, True)
@@ -252,7 +252,7 @@ class Auction(Protocol):
         >>> import numpy as np, dpsumm
         >>> rng = np.random.default_rng(0)
         >>> owners = [rng.normal(shift, 1, (20, 2)) for shift in (-1, 1)]
-        >>> protocol = dpsumm.Auction.theorem2(1.0, 0.01, 3, 40, a=0.9, dimension=8)
+        >>> protocol = dpsumm.summary.Auction.theorem2(1.0, 0.01, 3, 40, a=0.9, dimension=8)
         >>> summary = dpsumm.summarize(
         ...     owners, rng.normal(1, 1, (30, 2)), size=3, kernel=dpsumm.RBF(0.1),
         ...     protocol=protocol, allow_weak_privacy=True,

@@ -65,7 +65,7 @@ class Requests(str, Enum):
 
     See Also
     --------
-    dpsumm.Auction : Takes it as `requests`.
+    dpsumm.summary.Auction : Takes it as `requests`.
     """
 
     ALL = "all"
