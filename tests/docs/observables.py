@@ -15,7 +15,8 @@ SEEN = REGISTER.with_name("observables_seen.toml")
 # What private values are called in the package. A raise counts if its condition, or the block whose
 # errors it turns, uses one of these names or anything computed from one in the same function.
 PRIVATE = frozenset(
-    """answers array arrays batch block cells chunk classifiers codes column counts data drawn
+    """answers array arrays batch block blocks cells chunk
+    classifiers codes column counts data drawn
     exact examples field fields file frame frames given goal held identifiers ids item items
     label labels line lines owners parties path point points public_points record records row rows
     scores series

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from pathlib import Path
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,14 +35,12 @@ class Extract:
     ----------
     rows, labels, carried
         See `Records`.
-    codes
-        An (n,) array for each of `Schema.kernel`, of one type.
+    values : (n, c)
+        Codes of each column of `Schema.kernel`. An array without marks is not copied.
     schema
         The one given, or made for the source when none was.
     name
         Name of the party.
-    matrix : (n, c) or None
-        `codes` of an array that is as it was given.
     unlabelled : (n,) bool or None
         Where the label is missing; None when none is.
     n_unreadable
@@ -60,12 +58,11 @@ class Extract:
     """
 
     rows: NDArray[np.int64]
-    codes: tuple[NDArray[Any], ...]
+    values: NDArray[Any]
     schema: Schema
     labels: NDArray[Any] | None = None
     carried: tuple[NDArray[Any], ...] = ()
     name: str = ""
-    matrix: NDArray[Any] | None = None
     unlabelled: NDArray[np.bool_] | None = None
     n_unreadable: tuple[int, ...] = ()
     n_dropped: int = 0
@@ -77,39 +74,30 @@ class Extract:
         """Return the number of rows."""
         return len(self.rows)
 
-    @cached_property
-    def values(self) -> NDArray[Any]:
-        """The codes side by side, (n, c)."""
-        if self.matrix is not None:
-            return self.matrix
-        out = np.empty((len(self), len(self.codes)), self.codes[0].dtype)
-        for start in range(0, len(out), SOME_ROWS):
-            rows = slice(start, start + SOME_ROWS)
-            for j, codes in enumerate(self.codes):
-                out[rows, j] = codes[rows]
-        return out
+    @property
+    def codes(self) -> tuple[NDArray[Any], ...]:
+        """The columns of `values`, each (n,)."""
+        return tuple(self.values.T)
 
     def take(self, index: NDArray[np.int64]) -> Extract:
         """Return some of the rows, in the order of `index`."""
         return replace(
             self,
             rows=self.rows[index],
-            codes=tuple(codes[index] for codes in self.codes),
+            values=self.values[index],
             labels=None if self.labels is None else self.labels[index],
             carried=tuple(column[index] for column in self.carried),
-            matrix=None,
             unlabelled=None if self.unlabelled is None else self.unlabelled[index],
         )
 
     def ordered(self, order: Sequence[int]) -> Extract:
         """Return the extract with its columns in another order; the schema stays."""
-        return replace(self, codes=tuple(self.codes[j] for j in order), matrix=None)
+        return replace(self, values=np.ascontiguousarray(self.values[:, order]))
 
     def astype(self, dtype: Any) -> Extract:
         """Return the extract in another precision; itself if it has it."""
-        if self.codes[0].dtype == dtype:
-            return self
-        return replace(self, codes=tuple(c.astype(dtype) for c in self.codes), matrix=None)
+        values = self.values.astype(dtype, copy=False)
+        return self if values is self.values else replace(self, values=values)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -225,20 +213,18 @@ def _of_arrays(source: Any, schema: Schema | None, where: str) -> Extract:
     if 0 in values.shape:
         raise _empty(values.shape, where)
     n_unreadable: tuple[int, ...] = ()
-    codes, matrix = tuple(values.T), cast("NDArray[Any] | None", values)
     if schema is None:
         schema = _numbers(tuple(f"x{j}" for j in range(values.shape[1])))
     else:
         _check_fits(values.shape[1], schema, labels is not None, where)
-        reads = [kind.read_numbers(x) for kind, x in zip(schema.seen, codes, strict=True)]
+        reads = [kind.read_numbers(x) for kind, x in zip(schema.seen, values.T, strict=True)]
         n_unreadable = tuple(read.n_unreadable for read in reads)
         if any(read.values.base is not values for read in reads):
-            codes, matrix = tuple(read.values.astype(dtype) for read in reads), None
+            values = np.stack([read.values.astype(dtype) for read in reads], axis=1)
     extract = Extract(
         rows=np.arange(len(values)),
-        codes=codes,
+        values=values,
         schema=schema,
-        matrix=matrix,
         n_unreadable=n_unreadable,
         titles=_titles(schema),
     )
@@ -329,22 +315,31 @@ def _of_frame(frame: Frame, wanted: Wanted, where: str, secret: bool) -> Extract
                 f"{where}: has no {what}; all parties need the same columns, by name: check the "
                 f"spelling, and of a text file the header row and the separator"
             )
-    columns = dict(frame.take([column.name for column in schema.columns]))
-    n_rows = len(next(iter(columns.values())))
-    if not n_rows:
-        raise _empty((0, len(schema.kernel)), where)
     # Whatever the columns have: one record can make one text, and would set the precision of all.
     dtype = np.dtype(np.float32 if wanted.single else np.float64)
-    codes, n_unreadable = [], []
-    for column in schema.kernel:
-        title = f"{where}: {named[column.name]}"
-        read = _read(column, columns.pop(column.name), title)  # and its memory is free
-        if read.n_unreadable and wanted.schema is None:
-            raise _not_numeric(title, "fields that are no number")
-        n_unreadable.append(read.n_unreadable)
-        with np.errstate(over="ignore"):  # then it is infinite, and refused
-            # As -0.0 and 0.0 are one value, and one integer, they are one number.
-            codes.append(np.add(read.values, 0.0, dtype=dtype, casting="same_kind"))
+    blocks: list[NDArray[Any]] = []
+    n_unreadable = np.zeros(len(schema.kernel), np.int64)
+
+    def add(cells: dict[str, Cells]) -> None:
+        """Read consecutive rows. A code follows from its value and the public column alone."""
+        codes = []
+        for j, column in enumerate(schema.kernel):
+            title = f"{where}: {named[column.name]}"
+            read = _read(column, cells.pop(column.name), title)  # and its memory is free
+            if read.n_unreadable and wanted.schema is None:
+                raise _not_numeric(title, "fields that are no number")
+            n_unreadable[j] += read.n_unreadable
+            with np.errstate(over="ignore"):  # then it is infinite, and refused
+                # As -0.0 and 0.0 are one value, and one integer, they are one number.
+                codes.append(np.add(read.values, 0.0, dtype=dtype, casting="same_kind"))
+        blocks.append(_beside(codes))
+
+    rest = [column.name for column in schema.columns if column not in schema.kernel]
+    columns = frame.take(rest, schema.names, add)
+    n_rows = sum(map(len, blocks))
+    if not n_rows:
+        raise _empty((0, len(schema.kernel)), where)
+    values = _joined(blocks)
     labels = Read(np.empty(0))
     try:
         if schema.label is not None:
@@ -359,16 +354,39 @@ def _of_frame(frame: Frame, wanted: Wanted, where: str, secret: bool) -> Extract
         ) from None
     return Extract(
         rows=np.arange(n_rows),
-        codes=tuple(codes),
+        values=values,
         schema=schema,
         labels=None if schema.label is None else labels.values,
         carried=along,
         unlabelled=labels.absent,
-        n_unreadable=tuple(n_unreadable),
+        n_unreadable=tuple(n_unreadable.tolist()),
         titles=titles,
         backend=frame.backend,
         indexed=frame.indexed,
     )
+
+
+def _beside(codes: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """Return columns side by side, (n, c): some rows at a time, which stay in the cache."""
+    out = np.empty((len(codes[0]), len(codes)), codes[0].dtype)
+    for start in range(0, len(out), SOME_ROWS):
+        rows = slice(start, start + SOME_ROWS)
+        for j, column in enumerate(codes):
+            out[rows, j] = column[rows]
+    return out
+
+
+def _joined(blocks: list[NDArray[Any]]) -> NDArray[Any]:
+    """Return blocks of rows as one array, and leave none of them."""
+    if len(blocks) == 1:
+        return blocks.pop()
+    out, start = np.empty((sum(map(len, blocks)), blocks[0].shape[1]), blocks[0].dtype), 0
+    blocks.reverse()
+    while blocks:
+        block = blocks.pop()  # and its memory is free
+        out[start : start + len(block)] = block
+        start += len(block)
+    return out
 
 
 def _read(column: Column, cells: Cells, title: str) -> Read:

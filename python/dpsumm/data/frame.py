@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     import narwhals as nw
 
 Backend: TypeAlias = Literal["pandas", "polars", "pyarrow"]
+# Takes consecutive rows of columns, by name; it may empty the dict.
+Each: TypeAlias = "Callable[[dict[str, Cells]], None]"
 # Of one of these types, equal items are read as the same. Not so (1,) and (True,), two zones' times
 # at one moment, NumPy's day and its midnight.
 _SAME_IF_EQUAL = frozenset((str, int, float, bool, Decimal, date))
@@ -277,7 +279,8 @@ class Frame:
     names
         Of all columns, in order.
     take
-        Reads some of them.
+        Reads some of them, (names). With names of more and a function, that gets these columns
+        block by block, and so they are never there as a whole where a file is read by blocks.
     backend
         The data-frame library, ``"polars"`` for files.
     indexed
@@ -285,7 +288,7 @@ class Frame:
     """
 
     names: tuple[str, ...]
-    take: Callable[[Sequence[str]], Mapping[str, Cells]]
+    take: Callable[..., Mapping[str, Cells]]
     backend: Backend | None
     indexed: bool = False
 
@@ -317,16 +320,21 @@ def frame_of(source: Any, where: str, *, are_fields: bool = False) -> Frame:
     if not all(isinstance(name, str) for name in names):
         frame = frame.rename(text)
 
-    def take(wanted: Sequence[str]) -> dict[str, Cells]:
+    def take(
+        whole: Sequence[str], blockwise: Sequence[str] = (), each: Each | None = None
+    ) -> dict[str, Cells]:
         some = frame
         if isinstance(frame, nw.LazyFrame):
             try:
-                some = frame.select(*wanted).collect()
+                some = frame.select(*blockwise, *whole).collect()
             except Exception:  # of the query inside; its message may quote data
                 raise InvalidDataError(
                     f"{where}: the lazy frame cannot be computed; collect it yourself to see why"
                 ) from None
-        return {name: Cells(some.get_column(name), are_fields) for name in wanted}
+        found = {name: Cells(some.get_column(name), are_fields) for name in (*blockwise, *whole)}
+        if each is not None:
+            each({name: found.pop(name) for name in blockwise})
+        return found
 
     backend = frame.implementation.value
     return Frame(

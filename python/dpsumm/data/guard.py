@@ -237,13 +237,20 @@ def _column(letters: str) -> int:
 
 
 def read_batches(
-    pyarrow: Any, path: Path, rows: int, where: str, wanted: Sequence[str] | None = None
+    pyarrow: Any,
+    path: Path,
+    rows: int,
+    where: str,
+    wanted: Sequence[str] | None = None,
+    blockwise: Sequence[str] = (),
+    each: Callable[[Any, list[str]], None] | None = None,
 ) -> tuple[Any, list[str]]:
     """Return the table of a Parquet file's columns, read by batches of at most `rows`, and which
     of them are texts.
 
     These are dictionaries: one long text may stand in all rows, in next to no bytes. Values that
-    the footer declares are looked at first, for lists in single rows.
+    the footer declares are looked at first, for lists in single rows. Columns in `blockwise` are
+    not in the table: `each` receives every batch of theirs, and the texts.
     """
     with pyarrow.parquet.ParquetFile(path, pre_buffer=False) as file:
         schema, metadata = file.schema_arrow, file.metadata
@@ -253,13 +260,17 @@ def read_batches(
             width = max(file.schema.column(i).length or 0, 8)
             check_memory(width * sum(group.column(i).num_values for group in groups), where)
     names = schema.names if wanted is None else list(wanted)
-    texts = [name for name in names if str(schema.field(name).type) in _TEXTS]
+    every = [*blockwise, *names]
+    texts = [name for name in every if str(schema.field(name).type) in _TEXTS]
     batches, size = [], 0
     with pyarrow.parquet.ParquetFile(path, pre_buffer=False, read_dictionary=texts) as file:
         schema = pyarrow.schema([file.schema_arrow.field(name) for name in names])
         most = max(1, min(rows, metadata.num_rows))
-        for batch in file.iter_batches(batch_size=most, columns=names):
-            size += batch.nbytes
-            check_memory(3 * size, where)
-            batches.append(batch.select(names))
+        for batch in file.iter_batches(batch_size=most, columns=every):
+            kept = batch.select(names)
+            size += kept.nbytes
+            check_memory(3 * (size + batch.nbytes - kept.nbytes), where)
+            batches.append(kept)
+            if each is not None:
+                each(batch.select(list(blockwise)), texts)
     return pyarrow.Table.from_batches(batches, schema=schema), texts

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpsumm.data.file import FileFormat
-from dpsumm.data.frame import Cells, Coded, Frame, check_names, frame_of
+from dpsumm.data.frame import Cells, Coded, Each, Frame, check_names, frame_of
 from dpsumm.data.guard import check_workbook, guarded, import_polars, import_pyarrow, read_batches
 from dpsumm.data.text_file import named_texts, read_csv
 from dpsumm.errors import InvalidDataError, InvalidParameterError, MissingExtraError
@@ -74,18 +74,29 @@ def _read_parquet(path: Path, where: str) -> Frame:
     names = guarded(present, where, "Parquet")
     check_names(names, where)
 
-    def take(wanted: Sequence[str]) -> Mapping[str, Cells]:
-        # Arrow's reader, not polars' own: on damaged files polars panics in threads of its own,
-        # which can end the whole process; Arrow returns errors.
-        # In pieces: a damaged file may declare rows that it does not hold, and memory for all of
-        # them would be taken at once.
-        table, texts = read_batches(pyarrow, path, PARQUET_ROWS, where, wanted)
+    def cells(table: Any, texts: Sequence[str]) -> dict[str, Cells]:
         table.validate(full=True)
+        texts = [name for name in texts if name in table.column_names]
         rest = frame_of(polars.from_arrow(table.drop_columns(texts)), where)
         coded = {name: Coded(name, _combined(pyarrow, table[name])) for name in texts}
         return {**rest.take(rest.names), **coded}
 
-    return Frame(names, lambda wanted: guarded(lambda: take(wanted), where, "Parquet"), "polars")
+    def take(
+        whole: Sequence[str], blockwise: Sequence[str] = (), each: Each | None = None
+    ) -> Mapping[str, Cells]:
+        # Arrow's reader, not polars' own: on damaged files polars panics in threads of its own,
+        # which can end the whole process; Arrow returns errors.
+        # In pieces: a damaged file may declare rows that it does not hold, and memory for all of
+        # them would be taken at once.
+        def of_batch(batch: Any, texts: list[str]) -> None:
+            assert each is not None
+            each(cells(pyarrow.Table.from_batches([batch]), texts))
+
+        how = (blockwise, of_batch) if blockwise else ()
+        table, texts = read_batches(pyarrow, path, PARQUET_ROWS, where, whole, *how)
+        return cells(table, texts) if whole else {}
+
+    return Frame(names, lambda *how: guarded(lambda: take(*how), where, "Parquet"), "polars")
 
 
 def _combined(pyarrow: Any, column: Any) -> Any:

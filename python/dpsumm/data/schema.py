@@ -323,7 +323,7 @@ class Schema:
         for j, (kind, column) in enumerate(zip(self.seen, codes, strict=True)):
             is_particular = kind.column.whole or kind.column.categories
             if is_particular or not (usable or all_usable(column)):
-                for fault in kind.faults(column):
+                for fault in kind.faults(np.ascontiguousarray(column)):
                     yield j, fault
 
 

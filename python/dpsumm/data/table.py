@@ -7,7 +7,7 @@ column and the way out, never a value or a row.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeAlias
@@ -127,11 +127,12 @@ class Table(Records):
 
     def sift(self, score: Score, rng: np.random.Generator, count: int) -> tuple[Table, Marks]:
         """Return the candidates and their marks; see `StreamTable.sift`."""
-        scores = np.empty((len(self), 2))
+        marks = Marks(self.rows, np.empty(len(self)), np.empty(len(self)))
         for start in range(0, len(self), BLOCK_ROWS):
-            rows = slice(start, start + BLOCK_ROWS)
-            scores[rows] = score(self.schema.encode(self.values[rows]))
-        marks = Marks.of(self.rows, scores, rng.random(len(self)))
+            at = slice(start, start + BLOCK_ROWS)
+            rows, values = self.rows[at], self.values[at]
+            made = Marks.of(rows, score(self.schema.encode(values)), rng.random(len(rows)))
+            marks.scores[at], marks.keys[at] = made.scores, made.keys
         kept = choose(marks, max(CANDIDATES, count))
         return (self if len(kept) == len(self) else self.take(kept)), marks[kept]
 
@@ -159,7 +160,7 @@ class Table(Records):
         if self.dtype == dtype:
             return self
         values = self.values.astype(dtype)
-        return replace(self, values=values, **_counted(self.schema, tuple(values.T)))
+        return replace(self, values=values, **_counted(self.schema, values))
 
 
 def read_table(source: Source, *, name: str, **wanted: Any) -> Table:
@@ -199,7 +200,7 @@ def _checked(extract: Extract, where: str, remedy: str) -> Extract:
         if count:
             what = f"no {Kind(column.kind).value}"
             raise InvalidDataError(f"{where}: {title} has values that are {what}; {WAY_OUT[what]}")
-    usable = extract.matrix is not None and all_usable(extract.matrix)
+    usable = all_usable(extract.values)
     for j, fault in schema.faults(extract.codes, usable):
         if fault == "missing" and schema.kernel[j].when_missing is WhenMissing.DROP:
             missing |= np.isnan(extract.codes[j])
@@ -237,17 +238,20 @@ def encoded(extract: Extract) -> Table:
         indexed=extract.indexed,
         titles=extract.titles,
         n_dropped=extract.n_dropped,
-        **_counted(extract.schema, extract.codes),
+        **_counted(extract.schema, extract.values),
     )
 
 
-def _counted(schema: Schema, codes: Sequence[NDArray[Any]]) -> dict[str, Any]:
+def _counted(schema: Schema, values: NDArray[Any]) -> dict[str, Any]:
     """Return what a table counts, column by column."""
+    clipped, missing, unknown = [], [], []
+    for kind, column, codes in zip(schema.seen, schema.kernel, values.T, strict=True):
+        x = np.ascontiguousarray(codes)  # which is read more than once
+        clipped.append(kind.n_clipped(x))
+        missing.append(int(np.count_nonzero(np.isnan(x))) if column.encodes_missing else 0)
+        unknown.append(kind.n_unknown(x))
     return {
-        "n_clipped": tuple(kind.n_clipped(x) for kind, x in zip(schema.seen, codes, strict=True)),
-        "n_missing": tuple(
-            int(np.count_nonzero(np.isnan(x))) if column.encodes_missing else 0
-            for column, x in zip(schema.kernel, codes, strict=True)
-        ),
-        "n_unknown": tuple(kind.n_unknown(x) for kind, x in zip(schema.seen, codes, strict=True)),
+        "n_clipped": tuple(clipped),
+        "n_missing": tuple(missing),
+        "n_unknown": tuple(unknown),
     }
