@@ -118,7 +118,7 @@ bug(
     "S14",
     "rows",
     "own pairs: first record counted twice",
-    OWNER,
+    P + "vertical/secret_products.py",
     "        return pair_counts(self.finest.codes, self.finest.width)",
     "        codes = self.finest.codes\n"
     "        return pair_counts(np.concatenate([codes, codes[:1]]), self.finest.width)",

@@ -372,7 +372,7 @@ def test_owners_answer_in_order_only(rng):
         (lambda s: {"within": s.within * 0 + 1}, "its noise, once"),
         (lambda s: {"within": s.within[:1, :1]}, "does not fit the columns"),
         (lambda s: {"noise": (s.noise[0] * 0,)}, "malformed"),
-        (lambda s: {"noise": (s.noise[0] * 1e9,)}, "use ring 64"),
+        (lambda s: {"noise": (s.noise[0] * 1e9,)}, "Use ring 64"),
         (lambda s: {"codes": s.codes[:-1]}, "do not fit"),
         (lambda s: {"bins": s.bins[:0]}, "bins do not fit"),
         (lambda s: {"bins": s.bins + 1}, "bins do not fit"),

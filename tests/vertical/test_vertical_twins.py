@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 import dpsumm.vertical.helper as helper_module
-import dpsumm.vertical.owner as owner_module
+import dpsumm.vertical.secret_products as products_module
 from dpsumm.audit.changed_noise import ChangedNoise, share_of
 from dpsumm.privacy import Ledger
 from dpsumm.privacy import release as kernel
@@ -151,7 +151,7 @@ def test_two_runs_do_not_show_how_their_records_differ(rng, honest, monkeypatch)
             return bound(secret, **about | {"nonces": ("0" * 32, "0" * 32)})
 
         monkeypatch.setattr(helper_module, "pad_of", reused)
-        monkeypatch.setattr(owner_module, "pad_of", reused)
+        monkeypatch.setattr(products_module, "pad_of", reused)
     world, seen = World(rng, [[5], [4]], rows=200), []
     for _ in range(2):
         world.books = {name: Ledger(run=RUN) for name in world.books}

@@ -20,7 +20,8 @@ from dpsumm.vertical.coordinator import TablesCoordinator
 from dpsumm.vertical.helper import Helper
 from dpsumm.vertical.layout import HELPER, Budget, Layout, Released
 from dpsumm.vertical.noise import NoisePlan
-from dpsumm.vertical.owner import Owner, Products
+from dpsumm.vertical.owner import Owner
+from dpsumm.vertical.secret_products import Products
 
 _RUN = "audit"
 # Columns of the audited owner: each has its tables and its noise, and is one trial.

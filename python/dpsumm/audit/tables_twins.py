@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 from dpsumm.audit.changed_noise import share_of
 from dpsumm.kernels.inputs import Words
 from dpsumm.privacy.release import PaidNoise
-from dpsumm.vertical.owner import Owner, Products
+from dpsumm.vertical.owner import Owner
+from dpsumm.vertical.secret_products import Products
 
 
 class NoNoise(Owner):

@@ -27,7 +27,8 @@ from dpsumm.privacy.release import PaidNoise
 from dpsumm.vertical.helper import Helper
 from dpsumm.vertical.messages import Deal, Dealt, Finish, MaskedRows, Start, TwoWay
 from dpsumm.vertical.mpyc_party import HELPER, LEFT, RIGHT
-from dpsumm.vertical.owner import Owner, Products
+from dpsumm.vertical.owner import Owner
+from dpsumm.vertical.secret_products import Products
 from dpsumm.vertical.wire import CODEC
 
 _SIDES = (LEFT, RIGHT, HELPER)

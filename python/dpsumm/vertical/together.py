@@ -16,7 +16,8 @@ from dpsumm.kernels import pair_counts
 from dpsumm.kernels.inputs import Words
 from dpsumm.vertical.coding import Coding
 from dpsumm.vertical.messages import Dealt, Finish, MaskedRows, Start, TwoWay
-from dpsumm.vertical.owner import Owner, Products
+from dpsumm.vertical.owner import Owner
+from dpsumm.vertical.secret_products import Products
 
 # Records at a time, for the memory.
 _BLOCK = 2**16

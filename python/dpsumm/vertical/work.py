@@ -28,7 +28,7 @@ from dpsumm.vertical.messages import (
     TwoWay,
 )
 from dpsumm.vertical.noise import NoisePlan, refined
-from dpsumm.vertical.owner import FAR
+from dpsumm.vertical.secret_products import FAR
 from dpsumm.vertical.way import Way
 
 Counts = NDArray[np.int64]
