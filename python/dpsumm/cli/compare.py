@@ -60,7 +60,7 @@ def compare(
     epsilon
         Budget of the target's records towards an owner, above 0. Smaller is more private.
     delta
-        Probability that the guarantee fails, between 0 and 1.
+        Probability that the bound of epsilon need not cover, between 0 and 1.
     reads_per_record
         Points that pool and offers read for each point of the summary, at least 1.
     runs

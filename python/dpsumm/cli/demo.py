@@ -37,7 +37,7 @@ def demo(
     epsilon
         Budget of the target's records towards an owner, above 0. Smaller is more private.
     delta
-        Probability that the guarantee fails, between 0 and 1.
+        Probability that the bound of epsilon need not cover, between 0 and 1.
     seed
         Repeatable run for tests. It is not private, and its epsilon is infinite.
     """

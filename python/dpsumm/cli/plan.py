@@ -54,7 +54,7 @@ def summarize(
     epsilon
         Budget of the target's records.
     delta
-        Probability that the guarantee fails.
+        Probability that the bound of epsilon need not cover.
     reads_per_record
         Points to read for each point of the summary.
     features
@@ -115,7 +115,7 @@ def learn(
     epsilon
         Budget of the parties' records.
     delta
-        Probability that the guarantee fails.
+        Probability that the bound of epsilon need not cover.
     unit
         Data that are protected together, all records of a party or one record.
     """
@@ -154,7 +154,7 @@ def synthesize(
     epsilon
         Budget of one record towards every party.
     delta
-        Probability that the guarantee fails.
+        Probability that the bound of epsilon need not cover.
     """
     made = plan_synthesis(
         rows.schemas_of(schema),

@@ -63,7 +63,7 @@ def learn(
         it, check at home (``dpsumm schema check --classes``), or give a `schema` whose label lists
         its categories.
     epsilon, delta
-        Budget of the parties, and the probability with which it may fail to hold.
+        Budget of the parties. Delta is a probability that the bound of epsilon need not cover.
     protocol
         ``"updates"`` or ``"votes"``, or an object with parameters, such as
         `Updates(records_per_owner=400)` and `Voting(learner="tree")`. By default updates if all

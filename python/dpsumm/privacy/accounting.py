@@ -65,7 +65,7 @@ def compose(events: Sequence[Counted], delta: float) -> float:
     Parameters
     ----------
     delta
-        Probability of failure, in (0, 1).
+        Probability that epsilon need not cover, in (0, 1).
 
     Returns
     -------

@@ -13,8 +13,8 @@ class Spending:
     Parameters
     ----------
     delta
-        Probability that the guarantee fails, between 0 and 1. Keep it well below 1 / protected
-        records, or parties.
+        Probability that the bound of epsilon need not cover, between 0 and 1. Keep it well below
+        1 / protected records, or parties.
     run : NAME
         Name of this run in the ledger. The name of a run that was interrupted resumes it. Its
         messages are sent again, unchanged and uncharged.
