@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import dpsumm
 from dpsumm.cli.app import COMMANDS
 
 LATER = (
@@ -74,6 +75,15 @@ def test_every_name_is_found_where_type_checkers_are_told_it_is(room):
         assert name in dir(package)
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         package.nothing  # noqa: B018
+
+
+def test_twenty_names_are_listed_and_those_of_0_1_are_found():
+    assert len(dpsumm.__all__) == 20
+    for room, names in dpsumm._MOVED.items():
+        for name in names.split():
+            assert getattr(dpsumm, name) is getattr(getattr(dpsumm, room), name)
+            assert name in getattr(dpsumm, room).__all__
+            assert name not in dir(dpsumm)
 
 
 def modules_of_ours(statement):

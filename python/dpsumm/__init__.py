@@ -76,10 +76,19 @@ _HOMES = {
 _get, __dir__ = names_of(__name__, _HOMES)
 # Modules that need no import of their own.
 _ROOMS = ("data", "ensemble", "errors", "kernels", "summary", "vertical")
+# What 0.1 had here is still found, and listed in its room alone.
+_MOVED = {
+    "data": "Shards Stream",
+    "ensemble": "PrivateEnsembleClassifier",
+    "summary": "Auction Gaussian Greedy Mwem Summarizer Summary Uniform",
+}
+_get_moved, _ = names_of(__name__, _MOVED)
 
 
 def __getattr__(name: str) -> Any:
-    return importlib.import_module(f"dpsumm.{name}") if name in _ROOMS else _get(name)
+    if name in _ROOMS:
+        return importlib.import_module(f"dpsumm.{name}")
+    return (_get_moved if name in " ".join(_MOVED.values()).split() else _get)(name)
 
 
 logging.getLogger("dpsumm").addHandler(logging.NullHandler())
