@@ -20,6 +20,7 @@ from benches.timing import OURS
 
 Rows = dict[str, dict[str, Any]]  # rows of one main case by contender
 Obstacle = Callable[[Rows, dict[str, Any]], str]
+_FILES = {"n": 4_000_000, "K": 4}
 
 
 @dataclass(frozen=True)
@@ -467,6 +468,8 @@ AIMS = (
         "CPU-s",
     ),
     Aim("its memory at 1,000,000 records", "columns", {"n": 1_000_000}, _megabytes, 100, "MB"),
+    Aim("`summarize` of 4 Parquet files, 4,000,000 x 20", "files", _FILES, _cpu(), 18, "CPU-s"),
+    Aim("its memory", "files", _FILES, _memory(OURS), 1, "GiB"),
     Aim("the mixture's fit at Adult's size", "columns", {"K": 150}, _cpu(), 1.5, "CPU-s"),
     Aim(
         "`synthesize` and as many rows at Adult's size, one process",

@@ -30,6 +30,7 @@ def subjects() -> dict[str, Callable[[Scale], Iterator[Case]]]:
         bids,
         columns,
         features,
+        files,
         mmd,
         mwem,
         nearest,
@@ -52,6 +53,7 @@ def subjects() -> dict[str, Callable[[Scale], Iterator[Case]]]:
         "noise": noise.cases,
         "protocols": protocols.cases,
         "columns": columns.cases,
+        "files": files.cases,
         "report": report.cases,
         "start": start.cases,
     }
