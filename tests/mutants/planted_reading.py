@@ -1,6 +1,6 @@
 """Bugs of reading: one record decides what another is read as."""
 
-from planted_base import FRAME, KIND, KINDS, LABEL, bug
+from planted_base import FRAME, KIND, KINDS, LABEL, P, bug
 
 bug(
     "R1",
@@ -73,4 +73,30 @@ bug(
     KINDS + "category.py",
     "        if is_hidden and not math.isnan(number_of(item)):",
     "        if False:",
+)
+bug(
+    "R10",
+    "reading",
+    "unreadable values count in the last block alone",
+    P + "data/extract.py",
+    "            n_unreadable[j] += read.n_unreadable",
+    "            n_unreadable[j] = read.n_unreadable",
+)
+bug(
+    "R11",
+    "reading",
+    "blocks are joined from the last on",
+    P + "data/extract.py",
+    "    blocks.reverse()\n",
+    "",
+)
+bug(
+    "R12",
+    "reading",
+    "texts of a block take their places in the first one's dictionary",
+    P + "data/read_file.py",
+    "    return column.unify_dictionaries().combine_chunks()",
+    "    import pyarrow as pa\n"
+    "    parts = pa.concat_arrays([chunk.indices for chunk in column.chunks])\n"
+    "    return pa.DictionaryArray.from_arrays(parts, column.chunk(0).dictionary)",
 )

@@ -28,7 +28,7 @@ def render(dossier: Dossier) -> str:
     return parts.page(
         f"privacy dossier of run {record.run}",
         "Privacy dossier, for a data-protection officer. It holds public facts, charges and "
-        "claims; nothing on it depends on records but what was released and charged.",
+        "claims. Of records it shows only released figures, which were charged.",
         _headline(dossier, notes),
         parts.safe(
             f"{about.name}, by {record.protocol}: "

@@ -51,8 +51,8 @@ def render(synthetic: Synthetic) -> str:
     found = fidelity_of(synthetic.tables, drawn)
     return parts.page(
         "synthetic rows",
-        "Synthetic rows across columns. Made of noisy tables alone: for all to whom the "
-        "guarantees below suffice.",
+        "Synthetic rows across columns. This page shows only released figures, with noise. You "
+        "may share it with anyone who may see the rows.",
         f"{verdict.head[0].upper()}{verdict.head[1:]}",
         _lead(synthetic, verdict.why),
         *first_screen(
@@ -113,7 +113,7 @@ def _seen(synthetic: Synthetic) -> Iterator[Html]:
     )
     helper = ("Helper", "sees no data")
     first, second, sent = {
-        Way.TOGETHER: (owners, ("One process", "holds all records"), "records"),
+        Way.TOGETHER: (owners, ("One process", "has all records"), "records"),
         Way.PADS: (helper, owners, "random masks"),
         Way.MPYC: (helper, owners, "secret shares"),
     }[privacy.way]
