@@ -35,8 +35,7 @@ def test_parameters_are_those_of_the_function():
     assert list(ours) == list(theirs)
     for name, parameter in theirs.items():
         assert ours[name].annotation == parameter.annotation, name
-        if name != "classes":
-            assert ours[name].default == parameter.default, name
+        assert ours[name].default == parameter.default, name
 
 
 def test_fit_is_the_function(given, rng):

@@ -348,6 +348,23 @@ class Picky(LogisticRegression):
         return super().fit(x, y)
 
 
+def test_classes_are_by_default_the_categories_of_the_schemas_label(rng, parties, public_points):
+    schema = {"a": (-5, 5), "b": (-5, 5), "y": {"kind": "label", "categories": ["no", "yes"]}}
+    named = {
+        name: pl.DataFrame({"a": x[:, 0], "b": x[:, 1], "y": np.array(["no", "yes"])[y]})
+        for name, (x, y) in parties.items()
+    }
+    points = pl.DataFrame(public_points, schema=["a", "b"])
+    given = {"schema": schema, "epsilon": 4, "protocol": "votes", "seed": 1}
+    said = dpsumm.learn(named, points, classes=["no", "yes"], **given)
+    found = dpsumm.learn(named, points, **given)
+    assert found.classes_.tolist() == ["no", "yes"]
+    np.testing.assert_array_equal(found.votes.counts, said.votes.counts)
+    for lacking in (None, {**schema, "y": "label"}):
+        with pytest.raises(InvalidParameterError, match="classes: list all labels"):
+            dpsumm.learn(named, points, **given | {"schema": lacking})
+
+
 @pytest.mark.parametrize("classifier", [Broken(), Short()])
 def test_a_classifier_that_fails_abstains(parties, public_points, classifier):
     """To stop would tell everybody what may hang on one record; a zero row is within the bound."""

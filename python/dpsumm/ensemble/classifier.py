@@ -67,7 +67,7 @@ class PrivateEnsembleClassifier(Estimator, scikit_learn_base()):  # type: ignore
 
     _result = "model_"
 
-    classes: ArrayLike = (0, 1)
+    classes: ArrayLike | None = None
     _: KW_ONLY
     epsilon: float = 1.0
     delta: float = 1e-5

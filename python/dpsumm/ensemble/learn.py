@@ -26,7 +26,7 @@ def learn(
     parties: Mapping[str, Any] | Sequence[Any],
     public_points: Source,
     *,
-    classes: ArrayLike,
+    classes: ArrayLike | None = None,
     epsilon: float = 1.0,
     delta: float = 1e-5,
     protocol: Protocol | str | None = None,
@@ -58,10 +58,10 @@ def learn(
         or a path. At least 20, better thousands. Parties see them, so they must not be private
         records, nor a summary of these.
     classes
-        All K labels, public. A party leaves out rows with other labels. If it has no other rows, it
-        counts for nothing. No message reveals this, because it may depend on one record. To avoid
-        it, check at home (``dpsumm schema check --classes``), or give a `schema` whose label lists
-        its categories.
+        All K labels, public. By default the categories of the schema's label. A party leaves out
+        rows with other labels. If it has no other rows, it counts for nothing. No message reveals
+        this, because it may depend on one record. To avoid it, check at home (``dpsumm schema
+        check --classes``), or give a `schema` whose label lists its categories.
     epsilon, delta
         Budget of the parties. Delta is a probability that the bound of epsilon need not cover.
     protocol
@@ -150,13 +150,15 @@ def learn(
     from dpsumm.ensemble.inputs import read_parties
     from dpsumm.ensemble.points import points_notes
     from dpsumm.ensemble.protocols import Updates, decided
+    from dpsumm.ensemble.terms import classes_in
     from dpsumm.ensemble.threads import one_thread
     from dpsumm.ensemble.vote import Asked, run_vote
     from dpsumm.exchange.driver import run_in_process
     from dpsumm.privacy.weak import warn_unrecorded
 
+    known = None if schema is None else schema_of(schema)
     asked = Asked.of(
-        classes,
+        classes_in(known) if classes is None else classes,
         epsilon=epsilon,
         delta=delta,
         protocol=protocol,
@@ -170,7 +172,7 @@ def learn(
     given = read_parties(
         parties,
         public_points,
-        schema=None if schema is None else schema_of(schema),
+        schema=known,
         validation=validation,
     )
     n_records = sum(map(len, given.tables.values()))

@@ -18,7 +18,6 @@ from dpsumm.data.words import (
     parse_owners,
     schema_files,
 )
-from dpsumm.errors import InvalidParameterError
 from dpsumm.privacy.events import Unit as Units
 from dpsumm.privacy.spending import Spending
 
@@ -115,17 +114,9 @@ class Data:
 def labels_of(classes: str | None, schema: Sequence[str] | None) -> tuple[Label, ...]:
     """Return the classes as they are typed, or the categories of the schema's label."""
     from dpsumm.data.short import schema_said
-    from dpsumm.ensemble.terms import classes_of
+    from dpsumm.ensemble.terms import classes_in, classes_of
 
-    if classes is not None:
-        return classes_of(classes)
-    known = schema_said(schema)
-    label = None if known is None else known.label
-    if label is None or not label.categories:
-        raise InvalidParameterError(
-            "--classes: list all labels, or give a --schema whose label has categories"
-        )
-    return tuple(label.categories)
+    return classes_in(schema_said(schema)) if classes is None else classes_of(classes)
 
 
 @dataclass(frozen=True)

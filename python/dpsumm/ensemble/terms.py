@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpsumm.basics.checks import check_whole, counted
 from dpsumm.data.kinds.label import are_distinct
+from dpsumm.data.schema import Schema
 from dpsumm.data.words import values_said
 from dpsumm.errors import InvalidDataError, InvalidParameterError
 from dpsumm.exchange.fields import is_hex, is_whole
@@ -169,6 +170,17 @@ def classes_of(text: str) -> tuple[Label, ...]:
     if "." in text and all(_NUMBER.fullmatch(str(word)) for word in words):
         return _classes([float(word) for word in words])
     return _classes(words)
+
+
+def classes_in(schema: Schema | None) -> tuple[Label, ...]:
+    """Return the categories of a schema's label, where classes are not given."""
+    label = None if schema is None else schema.label
+    if label is None or not label.categories:
+        raise InvalidParameterError(
+            "classes: list all labels, public and the same for all parties, or give a `schema` "
+            "whose label has categories"
+        )
+    return tuple(label.categories)
 
 
 def _classes(classes: Any) -> tuple[Label, ...]:
