@@ -29,7 +29,10 @@ def test_shares_and_fit_are_the_twin_s(rng, sizes, classes):
     ridges = rng.uniform(1e-3, 1e-2, moments.shape)
     found = fit_softmax(codes, sizes, noisy, ridges, start, max_steps=1000)
     wanted = plain.fit(codes, sizes, noisy, ridges, start)
-    np.testing.assert_allclose(found, wanted, atol=2e-3)
+    # Along directions that the ridge alone holds, weights stop some way off, and shares do not.
+    np.testing.assert_allclose(found, wanted, atol=0.03)
+    shares = (softmax_shares(codes, sizes, weights, start) for weights in (found, wanted))
+    np.testing.assert_allclose(*shares, atol=5e-3)
 
 
 def test_the_usual_number_of_steps_is_enough(rng):
