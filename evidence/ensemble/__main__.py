@@ -24,13 +24,13 @@ import numpy as np
 import polars as pl
 
 from dpsumm.ensemble.ballots import hard_votes
-from dpsumm.ensemble.comparison import Rehearsal
 from dpsumm.ensemble.curator import VoteCurator
 from dpsumm.ensemble.messages import VOTES, Votes
 from dpsumm.ensemble.students import Spectral
 from dpsumm.ensemble.students.choose import Validation, choose
 from dpsumm.privacy import Ledger, Unit
 from evidence.ensemble import page, updates
+from evidence.ensemble.rehearsal import Rehearsal
 from evidence.ensemble.tasks import TASKS, held, parameters
 from evidence.runner import THREADS, made_with, write
 from evidence.sources import PACKAGE, code
@@ -101,9 +101,9 @@ def main() -> None:
 HERE = Path(__file__).parent
 # What results depend on.
 VOTING = [
-    *(HERE / f"{name}.py" for name in ("__main__", "tasks")),
+    *(HERE / f"{name}.py" for name in ("__main__", "baselines", "rehearsal", "tasks")),
     *sorted((PACKAGE / "ensemble/students").glob("*.py")),
-    *(PACKAGE / f"ensemble/{name}.py" for name in ("baselines", "comparison", "paper", "release")),
+    *(PACKAGE / f"ensemble/{name}.py" for name in ("paper", "release")),
 ]
 UPDATES = [
     *(HERE / f"{name}.py" for name in ("updates", "tasks")),
@@ -129,7 +129,7 @@ def measured(name: str, n_parties: int, folder: Path, draws: int) -> Iterator[di
     given = held(task, n_parties)
     shifted = name.startswith("shift")
     fitted = None if shifted else parameters(task, given)
-    rehearsal = Rehearsal(given, Spectral(), fitted)
+    rehearsal = Rehearsal(given, fitted)
     for epsilon in EPSILONS:
         for row in rehearsal.rows(epsilon, DELTA, draws):
             if np.isfinite(row.epsilon) or epsilon == EPSILONS[-1]:

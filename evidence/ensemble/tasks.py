@@ -29,10 +29,10 @@ from sklearn.naive_bayes import BernoulliNB, GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
 from dpsumm.data.kinds.label import places_of
-from dpsumm.ensemble import baselines
 from dpsumm.ensemble.ballots import hard_votes
-from dpsumm.ensemble.baselines import Held
 from dpsumm.ensemble.terms import Terms
+from evidence.ensemble import baselines
+from evidence.ensemble.baselines import Held
 from evidence.tables import read_adult
 
 TRAIN = 32_561

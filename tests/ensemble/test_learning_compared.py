@@ -1,4 +1,4 @@
-"""What noisy votes are compared with: each baseline against a slow twin, and the one call."""
+"""The rehearsal of `learn`: protocols with and without noise, beside what parties reach alone."""
 
 import math
 
@@ -6,115 +6,27 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from dpsumm.ensemble import Argmax, baselines, compare
-from dpsumm.ensemble.baselines import Held
-from dpsumm.ensemble.paper import inside
-from dpsumm.ensemble.students.spectral import Spectral
-from dpsumm.ensemble.terms import Terms
+from dpsumm import Updates, Voting
+from dpsumm.ensemble import compare
 from dpsumm.errors import InvalidDataError, InvalidParameterError
-from dpsumm.privacy.accounting import gaussian_noise_multiplier
-from helpers.votes import one_hot
+from dpsumm.privacy import Unit
 
 
-def held(rng, n_classes=3, n=60, n_parties=50):
-    """Points on a line, of which every party knows the class."""
-    points = np.sort(rng.uniform(-1, 1, (n, 1)), axis=0)
-    places = np.minimum(((points[:, 0] + 1) * n_classes / 2).astype(int), n_classes - 1)
-    votes = one_hot(places, n_classes) * n_parties
-    terms = Terms.of(points, range(n_classes), n_parties)
-    counts = votes[:, 1:] - votes[:, :1] if n_classes == 2 else votes
-    return Held(terms, points, counts, points, places, votes, 1.0)
-
-
-@pytest.mark.parametrize("n_classes", [2, 3])
-def test_answers_of_pate_have_the_noise_of_a_release_of_so_many_points(n_classes, rng):
-    given = held(rng, n_classes)
-    for n in (20, 50):
-        votes = given.release(1.0, 1e-5, rng.permutation(60)[:n])
-        unit = 2 if n_classes == 2 else math.sqrt(2)
-        multiplier = gaussian_noise_multiplier(1.0, 1e-5)
-        assert votes.noise_std == pytest.approx(multiplier * unit * math.sqrt(n))
-        assert votes.counts.shape == (n, 1 if n_classes == 2 else n_classes)
-    assert given.release(1.0, 1e-5).terms.n_points == 60
+def clinics(rng, parties=60, records=20):
+    """Return labelled parties, public points, and labelled points to judge by."""
+    x = rng.normal(size=(parties, records, 2))
+    test = rng.normal(size=(500, 2))
+    given = [(points, (points[:, 0] > 0).astype(int)) for points in x]
+    return given, rng.normal(size=(400, 2)), (test, (test[:, 0] > 0).astype(int))
 
 
 @pytest.mark.same_draws
-@pytest.mark.parametrize("n_classes", [2, 3])
-def test_pate_learns_from_its_answers_and_only_from_them(n_classes, rng):
-    given = held(rng, n_classes)
-    bases = Spectral(("linear", "features")).made(given.points)
-    at = [basis.at(given.test) for basis in bases]
-    found = baselines.pate(given, bases, at, 1000.0, 1e-5, rng)
-    assert {int(name.split()[0]) for name in found} == {20, 50}
-    assert max(found.values()) > 0.9
-    noise = baselines.pate(given, bases, at, 1e-3, 1e-5, rng)
-    assert np.mean(list(noise.values())) < 0.75
-
-
-def test_averaged_parameters_are_the_parties_mean_no_longer_than_allowed(rng, monkeypatch):
-    scored = []
-    monkeypatch.setattr(Held, "accuracy", lambda self, scores: scored.append(scores) or 0.0)
-    given = held(rng, 2)
-    fitted = rng.normal(3, 2, (50, 2, 1))
-    assert list(baselines.averaged(given, fitted, 1e4, 1e-5)) == [
-        "length 1",
-        "length 3",
-        "length 10",
-    ]
-    x = inside(given.test, given.radius)
-    for scores, length in zip(scored, (1.0, 3.0, 10.0), strict=True):
-        norms = np.linalg.norm(fitted, axis=(1, 2), keepdims=True)
-        mean = (fitted * np.minimum(1, length / norms)).mean(0)
-        # Rows of x are no longer than 1: 8 standard deviations of the noise on a score.
-        allowed = 8 * 2 * length / 50 * gaussian_noise_multiplier(1e4, 1e-5)
-        np.testing.assert_allclose(scores, x @ mean, atol=allowed)
-        assert allowed < 0.1 * np.abs(x @ mean).max()
-
-
-def test_noise_on_averaged_parameters_covers_a_party_that_turns_round(rng, monkeypatch):
-    drawn = []
-
-    def nothing(std, size, seed):
-        drawn.append(std)
-        return np.zeros(size, dtype=np.int64)
-
-    sums = []
-    monkeypatch.setattr("dpsumm.privacy.release.noise.rounded_normal", nothing)
-    monkeypatch.setattr(Held, "accuracy", lambda self, scores: sums.append(scores) or 0.0)
-    given = held(rng, 3)
-    given = Held(given.terms, np.eye(2), given.counts, np.eye(2), given.places, given.counts, 1.0)
-    fitted = rng.normal(size=(50, 3, 3))
-    for sign in (1, -1):
-        fitted[0] = 100 * sign
-        baselines.averaged(given, fitted, 1.0, 1e-5)
-    multiplier = gaussian_noise_multiplier(1.0, 1e-5)
-    # Of unit rows the scores' distance is the parameters', but for the constant's row.
-    steps = 2**20
-    for i, length in enumerate((1.0, 3.0, 10.0)):
-        moved = np.linalg.norm(sums[i] - sums[i + 3]) * 50 / length
-        assert moved <= 2.4
-        assert drawn[i] == pytest.approx(2 * steps * multiplier)
-
-
-@pytest.mark.same_draws
-def test_the_published_method_is_the_papers_at_its_own_noise(rng):
-    given = held(rng, 3)
-    fitted = baselines.minimisers(given, [0.1])
-    assert baselines.published(given, fitted, 1e6, rng)["lam 0.1"] > 0.6
-    noisy = [baselines.published(given, fitted, 0.01, rng)["lam 0.1"] for _ in range(20)]
-    assert np.mean(noisy) < 0.55
-
-
-@pytest.mark.same_draws
-def test_one_call_compares_everything(rng):
-    x = rng.normal(size=(60, 20, 2))
-    parties = [(points, (points[:, 0] > 0).astype(int)) for points in x]
-    test = rng.normal(size=(200, 2))
-    labels = (test[:, 0] > 0).astype(int)
+def test_one_call_compares_both_protocols(rng):
+    parties, public, (test, labels) = clinics(rng)
     told = []
     found = compare(
         parties,
-        rng.normal(size=(200, 2)),
+        public,
         (test, labels),
         classes=[0, 1],
         epsilon=2.0,
@@ -123,43 +35,74 @@ def test_one_call_compares_everything(rng):
     )
     rows = {row.method: row for row in found.rows}
     assert list(rows) == [
-        "noisy votes, Spectral",
-        "PATE's GNMax",
-        "averaged parameters",
-        "Hamm, Cao & Belkin, soft votes",
-        "the same student, without noise",
-        "ensemble's majority",
+        "updates",
+        "updates, hardly any noise",
+        "votes",
+        "votes, hardly any noise",
+        "majority of the parties' own models",
         "one party alone, mean",
+        "always the commonest class",
     ]
-    # Both by hand: what each party would have said.
+    # By hand: what each party would have said.
     votes = []
     for points, own in parties:
         made = LogisticRegression(C=10.0, max_iter=200)
-        votes.append(made.fit(points, own).predict(test) if own.any() else np.zeros(200))
+        votes.append(
+            made.fit(points, own).predict(test) if 0 < own.sum() < 20 else own[0] + 0 * labels
+        )
     majority = (np.mean(votes, axis=0) > 0.5).astype(int)
-    assert rows["ensemble's majority"].accuracy == pytest.approx((majority == labels).mean())
+    own = "majority of the parties' own models"
+    assert rows[own].accuracy == pytest.approx((majority == labels).mean())
     alone = np.mean([(one == labels).mean() for one in votes])
     assert rows["one party alone, mean"].accuracy == pytest.approx(alone)
-    assert rows["noisy votes, Spectral"].accuracy > 0.8
-    assert rows["noisy votes, Spectral"].epsilon == 2.0
-    assert math.isinf(rows["ensemble's majority"].epsilon)
-    assert told[-1] == ("methods", 4, 4)
+    assert rows["always the commonest class"].accuracy == max(labels.mean(), 1 - labels.mean())
+    for name in ("updates", "votes"):
+        noisy, exact = rows[name], rows[f"{name}, hardly any noise"]
+        assert (noisy.epsilon, exact.epsilon) == (2.0, 1e4)
+        assert 0.7 < noisy.accuracy <= exact.accuracy + 0.02
+        assert exact.accuracy > 0.93
+    assert math.isinf(rows[own].epsilon)
+    assert told[0] == ("runs", 0, 6)
+    assert told[-1] == ("runs", 6, 6)
     text = str(found)
-    assert text.startswith("60 parties, 200 points, 2 classes, epsilon 2\nmethod")
-    assert "answers" in rows["PATE's GNMax"].best
+    assert text.startswith("60 parties, 400 points, 2 classes, epsilon 2\nmethod")
+
+
+@pytest.mark.same_draws
+def test_protocols_and_the_unit_are_the_users(rng):
+    parties, public, test = clinics(rng, parties=6, records=100)
+    found = compare(
+        parties,
+        public,
+        test,
+        classes=[0, 1],
+        unit=Unit.REPLACE_RECORD,
+        protocols=[
+            Updates(),
+            Voting(models_per_owner=5),
+            Voting(models_per_owner=5, learner="tree"),
+        ],
+        runs=1,
+    )
+    names = [row.method for row in found.rows]
+    assert names[::2][:3] == ["updates", "votes", "votes 2"]
+    assert found.rows[0].accuracy > 0.85
+    for wrong in ("votes", []):
+        with pytest.raises(InvalidParameterError, match="protocols must be a list"):
+            compare(parties, public, test, classes=[0, 1], protocols=wrong)
 
 
 def test_classifiers_may_be_compared_and_votes_may_not(rng):
-    x = rng.normal(size=(40, 2))
+    _, x, (test, labels) = clinics(rng)
     made = LogisticRegression().fit(x, x[:, 0] > 0)
-    test = (x, x[:, 0] > 0)
-    student = Argmax(LogisticRegression())
-    found = compare([made] * 30, x, test, classes=[False, True], runs=1, student=student)
-    assert "averaged parameters" not in {row.method for row in found.rows}
-    assert found.rows[0].method == "noisy votes, Argmax"
+    judges = (test, labels == 1)
+    found = compare([made] * 30, x, judges, classes=[False, True], runs=1)
+    assert next(row.method for row in found.rows) == "votes"
+    with pytest.raises(InvalidParameterError, match="gives no records"):
+        compare([made] * 30, x, judges, classes=[False, True], protocols=["updates"])
     with pytest.raises(InvalidParameterError, match="a rehearsal needs records or classifiers"):
-        compare([np.zeros((40, 2), int)] * 3, x, test, classes=[0, 1])
+        compare([np.zeros((400, 2), int)] * 3, x, judges, classes=[0, 1])
     with pytest.raises(InvalidParameterError, match="test must be a pair"):
-        compare([made] * 3, x, x, classes=[False, True])
+        compare([made] * 3, x, test, classes=[False, True])
     with pytest.raises(InvalidDataError):
-        compare([made] * 3, x, (x * np.nan, x[:, 0] > 0), classes=[False, True])
+        compare([made] * 3, x, (test * np.nan, labels == 1), classes=[False, True])
