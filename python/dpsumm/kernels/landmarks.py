@@ -149,8 +149,8 @@ class LandmarkFeatures(FeatureMap):
         Not private. The sum moves by at most ``grid_difference(levels)`` in L2 when a row is
         replaced, and by ``grid_norm(levels)`` when one is added or removed, whatever the rows are.
         The latter is enforced on the integers. The former is a theorem about the kernel, with a
-        proved bound of the arithmetic: ``docs/privacy/landmarks.md``. It assumes that landmarks,
-        gamma and region are public.
+        proved bound of the arithmetic (``docs/privacy/target-release.md``). It assumes that
+        landmarks, gamma and region are public.
 
         Examples
         --------

@@ -4,7 +4,7 @@ Consumer and owners share a secret map; every record is sent as ``h(x)``, and th
 these vectors as if they were the points. What the owners learn is protected as before. The curator
 lacks the map, but **this is obfuscation and not differential privacy**: what it sees tells all
 pairwise distances, hence the data up to rotation and translation, and slightly more known records
-than columns reveal the rest (``docs/privacy/less-trusted-curator.md``, where the attack is shown).
+than columns reveal the rest (``docs/privacy/offers.md``, where the attack is shown).
 So no public seed points, and no owner or consumer who talks to the curator.
 """
 

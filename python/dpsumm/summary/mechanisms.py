@@ -34,9 +34,9 @@ class Gaussian(Mechanism):
     Claim: the Gaussian mechanism's guarantee at `noise_multiplier` (Balle & Wang 2018) for one unit
     of the data, size public. Argument: each record is an integer vector whose norm is clamped to
     ``LEVELS`` (times sqrt 2 for phase features), so v vectors move the sum by at most v times that
-    in L2; of landmark features two differ by less, ``docs/privacy/landmarks.md``. The noise is a
+    in L2. Two landmark features differ by less (``docs/privacy/target-release.md``). The noise is a
     normal rounded to integers, and rounding after an integer sum is post-processing. Numerics:
-    clamp, sum and noise are exact; nothing rests on the accuracy of a cosine. Tested by:
+    clamp, sum and noise are exact, and nothing rests on the accuracy of a cosine. Tested by:
     tests/summary/test_target_release.py, tests/summary/test_offers_landmarks.py.
 
     See Also
@@ -132,7 +132,7 @@ class Mwem(Mechanism):
     Claim: with D the number of vectors that one unit moves, each iteration is a selection of
     bounded range ``2 D epsilon_select`` and a measurement that is ``D epsilon_measure``-DP.
     Assumes: counts public; warm start from released states only. Argument and numerics: the core's
-    module ``mwem`` and ``docs/privacy/mwem.md``. Tested by: tests/summary/test_mwem_release.py.
+    module ``mwem`` and ``docs/privacy/auction.md``. Tested by: tests/summary/test_mwem_release.py.
 
     See Also
     --------

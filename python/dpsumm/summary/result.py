@@ -336,7 +336,7 @@ class Summary:
         """Worth of each owner's points, as a Shapley value in the game of the summary.
 
         It is the mean of what the owner's points add to ``J`` of a part of the summary, over all
-        orders in which owners may join (``docs/privacy/attribution.md``). It is exact for up to 12
+        orders in which owners may join (``docs/privacy/offers.md``). It is exact for up to 12
         owners with points, and sampled for more. The values add up to ``J(summary)`` and can be
         negative. `attribution_error` has their standard errors. They depend on raw data, so they
         are for curator and consumer.

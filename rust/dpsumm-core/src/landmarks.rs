@@ -8,7 +8,7 @@
 //! `sqrt(2 (1 - exp(-gamma D^2)))` times the levels, and `sqrt 2` times without a region. The
 //! integers of one row have a norm of at most [`LandmarkFeatures::grid_norm`], about 1 times.
 //! **Assumes** (caller): landmarks, gamma and region are public: no private record had a part in
-//! them. **Argument.** `docs/privacy/landmarks.md`: A k_Z is an orthogonal projection in the
+//! them. **Argument.** `docs/privacy/target-release.md`: A k_Z is an orthogonal projection in the
 //! kernel's space followed by a linear map of norm at most 1, since `A K_ZZ A^T <= 1`.
 //! **Numerics.** The norm of the linear map is bounded for the A that is stored, rounded as it is;
 //! rows are put into the region, whatever they were; the error of a computed `h(x)` is bounded for

@@ -51,7 +51,7 @@ ANNEX = (
     Entry(
         "mean of a user's own mechanism, MWEM, or none",
         "`Offers(release=...)`, `Auction(target_release=..., summary_release=...)`",
-        "privacy/mwem.md",
+        "privacy/auction.md#mwem",
         "tests/summary/test_mwem_release.py",
     ),
     Entry(

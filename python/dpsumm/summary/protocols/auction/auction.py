@@ -293,7 +293,7 @@ class Auction(Protocol):
         if self.seed_points is not None:
             raise InvalidParameterError(
                 "seed_points must be None with an embedding: a curator that knows records under "
-                "the secret map can find the map (docs/privacy/less-trusted-curator.md)"
+                "the secret map can find the map (docs/privacy/offers.md)"
             )
 
     def published_figures(self, setting: Setting) -> tuple[str, ...]:
