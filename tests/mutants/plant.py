@@ -33,7 +33,12 @@ TESTS = {
         "tests/summary/test_target_release.py",
         "tests/release",
     ],
-    "votes": [HARNESS[0], "tests/ensemble/test_release.py", "tests/release"],
+    "votes": [
+        HARNESS[0],
+        "tests/ensemble/test_release.py",
+        "tests/ensemble/test_ensemble_roles.py",
+        "tests/release",
+    ],
     "updates": [
         HARNESS[0],
         "tests/release/test_release_noise.py",

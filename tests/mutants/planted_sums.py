@@ -179,6 +179,15 @@ bug(
     HAD,
     HAD + "        votes = votes.astype(np.int64) * (2 if name == self.names[0] else 1)\n",
 )
+CAME = "max(self.terms.n_parties - len(self._absent), 1)"
+bug(
+    "V18",
+    "votes",
+    "the mean over the parties that came, with the noise of all",
+    VOTERS,
+    "            self._counts,\n",
+    f"            self._counts * self.terms.n_parties // {CAME},\n",
+)
 bug(
     "V9",
     "votes",

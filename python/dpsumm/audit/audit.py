@@ -34,13 +34,21 @@ class Twin:
     subject
         What is run, of the kind of its audit's.
     trials
-        In both modes: what few trials catch, more do. The quick trials of its audit at the most,
+        In both modes: what few trials catch, more do. At most the quick trials of its audit,
         and by default.
+    halved
+        The mistake is that the honest subject runs with half of the noise.
     """
 
     name: str
     subject: Sampled | Search
     trials: int | None = None
+    halved: bool = False
+
+    @classmethod
+    def half(cls, subject: Sampled) -> Twin:
+        """Return the twin of a claim of normal noise."""
+        return cls("half of the noise", subject, halved=True)
 
 
 @dataclass(frozen=True)

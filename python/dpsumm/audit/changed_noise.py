@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsumm.privacy.release import noise
 from dpsumm.privacy.release.noise import Integers, PaidNoise
 
 
@@ -37,3 +39,19 @@ class ChangedNoise(PaidNoise):
 def share_of(paid: PaidNoise, share: float) -> ChangedNoise:
     """Return a share of the noise that was paid for."""
     return ChangedNoise(paid, lambda drawn: share * drawn)
+
+
+@contextmanager
+def half_the_noise() -> Iterator[None]:
+    """Let normal noise have half of the width that is charged (BROKEN)."""
+    honest = vars(noise)["rounded_normal"]
+
+    def half(std: float, *given: Any) -> NDArray[np.int64]:
+        drawn: NDArray[np.int64] = honest(std / 2, *given)
+        return drawn
+
+    vars(noise)["rounded_normal"] = half
+    try:
+        yield
+    finally:
+        vars(noise)["rounded_normal"] = honest

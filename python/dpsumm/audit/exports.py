@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsumm.audit.changed_noise import share_of
 from dpsumm.audit.samples import Scores
 from dpsumm.audit.settings import DELTA, EPSILON
 from dpsumm.ensemble.export import GRID, noisy_sums, queries_of
@@ -27,33 +24,17 @@ _PLACES, _LOUD = np.array([[1.0, 0.0], [0.0, 1.0]]), 10**9
 
 @dataclass(frozen=True)
 class ExportRun:
-    """The sums of points and counts when one of the points is replaced.
-
-    Attributes
-    ----------
-    noise_factor
-        PaidNoise used over noise charged; 1 is right.
-    sums
-        The real sums, or a broken twin's.
-    sums_alone
-        Compare the sums without the products, of two points of one class.
-    """
-
-    noise_factor: float = 1.0
-    sums: Callable[..., NDArray[np.int64]] = noisy_sums
-    sums_alone: bool = False
+    """The sums of points and counts when one of the points is replaced."""
 
     def scores(self, world: int, trials: int) -> Scores:
         """Return the logarithm of the likelihood ratio, but for a constant."""
         points, counts = np.zeros((_POINTS, 2)), np.zeros((_POINTS, 1), dtype=np.int64)
-        points[0], counts[0] = _PLACES[world], (_LOUD, _LOUD if self.sums_alone else -_LOUD)[world]
+        points[0], counts[0] = _PLACES[world], (_LOUD, -_LOUD)[world]
         terms = Terms(("no", "yes"), _POINTS, 10, 1, 1, "0" * 64)
         votes = NoisyVotes("audit", terms, "one whole owner", 1.0, 100.0, counts)
-        queries = queries_of(EPSILON, DELTA)
-        direction, made = _apart(self.sums_alone), []
+        queries, direction, made = queries_of(EPSILON, DELTA), _apart(), []
         for _ in range(trials):
-            noise = share_of(PaidNoise(queries), self.noise_factor)
-            sums = self.sums(points, votes, 1.0, noise) / GRID**2
+            sums = noisy_sums(points, votes, 1.0, PaidNoise(queries)) / GRID**2
             made.append(float(sums @ direction))
         return np.array(made)
 
@@ -63,10 +44,8 @@ class ExportRun:
         return compose([(charge.event, charge.count)], delta)
 
 
-def _apart(sums_alone: bool) -> NDArray[np.float64]:
+def _apart() -> NDArray[np.float64]:
     """Return what the worlds differ by, each number in units of its noise's variance."""
     x = inside(_PLACES, 1.0)
-    sums = x[1] * (1 if sums_alone else -1) - x[0]
-    above = np.triu_indices(x.shape[1])
-    products = (np.outer(x[1], x[1]) - np.outer(x[0], x[0]))[above]
-    return np.concatenate([sums / 4.0, products * (0 if sums_alone else 1 / math.sqrt(2) ** 2)])
+    products = np.outer(x[1], x[1]) - np.outer(x[0], x[0])
+    return np.concatenate([-(x[1] + x[0]) / 4.0, products[np.triu_indices(x.shape[1])] / 2])

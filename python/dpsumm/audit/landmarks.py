@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -12,7 +11,6 @@ from dpsumm import kernels
 from dpsumm.audit.samples import Scores
 from dpsumm.audit.settings import DELTA, EPSILON
 from dpsumm.privacy.accounting import compose
-from dpsumm.summary.kernel import FloatArray
 from dpsumm.summary.mechanisms import Gaussian
 from dpsumm.summary.release import LEVELS, TARGET, Draw
 
@@ -30,35 +28,18 @@ def public_landmarks() -> NDArray[np.float64]:
     return np.concatenate([*[CORNERS] * 4, draws])
 
 
-def of_public_landmarks(target: FloatArray) -> kernels.LandmarkFeatures:
-    """Return a run's map: the same whatever the target is."""
-    return kernels.LandmarkFeatures(public_landmarks(), gamma=GAMMA, region=REGION)
-
-
 @dataclass(frozen=True)
 class LandmarkRelease:
-    """What an owner receives: the recipe of a map, and the target's release under it.
+    """What an owner receives: the target's release under a public map."""
 
-    Attributes
-    ----------
-    features
-        Makes the map of a run; a broken twin's goes here.
-    """
-
-    features: Callable[[FloatArray], kernels.LandmarkFeatures] = of_public_landmarks
     mechanism: Gaussian = field(default_factory=lambda: Gaussian().calibrated(EPSILON, DELTA))
 
     def scores(self, world: int, trials: int) -> Scores:
-        """Return each release along what the record moves: the likelihood ratio is monotone in it.
-
-        Recipes that differ between the worlds tell them apart, whatever the noise is.
-        """
-        maps = [self.features(target) for target in TARGETS]
-        if maps[0].to_bytes() != maps[1].to_bytes():
-            return np.full(trials, float(world))
-        sums = [made.sum_on_grid(x, LEVELS) for made, x in zip(maps, TARGETS, strict=True)]
+        """Return each release along what the record moves, in which the likelihood ratio grows."""
+        features = kernels.LandmarkFeatures(public_landmarks(), gamma=GAMMA, region=REGION)
+        sums = [features.sum_on_grid(x, LEVELS) for x in TARGETS]
         moved = (sums[1] - sums[0]).astype(np.float64)
-        given = Draw(maps[world], TARGETS[world], TARGET, len(TARGETS[world]))
+        given = Draw(features, TARGETS[world], TARGET, len(TARGETS[world]))
         return np.array([self.mechanism.draw(given).steps @ moved for _ in range(trials)])
 
     def claimed(self, delta: float) -> float:

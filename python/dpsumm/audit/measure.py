@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from contextlib import nullcontext
 
 import numpy as np
 
-from dpsumm.audit.audit import Audit, Found, Outcome, Sampled
+from dpsumm.audit.audit import Audit, Found, Outcome, Sampled, Twin
 from dpsumm.audit.bound import ceiling, lower_bound
+from dpsumm.audit.changed_noise import half_the_noise
 from dpsumm.audit.suite import audits
 from dpsumm.audit.witness import Search
 from dpsumm.basics.checks import check_installed
@@ -65,10 +67,7 @@ def run_audits(
     outcomes = []
     for i, (audit, (claimed, most)) in enumerate(zip(suite, limits, strict=True)):
         found = _find(audit, audit.subject, claimed, trials_of(audit, quick=quick), rng)
-        caught = tuple(
-            _find(audit, twin.subject, claimed, twin.trials or audit.quick_trials, rng)
-            for twin in audit.twins
-        )
+        caught = tuple(_caught(audit, twin, claimed, rng) for twin in audit.twins)
         outcomes.append(Outcome(audit, claimed, most, found, caught))
         if progress is not None:
             progress("audits", i + 1, len(suite))
@@ -104,6 +103,11 @@ def limits_of(audit: Audit, *, quick: bool) -> tuple[float | None, float | None]
             f"little for a claim of {claimed:.3f}; raise quick_trials or claim less"
         )
     return claimed, ceiling(trials_of(audit, quick=quick), audit.delta)
+
+
+def _caught(audit: Audit, twin: Twin, claimed: float | None, rng: np.random.Generator) -> Found:
+    with half_the_noise() if twin.halved else nullcontext():
+        return _find(audit, twin.subject, claimed, twin.trials or audit.quick_trials, rng)
 
 
 def _find(

@@ -131,19 +131,11 @@ class ModelSampled:
 
 @dataclass(frozen=True)
 class SgdSampled:
-    """The noisy sums of DP-SGD's steps, towards everybody: two points whose gradients turn round.
-
-    Attributes
-    ----------
-    counted
-        Points that one record is taken to change; it changes two.
-    """
-
-    counted: int = 2
+    """The noisy sums of DP-SGD's steps, towards everybody. Gradients of two points turn round."""
 
     def scores(self, world: int, trials: int) -> Scores:
         """Return the steps' sums along the gradients."""
-        query = SgdNoise.of(EPSILON, DELTA, steps=_STEPS, changed=self.counted).query
+        query = SgdNoise.of(EPSILON, DELTA, steps=_STEPS, changed=2).query
         gradients = np.zeros((50, 2))
         gradients[:2, 0] = 1 - 2 * world
         sums = []

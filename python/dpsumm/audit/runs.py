@@ -42,17 +42,8 @@ def half_period() -> float:
 
 @dataclass(frozen=True)
 class OffersRun:
-    """Offers at (EPSILON, DELTA) for the target: all that an owner receives.
+    """Offers at (EPSILON, DELTA) for the target: all that an owner receives."""
 
-    Attributes
-    ----------
-    curator
-        Makes the curator; a broken twin's goes here.
-    release
-        Mechanism of the release.
-    """
-
-    curator: Callable[[Offers, Setting], Curator] = Offers.curator
     release: Mechanism = field(default_factory=lambda: Gaussian().calibrated(EPSILON, DELTA))
 
     def scores(self, world: int, trials: int) -> Scores:
@@ -63,7 +54,7 @@ class OffersRun:
         for i in range(trials):
             target = np.array([[turn * world], [turn / 2], [turn / 2]])
             about = setting(target, {"a": 4, "b": 4}, 2, Unbooked(_RUN))
-            scores[i] = sum(_first_coordinates(self.curator(protocol, about)))
+            scores[i] = sum(_first_coordinates(protocol.curator(about)))
         return scores
 
     def claimed(self, delta: float) -> float:

@@ -124,9 +124,9 @@ def write_page(outcomes: Sequence[Outcome], path: Path, *, quick: bool, seed: in
         "",
         "The ceiling is what an audit measures of two worlds that are told apart always. Audits "
         f"refuse to run with a ceiling below {LEAST_CEILING:g} times the claim, because they could "
-        "hardly fail. Every audit has broken twins, copies with one known mistake each: it must "
-        "catch them with the same score on the same data, and with no more trials than the claim "
-        "gets in quick mode.",
+        "hardly fail. Every audit has a broken twin, a copy with one known mistake such as half of "
+        "the noise. It must catch the twin with the same score on the same data, and with no more "
+        "trials than the claim gets in quick mode.",
         "",
     ]
     for title, heads, table in (

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
-
 import numpy as np
 
 from dpsumm.audit import (
     auction_twins,
     every_record_twins,
-    landmark_twins,
     model_twins,
-    tables_twins,
     twins,
     update_twins,
     vote_twins,
 )
-from dpsumm.audit.audit import Audit, Twin
+from dpsumm.audit.audit import Audit, Sampled, Twin
 from dpsumm.audit.every_record import FeaturesAlone, ReadAlone
 from dpsumm.audit.exports import ExportRun
 from dpsumm.audit.landmarks import LandmarkRelease
@@ -30,16 +25,14 @@ from dpsumm.audit.samples import (
     summary_release,
     target_release,
 )
-from dpsumm.audit.settings import DELTA, EPSILON
+from dpsumm.audit.settings import DELTA
 from dpsumm.audit.tables import TablesRun
 from dpsumm.audit.updates import UpdatesRun, UpdatesSilence
 from dpsumm.audit.vote_worlds import AfterRelease, OneParty
 from dpsumm.audit.votes import PublishedRun, VoteRun, VoteSilence, VotesOnce
 from dpsumm.audit.witness import Lemmas, OffersSilence
-from dpsumm.privacy.accounting import gaussian_noise_multiplier
 from dpsumm.privacy.events import Unit
-from dpsumm.summary.mechanisms import Gaussian
-from dpsumm.summary.release import SUMMARY, TARGET
+from dpsumm.summary.release import TARGET
 
 # For pure guarantees: small against every event that is seen.
 _PURE_DELTA = 1e-6
@@ -47,52 +40,15 @@ _PURE_DELTA = 1e-6
 
 def audits() -> list[Audit]:
     """Return the suite."""
-    released, less = partial(Released, sensitivity=TARGET), _gaussian(twins.LessNoise)
+    mwem = Released(twins.EagerMwem(1, 0.02, 0.5), TARGET)
     return [
-        Audit(
-            "target release, Gaussian",
-            target_release(),
-            (
-                Twin("half the noise", released(less)),
-                Twin("mean without clipping", released(_gaussian(twins.Unclipped)), 400),
-            ),
-            *(200_000, 4_000),
-        ),
-        Audit(
-            "target release, landmark features",
-            LandmarkRelease(),
-            (
-                Twin(
-                    "a matrix that is no contraction",
-                    LandmarkRelease(landmark_twins.no_contraction),
-                ),
-                Twin(
-                    "k_min of one column for that of all",
-                    LandmarkRelease(landmark_twins.one_column),
-                ),
-                Twin(
-                    "landmarks from private records",
-                    LandmarkRelease(landmark_twins.private_landmarks),
-                    300,
-                ),
-            ),
-            *(20_000, 5_000),
-        ),
-        Audit(
-            "summary release, two points replaced",
-            summary_release(),
-            (
-                Twin(
-                    "one substitution where two are possible",
-                    Released(_gaussian(twins.OneSubstitution), SUMMARY, n_changed=2),
-                ),
-            ),
-            *(200_000, 5_000),
-        ),
+        _noise("target release, Gaussian", target_release(), 200_000, 4_000),
+        _noise("target release, landmark features", LandmarkRelease(), 20_000, 5_000),
+        _noise("summary release, two points replaced", summary_release(), 200_000, 5_000),
         Audit(
             "target release, MWEM",
             mwem_release(),
-            (Twin("MWEM with half the noise", released(twins.EagerMwem(1, 0.02, 0.5))),),
+            (Twin("MWEM with half the noise", mwem),),
             *(200_000, 12_000, _PURE_DELTA),
         ),
         Audit(
@@ -101,21 +57,12 @@ def audits() -> list[Audit]:
             (Twin("requests with half the noise", RequestBits(noise_factor=0.5)),),
             *(2_000_000, 100_000, DELTA),
         ),
-        Audit(
-            "Offers: an owner's whole transcript",
-            OffersRun(),
-            (
-                Twin("a broadcast with half the noise", OffersRun(release=less)),
-                Twin("a retry that draws a new release", OffersRun(twins.RetriesAfresh), 300),
-                Twin("noise from the public seed", OffersRun(twins.PublicNoise), 300),
-            ),
-            *(15_000, 5_000),
-        ),
+        _noise("Offers: an owner's whole transcript", OffersRun(), 15_000, 5_000),
         Audit(
             "Auction: an owner's transcript",
             AuctionRun(),
             (
-                Twin("half the summary's noise", AuctionRun(twins.half_summary_noise)),
+                Twin.half(AuctionRun()),
                 Twin("requests up to a fixed rank", AuctionRun(twins.sharp_requests), 400),
             ),
             *(6_000, 2_000, 0.45),
@@ -135,12 +82,7 @@ def audits() -> list[Audit]:
             ),
             *(10_000, 300),
         ),
-        Audit(
-            "models by DP-SGD: all steps' sums",
-            SgdSampled(),
-            (Twin("one point counted where two change", SgdSampled(counted=1)),),
-            *(20_000, 4_000),
-        ),
+        _noise("models by DP-SGD: all steps' sums", SgdSampled(), 20_000, 4_000),
         Audit(
             "model: what one record changes",
             StableRuns(),
@@ -152,18 +94,10 @@ def audits() -> list[Audit]:
             *(400, 100),
         ),
         *(
-            Audit(
+            _noise(
                 f"synthesize: a column of the {which} owner, towards the other",
-                TablesRun(place=place),
-                (
-                    Twin("half an owner's noise", TablesRun(tables_twins.HalfNoise, place)),
-                    Twin(
-                        "noise left to the other owner",
-                        TablesRun(tables_twins.NoNoise, place),
-                        720,
-                    ),
-                ),
-                *(16_000, 4_000),
+                TablesRun(place),
+                *(16_000, 2_400),
             )
             for place, which in enumerate(("first", "second"))
         ),
@@ -235,26 +169,8 @@ def audits() -> list[Audit]:
             ),
             *(1_000, 200),
         ),
-        Audit(
-            "noisy votes, four classes",
-            VoteRun(),
-            (
-                Twin("1/M applied twice", VoteRun(vote_twins.DividedTwice), 400),
-                Twin("several classes with unit 1", VoteRun(vote_twins.UnitOne)),
-                Twin("rows with two ones", VoteRun(vote_twins.AnyRow, two_ones=True)),
-                Twin("the mean of those that came", VoteRun(vote_twins.ThoseThatCame, absent=2)),
-                Twin("majority labels, noise for shares", VoteRun(vote_twins.MajorityOnly), 400),
-                Twin("noise anew on a retry", VoteRun(vote_twins.FreshNoise), 6_500),
-                Twin("noise for one point", VoteRun(vote_twins.EachPointAlone), 400),
-            ),
-            *(100_000, 13_000),
-        ),
-        Audit(
-            "noisy votes, two classes",
-            VoteRun(n_classes=2),
-            (Twin("the bound of other points", VoteRun(vote_twins.OthersBound, n_classes=2)),),
-            *(100_000, 5_000),
-        ),
+        _noise("noisy votes, four classes", VoteRun(), 100_000, 5_000),
+        _noise("noisy votes, two classes", VoteRun(n_classes=2), 100_000, 5_000),
         Audit(
             "the paper's student, exact sensitivity",
             PublishedRun(),
@@ -264,19 +180,7 @@ def audits() -> list[Audit]:
             ),
             *(1_000_000, 100_000),
         ),
-        Audit(
-            "exported model: sums over the consumer's points",
-            ExportRun(),
-            (
-                Twin("noise for a record taken out", ExportRun(noise_factor=0.5)),
-                Twin(
-                    "noise of the points' own shape",
-                    ExportRun(sums=vote_twins.sums_with_shaped_noise, sums_alone=True),
-                    1_000,
-                ),
-            ),
-            *(20_000, 5_000),
-        ),
+        _noise("exported model: sums over the consumer's points", ExportRun(), 20_000, 5_000),
         Audit(
             "noisy votes: what parties are sent",
             VoteSilence(),
@@ -320,29 +224,13 @@ def audits() -> list[Audit]:
             ),
             *(100, 20),
         ),
-        Audit(
-            "noisy moments: all rounds, a party's records replaced",
-            UpdatesRun(),
-            (
-                Twin("a quarter of the noise", UpdatesRun(update_twins.quarter_of_the_noise), 400),
-                Twin("noise of one round in each", UpdatesRun(update_twins.as_if_one_round)),
-                Twin("the same noise in all rounds", UpdatesRun(update_twins.noise_kept), 400),
-                Twin("a round drawn anew on a retry", UpdatesRun(update_twins.drawn_anew)),
-                Twin("a party's vector not cut", UpdatesRun(owner=update_twins.unclipped), 400),
-            ),
-            *(30_000, 1_500),
+        _noise(
+            "noisy moments: all rounds, a party's records replaced", UpdatesRun(), 30_000, 4_000
         ),
-        Audit(
+        _noise(
             "noisy moments: all rounds, one record replaced",
-            UpdatesRun(unit=Unit.REPLACE_RECORD),
-            (
-                Twin(
-                    "a record not cut",
-                    UpdatesRun(records=update_twins.unclipped, unit=Unit.REPLACE_RECORD),
-                    400,
-                ),
-            ),
-            *(30_000, 1_500),
+            UpdatesRun(Unit.REPLACE_RECORD),
+            *(30_000, 4_000),
         ),
         Audit(
             "noisy moments: what parties are sent",
@@ -356,5 +244,6 @@ def audits() -> list[Audit]:
     ]
 
 
-def _gaussian(twin: Callable[[float], Gaussian]) -> Gaussian:
-    return twin(gaussian_noise_multiplier(EPSILON, DELTA))
+def _noise(name: str, subject: Sampled, trials: int, quick_trials: int) -> Audit:
+    """Return the audit of a claim of normal noise."""
+    return Audit(name, subject, (Twin.half(subject),), trials, quick_trials)

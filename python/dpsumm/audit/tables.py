@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,13 +54,10 @@ class TablesRun:
 
     Attributes
     ----------
-    peer
-        The audited owner; a broken twin's goes here.
     place
         Of the audited owner in the layout, whose first owner does another part of the product.
     """
 
-    peer: type[Owner] = Owner
     place: int = 1
 
     def scores(self, world: int, trials: int) -> Scores:
@@ -69,8 +66,8 @@ class TablesRun:
         return np.concatenate(runs)[:trials]
 
     def claimed(self, delta: float) -> float:
-        """Return epsilon of what a ledger is charged for two tables; a twin's as the honest's."""
-        _, plan = replace(self, peer=Owner)._run(0)
+        """Return epsilon of what a ledger is charged for two tables."""
+        _, plan = self._run(0)
         stds = [plan.single_std, plan.pair_std[plan.pairs.index(self._pair(0))]]
         charges = table_sums("two tables", [(std, None) for std in stds]).charges
         return compose([(charge.event, charge.count) for charge in charges], delta)
@@ -113,7 +110,7 @@ class TablesRun:
             coordinator = TablesCoordinator(layout, _BUDGET, _RUN)
             parties: dict[str, Party] = {
                 other: watching,
-                audited: owner(self.peer, audited, second),
+                audited: owner(Owner, audited, second),
                 HELPER: Helper(keys),
             }
             released = run_in_process(coordinator, parties)

@@ -44,17 +44,10 @@ class UpdatesRun:
 
     Attributes
     ----------
-    release
-        A round's release: the real one, or a broken twin.
-    owner, records
-        A party's vector by whole owners and by records: the real ones, or broken twins.
     unit
-        Which of the two is used.
+        Of privacy.
     """
 
-    release: Callable[..., NDArray[np.int64]] = release_round
-    owner: Callable[..., NDArray[np.int64]] = owner_vector
-    records: Callable[..., NDArray[np.int64]] = records_vector
     unit: Unit = Unit.WHOLE_OWNER
 
     def scores(self, world: int, trials: int) -> Scores:
@@ -70,7 +63,7 @@ class UpdatesRun:
             book = Unbooked("audit")
             for number in range(ROUNDS):
                 given = (terms, recipe, number)
-                noisy = self.release(exact[number], *given, parties=names, ledger=book)
+                noisy = release_round(exact[number], *given, parties=names, ledger=book)
                 scores[i] += sign * (noisy * (exact[number] - other[number])).sum()
         return scores
 
@@ -88,8 +81,8 @@ class UpdatesRun:
             weights[0, number % 2] = 50.0
         given = (a, np.eye(_SHAPE[1])[: len(a)], weights, np.ones(_SHAPE[0]), _CLIP)
         if whole:
-            return self.owner(*given, np.full(_SHAPE[1], 1 / _SHAPE[1]))
-        return self.records(*given)
+            return owner_vector(*given, np.full(_SHAPE[1], 1 / _SHAPE[1]))
+        return records_vector(*given)
 
     def claimed(self, delta: float) -> float:
         """Return epsilon as the ledger would report it of all rounds."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -10,21 +9,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsumm.audit.changed_noise import share_of
-from dpsumm.audit.settings import DELTA, EPSILON, Unbooked
+from dpsumm.audit.settings import Unbooked
 from dpsumm.audit.vote_worlds import Records, read
 from dpsumm.data.short import schema_of
 from dpsumm.ensemble.curator import VoteCurator
-from dpsumm.ensemble.export import GRID, noisy_sums, queries_of, whole
 from dpsumm.ensemble.inputs import Given, read_parties
-from dpsumm.ensemble.messages import NoisyVotes, Votes, VoteTask
+from dpsumm.ensemble.messages import NoisyVotes, VoteTask
 from dpsumm.ensemble.model import Model
 from dpsumm.ensemble.once import Once
-from dpsumm.ensemble.paper import inside
 from dpsumm.ensemble.vote import run_vote
 from dpsumm.exchange.messages import Answer, Request
 from dpsumm.privacy.ledger import Ledger
-from dpsumm.privacy.release import Bound, PaidNoise, Query
 from dpsumm.summary.kernel import RBF
 from dpsumm.summary.protocols import Uniform
 from dpsumm.summary.summarize import summarize
@@ -37,85 +32,6 @@ class _Counting(VoteCurator):
         """Count who comes."""
         super().receive(name, answer)
         self.came += 1
-
-
-class _Twin(VoteCurator):
-    """What the twins below have in common: the honest release, made anew."""
-
-    _honest: NoisyVotes | None = None
-
-    def _made(self, factor: float, counts: NDArray[np.int64] | None = None) -> NoisyVotes:
-        """Return a release of some counts with so much of the honest noise."""
-        honest = self._honest = self._honest or super().result()
-        exact = self._counts if counts is None else counts
-        noise = PaidNoise([Query.with_std(Bound(1.0), factor * honest.noise_std)])
-        return replace(honest, counts=noise.on(exact))
-
-
-class DividedTwice(_Twin):
-    """BROKEN: divides the noise by the number of parties, as if counts were means already."""
-
-    def result(self) -> NoisyVotes:
-        """Return a release with a tenth of the noise."""
-        return self._made(1 / self.terms.n_parties)
-
-
-class UnitOne(_Twin):
-    """BROKEN: takes the distance of two votes for 1 with several classes."""
-
-    def result(self) -> NoisyVotes:
-        """Return a release with the noise for two classes."""
-        return self._made(1 / math.sqrt(2))
-
-
-class EachPointAlone(_Twin):
-    """BROKEN: calibrates the noise to one point's votes, and releases those of all points."""
-
-    def result(self) -> NoisyVotes:
-        """Return a release with noise that does not grow with the points."""
-        return self._made(1 / math.sqrt(self.terms.n_points))
-
-
-class OthersBound(_Twin):
-    """BROKEN: takes the sensitivity of another, smaller set of points."""
-
-    def result(self) -> NoisyVotes:
-        """Return a release with half the noise."""
-        return self._made(0.5)
-
-
-class ThoseThatCame(_Twin, _Counting):
-    """BROKEN: releases the mean over the parties that came."""
-
-    def result(self) -> NoisyVotes:
-        """Return counts as if all had come and voted like those that did."""
-        return self._made(1.0, self._counts * self.terms.n_parties // self.came)
-
-
-class MajorityOnly(_Twin):
-    """BROKEN: releases the majority's votes with noise for a party's share of them."""
-
-    def result(self) -> NoisyVotes:
-        """Return all votes on the class that has most."""
-        winner = self._counts == self._counts.max(1, keepdims=True)
-        return self._made(1.0, winner * np.int64(self.terms.n_parties))
-
-
-class AnyRow(_Twin):
-    """BROKEN: takes votes for two classes at once, as one-vs-rest classifiers give them."""
-
-    def _votes_of(self, name: str, answer: Answer) -> NDArray[np.integer]:
-        assert isinstance(answer, Votes)
-        return answer.votes
-
-
-class FreshNoise(_Twin):
-    """BROKEN: draws the noise again when the message is asked for again."""
-
-    def result(self) -> NoisyVotes:
-        """Return the sum of three answers to the same question."""
-        made = [super(_Twin, self).result() for _ in range(3)]
-        return replace(made[0], counts=np.sum([one.counts for one in made], axis=0))
 
 
 class AsksAgain(_Counting):
@@ -213,19 +129,6 @@ def _with_counts(*given: Any) -> tuple[Model, NDArray[np.int64]]:
 
     model = run_vote(asked, terms, space, points, names, keeping)
     return model, curators[0]._counts
-
-
-def sums_with_shaped_noise(
-    points: NDArray[np.float64], votes: NoisyVotes, norm: float, noise: PaidNoise
-) -> NDArray[np.int64]:
-    """BROKEN: gives the sums noise of the points' own shape, as noise in each vote would."""
-    x, queries = whole(inside(points, norm)), queries_of(EPSILON, DELTA)
-    honest = noisy_sums(points, votes, norm, PaidNoise(queries))
-    exact = noisy_sums(points, votes, norm, share_of(PaidNoise(queries), 0.0))[: x.shape[1]]
-    draws = PaidNoise([Query.at(Bound(2.0 * GRID), queries[0].multiplier)])
-    shaped = draws.on(np.zeros(len(x), np.int64)) / math.sqrt(len(x))
-    honest[: x.shape[1]] = exact + np.rint(x.T @ shaped).astype(np.int64)
-    return honest
 
 
 class Forgets(Once):

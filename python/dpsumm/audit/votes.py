@@ -65,44 +65,26 @@ class VoteRun:
 
     Attributes
     ----------
-    curator
-        The real one, or a broken twin.
     n_classes
         2, or 4.
-    two_ones
-        The changed party votes for two classes at once, which the real curator refuses.
-    absent
-        Of the other parties, how many of each side stay away.
     """
 
-    curator: type[VoteCurator] = VoteCurator
     n_classes: int = 4
-    two_ones: bool = False
-    absent: int = 0
 
     def scores(self, world: int, trials: int) -> Scores:
         """Return the difference that the changed party makes, summed up: the likelihood ratio."""
         k = self.n_classes
-        curator = voting(self.curator, k)
-        first, second = (0, 1) if k == 2 else (0, 2)
-        sides = ((0, 1), (2, 3)) if self.two_ones else ((first,), (second,))
-        mine = sides[world]
-        others = [first] * _FIRST + [second] * _SECOND
+        curator, sides = voting(VoteCurator, k), (0, k // 2)
+        chosen = [sides[world], *[sides[0]] * _FIRST, *[sides[1]] * _SECOND]
         task = next(iter(curator.send().values()))
         assert isinstance(task, VoteTask)
-        for i, name in enumerate(curator.names):
-            if i == 0:
-                votes = row(k, *mine)
-            elif min(i - 1, PARTIES - 1 - i) < self.absent:
-                curator.drop(name)
-                continue
-            else:
-                votes = row(k, others[i - 1])
-            curator.receive(name, Votes(task.run, task.terms.digest, votes))
+        for name, place in zip(curator.names, chosen, strict=True):
+            curator.receive(name, Votes(task.run, task.terms.digest, row(k, place)))
         # Of two classes one column is released: votes for the second less those for the first.
-        sign = np.zeros(k)
-        sign[list(sides[0])], sign[list(sides[1])] = -1, 1
-        sign = np.ones(1) if k == 2 else sign
+        sign = np.ones(1)
+        if k > 2:
+            sign = np.zeros(k)
+            sign[list(sides)] = -1, 1
         scores = np.empty(trials)
         for i in range(trials):
             scores[i] = (curator.result().counts @ sign).sum()
