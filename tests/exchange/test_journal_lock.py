@@ -1,6 +1,7 @@
 """One curator of a run at a time, and nothing that stays of a lock."""
 
 import os
+import sqlite3
 import subprocess
 import sys
 
@@ -58,6 +59,27 @@ def test_the_lock_of_a_removed_file_is_none(tmp_path, monkeypatch):
     others[0].close()
     with Journal(path, "r"):
         pass
+
+
+@pytest.mark.parametrize("failures", [2, 3])
+def test_a_file_that_looks_like_the_removed_one_is_tried_again(failures, tmp_path, monkeypatch):
+    """One that ends may remove the file between opening and locking; a broken disk goes on."""
+    lock, seen = Journal._lock, []
+
+    def failing(journal, file):
+        seen.append(file)
+        if len(seen) <= failures:
+            raise sqlite3.OperationalError("disk I/O error")
+        return lock(journal, file)
+
+    monkeypatch.setattr(Journal, "_lock", failing)
+    if failures == 2:
+        with Journal(tmp_path / "a.db", "r"):
+            pass
+    else:
+        with pytest.raises(InvalidDataError, match="cannot be used as a journal"):
+            Journal(tmp_path / "a.db", "r")
+    assert len(seen) == 3
 
 
 def test_processes_that_open_and_end_are_never_two_at_once(tmp_path):

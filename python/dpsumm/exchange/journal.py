@@ -32,6 +32,8 @@ CREATE TABLE IF NOT EXISTS answers (
 """
 _ENDS = "CREATE TABLE IF NOT EXISTS ends (run TEXT PRIMARY KEY, result TEXT NOT NULL)"
 _FORGET = "DELETE FROM answers WHERE run = ?"
+# A lock that cannot be taken for another reason than its holder is given up after so many failures.
+_FAILURES = 3
 
 
 def _make(path: Path, also: int = 0) -> None:
@@ -106,7 +108,7 @@ class Journal(AbstractContextManager["Journal"]):
 
     def _locked(self, path: Path) -> sqlite3.Connection:
         """Keep a second curator out, whose coins would be sent and not paid for."""
-        path = self._lock_file(path)
+        path, failed = self._lock_file(path), 0
         while True:
             with suppress(FileExistsError):
                 _make(path, os.O_EXCL)  # closing a file that is there would end this process's lock
@@ -114,9 +116,12 @@ class Journal(AbstractContextManager["Journal"]):
             try:
                 lock = self._lock(path)
             except sqlite3.Error:
-                if before == _identity(path):
+                # Removed by a curator that ended, as it was opened. A file that was made since may
+                # look the same, with the inode's number and within a tick of the clock.
+                failed += before == _identity(path)
+                if failed == _FAILURES:
                     raise
-                continue  # removed by a curator that ended, as it was opened
+                continue
             # The same if it was removed since: then this locks nothing.
             if before is not None and before == _identity(path):
                 return lock
