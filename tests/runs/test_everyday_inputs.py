@@ -237,7 +237,7 @@ def test_an_alarm_says_how_many_pairs_stand_out(rng):
     data = {name: rng.random((3000, 1)) for name in "ab"}
     notes = dpsumm.synthesize(data, schema=schema, epsilon=3.0).notes
     (alarm,) = (note for note in notes if "two owners' columns" in note)
-    assert "none of 1 pairs of two owners' columns" in alarm
+    assert "0 of 1 pairs of two owners' columns" in alarm
     assert alarm.index("the same records in the same order") < alarm.index("a larger epsilon")
 
 

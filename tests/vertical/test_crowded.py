@@ -91,7 +91,7 @@ def test_a_slip_is_told_with_its_column_and_bin(name, change, columns, bins, whe
     assert note.severity is Severity.WARNING
     category = where == "heating"
     head = f"in no listed category of {where}" if category else f"in one bin of {where}"
-    assert note.startswith(f"Nearly all values are {head}: the rows say next to nothing of it. ")
+    assert note.startswith(f"Nearly all values are {head}, so the rows say little about it. ")
     assert ("spells its categories" in note) is category
     assert ("Check bounds and units" in note) is not category
 
@@ -113,7 +113,7 @@ def test_nothing_is_told_of_honest_columns_whose_bins_follow_the_data(epsilon):
 def test_values_beyond_the_bounds_are_told_where_bins_follow_the_data(change, column, where):
     data = table() if change is None else table().with_columns(change)
     (note,) = told(data, bins=None, **{column.name: column})
-    assert note.startswith(f"Nearly all values are in one bin of {where}: ")
+    assert note.startswith(f"Nearly all values are in one bin of {where}, ")
 
 
 def test_one_note_names_all_columns_and_what_to_type():
@@ -124,11 +124,11 @@ def test_one_note_names_all_columns_and_what_to_type():
     (note,) = told(data)
     assert note.startswith(
         "Nearly all values are in one bin of kwh (0 to 1,875), height (0 to 112.5), gain (0 to "
-        "6,250), and in no listed category of heating: the rows say next to nothing of these "
+        "6,250), and in no listed category of heating, so the rows say little about these "
         "columns. Check bounds"
     )
-    assert "give edges with `protocol=Tables(bins=...)` that" in note
-    assert "give edges with --bins that" in typed(note, {"bins", "label"})
+    assert "with `protocol=Tables(bins=...)`." in note
+    assert "with --bins." in typed(note, {"bins", "label"})
 
 
 def counted(column, counts, bins=16, n=N, missing=N):

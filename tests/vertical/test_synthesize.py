@@ -330,7 +330,7 @@ def test_equal_order_that_nobody_checked_is_warned_of_once(ids):
             for name, schema in SCHEMAS.items()
         }
     synthetic = synthesize(data, schema=schemas, ids=ids)
-    told = [note for note in synthetic.notes if "trusted, not checked" in note]
+    told = [note for note in synthetic.notes if "was not checked" in note]
     # Columns that are seen to depend on each other show that the order is right.
     assert [note.severity for note in told] == ([Severity.INFO] if ids is None else [])
     shuffled = data | {"bank": data["bank"].sample(fraction=1.0, shuffle=True, seed=1)}
@@ -358,7 +358,7 @@ def test_a_pair_is_named_where_noise_hides_whether_it_depends(together, said):
     data = {"a": a, "b": together * a + (1 - together) * b}
     # Of columns that do not depend on each other one run in a hundred says nothing.
     warnings = [synthesize(data, schema=schemas).notes for _ in range(10)]
-    text = "In 1 of 1 pairs of columns only noise is seen beyond independence (a and b)"
+    text = "0 of 1 pairs of two owners' columns stand out of the noise"
     found = [note for notes in warnings for note in notes if note.startswith(text)]
     assert len(found) > 5 if said else not found
     assert all(note.severity is not Severity.INFO for note in found)

@@ -44,8 +44,7 @@ def notes_of(
     if resumed is not None:
         notes.append(
             Note(
-                f"Run {resumed!r} was resumed: the tables it had released were used again, not "
-                "released anew."
+                f"Run {resumed!r} was resumed, so the tables that it had released were used again."
             )
         )
     poor = _unlinked(released)
@@ -53,9 +52,9 @@ def notes_of(
         # Pairs of two owners' columns that are seen to depend on each other show that it is right.
         notes.append(
             Note(
-                "Rows of different owners were joined by their position: that all hold the same "
-                "records in the same order was trusted, not checked. A column of identifiers that "
-                "all owners have, named by `ids`, checks it.",
+                "Records of different owners were joined by their position in the files, which "
+                "was not checked. Name a column of identifiers that all owners have (`ids`) to "
+                "check it.",
                 Severity.WARNING if poor else Severity.INFO,
             )
         )
@@ -88,19 +87,19 @@ def _crowded(released: Released, levels: Sequence[Drawn]) -> list[Note]:
     if bins:
         where.append(f"in one bin of {_first(bins)}")
         ask.append(
-            "Check bounds and units: values outside the bounds are in the bins at the ends. If "
-            "both are right, give edges with `protocol=Tables(bins=...)` that part such a bin, and "
-            "leave a frequent value one of its own"
+            "Check bounds and units, because values outside the bounds are in the bins at the "
+            "ends. If both are right, give edges that part such a bin with "
+            "`protocol=Tables(bins=...)`"
         )
     if others:
         where.append(f"in no listed category of {_first(others)}")
         ask.append(
-            "Check whether the owner spells its categories as the schema does; if so, list the "
+            "Check whether the owner spells its categories as the schema does. If so, list the "
             "frequent ones there"
         )
     return [
         Note(
-            f"Nearly all values are {', and '.join(where)}: the rows say next to nothing of "
+            f"Nearly all values are {', and '.join(where)}, so the rows say little about "
             f"{'it' if len(found) == 1 else 'these columns'}. {'. '.join(ask)}.",
             Severity.WARNING,
         )
@@ -120,24 +119,21 @@ def _hidden(released: Released, layout: Layout, severity: Severity) -> list[Note
     hidden = hidden_pairs(released)
     if not hidden:
         return []
-    named = _first([f"{layout.columns[i]} and {layout.columns[j]}" for i, j in hidden])
-    seen, cross = seen_across(released)
-    advice = (
-        f"{seen or 'none'} of {cross} pairs of two owners' columns {_stand(seen)} out of the "
-        "noise, so the rows are hardly better than rows of each owner's own drawn apart. Check "
-        "that the owners' files have the same records in the same order; if so, use a larger "
-        "epsilon or fewer bins"
-        if severity is not Severity.INFO
-        else "do not rely on how these depend on each other"
-    )
-    counted = " that were counted by bins" * bool(plan.coarse)
-    return [
-        Note(
+    if severity is Severity.INFO:
+        named = _first([f"{layout.columns[i]} and {layout.columns[j]}" for i, j in hidden])
+        counted = " that were counted by bins" * bool(plan.coarse)
+        said = (
             f"In {len(hidden)} of {len(plan.pairs)} pairs of columns{counted} only noise is seen "
-            f"beyond independence ({named}): {advice}.",
-            severity,
+            f"({named}). Do not rely on how these depend on each other."
         )
-    ]
+    else:
+        seen, cross = seen_across(released)
+        said = (
+            f"{seen} of {cross} pairs of two owners' columns {_stand(seen)} out of the noise. "
+            "Check that the owners' files have the same records in the same order. If so, use a "
+            "larger epsilon or fewer bins."
+        )
+    return [Note(said, severity)]
 
 
 def _first(names: Sequence[str]) -> str:
