@@ -67,6 +67,11 @@ def test_words_are_the_same_schema(tmp_path) -> None:
     assert schema_said(["code=1,--2"]) == Schema([Column("code", categories=("1", "--2"))])
 
 
+def test_dates_may_be_texts() -> None:
+    days = dt.date(2020, 1, 31), dt.date(2021, 1, 1)
+    assert schema_of({"day": ("2020-01-31", "2021-01-01")}) == schema_of({"day": days})
+
+
 def test_a_list_describes_the_columns_of_arrays() -> None:
     rng = np.random.default_rng(0)
     x, y = rng.random((90, 2)), rng.integers(0, 2, 90)
@@ -123,7 +128,9 @@ def test_a_mistake_in_words_names_the_column_and_what_to_write(words, said) -> N
     ("known", "said"),
     [
         ((20, 90, 100), r"'x' must be a tuple \(low, high\)"),
-        (("f", "m"), "'x' must be"),
+        (("f", "m"), "'x' needs two numbers or two dates .* Categories are a list"),
+        (("2020-01-01", "later"), "'x' needs two numbers or two dates"),
+        (("2021-01-01", "2020-01-01"), "bounds"),
         ((90, 20), "bounds"),
         ((20, None), "bounds"),
         ([], "'x'"),

@@ -94,3 +94,22 @@ def test_a_label_that_follows_from_nothing_is_not_called_predictable(rng):
 def test_without_a_label_there_is_no_score(rng):
     made = run(table(rng, 1000), None, 1.0)
     assert made.label_score is None
+
+
+@pytest.mark.same_draws
+@pytest.mark.parametrize(
+    ("shuffled", "head"), [(False, "models of the rows"), (True, "hardly any")]
+)
+def test_a_label_that_one_column_of_another_owner_predicts_links_them(shuffled, head, rng):
+    """Of 16 pairs across owners one depends; in another order of the records none does."""
+    n = 8000
+    one, other = rng.normal(size=(2, n, 4))
+    other[:, 0] = other[:, 0] + 1.5 * one[:, 0] > 0
+    schema = {
+        "a": {f"a{j}": (-4, 4) for j in range(4)},
+        "b": {"y": [0, 1], **{f"b{j}": (-4, 4) for j in range(1, 4)}},
+    }
+    data = {"a": rng.permutation(one) if shuffled else one, "b": other}
+    verdict = synthesize(data, schema=schema, label="y").verdict
+    assert verdict.head.startswith("models of the rows should predict") == (not shuffled)
+    assert (verdict.severity is Severity.INFO) == (not shuffled)

@@ -66,14 +66,28 @@ def _column(name: Any, known: Any) -> Column:
         return Column(name, **known)
     if isinstance(known, str) and known in _KINDS:
         return Column(name, known)
-    if isinstance(known, tuple) and len(known) == 2 and not all(isinstance(k, str) for k in known):
-        return Column(name, bounds=known)
+    if isinstance(known, tuple) and len(known) == 2:
+        return Column(name, bounds=_dates(name, known) if _texts(known) else known)
     if isinstance(known, list) and known:
         return Column(name, categories=tuple(known))
     raise InvalidParameterError(
         f"schema: column {name!r} must be a tuple (low, high), a list of categories, one of "
         f"{listed(_KINDS)}, or a dict of what Column takes, got {known!r}"
     )
+
+
+def _texts(known: tuple[Any, ...]) -> bool:
+    return all(isinstance(end, str) for end in known)
+
+
+def _dates(name: Any, known: tuple[str, str]) -> tuple[date, date]:
+    try:
+        return date.fromisoformat(known[0]), date.fromisoformat(known[1])
+    except ValueError:
+        raise InvalidParameterError(
+            f"schema: column {name!r} needs two numbers or two dates such as '2020-01-31' in a "
+            f"tuple, got {known!r}. Categories are a list"
+        ) from None
 
 
 def schema_said(given: Sequence[str] | None) -> Schema | None:

@@ -150,17 +150,27 @@ def seen_across(released: Released) -> tuple[int, int]:
 
     Of two rounds, those that the second did not count are left out.
     """
+    seen, cross = _across(released)
+    return len(seen), len(cross)
+
+
+def _across(released: Released) -> tuple[set[tuple[int, int]], set[tuple[int, int]]]:
     plan = released.plan
     # Of a column whose levels were all merged, nothing is seen.
     cross = {(i, j) for i in plan.counted for j in plan.counted if i < j and plan.is_cross((i, j))}
     cross -= set(plan.coarse) - set(plan.pairs)
-    return len(cross & (set(plan.pairs) - set(hidden_pairs(released)))), len(cross)
+    return cross & (set(plan.pairs) - set(hidden_pairs(released))), cross
 
 
 def _unlinked(released: Released) -> bool:
-    """Return whether columns of different owners are hardly seen to depend on each other."""
-    seen, cross = seen_across(released)
-    return not cross or seen < min(FEW_SEEN * cross, _FEW + _BY_CHANCE * cross)
+    """Return whether columns of different owners are hardly seen to depend on each other.
+
+    A dependence of the label on another owner's column is enough.
+    """
+    seen, cross = _across(released)
+    if any(released.plan.label in pair for pair in seen):
+        return False
+    return not cross or len(seen) < min(FEW_SEEN * len(cross), _FEW + _BY_CHANCE * len(cross))
 
 
 def worthless(released: Released, score: LabelScore | None) -> bool:
