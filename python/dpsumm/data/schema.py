@@ -1,4 +1,4 @@
-"""The public schema: what the columns are, and how they become points of the kernel's space."""
+"""The public schema of columns, and how they become points of the kernel's space."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Schema:
     Parameters
     ----------
     columns
-        Columns with distinct names, of which the kernel sees at least one. At most one is a label,
+        Columns with distinct names. The kernel sees at least one. At most one is a label,
         and at most 100 are ignored by the kernel.
 
     Raises
@@ -102,7 +102,7 @@ class Schema:
 
     @classmethod
     def numbers(cls, names: Sequence[str], *, label: str | None = None) -> Schema:
-        """Return the schema of data of which only the names are known: numbers, and a label."""
+        """Return the schema of numbers, and a label, where only their names are known."""
         columns = [Column(name, Kind.NUMBER, missing=()) for name in names]
         if label is not None:
             columns.append(Column(label, Kind.LABEL, missing=()))
@@ -115,7 +115,7 @@ class Schema:
         Raises
         ------
         InvalidParameterError
-            No such file, no TOML, or not a schema; the message says where.
+            No such file, no TOML, or not a schema. The message names the place.
         """
         if not Path(path).exists():
             raise InvalidParameterError(
@@ -125,7 +125,7 @@ class Schema:
 
     @classmethod
     def from_toml(cls, text: str, where: str) -> Schema:
-        """Return the schema that a TOML text holds; errors as of `read`, where `where` names it."""
+        """Return the schema that a TOML text holds. Errors as of `read`, naming `where`."""
         columns = from_toml(text, where)
         try:
             return cls(columns)
@@ -173,7 +173,7 @@ class Schema:
 
     @property
     def worth(self) -> float:
-        """How many number columns of weight 1 the kernel's space is worth; a public fact.
+        """How many number columns of weight 1 the kernel's space is worth. A public fact.
 
         Six times the mean squared distance of two records with independent values, uniform over the
         bounds or over the categories without `other`. A category of weight 1 is worth 3 columns if
@@ -194,7 +194,7 @@ class Schema:
 
     @property
     def region(self) -> tuple[tuple[int, float], ...]:
-        """Where all points lie, as `dpsumm.kernels.LandmarkFeatures` takes it; a public fact.
+        """Where all points lie, as `dpsumm.kernels.LandmarkFeatures` takes it. A public fact.
 
         Raises
         ------
@@ -207,11 +207,11 @@ class Schema:
 
     @property
     def radius(self) -> float:
-        """Bound of the L2 norm of any point; a public fact. Errors as of `region`."""
+        """Bound of the L2 norm of any point. A public fact. Errors are those of `region`."""
         return math.hypot(*(limit for _, limit in self.region))
 
     def for_target(self, *, label: bool = False) -> Schema:
-        """Return the schema of what is needed from the target: the columns the kernel sees.
+        """Return the schema that the target needs, of the columns that the kernel sees.
 
         With the `label`, if it has one.
         """
@@ -331,7 +331,7 @@ def uniform_points(schema: Schema, count: int, seed: int) -> NDArray[np.float64]
     """Return points of independent, uniform values, in the kernel's space.
 
     Numbers and dates are uniform in their bounds, and missing in one draw of ten if that is
-    encoded; categories, `other` and missing among them, have equal chances.
+    encoded. Categories, `other` and missing among them, have equal chances.
 
     Returns
     -------

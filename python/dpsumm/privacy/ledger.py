@@ -1,11 +1,11 @@
-"""The ledger: every release is charged before it leaves, by construction.
+"""The ledger, by whose construction every release is charged before it leaves.
 
 A release exists only as the return value of :meth:`Ledger.release`, which commits the charge and
 the released bytes in one transaction before it returns them. So a release that may have left is
-never uncharged, whenever the process dies; and asking again for the same release returns the same
+never uncharged, whenever the process dies. Asking again for the same release returns the same
 bytes instead of drawing new noise.
 
-The file is a `dpsumm.privacy.book.Book`; this is what is charged to it, and what that adds up to.
+The file is a `dpsumm.privacy.book.Book`. This module charges to it, and adds charges up.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class OtherReleaseError(InvalidParameterError):
 
 @dataclass(frozen=True)
 class Line:
-    """A charge as it stands in the books.
+    """A charge in the books.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class Line:
     run, delta
         The run, and the delta at which that is accounted for.
     charge
-        What was charged.
+        Event, count, and the parties and messages that it is for.
     """
 
     at: str
@@ -172,9 +172,9 @@ class Ledger(AbstractContextManager["Ledger"]):
     def accept(self) -> bool:
         """Go on with a file that was put back or moved alone, although entries may be missing.
 
-        What they cost stays spent and is not counted any longer: lower the caps by it. That the
-        file was accepted is recorded with its date. Return whether it had to be: a ledger that
-        lacks nothing is left as it is.
+        Their cost stays spent and is not counted any longer, so lower the caps by it. The file
+        records with its date that it was accepted. Return whether it had to be, since a ledger
+        that lacks nothing is left as it is.
         """
         with self._book.transaction():
             needed = self._book.loss() is not None
@@ -190,11 +190,11 @@ class Ledger(AbstractContextManager["Ledger"]):
         self._book.db.close()
 
     def set_cap(self, protected: Protected | str, epsilon: float, delta: float) -> None:
-        """Refuse from now on what would bring the total spent on `protected` above a cap.
+        """Refuse from now on all charges that would bring the total on `protected` above a cap.
 
         The releases of one run compose tightly at the run's own delta. Runs compose by adding up
         their epsilons and deltas, which stays valid when each run is chosen after seeing the last.
-        A cap may be lowered or raised, which is recorded; what was spent stays spent. `protected`
+        A cap may be lowered or raised, which is recorded. Earlier charges stay. `protected`
         is whose records: ``"target"``, ``"owners"`` or ``"records"``.
         """
         limit = limit_of(protected, epsilon, delta)
@@ -224,14 +224,14 @@ class Ledger(AbstractContextManager["Ledger"]):
 
     @property
     def head(self) -> str:
-        """Digest of the last entry, 64 hexadecimal digits; empty for a file without a chain yet.
+        """Digest of the last entry, 64 hexadecimal digits, or empty for a file without a chain yet.
 
-        Whoever has noted it can tell later that entries before it were changed or removed.
+        Note it to see later whether entries before it were changed or removed.
         """
         return self._book.chain.head.digest
 
     def hold_to(self, product: str, settings: Mapping[str, str] | None = None) -> None:
-        """Hold this run to public settings: once it has released, others are refused.
+        """Hold this run to public settings, so that others are refused once it has released.
 
         They are recorded together with the run's first release, so a run that has released nothing
         is held to nothing. One that an earlier version began, without them, is from now on.
@@ -239,8 +239,8 @@ class Ledger(AbstractContextManager["Ledger"]):
         Parameters
         ----------
         product
-            What the run is of. All releases of a run add up as one plan that was fixed before; of
-            another product they would be chosen in view of the first.
+            Of the run. All releases of a run add up as one plan that was fixed before. Those of
+            another product would be chosen in view of the first.
         settings
             Name to value, as text. **Public**: both are kept in the file as they are.
 
@@ -289,10 +289,10 @@ class Ledger(AbstractContextManager["Ledger"]):
         ----------
         key
             Name of the release within the run. A second call with the same key returns the bytes of
-            the first, without charge and without calling `draw`; with other charges or another
+            the first, without charge and without calling `draw`. With other charges or another
             `binding` it is refused.
         charges
-            What it costs; none if it depends on nobody's data.
+            Its cost. Empty if it depends on no private data.
         draw
             Makes the release with fresh noise. Called at most once per key, inside the transaction.
         binding
@@ -303,7 +303,7 @@ class Ledger(AbstractContextManager["Ledger"]):
         BudgetExceededError
             The cap would be exceeded. `draw` was not called.
         InvalidParameterError
-            The key was released with other parameters; or there is a cap, and the ledger would hold
+            The key was released with other parameters. Or there is a cap, and the ledger would hold
             charges on one party for two units, whose sum holds for neither. `draw` was not called.
         """
         with self._book.transaction():
@@ -319,17 +319,17 @@ class Ledger(AbstractContextManager["Ledger"]):
         return released
 
     def record(self, key: str, draw: Callable[[], bytes], *, binding: str = "") -> bytes:
-        """Keep what costs nothing: public facts, or what an earlier release has paid for.
+        """Keep bytes without a charge, such as public facts or functions of an earlier release.
 
         Asked again, the same bytes. `key`, `draw`, `binding` and errors are those of `release`.
         """
         return self.release(key, (), draw, binding=binding)
 
     def check_room(self, charges: Sequence[Charge]) -> None:
-        """Refuse what `release` would refuse of these new charges of the run; charge nothing.
+        """Refuse new charges of the run that `release` would refuse, and charge nothing.
 
-        For charges that come later in parts: whoever needs several data holders finds out that one
-        lacks room before any of them spends.
+        For charges that come later in parts. A run with several data holders finds out in this way
+        that one lacks room, before any of them spends.
 
         Raises
         ------
@@ -464,7 +464,7 @@ class Ledger(AbstractContextManager["Ledger"]):
         protected
             Whose records: ``"target"``, ``"owners"`` or ``"records"``.
         run
-            Name of the run; all of them by default.
+            Name of the run, all of them by default.
         new
             Charges that would be added to this ledger's own run.
         """

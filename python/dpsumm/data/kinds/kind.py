@@ -24,7 +24,7 @@ Value: TypeAlias = str | float | bool
 
 
 class Kind(str, Enum):
-    """What a column is.
+    """The kind of a column.
 
     See Also
     --------
@@ -55,7 +55,7 @@ class WhenMissing(str, Enum):
 
 @dataclass(frozen=True)
 class Facts:
-    """What a column says of itself; see `dpsumm.Column`, which checks it."""
+    """The public facts of a column, which `dpsumm.Column` checks."""
 
     name: str
     kind: Kind | str | None = None
@@ -91,11 +91,11 @@ class Read(NamedTuple):
 
 
 class How(ABC):
-    """What becomes of the values of one column; a class for each kind, an object for each column.
+    """How one column's values are read, with a class for each kind and an object for each column.
 
-    Privacy: what a value becomes is a function of that value and the column's public facts alone.
+    Privacy: the code of a value is a function of that value and the column's public facts alone.
     A library chooses a column's type by all of its values, so all that may be the same value must
-    become the same; where that cannot be, the value is refused.
+    become the same. Where that cannot be, the value is refused.
     """
 
     #: What a column of this kind may say, besides its name and its marks of missing values.
@@ -120,7 +120,7 @@ class How(ABC):
 
     @property
     def cells(self) -> tuple[str, ...]:
-        """Names of the column's coordinates in the kernel's space; none beside it."""
+        """Names of the column's coordinates in the kernel's space, empty for other columns."""
         return ()
 
     @abstractmethod
@@ -164,7 +164,7 @@ class How(ABC):
         return {truth: found.pop() if len(found) == 1 else None for truth, found in marked.items()}
 
     def is_mark(self, text: str) -> bool:
-        """Return whether a trimmed text means a missing value in a column beside the kernel's."""
+        """Return whether a trimmed text means a missing value in a column that travels along."""
         numbers = self.numeric_marks
         return (
             not text
@@ -174,7 +174,7 @@ class How(ABC):
         )
 
     def marked(self, numbers: NDArray[Any]) -> NDArray[np.bool_]:
-        """Return which numbers mean a missing value; as text, all infinite ones are one."""
+        """Return which numbers mean a missing value. As text, all infinite ones are one."""
         marked = np.isin(numbers, list(self.numeric_marks))
         return marked | np.isinf(numbers) if math.inf in self.numeric_marks else marked
 
@@ -198,10 +198,10 @@ class Seen(How):
     - one of k categories is ``w / sqrt(2)`` in its own cell, so two different ones are at distance
       w;
     - an ordered category is ``w * position / (k - 1)``;
-    - a missing value has a cell of its own: ``w / sqrt(2)`` beside categories. Beside a position it
-      is ``w * s`` with the position in the middle, where s**2 is the variance of a uniform
-      position: then its mean squared distance to a value, ``w**2 * 2 * s**2``, is that of two
-      values. The same for `other` of ordered categories.
+    - a missing value has a cell of its own, ``w / sqrt(2)`` next to categories. Next to a position
+      it is ``w * s`` with the position in the middle, where s**2 is the variance of a uniform
+      position. So its mean squared distance to a value, ``w**2 * 2 * s**2``, is that of two values.
+      The same holds for `other` of ordered categories.
     """
 
     @abstractmethod
@@ -253,7 +253,7 @@ class Seen(How):
         return Read.counted(distinct.laid(self.codes(distinct.items)))
 
     def read_numbers(self, values: NDArray[Any]) -> Read:
-        """Return a column of an array as `read` does; itself if nothing is to be changed."""
+        """Return a column of an array as `read` does, or itself if nothing is to be changed."""
         return Read(self.without_marks(values))
 
     def faults(self, codes: NDArray[Any]) -> Iterator[str]:
