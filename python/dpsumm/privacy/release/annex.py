@@ -51,7 +51,7 @@ ANNEX = (
     Entry(
         "mean of a user's own mechanism, MWEM, or none",
         "`Offers(release=...)`, `Auction(target_release=..., summary_release=...)`",
-        "privacy/auction.md#mwem",
+        "privacy/auction.md",
         "tests/summary/test_mwem_release.py",
     ),
     Entry(
