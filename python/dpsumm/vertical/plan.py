@@ -123,8 +123,9 @@ class SynthesisPlan(Plan):
         """Return the AUC for the label that models of the rows should reach, as a range.
 
         In 34 of 48 runs on four tables that the estimate was not made with, the AUC was in the
-        range. In 45 it was there or within 0.03 (docs/results-rows.md). The estimate knows only
-        the noise, and not what bins and the model of the rows lose.
+        range. In 45 it was there or within 0.03 (docs/results-rows.md). These labels had two
+        classes, and more were not measured. The estimate knows only the noise, and not what bins
+        and the model of the rows lose.
 
         Parameters
         ----------
