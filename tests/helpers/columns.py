@@ -6,10 +6,11 @@ import numpy as np
 
 from dpsumm.exchange.driver import run_in_process
 from dpsumm.privacy import Ledger
-from dpsumm.vertical.coordinator import TablesCoordinator
 from dpsumm.vertical.helper import Helper
 from dpsumm.vertical.layout import HELPER, Budget, Layout
 from dpsumm.vertical.owner import Owner
+from dpsumm.vertical.sums import coordinator_of
+from dpsumm.vertical.way import Way
 from dpsumm.vertical.wire import CODEC
 from reference.vertical import one_hot
 
@@ -40,21 +41,25 @@ class World:
         seed=None,
         trees=None,
         label=None,
+        same_columns=False,
     ):
         self.sizes, self.records = sizes, records
-        flat = tuple(size for owner in sizes for size in owner)
+        holders = sizes[:1] if same_columns else sizes
+        flat = tuple(size for owner in holders for size in owner)
         names = NAMES[: len(sizes)]
         self.layout = Layout(
             owners=names,
-            schemas=SCHEMAS[: len(sizes)],
+            schemas=SCHEMAS[:1] * len(sizes) if same_columns else SCHEMAS[: len(sizes)],
             columns=tuple(f"x{j}" for j in range(len(flat))),
             sizes=flat,
-            owner_of=tuple(p for p, owner in enumerate(sizes) for _ in owner),
+            owner_of=tuple(p for p, owner in enumerate(holders) for _ in owner),
             label=label,
             trees=tuple(tree for owner in trees or () for tree in owner),
+            same_columns=same_columns,
         )
         self.trees = trees
-        self.budget = Budget(2.0, 0.1, 0.3, keep, rows)
+        way = Way.SUMS if same_columns else Way.PADS
+        self.budget = Budget(2.0, 0.1, 0.3, keep, rows, way)
         self.codes = [
             np.stack([rng.integers(size, size=records) for size in owner], axis=1).astype(np.uint32)
             for owner in sizes
@@ -78,7 +83,7 @@ class World:
             name,
             self.codes[p],
             tuple(self.sizes[p]),
-            schema=SCHEMAS[p],
+            schema=SCHEMAS[0 if self.layout.same_columns else p],
             order=self.order[name],
             ledger=self.books[name],
             secret=self.secrets[name],
@@ -88,12 +93,13 @@ class World:
         )
 
     def coordinator(self):
-        return TablesCoordinator(self.layout, self.budget, RUN)
+        return coordinator_of(self.layout, self.budget, RUN)
 
     def run(self):
         """Run to the end, every message as bytes."""
         parties = {name: self.owner(name) for name in self.layout.owners}
-        parties[HELPER] = self.helper_kind(SECRETS)
+        if not self.layout.same_columns:
+            parties[HELPER] = self.helper_kind(SECRETS)
         world = self
 
         class Wired:

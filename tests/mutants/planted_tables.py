@@ -201,6 +201,14 @@ bug(
     "        noisy = np.zeros_like(exact)\n",
     "        noisy = exact.copy() if product.coarse else np.zeros_like(exact)\n",
 )
+bug(
+    "S24",
+    "rows",
+    "the same columns: owners share the noise of a sum, though each one's table is seen",
+    PLAN,
+    "        stds = tuple(_up(math.sqrt(2 / (s * scale))) for s in parts)",
+    "        stds = tuple(_up(math.sqrt(2 / (s * scale * adds))) for s in parts)",
+)
 
 # --- exported models ---
 

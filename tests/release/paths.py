@@ -31,8 +31,10 @@ from dpsumm.summary.models.perturbation import Grid, Perturbed
 from dpsumm.summary.models.training import Examples
 from dpsumm.summary.protocols.features import features_of, random_features
 from dpsumm.summary.protocols.messages import BidRequest
+from dpsumm.vertical.messages import CountColumns, Finish
 from dpsumm.vertical.owner import Owner
 from dpsumm.vertical.trees import Tree
+from dpsumm.vertical.wire import CODEC
 from helpers import transcripts
 from helpers.columns import World
 from helpers.settings import setting_of
@@ -356,6 +358,32 @@ def rows(observer, sizes=((4, 3), (5, 3)), trees=None, again=()):
     return run
 
 
+def rows_of_same_columns(rng, epsilon, n, sizes=(4, 3, 5), owners=3):
+    """The coordinator sees the tables of each owner before it adds them up."""
+    world = World(rng, [list(sizes)] * owners, n, same_columns=True)
+    world.budget = replace(world.budget, noise_multiplier=multiplier(epsilon))
+    plan = world.run().plan
+    found, stds = [], []
+    sent = {(name, type(request)): CODEC.decode(raw) for name, request, raw in world.sent}
+    for name, codes in zip(world.layout.owners, world.codes, strict=True):
+        counts = sent[name, CountColumns].counts
+        exact = [np.bincount(codes[:, j], minlength=size) for j, size in enumerate(sizes)]
+        found.append(counts - np.concatenate(exact))
+        stds.append(np.full(len(counts), plan.single_std))
+        starts = np.cumsum([0, *sizes])
+        within = sent[name, Finish].within
+        for (i, j), std in plan.every:
+            table = np.zeros((sizes[i], sizes[j]), np.int64)
+            np.add.at(table, (codes[:, i], codes[:, j]), 1)
+            block = within[starts[i] : starts[i + 1], starts[j] : starts[j + 1]]
+            found.append((block - table).ravel())
+            stds.append(np.full(table.size, std))
+    charges = {name: book.charges() for name, book in world.books.items()}
+    square = len(sizes) * 2 / plan.single_std**2 + sum(2 / std**2 for _, std in plan.every)
+    mu = dict.fromkeys(charges, math.sqrt(square))
+    return Left(np.concatenate(found), np.concatenate(stds), charges, mu)
+
+
 # --- models -------------------------------------------------------------------------------------
 
 
@@ -519,6 +547,7 @@ PATHS = [
         Path(f"rows in two rounds, towards {who}", rows(of, SMALL, again=AGAIN), IN_TWO, 0.1, (60,))
         for who, of in (("the analyst", None), ("the first owner", "bank"))
     ),
+    Path("rows of the same columns, towards everybody", rows_of_same_columns, OF_ROWS, 0.1),
     Path("rows with trees, towards the analyst", rows(None, trees=TREES), OF_ROWS, 0.1),
     Path("rows with trees, towards the first owner", rows("bank", trees=TREES), OF_ROWS, 0.1),
     Path("rows of three owners, towards the analyst", rows(None, THREE), OF_ROWS, 0.1, (60,)),

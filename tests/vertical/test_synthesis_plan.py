@@ -108,7 +108,6 @@ def test_nothing_to_join_is_said():
         ({"label": "size"}, "no column 'size'"),
         ({"protocol": "tables"}, r"protocol must be Tables\(\)"),
         ({"schema": [1]}, "schema must be a dict"),
-        ({"schema": {"bank": SCHEMA["bank"]}}, "two owners or more"),
         ({"ids": "person"}, "no column 'person'"),
     ],
 )

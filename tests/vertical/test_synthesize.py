@@ -463,11 +463,6 @@ BINS = Schema([Column("person", "ignore"), Column("size", categories=tuple(range
             "missing values.*'encode'",
         ),
         (
-            lambda: {"owners": {"bank": frames(50)["bank"]}, "schema": {"bank": BANK}},
-            InvalidParameterError,
-            "owners: columns of two owners or more",
-        ),
-        (
             lambda: {"schema": {**SCHEMAS, "bank": Schema([*BANK.columns, REGISTRY.columns[1]])}},
             InvalidParameterError,
             "column 'age' is held by 'registry' and 'bank'; leave it out",

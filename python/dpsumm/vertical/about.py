@@ -37,8 +37,22 @@ CLAIMS = (
     ),
 )
 
+_IN_ONE_PROCESS = (
+    "Records in one process",
+    Disclosure(
+        "each owner",
+        "the process that runs all roles",
+        "the records' codes, which are counted",
+        "the owner's records",
+        "The process holds all records, and so sees them. It lets out tables with the "
+        "owners' noise alone.",
+        "privacy/rows.md#two-engines",
+        releases=("two-way tables",),
+    ),
+)
+
 ABOUT = About(
-    name="Rows: synthetic rows of a table whose columns several owners hold",
+    name="Rows: synthetic rows of a table that several owners hold in parts",
     codecs=(CODEC,),
     protocols={way.value: (way.condition,) for way in Way},
     protects=(Protected.RECORDS,),
@@ -47,14 +61,15 @@ ABOUT = About(
     conditions=(
         "Owners do not hand their noise or their columns to each other: those who do learn as one "
         "owner of all their columns.",
-        "All owners hold the same records in the same order, and follow the protocol.",
+        "All owners follow the protocol. Those of different columns hold the same records in the "
+        "same order.",
         "Schemas, bins, label and all other parameters are public: nobody chose them by looking "
         "at records.",
         "The number of records, and which records take part, is known to all owners.",
     ),
-    trust="Each owner adds its own noise. Across machines no party sees another's records: a "
-    "helper without data makes the secret product possible, and is trusted to keep its keys. A run "
-    "in one process is trusted with all records.",
+    trust="Each owner adds its own noise. Across machines no party sees another's records: if "
+    "owners hold different columns, a helper without data makes the secret product possible, and "
+    "is trusted to keep its keys. A run in one process is trusted with all records.",
     exposure="Across machines, records stay with their owners. Coordinator, helper and other "
     "owners see noisy tables and words that are uniform without the keys. In one process, that "
     "process holds all records.",
@@ -67,21 +82,8 @@ ABOUT = About(
     # A run opens with Join, whose answer has the public facts.
     unsent=(Describe, Description),
     beside={
-        Way.TOGETHER.value: (
-            (
-                "Records in one process",
-                Disclosure(
-                    "each owner",
-                    "the process that runs all roles",
-                    "the records' codes, which are counted with another owner's",
-                    "the owner's records",
-                    "The process holds all records, and so sees them. It lets out tables with both "
-                    "owners' noise alone.",
-                    "privacy/rows.md#two-engines",
-                    releases=("two-way tables",),
-                ),
-            ),
-        ),
+        Way.TOGETHER.value: (_IN_ONE_PROCESS,),
+        Way.SUMS_TOGETHER.value: (_IN_ONE_PROCESS,),
         Way.MPYC.value: (
             (
                 "Shares of MPyC",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dpsumm.basics.checks import listed
 from dpsumm.data.kinds.kind import Kind
@@ -12,7 +12,7 @@ from dpsumm.data.schema import Schema
 from dpsumm.data.short import SchemaLike, schema_of
 from dpsumm.errors import InvalidParameterError
 from dpsumm.vertical.grid import Counted, counted_as
-from dpsumm.vertical.layout import HELPER, Layout
+from dpsumm.vertical.layout import ALL_OWNERS, HELPER, Layout
 from dpsumm.vertical.levels import Bins
 
 # Tables beyond these sizes hold noise and little else.
@@ -40,30 +40,42 @@ class Agreed:
     ) -> Agreed:
         """Return the columns, from public schemas alone."""
         schemas = {name: schema_of(known) for name, known in schema.items()}
-        levels = public_levels(schemas, bins, ids)
-        layout = layout_of(schemas, levels, label, ids, pairs)
+        same = len({known.fingerprint for known in schemas.values()}) == 1
+        if same and ids is not None:
+            raise InvalidParameterError(
+                "ids: all owners have one schema, so they hold the same columns of different "
+                "records, and nothing is joined; leave `ids` out"
+            )
+        once = dict([next(iter(schemas.items()))]) if same else schemas
+        levels = public_levels(once, bins, ids)
+        layout = layout_of(once, levels, label, ids, pairs)
+        if same:
+            for name in schemas:
+                _check_owner(name)
+            levels = dict.fromkeys(schemas, *levels.values())
+            layout = replace(
+                layout,
+                owners=tuple(schemas),
+                schemas=layout.schemas * len(schemas),
+                same_columns=True,
+            )
         return cls(schemas, levels, layout, ids)
 
     @property
     def in_order(self) -> tuple[Counted, ...]:
         """The levels of all columns, owner by owner."""
-        return tuple(one for owner in self.levels.values() for one in owner)
+        every = list(self.levels.values())[: len(self.layout.holders)]
+        return tuple(one for owner in every for one in owner)
 
 
 def public_levels(
     schemas: Mapping[str, Schema], bins: Bins | None, ids: str | None
 ) -> dict[str, tuple[Counted, ...]]:
     """Return each owner's columns as levels, from public schemas alone."""
-    if len(schemas) < 2:
-        raise InvalidParameterError(
-            "owners: columns of two owners or more are joined; for one owner's table no other "
-            "owner must be protected from, so use another tool (such as AIM or MST)"
-        )
     levels: dict[str, tuple[Counted, ...]] = {}
     held_by: dict[str, str] = {}
     for name, schema in schemas.items():
-        if name == HELPER or not name.strip():
-            raise InvalidParameterError(f"owners: no owner can be called {name!r}; rename it")
+        _check_owner(name)
         if not isinstance(schema, Schema):
             raise InvalidParameterError(
                 f"schema: that of {name!r} must be a dpsumm.Schema, got {type(schema).__name__}"
@@ -86,13 +98,19 @@ def public_levels(
             if column.in_kernel and held_by.setdefault(column.name, name) != name:
                 raise InvalidParameterError(
                     f"schema: column {column.name!r} is held by {held_by[column.name]!r} and "
-                    f"{name!r}; leave it out of one of the two schemas, or rename it"
+                    f"{name!r}; leave it out of one of the two schemas, or rename it. Owners that "
+                    "hold the same columns of different records need equal schemas"
                 )
         levels[name] = tuple(counted_as(column, bins) for column in schema.kernel)
     if isinstance(bins, Mapping) and (unknown := set(bins) - set(held_by)):
         raise InvalidParameterError(f"bins: there is no column {min(unknown)!r}")
     _check_sizes([one for owner in levels.values() for one in owner])
     return levels
+
+
+def _check_owner(name: str) -> None:
+    if name in (HELPER, ALL_OWNERS) or not name.strip():
+        raise InvalidParameterError(f"owners: no owner can be called {name!r}; rename it")
 
 
 def _check_ids(ids: str, name: str, schema: Schema) -> None:

@@ -40,6 +40,15 @@ def parameters_of(layout: Layout, budget: Budget) -> str:
     return hashlib.sha256(json.dumps(about).encode()).hexdigest()[:DIGITS]
 
 
+def check_schema(name: str, joined: Joined, schema: str) -> None:
+    """Refuse an owner that reads its data by another schema."""
+    if joined.schema != schema:
+        raise InvalidDataError(
+            f"schema: {name!r} reads its data by another schema than the coordinator "
+            "knows; give both the same file"
+        )
+
+
 class TablesCoordinator(Coordinator[Released]):
     """Asks owners and helper, opens what two shares add up to.
 
@@ -69,7 +78,7 @@ class TablesCoordinator(Coordinator[Released]):
         keep: Callable[[bytes], bytes] = bytes,
     ) -> None:
         self._refused, self._keep = refused, keep
-        self.names = (*layout.owners, HELPER)
+        self.names = (*layout.holders, HELPER)
         self._layout, self._budget, self._run = layout, budget, run
         self._joined: dict[str, Joined] = {}
         self._counts: dict[str, ColumnCounts] = {}
@@ -86,7 +95,7 @@ class TablesCoordinator(Coordinator[Released]):
         """Return the next requests."""
         if self._asked:
             raise ProtocolError("answers are outstanding")
-        owners, layout = self._layout.owners, self._layout
+        owners, layout = self._layout.holders, self._layout
         if not self._joined:
             self._asked = {name: self._join(p) for p, name in enumerate(owners)}
         elif not self._counts:
@@ -131,14 +140,11 @@ class TablesCoordinator(Coordinator[Released]):
         )
 
     def _check_joined(self) -> None:
-        first = self._layout.owners[0]
-        for name, schema in zip(self._layout.owners, self._layout.schemas, strict=True):
+        first = self._layout.holders[0]
+        # Owners of the same columns are one holder here, see `SumsCoordinator`.
+        for name, schema in zip(self._layout.holders, self._layout.schemas, strict=False):
             joined, other = self._joined[name], self._joined[first]
-            if joined.schema != schema:
-                raise InvalidDataError(
-                    f"schema: {name!r} reads its data by another schema than the coordinator "
-                    "knows; give both the same file"
-                )
+            check_schema(name, joined, schema)
             if joined.n_records != other.n_records:
                 raise InvalidDataError(
                     f"owners: {name!r} has {joined.n_records} records and {first!r} has "
@@ -171,7 +177,7 @@ class TablesCoordinator(Coordinator[Released]):
         if isinstance(answer, Joined):
             self._joined[name] = answer
         elif isinstance(answer, ColumnCounts):
-            owner = self._layout.owners.index(name)
+            owner = self._layout.holders.index(name)
             if len(answer.counts) != self._layout.counts_of(owner) or not answer.nonce:
                 raise ProtocolError(f"{name!r} sent tables of another size, or no nonce")
             self._counts[name] = answer
@@ -199,7 +205,7 @@ class TablesCoordinator(Coordinator[Released]):
     def result(self) -> Released:
         """Open the tables."""
         answers = self._two_way if self._first_tables is None else self._second
-        work, ended = self._work, len(answers) == len(self._layout.owners)
+        work, ended = self._work, len(answers) == len(self._layout.holders)
         if work is None or not ended or work.two_rounds != bool(self._second):
             raise ProtocolError("the run has not ended")
         if self._first_tables is None:

@@ -79,7 +79,7 @@ def tables_with_label(released: Released) -> Iterator[tuple[tuple[int, int], flo
     plan = released.plan
     for pair, std in zip(plan.pairs, plan.pair_std, strict=True):
         if plan.label in pair:
-            yield pair, std * (math.sqrt(2) if plan.is_cross(pair) else 1.0)
+            yield pair, std * math.sqrt(plan.noises(pair))
 
 
 def moments_of(

@@ -14,6 +14,8 @@ from dpsumm.vertical.way import Way
 
 # The party that deals pads; no owner may have this name.
 HELPER = "helper"
+# Owners of the same columns as the one holder of them, whose tables are the sums of theirs.
+ALL_OWNERS = "all owners"
 
 
 @dataclass(frozen=True)
@@ -28,6 +30,8 @@ class Layout:
         What is counted of each column; one table by default.
     pairs
         Pairs of columns that the rows are for, (i, j) with i < j.
+    same_columns
+        Every owner holds all columns, of records of its own.
     """
 
     owners: tuple[str, ...]
@@ -40,6 +44,12 @@ class Layout:
     ids: str = ""
     trees: tuple[Tree, ...] = ()
     pairs: tuple[tuple[int, int], ...] = ()
+    same_columns: bool = False
+
+    @property
+    def holders(self) -> tuple[str, ...]:
+        """Who holds columns that no other has: the owners, or all of them as one."""
+        return (ALL_OWNERS,) if self.same_columns else self.owners
 
     @property
     def counted_by(self) -> tuple[Tree, ...]:
@@ -52,11 +62,11 @@ class Layout:
         return tuple(tree.codes for tree in self.counted_by)
 
     def of_owner(self, owner: int) -> list[int]:
-        """Return the positions of an owner's columns."""
+        """Return the positions of a holder's columns."""
         return [j for j, p in enumerate(self.owner_of) if p == owner]
 
     def counts_of(self, owner: int) -> int:
-        """Return how many counts are in an owner's one-way tables together."""
+        """Return how many counts are in a holder's one-way tables together."""
         return sum(sum(self.counted_by[j].lengths) for j in self.of_owner(owner))
 
 
@@ -130,6 +140,7 @@ class Budget:
             singles=singles,
             part=part,
             tables=tuple(len(tree.lengths) for tree in layout.counted_by),
+            adds=len(layout.owners) if layout.same_columns else 1,
         )
 
 

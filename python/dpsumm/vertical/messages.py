@@ -18,6 +18,7 @@ from dpsumm.kernels.inputs import Words
 from dpsumm.vertical.way import Way
 
 _SECRET = (Way.PADS.value, Way.MPYC.value)
+_TWO_ROUNDS = tuple(way.value for way in Way if way is not Way.MPYC)
 
 
 @dataclass(frozen=True)
@@ -247,7 +248,7 @@ class Refine(Request):
         "The owner learns of other owners' records what their charges for these tables allow.",
         "privacy/rows.md#claims",
         releases=("one-way tables", "two-way tables"),
-        protocols=(Way.PADS.value,),
+        protocols=_TWO_ROUNDS,
     )
 
     within: NDArray[np.float64]
@@ -297,6 +298,7 @@ class Deal(Request):
         "The helper learns nothing of records beyond what was released.",
         "privacy/rows.md#who-sees-what",
         releases=("one-way tables",),
+        protocols=_SECRET,
     )
 
     run: str

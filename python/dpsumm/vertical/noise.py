@@ -54,6 +54,9 @@ class NoisePlan:
         those with the label, which it counts, too, and those of the second.
     rounds
         1 or 2.
+    adds
+        How many owners count each table, each with this noise. One but for owners that hold the
+        same columns, whose tables are added.
     """
 
     sizes: tuple[int, ...]
@@ -68,6 +71,7 @@ class NoisePlan:
     coarse: tuple[tuple[int, int], ...] = ()
     coarse_std: tuple[float, ...] = ()
     rounds: int = 1
+    adds: int = 1
 
     @property
     def every(self) -> tuple[tuple[tuple[int, int], float], ...]:
@@ -80,13 +84,22 @@ class NoisePlan:
         sizes = self.fine if self.label in pair and self.fine else self.sizes
         return sizes[pair[0]], sizes[pair[1]]
 
+    @property
+    def one_way_std(self) -> float:
+        """The noise of the one-way tables as they are opened, if a column has one."""
+        return self.single_std * math.sqrt(self.adds)
+
     def std_of(self, column: int) -> float:
-        """Return the noise of each of a column's one-way tables."""
+        """Return the noise of each of a column's one-way tables as they are opened."""
+        return self._added(column) * math.sqrt(self.adds)
+
+    def _added(self, column: int) -> float:
+        """Return the noise that an owner adds to each of a column's one-way tables."""
         return table_std(self.single_std, self.tables[column] if self.tables else 1)
 
     def _learnt(self, column: int) -> float:
         """Return the squared mu of a column's one-way tables."""
-        return 2 * (self.tables[column] if self.tables else 1) / self.std_of(column) ** 2
+        return 2 * (self.tables[column] if self.tables else 1) / self._added(column) ** 2
 
     def is_cross(self, pair: tuple[int, int]) -> bool:
         """Whether the columns are of two owners."""
@@ -97,7 +110,11 @@ class NoisePlan:
         mean."""
         pair = self.pairs[index]
         cells = math.prod(self.shape(pair)) / (self.sizes[pair[0]] * self.sizes[pair[1]])
-        return self.pair_std[index] ** 2 * (2 if self.is_cross(pair) else 1) * cells
+        return self.pair_std[index] ** 2 * self.noises(pair) * cells
+
+    def noises(self, pair: tuple[int, int]) -> int:
+        """Return how many owners' noises are in a table of these columns as it is opened."""
+        return self.adds * (2 if self.is_cross(pair) else 1)
 
     def mu(self, observer: int | None) -> float:
         """Return the mu of the analyst (None), or of an owner at that position."""
@@ -138,6 +155,7 @@ def plan_noise(
     tables: tuple[int, ...] = (),
     fine: Sequence[int] = (),
     part: float = 1.0,
+    adds: int = 1,
 ) -> NoisePlan:
     """Return the plan by which the observer who sees most is at `noise_multiplier`.
 
@@ -158,6 +176,8 @@ def plan_noise(
         Pairs without the label that get half of what all such pairs get.
     part
         Of what the pairs without the label get. Below 1, `refined` has the rest.
+    adds
+        See `NoisePlan`.
     """
     columns = [j for j, size in enumerate(sizes) if size > 1]
     pairs = tuple((i, j) for i in columns for j in columns if i < j)
@@ -197,6 +217,7 @@ def plan_noise(
             label,
             tuple(fine),
             rounds=1 if part == 1 else 2,
+            adds=adds,
         )
         if plan.joined or not joined:
             break

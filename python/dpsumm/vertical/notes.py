@@ -11,6 +11,7 @@ from dpsumm.vertical.grid import Drawn
 from dpsumm.vertical.label_score import LabelScore
 from dpsumm.vertical.layout import Layout, Released
 from dpsumm.vertical.model import SEEN, hidden_pairs
+from dpsumm.vertical.noise import NoisePlan
 from dpsumm.vertical.pooled import Pooled
 from dpsumm.vertical.privacy import SynthesisPrivacy
 from dpsumm.vertical.tables import Tables
@@ -23,6 +24,7 @@ FEW_SEEN, _FEW, _BY_CHANCE = 0.1, 3, 0.02
 SMALL = 0.01
 # Pairs, or columns, that a note names.
 _NAMED = 3
+_NO_LINK = "hardly anything links the owners' columns"
 
 
 def notes_of(
@@ -48,7 +50,7 @@ def notes_of(
             )
         )
     poor = _unlinked(released)
-    if not privacy.identified:
+    if not privacy.identified and not layout.same_columns:
         # Pairs of two owners' columns that are seen to depend on each other show that it is right.
         notes.append(
             Note(
@@ -128,10 +130,12 @@ def _hidden(released: Released, layout: Layout, severity: Severity) -> list[Note
         )
     else:
         seen, cross = seen_across(released)
-        said = (
-            f"{seen} of {cross} pairs of two owners' columns {_stand(seen)} out of the noise. "
-            "Check that the owners' files have the same records in the same order. If so, use a "
-            "larger epsilon or fewer bins."
+        said = f"{seen} of {cross} {pairs_of(plan)} {_stand(seen)} out of the noise. "
+        said += (
+            "Use a larger epsilon or fewer bins."
+            if layout.same_columns
+            else "Check that the owners' files have the same records in the same order. If so, use "
+            "a larger epsilon or fewer bins."
         )
     return [Note(said, severity)]
 
@@ -145,10 +149,21 @@ def _stand(pairs: int) -> str:
     return "stands" if pairs == 1 else "stand"
 
 
+def one_holder(plan: NoisePlan) -> bool:
+    """Return whether no two columns have different holders."""
+    return len(set(plan.owner_of)) == 1
+
+
+def pairs_of(plan: NoisePlan) -> str:
+    """Return what `seen_across` counts, in words."""
+    return "pairs of columns" if one_holder(plan) else "pairs of two owners' columns"
+
+
 def seen_across(released: Released) -> tuple[int, int]:
     """Return how many pairs of two owners' columns are seen to depend, and how many there are.
 
-    Of two rounds, those that the second did not count are left out.
+    If all owners hold the same columns, all pairs count. Of two rounds, those that the second did
+    not count are left out.
     """
     seen, cross = _across(released)
     return len(seen), len(cross)
@@ -157,7 +172,9 @@ def seen_across(released: Released) -> tuple[int, int]:
 def _across(released: Released) -> tuple[set[tuple[int, int]], set[tuple[int, int]]]:
     plan = released.plan
     # Of a column whose levels were all merged, nothing is seen.
-    cross = {(i, j) for i in plan.counted for j in plan.counted if i < j and plan.is_cross((i, j))}
+    cross = {(i, j) for i in plan.counted for j in plan.counted if i < j}
+    if not one_holder(plan):
+        cross = {pair for pair in cross if plan.is_cross(pair)}
     cross -= set(plan.coarse) - set(plan.pairs)
     return cross & (set(plan.pairs) - set(hidden_pairs(released))), cross
 
@@ -180,14 +197,16 @@ def worthless(released: Released, score: LabelScore | None) -> bool:
     the owners' columns.
     """
     nothing = len(hidden_pairs(released)) == len(released.plan.pairs)
-    noisy = SEEN * released.plan.single_std > SMALL * released.n_records
+    noisy = SEEN * released.plan.one_way_std > SMALL * released.n_records
     return nothing and noisy and (score is None or score.little)
 
 
 def verdict_of(released: Released, score: LabelScore | None, fits: bool) -> Verdict:
     """Return in a few words what rows of these tables are worth, by the tables alone."""
     seen, cross = seen_across(released)
-    across = f"{seen} of {cross} pairs of columns across owners {_stand(seen)} out of the noise"
+    alone = one_holder(released.plan)
+    where = "pairs of columns" if alone else "pairs of columns across owners"
+    across = f"{seen} of {cross} {where} {_stand(seen)} out of the noise"
     if worthless(released, score):
         head, why = "the rows mean nothing", "the noise hides how columns depend on each other"
         return Verdict(head, why, Severity.ALARM)
@@ -197,7 +216,8 @@ def verdict_of(released: Released, score: LabelScore | None, fits: bool) -> Verd
         return Verdict("the noise hides what predicts the label", str(score), Severity.WARNING)
     if _unlinked(released):
         why = across if score is None else f"{across}; {score}"
-        return Verdict("hardly anything links the owners' columns", why, Severity.WARNING)
+        head = "hardly any two columns depend on each other" if alone else _NO_LINK
+        return Verdict(head, why, Severity.WARNING)
     if not fits:
         return Verdict("the model does not fit the tables", severity=Severity.WARNING)
     if score is not None:

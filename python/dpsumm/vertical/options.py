@@ -36,9 +36,11 @@ class Data:
     Parameters
     ----------
     schema : NAME=FILE
-        An owner's public schema. Repeat it for each of two or more owners. See dpsumm schema.
+        An owner's public schema. Repeat it for each owner. Owners of the same columns name the same
+        file. See dpsumm schema.
     owner : NAME=FILE
-        That owner's columns of the records that all owners hold, as CSV, Parquet or Excel.
+        That owner's columns of the records that all owners hold, or its own records, as CSV,
+        Parquet or Excel.
     ids : COLUMN
         Column of identifiers that all owners have, of kind 'ignore' in the schemas. Records are
         sorted by it, and owners with other identifiers are refused. Without it the order of the

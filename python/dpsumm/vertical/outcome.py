@@ -110,7 +110,7 @@ def _record(
         finished=finished.isoformat(timespec="seconds"),
         delta=privacy.delta,
         seeded=privacy.seeded,
-        parties=(*layout.owners, HELPER),
+        parties=layout.owners if layout.same_columns else (*layout.owners, HELPER),
         units={Protected.RECORDS.value: released.n_records},
         schemas=dict(zip(layout.owners, layout.schemas, strict=True)),
         settings={
@@ -118,11 +118,12 @@ def _record(
             "Parameters": repr(protocol),
             "Columns": "; ".join(
                 f"{name}: {', '.join(layout.columns[j] for j in layout.of_owner(place))}"
-                for place, name in enumerate(layout.owners)
+                for place, name in enumerate(layout.holders)
             ),
             "Label": "none" if layout.label is None else layout.columns[layout.label],
-            "Identifiers": agreed.ids or "none: equal order was trusted",
-            "Noise of one-way tables": f"standard deviation {plan.single_std:.6g}, times "
+            "Identifiers": agreed.ids
+            or ("none needed" if layout.same_columns else "none: equal order was trusted"),
+            "Noise of one-way tables": f"standard deviation {plan.one_way_std:.6g}, times "
             "the root of a column's number of tables",
             "Two-way tables": f"{len(plan.pairs)}"
             + f", and {len(plan.coarse)} coarse ones" * bool(plan.coarse),

@@ -48,6 +48,8 @@ class Owner(Party):
     Its ledger holds releases and public facts, and no other function of its records. Rows are
     masked under a nonce that exists as long as the rows that it hides (see `pad_of`).
 
+    An owner of all columns has no peers, and all its tables are its own (`SumsCoordinator`).
+
     Claim: one replaced record is protected as ``charges.py`` charges, towards another owner and the
     analyst. Assumes an honest helper (see there), and the same records in the same order at every
     owner. Owners do not hand over their noise. Masked rows arrive as a peer made them, because
@@ -71,7 +73,7 @@ class Owner(Party):
         Its own books, opened for this run. Charged before an answer exists. Releases are kept
         there: a resend is the same bytes.
     secret
-        32 bytes that it shares with the helper alone.
+        32 bytes that it shares with the helper alone; None without a helper.
     seed
         For tests: repeatable noise, charged as infinite.
     nonce
@@ -96,14 +98,15 @@ class Owner(Party):
         schema: str,
         order: str,
         ledger: Ledger,
-        secret: bytes,
+        secret: bytes | None,
         seed: int | None = None,
         nonce: str | None = None,
         keep: Callable[[], None] | None = None,
         joint: bool = False,
         trees: tuple[Tree, ...] | None = None,
     ) -> None:
-        check_secret(secret)
+        if secret is not None:
+            check_secret(secret)
         self.name = name
         self._codes, self._sizes = codes, sizes
         self._trees = trees or tuple(map(Tree, sizes))
@@ -180,6 +183,8 @@ class Owner(Party):
     def _begin(self, request: Start) -> Products:
         # Another merge would make another matrix under the same pads. Other nonces make other pads.
         digest = hashlib.sha256(CODEC.encode(_without_nonces(request))).hexdigest()
+        if request.peers and self._secret is None:
+            raise ProtocolError("this owner has no key that a helper shares, so it has no pads")
         self._recorded("start", lambda: b"started", digest)
         self._product = Products(
             request,
@@ -189,7 +194,7 @@ class Owner(Party):
             sizes=self._sizes,
             run=self._ledger.run,
             nonce=self._nonce,
-            secret=self._secret,
+            secret=self._secret or b"",
         )
         # Now the charge is known, and no owner has made its two-way tables yet.
         if not self._ledger.has("two-way"):

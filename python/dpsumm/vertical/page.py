@@ -20,19 +20,23 @@ from dpsumm.report.panels import panels
 from dpsumm.report.parts import Html, safe, tag
 from dpsumm.report.screen import Flow, big, first_screen, flow, odds
 from dpsumm.vertical.fidelity import PairFidelity, drawn_rows, fidelity_of
+from dpsumm.vertical.layout import ALL_OWNERS
 from dpsumm.vertical.margins import Grade, Margin, margins_of
 from dpsumm.vertical.noise import NoisePlan
-from dpsumm.vertical.notes import seen_across
+from dpsumm.vertical.notes import pairs_of, seen_across
 from dpsumm.vertical.pictures import SETS, panels_of
 from dpsumm.vertical.way import Way
 
 if TYPE_CHECKING:
     from dpsumm.vertical.result import Synthetic
 
+_TRUSTED = "only people whom all owners trust can reach this process"
 _KEPT = {
-    Way.TOGETHER: "only people whom all owners trust can reach this process",
+    Way.TOGETHER: _TRUSTED,
+    Way.SUMS_TOGETHER: _TRUSTED,
     Way.PADS: "the helper keeps the owners' keys to itself",
     Way.MPYC: "the helper works with none of the owners",
+    Way.SUMS: "no owner shows anyone its records",
 }
 MOST_COLUMNS, MOST_PANELS = 30, 24
 MOST_PAIRS = 12
@@ -51,7 +55,7 @@ def render(synthetic: Synthetic) -> str:
     found = fidelity_of(synthetic.tables, drawn)
     return parts.page(
         "synthetic rows",
-        "Synthetic rows across columns. This page shows only released figures, with noise. You "
+        "Synthetic rows. This page shows only released figures, with noise. You "
         "may share it with anyone who may see the rows.",
         f"{verdict.head[0].upper()}{verdict.head[1:]}",
         _lead(synthetic, verdict.why),
@@ -77,12 +81,18 @@ def render(synthetic: Synthetic) -> str:
 
 def _lead(synthetic: Synthetic, why: str) -> Html:
     owners = counted(len(synthetic.privacy.owners), "owner", "owners")
+    columns = counted(len(synthetic.columns), "column", "columns")
+    records = counted(synthetic.n_records, "record", "records")
+    held = (
+        f"Noisy tables of {columns} and of pairs of columns were released. They count {records} of "
+        f"{owners}."
+        if synthetic.privacy.way.sums
+        else f"{owners} hold {columns} of the same {records}. They released noisy tables of their "
+        "columns and of pairs of columns, also of two owners."
+    )
     return safe(
         f"{why[:1].upper()}{why[1:]}." if why else "",
-        f"{owners} hold {counted(len(synthetic.columns), 'column', 'columns')} of the same "
-        f"{counted(synthetic.n_records, 'record', 'records')}. They released noisy tables of their "
-        "columns and of pairs of columns, also of two owners. The rows are drawn from a model of "
-        "these tables.",
+        f"{held} The rows are drawn from a model of these tables.",
         tag("strong", "No row is a record."),
     )
 
@@ -90,7 +100,7 @@ def _lead(synthetic: Synthetic, why: str) -> Html:
 def _kept(synthetic: Synthetic, margins: Sequence[Margin]) -> Iterator[Html]:
     seen, cross = seen_across(synthetic.tables)
     score = synthetic.label_score
-    pairs = "pairs of two owners' columns stand out of the noise"
+    pairs = f"{pairs_of(synthetic.tables.plan)} stand out of the noise"
     if score is None:
         yield big(f"{seen} of {cross}", pairs)
     else:
@@ -112,18 +122,22 @@ def _seen(synthetic: Synthetic) -> Iterator[Html]:
         counted(synthetic.n_records, "record", "records"),
     )
     helper = ("Helper", "sees no data")
+    together = owners, ("One process", "has all records"), "records"
+    tables = f"noisy tables, ε\u00a0=\u00a0{round_up(privacy.epsilon())}"
     first, second, sent = {
-        Way.TOGETHER: (owners, ("One process", "has all records"), "records"),
+        Way.TOGETHER: together,
+        Way.SUMS_TOGETHER: together,
         Way.PADS: (helper, owners, "random masks"),
         Way.MPYC: (helper, owners, "secret shares"),
+        Way.SUMS: (owners, ("Coordinator", "adds them up"), tables),
     }[privacy.way]
-    tables = f"noisy tables, ε\u00a0=\u00a0{round_up(privacy.epsilon())}"
+    apart = ", and that no two owners share their columns or their noise"
     yield flow(Flow((first, second, ("Everybody", "you included")), (sent, tables)))
     yield from odds("Anyone", "one record", privacy.epsilon(), privacy.delta)
     yield tag(
         "p",
         tag("strong", "On condition"),
-        f"that {_KEPT[privacy.way]}, and that no two owners share their columns or their noise.",
+        f"that {_KEPT[privacy.way]}{apart * (not privacy.way.sums)}.",
     )
 
 
@@ -190,7 +204,7 @@ def _pairs(synthetic: Synthetic, found: Sequence[PairFidelity]) -> tuple[Html, .
 
 
 def _row(synthetic: Synthetic, one: PairFidelity) -> tuple[str, ...]:
-    plan, owners = synthetic.tables.plan, synthetic.privacy.owners
+    plan, owners = synthetic.tables.plan, _holders(synthetic)
     held = [owners[p] for p in dict.fromkeys(plan.owner_of[j] for j in one.pair)]
     return (
         " and ".join(synthetic.columns[j] for j in one.pair),
@@ -199,6 +213,11 @@ def _row(synthetic: Synthetic, one: PairFidelity) -> tuple[str, ...]:
         percent(one.noise),
         "seen" if one.seen else "hidden by noise",
     )
+
+
+def _holders(synthetic: Synthetic) -> tuple[str, ...]:
+    privacy = synthetic.privacy
+    return (ALL_OWNERS,) if privacy.way.sums else privacy.owners
 
 
 def _matrix(found: Sequence[PairFidelity], shown: list[int]) -> figures.Array:
@@ -224,7 +243,7 @@ def _details(synthetic: Synthetic) -> list[tuple[str, str]]:
         ("Run", f"{synthetic.run}, {ended}"),
         ("Columns", _listed_columns(synthetic)),
         ("Levels", f"{levels}; after rare ones shared a code: {merged}"),
-        ("Noise, tables of one column", f"{plan.single_std:.1f} records in each cell"),
+        ("Noise, tables of one column", f"{plan.one_way_std:.1f} records in each cell"),
         ("Noise, tables of two columns", f"{across}, standard deviation"),
         *([("Rounds", _rounds(plan))] if plan.coarse else []),
         (
@@ -244,7 +263,7 @@ def _rounds(plan: NoisePlan) -> str:
 
 
 def _listed_columns(synthetic: Synthetic) -> str:
-    plan, owners = synthetic.tables.plan, synthetic.privacy.owners
+    plan, owners = synthetic.tables.plan, _holders(synthetic)
     of = {name: [] for name in owners}  # type: dict[str, list[str]]
     for column, p in zip(synthetic.columns, plan.owner_of, strict=True):
         of[owners[p]].append(column)

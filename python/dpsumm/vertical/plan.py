@@ -262,9 +262,9 @@ def plan_synthesis(
     Parameters
     ----------
     schema
-        Owner's name to its schema, as for `synthesize`, of two owners or more.
+        Owner's name to its schema, as for `synthesize`.
     records
-        How many records all owners hold, at least 1.
+        How many records all owners hold, at least 1. Of the same columns, all owners together.
     epsilon, delta, label, protocol, ids
         As for :func:`dpsumm.synthesize`.
 
@@ -312,7 +312,7 @@ def plan_synthesis(
         n_records=records,
         epsilon=epsilon,
         delta=delta,
-        single_std=noise.single_std,
+        single_std=noise.one_way_std,
         tables=tables,
         sent_bytes=_sent(layout, records),
         least_correlation=least,
@@ -381,7 +381,7 @@ def _planned(layout: Layout, noise: NoisePlan, records: int) -> tuple[PlannedTab
         if pair in noise.coarse and pair not in layout.pairs
     ]
     for pair, std in zip(noise.coarse, noise.coarse_std, strict=True):
-        both = math.sqrt(2 if noise.is_cross(pair) else 1)
+        both = math.sqrt(noise.noises(pair))
         if pair not in layout.pairs:
             # First, it must stand out there.
             coarse[pair] = _least_seen(both * std, math.prod(groups[j] for j in pair), records)
@@ -411,7 +411,13 @@ def _least_seen(std: float, cells: int, records: int) -> float:
 
 
 def _sent(layout: Layout, records: int) -> dict[str, int]:
-    """Return the bytes of the rows that each owner sends its peers: a word for each level."""
+    """Return the bytes of the rows that each owner sends its peers: a word for each level.
+
+    Owners of the same columns send their noisy tables instead.
+    """
+    if layout.same_columns:
+        codes = sum(size for size in layout.planned if size > 1)
+        return dict.fromkeys(layout.owners, 8 * (layout.counts_of(0) + codes**2))
     sent = {}
     for p, name in enumerate(layout.owners):
         width = sum(layout.planned[j] for j in layout.of_owner(p) if layout.planned[j] > 1)

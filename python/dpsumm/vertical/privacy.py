@@ -69,6 +69,14 @@ class SynthesisPrivacy:
             return ["Nothing is guaranteed: the noise came from a seed, and can be drawn again."]
         figure = f"({rounded_up(self.epsilon())}, {self.delta:g})"
         unit = "unit: replace one record, number of records public"
+        if self.way.sums:
+            return [
+                "Every record towards everybody but its own owner, also towards the analyst and "
+                f"the other owners: {figure}-differential privacy; {unit}.",
+                self.condition,
+                "Not protected: how many records each owner has; timing. A person with records at "
+                "several owners, or several records at one, is protected for each of them alone.",
+            ]
         told = [
             "Every record towards the analyst, and towards everybody who sees the synthetic rows, "
             f"the model or the released tables: {figure}-differential privacy; {unit}.",

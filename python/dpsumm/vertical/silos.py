@@ -6,6 +6,7 @@ import os
 import time
 import uuid
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
 
@@ -25,7 +26,6 @@ from dpsumm.privacy.events import Protected
 from dpsumm.privacy.ledger import Ledger
 from dpsumm.privacy.weak import check_budget
 from dpsumm.vertical.agreed import Agreed
-from dpsumm.vertical.coordinator import TablesCoordinator
 from dpsumm.vertical.grid import counted_as
 from dpsumm.vertical.helper import check_secret
 from dpsumm.vertical.inputs import read_held
@@ -35,7 +35,9 @@ from dpsumm.vertical.owner import Owner, fresh_nonce
 from dpsumm.vertical.products import Dealer
 from dpsumm.vertical.result import Synthetic
 from dpsumm.vertical.rows import Rows
+from dpsumm.vertical.sums import coordinator_of
 from dpsumm.vertical.tables import Tables
+from dpsumm.vertical.way import Way
 from dpsumm.vertical.wire import CODEC
 
 
@@ -51,7 +53,7 @@ class SiloOwner(Party):
         File of its own books, with a cap on ``"records"``. In the folder ``<ledger>.rows``
         beside it are the levels of its records by run, so that a run is about the same ones.
     secret
-        32 bytes that it shares with the helper alone.
+        32 bytes that it shares with the helper alone. Owners of the same columns need no keys.
     alignment
         32 bytes that all owners share, and neither helper nor coordinator: the key of the digest by
         which they compare identifiers.
@@ -66,12 +68,13 @@ class SiloOwner(Party):
         schema: Schema,
         *,
         ledger: str | os.PathLike[str],
-        secret: bytes,
-        alignment: bytes,
+        secret: bytes | None = None,
+        alignment: bytes | None = None,
     ) -> None:
-        check_secret(secret)
-        check_secret(alignment)
-        if secret == alignment:
+        for key in (secret, alignment):
+            if key is not None:
+                check_secret(key)
+        if secret is not None and secret == alignment:
             raise InvalidParameterError(
                 "secret: it is the owners' common key, too, and so known to the others; give each "
                 "owner one of its own"
@@ -118,12 +121,14 @@ class SiloOwner(Party):
         ids = request.ids or None
         if ids is not None and ids not in [column.name for column in self._schema.carried]:
             raise ProtocolError(f"ids: this owner's schema has no column {ids!r} of kind 'ignore'")
+        if ids is not None and self._alignment is None:
+            raise ProtocolError("ids cannot be compared without the owners' common key")
         self._book = Ledger(self._ledger, run=request.run, delta=request.delta)
         if self._book.has("one-way"):
             rows = Rows.read(self._rows, request.run)
         else:
             held = read_held(self._source, self._name, self._schema, levels, ids)
-            rows = Rows(request.run, held.codes, held.digest(self._alignment), fresh_nonce())
+            rows = Rows(request.run, held.codes, held.digest(self._alignment or b""), fresh_nonce())
         return Owner(
             self._name,
             rows.codes,
@@ -158,7 +163,8 @@ def synthesize_silos(
 ) -> Synthetic:
     """Return synthetic rows of owners that a channel reaches, and a helper named ``"helper"``.
 
-    Owners charge their own ledgers; nothing is charged here.
+    Owners charge their own ledgers, and nothing is charged here. Owners of the same columns, whose
+    schemas are equal, need no helper.
 
     Parameters
     ----------
@@ -224,7 +230,9 @@ def synthesize_silos(
     check_budget(epsilon, 0.0, 1, allowed=allow_weak_privacy)
     budget = protocol.budget(epsilon, delta)
     refused = None if allow_weak_privacy else epsilon
-    coordinator = TablesCoordinator(agreed.layout, budget, run, refused=refused)
+    if agreed.layout.same_columns:
+        budget = replace(budget, way=Way.SUMS)
+    coordinator = coordinator_of(agreed.layout, budget, run, refused=refused)
     with Journal(journal, run) as kept:
         try:
             released, _ = run_across(

@@ -39,19 +39,23 @@ def synthesize(
     allow_weak_privacy: bool = False,
     progress: Progress | None = None,
 ) -> Synthetic:
-    """Return synthetic rows of a table whose columns two or more owners hold.
+    """Return synthetic rows of a table if every owner holds some of its columns or its records.
 
     Every owner counts its own columns and adds noise. Tables of two owners' columns come from a
     secret product of their records, with the noise of both, and neither owner sees the other's
     records. A helper deals random pads for this. Models that are fitted to the noisy tables cost no
     further privacy.
 
+    If the schemas of all owners are equal, each owner holds all columns of records of its own, as
+    hospitals do. Then every owner counts all pairs of columns, and the noisy tables are added. One
+    owner alone may have rows made of its table, too.
+
     Parameters
     ----------
     owners
         Dict of names to data, each a data frame (pandas, polars, pyarrow), an array, or the path of
-        a CSV, Parquet or Excel file. All owners hold the same records, in the same order unless
-        `ids` is given.
+        a CSV, Parquet or Excel file. Owners of different columns hold the same records, in the same
+        order unless `ids` is given.
     schema
         Dict of names to the owners' public schemas, as for `summarize`. With
         ``when_missing="encode"`` a missing value is a level of its column, and otherwise it is
@@ -97,7 +101,9 @@ def synthesize(
     analyst in all its columns, and towards each owner in its columns at the others. The helper must
     not collude with an owner or the coordinator. In one process all roles are this process, which
     holds all records. So it counts tables of two owners directly, with the noise of both owners,
-    and sends no masked rows. See `Synthetic.privacy`.
+    and sends no masked rows. If owners hold the same columns, one replaced record is
+    (epsilon, delta)-DP towards everybody but its own owner and, in one process, who can reach
+    that. There is no helper. See `Synthetic.privacy`.
 
     See Also
     --------
@@ -128,6 +134,7 @@ def synthesize(
     True
     """
     from dpsumm.basics.checks import plain
+    from dpsumm.errors import InvalidParameterError
     from dpsumm.exchange.driver import run_in_process
     from dpsumm.exchange.roles import Party
     from dpsumm.privacy.ledger import Ledger
@@ -135,14 +142,15 @@ def synthesize(
     from dpsumm.privacy.weak import check_budget, warn_unrecorded
     from dpsumm.report.outside import strange_notes
     from dpsumm.vertical.agreed import Agreed
-    from dpsumm.vertical.coordinator import TablesCoordinator, parameters_of
+    from dpsumm.vertical.coordinator import parameters_of
     from dpsumm.vertical.inputs import backend_of, read_held
     from dpsumm.vertical.keys import SECRET_BYTES
     from dpsumm.vertical.layout import HELPER
     from dpsumm.vertical.mpyc import Meeting, MpycHelper, MpycOwner, check_mpyc
     from dpsumm.vertical.outcome import check_asked, check_books, everywhere, synthetic_of
-    from dpsumm.vertical.owner import hold
+    from dpsumm.vertical.owner import Owner, hold
     from dpsumm.vertical.products import Mpyc
+    from dpsumm.vertical.sums import coordinator_of
     from dpsumm.vertical.tables import Tables
     from dpsumm.vertical.together import NoHelper, OwnerTogether
     from dpsumm.vertical.way import Way
@@ -154,15 +162,19 @@ def synthesize(
     check_asked(owners, schema, epsilon, delta, protocol, seed, ledger)
     engine = protocol.secret_product
     by_mpyc = isinstance(engine, Mpyc)
-    # What is not installed is refused before anything is charged.
-    if by_mpyc:
-        check_mpyc()
     agreed = Agreed.of(
         {name: schema[name] for name in owners}, protocol.bins, ids, label, protocol.pairs
     )
-    budget = protocol.budget(epsilon, delta)
-    if not by_mpyc:
-        budget = replace(budget, way=Way.TOGETHER)
+    budget, sums = protocol.budget(epsilon, delta), agreed.layout.same_columns
+    if by_mpyc and sums:
+        raise InvalidParameterError(
+            "secret_product must be left out if all owners hold the same columns"
+        )
+    # What is not installed is refused before anything is charged.
+    if by_mpyc:
+        check_mpyc()
+    else:
+        budget = replace(budget, way=Way.SUMS_TOGETHER if sums else Way.TOGETHER)
     run = run or uuid.uuid4().hex
     books = ledger or {}
     with contextlib.ExitStack() as stack:
@@ -180,15 +192,16 @@ def synthesize(
                 name: read_held(source, name, agreed.schemas[name], agreed.levels[name], ids)
                 for name, source in owners.items()
             }
-            fewest = min(len(one.codes) for one in held.values())
-            check_budget(epsilon, delta, fewest, allowed=allow_weak_privacy, seed=seed)
+            counts = [len(one.codes) for one in held.values()]
+            records = sum(counts) if sums else min(counts)
+            check_budget(epsilon, delta, records, allowed=allow_weak_privacy, seed=seed)
             warn_unrecorded(ledger, seed, epsilon)
             for note in strange_notes({name: one.hints for name, one in held.items()}):
                 warnings.warn(note, stacklevel=2)
             # Fresh in every process: what they hide is kept nowhere.
             keys = {name: secrets.token_bytes(SECRET_BYTES) for name in owners}
             alignment = secrets.token_bytes(32)
-            kind: type[OwnerTogether | MpycOwner] = MpycOwner if by_mpyc else OwnerTogether
+            kind: type[Owner] = MpycOwner if by_mpyc else Owner if sums else OwnerTogether
             parties = {
                 name: kind(
                     name,
@@ -199,12 +212,12 @@ def synthesize(
                     ledger=opened[name],
                     secret=keys[name],
                     seed=seed,
-                    joint=True,
+                    joint=not sums,
                     trees=tuple(one.tree for one in agreed.levels[name]),
                 )
                 for name in owners
             }
-            roles: dict[str, Party] = {**parties, HELPER: NoHelper()}
+            roles: dict[str, Party] = {**parties, **({} if sums else {HELPER: NoHelper()})}
             for role in parties.values():
                 if isinstance(role, OwnerTogether):
                     role.others = parties  # type: ignore[assignment]
@@ -214,7 +227,7 @@ def synthesize(
                 for one in roles.values():
                     assert isinstance(one, MpycOwner | MpycHelper)
                     one.meeting = meeting
-            coordinator = TablesCoordinator(
+            coordinator = coordinator_of(
                 agreed.layout, budget, run, keep=partial(everywhere, opened, "coarse tables")
             )
             tables = kept(run_in_process(coordinator, roles, progress))

@@ -47,7 +47,7 @@ def restored(layout: Layout, budget: Budget, raw: bytes) -> Released:
     """Return what was opened in an earlier life of a run with these public parameters."""
     numbers = np.frombuffer(raw, "<i8").astype(np.int64)
     counts, first = {}, 1
-    for p, name in enumerate(layout.owners):
+    for p, name in enumerate(layout.holders):
         last = first + layout.counts_of(p)
         counts[name], first = ColumnCounts(numbers[first:last]), last
     work = Work(layout, budget, "", int(numbers[0]), counts)
@@ -91,7 +91,7 @@ class Work:
         self._without_rows = budget.way is not Way.PADS
         self._nonces = {name: one.nonce for name, one in counts.items()}
         self.n_records = n_records
-        self._one_way = np.concatenate([counts[name].counts for name in layout.owners])
+        self._one_way = np.concatenate([counts[name].counts for name in layout.holders])
         self._coded = coded_columns(layout, budget, n_records, self._one_way, first)
         self.codes = tuple(one.codes for one in self._coded)
         self.sizes = tuple(int(codes.max()) + 1 for codes in self.codes)
@@ -118,17 +118,17 @@ class Work:
         noise = 2 * FAR * largest
         self.ring = 32 if self.n_records + noise < 2**31 else 64
         self._columns = [
-            [j for j in layout.of_owner(p) if self.sizes[j] > 1] for p in range(len(layout.owners))
+            [j for j in layout.of_owner(p) if self.sizes[j] > 1] for p in range(len(layout.holders))
         ]
         owners = [p for p, columns in enumerate(self._columns) if columns]
         self._pairs = [(a, b) for a in owners for b in owners if a < b]
 
     def starts(self) -> dict[str, Request]:
         """Return each owner's work."""
-        return {name: self._start(p) for p, name in enumerate(self._layout.owners)}
+        return {name: self._start(p) for p, name in enumerate(self._layout.holders)}
 
     def _start(self, owner: int) -> Start:
-        names = self._layout.owners
+        names = self._layout.holders
         peers, within, noise = self._peers(owner), *self._noise(owner, self.plan.every)
         return Start(
             codes=np.concatenate([self._coded[j].by_value for j in self._layout.of_owner(owner)]),
@@ -210,7 +210,7 @@ class Work:
         """Return each owner's work in the second round."""
         self.choose(first)
         again = [one for one in self.final.every[: len(self.final.pairs)] if one[0] in self.again]
-        return {name: Refine(*self._noise(p, again)) for p, name in enumerate(self._layout.owners)}
+        return {name: Refine(*self._noise(p, again)) for p, name in enumerate(self._layout.holders)}
 
     def _peers(self, owner: int) -> list[int]:
         return [a + b - owner for a, b in self._pairs if owner in (a, b)]
@@ -220,7 +220,7 @@ class Work:
 
     def deal(self) -> Deal:
         """Return the helper's work."""
-        names = self._layout.owners
+        names = self._layout.holders
         left, right = [a for a, _ in self._pairs], [b for _, b in self._pairs]
         return Deal(
             run=self._run,
@@ -240,7 +240,7 @@ class Work:
             shapes = [(self._width(a, b), self._width(b, a)) for a, b in self._pairs]
             self._check_words(name, answer.corrections, [] if self._without_rows else shapes)
             return
-        owner = self._layout.owners.index(name)
+        owner = self._layout.holders.index(name)
         peers = self._peers(owner)
         if isinstance(answer, MaskedRows):
             before = request.first_row + self._rows if isinstance(request, NextRows) else 0
@@ -269,7 +269,7 @@ class Work:
     ) -> dict[str, NextRows | Finish]:
         """Return requests that carry each owner what its peers sent."""
         assert dealt is not None
-        names = self._layout.owners
+        names = self._layout.holders
         if self._without_rows:
             return {name: Finish(0, (), ()) for name in names}
         first = next(iter(masked.values())).first_row
@@ -287,7 +287,7 @@ class Work:
 
     def opened(self, answers: Mapping[str, TwoWay], *, second: bool = False) -> dict[Pair, Counts]:
         """Add up the shares of a round, and cut all tables out."""
-        names, pairs = self._layout.owners, {}
+        names, pairs = self._layout.holders, {}
         signed = np.int32 if self.ring == 32 else np.int64
         sums = {}
         for a, b in self._pairs:
@@ -303,7 +303,7 @@ class Work:
             at = self._place(i, p, q), self._place(j, q, p)
             size = plan.shape((i, j))
             table = whole[at[0] : at[0] + size[0], at[1] : at[1] + size[1]]
-            limit = FAR * 2 * std
+            limit = FAR * max(2, plan.noises((i, j))) * std
             if (table < -limit).any() or (table > self.n_records + limit).any():
                 raise ProtocolError(
                     "a table is out of all bounds: two owners computed with other pads or data"

@@ -49,16 +49,19 @@ class Synthesize(Task):
             raise InvalidParameterError(
                 "run configuration: seed: owners elsewhere draw their own noise; leave it at -1"
             )
-        if own.parties.count(HELPER) != 1:
-            raise InvalidParameterError(
-                f"{mine.where}: owners must name the owners and, once, {HELPER!r}"
-            )
         owners = [name for name in own.parties if name != HELPER]
+        schemas = {name: mine.input(f"schema-{name}") for name in owners}
+        alone = len({Schema.read(path).fingerprint for path in schemas.values()}) == 1
+        if own.parties.count(HELPER) != (0 if alone else 1):
+            raise InvalidParameterError(
+                f"{mine.where}: owners must name the owners and, once, {HELPER!r}. Owners of the "
+                f"same columns, whose schemas are equal, need no {HELPER}"
+            )
         return cls(
             public,
             own,
             _protocol(get),
-            schemas={name: mine.input(f"schema-{name}") for name in owners},
+            schemas=schemas,
             label=get("label", str, "") or None,
             ids=get("ids", str, "") or None,
             rows=get("rows", int, 0) or None,
@@ -100,8 +103,8 @@ class Synthesize(Task):
             get.file(Path(get("data", str)).expanduser()),
             Schema.read(Path(get("schema", str)).expanduser()),
             ledger=Path(get("ledger", str)).expanduser(),
-            secret=read_key(Path(get("secret", str)).expanduser()),
-            alignment=read_key(Path(get("alignment", str)).expanduser()),
+            secret=_key(get, "secret"),
+            alignment=_key(get, "alignment"),
         )
 
     @classmethod
@@ -111,15 +114,16 @@ class Synthesize(Task):
 
     @classmethod
     def trial(cls, owners: Sequence[str], data: Path, schema: Path) -> Trial:
-        """Every owner has ``<name>.csv`` and, in a directory of schemas, ``<name>.toml``."""
+        """Every owner has ``<name>.csv`` and, in a directory of schemas, ``<name>.toml``.
+
+        A file is the schema of all owners, which then hold the same columns.
+        """
         if HELPER in owners:
             raise InvalidParameterError(
                 f"owner: the name {HELPER!r} is the helper's, who is added; rename the owner"
             )
         if not schema.is_dir():
-            raise InvalidParameterError(
-                "schema: every owner has its own; give a directory with NAME.toml for each"
-            )
+            return cls._trial_of_same_columns(owners, data, schema)
         alignment = Own("alignment.key", secrets.token_hex(SECRET_BYTES) + "\n")
         columns, keys = {}, []
         nodes: dict[str, dict[str, Value]] = {}
@@ -144,6 +148,26 @@ class Synthesize(Task):
             },
             {**nodes, HELPER: {"secrets": Own("secrets.toml", "".join(keys))}},
         )
+
+    @classmethod
+    def _trial_of_same_columns(cls, owners: Sequence[str], data: Path, schema: Path) -> Trial:
+        Schema.read(schema)
+        text = read_text(schema, "schema")
+        nodes: dict[str, dict[str, Value]] = {
+            name: {
+                "data": data / f"{name}.csv",
+                "schema": Own("schema.toml", text),
+                "ledger": Books("books.db", {"records": _CAP}),
+            }
+            for name in owners
+        }
+        schemas = {f"schema-{name}": Own(f"{name}.toml", text) for name in owners}
+        return Trial({**schemas, "out": "synthetic.parquet", "report": "report.html"}, nodes)
+
+
+def _key(get: Reader, name: str) -> bytes | None:
+    path = get.optional_path(name)
+    return None if path is None else read_key(path)
 
 
 def _protocol(get: Reader) -> Tables:
