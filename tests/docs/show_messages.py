@@ -32,7 +32,8 @@ def sections() -> dict[str, list[Entry]]:
         "before a run": list(opening.items()),
         "summarize": points,
         "learn": votes,
-        "synthesize": rows + [one for more in ROWS.beside.values() for one in more],
+        "synthesize": rows
+        + list(dict(one for more in ROWS.beside.values() for one in more).items()),
     }
 
 

@@ -298,7 +298,7 @@ class Deal(Request):
         "The helper learns nothing of records beyond what was released.",
         "privacy/rows.md#who-sees-what",
         releases=("one-way tables",),
-        protocols=_SECRET,
+        protocols=(*_SECRET, Way.TOGETHER.value),
     )
 
     run: str
