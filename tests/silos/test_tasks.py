@@ -228,6 +228,25 @@ def test_synthesize(trial, tmp_path):
             assert 0 < book.spent("records")[0] < 3.5
 
 
+def test_synthesize_of_the_same_columns_needs_no_helper(trial, tmp_path):
+    make_data(tmp_path / "data", NAMES)
+    SCHEMA.save(tmp_path / "schema.toml")
+    config, nodes = trial("synthesize", tmp_path / "data", tmp_path / "schema.toml", epsilon=2.5)
+    assert [node["name"] for node in nodes] == list(NAMES)
+    assert set(nodes[0]) == {"name", "task", "policy", "data", "schema", "ledger"}
+    run(nodes, config)
+    out = tmp_path / "trial" / "curator"
+    assert pl.read_parquet(out / "synthetic.parquet").columns == ["c0", "c1", "c2"]
+    assert "adds them up" in (out / "report.html").read_text()
+    for name in NAMES:
+        with Ledger(tmp_path / "trial" / name / "books.db") as book:
+            assert 0 < book.spent("records")[0] <= 2.5
+    own = out / "curator.toml"
+    own.write_text(re.sub("owners = .*", 'owners = ["east", "north", "helper"]', own.read_text()))
+    with pytest.raises(InvalidParameterError, match="whose schemas are equal, need no helper"):
+        run(nodes, config)
+
+
 def test_synthesize_refuses_what_it_cannot_do(trial, tmp_path):
     make_columns(tmp_path / "data", tmp_path / "schemas", NAMES, 20)
     config, nodes = trial("synthesize", tmp_path / "data", tmp_path / "schemas", ids="person")
