@@ -5,9 +5,12 @@ import polars as pl
 import pytest
 from evidence.vertical.data import clinic
 from evidence.vertical.page import written
+from evidence.vertical.paper_figures import likelihood
 from evidence.vertical.score import distances, judged, predicted
 from evidence.vertical.verdicts import auc
 from evidence.vertical.wide import COPIES, distance, widened
+
+from dpsumm.vertical import Mixture
 
 PAGE = (
     "a\n<!-- accuracy -->\nold\n<!-- end -->\nb\n<!-- distance -->\n<!-- end -->\nc\n"
@@ -61,6 +64,18 @@ def test_trees_of_real_rows_are_far_above_chance():
     shuffled[:, task.target] = np.random.default_rng(0).permutation(shuffled[:, task.target])
     assert auc(task, task.train) > 0.8
     assert 0.3 < auc(task, shuffled) < 0.7
+
+
+def test_likelihood_is_that_of_a_mixture_of_products():
+    rng = np.random.default_rng(0)
+    sizes = (3, 2)
+    pi, blocks = rng.dirichlet(np.ones(4)), [rng.dirichlet(np.ones(n), 4) for n in sizes]
+    codes = np.stack([rng.integers(n, size=50) for n in sizes], axis=1)
+    logs = [
+        np.log(sum(pi[k] * blocks[0][k, a] * blocks[1][k, b] for k in range(4))) for a, b in codes
+    ]
+    found = likelihood(Mixture(pi, np.hstack(blocks), sizes, 0, 0.0), codes)
+    assert found == pytest.approx(np.mean(logs))
 
 
 def test_half_of_a_copy_is_its_original():

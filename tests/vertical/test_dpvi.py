@@ -16,7 +16,7 @@ from dpsumm.privacy import release as kernel
 from dpsumm.vertical.dpvi import VPDP, Dpvi, fixed
 from dpsumm.vertical.dpvi.figures import MARGIN, discrete_sum_tau, sampled_gaussian
 from dpsumm.vertical.dpvi.gradients import Part, clip_factors, in_fixed, responsibilities
-from dpsumm.vertical.dpvi.method import _Training
+from dpsumm.vertical.dpvi.method import Training
 from helpers.chance import FALSE_ALARM
 from helpers.effort import examples
 from reference.printed import multiply_printed, reciprocal_printed
@@ -117,7 +117,7 @@ def test_sampling_that_an_owner_knows_hides_nothing_from_it():
 def world(rng, n, k=3, sizes=(3, 2, 4)):
     codes = np.stack([rng.integers(size, size=n) for size in sizes], axis=1)
     method = Dpvi(components=k, steps=1, noise_multiplier=0.001)
-    return _Training(method, codes, sizes, [[0, 1], [2]], seed=1)
+    return Training(method, codes, sizes, [[0, 1], [2]], seed=1)
 
 
 def log_density(training, z):
@@ -184,15 +184,28 @@ def test_algorithm_4_multiplies_to_0_where_owners_disagree():
     parts = [Part(logs, np.ones((1, 2))), Part(logs[:, ::-1], np.ones((1, 2)))]
     pi = np.array([0.5, 0.5])
     assert in_fixed(parts, pi, 1.0, "published")[2] == 1
+    assert in_fixed(parts, pi, 1.0, "plain")[2] == 1
     r, _, zeros = in_fixed(parts, pi, 1.0, "mended")
     assert zeros == 0
     np.testing.assert_allclose(r, 0.5, atol=1e-3)
 
 
+def test_without_renormalisation_small_densities_vanish():
+    """Owners that agree, each far below a word of 2**-32: only a renormalised product is left."""
+    logs = np.array([[-30.0, -31.0]])
+    parts = [Part(logs, np.ones((1, 2)))] * 2
+    pi = np.array([0.5, 0.5])
+    assert in_fixed(parts, pi, 1.0, "plain")[2] == 1
+    for arithmetic in ("published", "mended"):
+        r, _, zeros = in_fixed(parts, pi, 1.0, arithmetic)
+        assert zeros == 0
+        np.testing.assert_allclose(r, responsibilities(parts, pi), atol=1e-3)
+
+
 def noisy_totals(method, seed=None):
-    training = _Training(method, np.zeros((1, 2), np.int64), (2, 2), [[0], [1]], seed)
+    training = Training(method, np.zeros((1, 2), np.int64), (2, 2), [[0], [1]], seed)
     pi, theta = training._shares(training.mean)
-    quiet = _Training(replace(method, noise_multiplier=1e-3), np.zeros((1, 2), np.int64), (2, 2),
+    quiet = Training(replace(method, noise_multiplier=1e-3), np.zeros((1, 2), np.int64), (2, 2),
                       [[0], [1]], seed)  # fmt: skip
     return training._noisy_sum(training.rows, pi, theta) - quiet._noisy_sum(
         training.rows, pi, theta

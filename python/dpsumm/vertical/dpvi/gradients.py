@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from dpsumm.vertical.dpvi import fixed
 
 Floats = NDArray[np.float64]
-Arithmetic = Literal["float", "mended", "published"]
+Arithmetic = Literal["float", "mended", "published", "plain"]
 
 # Nats below its own best component at which an owner cuts a density: two owners' products stay
 # above exp(-16), where the reciprocal is right.
@@ -70,16 +70,17 @@ def in_fixed(
 
     ``"mended"``: an owner takes its own largest log density off and cuts at ``-FLOOR``, so that the
     sum over components stays above 0. ``"published"`` (Algorithm 4): it raises its largest one to a
-    threshold; owners that prefer different components then multiply to 0.
+    threshold. Owners that prefer different components then multiply to 0. ``"plain"``: densities as
+    they are, which vanish for most records of many columns.
     """
     product = None
     for part in parts:
         top = part.logs.max(axis=1, keepdims=True)
-        logs = (
-            np.maximum(part.logs - top, -FLOOR)
-            if arithmetic == "mended"
-            else part.logs + np.maximum(0.0, RAISED - top)
-        )
+        logs = part.logs
+        if arithmetic == "mended":
+            logs = np.maximum(logs - top, -FLOOR)
+        elif arithmetic == "published":
+            logs = logs + np.maximum(0.0, RAISED - top)
         density = fixed.to_fixed(np.exp(logs))
         product = density if product is None else fixed.multiply(product, density)
     assert product is not None

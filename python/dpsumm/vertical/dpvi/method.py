@@ -88,7 +88,7 @@ class Dpvi:
         Owners are told who is in a batch, as in the paper; then sampling hides nothing from them.
     arithmetic
         ``"float"``; ``"mended"``, fixed point as secure computation has it; ``"published"``, the
-        same with the paper's renormalisation.
+        same with the paper's renormalisation; ``"plain"``, the same without any.
     """
 
     components: int = 20
@@ -183,10 +183,10 @@ class Dpvi:
         codes = np.hstack([one.codes for one in held]).astype(np.int64)
         layout = agreed.layout
         parts = [layout.of_owner(p) for p in range(len(layout.owners))]
-        return _Training(self, codes, layout.sizes, parts, seed).run()
+        return Training(self, codes, layout.sizes, parts, seed).run()
 
 
-class _Training:
+class Training:
     """The state of one training: a normal distribution over all unconstrained parameters."""
 
     def __init__(
