@@ -53,8 +53,8 @@ bug(
     "silos",
     "a nonce follows from the run's name",
     SILOS,
-    "held.digest(self._alignment), fresh_nonce())",
-    "held.digest(self._alignment), request.run.encode().hex().ljust(32, '0')[:32])",
+    'held.digest(self._alignment or b""), fresh_nonce())',
+    "held.digest(self._alignment or b\"\"), request.run.encode().hex().ljust(32, '0')[:32])",
 )
 bug(
     "B6",
