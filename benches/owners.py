@@ -1,7 +1,7 @@
 """What a run costs the curator as owners grow to ten thousand: time, bytes, memory.
 
-``python -m benches.owners`` prints the tables of docs/large-data.md. The owners are simulated in this
-process: whoever is asked is made, decodes its messages, computes its answer, encodes it and is
+``python -m benches.owners`` prints the tables of docs/large-data.md. The owners are simulated in
+this process: whoever is asked is made, decodes its messages, computes its answer, encodes it and is
 gone. Encoding, checks, journal, ledger and result are those of a run across silos; nothing but the
 network is left out. Each size runs in a process of its own, after a run of ten owners; memory is
 what it takes beyond that one's peak.

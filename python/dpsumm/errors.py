@@ -6,7 +6,7 @@ from dpsumm.basics.visible import visible
 
 
 class DpsummError(Exception):
-    """Base of all errors that dpsumm raises on purpose; their messages are of one line each."""
+    """Base of all errors that dpsumm raises on purpose. Their messages are of one line each."""
 
     def __init__(self, *words: object) -> None:
         super().__init__(*map(visible, words))
@@ -21,11 +21,11 @@ class InvalidDataError(DpsummError, ValueError):
 
 
 class BudgetExceededError(DpsummError):
-    """A release would spend more than the ledger's cap; nothing of it was sent."""
+    """A release would spend more than the ledger's cap. Nothing of it was sent."""
 
 
 class RefusedError(DpsummError):
-    """A request breaks an owner's policy; nothing of its data was sent, and nothing was charged."""
+    """A request breaks an owner's policy. Nothing of its data was sent, and nothing was charged."""
 
 
 class ProtocolError(DpsummError):
@@ -37,7 +37,7 @@ class NotFittedError(DpsummError, ValueError, AttributeError):
 
 
 class MissingExtraError(DpsummError, ImportError):
-    """An optional dependency is not installed; the message names the extra."""
+    """An optional dependency is not installed. The message names the extra."""
 
 
 class ShardLostError(DpsummError, RuntimeError):

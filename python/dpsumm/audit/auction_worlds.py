@@ -1,7 +1,7 @@
 """Two neighbouring worlds of the Auction, run through the real roles side by side.
 
 Both worlds see the same releases (scripted, as Lemmas 1 and 2 of ``docs/privacy/auction.md`` ask)
-and one owner, the observer, gets the same request bits; the coins of the others are their own in
+and one owner, the observer, gets the same request bits. The coins of the others are their own in
 each world. What is measured: by how many points the summaries differ, by how much a rank of the
 observer's bids does, and whether the paper's step 14 does what it says. For audits and tests only.
 """
@@ -84,7 +84,7 @@ class Script:
         seed_points: NDArray[np.float64] | None = None,
         tau: int | None = None,
     ) -> Script:
-        """Draw small integer releases, so that ties are frequent; ranks beyond the batch are asked
+        """Draw small integer releases, so that ties are frequent. Ranks beyond the batch are asked
         for with probability `asked`.
         """
         probability = np.full(batch * n_owners + 1, asked)
@@ -102,7 +102,7 @@ class Script:
 
 
 class SteeredCurator(AuctionCurator):
-    """The real curator; one owner's request bits can be given from outside."""
+    """The real curator. One owner's request bits can be given from outside."""
 
     observer = 0
     given: NDArray[np.bool_] | None = None
@@ -125,7 +125,7 @@ class World:
     Parameters
     ----------
     owners
-        Name to (m_i, 2) points; two columns and gamma 0.5 throughout.
+        Name to (m_i, 2) points. Two columns and gamma 0.5 throughout.
     script
         What the worlds share.
     curator
@@ -165,7 +165,7 @@ class World:
         self._times_best: Counter[tuple[str, int]] = Counter()
 
     def collect_bids(self) -> NDArray[np.int64] | None:
-        """Let all owners bid; return the ranks of all bids, or None at the end of the run."""
+        """Let all owners bid. Return the ranks of all bids, or None at the end of the run."""
         requests = self.curator.send()
         if not requests:
             return None
@@ -177,7 +177,7 @@ class World:
         return self.curator._ranks(round_)
 
     def finish_round(self, given: NDArray[np.bool_] | None = None, drop: str | None = None) -> None:
-        """Toss the coins, the observer's as `given`, and collect the points; one may be dropped."""
+        """Toss the coins, the observer's as `given`, and collect the points. One may be dropped."""
         self.curator.given = given
         for name, request in self.curator.send().items():
             if name != drop:
@@ -242,7 +242,7 @@ def compare(
     ----------
     first, second
         Owners' points. A point of the second world is the first's if owner, row and value are.
-        The first owner is the observer; its data must be the same in both.
+        The first owner is the observer. Its data must be the same in both.
     script, curator
         See `World`.
     rows

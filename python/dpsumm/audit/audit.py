@@ -66,7 +66,7 @@ class Audit:
     trials, quick_trials
         Samples of each world, or pairs of worlds.
     delta
-        At which epsilon is claimed; of no meaning to a search.
+        At which epsilon is claimed, without meaning for a search.
     """
 
     name: str

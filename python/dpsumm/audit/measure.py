@@ -32,7 +32,7 @@ def run_audits(
     ----------
     quick
         A fraction of the trials for the claims: about a minute instead of some minutes. Twins are
-        caught all the same; claims are held to weaker bounds.
+        caught all the same. Claims are held to weaker bounds.
     seed
         Of the made-up data. Noise and coins always come from the operating system: they are what
         is audited.
@@ -42,7 +42,7 @@ def run_audits(
     Raises
     ------
     InvalidParameterError
-        An audit could not fail, or has no twin; before anything is run.
+        An audit could not fail, or has no twin. Before anything is run.
     MissingExtraError
         SciPy is not installed.
 

@@ -58,7 +58,7 @@ class ModelLaw(Search):
     Attributes
     ----------
     counted
-        Points that one record is taken to change; it changes two.
+        Points that one record is taken to change. It changes two.
     """
 
     counted: int = 2
@@ -108,7 +108,7 @@ class ModelSampled:
     Attributes
     ----------
     changed
-        Points that one record changes; two are counted.
+        Points that one record changes. Two are counted.
     noise_factor
         Noise used over noise charged; 1 is right.
     """

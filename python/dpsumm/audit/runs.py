@@ -34,7 +34,7 @@ _RUN = "audit"
 
 @cache
 def half_period() -> float:
-    """Return the distance that turns the features of an audited run round; they are public."""
+    """Return the distance that turns the features of an audited run round. They are public."""
     seed = frequency_seed(setting(np.zeros((2, 1)), {"a": 1}, 1, Unbooked(_RUN)))
     features = random_features(FeatureMap(gamma=0.5, n_columns=1, n_features=2, seed=seed))
     return math.pi / float(features.omega[0, 0])

@@ -29,7 +29,7 @@ Scores = NDArray[np.float64]
 
 
 def antipodal(n_changed: int, world: int) -> NDArray[np.float64]:
-    """Return points of one column: `n_changed` turned round in world 1, far off; two others."""
+    """Return points of one column: `n_changed` turned round in world 1, far off, and two others."""
     changed = np.full((n_changed, 1), 21 * math.pi * world)
     return np.concatenate([changed, np.full((2, 1), math.pi / 2)])
 

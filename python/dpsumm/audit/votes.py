@@ -106,7 +106,7 @@ class PublishedRun:
     stop
         Gradient norm at which a twin's solver, beginning at 0, stops.
     norm
-        Of the features; above 1 if the constant was appended after clipping.
+        Of the features. Above 1 if the constant was appended after clipping.
     """
 
     stop: float = 0.0
@@ -182,7 +182,7 @@ class VotesOnce(Search):
         return None
 
     def _asked(self, rng: np.random.Generator, file: Path) -> set[bytes]:
-        """Return all that a party sends; the first question comes twice, and differently signed."""
+        """Return all that a party sends. The first question comes twice, and differently signed."""
         seen, tasks = set(), []
         for _ in range(3):
             points = rng.normal(size=(POINTS, 1))

@@ -1,6 +1,6 @@
 """Witnesses: pairs of neighbouring data on which a broken twin breaks a lemma outright.
 
-A measured epsilon needs many runs; one pair of worlds in which a bound of Lemma 1 or 2 fails, or an
+A measured epsilon needs many runs. One pair of worlds in which a bound of Lemma 1 or 2 fails, or an
 owner's messages differ where they must not, is a proof.
 """
 
@@ -86,7 +86,7 @@ class OffersSilence(Search):
     Attributes
     ----------
     curator
-        Makes the curator; a broken twin's goes here.
+        Makes the curator. A broken twin's goes here.
     """
 
     curator: Callable[[Offers, Setting], Curator] = Offers.curator

@@ -11,7 +11,7 @@ from dpsumm.errors import InvalidParameterError
 
 
 def write_atomically(path: str | os.PathLike[str], write: Callable[[Path], object]) -> Path:
-    """Write a file through a temporary neighbour that replaces it at the end; return its path.
+    """Write a file through a temporary neighbour that replaces it at the end. Return its path.
 
     Whatever goes wrong inside `write`, a file that was at `path` stays as it was and no temporary
     file is left. After a return the contents are on the disk, not only in a cache.
@@ -19,7 +19,7 @@ def write_atomically(path: str | os.PathLike[str], write: Callable[[Path], objec
     Parameters
     ----------
     path
-        Where the file shall be; its directory must exist. The new file gets the permissions of
+        Where the file shall be. Its directory must exist. The new file gets the permissions of
         the file it replaces; otherwise only its user may read it, since most files hold records.
     """
     path = Path(path)

@@ -22,7 +22,7 @@ MAX_LANDMARKS = 2**13
 
 
 def plain(value: Any) -> Any:
-    """Return a scalar of NumPy or pandas as Python's own; anything else as it is."""
+    """Return a scalar of NumPy or pandas as Python's own, and anything else as it is."""
     if type(value) in (str, int, float, bool, type(None)):
         return value
     import numpy as np
@@ -56,7 +56,7 @@ def is_whole(value: object) -> bool:
 def largest(dtype: np.dtype[Any]) -> float:
     """Return the largest value of a point that is taken: beyond it an angle could overflow.
 
-    That would stop a run after a release; with gamma up to 1e30 nothing below does.
+    That would stop a run after a release. With gamma up to 1e30 nothing below does.
     """
     return 1e15 if dtype.name == "float32" else 1e100
 
@@ -145,7 +145,7 @@ class Parameters:
         return own | inner
 
     def set_params(self, **parameters: Any) -> Self:
-        """Set parameters by name; return the estimator.
+        """Set parameters by name. Return the estimator.
 
         ``protocol__parsimony=8`` sets a parameter of a parameter, of a copy of it.
         """
@@ -189,7 +189,7 @@ class Parameters:
 
 
 class Estimator(Parameters):
-    """An estimator, beside `scikit_learn_base` among the bases; fitted once it has a `_result`.
+    """An estimator, beside `scikit_learn_base` among the bases. Fitted once it has a `_result`.
 
     It is not below that itself: whoever checks a number would load scikit-learn.
     """

@@ -46,7 +46,7 @@ def read_text(path: Path, what: str) -> str:
 
 
 def read_toml(path: Path, what: str) -> dict[str, Any]:
-    """Return what a TOML file says; errors as `read_text` and `parse_toml`."""
+    """Return what a TOML file says, with the errors of `read_text` and `parse_toml`."""
     return parse_toml(read_text(path, what), f"{what}: {path}")
 
 
@@ -63,7 +63,7 @@ def parse_toml(text: str, where: str) -> dict[str, Any]:
 
 
 def read_json(path: Path) -> Any:
-    """Return what a JSON file says; errors as `parse_json`, and `OSError`."""
+    """Return what a JSON file says, with the errors of `parse_json`, and `OSError`."""
     try:
         text = _read(path, MOST_JSON)
     except ValueError:

@@ -56,5 +56,5 @@ def to_cell(text: str) -> str:
 
 
 def from_cell(cell: str) -> str:
-    """Return the text of a cell that `to_cell` made; other texts as they are."""
+    """Return the text of a cell that `to_cell` made. Other texts as they are."""
     return cell[1:] if cell.startswith("'") and _FORMULA.match(cell) else cell

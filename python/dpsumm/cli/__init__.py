@@ -27,7 +27,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     Parameters
     ----------
     arguments
-        Without the program's name; those of the process if None.
+        Without the program's name. Those of the process if None.
     """
     Charging.begun, OptionsFile.path = False, None
     for stream in (sys.stdout, sys.stderr):

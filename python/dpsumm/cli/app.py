@@ -58,7 +58,7 @@ def _spelled() -> Iterator[None]:
 
 class _Commands(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
-        """Run the command; an interruption is for `main` to tell of, not for Click."""
+        """Run the command. An interruption is for `main` to tell of, not for Click."""
         try:
             with warnings.catch_warnings(), _spelled():
                 # `tell_uncounted` says it in options.

@@ -53,7 +53,7 @@ def progress() -> Iterator[Callable[[str, int, int], None] | None]:
 
 
 def say(text: Any, **how: Any) -> None:
-    """Print what Rich renders, on standard output; a string is markup."""
+    """Print what Rich renders, on standard output. A string is markup."""
     Console(highlight=False).print(visible(text) if isinstance(text, str) else text, **how)
 
 
@@ -76,7 +76,7 @@ def show_table(
     styles: Mapping[int, str] | None = None,
     title: str | None = None,
 ) -> None:
-    """Print rows of texts; columns of numbers stand `right`, rows may have styles by number."""
+    """Print rows of texts. Columns of numbers stand `right`, rows may have styles by number."""
     table = Table(box=None, pad_edge=False, header_style="dim", title_justify="left")
     table.title = None if title is None else Text(visible(title), "bold")
     for head in heads:
@@ -140,7 +140,7 @@ def tell(note: Note) -> None:
 
 @contextmanager
 def warnings_told() -> Iterator[set[str]]:
-    """Print Python warnings as notes, at once; give the set of what was said so far."""
+    """Print Python warnings as notes, at once. Give the set of what was said so far."""
     told: set[str] = set()
 
     def show(message: Warning | str, *_: Any, **__: Any) -> None:

@@ -22,7 +22,7 @@ ROOMS = {"summarize": "summary", "learn": "ensemble", "synthesize": "vertical"}
 
 
 def read_run(path: Path) -> tuple[str, dict[str, Any]]:
-    """Return a file's product and its options as they would be typed; paths relative to the file.
+    """Return a file's product and its options as they would be typed. Paths relative to the file.
 
     Raises
     ------
@@ -49,7 +49,7 @@ def run(
     """Return the result of a run whose options stand in a TOML file.
 
     The file is that of ``dpsumm run FILE``, and the run is the same: with one seed, the same
-    result. What the command would write (`out`, `report` and such) is not written here; the result
+    result. What the command would write (`out`, `report` and such) is not written here. The result
     has it: `Summary.save`, `Summary.report`.
 
     Parameters

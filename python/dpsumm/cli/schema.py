@@ -207,7 +207,7 @@ def _left_out(file: Path, schema: Schema, form: Format, classes: str) -> tuple[i
 
 
 def _refusal(file: Path, schema: Schema, form: Format, *, target: bool) -> str:
-    """Return why a run would refuse a file whose values it accepts; empty if it would not."""
+    """Return why a run would refuse a file whose values it accepts. Empty if it would not."""
     try:
         table = read_table(form.of(file), name="data", schema=schema)
         if target:

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 
 class Interrupted(BaseException):
-    """As `KeyboardInterrupt`, which Click would report in its own way; with what is left to say."""
+    """As `KeyboardInterrupt`, which Click would report in its own way, with what is left to say."""
 
 
 class Charging:

@@ -62,7 +62,7 @@ class Found:
     missing, clipped, unknown, unreadable
         Values that are missing, outside the bounds, in no category, or no value of the kind.
     refused
-        Why a run would refuse the column, see `dpsumm.data.table.WAY_OUT`; empty if it would not.
+        Why a run would refuse the column, see `dpsumm.data.table.WAY_OUT`. Empty if it would not.
     """
 
     column: Column
@@ -131,7 +131,7 @@ def check(source: Source, schema: Schema) -> Checked:
 
 
 def strangers(source: Source, schema: Schema) -> tuple[str, ...]:
-    """Return the columns of a party's data that the schema does not name; renamed ones, say.
+    """Return the columns of a party's data that the schema does not name. Renamed ones, say.
 
     Empty if the data lack half of the schema's columns or more: what stands in the header row may
     then be a record. Private like all that is found here, and in no error's message, which may
@@ -175,9 +175,9 @@ def draft(
 
     Of several samples, from different sites for example, all rows count together.
 
-    Both are for people to correct. Numbers get bounds that are rounded outwards; whole numbers with
+    Both are for people to correct. Numbers get bounds that are rounded outwards. Whole numbers with
     at most 6 values, truth values, and texts with at most 60 values, each twice as a rule, become
-    categories; dates get whole years. A label with at most 20 values lists them as its categories,
+    categories. Dates get whole years. A label with at most 20 values lists them as its categories,
     without an `other`: owners who spell them otherwise are refused. What looks like an identifier
     is not in the schema, so no run reads it, and neither is a column of one value. Others are
     ignored by the kernel and travel along. Where the sample has missing values, they are encoded.
@@ -207,7 +207,7 @@ def draft(
 
 
 def _together(frames: Sequence[Frame]) -> Frame:
-    """Return the rows of all frames; a column that one lacks has no values there."""
+    """Return the rows of all frames. A column that one lacks has no values there."""
     if len(frames) == 1:
         return frames[0]
     import polars

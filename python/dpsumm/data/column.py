@@ -90,7 +90,7 @@ class Column(Facts):
     """
 
     def __post_init__(self) -> None:
-        """Check the parameters; settle the kind."""
+        """Check the parameters. Settle the kind."""
         if not isinstance(self.name, str) or not self.name.strip():
             raise InvalidParameterError("schema: a column's name must be text that is not empty")
         # It stands in plans and logs. NUL ends it in Arrow's C interface, where frames pass.

@@ -91,11 +91,11 @@ class Extract:
         )
 
     def ordered(self, order: Sequence[int]) -> Extract:
-        """Return the extract with its columns in another order; the schema stays."""
+        """Return the extract with its columns in another order. The schema stays."""
         return replace(self, values=np.ascontiguousarray(self.values[:, order]))
 
     def astype(self, dtype: Any) -> Extract:
-        """Return the extract in another precision; itself if it has it."""
+        """Return the extract in another precision, or itself if it has it."""
         values = self.values.astype(dtype, copy=False)
         return self if values is self.values else replace(self, values=values)
 
@@ -111,7 +111,7 @@ class Wanted:
     columns
         Which columns are read where there is no schema, in this order. By default all.
     titles
-        What messages call the columns; empty: by their names.
+        What messages call the columns. Empty: by their names.
     own_labels
         Whether labels stay with who reads them: a table may lack the label's column, or some of its
         values, which are then None.
@@ -149,7 +149,7 @@ class Wanted:
         return _numbers(names)
 
     def frame(self, source: Source, name: str, *, typed: bool = False) -> Frame:
-        """Return the columns of a data frame or of a file; see `read_file`."""
+        """Return the columns of a data frame or of a file. See `read_file`."""
         where, file = where_of(source, name), file_of(source)
         if file is None:
             return frame_of(source, where)
@@ -186,7 +186,7 @@ def where_of(source: Source, name: str) -> str:
 def _of_arrays(source: Any, schema: Schema | None, where: str) -> Extract:
     """Return an (n, c) array, or a pair of it and (n,) labels, as an extract.
 
-    Columns match the schema's by position; without a schema they are ``x0``, ``x1``, and so on.
+    Columns match the schema's by position. Without a schema they are ``x0``, ``x1``, and so on.
     """
     labels = None
     if isinstance(source, tuple):
@@ -297,7 +297,7 @@ def _check_fits(n_columns: int, schema: Schema, labelled: bool, where: str) -> N
 def _of_frame(frame: Frame, wanted: Wanted, where: str, secret: bool) -> Extract:
     """Return columns of a frame as an extract.
 
-    `secret`: names of columns come from a file, whose header may be a record; they are not quoted.
+    `secret`: names of columns come from a file, whose header may be a record. They are not quoted.
     """
     schema = wanted.schema_for(frame.names, where)
     if wanted.own_labels and schema.label is not None and schema.label.name not in frame.names:

@@ -213,7 +213,7 @@ def file_of(source: object) -> File | None:
 
 
 def owner_files(pattern: str) -> dict[str, Path]:
-    """Return files in the order of their names; an owner is called by its file's name."""
+    """Return files in the order of their names. An owner is called by its file's name."""
     folder = Path(pattern)
     if folder.is_dir():
         known = (*KNOWN_SUFFIXES, ".npy")

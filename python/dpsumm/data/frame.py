@@ -149,7 +149,7 @@ class Cells:
         )
 
     def numbers(self) -> NDArray[Any]:
-        """Return numbers, NaN where there is none, as float64; float32 as they are, not copied."""
+        """Return numbers, NaN where there is none, as float64, or float32 uncopied."""
         import narwhals as nw
 
         return self.series.to_numpy() if self.dtype == nw.Float32 else self.floats()

@@ -32,7 +32,7 @@ _QUOTED = re.compile(rb'"[^"]*+"')
 
 
 def guarded(read: Callable[[], T], where: str, kind: str) -> T:
-    """Run a reader; its own messages may quote data, so they are replaced, never passed on."""
+    """Run a reader. Its own messages may quote data, so they are replaced, never passed on."""
     try:
         return read()
     except (InvalidDataError, MissingExtraError):  # words of this package's own

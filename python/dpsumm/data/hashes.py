@@ -17,7 +17,7 @@ def column_hashes(points: NDArray[Any], schema: Schema | None = None) -> Hashes:
     """Return a hash of each column's value in each row, (rows, columns).
 
     A row's hash is the sum of its columns', so that one is left out by a subtraction. A column is
-    all coordinates that it has in the kernel's space; without a schema each coordinate is one.
+    all coordinates that it has in the kernel's space. Without a schema each coordinate is one.
     Different rows have the same hash with probability 2**-64.
     """
     bits = (np.ascontiguousarray(points, np.float64) + 0.0).view(np.uint64)  # -0.0 is 0.0

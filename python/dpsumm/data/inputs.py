@@ -48,13 +48,13 @@ def read_owners(owners: Owners, **wanted: Any) -> list[Table | StreamTable]:
         ``owner-0``, ``owner-1``, and so on; or a folder or pattern of files (`owner_files`). At
         least one.
     **wanted
-        See `Wanted`; the same for all owners.
+        See `Wanted`. The same for all owners.
     """
     return _tables(owners, Wanted(**wanted))
 
 
 def _tables(owners: Owners, wanted: Wanted) -> list[Table | StreamTable]:
-    """Return one table per owner; see `read_owners`."""
+    """Return one table per owner. See `read_owners`."""
     sources = _named(owners)
     extracts = [
         usable(_first_rows(source, name, wanted), name, _of_block(source, wanted))
@@ -83,7 +83,7 @@ def _tables(owners: Owners, wanted: Wanted) -> list[Table | StreamTable]:
 
 
 def _of_block(source: Source, wanted: Wanted) -> Wanted:
-    """Return what is wanted of each block of a stream; of any other source, of itself."""
+    """Return what is wanted of each block of a stream, or of any other source itself."""
     if not isinstance(source, (Stream, Shards)):
         return wanted
     return replace(wanted, single=source.single)
@@ -123,7 +123,7 @@ def read_inputs(
     """Return the owners' tables and the target's, with the same columns.
 
     The target's is float64 whatever anybody's precision is, so that its release does not depend on
-    the owners' data; an owner's has the precision of its own data.
+    the owners' data. An owner's has the precision of its own data.
 
     The target needs the owners' columns and may have others (an identifier), which are ignored.
     With `own_labels` its labels, if it has some, are read as well, None where one is missing; else
@@ -204,7 +204,7 @@ def _named(owners: Owners) -> dict[str, Source]:
 
 
 def _aligned(data: Extract, like: Extract | Table) -> Extract:
-    """Return the extract with the columns of another, by name; arrays match by position."""
+    """Return the extract with the columns of another, by name. Arrays match by position."""
     has, wanted = data.schema.names, like.schema.names
     if has == wanted:
         return data

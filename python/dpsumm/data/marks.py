@@ -66,7 +66,7 @@ def choose(marks: Marks, wanted: int) -> NDArray[np.int64]:
 
 
 def least(values: NDArray[np.float64], rows: NDArray[np.int64], wanted: int) -> NDArray[np.int64]:
-    """Return where the `wanted` least values are, ascending; of equals the first rows."""
+    """Return where the `wanted` least values are, ascending, of equal ones the first rows."""
     # All could be sorted; of many rows most are told from a limit alone.
     index = np.flatnonzero(values <= np.partition(values, wanted - 1)[wanted - 1])
     return index[np.lexsort((rows[index], values[index]))[:wanted]]

@@ -112,7 +112,7 @@ def read_sheet(path: Path, where: str) -> pl.DataFrame:
     From the first row on and as wide as cells are used: only a header row keeps both from being
     decided by single records. Rows after the last used cell are none, and a
     blank row before it is refused. A number is the shortest text
-    of its float64, a date is ``2024-12-31 00:00:00``, a truth value ``true`` or ``false``; an error
+    of its float64, a date is ``2024-12-31 00:00:00``, a truth value ``true`` or ``false``. An error
     such as ``#N/A``, or a formula that was never calculated, is an empty cell.
     """
     if _is_text(path):

@@ -50,7 +50,7 @@ class Records:
 
     @classmethod
     def concat(cls, parts: Sequence[Self]) -> Self:
-        """Return the records of all parts in order, all else as in the first; all have labels or
+        """Return the records of all parts in order, all else as in the first. All have labels or
         none has. Of kinds that do not go together every value's text is kept, see `joined`.
         """
         labels = [part.labels for part in parts if part.labels is not None]

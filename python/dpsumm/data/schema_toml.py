@@ -39,7 +39,7 @@ HEADER = """\
 
 
 def to_toml(columns: Iterable[Column], header: str = HEADER) -> str:
-    """Return the columns as TOML; what equals the defaults is left out."""
+    """Return the columns as TOML. What equals the defaults is left out."""
     parts = [f"{header}version = {VERSION}\n"]
     for column in columns:
         lines = [f"[columns.{_key(column.name)}]"]

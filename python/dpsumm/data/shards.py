@@ -4,7 +4,7 @@ Every question to a worker names its files and the pass to make over them. So Ra
 one again, once, repeat the question, and the new one makes the pass anew: the same rows have the
 same scores and random keys, hence the same candidates.
 
-Workers first answer with marks (24 bytes a candidate), which the driver merges as they come; only
+Workers first answer with marks (24 bytes a candidate), which the driver merges as they come. Only
 then are the rows of the merged candidates fetched. So the driver's memory grows neither with rows
 nor with workers, and no row travels that is not a candidate of the whole.
 """
@@ -203,11 +203,11 @@ class Shards:
         return _first(self.shards[0])
 
     def take(self, read: Reader, index: NDArray[np.int64]) -> Table:
-        """Return some of the rows, ascending; errors as :meth:`StreamTable.sift`."""
+        """Return some of the rows, ascending. Errors as :meth:`StreamTable.sift`."""
         return _taken(self.shards, read, self.block_rows, index, self.n_workers)
 
     def sift(self, read: Reader, score: Score, rng: np.random.Generator, count: int) -> Candidates:
-        """Return the candidates; parameters and errors as :meth:`StreamTable.sift`."""
+        """Return the candidates. Parameters and errors as :meth:`StreamTable.sift`."""
         wanted = max(self.n_candidates, count)
         work = Work(wanted, self.block_rows, read, score, rng)
         found = _sifted(self.shards, work, self.n_workers)
@@ -393,7 +393,7 @@ def _where(shard: Shard) -> dict[str, Any]:
 
 
 def _answers(ray: Any, pending: list[Any], resources: set[str | None]) -> Iterator[tuple[Any, Any]]:
-    """Yield (task, answer) as they come; raise dpsumm's own errors as they were raised."""
+    """Yield (task, answer) as they come. Raise dpsumm's own errors as they were raised."""
     while pending:
         done, pending = ray.wait(pending, timeout=PATIENCE)
         if not done:

@@ -81,7 +81,7 @@ def _rows(lines: list[str], separator: str) -> list[list[str]]:
 
 
 def _separator(lines: list[str]) -> str:
-    """Return what gives all lines the same number of fields, two or more; commas if they do."""
+    """Return what gives all lines the same number of fields, two or more, commas if they do."""
     for separator in (",", ";", "\t", "|"):
         counts = {len(row) for row in _rows(lines, separator)}
         if len(counts) == 1 and min(counts) > 1:

@@ -192,13 +192,13 @@ class Stream:
         return next(iter(replace(self, block_rows=min(self.block_rows, HEAD_ROWS)).blocks()))
 
     def sift(self, read: Reader, score: Score, rng: np.random.Generator, count: int) -> Candidates:
-        """Return the candidates; parameters and errors as :meth:`StreamTable.sift`."""
+        """Return the candidates. Parameters and errors as :meth:`StreamTable.sift`."""
         sieve = Sieve(max(self.n_candidates, count))
         self.pour(sieve, read, score, rng)
         return sieve.candidates()
 
     def take(self, read: Reader, index: NDArray[np.int64]) -> Table:
-        """Return some of the rows, ascending; errors as :meth:`StreamTable.sift`."""
+        """Return some of the rows, ascending. Errors as :meth:`StreamTable.sift`."""
         # A record is read the same whatever is beside it: the others are left alone.
         # They are read together, since a reading takes some time for each column.
         if isinstance(self.source, np.ndarray):
@@ -340,7 +340,7 @@ class StreamTable:
     """What a run needs to know of a streamed owner before it reads all its rows.
 
     Its `head`, the first rows, has the columns, precision and scaling of them all, as has every
-    block that `read` turns into a table; with shards it is sent to their workers.
+    block that `read` turns into a table. With shards it is sent to their workers.
     """
 
     n_dropped = 0
@@ -364,7 +364,7 @@ class StreamTable:
         return StreamTable(self.stream, self.head.astype(dtype), self._read)
 
     def points_at(self, index: NDArray[np.int64]) -> NDArray[Any]:
-        """Return some of the rows, ascending, as the kernel sees them: (s, e); see `rows_at`."""
+        """Return some of the rows, ascending, as the kernel sees them: (s, e). See `rows_at`."""
         return self.rows_at(index).scaled
 
     def rows_at(self, index: NDArray[np.int64]) -> Table:

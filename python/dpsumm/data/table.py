@@ -94,9 +94,9 @@ class Table(Records):
 
     @cached_property
     def scaled(self) -> NDArray[Any]:
-        """What the kernel sees, (n, e), of the type of `values`; see `Schema.encode`.
+        """What the kernel sees, (n, e), of the type of `values`. See `Schema.encode`.
 
-        The same object as `values` when that is the same; those are the array passed in itself when
+        The same object as `values` when that is the same. Those are the array passed in itself when
         it already fits. Of many rows and categories it takes much more memory than `values`.
         """
         return self.schema.encode(self.values)
@@ -118,15 +118,15 @@ class Table(Records):
         return self
 
     def points_at(self, index: NDArray[np.int64]) -> NDArray[Any]:
-        """Return some of the rows as the kernel sees them; see `StreamTable.points_at`."""
+        """Return some of the rows as the kernel sees them. See `StreamTable.points_at`."""
         return self.schema.encode(self.values[index])
 
     def rows_at(self, index: NDArray[np.int64]) -> Table:
-        """Return some of the rows, ascending positions; see `StreamTable.rows_at`."""
+        """Return some of the rows, ascending positions. See `StreamTable.rows_at`."""
         return self.take(index)
 
     def sift(self, score: Score, rng: np.random.Generator, count: int) -> tuple[Table, Marks]:
-        """Return the candidates and their marks; see `StreamTable.sift`."""
+        """Return the candidates and their marks. See `StreamTable.sift`."""
         marks = Marks(self.rows, np.empty(len(self)), np.empty(len(self)))
         for start in range(0, len(self), BLOCK_ROWS):
             at = slice(start, start + BLOCK_ROWS)
@@ -152,7 +152,7 @@ class Table(Records):
         return self.values.dtype
 
     def astype(self, dtype: np.dtype[Any]) -> Table:
-        """Return the table with its values in another precision; itself if they have it.
+        """Return the table with its values in another precision, or itself if they have it.
 
         Values are cast and then encoded, never the encoded points: whoever gets the values must
         find the same points.
@@ -169,7 +169,7 @@ def read_table(source: Source, *, name: str, **wanted: Any) -> Table:
     Parameters
     ----------
     source
-        (n, c) array; pair of an (n, c) array and (n,) labels; data frame of pandas, polars,
+        (n, c) array. Pair of an (n, c) array and (n,) labels. Data frame of pandas, polars,
         pyarrow or another library that narwhals supports (lazy frames are collected); or path of
         a file, or `File`. All become float64, but for arrays of float32 and files with
         ``FileFormat(single=True)``.
@@ -190,7 +190,7 @@ def usable(source: Source, name: str, wanted: Wanted, missing: str = WAY_OUT["mi
 
 
 def _checked(extract: Extract, where: str, remedy: str) -> Extract:
-    """Return the extract's usable rows; drop or refuse missing values, refuse senseless ones.
+    """Return the extract's usable rows. Drop or refuse missing values, refuse senseless ones.
 
     `remedy` says what to do about missing values.
     """

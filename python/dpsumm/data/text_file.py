@@ -36,7 +36,7 @@ _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 def read_csv(path: Path, file_format: FileFormat, where: str) -> pl.DataFrame:
-    """Return all fields of a CSV file as text, the header row included; see `named_texts`."""
+    """Return all fields of a CSV file as text, the header row included. See `named_texts`."""
     polars = import_polars()
 
     raw = guarded(lambda: read_text_file(path, file_format.separator, where), where, "CSV")
@@ -136,7 +136,7 @@ def _has_stray_quote(data: bytes, separator: str) -> bool:
     """Return whether a quote is anywhere but around a field, or doubled inside it (RFC 4180).
 
     polars takes some such files. A record that opens a quote could then end it at another's, and
-    swallow all between; where every quote of each record is paired, no record reaches another.
+    swallow all between. Where every quote of each record is paired, no record reaches another.
     """
     quotes = data.count(b'"')
     if not quotes:
@@ -148,7 +148,7 @@ def _has_stray_quote(data: bytes, separator: str) -> bool:
 
 
 def _count_rows(data: bytes, shape: tuple[int, int], file_format: FileFormat, where: str) -> int:
-    """Return the number of rows before trailing blank lines; refuse rows of another length.
+    """Return the number of rows before trailing blank lines. Refuse rows of another length.
 
     What polars takes is taken here, too: a record with an empty last field, for which rows are
     counted, must not decide whether another is refused.

@@ -87,7 +87,7 @@ def _agreement(column: Hashes) -> float:
 
 
 def _others(keys: Hashes, party: NDArray[np.int64]) -> dict[str, Counts]:
-    """Return how many others equal each row, by the kinds of `twice`; the target is party -1."""
+    """Return how many others equal each row, by the kinds of `twice`. The target is party -1."""
     place = np.unique(keys, return_inverse=True)[1]
     of_target = np.bincount(place[party < 0], minlength=place.max() + 1)[place]
     every = np.bincount(place)[place]

@@ -100,7 +100,7 @@ def formatted(
 
 
 def _said(item: str) -> tuple[str, str, str]:
-    """Return name, key and value of an item of ``--format``; the name is empty without one."""
+    """Return name, key and value of an item of ``--format``. The name is empty without one."""
     head, equals, value = item.partition("=")
     name, colon, key = head.rpartition(":")
     if not (equals and value) or key not in FORMAT_KEYS or (colon and not name):

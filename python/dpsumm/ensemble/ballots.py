@@ -1,6 +1,6 @@
 """How classifiers become votes: integers that no party can stretch.
 
-Everything here happens at the party, on its own data; nothing here is private by itself.
+Everything here happens at the party, on its own data. Nothing here is private by itself.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ def train(
 ) -> list[Any]:
     """Return classifiers that a party trains on disjoint shards of its records.
 
-    In place of one that knows a single class stands the class's place; of one that knows none,
+    In place of one that knows a single class stands the class's place. Of one that knows none,
     whose learner failed, or that has a value beyond 1e30, -1.
 
     Parameters

@@ -82,7 +82,7 @@ class PrivateEnsembleClassifier(Estimator, scikit_learn_base()):  # type: ignore
     progress: Progress | None = None
 
     def fit(self, parties: Mapping[str, Any] | Sequence[Any], public_points: Source) -> Self:
-        """Learn from the parties' votes on the public points; return the estimator.
+        """Learn from the parties' votes on the public points. Return the estimator.
 
         Raises
         ------
@@ -97,12 +97,12 @@ class PrivateEnsembleClassifier(Estimator, scikit_learn_base()):  # type: ignore
         return self
 
     def predict(self, X: Source) -> NDArray[Any]:
-        """Return the most probable class of each point, (n,); see `Model.predict`."""
+        """Return the most probable class of each point, (n,). See `Model.predict`."""
         self._check_fitted()
         return self.model_.predict(X)
 
     def predict_proba(self, X: Source) -> NDArray[np.float64]:
-        """Return probabilities of the classes, (n, K); see `Model.predict_proba`."""
+        """Return probabilities of the classes, (n, K). See `Model.predict_proba`."""
         self._check_fitted()
         return self.model_.predict_proba(X)
 

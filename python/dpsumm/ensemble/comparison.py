@@ -64,7 +64,7 @@ class LearningComparison:
 
     See Also
     --------
-    dpsumm.ensemble.comparison.compare : Makes one; its example runs.
+    dpsumm.ensemble.comparison.compare : Makes one. Its example runs.
     """
 
     rows: tuple[Rehearsed, ...]

@@ -35,7 +35,7 @@ class Consumer:
         return self._votes
 
     def receive(self, votes: NoisyVotes) -> None:
-        """Take the curator's message; the same once more changes nothing."""
+        """Take the curator's message. The same once more changes nothing."""
         if votes.terms != self.terms:
             raise ProtocolError("the noisy votes are not on this consumer's points and terms")
         known = self._votes

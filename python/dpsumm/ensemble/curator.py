@@ -78,7 +78,7 @@ class VoteCurator(Coordinator[NoisyVotes]):
         return dict.fromkeys((name for name in self.names if name in self._waiting), self._task())
 
     def receive(self, name: str, answer: Answer) -> None:
-        """Add a party's votes; see `Coordinator.receive`."""
+        """Add a party's votes. See `Coordinator.receive`."""
         if self._waiting is None or name not in self._waiting:
             raise ProtocolError(f"no answer is expected of {name!r}: it has none to give, or gave")
         votes = self._votes_of(name, answer)
@@ -168,7 +168,7 @@ class ClassifierCurator(VoteCurator):
 
 
 def check_votes(votes: NDArray[np.uint16], terms: Terms) -> None:
-    """Refuse what a party's classifiers cannot have voted; quotes no vote."""
+    """Refuse what a party's classifiers cannot have voted. Quotes no vote."""
     if votes.shape != (terms.n_points, terms.n_classes) or votes.dtype != VOTES:
         raise ProtocolError(
             f"votes must be of shape ({terms.n_points}, {terms.n_classes}) and type uint16"

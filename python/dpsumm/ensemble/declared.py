@@ -33,7 +33,7 @@ class Declared(ABC):
     Attributes
     ----------
     known : (J, K) bool
-        Which classes each can vote for; one that knows none abstains.
+        Which classes each can vote for. One that knows none abstains.
     """
 
     known: NDArray[np.bool_] = field(repr=False)
@@ -45,11 +45,11 @@ class Declared(ABC):
 
     @abstractmethod
     def log_chances(self, points: Array, shard: int) -> Array:
-        """Return scores of the classes at (N, d) points, (N, K); the largest known one wins."""
+        """Return scores of the classes at (N, d) points, (N, K). The largest known one wins."""
 
     @abstractmethod
     def fits(self, n_columns: int) -> bool:
-        """Return whether every array has its type, shape and range; fields can hold anything."""
+        """Return whether every array has its type, shape and range. Fields can hold anything."""
 
     def steps(self, shard: int) -> int:
         """Return how often a shard's classifier looks at a point."""
@@ -246,7 +246,7 @@ class Forest(Declared):
         return self._levels(self.roots[self.tree_shard == shard])
 
     def _levels(self, level: NDArray[np.int32]) -> int:
-        """Return the levels of the trees of some roots; counted no further than is needed."""
+        """Return the levels of the trees of some roots, counted as far as is needed."""
         steps = 0
         while len(level) and steps <= MOST_STEPS * self.shards:
             steps += len(np.unique(np.searchsorted(self.roots, level, side="right")))

@@ -8,9 +8,9 @@ Assumes
     and every parameter are public.
 Argument
     ``docs/privacy/votes.md``, "A model that may leave". A record is a point with its row of noisy
-    counts; the noise of another row does not depend on it. So one record replaced is one row
+    counts. The noise of another row does not depend on it. So one record replaced is one row
     replaced, however large its counts. Rows are shortened, their sums and products added up in
-    integers, with exact noise; everything else follows from these.
+    integers, with exact noise. Everything else follows from these.
 Numerics
     Integers, of lengths that are measured exactly (`_whole`).
 Tested by
@@ -61,7 +61,7 @@ def exported(
     ledger: str | os.PathLike[str] | None,
     allow_weak_privacy: bool,
 ) -> SavedModel:
-    """Charge a linear model to the consumer's points and return it; see `Model.export`."""
+    """Charge a linear model to the consumer's points and return it. See `Model.export`."""
     epsilon, delta = plain(epsilon), plain(delta)
     accounting.check_epsilon(epsilon)
     accounting.check_delta(delta)
@@ -111,7 +111,7 @@ def queries_of(epsilon: float, delta: float) -> tuple[Query, Query]:
     """Return the sums and the products of `noisy_sums`, which cost (epsilon, delta) together.
 
     In steps of `GRID**2`, a record's part of the first has the length ``|x| |row|``, of the second
-    at most ``|x|**2``: not above 1 each. Replaced, it moves the first by 2; the second by sqrt 2,
+    at most ``|x|**2``: not above 1 each. Replaced, it moves the first by 2, the second by sqrt 2,
     since two such matrices, being positive semidefinite, have an inner product from 0 up. Of
     products each pair of columns counts once.
     """
@@ -125,7 +125,7 @@ def queries_of(epsilon: float, delta: float) -> tuple[Query, Query]:
 def noisy_sums(
     points: Array, votes: NoisyVotes, norm: float, noise: PaidNoise
 ) -> NDArray[np.int64]:
-    """Return noisy sums of points times rows, then of products of points; see `queries_of`."""
+    """Return noisy sums of points times rows, then of products of points. See `queries_of`."""
     x = whole(inside(points, norm))
     rows = whole(_cut(votes))
     above = np.triu_indices(x.shape[1])
@@ -134,14 +134,14 @@ def noisy_sums(
 
 
 def whole(rows: Array) -> NDArray[np.int64]:
-    """Return rows as integers, each no longer than `GRID`; one that would be counts as 0."""
+    """Return rows as integers, each no longer than `GRID`. One that would be counts as 0."""
     made = np.trunc(rows * GRID).astype(np.int64)
     made[np.einsum("ij,ij->i", made, made) > GRID**2] = 0
     return made
 
 
 def _cut(votes: NoisyVotes) -> Array:
-    """Return rows of counts, centred, shortened to 1; each by itself and by public numbers."""
+    """Return rows of counts, centred, shortened to 1. Each by itself and by public numbers."""
     counts = votes.counts.astype(np.float64)
     columns = votes.terms.columns
     if columns > 1:

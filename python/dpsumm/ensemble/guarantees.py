@@ -42,12 +42,12 @@ class LearningPrivacy(PrivacyReport):
         Parameters
         ----------
         delta
-            In (0, 1); the run's own by default.
+            In (0, 1). The run's own by default.
         protected
             ``"owners"``: the parties' records towards the consumer. ``"target"``: the public
             points towards the parties.
         unit
-            "one whole owner" (all records of a party) or "replace one record"; the run's own by
+            "one whole owner" (all records of a party) or "replace one record". The run's own by
             default. With shards one release has a figure for each.
 
         Returns

@@ -161,7 +161,7 @@ class Given:
     def roles(
         self, terms: Terms, learner: Any, seed: int | None, *, declared: bool
     ) -> dict[str, Party]:
-        """Return the parties' roles; those that gave records train when they are asked."""
+        """Return the parties' roles. Those that gave records train when they are asked."""
         if self.tables:  # here too, so that nobody trains in vain
             check_learner(learner, terms, self.points.shape[1], declared=declared)
             fewest = min(self.tables, key=lambda name: len(self.tables[name]))
@@ -202,7 +202,7 @@ def read_parties(
     schema: Schema | None = None,
     validation: object = None,
 ) -> Given:
-    """Return what was given, with all data read; see `dpsumm.learn`."""
+    """Return what was given, with all data read. See `dpsumm.learn`."""
     named = _named(parties)
     records = {name: one for name, one in named.items() if _has_records(one)}
     others = {name: one for name, one in named.items() if name not in records}

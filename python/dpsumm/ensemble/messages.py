@@ -25,7 +25,7 @@ VOTES = np.dtype(np.uint16)
 class VoteTask(Request):
     """Curator to every party, once: vote on these points.
 
-    Claim: (0, 0)-DP towards parties; it holds public facts and the public points, which are
+    Claim: (0, 0)-DP towards parties. It holds public facts and the public points, which are
     public or the consumer's to show. Tested by tests/ensemble/test_ensemble_roles.py.
 
     Attributes
@@ -50,7 +50,7 @@ class VoteTask(Request):
 
 @dataclass(frozen=True, eq=False)
 class Votes(Answer):
-    """Party to curator: its classifiers' votes. Not private; only the curator sees them.
+    """Party to curator: its classifiers' votes. Not private. Only the curator sees them.
 
     Attributes
     ----------
@@ -102,7 +102,7 @@ class ClassifierTask(Request):
 
 @dataclass(frozen=True, eq=False)
 class Classifiers(Answer):
-    """Party to curator: its classifiers as numbers. Not private; only the curator sees them."""
+    """Party to curator: its classifiers as numbers. Not private. Only the curator sees them."""
 
     disclosure: ClassVar[Disclosure | None] = Disclosure(
         "a party",
@@ -139,11 +139,11 @@ class NoisyVotes(Answer):
     noise_std
         Of the noise in a count, before rounding to integers.
     counts : (N, K) int64, or (N, 1) for two classes
-        Votes for each class; for two classes, votes for the second less votes for the first.
+        Votes for each class. For two classes, votes for the second less votes for the first.
 
     See Also
     --------
-    dpsumm.learn : Makes them; its example runs.
+    dpsumm.learn : Makes them. Its example runs.
     dpsumm.ensemble.Model : Has them as `votes`.
     """
 
@@ -170,7 +170,7 @@ class NoisyVotes(Answer):
     def shares(self) -> NDArray[np.float64]:
         """Noisy shares of the votes, (N, columns): of each class, or of the second of two.
 
-        Attendance shows in row sums, under the same noise; so rows of several classes are centred.
+        Attendance shows in row sums, under the same noise. So rows of several classes are centred.
         The same for every consumer, to the last bits of a float: post-processing.
         """
         share: NDArray[np.float64] = self.counts / (self.terms.n_parties * self.terms.total)
@@ -185,7 +185,7 @@ class NoisyVotes(Answer):
         return self.noise_std / (self.terms.n_parties * self.terms.total * halved)
 
     def to_bytes(self) -> bytes:
-        """Return the message as bytes, without pickle; the same message gives the same bytes."""
+        """Return the message as bytes, without pickle. The same message gives the same bytes."""
         return CODEC.encode(self)
 
     @classmethod

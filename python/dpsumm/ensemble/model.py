@@ -214,7 +214,7 @@ class Model:
         return render(self)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Refuse to leave with what was learnt on points that are not public; leave without labels.
+        """Refuse to leave with what was learnt on points that are not public. Leave without labels.
 
         What is read or copied has none of the labelled points: a verdict is from the votes alone.
         """

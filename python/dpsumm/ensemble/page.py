@@ -25,7 +25,7 @@ MOST_CLASSES = 6
 
 
 def render(model: Model) -> str:
-    """Return a model's page, without outside references; labels and names of columns are escaped.
+    """Return a model's page, without outside references. Labels and names of columns are escaped.
 
     Everything in it is computed from the noisy votes, public facts and the consumer's own labels:
     of the parties it tells no more than the model does.

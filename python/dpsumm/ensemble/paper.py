@@ -46,7 +46,7 @@ class Published:
     classes_ : (K,)
         Labels, ascending.
     weights : (d + 1, K), or (d + 1, 1) for two classes
-        With noise; the last row is the constant feature's.
+        With noise. The last row is the constant feature's.
     sensitivity
         L2, of all weights together, that the noise is for.
     tau
@@ -57,7 +57,7 @@ class Published:
 
     See Also
     --------
-    dpsumm.ensemble.paper.published : Makes one; its example runs.
+    dpsumm.ensemble.paper.published : Makes one. Its example runs.
     """
 
     classes_: NDArray[Any]
@@ -102,7 +102,7 @@ def published(
     epsilon
         What the noise is calibrated to.
     lam
-        Regularisation, from 1e-6 up; must not be chosen by looking at the result on private data.
+        Regularisation, from 1e-6 up. Must not be chosen by looking at the result on private data.
     majority
         Algorithm 1, on the majority's labels; otherwise Algorithm 2, on soft votes.
     exact
@@ -176,7 +176,7 @@ def sensitivity_of(
 
     Published: ``2 / lam`` for majority labels (`n_parties` None), ``2 / (M lam)`` for soft votes.
     Exact, for the logistic and the softmax loss: ``unit / lam`` and ``unit / (M lam)``, unit 1 for
-    two classes and sqrt(2) for more, since gradients of two labels differ by at most that; for
+    two classes and sqrt(2) for more, since gradients of two labels differ by at most that. For
     majority labels no more than ``2 sqrt(2 ln(K) / lam)``, since lam/2 ||W||^2 <= ln K. And what
     the solver left, twice ``tau / lam``.
     """

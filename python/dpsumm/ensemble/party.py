@@ -37,7 +37,7 @@ class Voter(Party):
         self._given: Votes | None = None
 
     def answer(self, request: Request) -> Answer:
-        """Vote; asked the same again, return the same votes."""
+        """Vote. Asked the same again, return the same votes."""
         if not isinstance(request, VoteTask):
             raise ProtocolError(f"no answer to a {type(request).__name__}")
         terms = request.terms

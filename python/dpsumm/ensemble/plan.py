@@ -27,7 +27,7 @@ JUDGED = "to judge the model", "about 200 labelled points of your own (validatio
 
 @dataclass(frozen=True)
 class LearningPlan(Plan):
-    """What public numbers say about a run of `learn`; made by :func:`dpsumm.plan_learning`.
+    """What public numbers say about a run of `learn`. Made by :func:`dpsumm.plan_learning`.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class LearningPlan(Plan):
 
     See Also
     --------
-    dpsumm.ensemble.plans.plan_learning : Makes one; its example runs.
+    dpsumm.ensemble.plans.plan_learning : Makes one. Its example runs.
     """
 
     n_parties: int

@@ -11,12 +11,12 @@ Assumes
     share was fitted on private data. The curator, who sees the votes, is trusted.
 Argument
     Given the other parties' coins, one classifier replaced moves each row of the counts by at most
-    `Terms.unit_squared` ** 0.5, an absent one being the zero row; all N rows by sqrt(N) times that;
-    a party's J classifiers by J times that. Integer counts plus rounded normal noise are the
+    `Terms.unit_squared` ** 0.5, an absent one being the zero row. All N rows by sqrt(N) times that.
+    A party's J classifiers by J times that. Integer counts plus rounded normal noise are the
     rounded sum: post-processing of the Gaussian mechanism. A mixture over the others' coins of
     pairs that are (epsilon, delta)-close is (epsilon, delta)-close. ``docs/privacy/votes.md``.
 Numerics
-    Integers throughout; exact noise, charged as `dpsumm.privacy.release` says.
+    Integers throughout. Exact noise, charged as `dpsumm.privacy.release` says.
 Tested by
     tests/ensemble/test_release.py
 """
@@ -70,7 +70,7 @@ def release_votes(
     ledger: Ledger,
     seed: int | None = None,
 ) -> NoisyVotes:
-    """Charge the votes to the ledger and return them with noise; a resumed run gets the same.
+    """Charge the votes to the ledger and return them with noise. A resumed run gets the same.
 
     Parameters
     ----------

@@ -77,7 +77,7 @@ def run_updates(
     about: Sequence[Note] = (),
     across: bool = False,
 ) -> UpdatesModel:
-    """Return the model of some rounds; what it warns of, it says before anything is spent.
+    """Return the model of some rounds. What it warns of, it says before anything is spent.
 
     Parameters
     ----------

@@ -34,7 +34,7 @@ def grid_votes(chances: NDArray[np.float64], terms: Terms) -> NDArray[np.int64]:
     Parameters
     ----------
     chances : (N, K)
-        In the order of `terms.classes`. Rows are divided by their sums; a row without a positive
+        In the order of `terms.classes`. Rows are divided by their sums. A row without a positive
         one abstains.
 
     Examples

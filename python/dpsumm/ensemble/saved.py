@@ -1,4 +1,4 @@
-"""A model in a file: plain numbers, no pickle; whoever reads it runs no code of another."""
+"""A model in a file: plain numbers, no pickle. Whoever reads it runs no code of another."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ MOST_MAP = 2**27
 class SavedModel(Answer):
     """A classifier that was learnt from noisy votes, as its file has it. Consumer to anyone.
 
-    Charge: none towards the parties, it is post-processing of `NoisyVotes`; nor towards the
+    Charge: none towards the parties, it is post-processing of `NoisyVotes`. Nor towards the
     public points, which are public: of others only what `Model.export` charged to them. The
     consumer's labelled points, if they chose the student, are not protected: a statement says so.
 
@@ -58,7 +58,7 @@ class SavedModel(Answer):
 
     See Also
     --------
-    dpsumm.ensemble.load_model : Reads one; its example runs.
+    dpsumm.ensemble.load_model : Reads one. Its example runs.
     """
 
     disclosure: ClassVar[Disclosure | None] = Disclosure(
@@ -92,12 +92,12 @@ class SavedModel(Answer):
         return self._space().schema.names
 
     def predict(self, points: Source) -> NDArray[Any]:
-        """Return the most probable class of each point, (n,); see `Model.predict`."""
+        """Return the most probable class of each point, (n,). See `Model.predict`."""
         chosen: NDArray[Any] = self.classes_[self._chances(points).argmax(1)]
         return chosen
 
     def predict_proba(self, points: Source) -> NDArray[np.float64]:
-        """Return probabilities of the classes, (n, K); see `Model.predict_proba`."""
+        """Return probabilities of the classes, (n, K). See `Model.predict_proba`."""
         return self._chances(points)
 
     def save_predictions(self, points: Source, path: str | os.PathLike[str]) -> int:
@@ -108,7 +108,7 @@ class SavedModel(Answer):
         Raises
         ------
         InvalidDataError, InvalidParameterError, MissingExtraError
-            As of `predict`; another suffix, or the file cannot be written.
+            As of `predict`. Another suffix, or the file cannot be written.
         """
         rows = predictions(self.classes_, self._chances(points))
         about = {"run": self.run, "student": self.student, "privacy": self.statements}

@@ -49,15 +49,15 @@ def learn_silos(
     parties
         All parties by name, registered before the run: sums are over these, whoever comes.
     schema
-        Of all parties; one whose data were read with another counts as absent.
+        Of all parties. One whose data were read with another counts as absent.
     public_points, classes
         As for `dpsumm.learn`.
     asked_for
         epsilon, delta, protocol, validation, unit, ledger, run, seed and allow_weak_privacy, as for
         `dpsumm.learn`. With a record as the unit updates need `records_per_owner`, since what
-        parties report of themselves hangs on who comes; a `learner` is each party's own. Answers
+        parties report of themselves hangs on who comes. A `learner` is each party's own. Answers
         are kept beside the ledger, in ``<ledger>.answers``, until what is made of them is in the
-        ledger; so a run that died is resumed by its name.
+        ledger. So a run that died is resumed by its name.
     max_bytes
         Largest answer of a party that is read.
     on_absent

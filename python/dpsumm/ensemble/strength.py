@@ -39,7 +39,7 @@ class Strength:
 
     @property
     def signal(self) -> float:
-        """Estimate of the sum of `energies` without noise; below 0 if chance wills."""
+        """Estimate of the sum of `energies` without noise, by chance below 0."""
         return float(self.energies.sum()) - self.noise * len(self.energies)
 
     @property
@@ -54,7 +54,7 @@ class Strength:
 
     @property
     def ratio(self) -> float:
-        """Noise over signal in these directions; infinity if there is no signal."""
+        """Noise over signal in these directions, infinite without signal."""
         return self.noise * len(self.energies) / self.signal if self.signal > 0 else math.inf
 
 

@@ -31,7 +31,7 @@ class Trainer(Party):
     table
         Its records, with labels.
     learner
-        Estimator of scikit-learn that is cloned for each shard; the default for None. It must not
+        Estimator of scikit-learn that is cloned for each shard. The default for None. It must not
         have been chosen by looking at any party's records.
     least
         Records that a shard must hold, see `ballots.train`. A task of more shards is refused. That
@@ -61,7 +61,7 @@ class Trainer(Party):
         return len(self._table)
 
     def answer(self, request: Request) -> Answer:
-        """Describe the data; train and vote, or send the classifiers. For the curator alone."""
+        """Describe the data. Train and vote, or send the classifiers. For the curator alone."""
         if isinstance(request, Describe):
             return Description(len(self._table), self._table.schema.fingerprint)
         if not isinstance(request, (VoteTask, ClassifierTask)):

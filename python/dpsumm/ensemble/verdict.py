@@ -37,7 +37,7 @@ def verdict_of(
 ) -> Verdict:
     """Return the verdict on a model by what was released alone, without labels.
 
-    An alarm if noise alone would often look like this, or one class is predicted for all points; a
+    An alarm if noise alone would often look like this, or one class is predicted for all points. A
     warning between. It never says that the model is right: parties with other shares of the classes
     than the points agree with each other, and are wrong together.
 
@@ -69,7 +69,7 @@ def judged(
     """Return the verdict by the consumer's labels, of which the model has some right.
 
     McNemar's exact test of the model against always saying the commonest label. A model that leads
-    is never an alarm; nor is one that labels leave open, unless noise alone would often show what
+    is never an alarm. Nor is one that labels leave open, unless noise alone would often show what
     was released.
 
     Parameters

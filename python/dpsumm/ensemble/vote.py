@@ -48,7 +48,7 @@ Exchange = Callable[[VoteCurator, Ledger], NoisyVotes]
 
 @dataclass(frozen=True)
 class Asked:
-    """What a run is asked for besides data, checked; made by :meth:`of`."""
+    """What a run is asked for besides data, checked. Made by :meth:`of`."""
 
     classes: ArrayLike
     epsilon: float
@@ -138,7 +138,7 @@ def run_vote(
     learner: str = "",
     across: bool = False,
 ) -> Model:
-    """Return the model of a vote; what it warns of, it says before anything is spent.
+    """Return the model of a vote. What it warns of, it says before anything is spent.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 """Runs a protocol with parties that are elsewhere: bytes out, bytes back, failures, resumption.
 
-An engine has to bring messages to parties and answers back (`Channel`); it knows no protocol. A
+An engine has to bring messages to parties and answers back (`Channel`). It knows no protocol. A
 party gets everything that it was asked in the run with every exchange, or a round's request that
 says everything, and so needs to keep nothing: a restarted party gives the same answers.
 
@@ -59,7 +59,7 @@ def answer_all(
         Records of which the party is willing to tell in a run (`Answer.revealed`, summed over its
         answers); None if `before` counts them.
     before
-        Called with the answer and of how many records it may tell, before it is returned; what it
+        Called with the answer and of how many records it may tell, before it is returned. What it
         raises keeps the answer here.
     """
     if party.forgets:
@@ -109,13 +109,13 @@ def _last_answer(
 def reason(error: Exception, private: Iterable[str | os.PathLike[str]] = ()) -> str:
     """Return what the coordinator is told of a party's error: dpsumm's own words alone.
 
-    dpsumm's messages name columns of the public schema and quote no value; those of other libraries
+    dpsumm's messages name columns of the public schema and quote no value. Those of other libraries
     may, so of these only the kind of error is told.
 
     Parameters
     ----------
     private
-        Paths of the party, which messages for itself name; the coordinator sees dots.
+        Paths of the party, which messages for itself name. The coordinator sees dots.
     """
     if not isinstance(error, DpsummError):
         return f"failed with {type(error).__name__}"
@@ -250,7 +250,7 @@ def _exchange(
     tell: Callable[[int, int], None] = lambda done, total: None,
     before: Sequence[bytes] = (),
 ) -> dict[str, str]:
-    """Take one answer of each party, which is sent `before` first; return why for who failed."""
+    """Take one answer of each party, which is sent `before` first. Return why for who failed."""
     waiting, failed = dict(messages), {}
     for name, known in journal.known(step, messages).items():
         take(name, codec.decode(known, max_bytes=max(max_bytes, len(known))))

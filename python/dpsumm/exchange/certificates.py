@@ -17,7 +17,7 @@ _DAYS = 30
 
 
 class Authority:
-    """Signs certificates; its key and theirs are made here."""
+    """Signs certificates. Its key and theirs are made here."""
 
     def __init__(self, name: str) -> None:
         self._key = ec.generate_private_key(ec.SECP384R1())

@@ -60,11 +60,11 @@ class Kind:
         texts, None, arrays of one or two axes, the codec's parts, and tuples of these.
     valid
         Whether every field has its type and range: a dataclass does not check them. It is given
-        messages whose fields can hold anything; that it fails on one counts as no.
+        messages whose fields can hold anything. That it fails on one counts as no.
     sends
-        What is written must pass besides; a journal may hold what an earlier version wrote.
+        What is written must pass besides. A journal may hold what an earlier version wrote.
     version
-        Of the format, from 1. A kind whose fields change gets the next one; the old kind stays in
+        Of the format, from 1. A kind whose fields change gets the next one. The old kind stays in
         the codec for as long as old journals must be read.
     """
 
@@ -112,7 +112,7 @@ class Codec:
                 raise InvalidParameterError(f"kinds: version of {kind.name!r} must be at least 1")
 
     def encode(self, message: Message) -> bytes:
-        """Return the message as bytes; the same message gives the same bytes."""
+        """Return the message as bytes. The same message gives the same bytes."""
         self._validate(message, self._valid, self._sends)
         arrays: list[bytes] = []
         header = _header(self._pack(message, arrays))
@@ -123,7 +123,7 @@ class Codec:
     def decode(self, data: bytes, *, max_bytes: int = MAX_BYTES) -> Any:
         """Return the message that `encode` wrote.
 
-        It fits the protocol's types and ranges; whether it fits the run is for the role to check.
+        It fits the protocol's types and ranges. Whether it fits the run is for the role to check.
         """
         if len(data) > max_bytes:
             raise ProtocolError(f"a message of {len(data)} bytes, at most {max_bytes} are taken")
@@ -150,7 +150,7 @@ class Codec:
         raise ProtocolError(f"a {type(message).__name__} is malformed") from None
 
     def _pack(self, value: Any, arrays: list[bytes]) -> Any:
-        """Return plain JSON for a value; arrays go to the end of the message unchanged."""
+        """Return plain JSON for a value. Arrays go to the end of the message unchanged."""
         if isinstance(value, np.ndarray):
             dtype = value.dtype.newbyteorder("<").str
             if dtype == "<U0":  # NumPy can make it but not read it
@@ -205,7 +205,7 @@ def _header(value: Any) -> bytes:
 
 
 def kind_of(data: bytes) -> str:
-    """Return the kind of a message, as `Kind.wire` has it; the rest of it is not looked at."""
+    """Return the kind of a message, as `Kind.wire` has it. The rest of it is not looked at."""
     raw, _ = _split(data)
     try:
         kind = _parse(raw)["kind"]
@@ -228,7 +228,7 @@ def _split(data: bytes) -> tuple[bytes, memoryview]:
 
 
 def _parse(raw: bytes) -> Any:
-    """Return the header's JSON; only as `Codec.encode` spells it.
+    """Return the header's JSON. Only as `Codec.encode` spells it.
 
     So no repeated key, NaN, byte-order mark or second spelling of a number passes.
     """

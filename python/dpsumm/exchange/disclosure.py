@@ -27,7 +27,7 @@ class Disclosure:
     claim
         What the receiver can learn of whose records, and from what that follows.
     releases
-        How the texts of the charges begin that pay for it (`Charge.message`); none: it is free.
+        How the texts of the charges begin that pay for it (`Charge.message`). None: it is free.
     reveals
         Of an answer: as how many records it counts where an owner limits what leaves. None: as all.
     """

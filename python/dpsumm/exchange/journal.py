@@ -1,6 +1,6 @@
 """What owners have answered, kept across the death of the curator's process.
 
-The ledger keeps what was released; this keeps what came back. A curator that is started again
+The ledger keeps what was released. This keeps what came back. A curator that is started again
 under the same run's name makes the same requests, from the ledger, and finds here who has
 answered them: nothing is charged twice and nothing that was collected is asked for again. That a
 run has ended is kept in place of its answers, so nobody is asked for those a second time.
@@ -56,7 +56,7 @@ def _remove(path: Path) -> None:
 
 
 class JournalError(InvalidDataError):
-    """The journal could not be read or written; what it has is kept."""
+    """The journal could not be read or written. What it has is kept."""
 
 
 class Journal(AbstractContextManager["Journal"]):
@@ -166,7 +166,7 @@ class Journal(AbstractContextManager["Journal"]):
         return answers
 
     def record(self, step: int, owner: str, asked: Sequence[bytes], answer: bytes) -> None:
-        """Keep an answer that the curator has accepted; on the disk when this returns."""
+        """Keep an answer that the curator has accepted. On the disk when this returns."""
         self._execute(
             "INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?)",
             (self._run, step, owner, _digest(asked), answer),

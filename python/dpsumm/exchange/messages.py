@@ -44,7 +44,7 @@ class Describe(Request):
 class Expect(Request):
     """To a party, before all that it is asked in a run: your schema has this fingerprint still.
 
-    A party that is made anew for every exchange reads its schema anew; with another one a category
+    A party that is made anew for every exchange reads its schema anew. With another one a category
     would stand for another word. Nothing is answered to it alone (`dpsumm.exchange.across`).
     """
 

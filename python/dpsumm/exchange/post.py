@@ -21,7 +21,7 @@ Content_co = TypeVar("Content_co", covariant=True)
 
 
 class PostError(Exception):
-    """One party's letter was not taken, or its reply cannot be read; the text says which."""
+    """One party's letter was not taken, or its reply cannot be read. The text says which."""
 
 
 class Clock:

@@ -42,7 +42,7 @@ class Coordinator(ABC, Generic[Result_co]):
 
     @abstractmethod
     def send(self) -> Mapping[str, Request]:
-        """Return the next request of each party; empty when nothing will ever be sent again."""
+        """Return the next request of each party. Empty when nothing will ever be sent again."""
 
     @abstractmethod
     def receive(self, name: str, answer: Answer) -> None:
@@ -50,11 +50,11 @@ class Coordinator(ABC, Generic[Result_co]):
 
     @abstractmethod
     def drop(self, *names: str) -> None:
-        """Leave parties that failed out for good; all that failed in one exchange together."""
+        """Leave parties that failed out for good. All that failed in one exchange together."""
 
     @abstractmethod
     def result(self) -> Result_co:
-        """Return what the run was for; nothing is sent afterwards."""
+        """Return what the run was for. Nothing is sent afterwards."""
 
 
 class Party(ABC):
@@ -81,4 +81,4 @@ class Party(ABC):
         return 2**62
 
     def close(self) -> None:  # noqa: B027 (most hold none)
-        """Let go of files; called after the last answer."""
+        """Let go of files. Called after the last answer."""

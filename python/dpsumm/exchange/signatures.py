@@ -37,7 +37,7 @@ class SigningKey:
 
     @staticmethod
     def make(path: Path) -> SigningKey:
-        """Write a new key, readable by its user alone, and ``<path>.pub``; neither may exist."""
+        """Write a new key, readable by its user alone, and ``<path>.pub``. Neither may exist."""
         key = Ed25519PrivateKey.generate()
         secret = key.private_bytes(Encoding.PEM, PrivateFormat.OpenSSH, NoEncryption())
         write_new(path, secret.decode())
@@ -45,7 +45,7 @@ class SigningKey:
         return SigningKey(path)
 
     def sign(self, data: bytes) -> bytes:
-        """Return the signature, 64 bytes; the same data give the same one."""
+        """Return the signature, 64 bytes. The same data give the same one."""
         signature: bytes = self._key.sign(data)
         return signature
 

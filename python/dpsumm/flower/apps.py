@@ -24,7 +24,7 @@ log = logger("flwr").log
 
 
 def _serve(grid: Grid, context: Context) -> None:
-    """Run the task as the curator; it saves what comes out."""
+    """Run the task as the curator. It saves what comes out."""
     public, own = Public.read(context.run_config), CuratorFile.read()
     task = task_of(public.task).read(public, own)
     public.more.refuse_others()
@@ -57,19 +57,19 @@ def _answer(message: Message, context: Context) -> Message:
 
 
 def _name(message: Message, context: Context) -> Message:
-    """Tell this node's name; believed in simulations only."""
+    """Tell this node's name. Believed in simulations only."""
     config = _guarded(lambda: _config(context), context)
     return Message(pack([], config.name), reply_to=message)
 
 
 def _config(context: Context) -> NodeConfig:
-    """Return the node's configuration; it takes part in its own task only, not in the run's."""
+    """Return the node's configuration. It takes part in its own task only, not in the run's."""
     task = str(context.run_config.get("task", USUAL_TASK))
     return NodeConfig.read(context.node_config, task)
 
 
 def _guarded(work: Any, context: Context) -> Any:
-    """Run a party's work; of an error the curator is told what `reason` lets through."""
+    """Run a party's work. Of an error the curator is told what `reason` lets through."""
     try:
         return work()
     except Exception as error:
@@ -80,7 +80,7 @@ def _guarded(work: Any, context: Context) -> Any:
 
 
 def _private(context: Context) -> Sequence[str]:
-    """Return the node's own texts, above all paths; what a run or the name says is known."""
+    """Return the node's own texts, above all paths. What a run or the name says is known."""
     public = ("name", "task", "separator")
     settings = settings_of(context.node_config)
     return [text for key, text in settings.items() if isinstance(text, str) and key not in public]

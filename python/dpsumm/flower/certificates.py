@@ -26,7 +26,7 @@ def make_key_pair(folder: Path) -> None:
 
 
 def make_certificates(folder: Path) -> str:
-    """Write a certificate authority and the SuperLink's certificate; return the authority's."""
+    """Write a certificate authority and the SuperLink's certificate. Return the authority's."""
     authority = Authority("dpsumm trial")
     server, key = authority.issue(
         "localhost", hosts=["localhost"], addresses=["127.0.0.1"], client=False

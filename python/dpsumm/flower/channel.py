@@ -40,7 +40,7 @@ class FlowerChannel(Channel):
         self._sign: Sign = sign or (lambda name, messages: (b"", b""))
 
     def ask(self, messages: Mapping[str, Sequence[bytes]]) -> Iterator[tuple[str, bytes | str]]:
-        """Send and collect; see `Channel.ask`."""
+        """Send and collect. See `Channel.ask`."""
         by_node = {self._nodes[name]: name for name in messages if name in self._nodes}
         for name in messages:
             if name not in self._nodes:
@@ -81,7 +81,7 @@ class GridPost(Post[RecordDict, Message]):
         self._grid, self._kind, self._timeout = grid, kind, timeout
 
     def send(self, address: int, letter: RecordDict) -> str:
-        """Push a message; see `Post.send`."""
+        """Push a message. See `Post.send`."""
         try:
             # One by one: Flower tells by its place in the list which one it could not take.
             message = Message(letter, address, self._kind, ttl=self._timeout)
@@ -93,7 +93,7 @@ class GridPost(Post[RecordDict, Message]):
         return names[0] or "" if names else ""
 
     def replies(self, name: str) -> list[Reply[Message]]:
-        """Pull the reply to a message; see `Post.replies`."""
+        """Pull the reply to a message. See `Post.replies`."""
         try:
             # One by one: Flower raises if it cannot read a reply, and loses those beside it.
             found = list(self._grid.pull_messages([name]))

@@ -2,7 +2,7 @@
 
 The policy is the owner's (`dpsumm.privacy.policy`), and so is the log of what was answered and
 refused (`dpsumm.privacy.receipts`). Flower tells a node nothing about who started a run that could
-be checked there; so the rules name keys, and a request is who signed it
+be checked there. So the rules name keys, and a request is who signed it
 (`dpsumm.exchange.statements`). What the curator is told of a refusal depends on its request and on
 the policy, never on records.
 """
@@ -54,7 +54,7 @@ class _NotAllowedError(Exception):
 
 
 def read_policy(path: Path) -> Policy:
-    """Return a node's policy; its errors name the key."""
+    """Return a node's policy. Its errors name the key."""
     return Policy.read(path, PROTOCOLS)
 
 
@@ -75,7 +75,7 @@ def differs(policy: Policy) -> str | None:
 
 @contextmanager
 def admitted(config: NodeConfig, packed: Packed) -> Iterator[Release | None]:
-    """Let a request in or refuse it; give what every answer to it must pass.
+    """Let a request in or refuse it. Give what every answer to it must pass.
 
     None where the node has no policy.
     """

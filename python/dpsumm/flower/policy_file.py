@@ -28,7 +28,7 @@ def make_policy(
     records: int,
     per_day: int | None = None,
 ) -> Path:
-    """Write ``policy.toml``, ``receipts.key`` and ``receipts.db`` into a folder; return the first.
+    """Write ``policy.toml``, ``receipts.key`` and ``receipts.db`` into a folder. Return the first.
 
     Parameters
     ----------

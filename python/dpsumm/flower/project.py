@@ -30,7 +30,7 @@ _SETTING = re.compile(
 
 
 def write_project(folder: str | os.PathLike[str], task: str = USUAL_TASK) -> None:
-    """Write the Flower project of a task; that of summaries is in ``deploy/flower``."""
+    """Write the Flower project of a task. That of summaries is in ``deploy/flower``."""
     folder = Path(folder)
     if folder.exists():
         raise InvalidParameterError(f"{folder} exists already; give another folder")

@@ -40,7 +40,7 @@ _SAME_BIRTH = 2.0
 
 
 class TrialError(DpsummError):
-    """A trial could not be started or ended; the message names the log to look at."""
+    """A trial could not be started or ended. The message names the log to look at."""
 
 
 def start_trial(folder: str | os.PathLike[str], told: Callable[[str], object]) -> Path:
@@ -89,7 +89,7 @@ def start_trial(folder: str | os.PathLike[str], told: Callable[[str], object]) -
 
 
 def end_trial(folder: str | os.PathLike[str]) -> int:
-    """End what `start_trial` started in a folder, and nothing else; return how many processes.
+    """End what `start_trial` started in a folder, and nothing else. Return how many processes.
 
     A run that is going on is cut short and can be resumed under its name.
     """
@@ -151,7 +151,7 @@ class _Starting:
 
 
 def _trial(folder: Path) -> tuple[tuple[str, ...], int]:
-    """Return the nodes of a trial and the SuperLink's port; the nodes' ports follow it."""
+    """Return the nodes of a trial and the SuperLink's port. The nodes' ports follow it."""
     try:
         names = read_toml(folder / "curator" / "curator.toml", "trial")["owners"]
         home = read_toml(folder / "curator" / "flwr" / "config.toml", "trial")
@@ -170,7 +170,7 @@ def _listens(port: int) -> bool:
 
 
 def _end(folder: Path) -> int:
-    """End a trial's processes, first by asking; return how many there were."""
+    """End a trial's processes, first by asking. Return how many there were."""
     state = read_json(folder / STATE)
     found: set[psutil.Process] = set()
     for end in (psutil.Process.terminate, psutil.Process.kill):

@@ -1,8 +1,8 @@
 """What a run is told: public parameters, the curator's own file, a node's own configuration.
 
 Flower shows the run configuration to every party, so it holds public parameters only. What is the
-curator's alone (files, ledger, names of parties) is in a file that the environment names; a party's
-data are named by its own node, never by the run. Here stands what all subsystems read alike; what
+curator's alone (files, ledger, names of parties) is in a file that the environment names. A party's
+data are named by its own node, never by the run. Here stands what all subsystems read alike. What
 is left over (`more`) is for the subsystem (`dpsumm.flower.tasks`).
 """
 
@@ -29,7 +29,7 @@ _FLOWERS_OWN = ("partition-id", "num-partitions")
 
 
 class Reader:
-    """Takes typed values out of a configuration; what is left over is a mistake.
+    """Takes typed values out of a configuration. What is left over is a mistake.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ class Reader:
         self._left, self.where, self._folder = dict(config), where, folder or Path()
 
     def __call__(self, key: str, kind: type, default: Any = None) -> Any:
-        """Return a value of a type; the default, if it is not None, for a missing one."""
+        """Return a value of a type. The default, if it is not None, for a missing one."""
         value = self._left.pop(key, default)
         if kind is float and type(value) is int:
             value = float(value)
@@ -132,7 +132,7 @@ class Public:
     task
         The subsystem, see `dpsumm.flower.tasks`.
     purpose
-        What the result is for, as signed requests claim it; empty where none are signed.
+        What the result is for, as signed requests claim it. Empty where none are signed.
     epsilon, delta
         Of the run.
     timeout
@@ -194,14 +194,14 @@ class CuratorFile:
     parties
         Names of all parties of the run, fixed before it.
     ledger, run
-        The curator's books and this run's name in them; both or none.
+        The curator's books and this run's name in them. Both or none.
     key
         File of the private key that signs requests, for owners whose policies name who may ask;
         None: they are not signed.
     claimed_names
         Whether the names that nodes give themselves are believed: in simulations.
     more
-        The subsystem's own settings; its paths are relative to the file.
+        The subsystem's own settings. Its paths are relative to the file.
     """
 
     parties: tuple[str, ...]
@@ -250,9 +250,9 @@ class NodeConfig:
     Attributes
     ----------
     task
-        The subsystem that it takes part in; it answers no run of another one.
+        The subsystem that it takes part in. It answers no run of another one.
     name
-        The party's name; believed in simulations only.
+        The party's name. Believed in simulations only.
     policy
         File of its owner's rules (`dpsumm.privacy.policy`); None: it has none.
     max_points
@@ -316,7 +316,7 @@ class NodeConfig:
 
 
 def settings_of(node: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a node's keys and values; in a simulation those that its number stands for."""
+    """Return a node's keys and values. In a simulation those that its number stands for."""
     if SIMULATION not in os.environ:
         return dict(node)
     folder = Path(os.environ[SIMULATION])

@@ -35,11 +35,11 @@ _NO_POLICY = (
 
 
 def check_node(settings: Mapping[str, Any]) -> bool:
-    """Look at a node's configuration and its policy before it connects; say what will hold.
+    """Look at a node's configuration and its policy before it connects. Say what will hold.
 
     Returns
     -------
-    Whether it has a policy; without one it runs any app.
+    Whether it has a policy. Without one it runs any app.
     """
     config = NodeConfig.read(settings, str(settings.get("task", USUAL_TASK)))
     task_of(config.task).check(config)
@@ -68,7 +68,7 @@ def check_node(settings: Mapping[str, Any]) -> bool:
 def refuse_other_apps() -> None:
     """Let this process take dpsumm's own apps alone.
 
-    Flower has a place where it refuses apps that nobody whom the owner trusts has signed; what is
+    Flower has a place where it refuses apps that nobody whom the owner trusts has signed. What is
     asked there is now whether the app is dpsumm's.
     """
     for name in ("_pull_and_store_message", "_verify_fab"):

@@ -1,6 +1,6 @@
 """Configuration of a trial on one machine: certificates, keys, start scripts, the Flower project.
 
-The files are those that a real deployment has on its machines, one directory for each party; see
+The files are those that a real deployment has on its machines, one directory for each party. See
 ``docs/deploy.md``.
 """
 
@@ -42,10 +42,10 @@ def make_trial(
     port: int = 8000,
     records: int = 100_000,
 ) -> Path:
-    """Write what a trial on this machine needs; return the folder.
+    """Write what a trial on this machine needs. Return the folder.
 
     ``app/`` is the Flower project. ``curator/`` gets a certificate authority, the SuperLink's
-    certificate, the curator's settings, ``superlink.sh``, ``register.sh`` and ``run.sh``; each
+    certificate, the curator's settings, ``superlink.sh``, ``register.sh`` and ``run.sh``. Each
     owner's directory its key pair, the authority's certificate, its node configuration, its policy
     with the log that it counts in, and ``supernode.sh``. Private keys are readable by their user
     alone.
@@ -56,7 +56,7 @@ def make_trial(
         Directory with each owner's ``<name>.csv``, and for the curator ``target.csv``
         (``public.csv`` to learn).
     schema
-        The public schema, a TOML file; every party gets a copy. For rows across columns a directory
+        The public schema, a TOML file. Every party gets a copy. For rows across columns a directory
         with each owner's ``<name>.toml``.
     records
         That may ever leave an owner, to all in all runs (``records`` of its policy).
@@ -115,7 +115,7 @@ def make_trial(
 
 
 def _make_curator(folder: Path, trial: Trial, port: int) -> str:
-    """Write the curator's directory; return the public key that its requests are signed with."""
+    """Write the curator's directory. Return the public key that its requests are signed with."""
     (folder / "flwr").mkdir(parents=True)
     make_certificates(folder)
     write_new(
@@ -151,7 +151,7 @@ def _make_curator(folder: Path, trial: Trial, port: int) -> str:
 
 
 def _toml(folder: Path, settings: Mapping[str, Value | list[str]]) -> str:
-    """Return settings as TOML; files of the party's own are written first."""
+    """Return settings as TOML. Files of the party's own are written first."""
     lines = []
     for key, given in settings.items():
         value = given

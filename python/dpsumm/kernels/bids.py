@@ -18,7 +18,7 @@ class Bidder:
     Parameters
     ----------
     features : (n, d) int16
-        As from :meth:`RandomFeatures.on_grid`; copied. n may be 0. Rows have the ids 0, 1, ..
+        As from :meth:`RandomFeatures.on_grid`. Copied. n may be 0. Rows have the ids 0, 1, ..
 
     Raises
     ------
@@ -58,7 +58,7 @@ class Bidder:
         ----------
         features : (k, d) int16
         ids : (k,) integers
-            Of equal scores the smaller id is best; all ids differ.
+            Of equal scores the smaller id is best. All ids differ.
         """
         rows = inputs.integers(features, "features", inputs.INT16, 2)
         self._bidder.append(rows, inputs.integers(ids, "ids"))
@@ -84,7 +84,7 @@ class Bidder:
         target: ArrayLike | None = None,
         summary: ArrayLike | None = None,
     ) -> tuple[list[int], list[int]]:
-        """Return the best rows and their scores, best first; fewer if fewer are left.
+        """Return the best rows and their scores, best first. Fewer if fewer are left.
 
         Parameters
         ----------

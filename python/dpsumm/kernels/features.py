@@ -17,7 +17,7 @@ FeatureKind = Literal["paired", "phase"]
 class RandomFeatures(FeatureMap):
     """Random Fourier features h(x): ``h(x) @ h(y)`` approximates ``exp(-gamma ||x - y||^2)``.
 
-    Rahimi & Recht 2008; orthogonal frequencies: Yu et al. 2016. The error of one kernel value is
+    Rahimi & Recht 2008. Orthogonal frequencies: Yu et al. 2016. The error of one kernel value is
     about ``1 / sqrt(n_features)``. All methods take points as (n, n_columns), float32 or float64,
     compute in that precision, and give the same bits on every machine and with any number of
     threads. Other real numbers become float64.
@@ -41,7 +41,7 @@ class RandomFeatures(FeatureMap):
     Raises
     ------
     InvalidParameterError
-        A parameter out of range; points of another width, or so large that angles overflow.
+        A parameter out of range. Points of another width, or so large that angles overflow.
     InvalidDataError
         NaN or infinite values. No message tells a value.
     MemoryError
@@ -125,12 +125,12 @@ class RandomFeatures(FeatureMap):
 
     @property
     def omega(self) -> NDArray[np.float64]:
-        """Frequencies: (d/2, n_columns) if paired, else (d, n_columns); a copy."""
+        """Frequencies: (d/2, n_columns) if paired, else (d, n_columns). A copy."""
         return self._map.omega
 
     @property
     def phase(self) -> NDArray[np.float64]:
-        """Phases: (0,) if paired, else (d,); a copy."""
+        """Phases: (0,) if paired, else (d,). A copy."""
         return self._map.phase
 
     @property

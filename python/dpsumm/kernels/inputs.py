@@ -1,4 +1,4 @@
-"""Arguments as the core takes them; what does not fit is refused by its name."""
+"""Arguments as the core takes them. What does not fit is refused by its name."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def words(values: ArrayLike, name: str) -> Words:
 
 
 def number(value: object, name: str) -> float:
-    """Return a number as a float; the core refuses those out of range."""
+    """Return a number as a float. The core refuses those out of range."""
     if type(value) is float:
         return value
     try:

@@ -33,14 +33,14 @@ class LandmarkFeatures(FeatureMap):
     region
         Where the points lie, a public fact: parts (cells, limit), each for so many of the columns,
         which are at least 0 and add up to the limit at the most. A number in [0, 1] is
-        ``(1, 1.0)``; a category in k cells, of which one is 0.7 and the others are 0, is
+        ``(1, 1.0)``. A category in k cells, of which one is 0.7 and the others are 0, is
         ``(k, 0.7)``. Points elsewhere are moved into it. None: points may lie anywhere. A schema
         with bounds or categories for all columns has one, `Schema.region`.
 
     Raises
     ------
     InvalidParameterError
-        A parameter out of range; points of another width; landmarks so far apart under `gamma` that
+        A parameter out of range. Points of another width. Landmarks so far apart under `gamma` that
         rounding cannot be bounded.
     InvalidDataError
         NaN or infinite values. No message tells a value.
@@ -94,7 +94,7 @@ class LandmarkFeatures(FeatureMap):
 
     @property
     def landmarks(self) -> NDArray[np.float64]:
-        """The landmarks, (L, n_columns); a copy."""
+        """The landmarks, (L, n_columns). A copy."""
         return self._landmarks.copy()
 
     @property

@@ -19,7 +19,7 @@ def exponential_choice(scores: ArrayLike, epsilon: float, seed: int | None = Non
     scores : (n,) integers
         From 1 to 2**28 of them.
     epsilon
-        Nats per unit of score, from 2**-32 to 2**10; rounded down by a factor of at most
+        Nats per unit of score, from 2**-32 to 2**10. Rounded down by a factor of at most
         ``1 - 2**-20``.
     seed
         From 0 to 2**64 - 1, for tests: repeatable, so not private. None: the operating system's
@@ -33,7 +33,7 @@ def exponential_choice(scores: ArrayLike, epsilon: float, seed: int | None = Non
     Raises
     ------
     InvalidParameterError
-        A parameter out of range; scores that are not integers.
+        A parameter out of range. Scores that are not integers.
     OSError
         The operating system gave no random bytes.
 
@@ -120,7 +120,7 @@ def mwem(
     epsilon_measure
         A measurement has discrete Laplace noise of scale ``1 / epsilon_measure``.
     theta : (d,), optional
-        Of an earlier run, to start there; the uniform distribution by default.
+        Of an earlier run, to start there. The uniform distribution by default.
     seed
         From 0 to 2**64 - 1, for tests: repeatable, so not private. None: the operating system's
         randomness.
@@ -128,7 +128,7 @@ def mwem(
     Raises
     ------
     InvalidParameterError
-        A parameter out of range; sums that no data of `count` records has.
+        A parameter out of range. Sums that no data of `count` records has.
     InvalidDataError
         `theta` holds NaN or infinite values.
     OSError
@@ -139,7 +139,7 @@ def mwem(
     With D the most that one record moves one sum, in real units (2 if replaced, 1 if added or
     removed): each iteration is a selection of bounded range ``2 D epsilon_select`` and a
     measurement that is ``D epsilon_measure``-DP. Assumes that `count` is public and `theta` was
-    released before. Sums, scores and noise are integers; floats are computed from the released
+    released before. Sums, scores and noise are integers. Floats are computed from the released
     transcript alone.
 
     See Also

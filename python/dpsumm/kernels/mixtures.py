@@ -17,9 +17,9 @@ class MixtureFit(NamedTuple):
     Attributes
     ----------
     pi : (K,) float64
-        Weights of the components; they add up to 1.
+        Weights of the components. They add up to 1.
     theta : (K, W) float64
-        Shares of the categories in each component; those of a column add up to 1.
+        Shares of the categories in each component. Those of a column add up to 1.
     steps
         Steps taken; `max_steps` if the tables were never met within their noise.
     chi2
@@ -69,7 +69,7 @@ def fit_mixture(
     sizes
         Categories of each column; W is their sum, at most 65,536.
     pairs : (W, W)
-        Two-way tables side by side, as shares of the records; symmetric.
+        Two-way tables side by side, as shares of the records. Symmetric.
     pair_weights : (W, W)
         One over the variance of each share; 0 where there is no table, as on the diagonal.
     singles : (W,)
@@ -79,7 +79,7 @@ def fit_mixture(
     components
         Products in the mixture, K.
     step
-        Rate of the first step; it falls to 1e-4 at `max_steps`.
+        Rate of the first step. It falls to 1e-4 at `max_steps`.
     init
         Standard deviation of the first values around `singles`, in nats.
     stop
@@ -150,7 +150,7 @@ def sample_mixture(
     given: Sequence[int | None] | None = None,
     seed: int | None = None,
 ) -> NDArray[np.uint32]:
-    """Draw rows of a mixture of products; of those with given categories, if any are given.
+    """Draw rows of a mixture of products. Of those with given categories, if any are given.
 
     Parameters
     ----------
@@ -166,7 +166,7 @@ def sample_mixture(
         For each column the category that all rows have, or None to draw it. The components are
         drawn by their chances given those categories (Bayes' rule).
     seed
-        Repeats a draw; by default one from the operating system.
+        Repeats a draw. By default one from the operating system.
 
     Returns
     -------

@@ -33,7 +33,7 @@ def kernel_means(points: ArrayLike, others: ArrayLike, gamma: float) -> NDArray[
     Raises
     ------
     InvalidParameterError
-        A parameter out of range; shapes or dtypes that do not fit; points so far apart that squared
+        A parameter out of range. Shapes or dtypes that do not fit. Points so far apart that squared
         distances overflow.
     InvalidDataError
         NaN or infinite values.
@@ -82,7 +82,7 @@ def mean_kernel_self(points: ArrayLike, gamma: float) -> float:
 def mmd2(a: ArrayLike, b: ArrayLike, gamma: float, weights: ArrayLike | None = None) -> float:
     """Return the squared Maximum Mean Discrepancy of two samples (V-statistic).
 
-    Gretton et al. 2012; equation 1 of Sarpatwar et al. 2019. With weights, the pairs within `a` are
+    Gretton et al. 2012. Equation 1 of Sarpatwar et al. 2019. With weights, the pairs within `a` are
     computed by NumPy.
 
     Parameters
@@ -91,12 +91,12 @@ def mmd2(a: ArrayLike, b: ArrayLike, gamma: float, weights: ArrayLike | None = N
     gamma
         As for :func:`kernel_means`, and so are errors.
     weights : (n,), optional
-        Of the points of `a`, of sum 1; equal by default.
+        Of the points of `a`, of sum 1. Equal by default.
 
     Returns
     -------
     float
-        At least 0 but for rounding (1e-15); at most 2.
+        At least 0 but for rounding (1e-15). At most 2.
 
     See Also
     --------

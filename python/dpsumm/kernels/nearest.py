@@ -1,4 +1,4 @@
-"""Nearest rows of another table, exact, by brute force in blocks; not private."""
+"""Nearest rows of another table, exact, by brute force in blocks. Not private."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def nearest(
     Raises
     ------
     InvalidParameterError
-        A parameter out of range; shapes or dtypes that do not fit; points so far apart that squared
+        A parameter out of range. Shapes or dtypes that do not fit. Points so far apart that squared
         distances overflow.
     InvalidDataError
         NaN or infinite values.

@@ -16,7 +16,7 @@ def rounded_normal(noise_std: float, size: int, seed: int | None = None) -> NDAr
     Parameters
     ----------
     noise_std
-        Before rounding; from 2**-20 to 2**40, rounded up to a multiple of 2**-20.
+        Before rounding. From 2**-20 to 2**40, rounded up to a multiple of 2**-20.
     size
         Number of draws.
     seed

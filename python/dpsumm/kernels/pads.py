@@ -17,7 +17,7 @@ class Pad:
 
     Two owners hold the one-hot matrices A and B of the same records. A helper makes a pad for each,
     gives it to that owner, and gives the right owner the :meth:`correction`. The owners exchange
-    their masked matrices; each computes a share, and the shares add up to ``A.T @ B``, exactly.
+    their masked matrices. Each computes a share, and the shares add up to ``A.T @ B``, exactly.
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ class Pad:
         A fresh one from the operating system by default. **A key is for one product**: two
         matrices under one key reveal their difference.
     ring
-        Bits of a word, 32 or 64; sums are exact while they fit a signed word.
+        Bits of a word, 32 or 64. Sums are exact while they fit a signed word.
 
     Raises
     ------
@@ -48,7 +48,7 @@ class Pad:
     Examples
     --------
     The left owner's matrix has columns for one feature of 2 categories, the right one's for one of
-    3; rows are the same three people. A code says which column of its row is 1.
+    3. Rows are the same three people. A code says which column of its row is 1.
 
     >>> from dpsumm.kernels import Pad, one_hot_product
     >>> left, right = [[0], [1], [0]], [[0], [2], [1]]
@@ -123,7 +123,7 @@ class Pad:
         Parameters
         ----------
         right
-            The right owner's pad; this one is the left owner's.
+            The right owner's pad. This one is the left owner's.
         rows
             Rows of both matrices.
 
@@ -190,15 +190,15 @@ def pair_counts(codes: ArrayLike, width: int) -> NDArray[np.int64]:
     Parameters
     ----------
     codes : (n, d) integers
-        Categories of d columns; those of each column begin where the former one's end.
+        Categories of d columns. Those of each column begin where the former one's end.
     width
         Categories of all columns, 1 to 65,536.
 
     Returns
     -------
     (width, width) int64
-        The count for a code of an earlier column (row) and one of a later column (column);
-        elsewhere 0.
+        The count for a code of an earlier column (row) and one of a later column (column).
+        Elsewhere 0.
 
     Raises
     ------

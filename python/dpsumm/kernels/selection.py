@@ -44,7 +44,7 @@ def greedy(points: ArrayLike, attraction: ArrayLike, gamma: float, size: int) ->
     """Pick rows one by one, each the best for the objective J. Ties go to the first row.
 
     Sarpatwar et al. 2019, Algorithm 3, step 6, with the signs of the gain corrected; Kim, Khanna &
-    Koyejo 2016. The rows are those of a plain loop in float64; most values are computed in float32.
+    Koyejo 2016. The rows are those of a plain loop in float64. Most values are computed in float32.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def greedy(points: ArrayLike, attraction: ArrayLike, gamma: float, size: int) ->
     Raises
     ------
     InvalidParameterError
-        A parameter out of range; shapes that do not fit; points so far apart that squared distances
+        A parameter out of range. Shapes that do not fit. Points so far apart that squared distances
         overflow.
     InvalidDataError
         NaN or infinite values.
@@ -152,8 +152,8 @@ def weights(
 
     They minimise ``w K w - 2 w @ attraction + ridge * w @ w``, MMD^2 but for a constant and a
     ridge, among weights whose effective size ``1 / (w @ w)`` reaches a floor. Pairwise coordinate
-    descent (Fan, Chen & Lin 2005); under a floor accelerated projected gradients (Beck & Teboulle
-    2009). Of up to 11,000 points the kernel matrix is kept, 400 MB for 10,000; without a floor
+    descent (Fan, Chen & Lin 2005). Under a floor accelerated projected gradients (Beck & Teboulle
+    2009). Of up to 11,000 points the kernel matrix is kept, 400 MB for 10,000. Without a floor
     up to 512 MB of its columns.
 
     Parameters
@@ -163,7 +163,7 @@ def weights(
     ridge
         At least 0: more of it, more equal weights.
     tolerance
-        Positive; the result is at most so much above the least value. Too small for the steps that
+        Positive. The result is at most so much above the least value. Too small for the steps that
         are allowed: InvalidParameterError.
     effective_size
         Floor from 1, which every weights reach, to n, which only equal weights reach: an average

@@ -103,11 +103,11 @@ def softmax_shares(
 
     Privacy
     -------
-    Post-processing of the weights; the shares say of a record what its codes say.
+    Post-processing of the weights. The shares say of a record what its codes say.
 
     See Also
     --------
-    dpsumm.kernels.fit_softmax : Fits the weights; its example runs both.
+    dpsumm.kernels.fit_softmax : Fits the weights. Its example runs both.
 
     Examples
     --------

@@ -20,8 +20,8 @@ def tilt(
 ) -> NDArray[np.float64]:
     """Return the direction of the exponential tilt that brings a sample's mean features to a goal.
 
-    Kernel principal axes of the sample; along each, empirical Bayes weighs the goal's distance
-    against its noise; the tilt is a ridge fit of the exponential family. Noise that hides all
+    Kernel principal axes of the sample. Along each, empirical Bayes weighs the goal's distance
+    against its noise. The tilt is a ridge fit of the exponential family. Noise that hides all
     signal gives zeros, and so does a sample of equal rows: ratios are then 1.
 
     Parameters
@@ -29,7 +29,7 @@ def tilt(
     features
         The public feature map.
     sample : (s, n_columns)
-        Rows drawn uniformly, all if they are few; time grows with s times d.
+        Rows drawn uniformly, all if they are few. Time grows with s times d.
     goal : (d,)
         The released mean of features.
     noise
@@ -79,7 +79,7 @@ def tilt(
 def arrivals(log_rates: ArrayLike, uniform: ArrayLike) -> NDArray[np.float64]:
     """Return random keys of rows: the q rows with the least keys are a draw by their rates.
 
-    Row i arrives after an exponential time of rate ``exp(log_rates[i])``; the key is the time's
+    Row i arrives after an exponential time of rate ``exp(log_rates[i])``. The key is the time's
     logarithm. So the q least are drawn without replacement, each next one in proportion to its rate
     among those left (Efraimidis & Spirakis 2006), and the least of the least of parts are those of
     the whole.

@@ -41,7 +41,7 @@ def _named(party: str, epsilon: float, delta: float) -> tuple[str, float, float]
 
 
 def limit_of(protected: Protected | str, epsilon: float, delta: float) -> tuple[str, float, float]:
-    """Return a cap as the file keeps it; out of range it is an `InvalidParameterError`."""
+    """Return a cap as the file keeps it. Out of range it is an `InvalidParameterError`."""
     whose = Protected(protected)
     accounting.check_epsilon(epsilon)
     accounting.check_delta(delta)

@@ -6,8 +6,8 @@ opened. The last digest, the head, is also written into a small file beside it, 
 file without that entry has lost what came after: it is a copy from before, or of another file. One
 whose ``.seen`` is missing was copied or moved alone, and the other may go on being spent from.
 
-Not noticed: a chain that somebody computed anew, together with ``.seen``; both files put back
-(a snapshot of the disk), or both copied to another place and spent from there; the loss of an entry
+Not noticed: a chain that somebody computed anew, together with ``.seen``. Both files put back
+(a snapshot of the disk), or both copied to another place and spent from there. The loss of an entry
 whose process died before it wrote the head. A head that was noted elsewhere shows each of these.
 """
 
@@ -147,7 +147,7 @@ class Chain:
         ).fetchall()
 
     def append(self, body: str, *beside: object) -> None:
-        """Add an entry inside the caller's transaction; after `advance` or as the first one."""
+        """Add an entry inside the caller's transaction. After `advance` or as the first one."""
         head = self.head.then(body)
         row = (head.number, body, head.digest, *beside)
         self.db.execute(f"INSERT INTO {self.table} VALUES ({', '.join('?' * len(row))})", row)

@@ -20,7 +20,7 @@ class Protected(str):
     """Whose records a claim protects.
 
     A subsystem names its parties once, by `named`. Afterwards ``Protected("owners")`` is the party
-    of that name; any other name is refused, in a call or in a ledger's file. Nothing was ever spent
+    of that name. Any other name is refused, in a call or in a ledger's file. Nothing was ever spent
     on a party that is misspelt.
 
     Raises

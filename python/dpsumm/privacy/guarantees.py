@@ -60,12 +60,12 @@ class PrivacyReport:
         Parameters
         ----------
         delta
-            In (0, 1); the run's own by default.
+            In (0, 1). The run's own by default.
         protected
             ``"target"``: the target's records towards owners. ``"owners"``: an owner's records
             towards the other owners, or towards everyone if a model may be `shown`.
         unit
-            What may change; the run's own unit by default.
+            What may change. The run's own unit by default.
 
         Returns
         -------

@@ -262,7 +262,7 @@ class Ledger(AbstractContextManager["Ledger"]):
         return self.run, SETTINGS, "", json.dumps(self._settings, sort_keys=True).encode()
 
     def _holds_settings(self) -> bool:
-        """Return whether the books have this run's settings; refuse other ones."""
+        """Return whether the books have this run's settings. Refuse other ones."""
         recorded = self._released(SETTINGS, (), "")
         if recorded is None:
             return False

@@ -11,7 +11,7 @@ _PACKAGE = Path(__file__).parents[1]
 def package_digest(folder: Path = _PACKAGE) -> str:
     """Return SHA-256 over names and contents of a package's files, in hexadecimal digits.
 
-    The compiled core is one of them, so that builds for two systems differ; what Python compiles
+    The compiled core is one of them, so that builds for two systems differ. What Python compiles
     itself (``__pycache__``) is left out. It says that these files are as they were, not that the
     libraries below them are, and not what the process that computes it has loaded.
 

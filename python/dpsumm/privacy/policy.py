@@ -64,7 +64,7 @@ class Policy:
 
     @classmethod
     def read(cls, path: str | os.PathLike[str], known: Collection[str]) -> Policy:
-        """Return the rules of a TOML file; its paths are relative to the file."""
+        """Return the rules of a TOML file. Its paths are relative to the file."""
         path = Path(path)
         get = _Keys(read_toml(path, "policy"), str(path))
         protocols = get.texts("protocols")
@@ -124,7 +124,7 @@ class Policy:
 
 
 class _Keys:
-    """Takes keys out of a table of the file; what is left over is a mistake."""
+    """Takes keys out of a table of the file. What is left over is a mistake."""
 
     def __init__(self, table: Mapping[str, Any], where: str) -> None:
         self._left, self._where = dict(table), where

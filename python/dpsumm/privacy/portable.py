@@ -51,7 +51,7 @@ def _exactly() -> Iterator[Any]:
 
 @lru_cache(maxsize=1024)
 def exp(x: float) -> float:
-    """Return ``e**x``, rounded to nearest; infinity above what a float holds."""
+    """Return ``e**x``, rounded to nearest, or infinity above what a float holds."""
     with _exactly() as mp:
         return float(mp.exp(x))
 

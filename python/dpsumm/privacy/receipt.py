@@ -29,7 +29,7 @@ class Asked:
     Attributes
     ----------
     key
-        Public key of `consumer`; empty if none signed.
+        Public key of `consumer`. Empty if none signed.
     """
 
     consumer: str = ""
@@ -53,7 +53,7 @@ class Receipt(Asked):
     records
         That the answer carried.
     answer
-        Salted digest of the answer; the salt stays in the owner's file, since a guess at the
+        Salted digest of the answer. The salt stays in the owner's file, since a guess at the
         records could be confirmed with it.
     salt
         Digest of that salt, 16 random bytes.
@@ -118,7 +118,7 @@ def check_seal(line: Receipt, seal: bytes, is_signed: IsSigned) -> None:
 def to_csv(lines: Iterable[Sealed]) -> str:
     """Return a log as CSV, with every seal: whoever has the public key can check it.
 
-    A text that a spreadsheet would run as a formula has a ``'`` before it; see `names.to_cell`.
+    A text that a spreadsheet would run as a formula has a ``'`` before it. See `names.to_cell`.
     """
     text = io.StringIO()
     names = [field.name for field in fields(Receipt)]

@@ -8,7 +8,7 @@ is answered. Beside it lies ``<file>.seen``, by which lost last lines are notice
 and set it back. Only a digest that was noted elsewhere shows that.
 
 Requests that are refused do not fill the disk. The first `NOTED` of a consumer, or of all strangers
-together, have a line each; of the next, one in two has one on average, then one in four, and so on.
+together, have a line each. Of the next, one in two has one on average, then one in four, and so on.
 
 A line is on the disk before the answer that it is about exists for anybody else.
 """
@@ -236,7 +236,7 @@ class Receipts(AbstractContextManager["Receipts"]):
             return self._log.missing()
 
     def refused(self, asked: Asked, why: str, outcome: str = REFUSED) -> None:
-        """Add a request that was refused, or that failed; of many, some."""
+        """Add a request that was refused, or that failed, of many some."""
         with self._writing() as write:
             self.check()
             self._note(write, asked, outcome, why)
@@ -293,7 +293,7 @@ class Receipts(AbstractContextManager["Receipts"]):
 
     @contextmanager
     def _writing(self) -> Iterator[Callable[..., None]]:
-        """Give a function that adds a line; all of it is on the disk afterwards, or nothing."""
+        """Give a function that adds a line. All of it is on the disk afterwards, or nothing."""
         with self._failures():
             self._db.execute("BEGIN IMMEDIATE")
             try:

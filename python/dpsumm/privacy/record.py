@@ -55,7 +55,7 @@ class RunRecord:
         Names of all whose records took part, registered before the run.
     units
         Whose records (`Protected`) to how many units of protection there are, a public number. One
-        over it is what delta is compared with; absent where sizes are private.
+        over it is what delta is compared with. Absent where sizes are private.
     settings
         Name to value, as text: public parameters.
     observers

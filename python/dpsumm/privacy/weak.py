@@ -109,7 +109,7 @@ def weak_epsilon(epsilon: float, name: str = "epsilon", among: str = "") -> list
 def thin_budget(epsilon: float, delta: float, m: int) -> list[str]:
     """Return what a budget of m records that is not refused promises little of, as sentences.
 
-    Without an end; none of them is of what `weak_budget` tells.
+    Without an end. None of them is of what `weak_budget` tells.
     """
     thin = thin_epsilon(epsilon)
     if MUCH_DELTA <= delta * m < 1:
@@ -139,7 +139,7 @@ def _published(delta: float, m: int) -> str:
 
 
 def thin_epsilon(epsilon: float, among: str = "") -> list[str]:
-    """Return what an epsilon that is not refused promises little of; see `weak_epsilon`."""
+    """Return what an epsilon that is not refused promises little of. See `weak_epsilon`."""
     if not MUCH_EPSILON < epsilon <= MOST_EPSILON:
         return []
     sure = min(1 / (1 + math.exp(-epsilon)), 0.9999)

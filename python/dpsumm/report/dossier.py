@@ -38,7 +38,7 @@ class Dossier:
     record, about
         Of the run, and of the subsystem that made it.
     given
-        Which of them are ledgers' files; the others repeat what the record kept.
+        Which of them are ledgers' files. The others repeat what the record kept.
     """
 
     record: RunRecord

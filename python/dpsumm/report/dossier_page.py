@@ -22,7 +22,7 @@ MOST_PARTIES = 200
 
 
 def render(dossier: Dossier) -> str:
-    """Return the page, without outside references; whatever users named is escaped."""
+    """Return the page, without outside references. Whatever users named is escaped."""
     record, about = dossier.record, dossier.about
     notes = alarms(dossier)
     return parts.page(
@@ -249,7 +249,7 @@ def _charged(dossier: Dossier) -> Iterator[Html]:
 
 
 def _rows(lines: list[Line], *, dated: bool) -> Iterator[tuple[str, ...]]:
-    """Give a row for each charge; equal ones, as of the rounds of a run, share one."""
+    """Give a row for each charge. Equal ones, as of the rounds of a run, share one."""
 
     def alike(line: Line) -> tuple[object, ...]:
         # Sizes in brackets grow from round to round.

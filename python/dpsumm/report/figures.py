@@ -46,7 +46,7 @@ def directions(target: Array) -> Directions:
     centre : (c,)
         Mean of the target.
     axes : (2, c) or (1, c)
-        Orthonormal principal directions of the target; the columns themselves when c is 1 or 2.
+        Orthonormal principal directions of the target. The columns themselves when c is 1 or 2.
     share : (2,) or (1,)
         Share of the target's variance along each, 0 to 1.
     """
@@ -191,7 +191,7 @@ def spectrum(energies: Array, noise: float) -> str:
     Parameters
     ----------
     energies : (m,)
-        Above 0; drawn on a logarithmic axis.
+        Above 0. Drawn on a logarithmic axis.
     noise
         Expected of each if there is nothing else.
 

@@ -23,7 +23,7 @@ from dpsumm.report.parts import Html
 
 
 class Severity(Enum):
-    """How much a note matters; a lower value comes first."""
+    """How much a note matters. A lower value comes first."""
 
     #: The summary may mean nothing.
     ALARM = 0
@@ -72,7 +72,7 @@ class Note(str):
 
 
 def sorted_notes(notes: Iterable[str]) -> tuple[Note, ...]:
-    """Return notes with the worst first, else in their order; a plain text is a warning."""
+    """Return notes with the worst first, else in their order. A plain text is a warning."""
     all_notes = [note if isinstance(note, Note) else Note(note) for note in notes]
     return tuple(sorted(all_notes, key=lambda note: note.severity.value))
 
@@ -115,7 +115,7 @@ def alarming(notes: Iterable[str]) -> bool:
 
 
 def to_check(notes: Iterable[Note]) -> str:
-    """Return how many warnings there are, as the end of a title; empty if there are none."""
+    """Return how many warnings there are, as the end of a title. Empty if there are none."""
     many = sum(note.severity is Severity.WARNING for note in notes)
     return f", with {counted(many, 'warning', 'warnings')} to check" if many else ""
 
@@ -153,7 +153,7 @@ def called(note: Note) -> Html:
 
 
 def notebook_notes(warnings: Iterable[str]) -> str:
-    """Return HTML of notes for a notebook, worst first, in its own colours; escaped here."""
+    """Return HTML of notes for a notebook, worst first, in its own colours. Escaped here."""
     return "".join(
         f'<p style="border-left:{_BARS[note.severity]};padding-left:.6em">'
         f"<strong>{CALLS[note.severity]}.</strong> {escape(note)}</p>"

@@ -35,7 +35,7 @@ IN_CATEGORIES = (
 
 
 def present(table: Table | StreamTable) -> NDArray[np.int64]:
-    """Return how many values each column has; at least 1, of which a share can be taken."""
+    """Return how many values each column has. At least 1, of which a share can be taken."""
     return np.maximum(len(table) - np.array(table.n_missing, np.int64), 1)
 
 

@@ -82,7 +82,7 @@ def section(heading: str, *content: Html) -> Html:
 
 
 def appendix(heading: str, *content: Html) -> Html:
-    """Return content under a heading that unfolds it; on paper it is unfolded."""
+    """Return content under a heading that unfolds it. On paper it is unfolded."""
     return tag("details", tag("summary", tag("h2", heading)), *content, class_="appendix")
 
 

@@ -45,7 +45,7 @@ def sections(
     privacy
         Of the run.
     totals
-        Of all messages; by default the target's records and those between owners.
+        Of all messages. By default the target's records and those between owners.
     """
     if totals is None:
         totals = [

@@ -1,4 +1,4 @@
-"""What a result is worth, in words: one rule for titles, terminals, notebooks and files."""
+"""A verdict in words. The same rule makes those of titles, terminals, notebooks and files."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ class Verdict:
     def qualified(self, *, seeded: bool, notes: Iterable[str]) -> Verdict:
         """Return the verdict as it may be shown beside these notes.
 
-        An alarm among them takes its place, unless it is the alarm itself; warnings are counted
-        behind it; that a seed was given stands first. Notes that are only good to know change
+        An alarm among them takes its place, unless it is the alarm itself. Warnings are counted
+        behind it. That a seed was given stands first. Notes that are only good to know change
         nothing.
 
         Examples

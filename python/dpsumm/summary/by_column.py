@@ -55,7 +55,7 @@ class Marginal:
     def gap(self, one: int, other: int = 1) -> float:
         """Return how far two sets are apart, 0 to 1.
 
-        The largest difference of cumulative shares; of categories, the share of records that would
+        The largest difference of cumulative shares. Of categories, the share of records that would
         have to change theirs.
         """
         a, b = self.values[one], self.values[other]
@@ -119,7 +119,7 @@ class Marginal:
 
 
 def marginals(summary: Summary) -> Iterator[Marginal]:
-    """Yield the columns of a summary; those of an `Embedding` are coordinates that mean nothing."""
+    """Yield the columns of a summary. Those of an `Embedding` are coordinates that mean nothing."""
     width = summary.scaled.shape[1]
     if len(summary.schema.cells) == width:
         yield from of_schema(summary.schema, *_sets(summary))

@@ -1,7 +1,7 @@
 """A comparison on handwritten digits: who finds points like the target, and at what price.
 
-Eight owners hold digits with skewed labels; the consumer's target is mostly 3, 5, 8 and 9, which
-are rare at the owners. Half of the target's records are given to the curator; the other half are
+Eight owners hold digits with skewed labels. The consumer's target is mostly 3, 5, 8 and 9, which
+are rare at the owners. Half of the target's records are given to the curator. The other half are
 kept to measure with. The rarity is the point: where the target's kind is common, a random pool does
 as well as offers.
 """

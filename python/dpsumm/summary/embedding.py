@@ -1,6 +1,6 @@
 """A less trusted curator (section 3 of the paper, last paragraph): it sees features, not points.
 
-Consumer and owners share a secret map; every record is sent as ``h(x)``, and the protocol runs on
+Consumer and owners share a secret map. Every record is sent as ``h(x)``, and the protocol runs on
 these vectors as if they were the points. What the owners learn is protected as before. The curator
 lacks the map, but **this is obfuscation and not differential privacy**: what it sees tells all
 pairwise distances, hence the data up to rotation and translation, and slightly more known records
@@ -28,7 +28,7 @@ class Embedding:
     """A secret random-feature map with a secret phase.
 
     ``h(x) = sqrt(2/d) [cos(w x + b), sin(w x + b)]``: norm 1, and inner products near
-    ``exp(-gamma ||x - y||^2)`` whatever the phases are. Make one with `draw`; whoever has the
+    ``exp(-gamma ||x - y||^2)`` whatever the phases are. Make one with `draw`. Whoever has the
     object can read what the curator sees.
 
     Attributes
@@ -61,7 +61,7 @@ class Embedding:
         Parameters
         ----------
         kernel
-            Public; in the space of the points, after scaling.
+            Public. In the space of the points, after scaling.
         n_columns
             Columns of the points.
         n_features

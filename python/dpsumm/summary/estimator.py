@@ -95,7 +95,7 @@ class Summarizer(Estimator, scikit_learn_base()):  # type: ignore[misc]
     progress: Progress | None = None
 
     def fit(self, owners: Owners, target: Source) -> Self:
-        """Select points of the owners that match the target; return the estimator.
+        """Select points of the owners that match the target. Return the estimator.
 
         Raises
         ------
@@ -117,7 +117,7 @@ class Summarizer(Estimator, scikit_learn_base()):  # type: ignore[misc]
 
     @property
     def weights_(self) -> NDArray[np.float64]:
-        """Weights (p,) of `points_`, from 0 up and of sum 1; see `Summary.weights`.
+        """Weights (p,) of `points_`, from 0 up and of sum 1. See `Summary.weights`.
 
         Raises
         ------

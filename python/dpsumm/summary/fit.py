@@ -217,7 +217,7 @@ def _labelled(schema: Schema, own: Source) -> Schema:
 
 
 def _are_classifiers(candidates: list[Any]) -> bool:
-    """Return whether they are classifiers; regressors if not."""
+    """Return whether they are classifiers. Regressors if not."""
     from sklearn.base import is_classifier, is_regressor
 
     try:

@@ -22,7 +22,7 @@ def check_target(target: Table) -> None:
     Privacy
     -------
     Before the first message, and towards the consumer alone. That no run takes place is visible, as
-    for every refusal; guarantees compare targets that are both accepted.
+    for every refusal. Guarantees compare targets that are both accepted.
     """
     titles = target.titles or tuple(f"column {name!r}" for name in target.columns)
     for column, title, count in zip(target.schema.kernel, titles, target.n_clipped, strict=False):

@@ -81,7 +81,7 @@ class RBF:
         Parameters
         ----------
         points : (n, c) array, n >= 2
-            Public data in the kernel's space; at most the first 1000 rows are used. Private data
+            Public data in the kernel's space. At most the first 1000 rows are used. Private data
             leak through a bandwidth made from them.
         """
         return cls(1.0 / median_squared_distance(points, "points"))

@@ -121,8 +121,8 @@ class Likeness:
     Attributes
     ----------
     closed
-        Share of R's distance to T that S closes: ``1 - MMD2(S, T) / MMD2(R, T)``, both unbiased;
-        its error is a jackknife's over tenths of the rows. None if S is R.
+        Share of R's distance to T that S closes: ``1 - MMD2(S, T) / MMD2(R, T)``, both unbiased.
+        Its error is a jackknife's over tenths of the rows. None if S is R.
     apart
         Area under the ROC curve of a classifier that tells S from T, cross-fitted (Lopez-Paz &
         Oquab, 2017), with DeLong's error. About one half, or below it, if they are alike.
@@ -205,7 +205,7 @@ def _classes(labels: NDArray[Any]) -> set[Any]:
 
 
 def standardised(schema: Schema | None, *sets: NDArray[Any]) -> list[Array]:
-    """Return points of the kernel's space as a classifier takes them; of large sets some.
+    """Return points of the kernel's space as a classifier takes them, of large sets some.
 
     Numbers by their spread in all sets, categories as corners of a simplex: bounds and weights,
     which may hide a column from the kernel, have no part in it. The last set keeps most rows.
@@ -302,7 +302,7 @@ def auc(scores: Array, labels: NDArray[np.integer]) -> Estimate:
 
 
 def cross_fitted(points: Array, labels: NDArray[np.integer]) -> Array:
-    """Return scores of points by kernel ridge classifiers that did not see them; labels 0 and 1.
+    """Return scores of points by kernel ridge classifiers that did not see them. Labels 0 and 1.
 
     In closed form: of all points one matrix is inverted.
     """
@@ -320,7 +320,7 @@ def cross_fitted(points: Array, labels: NDArray[np.integer]) -> Array:
 
 
 def fitted(points: Array, labels: NDArray[np.integer], others: Array) -> Array:
-    """Return scores of other points by a kernel ridge classifier of points; labels 0 and 1."""
+    """Return scores of other points by a kernel ridge classifier of points. Labels 0 and 1."""
     width = _width(points)
     weights = np.linalg.solve(_kernel(points, points, width) + _ridge(labels), 2.0 * labels - 1)
     scores: Array = _kernel(others, points, width) @ weights

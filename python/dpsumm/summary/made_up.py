@@ -1,6 +1,6 @@
 """Made-up records by a public schema, for rehearsals: owners that differ, a target, fresh points.
 
-Records are of twelve kinds. A kind has a middle for each number and odds for each category; an
+Records are of twelve kinds. A kind has a middle for each number and odds for each category. An
 owner has more of some kinds than of others, and the target has three kinds only.
 """
 

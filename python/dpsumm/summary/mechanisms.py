@@ -74,11 +74,11 @@ class Gaussian(Mechanism):
         return [(events.Gaussian(self._multiplier), 1)]
 
     def queries(self, given: Draw) -> tuple[Query]:
-        """Return the sum with its noise; see `Mechanism.queries`."""
+        """Return the sum with its noise. See `Mechanism.queries`."""
         return (Query.at(given.bound, self._multiplier, seed=given.seed),)
 
     def noise(self, features: Features, sensitivity: Sensitivity, count: int) -> float:
-        """Return the noise's standard deviation; see `Mechanism.noise`."""
+        """Return the noise's standard deviation. See `Mechanism.noise`."""
         return self._multiplier * sensitivity.steps(features) / (LEVELS * count)
 
     def draw(self, given: Draw) -> Release:
@@ -131,7 +131,7 @@ class Mwem(Mechanism):
     -------
     Claim: with D the number of vectors that one unit moves, each iteration is a selection of
     bounded range ``2 D epsilon_select`` and a measurement that is ``D epsilon_measure``-DP.
-    Assumes: counts public; warm start from released states only. Argument and numerics: the core's
+    Assumes: counts public. Warm start from released states only. Argument and numerics: the core's
     module ``mwem`` and ``docs/privacy/auction.md``. Tested by: tests/summary/test_mwem_release.py.
 
     See Also

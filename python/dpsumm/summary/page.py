@@ -27,7 +27,7 @@ MOST_LABELS = 12
 
 
 def render(summary: Summary, image: tuple[int, int] | None = None) -> str:
-    """Return a summary's page, without outside references; names in it are escaped."""
+    """Return a summary's page, without outside references. Names in it are escaped."""
     verdict = summary.verdict
     return parts.page(
         "data summary",

@@ -188,7 +188,7 @@ class PointsPlan(Plan):
         Parameters
         ----------
         axes
-            Drawn on; those of a new pyplot figure by default.
+            Drawn on. Those of a new pyplot figure by default.
 
         Raises
         ------

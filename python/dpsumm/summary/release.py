@@ -41,7 +41,7 @@ class Release:
     count
         Number of points behind the sum (public): ``steps / (LEVELS * count)`` is the noisy mean.
     state : (d,) float64 or None
-        Where the next MWEM release starts (its tilts); public like the release itself.
+        Where the next MWEM release starts (its tilts). Public like the release itself.
     """
 
     steps: NDArray[np.int64]
@@ -70,7 +70,7 @@ class Release:
 class Sensitivity:
     """How many unit-norm vectors enter or leave a sum when one record is replaced.
 
-    Two for a target's; four for the sum over a summary, in which one record of an owner can change
+    Two for a target's. Four for the sum over a summary, in which one record of an owner can change
     two points (``docs/privacy/auction.md``, Lemma 1). Half of them leave and half of them come.
     """
 
@@ -122,7 +122,7 @@ class Draw:
 
 
 class Mechanism(ABC):
-    """How a mean embedding is released; derive from it for one of your own.
+    """How a mean embedding is released. Derive from it for one of your own.
 
     Claim of whoever derives: `cost` bounds what `draw` reveals of one unit of the data, whatever
     the points are. The ledger charges `cost` and cannot check it.
@@ -151,7 +151,7 @@ class Mechanism(ABC):
         Parameters
         ----------
         number
-            Of the round, from 1; the first releases the public seed points alone, if anything.
+            Of the round, from 1. The first releases the public seed points alone, if anything.
         """
         return self
 
@@ -164,7 +164,7 @@ class Mechanism(ABC):
 
     @abstractmethod
     def cost(self, sensitivity: Sensitivity) -> list[tuple[Event, int]]:
-        """Return the events of one release, each with its count; none: it depends on no data."""
+        """Return the events of one release, each with its count. None: it depends on no data."""
 
     def noise(self, features: Features, sensitivity: Sensitivity, count: int) -> float:
         """Return the standard deviation of the released mean's noise in each coordinate.
@@ -202,7 +202,7 @@ def release(
     seed: int | None,
     previous: Release | None = None,
 ) -> Release:
-    """Charge a release and return it; a resumed run gets the same one again.
+    """Charge a release and return it. A resumed run gets the same one again.
 
     Parameters
     ----------
@@ -211,7 +211,7 @@ def release(
     features, points
         See `Draw`.
     key, message
-        Name of the release within the run; what it is, in words.
+        Name of the release within the run. What it is, in words.
     protected, sensitivity
         Whose records the points are, and how one unit of them moves the sum.
     ledger

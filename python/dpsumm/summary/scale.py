@@ -56,7 +56,7 @@ def scale_of(
     """Return what the distance of `size` points chosen from a pool is to be compared with.
 
     The expectation for p independent draws from any sample X is
-    ``MMD^2(X, target) + (1 - mean k(X, X)) / p``; of a pool of more than 2000 points some at equal
+    ``MMD^2(X, target) + (1 - mean k(X, X)) / p``. Of a pool of more than 2000 points some at equal
     steps stand for all.
     """
     spread = max(1 - target_self, 0.0)

@@ -20,7 +20,7 @@ from dpsumm.summary.words import Name
 def check_run(
     size: int, epsilon: float, delta: float, protocol: object, seed: int | None, ledger: object
 ) -> Protocol:
-    """Return the protocol that is meant, also by its name; refuse what no run can have."""
+    """Return the protocol that is meant, also by its name. Refuse what no run can have."""
     check_whole(size, "size", 1)
     accounting.check_epsilon(epsilon)
     accounting.check_delta(delta)
@@ -46,7 +46,7 @@ def check_run(
 
 
 def held_to(names: Iterable[str], size: int, protocol: Protocol, schema: Schema) -> dict[str, str]:
-    """Return the public settings that a run's name stands for; see `Ledger.hold_to`.
+    """Return the public settings that a run's name stands for. See `Ledger.hold_to`.
 
     They say who receives the release and what is asked of them. What the release is made with is
     bound to it already.

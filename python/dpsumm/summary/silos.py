@@ -64,28 +64,28 @@ def summarize_silos(
         All owners of the run by name, fixed before it: their number is public and enters what is
         sent, so it must not depend on who is able to answer.
     schema
-        Of all parties; an owner whose data were read with another one is left out.
+        Of all parties. An owner whose data were read with another one is left out.
     target, size, epsilon, delta, protocol, kernel, seed, drop_target_copies
         As for `summarize`.
     ledger, run
         As for `summarize`. Answers are kept beside the ledger, in ``<ledger>.answers``, until the
-        summary is written; so a run that died is resumed by its name.
+        summary is written. So a run that died is resumed by its name.
     minimum
         Owners without which there is no summary.
     max_bytes
         Largest answer of an owner that is read.
     out
-        Where the summary is saved, ``.parquet`` or ``.csv``; only then are the answers removed. The
+        Where the summary is saved, ``.parquet`` or ``.csv``. Only then are the answers removed. The
         run has ended then: under its name nobody is asked again.
     report
-        Where the report is saved before the run ends; with `out` only.
+        Where the report is saved before the run ends. With `out` only.
 
     Raises
     ------
     InvalidParameterError, InvalidDataError, BudgetExceededError
         As `summarize`, before anything is released.
     InvalidDataError
-        `out` cannot be written; what was collected is kept.
+        `out` cannot be written. What was collected is kept.
     ProtocolError
         Too few owners, or under the Auction an owner failed that cannot be spared.
 
@@ -93,7 +93,7 @@ def summarize_silos(
     -------
     As `summarize`. Under Offers the broadcast goes out whether or not the others could describe
     their data, so that no owner's failure changes what another receives. Under the Auction an owner
-    may notice that the run does not begin or stops; the cause is not told.
+    may notice that the run does not begin or stops. The cause is not told.
 
     See Also
     --------

@@ -46,7 +46,7 @@ def judged(
     found
         None if there are fewer than `FEWEST` rows of either set.
     far
-        Columns that the summary does not follow, worst first; see `by_column.not_followed`.
+        Columns that the summary does not follow, worst first. See `by_column.not_followed`.
     n_target
         Records of the target.
     alarms

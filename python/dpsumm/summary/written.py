@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def frame_of(summary: Summary, backend: Backend | None, *, weights: bool) -> Any:
-    """Return the points with label, owner and index; see `Summary.to_frame`."""
+    """Return the points with label, owner and index. See `Summary.to_frame`."""
     backend = backend_of(backend, summary.backend)
     schema = summary.schema
     if weights:
@@ -60,7 +60,7 @@ def _charged_since(summary: Summary, record: RunRecord) -> RunRecord:
 
 
 def notebook_html(summary: Summary) -> str:
-    """Return what a notebook shows: verdict, figures, and notes in their colours; escaped."""
+    """Return what a notebook shows: verdict, figures, and notes in their colours. Escaped."""
     scale, privacy = summary.scale, summary.privacy
     used = counted(len(np.unique(summary.owner)), "owner", "owners")
     random = "" if scale.random is None else f"; as many random points read: {scale.random:.3g}"

@@ -114,7 +114,7 @@ def _check_owner(name: str) -> None:
 
 
 def _check_ids(ids: str, name: str, schema: Schema) -> None:
-    """Refuse identifiers that are none in an owner's schema; its columns are public."""
+    """Refuse identifiers that are none in an owner's schema. Its columns are public."""
     carried = [column.name for column in schema.carried]
     if ids in carried:
         return

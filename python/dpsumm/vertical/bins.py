@@ -19,7 +19,7 @@ def equal_mass(shares: NDArray[np.float64], bins: int, least: float) -> NDArray[
     bins
         How many there would be if all had the same mass.
     least
-        Of the records that a bin should have, for the noise; a lighter run joins its neighbour.
+        Of the records that a bin should have, for the noise. A lighter run joins its neighbour.
     """
     least = max(_LEAST / bins, least)
     heavy = shares >= _HEAVY / bins

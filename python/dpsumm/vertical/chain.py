@@ -32,7 +32,7 @@ class Link:
     Attributes
     ----------
     before
-        Columns that it depends on; none for the first.
+        Columns that it depends on. None for the first.
     sizes
         How many codes each of them has.
     weights : (sum of sizes, K)
@@ -71,7 +71,7 @@ class Chain:
 
     See Also
     --------
-    dpsumm.synthesize : Fits one; its example runs.
+    dpsumm.synthesize : Fits one. Its example runs.
     dpsumm.vertical.Mixture : The other half of the model.
     """
 

@@ -32,7 +32,7 @@ class Coded:
     starts : (levels,) int64
         First value of each cell of a tree; else levels are values.
     fine : (levels,) int64
-        Finer code of each level, for tables with the label; those of a code follow each other.
+        Finer code of each level, for tables with the label. Those of a code follow each other.
     """
 
     size: int

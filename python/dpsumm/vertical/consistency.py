@@ -27,7 +27,7 @@ def consistent(
 ) -> tuple[NDArray[np.int64], Floats]:
     """Return the first value of each cell and its records, which are `records` together.
 
-    Cells are those of the tree; values that stand out of their cell have one of their own.
+    Cells are those of the tree. Values that stand out of their cell have one of their own.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def _split(
     ----------
     near
         Whether the children are neighbouring cells. Then a low count among visible ones is kept,
-        since it moves no mean; dropped, it would be a gap that no record explains.
+        since it moves no mean. Dropped, it would be a gap that no record explains.
     """
     flat: Floats = records * sizes / sizes.sum()
     moved = noisy + (records - noisy.sum()) / len(noisy)

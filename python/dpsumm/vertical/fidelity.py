@@ -30,7 +30,7 @@ class PairFidelity:
     Attributes
     ----------
     distance
-        Total variation between rows and noisy counts; above 1 where these are mostly noise.
+        Total variation between rows and noisy counts. Above 1 where these are mostly noise.
     noise
         What the noise of the counts alone makes of it, on average.
     released, rows

@@ -31,7 +31,7 @@ _OF_A_DECADE = np.round(10.0 ** (-np.arange(_A_DECADE) / _A_DECADE), 6)
 
 @dataclass(frozen=True, eq=False)
 class Grid:
-    """Values of one column by their position: ``first + position * step``; a missing one is last.
+    """Values of one column by their position: ``first + position * step``. A missing one is last.
 
     Public, as the column is.
 
@@ -83,7 +83,7 @@ class Grid:
         """No bins are agreed on: they follow from released counts."""
 
     def encode(self, values: NDArray[np.float64]) -> NDArray[np.uint32]:
-        """Return the position of each value, (n,), as `Schema.encode` takes them; clipped."""
+        """Return the position of each value, (n,), as `Schema.encode` takes them. Clipped."""
         missing = np.isnan(values)
         at = np.rint((np.where(missing, self.first, values) - self.first) / self.step)
         return np.where(missing, self.known, np.clip(at, 0, self.known - 1)).astype(np.uint32)
@@ -102,7 +102,7 @@ class Cells:
     Attributes
     ----------
     starts : (cells,) int64
-        Position of the first value of each; a missing value's cell is the last.
+        Position of the first value of each. A missing value's cell is the last.
     """
 
     grid: Grid
@@ -125,11 +125,11 @@ class Cells:
 
     @property
     def n_known(self) -> int:
-        """How many of them are no missing value; they come first."""
+        """How many of them are no missing value. They come first."""
         return self.size - self.column.encodes_missing
 
     def encode(self, values: NDArray[np.float64]) -> NDArray[np.uint32]:
-        """Return the cell of each value, (n,); clipped."""
+        """Return the cell of each value, (n,). Clipped."""
         at = np.searchsorted(self.starts, self.grid.encode(values), side="right") - 1
         return at.astype(np.uint32)
 
@@ -187,7 +187,7 @@ def in_whole(column: Column) -> bool:
 
 
 def _cells(low: float, high: float, step: float, points: set[int]) -> NDArray[np.int64]:
-    """Return the first values of cells, in steps from `low`; each point is a cell of its own."""
+    """Return the first values of cells, in steps from `low`. Each point is a cell of its own."""
     top, least = max(abs(low), abs(high)), min(abs(low), abs(high))
     near = low <= 0 <= high or top > _NEAR * least
     equal = np.linspace(low, high, (_EQUAL if near else _EQUAL_FAR) + 1)

@@ -53,7 +53,7 @@ def check_secret(secret: bytes) -> None:
 
 
 class Helper(Party):
-    """Deals pads to pairs of owners; asked the same it answers the same.
+    """Deals pads to pairs of owners. Asked the same it answers the same.
 
     Claim: what it sends does not depend on data, and is uniform for all but the pair's right owner.
     Assumes: it keeps its secrets from everybody else. With one owner's secret and what another sent

@@ -43,7 +43,7 @@ class Held:
     Attributes
     ----------
     codes : (n, d) uint32
-        Level of each record in each column; in the order of the identifiers if there are any.
+        Level of each record in each column. In the order of the identifiers if there are any.
     identifiers
         Of the records, sorted; None without.
     hints
@@ -109,7 +109,7 @@ def _encoded(extract: Extract, levels: Sequence[Counted | Drawn]) -> NDArray[np.
 
 
 def _texts(extract: Extract, place: int, name: str, ids: str) -> list[str]:
-    """Return identifiers as texts, each by itself; see `identifier`."""
+    """Return identifiers as texts, each by itself. See `identifier`."""
     texts = [identifier(item) for item in extract.carried[place].tolist()]
     if not all(texts):
         raise InvalidDataError(

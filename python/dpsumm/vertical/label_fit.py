@@ -92,7 +92,7 @@ def moments_of(
 ) -> tuple[Floats, Floats]:
     """Return a table's moments over rows with these shares of its codes, and ridges by its noise.
 
-    Conditional shares of the classes are the released ones where a code is seen; elsewhere the
+    Conditional shares of the classes are the released ones where a code is seen. Elsewhere the
     table is moved by least squares. A table without signal beyond noise shrinks to nothing.
     """
     total = counts.sum(axis=1) / n

@@ -100,7 +100,7 @@ class LabelModel:
         Parameters
         ----------
         data
-            Data frame or file with all other columns of the schemas, by name; others are ignored.
+            Data frame or file with all other columns of the schemas, by name. Others are ignored.
             Or an array (n, columns) of all columns without the label, owner by owner.
 
         Raises
@@ -114,7 +114,7 @@ class LabelModel:
         return shares[:, :size]
 
     def predict(self, data: Source) -> NDArray[Any]:
-        """Return the most probable class of each record, (n,); of a number or a date the mean.
+        """Return the most probable class of each record, (n,). Of a number or a date the mean.
 
         Parameters and errors are those of `predict_proba`.
         """

@@ -25,9 +25,9 @@ class Layout:
     Attributes
     ----------
     sizes
-        Levels of each column as its owner codes records; of a grid its values.
+        Levels of each column as its owner codes records. Of a grid its values.
     trees
-        What is counted of each column; one table by default.
+        What is counted of each column. One table by default.
     pairs
         Pairs of columns that the rows are for, (i, j) with i < j.
     same_columns
@@ -84,7 +84,7 @@ class Budget:
     delta
         At which owners account for the run.
     rare
-        Categories with less of the records share a code, too; the label's do not.
+        Categories with less of the records share a code, too. The label's do not.
     coarse
         Share for coarse tables of all pairs without the label, in the first of two rounds; 0 for
         one round.
@@ -127,7 +127,7 @@ class Budget:
         fine: Sequence[int] = (),
         part: float = 1.0,
     ) -> NoisePlan:
-        """Return the plan for columns of these sizes; see `plan_noise`."""
+        """Return the plan for columns of these sizes. See `plan_noise`."""
         return plan_noise(
             sizes,
             layout.owner_of,
@@ -161,7 +161,7 @@ class Released:
     with_label
         The same of pairs with the label as they were released: finer codes by the label's.
     fine
-        Finer code of each level; those of a code follow each other.
+        Finer code of each level. Those of a code follow each other.
     plan
         Their noise.
     starts

@@ -84,13 +84,13 @@ class Levels:
 
     @property
     def n_known(self) -> int:
-        """How many of them are no missing value; they come first."""
+        """How many of them are no missing value. They come first."""
         if self.edges is not None:
             return len(self.edges) - 1
         return len(self.column.categories) + (self.column.other is not None)
 
     def encode(self, values: NDArray[np.float64]) -> NDArray[np.uint32]:
-        """Return the level of each value, (n,), as `Schema.encode` takes them; clipped."""
+        """Return the level of each value, (n,), as `Schema.encode` takes them. Clipped."""
         missing = np.isnan(values)
         known = np.where(missing, 0.0, values)
         if self.edges is not None:
@@ -134,7 +134,7 @@ class Levels:
         return int(self.encode(np.array([number]))[0])
 
     def ends(self, level: int) -> tuple[float, float]:
-        """Return the first and the last value of a bin; they are equal in one of a single value.
+        """Return the first and the last value of a bin. They are equal in one of a single value.
 
         In one that is not of whole numbers or dates, the last one is not in it but at the end.
         """
@@ -183,7 +183,7 @@ def limits_of(column: Column) -> tuple[float, float]:
 
 
 def _equal(column: Column, bins: int) -> NDArray[np.float64]:
-    """Return edges of bins as wide as each other; of whole numbers, up to one value."""
+    """Return edges of bins as wide as each other. Of whole numbers, up to one value."""
     if not 1 <= bins <= MOST_BINS:
         raise InvalidParameterError(
             f"bins must be from 1 to {MOST_BINS}, got {bins} for column {column.name!r}"

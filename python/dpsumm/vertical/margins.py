@@ -82,7 +82,7 @@ def margins_of(
 
 
 def _mean(released: Released, column: int, levels: Drawn, counts: NDArray[np.int64]) -> Margin:
-    """Return the margin of a number or a date; missing values have no part in it."""
+    """Return the margin of a number or a date. Missing values have no part in it."""
     middles = np.array([sum(levels.ends(level)) / 2 for level in range(levels.n_known)])
     known = counts[: levels.n_known]
     shares = known / max(known.sum(), 1)

@@ -1,7 +1,7 @@
 """What owners, helper and coordinator say to each other.
 
 All of it passes through the coordinator. What hides records from it is a key that each owner
-shares with the helper; the coordinator has none of them.
+shares with the helper. The coordinator has none of them.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class Joined(Answer):
 class CountColumns(Request):
     """To an owner: release the one-way tables of your columns with noise of this size.
 
-    That of a column's one table; where a tree counts it, its tables share what that would cost.
+    That of a column's one table. Where a tree counts it, its tables share what that would cost.
     """
 
     disclosure: ClassVar[Disclosure | None] = Disclosure(
@@ -120,7 +120,7 @@ class ColumnCounts(Answer):
 
 @dataclass(frozen=True)
 class Start(Request):
-    """To an owner: how two-way tables are made; it answers with its first masked rows.
+    """To an owner: how two-way tables are made. It answers with its first masked rows.
 
     Attributes
     ----------
@@ -132,7 +132,7 @@ class Start(Request):
         Of each value of its columns, one column after another: the finest, which tables with the
         label count.
     bins
-        Of each of these codes the bin, which all other tables count; from 0 in each column.
+        Of each of these codes the bin, which all other tables count. From 0 in each column.
     widths, peer_bins
         Of each peer's columns how many codes, and their bins: the finest only towards the label's
         owner.
@@ -195,7 +195,7 @@ class MaskedRows(Answer):
 
 @dataclass(frozen=True)
 class NextRows(Request):
-    """To an owner: what its peers sent of the same rows; it answers with its next rows."""
+    """To an owner: what its peers sent of the same rows. It answers with its next rows."""
 
     disclosure: ClassVar[Disclosure | None] = Disclosure(
         "coordinator",
@@ -264,8 +264,8 @@ class TwoWay(Answer):
     within : (w, w) int64
         Noisy counts of its own pairs of columns; 0 where there is no table.
     shares
-        For each peer a share of their tables, with the owner's noise in it. Claim: uniform alone;
-        with the peer's share it is the table and both noises.
+        For each peer a share of their tables, with the owner's noise in it. Claim: uniform alone.
+        With the peer's share it is the table and both noises.
     """
 
     disclosure: ClassVar[Disclosure | None] = Disclosure(

@@ -23,7 +23,7 @@ SEEN = 3.0
 
 @dataclass(frozen=True)
 class Fitting:
-    """How the model is fitted; see `kernels.fit_mixture`."""
+    """How the model is fitted. See `kernels.fit_mixture`."""
 
     components: int
     step: float
@@ -49,7 +49,7 @@ class Mixture:
 
     See Also
     --------
-    dpsumm.synthesize : Fits one; its example runs.
+    dpsumm.synthesize : Fits one. Its example runs.
     dpsumm.vertical.Chain : The other half of the model.
     """
 
@@ -62,7 +62,7 @@ class Mixture:
     def draw(
         self, n: int, given: Sequence[int | None] | None = None, seed: int | None = None
     ) -> NDArray[np.uint32]:
-        """Return the levels of n records, (n, columns); see `kernels.sample_mixture`."""
+        """Return the levels of n records, (n, columns). See `kernels.sample_mixture`."""
         return sample_mixture(self.pi, self.theta, self.sizes, n, given=given, seed=seed)
 
 
@@ -145,7 +145,7 @@ def hidden_pairs(released: Released) -> list[tuple[int, int]]:
 
 
 def _bernoulli(shares: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the variance of whether a record has each level; noisy shares may lie beyond 0, 1."""
+    """Return the variance of whether a record has each level. Noisy shares may lie beyond 0, 1."""
     inside = shares.clip(0.0, 1.0)
     result: NDArray[np.float64] = inside * (1.0 - inside)
     return result

@@ -109,7 +109,7 @@ class Meeting:
         return Path(self._folder.name, str(list(self._ports).index(pair)), str(side))
 
     def _prepare(self, pair: tuple[str, str]) -> list[int]:
-        """Write each side's key and certificate into its own folder; return free ports."""
+        """Write each side's key and certificate into its own folder. Return free ports."""
         from dpsumm.exchange.certificates import Authority
 
         authority = Authority("dpsumm run")

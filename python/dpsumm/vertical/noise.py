@@ -8,7 +8,7 @@ With sd the standard deviation of that noise in a table which an observer does n
 observer learns is mu-GDP with ``mu**2 = sum of 2 / sd**2`` over the tables that depend on what is
 protected. Assumes: N public, rounded normal noise, the merge and the pairs of a second round
 computed from released counts.
-Argument: rounding is post-processing; for two rounded normals, see ``JOINED``.
+Argument: rounding is post-processing. For two rounded normals, see ``JOINED``.
 Numerics: multipliers are rounded up, so that the claim is not above the one asked for.
 Tested by: tests/vertical/test_vertical_noise.py.
 """
@@ -44,7 +44,7 @@ class NoisePlan:
     single_std
         Noise of the one-way tables, if a column has one.
     tables
-        How many one-way tables each column has; one by default. They share the column's budget.
+        How many one-way tables each column has. One by default. They share the column's budget.
     label
         The column whose tables have finer codes of the other column.
     fine
@@ -106,7 +106,7 @@ class NoisePlan:
         return self.owner_of[pair[0]] != self.owner_of[pair[1]]
 
     def variance(self, index: int) -> float:
-        """Return the variance of the noise in a cell of two codes; where fine ones make it up, the
+        """Return the variance of the noise in a cell of two codes. Where fine ones make it up, the
         mean."""
         pair = self.pairs[index]
         cells = math.prod(self.shape(pair)) / (self.sizes[pair[0]] * self.sizes[pair[1]])
@@ -167,9 +167,9 @@ def plan_noise(
         Columns of the one-way tables that were released, and their noise: the two-way tables get
         all that these leave.
     tables
-        How many one-way tables each column has; one by default.
+        How many one-way tables each column has. One by default.
     fine
-        Codes of each column in its table with the label; as many as `sizes` by default.
+        Codes of each column in its table with the label. As many as `sizes` by default.
     to_label
         Share of the tables with the label, if there are others, too.
     named

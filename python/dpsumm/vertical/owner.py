@@ -68,7 +68,7 @@ class Owner(Party):
     schema
         Fingerprint of its schema.
     order
-        Keyed digest of the records' identifiers in order; empty without identifiers.
+        Keyed digest of the records' identifiers in order. Empty without identifiers.
     ledger
         Its own books, opened for this run. Charged before an answer exists. Releases are kept
         there: a resend is the same bytes.
@@ -77,11 +77,11 @@ class Owner(Party):
     seed
         For tests: repeatable noise, charged as infinite.
     nonce
-        Of the pads that hide these codes, and never others; a fresh one by default.
+        Of the pads that hide these codes, and never others. A fresh one by default.
     keep
         Called once, before the run's first release is recorded: keeps codes and nonce.
     trees
-        What is counted of each column; one table of its levels by default.
+        What is counted of each column. One table of its levels by default.
     joint
         All roles are one process, which keeps the opened tables. Shares of a process that died are
         lost with its keys, so the ledger has their charge alone, and they are made anew.
@@ -266,7 +266,7 @@ class Owner(Party):
         return tables
 
     def _with_noise(self, product: Products, k: int, exact: Words, noise: PaidNoise) -> Words:
-        """Return the tables with a peer, each with noise; the left owner's columns down.
+        """Return the tables with a peer, each with noise. The left owner's columns down.
 
         Those with the label are of all codes, others of their bins or of groups of bins: a share of
         theirs is a sum.
@@ -342,7 +342,7 @@ def fresh_nonce() -> str:
 
 
 def hold(book: Ledger, name: str, parameters: str) -> None:
-    """Hold an owner's run to the digest of its public parameters; refuse other ones."""
+    """Hold an owner's run to the digest of its public parameters. Refuse other ones."""
     try:
         book.hold_to("synthesize", {"parameters": parameters})
     except OtherReleaseError:

@@ -43,7 +43,7 @@ MOST_PAIRS = 12
 
 
 def write_report(synthetic: Synthetic, path: str | os.PathLike[str]) -> Path:
-    """Write the report as one HTML file without outside references; return its path."""
+    """Write the report as one HTML file without outside references. Return its path."""
     return write_text(path, render(synthetic))
 
 

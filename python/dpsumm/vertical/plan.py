@@ -62,7 +62,7 @@ class PlannedTable:
 
     See Also
     --------
-    dpsumm.vertical.plan.plan_synthesis : Makes one for each table; its example runs.
+    dpsumm.vertical.plan.plan_synthesis : Makes one for each table. Its example runs.
     """
 
     columns: tuple[str, str]
@@ -85,9 +85,9 @@ class SynthesisPlan(Plan):
     tables
         The two-way tables, those that show least first.
     sent_bytes
-        What each owner sends the others, by name; less after rare levels are merged.
+        What each owner sends the others, by name. Less after rare levels are merged.
     least_correlation
-        The median of the tables' own; infinite if there is no table.
+        The median of the tables' own. Infinite if there is no table.
     least_epsilon
         Epsilon from which on the noise would be small at this number of records.
     least_records
@@ -103,7 +103,7 @@ class SynthesisPlan(Plan):
 
     See Also
     --------
-    dpsumm.vertical.plan.plan_synthesis : Makes one; its example runs.
+    dpsumm.vertical.plan.plan_synthesis : Makes one. Its example runs.
     """
 
     n_records: int
@@ -353,7 +353,7 @@ def _least_epsilon(layout: Layout, budget: Budget, records: int, delta: float) -
 
 
 def _expected(layout: Layout, budget: Budget) -> NoisePlan:
-    """Return the noise to expect; of two rounds, if the second counts the largest tables."""
+    """Return the noise to expect. Of two rounds, if the second counts the largest tables."""
     noise = budget.plan(layout, layout.planned)
     without = [pair for pair in noise.pairs if layout.label not in pair]
     most = budget.again * sum(size > 1 for size in layout.planned)

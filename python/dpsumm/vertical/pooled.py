@@ -23,7 +23,7 @@ class Pooled:
 
     See Also
     --------
-    dpsumm.synthesize : Fits one; its example runs.
+    dpsumm.synthesize : Fits one. Its example runs.
     """
 
     mixture: Mixture

@@ -32,7 +32,7 @@ class SynthesisPrivacy:
 
     See Also
     --------
-    dpsumm.synthesize : Makes one with the records; its example runs.
+    dpsumm.synthesize : Makes one with the records. Its example runs.
     """
 
     owners: tuple[str, ...]
@@ -51,7 +51,7 @@ class SynthesisPrivacy:
         Parameters
         ----------
         delta
-            In (0, 1); the run's own by default.
+            In (0, 1). The run's own by default.
         """
         if self.seeded:
             return math.inf

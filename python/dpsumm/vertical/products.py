@@ -22,14 +22,14 @@ REFUSED = {
 
 @dataclass(frozen=True)
 class Dealer:
-    """Pads that the helper deals; exact, and quick. The default.
+    """Pads that the helper deals. Exact, and quick. The default.
 
     Whoever has an owner's secret with the helper reads that owner's records from its messages: the
     helper must not work with another owner, nor with the coordinator.
 
     See Also
     --------
-    dpsumm.vertical.Mpyc : Secret sharing instead of pads; slow, for checks.
+    dpsumm.vertical.Mpyc : Secret sharing instead of pads. Slow, for checks.
 
     Examples
     --------
@@ -44,7 +44,7 @@ class Mpyc:
     """MPyC: Shamir's secret sharing among the two owners and the helper, on this machine.
 
     Three processes for each pair of owners, over TCP with TLS on loopback. No two of the three may
-    work together; none alone sees more than uniform numbers, and the left owner the noisy tables.
+    work together. None alone sees more than uniform numbers, and the left owner the noisy tables.
     Slow: for checks, and where a helper must not be able to read records with an owner's messages
     alone. Needs ``pip install 'dpsumm[mpyc]'``.
 

@@ -132,15 +132,15 @@ class Synthetic:
         Parameters
         ----------
         n
-            How many; as many as the owners have records by default.
+            How many. As many as the owners have records by default.
         given
             Column to value: all rows have these, and the others are drawn given them. A number or
             a date stands for its bin or cell.
         seed
-            Repeats a draw; by default that of a seeded run, else one from the operating system. It
+            Repeats a draw. By default that of a seeded run, else one from the operating system. It
             does not touch privacy.
         backend
-            ``"pandas"``, ``"polars"`` or ``"pyarrow"``; the first owner's kind by default, polars
+            ``"pandas"``, ``"polars"`` or ``"pyarrow"``. The first owner's kind by default, polars
             for arrays and files.
 
         Warns
@@ -152,7 +152,7 @@ class Synthetic:
         -------
         data frame
             Numbers and dates are drawn uniformly within their cells, or within bins that were
-            given; a missing value is missing.
+            given. A missing value is missing.
 
         Raises
         ------
@@ -210,7 +210,7 @@ class Synthetic:
         """Write n new rows to a Parquet or CSV file, by suffix. Whole or not at all.
 
         What says that they are synthetic, with their privacy, is in the Parquet file's metadata
-        (key ``dpsumm``); beside a CSV file, in ``<path>.json``.
+        (key ``dpsumm``). Beside a CSV file, in ``<path>.json``.
 
         Raises
         ------

@@ -198,7 +198,7 @@ class Products:
 def _groups(
     groups: NDArray[np.int64], bins: Sequence[NDArray[np.int64]]
 ) -> list[NDArray[np.int64]]:
-    """Return the group of each bin, of each column; none if the run has one round."""
+    """Return the group of each bin, of each column. None if the run has one round."""
     if not groups.size:
         return []
     sizes = [int(of.max()) + 1 for of in bins]

@@ -44,7 +44,7 @@ from dpsumm.vertical.wire import CODEC
 class SiloOwner(Party):
     """An owner on a machine of its own: it reads its data and opens its books when a run begins.
 
-    Public parameters come with the run's first message; what is protected is the owner's own to
+    Public parameters come with the run's first message. What is protected is the owner's own to
     say: its schema, its keys, and its ledger, whose cap refuses what would cost too much.
 
     Parameters
@@ -93,7 +93,7 @@ class SiloOwner(Party):
         self._book: Ledger | None = None
 
     def answer(self, request: Request) -> Answer:
-        """Answer; see `Owner`."""
+        """Answer. See `Owner`."""
         if isinstance(request, Join):
             if self._owner is not None:
                 raise ProtocolError("the run has begun already")
@@ -173,7 +173,7 @@ def synthesize_silos(
     schema
         Of all owners by name: who takes part is fixed before the run.
     epsilon, delta, label, protocol, ids
-        As for `synthesize`; public. Tables come by pads, so `Mpyc` is refused.
+        As for `synthesize`. Public. Tables come by pads, so `Mpyc` is refused.
     journal, run
         File of what came back, and the run's name: a run that died is resumed with both. Removed
         from the file when the rows are saved: the run has ended then, and nobody is asked again.
@@ -182,7 +182,7 @@ def synthesize_silos(
     out, rows
         Where rows are saved, ``.parquet`` or ``.csv``, and how many.
     report
-        Where the report is saved before the run ends; with `out` only.
+        Where the report is saved before the run ends. With `out` only.
     allow_weak_privacy
         As for `synthesize`. A weak epsilon is refused before anybody is asked, a weak delta
         as soon as owners have told how many records there are, before anything is released.

@@ -31,7 +31,7 @@ class Tree:
     size
         Values of the column, a missing one last.
     starts
-        First value of each cell; cells are runs of values. Empty: one table of all values.
+        First value of each cell. Cells are runs of values. Empty: one table of all values.
     apart
         Cells that are nodes of their own at every level.
     depth
@@ -50,7 +50,7 @@ class Tree:
     def of_cells(
         cls, size: int, starts: tuple[int, ...], apart: tuple[int, ...], *, missing: bool
     ) -> Tree:
-        """Return the tree over cells of these first values; a small one needs no levels."""
+        """Return the tree over cells of these first values. A small one needs no levels."""
         depth = 1 + sum(len(starts) > cells for cells in DEEPER)
         return cls(size, starts, apart if depth > 1 else (), depth, missing)
 

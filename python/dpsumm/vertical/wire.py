@@ -50,7 +50,7 @@ def _are_noises(value: Any, *, none: bool = False) -> bool:
 
 
 def _are_widths(value: Any) -> bool:
-    """Return whether a value is the codes of an owner's columns; all owners' have a limit."""
+    """Return whether a value is the codes of an owner's columns. All owners' have a limit."""
     return (
         is_array(value, 1, "i8")
         and bool(((value >= 1) & (value <= MOST_LEVELS)).all())

@@ -1,7 +1,7 @@
 """Columns that travel along with a point: the kernel ignores them, curator and consumer see them.
 
 A value's text, `text_of`, is a function of that value alone. A column's type is not, since a
-library chooses it by all values; so texts alone are sent, nothing is refused or computed by a type,
+library chooses it by all values. So texts alone are sent, nothing is refused or computed by a type,
 and the summary's is one that gives every value its own text back.
 """
 
@@ -29,7 +29,7 @@ _NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:e[+-][0-9]+)?")
 
 
 class Along(How):
-    """A column that travels along. Missing: NaN, NaT, empty text; a time with a zone is in UTC."""
+    """A column that travels along. Missing: NaN, NaT, empty text. A time with a zone is in UTC."""
 
     def read(self, cells: Cells) -> Read:
         """See `How.read`; InvalidDataError if a text cannot travel, see `check_texts`."""
@@ -98,7 +98,7 @@ def check_texts(texts: Iterable[str], what: str, way_out: str) -> None:
 
 
 def joined(parts: list[NDArray[Any]]) -> NDArray[Any]:
-    """Return parts of a column as one array; each value's text if their kinds do not go together.
+    """Return parts of a column as one array. Each value's text if their kinds do not go together.
 
     Nor do whole numbers of 2**53 or more and what would make floats of them, and round them.
     """

@@ -18,7 +18,7 @@ from dpsumm.data.kinds.kind import Facts, Read, Seen, has_fractions
 
 
 class Category(Seen):
-    """A column of categories; also a label's list of them.
+    """A column of categories. Also a label's list of them.
 
     Where a library's value may have been one of two categories as text (the number 2139, which may
     have been ``"02139"``), it is none of the column, and the run is refused.
@@ -112,7 +112,7 @@ class Category(Seen):
         return {truth: {repr(self.code(w)) for w in words} for truth, words in WORDS.items()}
 
     def read(self, cells: Cells) -> Read:
-        """See `How.read`; one past the last category for a value that is in none."""
+        """See `How.read`. One past the last category for a value that is in none."""
         if cells.hides_texts and not NULLS.isdisjoint(self.column.categories):
             raise TypeError  # was it the category?
         return super().read(cells)
@@ -133,7 +133,7 @@ class Category(Seen):
         return self.text_marks | NULLS
 
     def code(self, item: Any) -> float:
-        """See `Seen.code`; a truth value beside texts is what all words for it are."""
+        """See `Seen.code`. A truth value beside texts is what all words for it are."""
         if not self._is_text or isinstance(item, str):
             return super().code(item)
         if isinstance(item, bool | np.bool_):

@@ -33,7 +33,7 @@ class Date(Position):
         return any(isinstance(bound, date) for bound in pair)
 
     def settled(self) -> dict[str, Any]:
-        """Return bounds that are dates; they are needed."""
+        """Return bounds that are dates. They are needed."""
         if self.column.bounds is None:
             raise self.error("a date needs bounds, two dates; or give it kind 'ignore'")
         pair = self.pair()
@@ -51,7 +51,7 @@ class Date(Position):
         return low, high
 
     def present(self, cells: Cells) -> Read:
-        """See `How.read`; a date or time may be one, or a text."""
+        """See `How.read`. A date or time may be one, or a text."""
         if not (cells.is_text or cells.is_time):
             raise TypeError
         return self.coded(cells)

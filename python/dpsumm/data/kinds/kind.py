@@ -130,7 +130,7 @@ class How(ABC):
         Returns
         -------
         values : (n,)
-            Of what the kernel sees: numbers as `Schema.encode` takes them, NaN where missing; not
+            Of what the kernel sees: numbers as `Schema.encode` takes them, NaN where missing. Not
             to be written to, it may be the column's memory. Labels, arbitrary where missing.
             Numbers, truth values, dates or texts of what travels along.
         n_unreadable

@@ -45,7 +45,7 @@ class Position(Seen):
         return int(np.count_nonzero((exact < low) | (exact > high)))
 
     def draw(self, units: NDArray[np.float64]) -> NDArray[np.float64]:
-        """See `Seen.draw`; missing in one draw of ten if that is encoded."""
+        """See `Seen.draw`. Missing in one draw of ten if that is encoded."""
         assert self.limits is not None
         low, high = self.limits
         if not self.column.encodes_missing:
@@ -101,7 +101,7 @@ class Number(Position):
         return self.column.bounds  # type: ignore[return-value]
 
     def present(self, cells: Cells) -> Read:
-        """See `How.read`; texts are numbers only where the column has marks, or a file's fields."""
+        """See `How.read`. Texts are numbers only where the column has marks, or a file's fields."""
         if cells.is_number:
             return Read(self.without_marks(cells.numbers()))
         # Without a mark, nothing but numbers can be meant.
@@ -191,7 +191,7 @@ class Positions:
 
 
 def _place(codes: NDArray[np.float64], low: _Limit, high: _Limit) -> NDArray[np.float64]:
-    """Return where numbers are within their limits; see `Positions`."""
+    """Return where numbers are within their limits. See `Positions`."""
     with np.errstate(invalid="ignore"):
         place = (np.clip(codes, low, high) - low) / (high - low)
     return np.where(np.isinf(low), codes, np.where(np.isnan(codes), 0.5, place))

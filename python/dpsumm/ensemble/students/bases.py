@@ -46,7 +46,7 @@ class Basis:
     Attributes
     ----------
     vectors : (N, r + 1)
-        Orthonormal columns; the first is constant.
+        Orthonormal columns. The first is constant.
     extension : (f + 1, r + 1)
         ``[1, features.of(x)] @ extension`` are the basis functions at x.
     """

@@ -46,7 +46,7 @@ class Judged:
 
 
 def students_of(student: Any) -> list[Student]:
-    """Return the students that are meant by an estimator or a list; the default for None."""
+    """Return the students that are meant by an estimator or a list. The default for None."""
     several = list(student) if isinstance(student, (list, tuple)) else [student]
     if not several:
         raise InvalidParameterError("student: the list is empty")

@@ -52,14 +52,14 @@ class Soft(Student):
     """An estimator that learns the noisy shares of votes as they are.
 
     A regressor is fitted to the shares. A classifier is fitted to every point once for each class,
-    weighted by the share, projected on the probability simplex; one that takes no weights, to the
+    weighted by the share, projected on the probability simplex. One that takes no weights, to the
     class of the largest share. Averaging over points is what brings the noise down, so choose
     estimators that average over many: forests with large leaves, neighbours in the hundreds.
 
     Parameters
     ----------
     estimator
-        Of scikit-learn; cloned before it is fitted.
+        Of scikit-learn. Cloned before it is fitted.
     """
 
     def __init__(self, estimator: Any) -> None:
@@ -109,7 +109,7 @@ class Argmax(Soft):
     Parameters
     ----------
     estimator
-        Classifier of scikit-learn; cloned before it is fitted.
+        Classifier of scikit-learn. Cloned before it is fitted.
 
     See Also
     --------

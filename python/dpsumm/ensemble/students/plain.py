@@ -34,7 +34,7 @@ class Plain(Fitted):
 
 
 def softmax_of(scores: Array) -> Array:
-    """Return the probabilities that scores stand for; of one column, those of the second class."""
+    """Return the probabilities that scores stand for, of one column those of the second class."""
     if scores.shape[1] == 1:
         return np.exp(-np.logaddexp(0, -scores))
     powers = np.exp(scores - scores.max(1, keepdims=True))

@@ -23,7 +23,7 @@ class Fitted(ABC):
 
     @abstractmethod
     def shares(self, points: Array) -> Array:
-        """Return estimated shares of votes, (n, columns) as `NoisyVotes.shares`; not clipped."""
+        """Return estimated shares of votes, (n, columns) as `NoisyVotes.shares`. Not clipped."""
 
     def chances(self, points: Array) -> Array:
         """Return probabilities of all classes, (n, K), from the features of some rows at a time."""
@@ -120,7 +120,7 @@ def simplex(shares: Array) -> Array:
 
 
 def chances_of(shares: Array) -> Array:
-    """Return shares as probabilities of all classes, (n, K); see `NoisyVotes.shares`."""
+    """Return shares as probabilities of all classes, (n, K). See `NoisyVotes.shares`."""
     if shares.shape[1] == 1:
         second = np.clip(shares, 0.0, 1.0)
         return np.hstack([1 - second, second])

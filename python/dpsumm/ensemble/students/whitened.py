@@ -30,7 +30,7 @@ _RANK = 1e-6
 class Whitened(Features):
     """The map from a point x, (d,), to a(x), (m,): of mean 0 and covariance 1 on public points.
 
-    A point whose ``spread``-weighted length is above sqrt(m) is pulled in to that; one with a
+    A point whose ``spread``-weighted length is above sqrt(m) is pulled in to that. One with a
     missing value is NaN throughout.
 
     Attributes
@@ -38,7 +38,7 @@ class Whitened(Features):
     mean, width : (d,)
         Columns enter as ``(x - mean) / width``.
     blocks, sizes
-        Functions of these, side by side; each block is divided by its size.
+        Functions of these, side by side. Each block is divided by its size.
     centre : (f,), whiten : (f, m)
         ``(blocks - centre) @ whiten`` is a(x) before it is pulled in.
     spread : (m,)
@@ -70,7 +70,7 @@ def whitened(points: Array, *, dimensions: int, waves: int = 0, eigenvectors: in
     Parameters
     ----------
     dimensions
-        m, at most; fewer where the points have fewer.
+        m, at most. Fewer where the points have fewer.
     waves
         Paired random frequencies (`Random`), as wide as the points' median distance.
     eigenvectors

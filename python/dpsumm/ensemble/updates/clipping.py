@@ -3,17 +3,17 @@
 Claim
     Whole owner: every vector that `owner_vector` returns has ``|q| <= LEVELS`` in L2, in integers,
     whatever records, model and clip are. One party replaced moves the sum of all by at most ``2
-    LEVELS``; one that is absent, empty or has no usable record is the zero vector, so that its
+    LEVELS``. One that is absent, empty or has no usable record is the zero vector, so that its
     coming or going moves it by ``LEVELS``.
     One record: a record that takes another's place moves what `records_vector` returns by at most
     ``2 LEVELS + 2 sqrt(size)``, size = (m + 1) K.
 Argument
-    Whole owner: entries are cut towards zero, which lengthens no vector; the length is then looked
+    Whole owner: entries are cut towards zero, which lengthens no vector. The length is then looked
     at in integers, and shrunk until it holds, so float error does not matter.
     One record: its part is ``g a (y - p)'``, a matrix of rank one, whose length is the product of
-    two; it is cut to LEVELS. Blocks of at most 2**14 records are summed in floats and rounded once.
+    two. It is cut to LEVELS. Blocks of at most 2**14 records are summed in floats and rounded once.
     A record lies in the block of its place, usable or not, so that one block changes, and no other
-    record's part does. The block's exact sum moves by at most 2 LEVELS; rounding moves each entry
+    record's part does. The block's exact sum moves by at most 2 LEVELS. Rounding moves each entry
     of the difference by at most 1, sqrt(size) in all. Float error is at most ``n**2 2**-53 LEVELS
     <= 2**-5`` in an entry for n = 2**14 (Higham 2002, section 4.2), of either sum: below 1 in each
     difference, for which the second sqrt(size) is.
@@ -63,7 +63,7 @@ def owner_vector(
     a : (n, m + 1)
         Features, a constant first. Rows that are not finite are left out.
     y : (n, K)
-        Labels, one-hot; a row of zeros for one that is not listed, which is left out. If none is
+        Labels, one-hot. A row of zeros for one that is not listed, which is left out. If none is
         listed all classes count as equally likely: from silence the curator would take it that the
         model of the round, whatever it is, is right.
     weights : (m + 1, K)

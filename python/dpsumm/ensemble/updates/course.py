@@ -83,7 +83,7 @@ class Course:
 
     @property
     def fitted(self) -> Plain:
-        """The model so far; of two classes as the log-odds of the second."""
+        """The model so far, of two classes as the log-odds of the second."""
         w = self.weights
         return Plain(self.basis, w[:, 1:] - w[:, :1] if self.shape[1] == 2 else w, softmax=True)
 

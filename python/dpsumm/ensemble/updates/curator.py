@@ -86,7 +86,7 @@ class UpdateCurator(Coordinator[NoisyMoments]):
         return self.result()
 
     def send(self) -> Mapping[str, Request]:
-        """Close the round before, and return the next one's requests; empty after the last."""
+        """Close the round before, and return the next one's requests. Empty after the last."""
         if self._waiting is not None:
             self._close()
         while (number := len(self._released)) < self.recipe.rounds:
@@ -99,7 +99,7 @@ class UpdateCurator(Coordinator[NoisyMoments]):
         return {}
 
     def receive(self, name: str, answer: Answer) -> None:
-        """Add a party's vector; see `Coordinator.receive`."""
+        """Add a party's vector. See `Coordinator.receive`."""
         if self._waiting is None or name not in self._waiting:
             raise ProtocolError(f"no answer is expected of {name!r}: it has none to give, or gave")
         if not isinstance(answer, Update):
@@ -172,7 +172,7 @@ class UpdateCurator(Coordinator[NoisyMoments]):
 
 
 def check_vector(vector: NDArray[np.int64], longest: int, shape: tuple[int, ...]) -> None:
-    """Refuse a vector that no party can have made; quotes none of it.
+    """Refuse a vector that no party can have made. Quotes none of it.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 """The model of noisy moments: softmax regression whose labels enter through their moments alone.
 
-``mean_i logsumexp(a_i W) - <S, W>`` needs labels only in S, the mean of ``a y'``; the rest is of
+``mean_i logsumexp(a_i W) - <S, W>`` needs labels only in S, the mean of ``a y'``. The rest is of
 public points, so it is minimised to the end at no charge.
 """
 
@@ -61,7 +61,7 @@ def likeliest_factor(squares: Array, variance: Array, expected: Array, classes: 
     Parameters
     ----------
     squares, variance, expected : (rows,)
-        Squared length; known noise of an entry; expected squared length.
+        Squared length. Known noise of an entry. Expected squared length.
     """
     total = _FACTORS[:, None] * expected / (classes - 1) + variance
     loss = ((classes - 1) * np.log(total) + squares / total).sum(1) + np.log(_FACTORS) ** 2

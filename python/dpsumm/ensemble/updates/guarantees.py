@@ -31,7 +31,7 @@ class UpdatesPrivacy(LearningPrivacy):
         protected: Protected | str = Protected.OWNERS,
         unit: Unit | str | None = None,
     ) -> float:
-        """See `LearningPrivacy.epsilon`; what protects a whole owner protects each record."""
+        """See `LearningPrivacy.epsilon`. What protects a whole owner protects each record."""
         units = {c.unit for c in self.charges if c.protected is Protected(protected)}
         if units == {Unit.WHOLE_OWNER} and unit == Unit.REPLACE_RECORD:
             unit = Unit.WHOLE_OWNER

@@ -34,7 +34,7 @@ class Step:
     shares : (K,)
         Of the classes, by the model.
     weights : (m + 1, K)
-        The model; zero before the first round.
+        The model. Zero before the first round.
     """
 
     number: int
@@ -89,7 +89,7 @@ class UpdateTask(Request):
 
 @dataclass(frozen=True, eq=False)
 class Update(Answer):
-    """Party to curator: its vector of a round. Not private; only the curator sees it.
+    """Party to curator: its vector of a round. Not private. Only the curator sees it.
 
     Attributes
     ----------
@@ -156,7 +156,7 @@ class NoisyMoments(Answer):
 
 
 def is_step(value: Any, shape: tuple[int, ...]) -> bool:
-    """Return whether a value is a step of a model of (m + 1, K) weights; finite throughout."""
+    """Return whether a value is a step of a model of (m + 1, K) weights. Finite throughout."""
     return (
         isinstance(value, Step)
         and is_whole(value.number, 2**16)

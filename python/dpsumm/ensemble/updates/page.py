@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def render(model: UpdatesModel) -> str:
-    """Return a model's page, without outside references; labels and names of columns are escaped.
+    """Return a model's page, without outside references. Labels and names of columns are escaped.
 
     Everything in it is computed from the noisy sums, public facts and the consumer's own labels.
     """

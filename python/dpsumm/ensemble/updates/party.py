@@ -28,7 +28,7 @@ class Updater(Party):
     Parameters
     ----------
     table
-        Its records, with labels. Rows of other labels and rows without a value count for nothing; a
+        Its records, with labels. Rows of other labels and rows without a value count for nothing. A
         party that has no other answers with zeros, which nobody can tell from absence.
     classes
         What it agreed to, if it did.
@@ -78,7 +78,7 @@ class Updater(Party):
         return known[1]
 
     def _agree(self, task: UpdateTask) -> None:
-        """Take the terms of the first task; refuse one of others."""
+        """Take the terms of the first task. Refuse one of others."""
         if (agreed := self._agreed) is not None:
             if (task.run, task.terms, task.recipe) != (agreed.run, agreed.terms, agreed.recipe):
                 raise ProtocolError("this party takes part in one run, of one budget and points")

@@ -34,7 +34,7 @@ class Recipe:
         Of all rounds together.
     records
         Of all parties together. A record as the unit: their sizes, which are public. A whole
-        owner: parties times a *declared* mean, never the true number; a wrong one costs accuracy
+        owner: parties times a *declared* mean, never the true number. A wrong one costs accuracy
         alone.
     rounds
         How many.

@@ -16,7 +16,7 @@ Argument
     2022, Corollary 3.3): no round costs more than its share. A party that does not come in a round
     is the zero vector of it, and stays charged. ``docs/privacy/updates.md``.
 Numerics
-    Integers throughout; exact noise, charged as `dpsumm.privacy.release` says.
+    Integers throughout. Exact noise, charged as `dpsumm.privacy.release` says.
 Tested by
     tests/ensemble/test_update_roles.py, tests/release
 """
@@ -82,7 +82,7 @@ def release_round(
     ledger: Ledger,
     seed: int | None = None,
 ) -> NDArray[np.int64]:
-    """Charge a round to the ledger and return its sum with noise; asked again, the same one.
+    """Charge a round to the ledger and return its sum with noise. Asked again, the same one.
 
     Parameters
     ----------

@@ -14,7 +14,7 @@ def chance_of_noise(squares: Array, variance: Array, signal: Array, classes: int
     Parameters
     ----------
     squares, variance, signal : (rows,)
-        Squared length; known noise of an entry, that of chance among records included; expected
+        Squared length. Known noise of an entry, that of chance among records included. Expected
         squared length without noise.
     """
     from scipy.stats import chi2

@@ -19,7 +19,7 @@ def calibrated(
     """Return weights with the scale and biases of the least estimated cross-entropy, (m + 1, K).
 
     Weights were fitted to noisy moments S, so ``<S, W>`` is too high: by its degrees of freedom
-    times the noise (Stein; exact for a linear fit). The prior gives a second estimate; both count
+    times the noise (Stein; exact for a linear fit). The prior gives a second estimate. Both count
     by their errors.
 
     Parameters

@@ -27,7 +27,7 @@ from dpsumm.flower.tasks.task import Own, Task, Trial
 
 @dataclass(frozen=True)
 class Learn(Task):
-    """A run of updates or votes; the curator is also the consumer's machine."""
+    """A run of updates or votes. The curator is also the consumer's machine."""
 
     example = 'classes="no,yes" epsilon=1.0 purpose="trial"'
 
@@ -118,7 +118,7 @@ class Learn(Task):
 
     @classmethod
     def trial(cls, owners: Sequence[str], data: Path, schema: Path) -> Trial:
-        """Every party has ``<name>.csv``, the curator ``public.csv``; all have the schema."""
+        """Every party has ``<name>.csv``, the curator ``public.csv``. All have the schema."""
         if len(owners) < 2:
             raise InvalidParameterError("owners: at least two parties learn (usual: from 50)")
         Schema.read(schema)

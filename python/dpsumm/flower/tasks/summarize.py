@@ -44,7 +44,7 @@ class Summarize(Task):
 
     @classmethod
     def read(cls, public: Public, own: CuratorFile) -> Self:
-        """Return the run; zero, -1 or empty text stand for the default."""
+        """Return the run. Zero, -1 or empty text stand for the default."""
         get, mine = public.more, own.more
         size = get("size", int)
         protocol = _protocol(get, size)
@@ -101,7 +101,7 @@ class Summarize(Task):
 
     @classmethod
     def trial(cls, owners: Sequence[str], data: Path, schema: Path) -> Trial:
-        """Every owner has ``<name>.csv``, the curator ``target.csv``; all have the schema."""
+        """Every owner has ``<name>.csv``, the curator ``target.csv``. All have the schema."""
         Schema.read(schema)
         columns = Own("schema.toml", read_text(schema, "schema"))
         return Trial(

@@ -43,7 +43,7 @@ class Synthesize(Task):
 
     @classmethod
     def read(cls, public: Public, own: CuratorFile) -> Self:
-        """Return the run; zero, -1 or empty text stand for the default."""
+        """Return the run. Zero, -1 or empty text stand for the default."""
         get, mine = public.more, own.more
         if public.seed is not None:
             raise InvalidParameterError(
@@ -109,7 +109,7 @@ class Synthesize(Task):
 
     @classmethod
     def check(cls, node: NodeConfig) -> None:
-        """Look at keys, schema and the ledger's cap; no data are read."""
+        """Look at keys, schema and the ledger's cap. No data are read."""
         cls.party(node)
 
     @classmethod

@@ -16,7 +16,7 @@ from dpsumm.privacy.caps import Limits
 
 @dataclass(frozen=True)
 class Own:
-    """A file that a trial writes into a party's directory; in its settings stands the path."""
+    """A file that a trial writes into a party's directory. In its settings stands the path."""
 
     name: str
     text: str
@@ -47,7 +47,7 @@ class Task(ABC):
     """A subsystem's run: which settings it has, who plays, what is saved.
 
     Messages are those of its roles' codec. It knows nothing of Flower, so that it can be run over
-    any `Channel`. Common settings have been read; it takes its own from ``more`` of each
+    any `Channel`. Common settings have been read. It takes its own from ``more`` of each
     configuration, and what it leaves there is refused as unknown.
 
     Attributes
@@ -93,7 +93,7 @@ class Task(ABC):
 
     @classmethod  # noqa: B027 (most look at nothing)
     def check(cls, node: NodeConfig) -> None:
-        """Refuse a configuration with which a node must not start; raises as `party`."""
+        """Refuse a configuration with which a node must not start. Raises as `party`."""
 
     @classmethod
     @abstractmethod

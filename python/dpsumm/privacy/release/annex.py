@@ -80,7 +80,7 @@ def charge_of(
     unit: Unit = Unit.REPLACE_RECORD,
     seeded: bool = False,
 ) -> Charge:
-    """Return one line of the ledger; of a seeded run, without a guarantee."""
+    """Return one line of the ledger, for a seeded run without a guarantee."""
     if seeded:
         event, count = Seeded(), 1
     return Charge(protected, message, event, count, observer, unit)

@@ -82,7 +82,7 @@ class Sums:
 def release(
     ledger: Ledger, key: str, sums: Sums, draw: Callable[[PaidNoise], bytes], *, binding: str
 ) -> bytes:
-    """Charge noisy sums and return them as bytes; asked again, the same ones.
+    """Charge noisy sums and return them as bytes. Asked again, the same ones.
 
     Parameters
     ----------

@@ -47,7 +47,7 @@ class Bound:
 
 @dataclass(frozen=True)
 class Query:
-    """Sums of integers that leave with Gaussian noise; made by `at` or by `with_std`.
+    """Sums of integers that leave with Gaussian noise. Made by `at` or by `with_std`.
 
     Attributes
     ----------
@@ -85,7 +85,7 @@ class Query:
 
     @classmethod
     def with_std(cls, bound: Bound, noise_std: float, *, seed: int | None = None) -> Query:
-        """Return a sum with given noise; its multiplier is rounded down."""
+        """Return a sum with given noise. Its multiplier is rounded down."""
         multiplier = noise_std / bound.norm
         while multiplier * bound.norm > noise_std:
             multiplier = math.nextafter(multiplier, 0.0)

@@ -46,7 +46,7 @@ class Ball:
 
     @classmethod
     def of(cls, schema: Schema, norm: float | None) -> Ball:
-        """Return the map for a schema; without `norm` no value in the bounds is shortened.
+        """Return the map for a schema. Without `norm` no value in the bounds is shortened.
 
         Raises
         ------

@@ -4,12 +4,12 @@ Claim
     A model's weights, together with all that was released in the summary's run and after it, are
     (epsilon, delta)-DP for one record of an owner, its label included, towards everybody.
 Assumes
-    The summary is stable (`Stability`); classes, norm, regularisation, epsilon and the wish to
+    The summary is stable (`Stability`). Classes, norm, regularisation, epsilon and the wish to
     train were chosen without looking at the summary.
 Argument
     ``docs/privacy/private-models.md``.
 Numerics
-    Noise is exact and on integer grids (`perturbation.py`, `sgd.py`); a seed does not exist.
+    Noise is exact and on integer grids (`perturbation.py`, `sgd.py`). A seed does not exist.
 Tested by
     tests/summary/test_private_model.py
 """
@@ -75,7 +75,7 @@ class PrivateModel:
 
     See Also
     --------
-    dpsumm.summary.Summary.private_model : Makes one; its example runs.
+    dpsumm.summary.Summary.private_model : Makes one. Its example runs.
     dpsumm.summary.DpSgd : Parameters of a network trained by DP-SGD.
     """
 
@@ -130,7 +130,7 @@ class Training:
     Attributes
     ----------
     points : (p, e), labels : (p,)
-        In the kernel's space; the labels that travelled along.
+        In the kernel's space. The labels that travelled along.
     size
         p, public.
     schema
@@ -159,7 +159,7 @@ class Training:
         norm: float | None,
         key: str,
     ) -> PrivateModel:
-        """Charge a model, train it and return it; see `Summary.private_model`."""
+        """Charge a model, train it and return it. See `Summary.private_model`."""
         for name, value in (("regularization", regularization), ("norm", norm)):
             if value is not None:
                 check_number(value, name, 1e-12, 1e12)

@@ -1,4 +1,4 @@
-"""A network's gradients, point by point, by JAX; clipped by JAX Privacy; steps by Optax.
+"""A network's gradients, point by point, by JAX. Clipped by JAX Privacy. Steps by Optax.
 
 Its numbers may differ from one processor to another: gradients are cut to integers before they are
 added up (`sgd.py`), and steps are taken with noisy sums alone.

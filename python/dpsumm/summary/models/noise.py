@@ -4,12 +4,12 @@ Claim
     The released weights are (epsilon, delta)-DP for the unit behind `changed` replaced points,
     given everything that was released before.
 Assumes
-    Rows of norm at most 1, labels, and the number of rows n as `Objective` takes them; everything
+    Rows of norm at most 1, labels, and the number of rows n as `Objective` takes them. Everything
     else is public.
 Argument
     ``docs/privacy/private-models.md``.
 Numerics
-    Multipliers come from `portable`; rounded against us.
+    Multipliers come from `portable`. Rounded against us.
 Tested by
     tests/summary/test_model_parts.py
 """

@@ -133,8 +133,8 @@ def error(n: int, d: int, classes: int, *, pull: float, slope: float, weights: f
     """Return how far a computed gradient may be from the true one, by the norms of its parts.
 
     Margins are off by ``gamma_d ||W||`` in norm, which chances halve (the softmax is
-    1/2-Lipschitz); exponentials and quotients add some units for each class; the mean over n rows
-    of vectors of norm at most sqrt 2 is off by ``sqrt 2 gamma_n``; the rest is a few roundings.
+    1/2-Lipschitz). Exponentials and quotients add some units for each class. The mean over n rows
+    of vectors of norm at most sqrt 2 is off by ``sqrt 2 gamma_n``. The rest is a few roundings.
 
     Parameters
     ----------

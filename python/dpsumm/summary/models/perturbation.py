@@ -1,7 +1,7 @@
 """Objective perturbation, carried out on integer grids: the default way to train a model.
 
 Claim, argument
-    ``docs/privacy/private-models.md``; the noise is of `noise.calibrated`.
+    ``docs/privacy/private-models.md``. The noise is of `noise.calibrated`.
 Tested by
     tests/summary/test_model_parts.py, tests/summary/test_private_model.py
 """
@@ -32,7 +32,7 @@ class Grid:
     Attributes
     ----------
     slope_step
-        One step of the slope b; its noise is ``slope_noise`` steps.
+        One step of the slope b. Its noise is ``slope_noise`` steps.
     tolerance
         Certified norm of the gradient at the weights.
     weight_step

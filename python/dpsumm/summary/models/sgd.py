@@ -7,10 +7,10 @@ Assumes
     A row's gradient is a function of that row, its answer and the weights alone (`network.py`).
 Argument
     ``docs/privacy/private-models.md``, "DP-SGD". A replaced row takes one vector of length at most
-    `GRID` out of a sum and puts another one in; so the sum moves by ``2 changed GRID``. Every sum
+    `GRID` out of a sum and puts another one in. So the sum moves by ``2 changed GRID``. Every sum
     is over all rows: no sampling, no amplification, and steps compose as Gaussian mechanisms do.
 Numerics
-    Whatever the library returns is cut to integers and measured exactly; a vector that is too long
+    Whatever the library returns is cut to integers and measured exactly. A vector that is too long
     counts as 0. Sums and noise are integers. What is done with noisy sums is post-processing.
 Tested by
     tests/summary/test_model_sgd.py
@@ -140,7 +140,7 @@ class SgdTrainer(Trainer):
         return sums.charges[0], release(book, key, sums, self.draw, binding=binding)
 
     def draw(self, noise: PaidNoise) -> bytes:
-        """Return the mean of the later steps' weights; see `network.Steps`."""
+        """Return the mean of the later steps' weights. See `network.Steps`."""
         from dpsumm.summary.models.network import Network, Steps
 
         examples, method, shapes = self._examples, self._method, self._shapes

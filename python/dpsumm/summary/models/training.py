@@ -49,7 +49,7 @@ class Trainer(ABC):
     @property
     @abstractmethod
     def public(self) -> tuple[object, ...]:
-        """Public facts that a drawn model is of; other facts, another model."""
+        """Public facts that a drawn model is of. Other facts, another model."""
 
     @abstractmethod
     def release(self, book: Ledger, key: str, message: str, binding: str) -> Released:

@@ -48,7 +48,7 @@ def notes_of(
     schema
         Of the summary's columns; `Setting.schema` is that of the kernel's, if there is one.
     notes
-        What is known of the data already; see `data_notes`.
+        What is known of the data already. See `data_notes`.
     """
     setting, book = curator.setting, curator.setting.ledger
     read = np.bincount(selection.pool.owner, minlength=len(setting.names)).tolist()

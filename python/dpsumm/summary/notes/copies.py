@@ -144,7 +144,7 @@ def _to_try(hashes: Hashes) -> list[int]:
 
 
 def _names(setting: Setting, width: int) -> Sequence[str]:
-    """Return what the columns are called; those of an embedding have no names."""
+    """Return what the columns are called. Those of an embedding have no names."""
     schema = setting.schema
     for names in ([column.name for column in schema.kernel] if schema else [], setting.columns):
         if len(names) == width:

@@ -49,7 +49,7 @@ def data_notes(tables: Sequence[Table | StreamTable]) -> list[Note]:
 
 
 def _strange(target: Table | StreamTable) -> list[Note]:
-    """Return what the target's owner would be asked at home; see `dpsumm.data.lint`."""
+    """Return what the target's owner would be asked at home. See `dpsumm.data.lint`."""
     from dpsumm.data.lint import of_columns  # not by a mere import of dpsumm
 
     found = of_columns(target.schema.kernel, target.head.values[:MOST_ROWS])

@@ -175,7 +175,7 @@ def _strange(parties: Parties) -> Found:
 
 
 def _least(rows: Array) -> Array:
-    """Return each column's least value; infinity if there is none."""
+    """Return each column's least value, infinite if there is none."""
     least: Array = np.where(np.isnan(rows), np.inf, rows).min(axis=0, initial=np.inf)
     return least
 

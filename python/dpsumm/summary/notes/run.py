@@ -34,7 +34,7 @@ FEW_RECORDS = 50
 
 
 def resumed_notes(book: Ledger, of_this_target: bool | None) -> list[Note]:
-    """Tell of a run that was resumed; see `Curator.of_this_target`."""
+    """Tell of a run that was resumed. See `Curator.of_this_target`."""
     if not book.resumed:
         return []
     said = f"Run {book.run!r} was resumed: what it had released was used again, not released anew."
@@ -64,7 +64,7 @@ def run_notes(
     Parameters
     ----------
     owners
-        Points read of each owner, and its records; both are public.
+        Points read of each owner, and its records. Both are public.
     """
     notes = []
     read, held = (sum(part) for part in zip(*owners, strict=True))

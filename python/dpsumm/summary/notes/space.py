@@ -1,6 +1,6 @@
 """How far from everybody else's the points are that an owner sent: a look at pool and target.
 
-For curator and consumer alone; nothing is sent. An owner whose rows were invented without knowing
+For curator and consumer alone. Nothing is sent. An owner whose rows were invented without knowing
 the data has points where nobody has any, and far from one another. One whose data are only shifted
 has them as close together as others' points are.
 """
@@ -108,7 +108,7 @@ def nearest(points: Array, others: Array | None = None) -> Array:
 
 
 def _at(share: float, values: Array) -> float:
-    """Return a quantile; of few values NumPy's own function takes several times as long."""
+    """Return a quantile. Of few values NumPy's own function takes several times as long."""
     values, place = np.sort(values), share * (len(values) - 1)
     low, high = values[math.floor(place)], values[math.ceil(place)]
     return float(low + (high - low) * (place % 1))

@@ -11,7 +11,7 @@ from dpsumm.summary.words import Name
 
 
 def choose_protocol(name: Name, size: int, **options: Any) -> Protocol:
-    """Return the protocol; refuse options that it would ignore."""
+    """Return the protocol. Refuse options that it would ignore."""
     made: Any = {
         Name.OFFERS: Offers,
         Name.AUCTION: Auction,

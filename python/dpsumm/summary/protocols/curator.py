@@ -34,7 +34,7 @@ class Setting:
     Attributes
     ----------
     target : (m, c) float64
-        In the kernel's space; float32 is converted. Owners see releases of it, which must not
+        In the kernel's space. Float32 is converted. Owners see releases of it, which must not
         depend on what precision any owner's data have.
     columns
         Names of the points' columns.
@@ -43,7 +43,7 @@ class Setting:
     n_records
         Owner name to number of records, as far as it is known.
     owners
-        Names of all owners of the run, in their order; by default those of `n_records`. One that
+        Names of all owners of the run, in their order. By default those of `n_records`. One that
         `n_records` does not have could not describe its data, and is dropped before it is asked.
     size
         Points in the summary.
@@ -211,7 +211,7 @@ class Curator(Coordinator[Selection]):
     def _order(self, pool: Pooled) -> NDArray[np.int64]:
         """Return the pool's rows that the exact greedy picks towards the target, in order.
 
-        Kim, Khanna & Koyejo 2016; the marginal gain of J as corrected (``docs/paper.md``). Ties go
+        Kim, Khanna & Koyejo 2016. The marginal gain of J as corrected (``docs/paper.md``). Ties go
         to the owner that comes first, then to the lower row. A pool of at most `size` points is
         taken whole.
         """
@@ -318,7 +318,7 @@ class CollectingCurator(Curator):
 
     @abstractmethod
     def requests(self) -> dict[str, Request]:
-        """Make the one request of each owner. Called once; what it releases is charged first."""
+        """Make the one request of each owner. Called once. What it releases is charged first."""
 
     @abstractmethod
     def count(self, name: str) -> int:
@@ -332,7 +332,7 @@ class CollectingCurator(Curator):
         return dict(self._sent)
 
     def receive(self, name: str, answer: Answer) -> None:
-        """Take an owner's points; see `Curator.receive`."""
+        """Take an owner's points. See `Curator.receive`."""
         if name not in self._sent or name in self._dropped:
             raise ProtocolError(f"{name!r} was asked nothing, or was dropped")
         if name in self._received:

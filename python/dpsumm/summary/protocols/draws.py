@@ -92,7 +92,7 @@ class Uniform(Protocol):
 
     See Also
     --------
-    dpsumm.Pool : Chooses among the points that it reads; its example runs both.
+    dpsumm.Pool : Chooses among the points that it reads. Its example runs both.
     dpsumm.Offers : Points that are like the target.
     """
 
@@ -117,7 +117,7 @@ class Greedy(Protocol):
 
     See Also
     --------
-    dpsumm.Pool : Reads a few points; its example runs both.
+    dpsumm.Pool : Reads a few points. Its example runs both.
     dpsumm.Offers : Reads a few points that are like the target, with a guarantee.
     """
 
@@ -152,7 +152,7 @@ def _stability(n_pool: int, setting: Setting) -> Stability:
 def even_shares(total: int, setting: Setting) -> dict[str, int]:
     """Return how many points each owner sends: even, up to what it has, `total` in all if possible.
 
-    Public numbers only. What a small owner lacks is spread over the others; left-overs of the
+    Public numbers only. What a small owner lacks is spread over the others. Left-overs of the
     division go to the owners that come first.
     """
     left = dict(setting.n_records)
@@ -186,9 +186,9 @@ class DrawCurator(CollectingCurator):
         return self._kernel
 
     def requests(self) -> dict[str, Request]:
-        """Ask for public numbers of points; see `CollectingCurator.requests`."""
+        """Ask for public numbers of points. See `CollectingCurator.requests`."""
         return {name: DrawRequest(count) for name, count in self._shares.items()}
 
     def count(self, name: str) -> int:
-        """Return the number asked for; see `CollectingCurator.count`."""
+        """Return the number asked for. See `CollectingCurator.count`."""
         return self._shares[name]

@@ -33,7 +33,7 @@ _PROBES, _MOST_NUMBERS = 256, 2**24
 
 @dataclass(frozen=True, eq=False)
 class MapChoice:
-    """Which features a target is released in, by public facts alone; see `Offers`."""
+    """Which features a target is released in, by public facts alone. See `Offers`."""
 
     features: FeatureChoice = "auto"
     n_features: int | None = None
@@ -144,7 +144,7 @@ def features_of(feature_map: FeatureMap | LandmarkMap, schema: Schema | None = N
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """Scores of points in some directions; small, so that it can be sent to shards."""
+    """Scores of points in some directions. Small, so that it can be sent to shards."""
 
     feature_map: FeatureMap | LandmarkMap
     schema: Schema

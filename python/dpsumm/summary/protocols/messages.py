@@ -22,7 +22,7 @@ from dpsumm.summary.release import Release
 
 @dataclass(frozen=True)
 class FeatureMap:
-    """Public recipe of the random features; every party builds the same map from it."""
+    """Public recipe of the random features. Every party builds the same map from it."""
 
     gamma: float
     n_columns: int
@@ -34,7 +34,7 @@ class FeatureMap:
 
 @dataclass(frozen=True, eq=False)
 class LandmarkMap:
-    """Public recipe of landmark features; every party builds the same map from it.
+    """Public recipe of landmark features. Every party builds the same map from it.
 
     Attributes
     ----------

@@ -6,12 +6,12 @@ Claim
     bandwidth if that is private.
 Assumes
     Target, bandwidth, `reads_per_record`, spread, number of features, the set of owners and the
-    time of the broadcast do not depend on any owner's records; the curator sends owners nothing
+    time of the broadcast do not depend on any owner's records. The curator sends owners nothing
     afterwards.
 Argument
     The broadcast is a function of the target, public numbers and fresh coins.
 Numerics
-    None between owners (no message depends on them); for the target
+    None between owners (no message depends on them). For the target
     :class:`dpsumm.summary.mechanisms.Gaussian`.
 Tested by
     tests/summary/test_offers_transcript.py
@@ -169,7 +169,7 @@ class OffersCurator(CollectingCurator):
         protocol.map_choice.check_columns(setting.schema, setting.target.shape[1])
 
     def requests(self) -> dict[str, Request]:
-        """Release the target once and broadcast it; see `CollectingCurator.requests`."""
+        """Release the target once and broadcast it. See `CollectingCurator.requests`."""
         setting, release = self.setting, self._protocol.release
         feature_map = self._protocol.map_choice.recipe(
             setting.schema,
@@ -197,5 +197,5 @@ class OffersCurator(CollectingCurator):
         return kernels.greedy(pool.scaled, attraction, self.kernel.gamma, size).rows
 
     def count(self, name: str) -> int:
-        """Return the public number of offers; see `CollectingCurator.count`."""
+        """Return the public number of offers. See `CollectingCurator.count`."""
         return min(self._share, self.setting.n_records[name])

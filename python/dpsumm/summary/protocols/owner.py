@@ -39,9 +39,9 @@ class Owner(Party):
     Parameters
     ----------
     table
-        The owner's data; streamed ones for Offers only.
+        The owner's data. Streamed ones for Offers only.
     seed
-        For random draws in tests and experiments; the operating system's randomness by default.
+        For random draws in tests and experiments. The operating system's randomness by default.
     """
 
     codec = CODEC
@@ -144,7 +144,7 @@ class Owner(Party):
         return Bids(tuple(scores), tuple(int(row) for row in named))
 
     def _send(self, request: SendRequest) -> Points:
-        """Send the bids that are wanted; they are never offered again (Algorithm 3, step 16)."""
+        """Send the bids that are wanted. They are never offered again (Algorithm 3, step 16)."""
         if self._bidder is None or len(self._bids) > len(request.wanted):
             raise ProtocolError("points were requested that this owner did not bid")
         wanted = self._bids[np.array(request.wanted[: len(self._bids)], dtype=bool)]

@@ -15,7 +15,7 @@ from dpsumm.summary.stability import Stability
 class Protocol(ABC):
     """How a summary comes about. Derive from it for one of your own (``docs/own-protocol.md``).
 
-    A protocol holds public parameters only, so a frozen dataclass serves; it sees data only
+    A protocol holds public parameters only, so a frozen dataclass serves. It sees data only
     through the roles that it makes.
 
     Attributes
@@ -42,7 +42,7 @@ class Protocol(ABC):
         promises next to nothing is refused before anything is charged, unless it is accepted.
     unprotected
         What leaves owners' records without any guarantee towards the other owners, whatever that
-        budget; refused in the same way. Empty if nothing does.
+        budget. Refused in the same way. Empty if nothing does.
 
     See Also
     --------

@@ -1,6 +1,6 @@
 """Fixed point with 32 fraction bits on the words of a 64-bit ring, as the paper's parties compute.
 
-In two's complement; sums and products wrap. Algorithms 2 and 3 of the paper are here as they must
+In two's complement. Sums and products wrap. Algorithms 2 and 3 of the paper are here as they must
 be; ``tests/reference/printed.py`` has them as printed.
 """
 

@@ -2,7 +2,7 @@
 
 Per record, in unconstrained coordinates: ``g_pi = r - pi`` and ``g_theta_k = r_k (x - theta_k)``.
 So ``|g|**2 = |r - pi|**2 + sum_k r_k**2 s_k`` with ``s_k`` a sum over owners of what each computes
-alone: the secure computation needs r, one norm and one factor; the paper's tensor of derivatives
+alone: the secure computation needs r, one norm and one factor. The paper's tensor of derivatives
 never exists.
 """
 

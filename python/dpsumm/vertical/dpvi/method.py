@@ -52,7 +52,7 @@ class Inferred:
     Attributes
     ----------
     model
-        Rows are drawn from it; chi2 is not a number here.
+        Rows are drawn from it. Chi2 is not a number here.
     privacy
         Towards analyst and owners.
     clipped
@@ -124,7 +124,7 @@ class Dpvi:
     def for_budget(cls, epsilon: float, delta: float = 1e-5, *, steps: int = 80) -> Dpvi:
         """Return all records in every step, with noise for (epsilon, delta) towards an owner.
 
-        An owner knows its own noise, so each owner's alone gives the guarantee; the analyst, who
+        An owner knows its own noise, so each owner's alone gives the guarantee. The analyst, who
         knows none, learns less.
         """
         each = accounting.gaussian_noise_multiplier(epsilon, delta)
@@ -132,7 +132,7 @@ class Dpvi:
 
     @classmethod
     def published(cls, owners: int = 2) -> Dpvi:
-        """Return the parameters of the paper's section 6; see `stated` for their figures.
+        """Return the parameters of the paper's section 6. See `stated` for their figures.
 
         Its noise 2.042 is of all owners together.
         """
@@ -165,7 +165,7 @@ class Dpvi:
         ids: str | None = None,
         seed: int | None = None,
     ) -> Inferred:
-        """Train on owners' columns; see `dpsumm.synthesize` for the parameters. No ledger.
+        """Train on owners' columns. See `dpsumm.synthesize` for the parameters. No ledger.
 
         Privacy
         -------

@@ -1,4 +1,4 @@
-"""Auction: the protocol of the paper (Algorithm 3), corrected, with request rules that can be
+"""Auction is the paper's protocol (Algorithm 3), corrected, with request rules that can be
 proved.
 
 Each round the curator releases the noisy mean of the summary so far, every owner bids its best
@@ -6,18 +6,18 @@ unsent points, some owners are asked for theirs, and the curator adds the best o
 in the summary, received or not.
 
 Claim
-    For one owner that sees all messages: the target has the guarantee of its release; another
+    For one owner that sees all messages: the target has the guarantee of its release. Another
     owner's record that of all summary releases (``SUMMARY`` sensitivity: Lemma 1) and of the
     request bits (Lemma 2), as charged.
 Assumes
-    Public: sizes, parameters, seed points, owners. One total order for ties; bids are exact
-    integers that the curator reproduces; coins are fresh for each owner, bid and round; an owner's
-    own received points do not enter its ranks; the number of rounds is fixed; after a failure the
+    Public: sizes, parameters, seed points, owners. One total order for ties. Bids are exact
+    integers that the curator reproduces. Coins are fresh for each owner, bid and round. An owner's
+    own received points do not enter its ranks. The number of rounds is fixed. After a failure the
     run stops or the owner is dropped for good and the round repeated as a new charged one.
 Argument
     ``docs/privacy/auction.md``.
 Numerics
-    Scores are integers without rounding; request probabilities are multiples of 2**-53.
+    Scores are integers without rounding. Request probabilities are multiples of 2**-53.
 Tested by
     tests/summary/test_auction_stability.py, tests/summary/test_requests.py
 """
@@ -160,7 +160,7 @@ class Auction(Protocol):
 
     @property
     def unprotected(self) -> str:  # type: ignore[override]  # a constant where it is no parameter
-        """Why requests have no guarantee between owners, with the way out; empty if they do."""
+        """Why requests have no guarantee between owners, with the way out. Empty if they do."""
         reason = unguarded(self._rule)
         name = "published" if isinstance(self._rule, PublishedRequests) else self._rule.value
         return reason and (
@@ -184,7 +184,7 @@ class Auction(Protocol):
         it).
 
         d = 140, T_init = 1656 = d^1.5 at 0.01 for the target; T_sub = 5 at ``0.01 / sqrt(5 p)`` for
-        the summary, after a first epoch at 0.05 on public seed points, if there are any; phase
+        the summary, after a first epoch at 0.05 on public seed points, if there are any. Phase
         features. `epsilon_auction` and `tau` are not stated there: see `Requests.published`.
         """
         if size < 1:
@@ -226,16 +226,16 @@ class Auction(Protocol):
         delta
             The theorem's, below 1/e.
         size
-            Points of the summary (p), at least 2; the run must ask for as many.
+            Points of the summary (p), at least 2. The run must ask for as many.
         n_points
             Public bound on all owners' records together (N), at least `size`.
         a
             Part of the loss that is allowed for, strictly between 0 and 1.
         dimension
             Number of features (d), even. By default the least that the theorem asks for, which only
-            tiny sizes can be run with; a smaller one runs, and the report says that it fails.
+            tiny sizes can be run with. A smaller one runs, and the report says that it fails.
         seed_points
-            As in `Auction`; the theorem asks for very many.
+            As in `Auction`. The theorem asks for very many.
 
         Raises
         ------
@@ -245,7 +245,7 @@ class Auction(Protocol):
         Privacy
         -------
         What is charged is what the mechanisms spend, and an infinite epsilon for the published
-        request rule; the theorem's (epsilon, delta) is reported as its claim only.
+        request rule. The theorem's (epsilon, delta) is reported as its claim only.
 
         Examples
         --------
@@ -299,7 +299,7 @@ class Auction(Protocol):
     def published_figures(self, setting: Setting) -> tuple[str, ...]:
         """Return the paper's privacy figures beside the sound ones, for its choice of mechanisms.
 
-        Sentences; none unless a release is `Mwem.published`. Both at the paper's deltas, 0.01
+        Sentences. None unless a release is `Mwem.published`. Both at the paper's deltas, 0.01
         for the target and 1e-4 for the summary. For Theorem 2 its conditions and claims.
         """
         if self.theorem is not None:

@@ -55,7 +55,7 @@ class AuctionCurator(Curator):
         self._rng = None if setting.seed is None else np.random.default_rng(setting.seed)
 
     def send(self) -> dict[str, Request]:
-        """Return the next round's messages; see `Curator.send`."""
+        """Return the next round's messages. See `Curator.send`."""
         if self._stopped:
             raise ProtocolError("the run was stopped; it cannot go on")
         if self._round is None:
@@ -70,7 +70,7 @@ class AuctionCurator(Curator):
         return {} if self._round is None else dict(self._round.waiting)
 
     def receive(self, name: str, answer: Answer) -> None:
-        """Take bids or points; after the last points of a round its winners are added."""
+        """Take bids or points. After the last points of a round its winners are added."""
         round_ = self._round
         if round_ is None or name not in round_.waiting:
             raise ProtocolError(f"{name!r} has no request to answer")
@@ -89,7 +89,7 @@ class AuctionCurator(Curator):
     def drop(self, *names: str) -> None:
         """Leave failed owners out for good and repeat the round as a new charged one.
 
-        Their points in the summary stay; no round picks what else they sent. Owners are told
+        Their points in the summary stay. No round picks what else they sent. Owners are told
         nothing but the next round's request.
         """
         for name in names:

@@ -17,7 +17,7 @@ from dpsumm.summary.release import Mechanism
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """All of a run that is settled from public numbers before it begins; see `Auction`."""
+    """All of a run that is settled from public numbers before it begins. See `Auction`."""
 
     rounds: int
     spare_rounds: int

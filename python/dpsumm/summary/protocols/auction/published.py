@@ -15,7 +15,7 @@ def published_epsilon(epsilon: float, iterations: int, delta: float) -> float:
     `epsilon`.
 
     ``epsilon sqrt(2 T ln(1/delta)) + T epsilon (exp(epsilon) - 1)``. It counts each iteration once
-    at `epsilon`; the mechanism spends ``2 D epsilon`` on the selection and ``D epsilon`` on the
+    at `epsilon`. The mechanism spends ``2 D epsilon`` on the selection and ``D epsilon`` on the
     measurement, so for a guarantee use `Summary.privacy` instead.
 
     Examples

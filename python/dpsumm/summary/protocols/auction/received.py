@@ -67,7 +67,7 @@ class Received:
         return [(s, -self.owner, -self.rows[p]) for p, s in zip(*found, strict=True)]
 
     def take(self, row: int) -> int:
-        """Put a point into the summary; return its position among all received."""
+        """Put a point into the summary. Return its position among all received."""
         position = self.rows.index(row)
         self._bidder.remove(position)
         return position

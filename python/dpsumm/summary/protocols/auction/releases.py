@@ -60,7 +60,7 @@ class Releases:
         return self._curator.release_target(self._plan.target, self._feature_map)
 
     def _summary(self, finished: int, points: NDArray[np.float64]) -> Release | None:
-        """Release the noisy sum over the summary so far; the public seed points alone are free."""
+        """Release the noisy sum over the summary so far. The public seed points alone are free."""
         setting, n_picked = self._curator.setting, len(points)
         if self._plan.seed_points is not None:
             seeds = self._plan.seed_points.astype(points.dtype)

@@ -2,7 +2,7 @@
 
 An owner is asked with a probability that depends on the rank of its bid. Another owner's record
 moves a rank by at most one (``docs/privacy/auction.md``, Lemma 2), so a rule is private when
-neighbouring ranks have nearly the same probability; rank 1 must be asked for certain, or the winner
+neighbouring ranks have nearly the same probability. Rank 1 must be asked for certain, or the winner
 might not be in hand.
 """
 
@@ -49,7 +49,7 @@ class PublishedRequests:
 
         Rank 1 is always asked, rank 2 is not with probability ``1 - exp(-epsilon_auction)``: not
         being asked has probability 0 in one world and that much in the other. In the first round no
-        point was best before, so no tau above 1 changes that; a tau of 1 asks everybody, and
+        point was best before, so no tau above 1 changes that. A tau of 1 asks everybody, and
         forces nothing.
         """
         return 0.0 if self.asks_everybody else -portable.expm1(-self.epsilon_auction)
@@ -58,10 +58,10 @@ class PublishedRequests:
 class Requests(str, Enum):
     """Request rules.
 
-    ``ALL``: every owner sends its best points every round; requests reveal nothing.
+    ``ALL``: every owner sends its best points every round. Requests reveal nothing.
     ``PRIVATE``: by rank, with the cheapest profile for the run.
-    ``WINNER``: only the best; not private.
-    ``PUBLISHED``: as in the paper, `published` with its defaults; no guarantee with a small delta.
+    ``WINNER``: only the best, and not private.
+    ``PUBLISHED``: as in the paper, `published` with its defaults. No guarantee with a small delta.
 
     See Also
     --------
@@ -84,7 +84,7 @@ class Requests(str, Enum):
             ``exp(-epsilon_auction (r - 1))``.
         tau
             A point that was its owner's best so many times is asked for whatever its rank (step
-            14); at least 1, which asks everybody. None: this part of the rule is off.
+            14). At least 1, which asks everybody. None: this part of the rule is off.
 
         Raises
         ------
@@ -108,7 +108,7 @@ class Requests(str, Enum):
 
 
 def unguarded(rule: Requests | PublishedRequests) -> str:
-    """Return why a rule has no guarantee between owners, without an end; empty if it has one."""
+    """Return why a rule has no guarantee between owners, without an end. Empty if it has one."""
     if rule is Requests.WINNER:
         return "only the winner sent its point"
     if not isinstance(rule, PublishedRequests) or rule.asks_everybody:
@@ -141,7 +141,7 @@ class Profile:
     Attributes
     ----------
     probability : (n_ranks,) float64
-        ``probability[r - 1]`` for rank r, not increasing; multiples of 2**-53, so that a coin of 53
+        ``probability[r - 1]`` for rank r, not increasing. Multiples of 2**-53, so that a coin of 53
         random bits is exact.
     """
 
@@ -161,7 +161,7 @@ def one_round_profile(epsilon: float, delta: float, n_ranks: int, certain: int =
     """Return the cheapest (epsilon, delta)-DP profile for one request with ``pi(1..certain) = 1``.
 
     ``pi(r+1) = max(e^-eps (pi(r) - delta), 1 - e^eps (1 - pi(r)) - delta, 0)``: the least
-    probability that both events (asked, not asked) allow next to ``pi(r)``; by induction it is
+    probability that both events (asked, not asked) allow next to ``pi(r)``. By induction it is
     least at every rank (optimal partition selection, Desfontaines, Voss & Gipson 2020).
     """
     accounting.check_epsilon(epsilon)

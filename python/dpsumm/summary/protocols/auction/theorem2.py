@@ -24,7 +24,7 @@ from dpsumm.summary.release import SUMMARY, TARGET, Draw, Mechanism, Release, Se
 
 @dataclass(frozen=True)
 class Theorem2:
-    """The formulas of Theorem 2 for one set of inputs, as printed; logarithms are natural.
+    """The formulas of Theorem 2 for one set of inputs, as printed. Logarithms are natural.
 
     Attributes
     ----------
@@ -174,7 +174,7 @@ class RoundMwem(Mechanism):
     number: int = 1
 
     def in_round(self, number: int) -> RoundMwem:
-        """Return the mechanism of a round; see `Mechanism.in_round`."""
+        """Return the mechanism of a round. See `Mechanism.in_round`."""
         return replace(self, number=number)
 
     @property
@@ -182,9 +182,9 @@ class RoundMwem(Mechanism):
         return self.theorem.mwem(self.theorem.epsilon_round(self.number))
 
     def cost(self, sensitivity: Sensitivity) -> list[tuple[Event, int]]:
-        """Return the events of this round's release; see `Mwem.cost`."""
+        """Return the events of this round's release. See `Mwem.cost`."""
         return self._mwem.cost(sensitivity)
 
     def draw(self, given: Draw) -> Release:
-        """Return a release that goes on from the state of the one before; see `Mwem.draw`."""
+        """Return a release that goes on from the state of the one before. See `Mwem.draw`."""
         return self._mwem.draw(given)
