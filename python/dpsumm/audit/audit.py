@@ -1,4 +1,4 @@
-"""What an audit is: a claim with broken twins, and what came of it."""
+"""Audits of claims, each with broken twins, and their outcomes."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class Found:
     epsilon
         Lower confidence bound; None for a search.
     witness
-        What a search found, if anything.
+        Finding of a search, if there is one.
     trials
         Samples of each world, or pairs of worlds.
     refuted
@@ -101,7 +101,7 @@ class Found:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of an audit.
+    """Outcome of an audit.
 
     Attributes
     ----------

@@ -18,7 +18,7 @@ _THRESHOLDS = 400
 
 @dataclass(frozen=True)
 class Measured:
-    """What was measured.
+    """A measured bound.
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ def lower_bound(
 
     See Also
     --------
-    dpsumm.audit.Measured : What it returns.
+    dpsumm.audit.Measured : The result.
     dpsumm.audit.run_audits : All audits of this package.
 
     Examples

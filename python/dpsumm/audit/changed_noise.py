@@ -14,7 +14,7 @@ from dpsumm.privacy.release.noise import Integers, PaidNoise
 
 
 class ChangedNoise(PaidNoise):
-    """BROKEN: adds something else than what was drawn.
+    """BROKEN: adds other noise than the drawn one.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 """Witnesses that one record changes how another is read, or what another's features are.
 
-Every claim sums integers over records and charges for what one record contributes. That is sound
+Every claim sums integers over records and charges for the contribution of one record. That is sound
 only if a record's integers depend on that record and on public facts alone. The checks here replace
 one record and compare all others to the bit, over the way from a CSV file to the kernel's space and
 from there to the integers.

@@ -30,7 +30,7 @@ def public_landmarks() -> NDArray[np.float64]:
 
 @dataclass(frozen=True)
 class LandmarkRelease:
-    """What an owner receives: the target's release under a public map."""
+    """The target's release under a public map, as an owner receives it."""
 
     mechanism: Gaussian = field(default_factory=lambda: Gaussian().calibrated(EPSILON, DELTA))
 

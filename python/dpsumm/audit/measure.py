@@ -26,7 +26,7 @@ def run_audits(
     seed: int | None = None,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> list[Outcome]:
-    """Run the suite and return what came of it.
+    """Run the suite and return its outcomes.
 
     Parameters
     ----------
@@ -48,8 +48,8 @@ def run_audits(
 
     See Also
     --------
-    dpsumm.audit.Outcome : What comes of each.
-    dpsumm.audit.lower_bound : What an audit measures by.
+    dpsumm.audit.Outcome : The outcome of each.
+    dpsumm.audit.lower_bound : The bound that an audit measures.
 
     Examples
     --------

@@ -74,7 +74,7 @@ def _first_coordinates(curator: Curator) -> list[float]:
 
 @dataclass(frozen=True)
 class AuctionRun:
-    """The Auction with private requests: what one owner receives, up to the first summary release.
+    """One owner's messages of the Auction with private requests, up to the first summary release.
 
     World 1 lacks the record that wins the first round in world 0. So the rank of the observer's bid
     moves by one, where the request rule tells most, and another owner's record is picked, whose

@@ -18,7 +18,7 @@ EPSILON, DELTA = 2.0, 0.01
 
 
 class Unbooked(Ledger):
-    """Keeps what one run released, key by key, and no books: they would take most of the time.
+    """Keeps the releases of a run by key, and no books, which would take most of the time.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ class Unbooked(Ledger):
     def release(
         self, key: str, charges: Sequence[Charge], draw: Callable[[], bytes], *, binding: str = ""
     ) -> bytes:
-        """Return what was released under the key, drawn if nothing was."""
+        """Return the release of a key, and draw it if there is none."""
         if self._again or key not in self._kept:
             self._kept[key] = draw()
         return self._kept[key]

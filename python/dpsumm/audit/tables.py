@@ -66,7 +66,7 @@ class TablesRun:
         return np.concatenate(runs)[:trials]
 
     def claimed(self, delta: float) -> float:
-        """Return epsilon of what a ledger is charged for two tables."""
+        """Return the epsilon that a ledger is charged for two tables."""
         _, plan = self._run(0)
         stds = [plan.single_std, plan.pair_std[plan.pairs.index(self._pair(0))]]
         charges = table_sums("two tables", [(std, None) for std in stds]).charges

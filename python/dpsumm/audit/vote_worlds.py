@@ -1,4 +1,4 @@
-"""Witnesses of a whole vote: what a changed party may move, and what is learnt afterwards.
+"""Witnesses of a whole vote, by the change of one party and the model learnt afterwards.
 
 The noise has the same coins in both worlds, so whatever differs comes from the parties.
 """

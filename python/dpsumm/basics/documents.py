@@ -46,12 +46,12 @@ def read_text(path: Path, what: str) -> str:
 
 
 def read_toml(path: Path, what: str) -> dict[str, Any]:
-    """Return what a TOML file says, with the errors of `read_text` and `parse_toml`."""
+    """Return the content of a TOML file, with the errors of `read_text` and `parse_toml`."""
     return parse_toml(read_text(path, what), f"{what}: {path}")
 
 
 def parse_toml(text: str, where: str) -> dict[str, Any]:
-    """Return what a TOML text says; `where` begins the message."""
+    """Return the content of a TOML text. `where` begins the message."""
     try:
         _check_length(text, MOST_TOML)
         if _LONG_KEY.search(_STRINGS.sub("x", text)):
@@ -63,7 +63,7 @@ def parse_toml(text: str, where: str) -> dict[str, Any]:
 
 
 def read_json(path: Path) -> Any:
-    """Return what a JSON file says, with the errors of `parse_json`, and `OSError`."""
+    """Return the content of a JSON file, with the errors of `parse_json`, and `OSError`."""
     try:
         text = _read(path, MOST_JSON)
     except ValueError:
@@ -72,7 +72,7 @@ def read_json(path: Path) -> Any:
 
 
 def parse_json(text: str | bytes) -> Any:
-    """Return what a JSON text says."""
+    """Return the content of a JSON text."""
     try:
         _check_length(text, MOST_JSON)
         return _checked(json.loads(text), WHOLE_JSON)

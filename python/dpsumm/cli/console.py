@@ -94,7 +94,7 @@ def run_of(summary: Summary) -> str:
 
 
 def show_run(summary: Summary) -> None:
-    """Print what came out of a run, and what it cost."""
+    """Print the result of a run, and its cost."""
     privacy = summary.privacy
     used = len(np.unique(summary.owner))
     far = summary.scale.to_distribution(summary.mmd2)

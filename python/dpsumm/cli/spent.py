@@ -1,4 +1,4 @@
-"""What a command's run has spent, and how to go on with it: interrupted, or on a full disk."""
+"""The cost of a command's run, and how to go on if it was interrupted or the disk is full."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dpsumm.report.numbers import round_up
 
 
 class Kept:
-    """A run's name, and the ledgers that keep what it charges.
+    """A run's name, and the ledgers that keep its charges.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ class Kept:
 
     @contextmanager
     def told_when_stopped(self) -> Iterator[None]:
-        """Say what was written and spent if the run is interrupted (Ctrl-C), and how to go on."""
+        """Report files and cost if the run is interrupted (Ctrl-C), and how to go on."""
         Charging.begun = True
         try:
             yield
@@ -56,7 +56,7 @@ class Kept:
             raise KeyboardInterrupt("; ".join([*complete, self._told()])) from None
 
     def uncounted(self, option: str = "--ledger FILE") -> Note | None:
-        """Return a note that no ledger counts what was spent; None if one does.
+        """Return a note that no ledger counts the cost, or None if one does.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Messages of the package in the words of a command line: what a parameter is called there."""
+"""Messages of the package with parameters as a command line has them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a party has, as arrays with publicly known columns."""
+"""A party's data as arrays with publicly known columns."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""What is publicly known about one column."""
+"""The public description of one column."""
 
 from __future__ import annotations
 

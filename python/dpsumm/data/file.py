@@ -1,4 +1,4 @@
-"""Files: what one is, by its suffix or format, how its rows are read, and whose it is."""
+"""The kind of a file by its suffix or format, the way to read its rows, and its owner."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ class FileFormat:
                 raise InvalidParameterError("names must be distinct, non-empty column names")
 
     def kind_of(self, path: Path, where: str) -> str:
-        """Return what a file is, one of `KINDS`.
+        """Return the kind of a file, one of `KINDS`.
 
         Raises
         ------

@@ -29,7 +29,7 @@ SLACK = 4
 
 @dataclass(frozen=True, eq=False)
 class Candidates:
-    """What a sieve kept: a table, rows ascending, with its marks, and counts over all rows seen.
+    """The rows that a sieve kept, ascending, with their marks, and counts over all rows seen.
 
     `counts` (3, c): values clipped, missing and in no category, by column.
     """
@@ -337,7 +337,7 @@ class Rows(Protocol):
 
 
 class StreamTable:
-    """What a run needs to know of a streamed owner before it reads all its rows.
+    """The facts of a streamed owner that a run needs before it reads all rows.
 
     Its `head`, the first rows, has the columns, precision and scaling of them all, as has every
     block that `read` turns into a table. With shards it is sent to their workers.

@@ -226,7 +226,7 @@ def _checked(extract: Extract, where: str, remedy: str) -> Extract:
 
 
 def encoded(extract: Extract) -> Table:
-    """Return usable rows with what was counted on them."""
+    """Return usable rows with their counts."""
     return Table(
         extract.rows,
         extract.values,

@@ -1,4 +1,4 @@
-"""What is said in words of the files of a run: by options, or in a TOML file of them."""
+"""Files of a run as words of options or of a TOML file describe them."""
 
 from __future__ import annotations
 

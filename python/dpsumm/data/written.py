@@ -75,7 +75,7 @@ def _without_formulas(rows: Any) -> Any:
 
 
 def beside(path: Path) -> Path:
-    """Return where what a CSV file is stands: ``FILE.csv.json``."""
+    """Return the path of a CSV file's description, ``FILE.csv.json``."""
     return path.with_name(f"{path.name}.json")
 
 

@@ -1,4 +1,4 @@
-"""Votes, as every dossier says: what is charged, what people must keep."""
+"""Votes in a dossier, with their charges and the conditions that people must keep."""
 
 from __future__ import annotations
 

@@ -193,7 +193,7 @@ def fitted(
 
 
 def learner_of(learner: Any, grid: int) -> Any:
-    """Return the learner of raw data: an estimator, or what a word of `LEARNERS` or None means."""
+    """Return the learner of raw data, which is an estimator, a word of `LEARNERS` or None."""
     check_installed("sklearn", "training parties' classifiers needs", "learn")
     if learner is None or isinstance(learner, str):
         word = learner or next(iter(LEARNERS))

@@ -41,7 +41,7 @@ class PrivateEnsembleClassifier(Estimator, scikit_learn_base()):  # type: ignore
     classes_ : (K,)
         Labels, ascending.
     privacy_ : LearningPrivacy
-        What it cost, and what that guarantees.
+        Its cost and guarantees.
     n_features_in_ : int
         Columns of the public points.
     feature_names_in_ : object array
@@ -86,7 +86,7 @@ class PrivateEnsembleClassifier(Estimator, scikit_learn_base()):  # type: ignore
 
         Raises
         ------
-        As :func:`dpsumm.learn`. What an earlier `fit` left is then unchanged.
+        As :func:`dpsumm.learn`. The result of an earlier `fit` is then unchanged.
         """
         model = learn(parties, public_points, **self.get_params(deep=False))
         self.model_ = model

@@ -31,7 +31,7 @@ _HARDLY_ANY = 1e4
 
 @dataclass(frozen=True)
 class Rehearsed:
-    """What a method gave, over the runs of a rehearsal.
+    """Results of a method over the runs of a rehearsal.
 
     Attributes
     ----------

@@ -30,7 +30,7 @@ def declare(
         discriminants), trees and forests, naive Bayes (Gaussian, Bernoulli, multinomial). An
         integer in place of one: the class it always votes for, or -1 if it abstains.
     classes
-        The public ones. What a classifier knows besides is left out.
+        The public ones. Other classes of a classifier are left out.
     kind
         Class of the learner, which is public. Without it the classifiers say it: those that stand
         as integers for all shards then have the form of linear ones.

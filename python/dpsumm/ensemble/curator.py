@@ -102,7 +102,7 @@ class VoteCurator(Coordinator[NoisyVotes]):
         return answer.votes
 
     def drop(self, *names: str) -> None:
-        """Count parties that failed as absent: what is released does not tell."""
+        """Count parties that failed as absent. The release does not show it."""
         self._absent.update(names)
         if self._waiting is not None:
             self._waiting.difference_update(names)
@@ -168,7 +168,7 @@ class ClassifierCurator(VoteCurator):
 
 
 def check_votes(votes: NDArray[np.uint16], terms: Terms) -> None:
-    """Refuse what a party's classifiers cannot have voted. Quotes no vote."""
+    """Refuse impossible votes of a party's classifiers, without quoting one."""
     if votes.shape != (terms.n_points, terms.n_classes) or votes.dtype != VOTES:
         raise ProtocolError(
             f"votes must be of shape ({terms.n_points}, {terms.n_classes}) and type uint16"

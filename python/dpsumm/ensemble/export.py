@@ -1,4 +1,4 @@
-"""A model that protects the consumer's points as well: what a consumer may show of its own data.
+"""A model that also protects the consumer's points, so that the consumer may show it.
 
 Claim
     What `exported` returns is (epsilon, delta)-DP for one point of the consumer towards

@@ -1,4 +1,4 @@
-"""What a run of `learn` cost, and what that means in sentences."""
+"""The cost of a run of `learn`, and its guarantees in sentences."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class LearningPrivacy(PrivacyReport):
         return accounting.compose([(Gaussian(multiplier), 1)], delta)
 
     def statements(self) -> list[str]:
-        """Return sentences for a privacy officer: who is protected from whom, and who is not."""
+        """Return sentences for a privacy officer on the protection of each party from others."""
         return [
             self._parties(),
             self.owners_argument,

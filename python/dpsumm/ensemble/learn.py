@@ -1,6 +1,6 @@
 """The one call: from parties and unlabelled points to a classifier.
 
-It imports what it needs when it is called, so that its name costs nothing.
+It imports other modules when it is called, so that its name loads none.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ def learn(
     --------
     dpsumm.plan_learning : What to expect, before any data are read.
     dpsumm.ensemble.PrivateEnsembleClassifier : The same as an estimator of scikit-learn.
-    dpsumm.ensemble.Model : What it returns.
+    dpsumm.ensemble.Model : The result.
     dpsumm.ensemble.silos.learn_silos : Parties on other machines.
 
     Examples

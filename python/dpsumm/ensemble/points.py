@@ -1,4 +1,4 @@
-"""What is told of public points and of rows to predict: both belong to whoever is told."""
+"""Messages on public points and on rows to predict, to those who own them."""
 
 from __future__ import annotations
 

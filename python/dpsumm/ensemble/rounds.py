@@ -1,4 +1,4 @@
-"""A run of `learn` by private updates: what was asked, the rounds, the model."""
+"""A run of `learn` by private updates, with its question, its rounds and its model."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def run_updates(
     about: Sequence[Note] = (),
     across: bool = False,
 ) -> UpdatesModel:
-    """Return the model of some rounds. What it warns of, it says before anything is spent.
+    """Return the model of some rounds. Warnings come before anything is spent.
 
     Parameters
     ----------

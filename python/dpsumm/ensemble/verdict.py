@@ -35,7 +35,7 @@ def verdict_of(
     predicted: NDArray[np.int64],
     classes: NDArray[Any],
 ) -> Verdict:
-    """Return the verdict on a model by what was released alone, without labels.
+    """Return the verdict on a model by the release alone, without labels.
 
     An alarm if noise alone would often look like this, or one class is predicted for all points. A
     warning between. It never says that the model is right: parties with other shares of the classes
@@ -77,7 +77,7 @@ def judged(
     met : (v,)
         Whether the model has a label right.
     chance
-        That noise alone shows what was released.
+        That noise alone shows as much as the release.
     """
     from scipy.stats import binom
 

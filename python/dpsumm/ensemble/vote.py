@@ -1,4 +1,4 @@
-"""A run of `learn` whatever carries its messages: what was asked, the vote, the model."""
+"""A run of `learn` by votes on any engine, with its question, its vote and its model."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def run_vote(
     learner: str = "",
     across: bool = False,
 ) -> Model:
-    """Return the model of a vote. What it warns of, it says before anything is spent.
+    """Return the model of a vote. Warnings come before anything is spent.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What a message tells whom: the register of messages, an entry beside each of them."""
+"""The register of messages. The entry next to each says what it tells, and to whom."""
 
 from __future__ import annotations
 

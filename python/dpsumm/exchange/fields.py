@@ -1,4 +1,4 @@
-"""What a field of a message may hold: for the validators of messages, which trust no type."""
+"""Checks of the values in fields of messages. Their validators trust no type."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """What owners have answered, kept across the death of the curator's process.
 
-The ledger keeps what was released. This keeps what came back. A curator that is started again
+The ledger keeps the releases. This keeps the answers. A curator that is started again
 under the same run's name makes the same requests, from the ledger, and finds here who has
 answered them: nothing is charged twice and nothing that was collected is asked for again. That a
 run has ended is kept in place of its answers, so nobody is asked for those a second time.
@@ -56,7 +56,7 @@ def _remove(path: Path) -> None:
 
 
 class JournalError(InvalidDataError):
-    """The journal could not be read or written. What it has is kept."""
+    """The journal could not be read or written. Its content is kept."""
 
 
 class Journal(AbstractContextManager["Journal"]):
@@ -173,7 +173,7 @@ class Journal(AbstractContextManager["Journal"]):
         )
 
     def forget(self) -> None:
-        """Remove this run's answers: it was not begun, or the ledger has what came of them."""
+        """Remove this run's answers. It was not begun, or the ledger has its releases."""
         self._execute(_FORGET, (self._run,))
 
     def forget_rounds(self, before: int) -> None:

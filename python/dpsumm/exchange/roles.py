@@ -70,7 +70,7 @@ class Party(ABC):
 
     @abstractmethod
     def answer(self, request: Request) -> Answer:
-        """Return what is asked for. An answer is for the coordinator only."""
+        """Return the answer, which is for the coordinator only."""
 
     @property
     def n_records(self) -> int:

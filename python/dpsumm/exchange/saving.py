@@ -1,4 +1,4 @@
-"""What is said when a result cannot be saved: the budget is spent, and the run can go on."""
+"""Messages if a result cannot be saved. The budget is spent, and the run can go on."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dpsumm.errors import DpsummError, InvalidDataError
 
 @contextmanager
 def saving(result: str | os.PathLike[str], run: str | None) -> Iterator[None]:
-    """Add to an error of what is inside what became of the run, and how to resume it."""
+    """Add to an error of the block the state of the run, and how to resume it."""
     fate = "What the run has released is charged and stays so. " + (
         "The run has no name, so it cannot be resumed"
         if run is None

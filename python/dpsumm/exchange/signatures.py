@@ -51,7 +51,7 @@ class SigningKey:
 
 
 def is_signed(data: bytes, signature: bytes, public: str) -> bool:
-    """Return whether the owner of a public key signed the data; False for what is no key."""
+    """Return whether the owner of a public key signed the data, False without a valid key."""
     key = _public(public)
     if key is None:
         return False

@@ -20,7 +20,7 @@ _SALT_BYTES = 32
 
 
 class Packed(NamedTuple):
-    """What a record carries."""
+    """The content of a record."""
 
     messages: list[bytes]
     name: str = ""

@@ -1,4 +1,4 @@
-"""What a run is told: public parameters, the curator's own file, a node's own configuration.
+"""Settings of a run, from public parameters, the curator's own file and a node's own.
 
 Flower shows the run configuration to every party, so it holds public parameters only. What is the
 curator's alone (files, ledger, names of parties) is in a file that the environment names. A party's
@@ -29,7 +29,7 @@ _FLOWERS_OWN = ("partition-id", "num-partitions")
 
 
 class Reader:
-    """Takes typed values out of a configuration. What is left over is a mistake.
+    """Takes typed values out of a configuration. A key that is left over is a mistake.
 
     Parameters
     ----------
@@ -245,7 +245,7 @@ class CuratorFile:
 
 @dataclass(frozen=True)
 class NodeConfig:
-    """A node's configuration: what it takes part in, with what, and how much of it it sends.
+    """A node's configuration, with its task, its data and its limits.
 
     Attributes
     ----------

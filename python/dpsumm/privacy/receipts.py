@@ -1,4 +1,4 @@
-"""What left an owner's machine and what was refused: a log that can only grow.
+"""A log of an owner's answers and refusals, which can only grow.
 
 Every line has the digest of the line before it and a seal, the owner's signature. So a line that is
 changed, removed, added or moved is noticed by whoever has the public key. What the owner's rules

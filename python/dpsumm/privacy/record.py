@@ -1,4 +1,4 @@
-"""What a finished run leaves for a dossier: public facts and charges, beside its result.
+"""Public facts and charges that a finished run leaves for a dossier, next to its result.
 
 Nothing that depends on records is in it but what was released and charged: no number of points
 that were read, no distance, no warning.
@@ -29,7 +29,7 @@ def code_digest() -> str:
 
 @dataclass(frozen=True)
 class Books:
-    """What one ledger of a run held at its end.
+    """The content of one ledger of a run at its end.
 
     Attributes
     ----------

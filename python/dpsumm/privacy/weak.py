@@ -80,7 +80,7 @@ def check_budget(
 
 
 def weak_budget(epsilon: float, delta: float, m: int, name: str = "epsilon") -> list[str]:
-    """Return what a budget fails to promise to each of m records, as sentences without an end."""
+    """Return the missing promises of a budget to each of m records, as sentences without an end."""
     weak = weak_epsilon(epsilon, name)
     if delta * m >= 1:
         weak.append(
@@ -91,7 +91,7 @@ def weak_budget(epsilon: float, delta: float, m: int, name: str = "epsilon") -> 
 
 
 def weak_epsilon(epsilon: float, name: str = "epsilon", among: str = "") -> list[str]:
-    """Return what an epsilon fails to promise, as at most one sentence without an end.
+    """Return the missing promise of an epsilon, as at most one sentence without an end.
 
     `name` is what it is called; `among` follows its number and says whose it is.
     """

@@ -1,4 +1,4 @@
-"""What a subsystem says of itself in every dossier: its messages, its claims, its conditions."""
+"""The messages, claims and conditions of a subsystem, for every dossier."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a dossier of a finished run is made from, and what must stand in red at its top.
+"""The sources of a finished run's dossier, and the problems that are in red at its top.
 
 These are public facts, charges and registered claims alone: whatever depends on records without a
 charge, such as a distance or a number of points read, is not in it (`RunRecord`), so that it cannot
@@ -31,7 +31,7 @@ REMAKE = (
 
 @dataclass(frozen=True)
 class Dossier:
-    """What a page is made from.
+    """The sources of a page.
 
     Attributes
     ----------

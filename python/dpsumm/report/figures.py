@@ -186,7 +186,7 @@ def matrix(values: Array, names: Sequence[str], shade: str) -> str:
 
 
 def spectrum(energies: Array, noise: float) -> str:
-    """Return a picture of what is seen along each direction, beside what noise alone gives.
+    """Return a picture of the energy along each direction, next to that of noise alone.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What a reader should know before relying on a result, worst first."""
+"""Notes to read before relying on a result, the worst first."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def budget_notes(epsilon: float, delta: float, m: int) -> list[Note]:
 
 
 def owners_notes(privacy: PrivacyReport) -> list[Note]:
-    """Tell of a run that promises little to the owners' records, by what was spent."""
+    """Warn of a run that promises little to the owners' records, by its cost."""
     if privacy.seeded:
         return []
     epsilon = privacy.epsilon(protected=Protected.OWNERS)

@@ -48,7 +48,7 @@ def page(what: str, audience: str, headline: str, lead: Html, *content: Html) ->
 
 
 def tiles(figures: Iterable[tuple[str, str]]) -> Html:
-    """Return figures in a row, each with what it means."""
+    """Return figures in a row, each with its meaning."""
     each = (
         tag("div", tag("b", value), tag("span", what), class_="tile") for value, what in figures
     )
@@ -62,7 +62,7 @@ def worded(text: str) -> Html:
 
 
 def note(text: str) -> Html:
-    """Return what a reader should know before relying on the rest."""
+    """Return the notes to read before relying on the rest."""
     return tag("div", tag("p", worded(text)), class_="note")
 
 

@@ -1,4 +1,4 @@
-"""What a run guarantees and what it spent, from its `PrivacyReport` alone."""
+"""The guarantees and the cost of a run, from its `PrivacyReport` alone."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def sections(
     *,
     whom: str = "one owner that sees all messages",
 ) -> tuple[Html, Html]:
-    """Return the sections on what is protected, and on what was spent.
+    """Return the sections on guarantees and on cost.
 
     Parameters
     ----------
@@ -140,7 +140,7 @@ def _alone(charge: Charge, delta: float) -> float:
 
 
 def mechanism(charge: Charge) -> str:
-    """Return what was done to protect the records, for a reader."""
+    """Return the way in which the records were protected, for a reader."""
     event = charge.event
     name = MECHANISMS.get(type(event).__name__, type(event).__name__)
     if isinstance(event, NonPrivate):

@@ -12,7 +12,7 @@ LEVELS = {Severity.INFO: "useful", Severity.WARNING: "check", Severity.ALARM: "d
 
 @dataclass(frozen=True)
 class Verdict:
-    """A verdict in few words, what it rests on, and how bad it is.
+    """A verdict in few words, its grounds, and its severity.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Points, as every dossier says: what is charged, what people must keep."""
+"""Points in a dossier, with their charges and the conditions that people must keep."""
 
 from __future__ import annotations
 

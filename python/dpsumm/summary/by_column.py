@@ -99,7 +99,7 @@ class Marginal:
         return np.array([np.bincount(v, minlength=k) / max(len(v), 1) for v in self.values])
 
     def drawn(self) -> Bins | Categories:
-        """Return what a panel shows."""
+        """Return the content of a panel."""
         if self.categories:
             return most_frequent(self.shares(), self.categories)
         distinct = np.unique(np.concatenate(self.values))

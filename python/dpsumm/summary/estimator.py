@@ -99,7 +99,7 @@ class Summarizer(Estimator, scikit_learn_base()):  # type: ignore[misc]
 
         Raises
         ------
-        As :func:`dpsumm.summarize`. What an earlier `fit` left is then unchanged.
+        As :func:`dpsumm.summarize`. The result of an earlier `fit` is then unchanged.
         """
         summary = summarize(owners, target, **self.get_params(deep=False))
         self.summary_: Summary = summary
@@ -130,7 +130,7 @@ class Summarizer(Estimator, scikit_learn_base()):  # type: ignore[misc]
     def fit_resample(
         self, owners: Owners, target: Source
     ) -> tuple[FloatArray, NDArray[Any] | None, NDArray[np.float64]]:
-        """Select points and return what a model is trained with: X, y and sample_weight.
+        """Select points and return X, y and sample_weight to train a model with.
 
         See `fit` and `Summary.training_data`.
         """

@@ -1,4 +1,4 @@
-"""What is refused before anything is charged or sent, because its summary would mean nothing."""
+"""Refusals before anything is charged or sent, because the summary would mean nothing."""
 
 from __future__ import annotations
 

@@ -116,7 +116,7 @@ class Use:
 
 @dataclass(frozen=True)
 class Likeness:
-    """What a summary S, the target T and the rows read R say of each other.
+    """The likeness of a summary S, the target T and the rows read R.
 
     Attributes
     ----------

@@ -43,7 +43,7 @@ class Gaussian(Mechanism):
     --------
     dpsumm.summary.Mwem : The paper's release.
     dpsumm.Offers : Takes it as `release`.
-    dpsumm.privacy.Gaussian : What it costs, as an event.
+    dpsumm.privacy.Gaussian : Its cost, as an event.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""From what a curator selected to the result of a run, and the record that a dossier reads."""
+"""The result of a run from a curator's selection, and the record that a dossier reads."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def summary_of(
     across: bool = False,
     notes: Sequence[str] = (),
 ) -> Summary:
-    """Return what a curator selected as the result of a run, whose ledger must still be open.
+    """Return a curator's selection as the result of a run, whose ledger must still be open.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""A run as one self-contained HTML page: what was asked, what came out, what it cost."""
+"""A run as one self-contained HTML page, with its settings, its result and its cost."""
 
 from __future__ import annotations
 

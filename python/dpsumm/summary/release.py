@@ -32,7 +32,7 @@ LEVELS = 2**20
 
 @dataclass(frozen=True, eq=False)
 class Release:
-    """A released mean embedding: integers, and what one step of them is worth.
+    """A released mean embedding in integers, with the value of one step.
 
     Attributes
     ----------
@@ -86,7 +86,7 @@ TARGET, SUMMARY = Sensitivity(2), Sensitivity(4)
 
 @dataclass(frozen=True, eq=False)
 class Draw:
-    """What a mechanism draws a release from.
+    """Input of a mechanism's draw.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What a summary's distance to the target is to be compared with.
+"""Distances to compare a summary's distance to the target with.
 
 For curator and consumer: computed from raw data after everything was sent.
 """

@@ -1,4 +1,4 @@
-"""What a run is asked for: refused here if no run can have it."""
+"""Settings of a run. Those that no run can have are refused here."""
 
 from __future__ import annotations
 

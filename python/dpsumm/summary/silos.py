@@ -85,7 +85,7 @@ def summarize_silos(
     InvalidParameterError, InvalidDataError, BudgetExceededError
         As `summarize`, before anything is released.
     InvalidDataError
-        `out` cannot be written. What was collected is kept.
+        `out` cannot be written. All answers are kept.
     ProtocolError
         Too few owners, or under the Auction an owner failed that cannot be spared.
 

@@ -1,4 +1,4 @@
-"""How much of a summary one record of an owner can change: what a model that is shown rests on."""
+"""How much of a summary one record can change, on which a model that is shown depends."""
 
 from __future__ import annotations
 

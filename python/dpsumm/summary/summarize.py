@@ -1,6 +1,6 @@
 """The one call: from owners' data and a target to a summary.
 
-It imports what it needs when it is called, so that its name costs nothing.
+It imports other modules when it is called, so that its name loads none.
 """
 
 from __future__ import annotations

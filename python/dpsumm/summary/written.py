@@ -33,7 +33,7 @@ def frame_of(summary: Summary, backend: Backend | None, *, weights: bool) -> Any
 
 
 def about(summary: Summary) -> dict[str, Any]:
-    """Return what stands with the rows in a file: the run, what it reached and what it cost.
+    """Return the run, its result and its cost, as a file of rows has them.
 
     Verdict and warnings are functions of the target without noise, in two digits or so: a statement
     says that they are not protected. Its exact distance is in no file. By all digits of one, who
@@ -60,7 +60,7 @@ def _charged_since(summary: Summary, record: RunRecord) -> RunRecord:
 
 
 def notebook_html(summary: Summary) -> str:
-    """Return what a notebook shows: verdict, figures, and notes in their colours. Escaped."""
+    """Return verdict, figures and coloured notes for a notebook. Escaped."""
     scale, privacy = summary.scale, summary.privacy
     used = counted(len(np.unique(summary.owner)), "owner", "owners")
     random = "" if scale.random is None else f"; as many random points read: {scale.random:.3g}"

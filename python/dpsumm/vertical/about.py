@@ -1,4 +1,4 @@
-"""Rows, as every dossier says: what is charged, what people must keep."""
+"""Rows in a dossier, with their charges and the conditions that people must keep."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an owner's releases cost its records."""
+"""The cost of an owner's releases to its records."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MOVED = Bound(math.sqrt(2))
 
 
 def run_charges(noise_multiplier: float, *, seeded: bool) -> Sequence[Charge]:
-    """Return what a run may cost an owner, as one Gaussian release of that noise multiplier."""
+    """Return the largest cost of a run to an owner, as one Gaussian release of that multiplier."""
     query = Query.at(MOVED, noise_multiplier, seed=0 if seeded else None)
     return Sums([query], Protected.RECORDS, "the whole run").charges
 

@@ -1,4 +1,4 @@
-"""How close rows are to the noisy tables of pairs. No data: post-processing of what was released.
+"""How close rows are to the noisy tables of pairs, by post-processing of releases.
 
 A distance to a noisy table is not one to the real table: most of it is the table's own noise. So
 each stands beside what noise alone would make of it.

@@ -1,4 +1,4 @@
-"""The helper: deals what a secret product needs, sees no data, keeps nothing."""
+"""The helper deals pads for a secret product, sees no data and keeps nothing."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ _AS_IT_IS = re.compile(r"0|[1-9][0-9]{0,14}|[A-Za-z][A-Za-z0-9_-]*")
 
 @dataclass(frozen=True, eq=False)
 class Held:
-    """What one owner holds.
+    """One owner's records.
 
     Attributes
     ----------

@@ -23,7 +23,7 @@ Floats = NDArray[np.float64]
 class LabelModel:
     """Logistic regression of the label on all other columns, made of noisy tables alone.
 
-    Post-processing of what was released, like the rows: whoever may see these may use it.
+    Post-processing of releases, like the rows. Anyone who may see these may use it.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""The public columns of a run, its budget, and what it releases."""
+"""The public columns of a run, its budget, and its releases."""
 
 from __future__ import annotations
 

@@ -86,7 +86,7 @@ class Meeting:
         process.stdin = None
 
     def end(self, pair: tuple[str, str], side: int) -> NDArray[np.int64]:
-        """Wait for one side, and return what it learnt: the left owner's the table."""
+        """Wait for one side, and return its result, which is the table at the left owner."""
         process = self._running.pop((*pair, side))
         try:
             found, said = process.communicate(timeout=self._patience)

@@ -1,4 +1,4 @@
-"""What a reader should know before relying on synthetic rows. By the noisy tables alone."""
+"""Notes to read before relying on synthetic rows, by the noisy tables alone."""
 
 from __future__ import annotations
 

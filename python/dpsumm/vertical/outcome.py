@@ -1,4 +1,4 @@
-"""What a run of synthetic rows is asked for, and its result with its record."""
+"""Settings of a run of synthetic rows, and its result with its record."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an owner of some columns does."""
+"""The role of an owner of some columns."""
 
 from __future__ import annotations
 
@@ -350,7 +350,7 @@ def hold(book: Ledger, name: str, parameters: str) -> None:
 
 
 def other_settings(run: str, name: str) -> InvalidParameterError:
-    """Return what is said of a run that has released with other public settings."""
+    """Return the error of a run that has released with other public settings."""
     return InvalidParameterError(
         f"run: the settings or the number of records differ from those of run {run!r} in the "
         f"ledger of {name!r}; go on with those, or give the new run another name"

@@ -276,7 +276,7 @@ def plan_synthesis(
     See Also
     --------
     dpsumm.synthesize : The run itself.
-    dpsumm.vertical.SynthesisPlan : What it returns.
+    dpsumm.vertical.SynthesisPlan : The result.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What a run of rows guarantees to whom, and sentences about it."""
+"""The guarantees of a run of rows, with sentences about them."""
 
 from __future__ import annotations
 

@@ -194,7 +194,7 @@ def synthesize_silos(
     InvalidParameterError, InvalidDataError
         Before anything is released.
     ProtocolError
-        An owner or the helper failed. What was released stays charged and is sent again under the
+        An owner or the helper failed. A release stays charged and is sent again under the
         same name.
 
     Privacy

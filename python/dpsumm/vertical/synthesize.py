@@ -1,6 +1,6 @@
 """The one call: from owners of different columns to rows of the joined table.
 
-It imports what it needs when it is called, so that its name costs nothing.
+It imports other modules when it is called, so that its name loads none.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ def synthesize(
     --------
     dpsumm.plan_synthesis : What to expect, before any data are read.
     dpsumm.Tables : How the tables are made and fitted.
-    dpsumm.vertical.Synthetic : What it returns.
+    dpsumm.vertical.Synthetic : The result.
 
     Examples
     --------

@@ -35,7 +35,7 @@ Counts = NDArray[np.int64]
 
 
 def kept(released: Released) -> bytes:
-    """Return what was opened as bytes, from which `restored` makes it again."""
+    """Return the opened tables as bytes, from which `restored` makes them again."""
     first = {**(released.coarse or released.pairs), **released.with_label}
     again = released.coarse.keys() & released.pairs.keys()
     second = {pair: released.pairs[pair] for pair in again}
@@ -44,7 +44,7 @@ def kept(released: Released) -> bytes:
 
 
 def restored(layout: Layout, budget: Budget, raw: bytes) -> Released:
-    """Return what was opened in an earlier life of a run with these public parameters."""
+    """Return the tables of an earlier life of a run with these public parameters."""
     numbers = np.frombuffer(raw, "<i8").astype(np.int64)
     counts, first = {}, 1
     for p, name in enumerate(layout.holders):

@@ -1,4 +1,4 @@
-"""Students: what a consumer learns from noisy votes, all of it post-processing."""
+"""Students, which a consumer learns from noisy votes by post-processing."""
 
 from dpsumm.ensemble.students.estimators import Argmax, Soft
 from dpsumm.ensemble.students.spectral import Spectral

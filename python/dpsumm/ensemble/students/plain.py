@@ -1,4 +1,4 @@
-"""A student that has learnt, as plain numbers: what a file of a model holds."""
+"""A student that has learnt, as plain numbers, which a file of a model holds."""
 
 from __future__ import annotations
 

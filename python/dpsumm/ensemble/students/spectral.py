@@ -169,7 +169,7 @@ class Spectral(Student):
 
 @dataclass(frozen=True, eq=False)
 class Smoothed:
-    """A smoother of the votes, with what is needed to compare it."""
+    """A smoother of the votes, with numbers to compare it by."""
 
     candidate: Candidate
     basis: Basis

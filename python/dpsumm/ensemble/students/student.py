@@ -1,4 +1,4 @@
-"""What a student is: it learns from noisy votes on public points, at no further charge."""
+"""Students learn from noisy votes on public points, at no further charge."""
 
 from __future__ import annotations
 

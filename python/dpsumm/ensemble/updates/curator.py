@@ -115,7 +115,7 @@ class UpdateCurator(Coordinator[NoisyMoments]):
         self._sum += answer.vector
 
     def drop(self, *names: str) -> None:
-        """Count parties that failed as absent from here on: what is released does not tell."""
+        """Count parties that failed as absent from here on. The release does not show it."""
         self._absent.update(names)
         if self._waiting is not None:
             self._waiting.difference_update(names)

@@ -1,4 +1,4 @@
-"""What a run of private updates cost, in sentences."""
+"""The cost of a run of private updates, in sentences."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ def query_of(recipe: Recipe, size: int, number: int, seed: int | None = None) ->
 
 
 def sums_of(query: Query, terms: Terms, recipe: Recipe, number: int) -> Sums:
-    """Return what a round is charged for."""
+    """Return the queries of a round, for its charge."""
     return Sums(
         [query],
         Protected.OWNERS,

@@ -95,7 +95,7 @@ def release(
     *,
     binding: str = "",
 ) -> bytes:
-    """Charge what a mechanism of the annex costs, by its own proof, and return what it draws.
+    """Charge the cost of a mechanism of the annex, by its own proof, and return its draw.
 
     Parameters
     ----------

@@ -92,7 +92,7 @@ def release(
         What is charged.
     draw
         Adds the noise that it is given to the exact sums, each once and in the order of the
-        queries, and returns the bytes. What it does with noisy sums is post-processing.
+        queries, and returns the bytes. All that it does with noisy sums is post-processing.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What is released: sums of integers of which one unit of the data moves little.
+"""Queries for release, which are sums of integers that one unit of the data moves little.
 
 Claim
     For integer vectors f with ``|f(D) - f(D')| <= norm`` in L2 for all neighbouring data D and D',

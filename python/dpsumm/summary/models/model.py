@@ -54,7 +54,7 @@ _LEAST_EPSILON = 1e-3
 class PrivateModel:
     """A classifier that may be shown to anybody; `Summary.private_model` makes it.
 
-    Nothing in it depends on records but by what was charged.
+    It depends on records only by charged releases.
 
     Attributes
     ----------
@@ -125,7 +125,7 @@ class PrivateModel:
 
 @dataclass(frozen=True, eq=False)
 class Training:
-    """What a model is trained from: the summary, and the books of its run.
+    """The summary that a model is trained from, and the books of its run.
 
     Attributes
     ----------

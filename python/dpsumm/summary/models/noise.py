@@ -1,4 +1,4 @@
-"""How much noise a model needs: objective perturbation, with what a computer adds to it.
+"""The noise of a model by objective perturbation, with a margin for a computer's errors.
 
 Claim
     The released weights are (epsilon, delta)-DP for the unit behind `changed` replaced points,

@@ -80,7 +80,7 @@ class Perturbed(Trainer):
     Parameters
     ----------
     examples
-        What is trained on.
+        The training set.
     regularization
         lambda, or None for a good value from the sizes.
     """

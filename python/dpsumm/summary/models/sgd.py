@@ -11,7 +11,7 @@ Argument
     is over all rows: no sampling, no amplification, and steps compose as Gaussian mechanisms do.
 Numerics
     Whatever the library returns is cut to integers and measured exactly. A vector that is too long
-    counts as 0. Sums and noise are integers. What is done with noisy sums is post-processing.
+    counts as 0. Sums and noise are integers. All use of noisy sums is post-processing.
 Tested by
     tests/summary/test_model_sgd.py
 """
@@ -70,7 +70,7 @@ class DpSgd:
     rate: float = 0.1
 
     def check(self) -> None:
-        """Refuse what is out of range or cannot be run.
+        """Refuse values out of range, and settings that cannot be run.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""What every way to train a model that may be shown is given, and what it must give."""
+"""The input and the result of every way to train a model that may be shown."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Released = tuple[Charge, bytes]
 
 @dataclass(frozen=True, eq=False)
 class Examples:
-    """Records as vectors, and what a model of them may cost.
+    """Records as vectors, and the budget of a model of them.
 
     Attributes
     ----------
@@ -57,7 +57,7 @@ class Trainer(ABC):
 
     @abstractmethod
     def layers(self, drawn: bytes) -> tuple[NDArray[np.float64], ...]:
-        """Return the weights of `PrivateModel.layers` from what was drawn."""
+        """Return the weights of `PrivateModel.layers` from a draw."""
 
 
 def parts(weights: NDArray[np.float64], shapes: Shapes) -> tuple[NDArray[np.float64], ...]:

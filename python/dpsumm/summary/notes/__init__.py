@@ -1,4 +1,4 @@
-"""What a consumer should know before relying on a summary, worst first.
+"""Notes to read before relying on a summary, the worst first.
 
 For curator and consumer alone: most of it depends on private data. No value of a record is in it.
 Notes are made after the last message, so nothing of them reaches an owner.

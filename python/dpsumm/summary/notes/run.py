@@ -181,7 +181,7 @@ def ledger_notes(book: Ledger, privacy: PrivacyReport) -> list[Note]:
 
 
 def budget_notes(privacy: PrivacyReport, m: int) -> list[Note]:
-    """Tell of budgets that promise little, or next to nothing, by what was really spent.
+    """Warn of budgets that promise little, by the real cost.
 
     The target's, of m records, and that of each owner's records.
     """

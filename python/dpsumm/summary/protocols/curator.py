@@ -29,7 +29,7 @@ from dpsumm.summary.release import TARGET, Draw, Mechanism, Release, release
 
 @dataclass(frozen=True)
 class Setting:
-    """What a run is about, known to the curator. All but `target` is public.
+    """Settings of a run, known to the curator. All but `target` is public.
 
     Attributes
     ----------
@@ -39,7 +39,7 @@ class Setting:
     columns
         Names of the points' columns.
     schema
-        What they are; None if the points are in the kernel's space as they are sent.
+        Their schema; None if the points are in the kernel's space as they are sent.
     n_records
         Owner name to number of records, as far as it is known.
     owners
@@ -318,7 +318,7 @@ class CollectingCurator(Curator):
 
     @abstractmethod
     def requests(self) -> dict[str, Request]:
-        """Make the one request of each owner. Called once. What it releases is charged first."""
+        """Make the one request of each owner. Called once. Its release is charged before."""
 
     @abstractmethod
     def count(self, name: str) -> int:

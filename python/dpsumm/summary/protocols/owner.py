@@ -58,7 +58,7 @@ class Owner(Party):
         return len(self.table)
 
     def answer(self, request: Request) -> Answer:
-        """Return what is asked for. An answer is for the curator only, never for another owner.
+        """Return the answer, which is for the curator only, never for another owner.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""What a protocol is: public parameters, and the roles that they make for a run."""
+"""Protocols have public parameters, which make the roles of a run."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Protocol(ABC):
         Budget of an owner's records towards the other owners, in nats; 0 if it has none. One that
         promises next to nothing is refused before anything is charged, unless it is accepted.
     unprotected
-        What leaves owners' records without any guarantee towards the other owners, whatever that
+        Reason why owners' records have no guarantee towards the other owners, whatever that
         budget. Refused in the same way. Empty if nothing does.
 
     See Also

@@ -29,7 +29,7 @@ RAISED = -5.0
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """What one owner computes of some records, for each component.
+    """One owner's numbers of some records, for each component.
 
     Attributes
     ----------

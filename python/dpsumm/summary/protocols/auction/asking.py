@@ -1,4 +1,4 @@
-"""What requests cost in a run of the Auction: the rule, its charges, and what it leaves.
+"""The cost of requests in a run of the Auction, and the budget that they leave.
 
 Claim, argument and numerics: ``docs/privacy/auction.md`` (Lemma 3, request rules).
 Tested by: tests/summary/test_requests.py.
@@ -28,7 +28,7 @@ from dpsumm.summary.protocols.auction.requests import (
 
 @dataclass(frozen=True)
 class RequestPlan:
-    """A request rule with its price, and what it leaves for the summary releases.
+    """A request rule with its price, and the budget that it leaves for the summary releases.
 
     `epsilon_left` at the run's delta less `delta` is theirs; `gaussian` is the part of it, as a
     squared Gaussian parameter, that the requests use up themselves.
@@ -43,7 +43,7 @@ class RequestPlan:
 
 @dataclass(frozen=True)
 class Asking:
-    """What a run asks of its owners, in public numbers.
+    """The questions of a run to its owners, in public numbers.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What an Auction settles from public numbers before its first message."""
+"""Settings of an Auction that follow from public numbers before its first message."""
 
 from __future__ import annotations
 

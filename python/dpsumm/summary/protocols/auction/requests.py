@@ -1,4 +1,4 @@
-"""Who is asked for a point in a round of the Auction: request rules and what they guarantee.
+"""Rules for the requests in a round of the Auction, with their guarantees.
 
 An owner is asked with a probability that depends on the rank of its bid. Another owner's record
 moves a rank by at most one (``docs/privacy/auction.md``, Lemma 2), so a rule is private when

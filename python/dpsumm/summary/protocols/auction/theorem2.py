@@ -1,4 +1,4 @@
-"""Theorem 2 of the paper: its parameters as printed, and a report of what they are worth.
+"""Theorem 2 of the paper with its parameters as printed, and a report of their value.
 
 Claim
     None of ours: what is charged is what the mechanisms spend, as for every `Auction`. The report
