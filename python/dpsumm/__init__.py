@@ -3,7 +3,7 @@
 What runs do is logged to ``logging.getLogger("dpsumm")``: public facts only, nothing that depends
 on records. It says nothing unless the program configures logging.
 
-A name is imported when it is first asked for: whoever needs one does not wait for the others.
+A name is imported when it is first asked for: anyone who needs one does not wait for the others.
 """
 
 import importlib

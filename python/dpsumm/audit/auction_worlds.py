@@ -279,7 +279,7 @@ def _difference(
     second: Sequence[NDArray[np.float64]],
     rows: Sequence[NDArray[np.int64]] | None,
 ) -> int:
-    """Return how many points of either summary the other lacks, at the most."""
+    """Return how many points of either summary the other lacks, at most."""
     a = {(i, row, first[i][row].tobytes()) for i, row in worlds[0].summary()}
     b = {
         (i, row if rows is None else int(rows[i][row]), second[i][row].tobytes())

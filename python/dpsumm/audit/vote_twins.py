@@ -79,7 +79,7 @@ class TakesLateVotes(VoteCurator):
     """BROKEN: adds votes that come when the noisy ones are out, and releases under one charge."""
 
     def receive(self, name: str, answer: Answer) -> None:
-        """Open a closed vote for whoever comes."""
+        """Open a closed vote for anyone who comes."""
         if not self._waiting:
             self._waiting, self._ledger = {name}, Unbooked(self._run)
         super().receive(name, answer)

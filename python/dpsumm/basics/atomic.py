@@ -19,7 +19,7 @@ def write_atomically(path: str | os.PathLike[str], write: Callable[[Path], objec
     Parameters
     ----------
     path
-        Where the file shall be. Its directory must exist. The new file gets the permissions of
+        Where the file will be. Its directory must exist. The new file gets the permissions of
         the file it replaces; otherwise only its user may read it, since most files hold records.
     """
     path = Path(path)

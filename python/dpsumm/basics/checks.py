@@ -189,9 +189,9 @@ class Parameters:
 
 
 class Estimator(Parameters):
-    """An estimator, beside `scikit_learn_base` among the bases. Fitted once it has a `_result`.
+    """An estimator, next to `scikit_learn_base` among the bases. Fitted once it has a `_result`.
 
-    It is not below that itself: whoever checks a number would load scikit-learn.
+    It is not below that itself: anyone who checks a number would load scikit-learn.
     """
 
     _result: ClassVar[str]

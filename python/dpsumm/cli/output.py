@@ -13,7 +13,7 @@ from dpsumm.errors import InvalidParameterError
 
 
 def rows_in(out: Path) -> dict[str, Path]:
-    """Return what rows in ``--out`` are written to: a CSV file has what it is beside it."""
+    """Return what rows in ``--out`` are written to: a CSV file has its description next to it."""
     return {"--out": out} | ({"--out (what it is)": beside(out)} if out.suffix == ".csv" else {})
 
 

@@ -46,7 +46,7 @@ def _options(product: str) -> Any:
 def run(
     config: str | os.PathLike[str], *, progress: Progress | None = None, **options: Any
 ) -> Summary | Model | Synthetic:
-    """Return the result of a run whose options stand in a TOML file.
+    """Return the result of a run whose options are in a TOML file.
 
     The file is that of ``dpsumm run FILE``, and the run is the same: with one seed, the same
     result. What the command would write (`out`, `report` and such) is not written here. The result

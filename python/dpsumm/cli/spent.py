@@ -29,7 +29,7 @@ class Kept:
         Its name, if one was given; else one is made here, if there is a ledger, so that whoever
         stops the run can be told by which name it goes on.
     without
-        Owners that release too, and have no ledger beside those of the others.
+        Owners that release too, and have no ledger next to those of the others.
     """
 
     def __init__(

@@ -133,7 +133,7 @@ def check(source: Source, schema: Schema) -> Checked:
 def strangers(source: Source, schema: Schema) -> tuple[str, ...]:
     """Return the columns of a party's data that the schema does not name. Renamed ones, say.
 
-    Empty if the data lack half of the schema's columns or more: what stands in the header row may
+    Empty if the data lack half of the schema's columns or more: what is in the header row may
     then be a record. Private like all that is found here, and in no error's message, which may
     travel: for who holds the data.
     """

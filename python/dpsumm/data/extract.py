@@ -245,7 +245,7 @@ def _of_pair(frame: Any, labels: Any, wanted: Wanted, where: str) -> Extract:
 
 
 def _labelled(extract: Extract, labels: Any, where: str) -> Extract:
-    """Return an extract with labels that were given beside it, by position."""
+    """Return an extract with labels that were given next to it, by position."""
     schema = extract.schema
     hidden = np.ma.getmaskarray(labels) if isinstance(labels, np.ma.MaskedArray) else None
     labels = np.asarray(labels)

@@ -154,7 +154,7 @@ class Table(Records):
     def astype(self, dtype: np.dtype[Any]) -> Table:
         """Return the table with its values in another precision, or itself if they have it.
 
-        Values are cast and then encoded, never the encoded points: whoever gets the values must
+        Values are cast and then encoded, never the encoded points: anyone who gets the values must
         find the same points.
         """
         if self.dtype == dtype:

@@ -47,7 +47,7 @@ def write_rows(path: str | os.PathLike[str], rows: Any, about: Mapping[str, Any]
     rows
         The frame.
     about
-        Becomes JSON in a Parquet file's metadata (key ``dpsumm``). For a CSV file it stands beside
+        Becomes JSON in a Parquet file's metadata (key ``dpsumm``). For a CSV file it stands next to
         it, see `beside`. ``rows`` is added: salt and digest of the rows, see `check_rows`.
     """
     target = Path(path)

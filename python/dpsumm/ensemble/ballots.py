@@ -140,7 +140,7 @@ def train(
         ``random_state`` that is None, the copy gets coins of its own.
     least
         Records with a listed label that a shard must hold, or it abstains; and a quarter of it of
-        each class, or the class is left out. Whoever names the classes could else choose single
+        each class, or the class is left out. Anyone who names the classes could else choose single
         records: a classifier of two records is these records.
     """
     places = places_of(labels, classes)

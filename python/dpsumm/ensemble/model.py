@@ -148,7 +148,7 @@ class Model:
         return verdict_of("votes", strength.chance, strength.ratio, self.places, self.classes_)
 
     def _by_labels(self, chance: float) -> Verdict:
-        """Return the verdict by the consumer's labels, beside the chance that all is noise."""
+        """Return the verdict by the consumer's labels, next to the chance that all is noise."""
         assert self._validation is not None
         known = self._validation
         return judged(self.classes_, known, self._guesses(known) == known.places, chance)

@@ -33,7 +33,7 @@ def points_notes(table: Table) -> list[Note]:
 
 
 def rows_notes(table: Table) -> list[Note]:
-    """Return what whoever predicts should know of the rows."""
+    """Return what anyone who predicts should know of the rows."""
     then = "Predictions are for what is left of the rows, and may mean nothing."
     return list(outside_notes(table, "the rows'", then))
 

@@ -1,4 +1,4 @@
-"""A model in a file: plain numbers, no pickle. Whoever reads it runs no code of another."""
+"""A model in a file: plain numbers, no pickle. Anyone who reads it runs no code of another."""
 
 from __future__ import annotations
 

@@ -47,7 +47,8 @@ def learn_silos(
     channel
         The engine's, see `Channel`.
     parties
-        All parties by name, registered before the run: sums are over these, whoever comes.
+        All parties by name, registered before the run. Sums are over these, and absent ones count
+        as zero.
     schema
         Of all parties. One whose data were read with another counts as absent.
     public_points, classes
@@ -56,7 +57,7 @@ def learn_silos(
         epsilon, delta, protocol, validation, unit, ledger, run, seed and allow_weak_privacy, as for
         `dpsumm.learn`. With a record as the unit updates need `records_per_owner`, since what
         parties report of themselves hangs on who comes. A `learner` is each party's own. Answers
-        are kept beside the ledger, in ``<ledger>.answers``, until what is made of them is in the
+        are kept next to the ledger, in ``<ledger>.answers``, until what is made of them is in the
         ledger. So a run that died is resumed by its name.
     max_bytes
         Largest answer of a party that is read.

@@ -2,7 +2,7 @@
 
 ``running.json`` in the trial's folder says what was started. A process is the trial's if that file
 has its number and the time when it began, if it descends from such a one, or if its environment has
-the mark that the file has. So no other process is ever ended, whoever got a number anew.
+the mark that the file has. So no other process is ever ended, anyone who got a number anew.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ class LandmarkFeatures(FeatureMap):
         Positive, in units of 1 / squared distance.
     region
         Where the points lie, a public fact: parts (cells, limit), each for so many of the columns,
-        which are at least 0 and add up to the limit at the most. A number in [0, 1] is
+        which are at least 0 and add up to the limit at most. A number in [0, 1] is
         ``(1, 1.0)``. A category in k cells, of which one is 0.7 and the others are 0, is
         ``(k, 0.7)``. Points elsewhere are moved into it. None: points may lie anywhere. A schema
         with bounds or categories for all columns has one, `Schema.region`.
@@ -147,7 +147,7 @@ class LandmarkFeatures(FeatureMap):
         Privacy
         -------
         Not private. The sum moves by at most ``grid_difference(levels)`` in L2 when a row is
-        replaced, and by ``grid_norm(levels)`` when one is added or removed, whatever the rows are.
+        replaced, and by ``grid_norm(levels)`` when one is added or removed, for any rows.
         The latter is enforced on the integers. The former is a theorem about the kernel, with a
         proved bound of the arithmetic (``docs/privacy/target-release.md``). It assumes that
         landmarks, gamma and region are public.

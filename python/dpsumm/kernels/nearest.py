@@ -14,7 +14,7 @@ def nearest(
     """Return the places and squared distances of the `count` nearest others of each point.
 
     What it returns for a point depends on that point and the others alone, to the last bit: not on
-    the points beside it, the number of threads or the processor.
+    the points next to it, the number of threads or the processor.
 
     Parameters
     ----------

@@ -36,8 +36,8 @@ class Pad:
 
     Privacy
     -------
-    What :meth:`mask` returns, and each share alone, is uniform whatever the records are, for
-    whoever lacks the key of that side. Assumes that the helper keeps away from both owners, and
+    What :meth:`mask` returns, and each share alone, is uniform for any records, for
+    anyone who lacks the key of that side. Assumes that the helper keeps away from both owners, and
     ChaCha20. The sum of both shares is exact: who opens it sees the counts, so owners add their
     noise to their shares before.
 

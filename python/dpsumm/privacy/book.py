@@ -137,7 +137,7 @@ class Book:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Write all or nothing, and keep the mark of what was written beside the file."""
+        """Write all or nothing, and keep the mark of what was written next to the file."""
         # One connection is one transaction: threads that share a ledger take turns.
         with self._lock:
             self._changed = False

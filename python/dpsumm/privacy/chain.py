@@ -1,8 +1,8 @@
 """One chain for a ledger and for an owner's log: entries that can only be added.
 
-Every entry has the digest of the one before it, and its own digest stands beside it. So an entry,
+Every entry has the digest of the one before it, and its own digest stands next to it. So an entry,
 or a row that it covers, which is changed, removed, added or moved is noticed when the file is
-opened. The last digest, the head, is also written into a small file beside it, ``<file>.seen``. A
+opened. The last digest, the head, is also written into a small file next to it, ``<file>.seen``. A
 file without that entry has lost what came after: it is a copy from before, or of another file. One
 whose ``.seen`` is missing was copied or moved alone, and the other may go on being spent from.
 
@@ -56,7 +56,7 @@ def digest_of(data: bytes) -> str:
 
 
 def beside(path: Path) -> Path:
-    """Return where the head of a file is kept: beside the file itself, if `path` is a link."""
+    """Return where the head of a file is kept: next to the file itself, if `path` is a link."""
     path = path.resolve()
     return path.with_name(f"{path.name}.seen")
 
@@ -89,7 +89,7 @@ class Chain:
         self._digests: set[str] = set()
 
     def check(self, body: str, *beside: Any) -> None:
-        """Look at what an entry covers and what stands beside it; ValueError if it was changed."""
+        """Look at what an entry covers and what stands next to it; ValueError if it was changed."""
         raise NotImplementedError
 
     def check_end(self) -> None:
@@ -167,7 +167,7 @@ class Chain:
         return f"it lacks entries that {self.seen.name} knows of: a copy was put back"
 
     def keep_head(self) -> None:
-        """Write the head beside the file, outside a transaction of the caller.
+        """Write the head next to the file, outside a transaction of the caller.
 
         Under the file's lock: no process writes an older head over a newer one of another.
         """
@@ -179,7 +179,7 @@ class Chain:
             self.db.execute("ROLLBACK")
 
     def write(self, mark: str) -> None:
-        """Keep a head beside the file, on the disk when this returns."""
+        """Keep a head next to the file, on the disk when this returns."""
         if self.seen is not None:
             write_text(self.seen, f"{mark}\n")
 

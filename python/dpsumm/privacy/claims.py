@@ -18,7 +18,7 @@ class Claim:
         How the texts of such charges begin (`Charge.message`). Texts stay in ledgers: never change
         one, add the new one.
     claim
-        What whoever sees it can learn of whose records.
+        What anyone who sees it can learn of whose records.
     numerics
         How its noise is drawn.
     """

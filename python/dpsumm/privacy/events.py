@@ -145,7 +145,7 @@ class Gaussian:
 class BoundedRange:
     """An exponential mechanism: ``epsilon``-DP with range bounded by ``epsilon``.
 
-    Hence ``epsilon**2 / 8``-zCDP (Cesar & Rogers 2021). It does not hold for permute-and-flip.
+    So ``epsilon**2 / 8``-zCDP (Cesar & Rogers 2021). It does not hold for permute-and-flip.
 
     See Also
     --------
@@ -230,7 +230,7 @@ class NonPrivate:
 
 @dataclass(frozen=True)
 class Seeded(NonPrivate):
-    """No guarantee: whoever knows the user's seed can draw the same noise again.
+    """No guarantee: anyone who knows the user's seed can draw the same noise again.
 
     See Also
     --------

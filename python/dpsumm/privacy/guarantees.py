@@ -30,7 +30,7 @@ class PrivacyReport:
     coalition
         Number of owners that the charges allow to pool what they see.
     published
-        Sentences that set the paper's own figures beside the sound ones.
+        Sentences that set the paper's own figures next to the sound ones.
 
     See Also
     --------

@@ -1,9 +1,9 @@
 """A log of an owner's answers and refusals, which can only grow.
 
 Every line has the digest of the line before it and a seal, the owner's signature. So a line that is
-changed, removed, added or moved is noticed by whoever has the public key. What the owner's rules
+changed, removed, added or moved is noticed by anyone who has the public key. What the owner's rules
 count is counted from these lines: with a file that is missing, or does not hold together, nothing
-is answered. Beside it lies ``<file>.seen``, by which lost last lines are noticed
+is answered. Next to it lies ``<file>.seen``, by which lost last lines are noticed
 (`dpsumm.privacy.chain`). That is no seal: who may write to both files can cut the last lines off
 and set it back. Only a digest that was noted elsewhere shows that.
 

@@ -22,7 +22,7 @@ class About:
     claims
         What its charges pay for.
     audits
-        Names of audits that attack a protocol's claims beside those of its charges.
+        Names of audits that attack a protocol's claims next to those of its charges.
     exposure
         Who holds or sees records as they are.
     """

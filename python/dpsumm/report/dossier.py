@@ -130,7 +130,7 @@ def alarms(dossier: Dossier) -> list[Note]:
 
 
 def _void(dossier: Dossier) -> Iterator[Note]:
-    """Tell of what guarantees nothing."""
+    """Warn of what guarantees nothing."""
     if dossier.record.seeded:
         yield _red(
             "A seed was given: noise and draws can be computed again from it, so nothing is "
@@ -150,7 +150,7 @@ def _void(dossier: Dossier) -> Iterator[Note]:
 
 
 def _weak(dossier: Dossier) -> Iterator[Note]:
-    """Tell of budgets that promise little, or next to nothing."""
+    """Warn of budgets that promise little, or next to nothing."""
     record = dossier.record
     said: dict[Note, None] = {}
     for _, whose, epsilon, _ in dossier.totals:
@@ -163,7 +163,7 @@ def _weak(dossier: Dossier) -> Iterator[Note]:
 
 
 def _unsure(dossier: Dossier) -> Iterator[Note]:
-    """Tell of what this page cannot vouch for."""
+    """Warn of what this page cannot vouch for."""
     record, audits = dossier.record, dossier.audits
     if record.resumed:
         yield Note(

@@ -78,7 +78,7 @@ def sorted_notes(notes: Iterable[str]) -> tuple[Note, ...]:
 
 
 def budget_notes(epsilon: float, delta: float, m: int) -> list[Note]:
-    """Tell of a budget that promises little, or next to nothing, to each of m records.
+    """Warn of a budget that promises little, or next to nothing, to each of m records.
 
     And of a delta that is some part of 1/m, as of something good to know.
     """

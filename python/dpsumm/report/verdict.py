@@ -45,7 +45,7 @@ class Verdict:
         return self.severity is not Severity.ALARM
 
     def qualified(self, *, seeded: bool, notes: Iterable[str]) -> Verdict:
-        """Return the verdict as it may be shown beside these notes.
+        """Return the verdict as it may be shown next to these notes.
 
         An alarm among them takes its place, unless it is the alarm itself. Warnings are counted
         behind it. That a seed was given stands first. Notes that are only good to know change

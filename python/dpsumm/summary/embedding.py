@@ -28,7 +28,7 @@ class Embedding:
     """A secret random-feature map with a secret phase.
 
     ``h(x) = sqrt(2/d) [cos(w x + b), sin(w x + b)]``: norm 1, and inner products near
-    ``exp(-gamma ||x - y||^2)`` whatever the phases are. Make one with `draw`. Whoever has the
+    ``exp(-gamma ||x - y||^2)`` for any phases. Make one with `draw`. Anyone who has the
     object can read what the curator sees.
 
     Attributes

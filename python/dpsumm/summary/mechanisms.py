@@ -90,7 +90,7 @@ class Gaussian(Mechanism):
     def fits(self, given: Draw, made: Release) -> bool | None:
         """Return whether the noise explains how far the points' sum is from the release.
 
-        Of a release of these points the answer is False with probability 1e-9 at the most, by the
+        Of a release of these points the answer is False with probability 1e-9 at most, by the
         tail of chi-square (Laurent & Massart 2000, Lemma 1). Two targets that the noise hides from
         each other cannot be told apart.
         """

@@ -120,7 +120,7 @@ def _overlay_caption(summary: Summary, seen: figures.Directions) -> str:
 
 
 def growth(summary: Summary) -> Html:
-    """Return how the distance falls with each point, beside what fresh records would give."""
+    """Return how the distance falls with each point, next to what fresh records would give."""
     return parts.figure(
         figures.growth(summary.curve, summary.scale.fresh * len(summary)),
         f"Line: MMD squared goes from {summary.curve[0]:.3g} with one point to "

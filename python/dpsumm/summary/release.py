@@ -77,7 +77,7 @@ class Sensitivity:
     vectors: int
 
     def steps(self, features: Features) -> float:
-        """Return by how much a sum of features on the grid of `LEVELS` moves in L2, at the most."""
+        """Return by how much a sum of features on the grid of `LEVELS` moves in L2, at most."""
         return self.vectors / 2 * features.grid_difference(LEVELS)
 
 
@@ -124,7 +124,7 @@ class Draw:
 class Mechanism(ABC):
     """How a mean embedding is released. Derive from it for one of your own.
 
-    Claim of whoever derives: `cost` bounds what `draw` reveals of one unit of the data, whatever
+    Claim of anyone who derives: `cost` bounds what `draw` reveals of one unit of the data, whatever
     the points are. The ledger charges `cost` and cannot check it.
 
     Attributes

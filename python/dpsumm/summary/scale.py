@@ -19,7 +19,7 @@ MOST_POOL = 2000
 
 @dataclass(frozen=True)
 class Scale:
-    """Distances (MMD^2) beside that of a summary of p points.
+    """Distances (MMD^2) next to that of a summary of p points.
 
     A summary was fitted to the m target records given, so its distance to them says less than
     theirs to the distribution that they come from. With the target's own sampling error added

@@ -68,7 +68,7 @@ def summarize_silos(
     target, size, epsilon, delta, protocol, kernel, seed, drop_target_copies
         As for `summarize`.
     ledger, run
-        As for `summarize`. Answers are kept beside the ledger, in ``<ledger>.answers``, until the
+        As for `summarize`. Answers are kept next to the ledger, in ``<ledger>.answers``, until the
         summary is written. So a run that died is resumed by its name.
     minimum
         Owners without which there is no summary.

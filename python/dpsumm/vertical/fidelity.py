@@ -1,7 +1,7 @@
 """How close rows are to the noisy tables of pairs, by post-processing of releases.
 
 A distance to a noisy table is not one to the real table: most of it is the table's own noise. So
-each stands beside what noise alone would make of it.
+each stands next to what noise alone would make of it.
 """
 
 from __future__ import annotations

@@ -117,7 +117,7 @@ def _spread(
 
 
 def hidden_pairs(released: Released) -> list[tuple[int, int]]:
-    """Return the pairs in which nothing but noise is seen beyond independence.
+    """Return the pairs in which only noise is seen beyond independence.
 
     By the noisy tables alone: where their distance from the product of the one-way tables (sum of
     absolute differences) is that of noise of their size and of as many records drawn from

@@ -54,7 +54,7 @@ class PlannedTable:
         Standard deviation of the noise in each cell as released: of both owners' where the
         columns are of two.
     visible
-        So many cells at the most can hold `SEEN` standard deviations of that noise.
+        So many cells at most can hold `SEEN` standard deviations of that noise.
     least_correlation
         If both columns are cut into halves: the correlation of the halves from which on this table
         alone shows it, at `SEEN` standard deviations. Above 1, the table shows nothing. Of two

@@ -210,7 +210,7 @@ class Synthetic:
         """Write n new rows to a Parquet or CSV file, by suffix. Whole or not at all.
 
         What says that they are synthetic, with their privacy, is in the Parquet file's metadata
-        (key ``dpsumm``). Beside a CSV file, in ``<path>.json``.
+        (key ``dpsumm``). Next to a CSV file, in ``<path>.json``.
 
         Raises
         ------

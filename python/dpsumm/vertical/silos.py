@@ -51,7 +51,7 @@ class SiloOwner(Party):
     ----------
     ledger
         File of its own books, with a cap on ``"records"``. In the folder ``<ledger>.rows``
-        beside it are the levels of its records by run, so that a run is about the same ones.
+        next to it are the levels of its records by run, so that a run is about the same ones.
     secret
         32 bytes that it shares with the helper alone. Owners of the same columns need no keys.
     alignment

@@ -133,7 +133,7 @@ class Category(Seen):
         return self.text_marks | NULLS
 
     def code(self, item: Any) -> float:
-        """See `Seen.code`. A truth value beside texts is what all words for it are."""
+        """See `Seen.code`. A truth value next to texts is what all words for it are."""
         if not self._is_text or isinstance(item, str):
             return super().code(item)
         if isinstance(item, bool | np.bool_):

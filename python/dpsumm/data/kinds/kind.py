@@ -291,7 +291,7 @@ class Seen(How):
     def extent(self) -> tuple[tuple[int, float], ...]:
         """Where the column's cells lie, as parts (cells, limit) in their order.
 
-        The cells of a part are at least 0 and add up to its limit at the most, whatever the record:
+        The cells of a part are at least 0 and add up to its limit at most, whatever the record:
         a position, or cells of which at most one is set. In `float32` they may be larger by its
         rounding. The column is bounded.
         """

@@ -1,4 +1,4 @@
-"""Labels, each read by itself: what one is never depends on the others beside it.
+"""Labels, each read by itself: what one is never depends on the others next to it.
 
 A library holds a column of labels as numbers or as text depending on all of them, so 1, 1.0, True
 and ``"1"`` are one label everywhere: a label that spells a number is that number. Text that begins
@@ -156,7 +156,7 @@ class Label(How):
         return found
 
     def originals(self, values: NDArray[Any]) -> tuple[Any, Any]:
-        """Return labels for a column of a frame, which holds no numbers beside text."""
+        """Return labels for a column of a frame, which holds no numbers next to text."""
         return (as_text(values).astype(np.str_) if values.dtype.kind == "O" else values), None
 
     def drafted(self, items: Sequence[Any]) -> dict[str, Any]:
@@ -213,14 +213,14 @@ def label_of(item: Any) -> bool | int | float | str:
 def labels_of(items: Sequence[Any], *, apart: bool = False) -> NDArray[Any]:
     """Return labels as an array that holds each as it is: of objects, if no other type does.
 
-    Whole numbers beside fractions are floats, and truth values beside numbers are numbers: equal.
+    Whole numbers next to fractions are floats, and truth values next to numbers are numbers: equal.
 
     Parameters
     ----------
     items
         Labels.
     apart
-        Keep truth values beside numbers: then the text of each hangs on no other.
+        Keep truth values next to numbers: then the text of each hangs on no other.
     """
     # Times of an hour that comes twice are equal, and are not the same.
     keys = [(type(item), item, getattr(item, "fold", 0)) for item in items]
@@ -248,7 +248,7 @@ def labels_of(items: Sequence[Any], *, apart: bool = False) -> NDArray[Any]:
 def places_of(labels: NDArray[Any], classes: Sequence[Any]) -> NDArray[np.int64]:
     """Return the position (n,) of each label among the classes, -1 for one that is not listed.
 
-    Label by label, whatever the others are: 1, 1.0 and "1" are one class.
+    Label by label, without a look at others: 1, 1.0 and "1" are one class.
     """
     known = {label_of(name): place for place, name in enumerate(classes)}
 

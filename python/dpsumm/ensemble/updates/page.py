@@ -100,7 +100,7 @@ def _seen(model: UpdatesModel) -> Iterator[Html]:
 
 
 def _rounds(model: UpdatesModel) -> tuple[Html, Html]:
-    """Return how long each round's sum is, beside noise alone."""
+    """Return how long each round's sum is, next to noise alone."""
     lengths = np.linalg.norm(model.votes.sums.astype(float), axis=1)
     alone = model.votes.noise_std * math.sqrt(model.votes.sums.shape[1])
     text = (

@@ -1,7 +1,7 @@
 """A round's release: the charge, then the noise, then the sum.
 
 Claim
-    Towards the consumer, and whoever sees models, rounds or anything computed from them: all
+    Towards the consumer, and anyone who sees models, rounds or anything computed from them: all
     rounds together are (epsilon, delta)-differentially private for all records of a party (unit:
     one whole owner), or for one record (unit: replace one record).
 Assumes

@@ -1,7 +1,7 @@
 """The subsystems that Flower can carry, by the public setting `task`.
 
 A new one is a class below `Task` in a module of its own, its name here, and the run configuration
-``<name>.toml`` beside it.
+``<name>.toml`` next to it.
 """
 
 from __future__ import annotations

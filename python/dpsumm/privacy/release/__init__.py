@@ -2,7 +2,7 @@
 
 Read it in this order; ``docs/privacy/kernel.md`` guides through it in a day.
 
-1. `query`: a sum of integers, and by how much one unit of the data moves it at the most.
+1. `query`: a sum of integers, and by how much one unit of the data moves it at most.
 2. `noise`: exact noise for these sums, each draw independent, each used once.
 3. `gaussian`: the charge for them, then the noise, then the bytes, in one transaction.
 4. `annex`: the mechanisms that are no noisy sum. Default runs do not reach it.

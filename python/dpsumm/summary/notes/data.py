@@ -24,7 +24,7 @@ HALF = 0.5
 
 
 def data_notes(tables: Sequence[Table | StreamTable]) -> list[Note]:
-    """Tell of indexes and rows left out, and of values clipped, missing, unknown or in no place."""
+    """Warn of indexes and rows left out, and of values clipped, missing, unknown or in no place."""
     owners = [table for table in tables if table.name != "target"]
     notes = _indexed(tables)
     for group in (owners, [table for table in tables if table.name == "target"]):

@@ -30,7 +30,7 @@ MOST_ROWS = 1000
 
 
 def narrow_notes(selection: Selection, setting: Setting, kernel: RBF) -> list[Note]:
-    """Tell of a distance that hardly sees the records, or some of their columns."""
+    """Warn of a distance that hardly sees the records, or some of their columns."""
     unlikeness = unlike(selection, setting, kernel.gamma)
     hidden = _hidden(selection, setting, kernel)
     names = ", ".join(f"{name} ({_few(share)})" for share, name in hidden[:MOST_NAMED])

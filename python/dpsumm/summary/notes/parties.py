@@ -79,7 +79,7 @@ class Parties:
 
 
 def _decoded(points: NDArray[Any], schema: Schema) -> Array:
-    """Return the numbers of points of the kernel's space in their own units, and NaN beside."""
+    """Return the numbers of points of the kernel's space in their own units, with NaN elsewhere."""
     found = np.full((len(points), len(schema.kernel) + 1), np.nan)
     start = 0
     for j, column in enumerate(schema.kernel):

@@ -34,7 +34,7 @@ FEW_RECORDS = 50
 
 
 def resumed_notes(book: Ledger, of_this_target: bool | None) -> list[Note]:
-    """Tell of a run that was resumed. See `Curator.of_this_target`."""
+    """Warn of a run that was resumed. See `Curator.of_this_target`."""
     if not book.resumed:
         return []
     said = f"Run {book.run!r} was resumed: what it had released was used again, not released anew."
@@ -59,7 +59,7 @@ def resumed_notes(book: Ledger, of_this_target: bool | None) -> list[Note]:
 def run_notes(
     got: int, size: int, owners: Sequence[tuple[int, int]], reads_per_record: float | None
 ) -> list[Note]:
-    """Tell of a summary with nothing to choose from, and of one for which nearly all was read.
+    """Warn of a summary with nothing to choose from, and of one for which nearly all was read.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ def run_notes(
 
 
 def quality_notes(selection: Selection, m: int, privacy: PrivacyReport) -> list[Note]:
-    """Tell of noise above the signal, of little that fits, and of too few points to tell."""
+    """Warn of noise above the signal, of little that fits, and of too few points to tell."""
     notes = _few_points(len(selection.records), m)
     noise = max(
         (

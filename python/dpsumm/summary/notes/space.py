@@ -29,7 +29,7 @@ REMOTE = 1.0
 
 
 def space_notes(selection: Selection, setting: Setting) -> list[Note]:
-    """Tell of owners most of whose points are where no other owner and no target record is."""
+    """Warn of owners most of whose points are where no other owner and no target record is."""
     pool = selection.pool
     if len(pool.owner) == sum(setting.n_records.values()):
         return []  # all records, not what an owner chose to offer

@@ -171,7 +171,7 @@ class Scores:
         return self._features.scores(points, self.directions)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Leave the features out: whoever receives this builds them."""
+        """Leave the features out: anyone who receives this builds them."""
         return Scores, (self.feature_map, self.schema, self.directions)
 
 

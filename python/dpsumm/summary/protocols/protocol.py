@@ -115,7 +115,7 @@ class Protocol(ABC):
         return Stability(None, f"the protocol {self.name!r} does not say how stable it is")
 
     def published_figures(self, setting: Setting) -> tuple[str, ...]:
-        """Return sentences about privacy figures of a paper, beside the sound ones.
+        """Return sentences about privacy figures of a paper, next to the sound ones.
 
         They are shown with the result: of a setting's target they may say the public size only.
         """

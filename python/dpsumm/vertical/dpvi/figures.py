@@ -124,7 +124,7 @@ class VPDP:
 
 @dataclass(frozen=True)
 class Stated:
-    """One figure of the paper, beside the sound one.
+    """One figure of the paper, next to the sound one.
 
     Attributes
     ----------
@@ -148,7 +148,7 @@ class Stated:
 def stated_figures(
     sigma: float, steps: int, sample: float, owners: int, delta: float
 ) -> tuple[Stated, ...]:
-    """Return the figures of the paper's section 6 beside sound ones."""
+    """Return the figures of the paper's section 6 next to sound ones."""
     apart = sigma * math.sqrt((owners - 1) / owners)  # an owner knows its part of the noise
 
     def towards_owner(count: float, each: float) -> float:

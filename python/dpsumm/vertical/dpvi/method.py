@@ -146,7 +146,7 @@ class Dpvi:
 
     @staticmethod
     def stated(owners: int = 2, delta: float = 1e-5) -> tuple[Stated, ...]:
-        """Return what the paper states of its section 6, beside what holds."""
+        """Return what the paper states of its section 6, next to what holds."""
         sample = _PAPER_BATCH / _PAPER_ROWS
         return stated_figures(_PAPER_SIGMA, 20_000, sample, owners, delta)
 

@@ -297,7 +297,7 @@ class Auction(Protocol):
             )
 
     def published_figures(self, setting: Setting) -> tuple[str, ...]:
-        """Return the paper's privacy figures beside the sound ones, for its choice of mechanisms.
+        """Return the paper's privacy figures next to the sound ones, for its choice of mechanisms.
 
         Sentences. None unless a release is `Mwem.published`. Both at the paper's deltas, 0.01
         for the target and 1e-4 for the summary. For Theorem 2 its conditions and claims.

@@ -35,7 +35,7 @@ def published_epsilon(epsilon: float, iterations: int, delta: float) -> float:
 def published_figure(
     what: str, mechanism: Mwem, count: int, sensitivity: Sensitivity, delta: float
 ) -> str:
-    """Return a sentence: the paper's epsilon of `count` releases beside a sound one."""
+    """Return a sentence: the paper's epsilon of `count` releases next to a sound one."""
     iterations = count * mechanism.iterations
     stated = published_epsilon(mechanism.epsilon_select, iterations, delta)
     cost = [(event, n * count) for event, n in mechanism.cost(sensitivity)]

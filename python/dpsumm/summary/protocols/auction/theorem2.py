@@ -2,7 +2,7 @@
 
 Claim
     None of ours: what is charged is what the mechanisms spend, as for every `Auction`. The report
-    sets the theorem's claim, and the conditions that it makes, beside that.
+    sets the theorem's claim, and the conditions that it makes, next to that.
 Tested by
     tests/summary/test_theorem2.py
 """
