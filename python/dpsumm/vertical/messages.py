@@ -218,8 +218,8 @@ class Finish(Request):
     disclosure: ClassVar[Disclosure | None] = Disclosure(
         "coordinator",
         "every owner",
-        "the other owners' last hidden rows, and what the helper dealt (by MPyC and in one "
-        "process: nothing)",
+        "the other owners' last hidden rows, and what the helper dealt (by MPyC, in one process "
+        "and if all owners hold the same columns: nothing)",
         "the other owners' records, under the pads",
         "Uniform words for the receiver, who lacks the other owner's key with the helper.",
         "privacy/rows.md#claims",
@@ -273,7 +273,8 @@ class TwoWay(Answer):
         "coordinator, who may publish what the shares add up to",
         "noisy tables of pairs of the owner's columns; a share of each table with another "
         "owner, with the owner's noise in it (by MPyC: that table with both noises, at one of "
-        "the two; in one process: that table with one noise, at one of the two)",
+        "the two; in one process: that table with one noise, at one of the two; if all owners hold "
+        "the same columns: no share)",
         "the owner's and its peer's records, through the released tables alone",
         "Except in one process, a share alone is uniform; two shares are a table with both "
         "owners' noise. Another owner, who knows its own noise, learns what the charge allows.",
