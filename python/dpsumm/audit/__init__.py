@@ -1,4 +1,4 @@
-"""Audits: measured lower bounds on epsilon, held against what the ledger charges.
+"""Audits measure lower bounds on epsilon and compare them with the ledger's charges.
 
 A claim fails if a mechanism, run on a worst case of neighbouring data, leaks more than it is
 charged for. An audit that nothing can fail proves nothing: so broken twins, each with one known

@@ -35,7 +35,7 @@ class Scripted(Mechanism):
     steps: Mapping[int, NDArray[np.int64]]
 
     def cost(self, sensitivity: Sensitivity) -> list[tuple[Event, int]]:
-        """Return nothing: the script does not depend on data."""
+        """Return nothing, because the script does not depend on data."""
         return []
 
     def draw(self, given: Draw) -> Release:

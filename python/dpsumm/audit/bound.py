@@ -115,7 +115,7 @@ def lower_bound(
 
 
 def ceiling(trials: int, delta: float) -> float:
-    """Return the most that `lower_bound` can measure: of two worlds that are told apart always."""
+    """Return the most that `lower_bound` can measure, if two worlds are always told apart."""
     return lower_bound(np.zeros(trials), np.ones(trials), delta).epsilon
 
 

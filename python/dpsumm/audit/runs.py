@@ -1,4 +1,4 @@
-"""Scores of whole runs as one owner sees them: every message of it, nothing else."""
+"""Scores of whole runs by the messages that one owner sees."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class OffersRun:
     release: Mechanism = field(default_factory=lambda: Gaussian().calibrated(EPSILON, DELTA))
 
     def scores(self, world: int, trials: int) -> Scores:
-        """Return the sum of all releases received: they differ in the first coordinate."""
+        """Return the sum of all releases received, which differ in the first coordinate."""
         protocol = Offers(n_features=2, release=self.release)
         turn = half_period()
         scores = np.empty(trials)

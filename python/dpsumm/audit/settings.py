@@ -47,7 +47,7 @@ class Unbooked(Ledger):
         return self._kept[key]
 
     def close(self) -> None:
-        """Do nothing: no file is open."""
+        """Do nothing, because no file is open."""
 
 
 def setting(

@@ -1,4 +1,4 @@
-"""The list of audits: claims that must hold, each with broken twins that must be caught."""
+"""The list of audits, whose claims must hold and whose broken twins must be caught."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ def is_whole(value: object) -> bool:
 
 
 def largest(dtype: np.dtype[Any]) -> float:
-    """Return the largest value of a point that is taken: beyond it an angle could overflow.
+    """Return the largest value of a point that is taken, because an angle could overflow beyond it.
 
     That would stop a run after a release. With gamma up to 1e30 nothing below does.
     """

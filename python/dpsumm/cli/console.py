@@ -1,4 +1,4 @@
-"""What the command line shows: progress on standard error, results on standard output."""
+"""Output of the command line, with progress on standard error and results on standard output."""
 
 from __future__ import annotations
 

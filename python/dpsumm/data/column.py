@@ -137,7 +137,7 @@ class Column(Facts):
 
     @property
     def limits(self) -> tuple[float, float] | None:
-        """The bounds as numbers: dates as days since 1970-01-01."""
+        """The bounds as numbers, with dates as days since 1970-01-01."""
         return self.how.limits
 
     def _set(self, **values: Any) -> None:

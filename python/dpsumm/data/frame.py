@@ -294,7 +294,7 @@ class Frame:
 
 
 def is_frame(source: Any) -> bool:
-    """Return whether this is a data frame of any library, lazy or not: its columns have names."""
+    """Return whether this is a data frame of any library, lazy or not, by its names of columns."""
     import narwhals as nw
 
     made = nw.from_native(source, pass_through=True)

@@ -1,4 +1,4 @@
-"""Rows as hashes of their columns: which rows are equal, in all columns or in all but one."""
+"""Rows as hashes of their columns, to find rows equal in all columns or in all but one."""
 
 from __future__ import annotations
 

@@ -230,7 +230,7 @@ def _aligned(data: Extract, like: Extract | Table) -> Extract:
 
 
 def read_every_row(source: Source, *, name: str, schema: Schema) -> Table:
-    """Read rows that will be predicted: one prediction a row, so none may be dropped."""
+    """Read rows that will be predicted. Each gets a prediction, so none may be dropped."""
     table = read_table(source, name=name, schema=schema)
     if table.n_dropped:
         raise InvalidDataError(

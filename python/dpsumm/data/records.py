@@ -1,4 +1,4 @@
-"""Records as arrays: what travels together through a run, row by row."""
+"""Records as arrays, which travel together through a run, row by row."""
 
 from __future__ import annotations
 

@@ -178,7 +178,7 @@ class Stream:
         return self.source.name.split(".")[0] if isinstance(self.source, Path) else None
 
     def blocks(self) -> Iterator[Any]:
-        """Yield the rows in order: pyarrow tables of a Parquet file, arrays otherwise."""
+        """Yield the rows in order, as pyarrow tables of a Parquet file and otherwise as arrays."""
         if isinstance(self.source, np.ndarray):
             for start in range(0, self.n_rows, self.block_rows):
                 yield self.source[start : start + self.block_rows]
@@ -368,7 +368,7 @@ class StreamTable:
         return self.rows_at(index).scaled
 
     def rows_at(self, index: NDArray[np.int64]) -> Table:
-        """Return some of the rows, ascending positions: nothing is computed on others."""
+        """Return some of the rows, by ascending positions, without computing on others."""
         found = self.stream.take(_reader(self._read, self.head), index)
         return replace(found, rows=index)
 

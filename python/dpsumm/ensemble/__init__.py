@@ -1,4 +1,4 @@
-"""Learning from parties' classifiers: noisy votes on unlabelled points, and students of them."""
+"""Learning from parties by noisy votes on unlabelled points or by private updates."""
 
 from typing import TYPE_CHECKING
 

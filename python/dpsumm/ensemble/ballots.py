@@ -1,4 +1,4 @@
-"""How classifiers become votes: integers that no party can stretch.
+"""Classifiers become votes, which are integers that no party can stretch.
 
 Everything here happens at the party, on its own data. Nothing here is private by itself.
 """

@@ -1,4 +1,4 @@
-"""A rehearsal of `learn` on public data: what updates and votes reach, with noise and without."""
+"""A rehearsal of `learn` on public data, by updates and votes, with noise and without."""
 
 from __future__ import annotations
 

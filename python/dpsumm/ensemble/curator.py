@@ -1,4 +1,4 @@
-"""The curator of a vote: asks every registered party once, adds up, releases."""
+"""The curator of a vote asks every registered party once, adds up and releases."""
 
 from __future__ import annotations
 

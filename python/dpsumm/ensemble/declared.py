@@ -1,4 +1,4 @@
-"""Classifiers as plain numbers: what may leave a party when the points may not come to it.
+"""Classifiers as plain numbers, which may leave a party if the points may not come to it.
 
 No code travels and nothing is unpickled. Whatever the numbers are, a declared classifier votes
 within the bounds of any other: reading checks shapes, ranges and that trees end.
@@ -167,7 +167,7 @@ class GaussianBayes(Declared):
 
 @dataclass(frozen=True, eq=False)
 class Forest(Declared):
-    """Trees and forests: the mean of the leaves' shares.
+    """Trees and forests vote by the mean of the leaves' shares.
 
     Attributes
     ----------

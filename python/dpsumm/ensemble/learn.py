@@ -1,4 +1,4 @@
-"""The one call: from parties and unlabelled points to a classifier.
+"""The call that makes a classifier from parties and unlabelled points.
 
 It imports other modules when it is called, so that its name loads none.
 """

@@ -23,7 +23,7 @@ VOTES = np.dtype(np.uint16)
 
 @dataclass(frozen=True, eq=False)
 class VoteTask(Request):
-    """Curator to every party, once: vote on these points.
+    """From the curator to every party, once. It asks for votes on these points.
 
     Claim: (0, 0)-DP towards parties. It holds public facts and the public points, which are
     public or the consumer's to show. Tested by tests/ensemble/test_ensemble_roles.py.

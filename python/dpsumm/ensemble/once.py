@@ -1,4 +1,4 @@
-"""A party's memory on its disk: made anew for every exchange, it still answers a run once."""
+"""A party's memory on its disk. Made anew for every exchange, it still answers a run once."""
 
 from __future__ import annotations
 

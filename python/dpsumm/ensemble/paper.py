@@ -1,4 +1,4 @@
-"""The paper as published: output perturbation of a regularised student, with its constants.
+"""The paper's output perturbation of a regularised student, with its constants.
 
 J. Hamm, Y. Cao, M. Belkin: *Learning privately from multiparty data*, ICML 2016. Algorithm 1 with
 Theorem 1: the student learns the parties' majority labels. Algorithm 2 with Theorem 3: it learns

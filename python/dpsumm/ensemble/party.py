@@ -1,4 +1,4 @@
-"""A party of a vote: its classifiers stay at home, their votes leave."""
+"""A party of a vote, whose classifiers stay at home while their votes leave."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Voter(Party):
 
 
 class Declarer(Party):
-    """Sends its classifiers as plain numbers: the points to vote on do not come to it.
+    """Sends its classifiers as plain numbers, because the points to vote on do not come to it.
 
     They are for the curator alone, who has them vote.
 

@@ -50,7 +50,7 @@ def unit_of(unit: Unit | str) -> Unit:
 
 
 def classifiers_of(unit: Unit, terms: Terms) -> int:
-    """Return how many classifiers one unit of the data changes: one record lies in one shard."""
+    """Return how many classifiers one unit of the data changes, with each record in one shard."""
     return terms.shards if unit is Unit.WHOLE_OWNER else 1
 
 

@@ -1,4 +1,4 @@
-"""A party with labelled records: it trains when the task comes."""
+"""A party with labelled records, which trains when the task comes."""
 
 from __future__ import annotations
 

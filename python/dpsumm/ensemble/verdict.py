@@ -1,4 +1,4 @@
-"""Whether a model means anything, in words: the title of its report, and classes it misses."""
+"""The verdict on a model in words, as its report's title has it, and classes that it misses."""
 
 from __future__ import annotations
 

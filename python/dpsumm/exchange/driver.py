@@ -1,4 +1,4 @@
-"""The driver of one process: carries messages between roles, contains no protocol logic."""
+"""The driver of one process carries messages between roles, and has no protocol logic."""
 
 from __future__ import annotations
 

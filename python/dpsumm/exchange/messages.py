@@ -27,7 +27,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Describe(Request):
-    """To every party, before anything is released: report what your data are like."""
+    """To every party, before anything is released. It asks for the form of the party's data."""
 
     disclosure: ClassVar[Disclosure | None] = Disclosure(
         "coordinator",

@@ -1,4 +1,4 @@
-"""The two Flower apps: they carry the messages of any task (`dpsumm.flower.tasks`)."""
+"""The two Flower apps, which carry the messages of any task (`dpsumm.flower.tasks`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The owner's rules at work: every request to a node passes here, whatever the task.
+"""The owner's rules at work. Every request to a node passes here, for any task.
 
 The policy is the owner's (`dpsumm.privacy.policy`), and so is the log of what was answered and
 refused (`dpsumm.privacy.receipts`). Flower tells a node nothing about who started a run that could

@@ -1,4 +1,4 @@
-"""Messages as Flower records: bytes in a ConfigRecord, with a salt, and a signed claim if any.
+"""Messages as bytes in Flower's ConfigRecord, with a salt, and a signed claim if there is one.
 
 The salt is for Flower's object store: it serves any object of a run to any registered node that can
 name it, and an object's name is the hash of its contents. Without a salt an owner could confirm a

@@ -1,4 +1,4 @@
-"""A first policy for a node, its key and its log: the owner goes on from there with an editor."""
+"""A first policy for a node, its key and its log. The owner edits it from there."""
 
 from __future__ import annotations
 

@@ -143,11 +143,11 @@ class RandomFeatures(FeatureMap):
         return inputs.whole(levels, "levels", 1, 2**22) * self.max_norm
 
     def grid_difference(self, levels: int) -> float:
-        """Return the largest L2 distance of two rows' integers: antipodal features reach it."""
+        """Return the largest L2 distance of two rows' integers, which antipodal features reach."""
         return 2 * self.grid_norm(levels)
 
     def to_bytes(self) -> bytes:
-        """Return what the map is made of, as bytes: equal for equal maps."""
+        """Return the recipe of the map as bytes, equal for equal maps."""
         return self.omega.tobytes() + self.phase.tobytes()
 
     def sum_on_grid(self, points: ArrayLike, levels: int) -> NDArray[np.int64]:

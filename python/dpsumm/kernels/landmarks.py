@@ -103,7 +103,7 @@ class LandmarkFeatures(FeatureMap):
         return self.grid_norm(2**22) / 2**22
 
     def to_bytes(self) -> bytes:
-        """Return what the map is made of, as bytes: equal for equal maps."""
+        """Return the recipe of the map as bytes, equal for equal maps."""
         region = np.array([] if self.region is None else self.region, dtype="<f8")
         scale = np.array([self.gamma, len(region)], dtype="<f8")
         return self._landmarks.astype("<f8").tobytes() + scale.tobytes() + region.tobytes()

@@ -1,4 +1,4 @@
-"""Privacy: what each message costs, who is protected, and the books."""
+"""The cost of each message, the protected parties, and the books."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""Composition of events: what several releases cost together.
+"""Composition of events gives the joint cost of several releases.
 
 A valid figure is any valid figure, so the smallest of a closed form and of the curves in `curves`
 is reported, rounded up.

@@ -1,4 +1,4 @@
-"""Caps: what may be spent on a party's records, by all runs of a ledger together."""
+"""Caps limit the cost to a party's records of all runs of a ledger together."""
 
 from __future__ import annotations
 

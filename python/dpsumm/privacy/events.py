@@ -1,4 +1,4 @@
-"""Events: what a mechanism does to privacy, as frozen values.
+"""Events are frozen values of a mechanism's effect on privacy.
 
 The unit is put into the sensitivity by the mechanism that makes the event, so an event says the
 same thing to every accountant (``docs/privacy/accounting.md``).

@@ -10,7 +10,7 @@ from dpsumm.basics.visible import visible
 
 
 def rounded_up(epsilon: float) -> str:
-    """Return an epsilon for a sentence: four decimals at most, never rounded down."""
+    """Return an epsilon for a sentence, with four decimals at most and never rounded down."""
     if math.isinf(epsilon):
         return "inf"
     # A ten-billionth above a figure is rounding, by which the accountant is above the truth anyway.

@@ -96,7 +96,7 @@ class PrivacyReport:
         return "of the owners, towards everyone" if self.shown else "between owners"
 
     def statements(self) -> list[str]:
-        """Return sentences for a privacy officer: who is protected from whom, and who is not."""
+        """Return sentences for a privacy officer on the protection of each party from others."""
         others = "everyone" if self.shown else "the other owners"
         return [
             self._about(Protected.TARGET, "The target's records towards the owners"),

@@ -116,7 +116,7 @@ def check_seal(line: Receipt, seal: bytes, is_signed: IsSigned) -> None:
 
 
 def to_csv(lines: Iterable[Sealed]) -> str:
-    """Return a log as CSV, with every seal: anyone who has the public key can check it.
+    """Return a log as CSV, with every seal, which the public key can check.
 
     A text that a spreadsheet would run as a formula has a ``'`` before it. See `names.to_cell`.
     """

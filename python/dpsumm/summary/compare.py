@@ -1,4 +1,4 @@
-"""A rehearsal of the protocols on made-up or public data: what each would cost, and give."""
+"""A rehearsal of the protocols on made-up or public data, with cost and quality of each."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ def check_target(target: Table) -> None:
 
 
 def check_sample(sample: Any, target: Table) -> None:
-    """Refuse a sample that holds target records: every owner is sent its rows as they are.
+    """Refuse a sample that holds target records, because every owner receives its rows.
 
     Records are equal in single precision. A tenth of the target's must be, and more than coarse
     rows are by chance, which the target's own tell. Records that were changed are not found.

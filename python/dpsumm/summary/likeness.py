@@ -1,4 +1,4 @@
-"""How like the target a summary is: the share of the gap that it closes, and a classifier's AUC.
+"""A summary's likeness to the target, by the gap that it closes and a classifier's AUC.
 
 For curator and consumer: computed from raw data after everything was sent, so nothing is charged.
 """

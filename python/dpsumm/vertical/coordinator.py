@@ -1,4 +1,4 @@
-"""What the coordinator does: it asks for noisy tables and learns nothing else."""
+"""The coordinator asks for noisy tables and learns nothing else."""
 
 from __future__ import annotations
 

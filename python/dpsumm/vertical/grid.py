@@ -80,7 +80,7 @@ class Grid:
 
     @property
     def edges(self) -> None:
-        """No bins are agreed on: they follow from released counts."""
+        """No bins are agreed on, because they follow from released counts."""
 
     def encode(self, values: NDArray[np.float64]) -> NDArray[np.uint32]:
         """Return the position of each value, (n,), as `Schema.encode` takes them. Clipped."""

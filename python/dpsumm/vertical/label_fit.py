@@ -1,4 +1,4 @@
-"""Fits the label's model: logistic in the codes of all other columns, whose moments were released.
+"""Fits the label's model, which is logistic in the codes of all other columns.
 
 Post-processing of noisy tables: no further cost. Fitted on rows that were drawn, so that its
 moments over these are the released ones.

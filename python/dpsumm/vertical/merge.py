@@ -1,4 +1,4 @@
-"""The public merge: levels that the noise hides share one code. Post-processing of counts."""
+"""The public merge gives levels that the noise hides one code. Post-processing of counts."""
 
 from __future__ import annotations
 

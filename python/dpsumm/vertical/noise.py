@@ -1,4 +1,4 @@
-"""The noise plan: how large the noise of each table is, and what each observer then learns.
+"""The noise plan has the noise of each table, and the figure of each observer.
 
 Public arithmetic, with the same bits everywhere: cube roots of integers, exact sums, IEEE roots.
 

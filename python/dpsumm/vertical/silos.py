@@ -42,7 +42,7 @@ from dpsumm.vertical.wire import CODEC
 
 
 class SiloOwner(Party):
-    """An owner on a machine of its own: it reads its data and opens its books when a run begins.
+    """An owner on a machine of its own. It reads its data and opens its books when a run begins.
 
     Public parameters come with the run's first message. What is protected is the owner's own to
     say: its schema, its keys, and its ledger, whose cap refuses what would cost too much.

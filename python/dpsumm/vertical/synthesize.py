@@ -1,4 +1,4 @@
-"""The one call: from owners of different columns to rows of the joined table.
+"""The call that makes synthetic rows of a table that owners hold in parts.
 
 It imports other modules when it is called, so that its name loads none.
 """

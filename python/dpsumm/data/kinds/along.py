@@ -1,4 +1,4 @@
-"""Columns that travel along with a point: the kernel ignores them, curator and consumer see them.
+"""Columns that travel along with a point, which the kernel ignores.
 
 A value's text, `text_of`, is a function of that value alone. A column's type is not, since a
 library chooses it by all values. So texts alone are sent, nothing is refused or computed by a type,

@@ -74,7 +74,7 @@ class Number(Position):
 
     @staticmethod
     def is_likely(facts: Facts) -> bool:
-        """Return True: what is nothing else is a number."""
+        """Return True, because a column of no other kind is a number."""
         return True
 
     def settled(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The default student: smoothing in a basis of public points, chosen by Stein's estimate."""
+"""The default student smooths votes in a basis of public points, by Stein's estimate."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ class Spectral(Student):
         return self.judged(self.made(points), votes)
 
     def made(self, points: Array) -> list[Basis]:
-        """Return the bases on public points: the same for all votes on them."""
+        """Return the bases on public points, which are the same for all votes on them."""
         bases: list[Basis | None] = []
         if "linear" in self.bases:
             bases.append(feature_basis("linear", Linear(), points))

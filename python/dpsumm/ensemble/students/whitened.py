@@ -99,7 +99,7 @@ def whitened(points: Array, *, dimensions: int, waves: int = 0, eigenvectors: in
 
 
 def sample(points: Array, most: int) -> Array:
-    """Return at most so many public points: always the same ones, in no order of theirs."""
+    """Return at most so many public points, always the same ones, in no order of theirs."""
     return points[np.random.default_rng(0).permutation(len(points))[:most]]
 
 

@@ -1,4 +1,4 @@
-"""A party's vector in a round: moments of what the public model misses, of bounded length.
+"""A party's vector in a round has the moments of the public model's errors, at bounded length.
 
 Claim
     Whole owner: every vector that `owner_vector` returns has ``|q| <= LEVELS`` in L2, in integers,

@@ -1,4 +1,4 @@
-"""From noisy sums to models: what curator and consumer compute between rounds, at no charge.
+"""Curator and consumer make models of noisy sums between rounds, at no charge.
 
 Everything here is a function of public points, public numbers and released sums.
 """

@@ -1,4 +1,4 @@
-"""The curator of private updates: in each round asks every party, adds up, releases."""
+"""The curator of private updates asks every party in each round, adds up and releases."""
 
 from __future__ import annotations
 

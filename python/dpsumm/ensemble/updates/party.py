@@ -1,4 +1,4 @@
-"""A party of private updates: its records stay at home, one vector a round leaves."""
+"""A party of private updates. Its records stay at home, and one vector a round leaves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Probabilities that mean something: scale and biases by an estimate of the cross-entropy."""
+"""Calibrated probabilities, with scale and biases by an estimate of the cross-entropy."""
 
 from __future__ import annotations
 

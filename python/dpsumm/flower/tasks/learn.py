@@ -105,7 +105,7 @@ class Learn(Task):
 
     @classmethod
     def party(cls, node: NodeConfig) -> Party:
-        """Return the party of the node's data file: it learns when it is asked."""
+        """Return the party of the node's data file, which learns when it is asked."""
         get = node.more
         node.check_limited()
         data, schema = Path(get("data", str)).expanduser(), Path(get("schema", str)).expanduser()

@@ -44,7 +44,7 @@ class Trial:
 
 @dataclass(frozen=True)
 class Task(ABC):
-    """A subsystem's run: which settings it has, who plays, what is saved.
+    """A subsystem's run, with its settings, its parties and its saved files.
 
     Messages are those of its roles' codec. It knows nothing of Flower, so that it can be run over
     any `Channel`. Common settings have been read. It takes its own from ``more`` of each
@@ -89,7 +89,7 @@ class Task(ABC):
     @classmethod
     @abstractmethod
     def party(cls, node: NodeConfig) -> Party:
-        """Return the role of a node, fresh: it is made anew for every exchange."""
+        """Return the role of a node, which is made anew for every exchange."""
 
     @classmethod  # noqa: B027 (most look at nothing)
     def check(cls, node: NodeConfig) -> None:

@@ -65,7 +65,7 @@ class Grid:
         )
 
     def draw(self, objective: Objective) -> NDArray[np.int64]:
-        """Return weights in steps: of the objective with a random slope, with noise."""
+        """Return the noisy weights of the objective with a random slope, in steps."""
         size = objective.shape[0] * objective.shape[1]
         slope = annex.rounded_normal(self.slope_noise, size) * np.float64(self.slope_step)
         weights = objective.minimise(slope.reshape(objective.shape), self.tolerance)

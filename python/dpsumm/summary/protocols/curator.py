@@ -127,7 +127,7 @@ class Selection:
 
 
 class Curator(Coordinator[Selection]):
-    """The coordinator of a summary: its result is a selection of the owners' points.
+    """The coordinator of a summary, whose result is a selection of the owners' points.
 
     Attributes
     ----------
@@ -283,7 +283,7 @@ class Pooled:
 
 
 def row_keys(points: FloatArray) -> list[bytes]:
-    """Return a key for each row: two are the same if all values of the rows are equal."""
+    """Return a key for each row, the same for two rows with equal values."""
     return [row.tobytes() for row in np.ascontiguousarray(points, np.float64) + 0.0]
 
 
@@ -340,7 +340,7 @@ class CollectingCurator(Curator):
         self._received[name] = self._check_points(name, answer, self.count(name))
 
     def drop(self, *names: str) -> None:
-        """Go on without them: nothing that another owner receives changes."""
+        """Go on without them. Nothing that another owner receives changes."""
         for name in names:
             if name not in self.names or name in self._received:
                 raise ProtocolError(

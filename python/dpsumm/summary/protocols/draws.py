@@ -1,4 +1,4 @@
-"""Protocols without any release: owners send points drawn at random, or all of them.
+"""Protocols without any release. Owners send points drawn at random, or all of them.
 
 Claim
     Owners receive public numbers only: (0, 0)-DP for the target and between owners.

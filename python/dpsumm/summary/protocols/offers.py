@@ -139,7 +139,7 @@ class Offers(Protocol):
         return MapChoice(self.features, self.n_features, sample)
 
     def check_embedded(self) -> None:
-        """Refuse landmarks: under a secret map there is no public sample and no schema."""
+        """Refuse landmarks, because under a secret map there is no public sample and no schema."""
         if self.map_choice.asks_for_landmarks:
             raise InvalidParameterError(
                 "embedding: landmarks would be known records under the secret map; use "

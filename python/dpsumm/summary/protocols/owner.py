@@ -1,4 +1,4 @@
-"""The owner's role: answers a request from its own data and the message alone."""
+"""The owner's role answers a request from its own data and the message alone."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ class Owner(Party):
 def offers(
     scaled: NDArray[Any], marks: Marks, request: OfferRequest, count: int
 ) -> NDArray[np.int64]:
-    """Return the rows to offer: some picked by the greedy, then the first to arrive of the others.
+    """Return the rows to offer. The greedy picks some, then come the first arrivals of the others.
 
     Parameters
     ----------
