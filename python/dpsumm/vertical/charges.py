@@ -19,7 +19,7 @@ def run_charges(noise_multiplier: float, *, seeded: bool) -> Sequence[Charge]:
 
 
 def table_sums(message: str, tables: Sequence[tuple[float, int | None]]) -> Sums:
-    """Return the noisy tables of an owner. No table costs nothing.
+    """Return the noisy tables of an owner. Without a table there is no charge.
 
     Towards another owner, who may know the second noise of a table that both count. The analyst
     sees the same numbers and knows neither noise, so the charge covers what it learns, too.

@@ -26,24 +26,18 @@ class SumsCoordinator(Coordinator[Released]):
 
     Parameters
     ----------
-    layout, budget, run, refused, keep
-        As for `TablesCoordinator`. The layout is of `same_columns`.
+    inner
+        Of a layout of `same_columns`. To it the sums are the answers of one holder.
+    layout
+        Its layout.
     """
 
     codec: ClassVar[Codec] = CODEC
     stages: ClassVar[tuple[str, str, str]] = TablesCoordinator.stages
 
-    def __init__(
-        self,
-        layout: Layout,
-        budget: Budget,
-        run: str,
-        *,
-        refused: float | None = None,
-        keep: Callable[[bytes], bytes] = bytes,
-    ) -> None:
+    def __init__(self, inner: TablesCoordinator, layout: Layout) -> None:
         self.names, self._schemas = layout.owners, layout.schemas
-        self._inner = TablesCoordinator(layout, budget, run, refused=refused, keep=keep)
+        self._inner = inner
         self._asked: Request | None = None
         self._answers: dict[str, Answer] = {}
 
@@ -114,5 +108,5 @@ def coordinator_of(
     keep: Callable[[bytes], bytes] = bytes,
 ) -> TablesCoordinator | SumsCoordinator:
     """Return the coordinator of a run, by whether its owners hold the same columns."""
-    kind = SumsCoordinator if layout.same_columns else TablesCoordinator
-    return kind(layout, budget, run, refused=refused, keep=keep)
+    inner = TablesCoordinator(layout, budget, run, refused=refused, keep=keep)
+    return SumsCoordinator(inner, layout) if layout.same_columns else inner

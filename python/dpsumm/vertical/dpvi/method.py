@@ -52,7 +52,7 @@ class Inferred:
     Attributes
     ----------
     model
-        Rows are drawn from it. Chi2 is not a number here.
+        Rows are drawn from it. Its `chi2` is NaN.
     privacy
         Towards analyst and owners.
     clipped
