@@ -15,7 +15,7 @@ from dpsumm.cli.typed import typed
 from dpsumm.errors import BudgetExceededError, InvalidDataError, InvalidParameterError
 from dpsumm.privacy import Ledger
 from dpsumm.report.notes import Severity
-from dpsumm.vertical.model import hidden_pairs
+from dpsumm.vertical.dependence import hidden_pairs
 from dpsumm.vertical.owner import Owner
 from dpsumm.vertical.wire import CODEC
 from helpers.same_draws import repeat

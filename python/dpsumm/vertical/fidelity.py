@@ -13,10 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsumm.kernels import pair_counts
+from dpsumm.vertical.dependence import dependences
 from dpsumm.vertical.label_model import LabelModel
 from dpsumm.vertical.layout import Released
-from dpsumm.vertical.merged import code_variance, merged_counts
-from dpsumm.vertical.model import hidden_pairs
 from dpsumm.vertical.pooled import Pooled
 
 # Rows that are drawn to see what rows look like, and the seed of that draw: it touches no privacy.
@@ -64,9 +63,8 @@ def fidelity_of(released: Released, drawn: NDArray[np.uint32]) -> tuple[PairFide
     codes = [released.codes[j][drawn[:, j]] + starts[k] for k, j in enumerate(active)]
     together = pair_counts(np.stack(codes, axis=1), int(starts[-1])) / len(drawn)
     place = {j: slice(starts[k], starts[k + 1]) for k, j in enumerate(active)}
-    hidden = set(hidden_pairs(released))
     pairs = []
-    for index, (i, j) in enumerate(plan.pairs):
+    for index, ((i, j), found) in enumerate(zip(plan.pairs, dependences(released), strict=True)):
         table, std = released.pairs[i, j] / n, math.sqrt(plan.variance(index))
         rows = together[place[i], place[j]]
         pairs.append(
@@ -74,8 +72,8 @@ def fidelity_of(released: Released, drawn: NDArray[np.uint32]) -> tuple[PairFide
                 (i, j),
                 distance=float(np.abs(rows - table).sum()) / 2,
                 noise=_absolute(std, table.size) / (2 * n),
-                seen=(i, j) not in hidden,
-                released=_dependence(released, (i, j), table, std),
+                seen=found.seen,
+                released=math.sqrt(max(found.squares - found.noise, 0.0)) / n,
                 rows=float(np.linalg.norm(rows - np.outer(rows.sum(1), rows.sum(0)))),
             )
         )
@@ -85,16 +83,3 @@ def fidelity_of(released: Released, drawn: NDArray[np.uint32]) -> tuple[PairFide
 def _absolute(std: float, cells: int) -> float:
     """Return the mean of the sum of absolute values of the noise in so many cells."""
     return math.sqrt(2 / math.pi) * std * cells
-
-
-def _dependence(
-    released: Released, pair: tuple[int, int], table: NDArray[np.float64], std: float
-) -> float:
-    n = released.n_records
-    one, other = (merged_counts(released, j) / n for j in pair)
-    apart = float(((table - np.outer(one, other)) ** 2).sum())
-    # Of the table, and of the product of the two noisy one-way tables.
-    own, others = (code_variance(released, j) / n**2 for j in pair)
-    noise = table.size * (std / n) ** 2
-    noise += float((own[:, None] * other**2 + one[:, None] ** 2 * others).sum())
-    return math.sqrt(max(apart - noise, 0.0))

@@ -47,17 +47,34 @@ def code_variance(released: Released, column: int) -> NDArray[np.float64]:
     return variance
 
 
-def best_shares(released: Released, column: int) -> NDArray[np.float64]:
-    """Return the shares of a column's codes, above 0, by all tables that count it."""
-    plan = released.plan
+def all_counts(released: Released, column: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the weights of a column's codes and the weighted sums of their counts.
+
+    By all tables that count it. A weight is the inverse of the sum's variance.
+    """
     weight = 1 / code_variance(released, column)
     total = weight * merged_counts(released, column)
-    for index, pair in enumerate(plan.pairs):
+    for index, pair in enumerate(released.plan.pairs):
         if column in pair:
-            table = released.pairs[pair]
-            one = plan.sizes[column] / (plan.variance(index) * table.size)
-            weight += one
-            total += one * table.sum(axis=1 - pair.index(column))
+            one, part = counts_by_pair(released, index, column)
+            weight, total = weight + one, total + part
+    return weight, total
+
+
+def counts_by_pair(
+    released: Released, index: int, column: int
+) -> tuple[float, NDArray[np.float64]]:
+    """Return the weight and the weighted counts of one two-way table, see `all_counts`."""
+    plan, pair = released.plan, released.plan.pairs[index]
+    table = released.pairs[pair]
+    weight = plan.sizes[column] / (plan.variance(index) * table.size)
+    part: NDArray[np.float64] = weight * table.sum(axis=1 - pair.index(column))
+    return weight, part
+
+
+def best_shares(released: Released, column: int) -> NDArray[np.float64]:
+    """Return the shares of a column's codes, above 0, by all tables that count it."""
+    weight, total = all_counts(released, column)
     shares = np.maximum(total / weight / released.n_records, 1e-5)
     found: NDArray[np.float64] = shares / shares.sum()
     return found

@@ -5,7 +5,6 @@ Post-processing of noisy tables: no further cost.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -15,10 +14,6 @@ from numpy.typing import NDArray
 from dpsumm.kernels import fit_mixture, sample_mixture
 from dpsumm.vertical.layout import Released
 from dpsumm.vertical.merged import code_variance, level_shares, merged_counts
-
-# From how many standard deviations of noise and sampling on two columns are seen to depend on each
-# other.
-SEEN = 3.0
 
 
 @dataclass(frozen=True)
@@ -114,38 +109,3 @@ def _spread(
         parts.append(share * level_shares(released, j))
     sizes = tuple(len(counts) for counts in released.singles)
     return Mixture(pi, np.hstack(parts), sizes, steps, chi2)
-
-
-def hidden_pairs(released: Released) -> list[tuple[int, int]]:
-    """Return the pairs in which only noise is seen beyond independence.
-
-    By the noisy tables alone: where their distance from the product of the one-way tables (sum of
-    absolute differences) is that of noise of their size and of as many records drawn from
-    independent columns, up to `SEEN` standard deviations.
-    """
-    hidden, n = [], released.n_records
-    for index, (i, j) in enumerate(released.plan.pairs):
-        one, other = merged_counts(released, i) / n, merged_counts(released, j) / n
-        apart = released.pairs[i, j] - n * np.outer(one, other)
-        # Of the table, and of the product of the two noisy one-way tables.
-        variance = (
-            released.plan.variance(index)
-            + code_variance(released, i)[:, None] * other**2
-            + one[:, None] ** 2 * code_variance(released, j)
-        )
-        # What records of independent columns differ by. Rows and columns of it sum to 0, so fewer
-        # numbers than cells vary, and their sum spreads more.
-        sampling = n * np.outer(_bernoulli(one), _bernoulli(other))
-        free = max((len(one) - 1) * (len(other) - 1), 1) / sampling.size
-        mean = math.sqrt(2 / math.pi) * np.sqrt(variance + sampling).sum()
-        spread = math.sqrt((1 - 2 / math.pi) * (variance.sum() + sampling.sum() / free))
-        if np.abs(apart).sum() <= mean + SEEN * spread:
-            hidden.append((i, j))
-    return hidden
-
-
-def _bernoulli(shares: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the variance of whether a record has each level. Noisy shares may lie beyond 0, 1."""
-    inside = shares.clip(0.0, 1.0)
-    result: NDArray[np.float64] = inside * (1.0 - inside)
-    return result

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dpsumm.report.notes import Note, Severity, budget_notes, sorted_notes
 from dpsumm.report.verdict import Verdict
 from dpsumm.vertical.crowded import crowded
+from dpsumm.vertical.dependence import SEEN, hidden_pairs
 from dpsumm.vertical.grid import Drawn
 from dpsumm.vertical.label_score import LabelScore
 from dpsumm.vertical.layout import Layout, Released
-from dpsumm.vertical.model import SEEN, hidden_pairs
 from dpsumm.vertical.noise import NoisePlan
 from dpsumm.vertical.pooled import Pooled
 from dpsumm.vertical.privacy import SynthesisPrivacy

@@ -19,11 +19,11 @@ from dpsumm.privacy.record import RunRecord
 from dpsumm.privacy.seeds import check_seed
 from dpsumm.report.notes import Note
 from dpsumm.report.verdict import Verdict
+from dpsumm.vertical.dependence import hidden_pairs
 from dpsumm.vertical.grid import Drawn
 from dpsumm.vertical.label_model import LabelModel
 from dpsumm.vertical.label_score import LabelScore
 from dpsumm.vertical.layout import Released
-from dpsumm.vertical.model import hidden_pairs
 from dpsumm.vertical.notes import verdict_of
 from dpsumm.vertical.page import write_report
 from dpsumm.vertical.pooled import Pooled
