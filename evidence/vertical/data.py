@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -14,26 +14,33 @@ import polars as pl
 from numpy.typing import NDArray
 
 from dpsumm import Column, Schema
+from dpsumm.data.extract import Wanted
+from dpsumm.data.kinds.kind import Kind
+from dpsumm.data.table import usable
 from dpsumm.vertical.agreed import public_levels
-from dpsumm.vertical.inputs import read_held
+from dpsumm.vertical.grid import Counted, Grid
 from dpsumm.vertical.levels import Bins
 from evidence.tables import read_adult
 
 Codes = NDArray[np.int64]
+# Numbers, days since 1970 and positions of categories, NaN where missing. (n, columns)
+Values = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """Owners' records, and as many levels of them as methods need.
+    """Owners' records, and other records to judge by.
 
     Attributes
     ----------
     owners, schemas
-        By name; the columns of all owners in order are those of `train` and `test`.
+        By name. The columns of all owners in order are those of `train` and `test`.
+    bins, levels
+        Bins made by hand, and the levels that they give each column.
     label
         Name of the column that is predicted: two categories.
-    train, test
-        Level of each column, (n, columns). The test rows are seen by no method.
+    real, held_out
+        The owners' records, and those that no method sees.
     """
 
     name: str
@@ -41,12 +48,10 @@ class Task:
     schemas: Mapping[str, Schema]
     bins: Bins
     label: str
-    train: Codes
-    test: Codes
-    sizes: tuple[int, ...]
+    real: Values
+    held_out: Values
+    levels: tuple[Counted, ...]
     owner_of: tuple[int, ...]
-    ordered: tuple[bool, ...]
-    columns: tuple[str, ...]
 
     @classmethod
     def of(
@@ -60,25 +65,63 @@ class Task:
     ) -> Task:
         """Split a table's columns among owners."""
         schemas = {owner: Schema(columns) for owner, columns in holds.items()}
-        levels = public_levels(schemas, bins, None)
-        every = [one for part in levels.values() for one in part]
+        levels = public_levels(schemas, bins, None).values()
         return cls(
             name,
             {owner: _part(train, schema) for owner, schema in schemas.items()},
             schemas,
             bins,
             label,
-            _codes(train, schemas, bins),
-            _codes(test, schemas, bins),
-            tuple(one.size for one in every),
-            tuple(p for p, part in enumerate(levels.values()) for _ in part),
-            tuple(one.edges is not None for one in every),
-            tuple(one.name for one in every),
+            values_of(train, schemas),
+            values_of(test, schemas),
+            tuple(one for part in levels for one in part),
+            tuple(p for p, part in enumerate(levels) for _ in part),
         )
 
-    def codes(self, table: pl.DataFrame) -> Codes:
-        """Return the levels of records, (n, columns)."""
-        return _codes(table, self.schemas, self.bins)
+    def values(self, table: pl.DataFrame) -> Values:
+        """Return records of all columns as numbers."""
+        return values_of(table, self.schemas)
+
+    def codes(self, values: Values) -> Codes:
+        """Return the levels of records in the bins made by hand, (n, columns)."""
+        columns = zip(self.levels, values.T, strict=True)
+        return np.stack([one.encode(column) for one, column in columns], axis=1).astype(np.int64)
+
+    def decoded(self, codes: Codes, seed: int) -> Values:
+        """Return records of levels, (n, columns): of a bin any value, one as likely as another."""
+        rng, columns = np.random.default_rng(seed), zip(self.levels, codes.T, strict=True)
+        drawn = [
+            one.value(column)
+            if isinstance(one, Grid)
+            else one.decode(column.astype(np.uint32), rng)
+            for one, column in columns
+        ]
+        return np.stack(drawn, axis=1)
+
+    @cached_property
+    def train(self) -> Codes:
+        """The owners' records as levels."""
+        return self.codes(self.real)
+
+    @cached_property
+    def test(self) -> Codes:
+        """The records to judge by as levels."""
+        return self.codes(self.held_out)
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Levels of each column."""
+        return tuple(one.size for one in self.levels)
+
+    @property
+    def ordered(self) -> tuple[bool, ...]:
+        """Which columns have numbers or dates."""
+        return tuple(one.column.kind is not Kind.CATEGORY for one in self.levels)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of all columns."""
+        return tuple(one.name for one in self.levels)
 
     @property
     def target(self) -> int:
@@ -86,12 +129,13 @@ class Task:
         return self.columns.index(self.label)
 
 
-def _codes(table: pl.DataFrame, schemas: Mapping[str, Schema], bins: Bins) -> Codes:
+def values_of(table: pl.DataFrame, schemas: Mapping[str, Schema]) -> Values:
+    """Return records of all these columns as numbers."""
     parts = [
-        read_held(_part(table, schemas[owner]), owner, schemas[owner], levels, None).codes
-        for owner, levels in public_levels(schemas, bins, None).items()
+        usable(_part(table, schema), owner, Wanted(schema=schema), "").values
+        for owner, schema in schemas.items()
     ]
-    return np.hstack(parts).astype(np.int64)
+    return np.hstack(parts).astype(np.float64)
 
 
 def _part(table: pl.DataFrame, schema: Schema) -> pl.DataFrame:

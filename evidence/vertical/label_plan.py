@@ -26,7 +26,7 @@ from dpsumm import Column, plan_synthesis
 from dpsumm.vertical.label_plan import FACTOR, POWER
 from evidence.markdown import markdown
 from evidence.vertical.data import Task, adult, clinic
-from evidence.vertical.verdicts import auc
+from evidence.vertical.score import auc
 
 RECORDS, EPSILONS = (500, 2000, 8000, 30_000), (0.3, 1.0, 3.0)
 NEAR = 0.03
@@ -77,13 +77,13 @@ def counted(runs: list[Run]) -> list[str]:
 def run(task: Task, records: int, epsilon: float, rng: np.random.Generator) -> Run:
     """Return one run on random records of a table."""
     plan = plan_synthesis(task.schemas, records, epsilon=epsilon, label=task.label)
-    chosen = rng.permutation(len(task.train))[:records].tolist()
+    chosen = rng.permutation(len(task.real))[:records].tolist()
     owners = {name: frame[chosen] for name, frame in task.owners.items()}
     made = dpsumm.synthesize(
         owners, schema=task.schemas, epsilon=epsilon, label=task.label, allow_weak_privacy=True
     )
-    rows = auc(task, task.codes(made.sample(len(chosen), backend="polars")))
-    real = auc(task, task.train[chosen])
+    rows = auc(task, task.values(made.sample(len(chosen), backend="polars")))
+    real = auc(task, task.real[chosen])
     assert plan.label_noise is not None
     return Run(rows, real, *plan.label_auc(real), plan.label_noise / records**2)
 

@@ -1,4 +1,4 @@
-"""The methods: from a task, epsilon and a seed to as many rows of levels as there are records."""
+"""The methods: from a task, epsilon and a seed to as many rows as there are records."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 
 from dpsumm import Tables, synthesize
 from dpsumm.vertical.dpvi import Dpvi
-from evidence.vertical.data import Codes, Task
+from evidence.vertical.data import Task, Values
 
 DELTA = 1e-5
 # Of the environment that `make evidence-vertical` makes for dpmm.
@@ -24,7 +24,7 @@ PATIENCE = 900
 
 def tables(
     task: Task, epsilon: float, seed: int, protocol: Tables, half: str | None = None
-) -> Codes:
+) -> Values:
     """Run the call; its noise is the operating system's, the draw of rows is the seed's.
 
     `half` names a part of the model, from which all rows are drawn then.
@@ -39,46 +39,46 @@ def tables(
     )
     if half is not None:
         synthetic = replace(synthetic, model=getattr(synthetic.model, half))
-    return task.codes(synthetic.sample(len(task.train), seed=seed, backend="polars"))
+    return task.values(synthetic.sample(len(task.real), seed=seed, backend="polars"))
 
 
-def by_default(task: Task, epsilon: float, seed: int) -> Codes:
+def by_default(task: Task, epsilon: float, seed: int) -> Values:
     """`Tables()`."""
     return tables(task, epsilon, seed, Tables())
 
 
-def mixture(task: Task, epsilon: float, seed: int) -> Codes:
+def mixture(task: Task, epsilon: float, seed: int) -> Values:
     """`Tables()`, all rows from the mixture."""
     return tables(task, epsilon, seed, Tables(), "mixture")
 
 
-def chain(task: Task, epsilon: float, seed: int) -> Codes:
+def chain(task: Task, epsilon: float, seed: int) -> Values:
     """`Tables()`, all rows from the chain."""
     return tables(task, epsilon, seed, Tables(), "chain")
 
 
-def by_hand(task: Task, epsilon: float, seed: int) -> Codes:
-    """`Tables(bins=...)` with the bins that the rows are judged in."""
+def by_hand(task: Task, epsilon: float, seed: int) -> Values:
+    """`Tables(bins=...)` with bins made by hand."""
     return tables(task, epsilon, seed, Tables(bins=task.bins))
 
 
-def dpvi(task: Task, epsilon: float, seed: int) -> Codes:
+def dpvi(task: Task, epsilon: float, seed: int) -> Values:
     """The paper's method, corrected, with the guarantee towards analyst and owners."""
     return _inferred(task, Dpvi.for_budget(epsilon, DELTA), seed)
 
 
-def dpvi_published(task: Task, epsilon: float, seed: int) -> Codes:
+def dpvi_published(task: Task, epsilon: float, seed: int) -> Values:
     """The paper's section 6, with sound products: what it calls epsilon 1, towards the analyst."""
     return _inferred(task, Dpvi.published(), seed)
 
 
-def _inferred(task: Task, method: Dpvi, seed: int) -> Codes:
+def _inferred(task: Task, method: Dpvi, seed: int) -> Values:
     found = method.fit(task.owners, schema=task.schemas, bins=task.bins)
-    return found.model.draw(len(task.train), seed=seed).astype(np.int64)
+    return task.decoded(found.model.draw(len(task.real), seed=seed).astype(np.int64), seed)
 
 
-def _peer(method: str) -> Callable[[Task, float, int], Codes]:
-    def run(task: Task, epsilon: float, seed: int) -> Codes:
+def _peer(method: str) -> Callable[[Task, float, int], Values]:
+    def run(task: Task, epsilon: float, seed: int) -> Values:
         with tempfile.TemporaryDirectory(prefix="dpsumm-rows-") as folder:
             given, made = Path(folder, "task.npz"), Path(folder, "rows.npy")
             np.savez(given, train=task.train, sizes=task.sizes)
@@ -88,25 +88,24 @@ def _peer(method: str) -> Callable[[Task, float, int], Codes]:
             if ended.returncode == -signal.SIGXCPU:
                 raise TimeoutError
             ended.check_returncode()
-            rows: Codes = np.load(made)
-            return rows
+            return task.decoded(np.load(made), seed)
 
     return run
 
 
-def real(task: Task, epsilon: float, seed: int) -> Codes:
+def real(task: Task, epsilon: float, seed: int) -> Values:
     """The real rows."""
-    return task.train
+    return task.real
 
 
-def majority(task: Task, epsilon: float, seed: int) -> Codes:
+def majority(task: Task, epsilon: float, seed: int) -> Values:
     """The real rows with the most frequent label."""
-    rows = task.train.copy()
-    rows[:, task.target] = np.bincount(rows[:, task.target]).argmax()
+    rows = task.real.copy()
+    rows[:, task.target] = np.bincount(task.train[:, task.target]).argmax()
     return rows
 
 
-METHODS: dict[str, Callable[[Task, float, int], Codes]] = {
+METHODS: dict[str, Callable[[Task, float, int], Values]] = {
     "default": by_default,
     "mixture": mixture,
     "chain": chain,

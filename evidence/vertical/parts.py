@@ -39,11 +39,11 @@ def run(task: Task, seed: int) -> None:
         if (figure, records) in there:
             continue
         rng = np.random.default_rng(seed)
-        chosen = rng.permutation(len(task.train))[:records]
+        chosen = rng.permutation(len(task.real))[:records]
         owners = {name: frame[chosen] for name, frame in task.owners.items()}
-        part = replace(task, owners=owners, train=task.train[chosen])
+        part = replace(task, owners=owners, real=task.real[chosen])
         rows = by_default(part, epsilon, seed)
-        apart = np.stack([rng.permutation(column) for column in part.train.T], axis=1)
+        apart = np.stack([rng.permutation(column) for column in part.real.T], axis=1)
         line = {
             "figure": figure,
             "records": records,

@@ -48,7 +48,7 @@ def measured(task: Task, owners: int, who: str, seed: int) -> Mapping[str, float
         shards = {"owner 0": shards["owner 0"]}
     schema = Schema(column for part in task.schemas.values() for column in part.columns)
     made = synthesize(shards, schema=dict.fromkeys(shards, schema), label=task.label)
-    rows = task.codes(made.sample(records.height, seed=seed, backend="polars"))
+    rows = task.values(made.sample(records.height, seed=seed, backend="polars"))
     found = judged(task, rows)
     # All columns are one holder's here.
     pairs = len(task.columns) * (len(task.columns) - 1) / 2

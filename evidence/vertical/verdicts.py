@@ -16,12 +16,11 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
-from sklearn.ensemble import HistGradientBoostingClassifier
-from sklearn.metrics import roc_auc_score
 
 import dpsumm
 from dpsumm.vertical import Synthetic
-from evidence.vertical.data import Codes, Task, adult, clinic
+from evidence.vertical.data import Task, adult, clinic
+from evidence.vertical.score import auc
 
 # Records and epsilon; of rows of the first, careful users would make use.
 GOOD = ((30_000, 0.3), (30_000, 1.0), (5000, 1.0), (5000, 3.0), (1000, 3.0))
@@ -60,7 +59,7 @@ def run(
     rng: np.random.Generator, task: Task, records: int, epsilon: float, fault: str
 ) -> tuple[str, str, float]:
     """Return what the rows are, the level of their verdict, and how far the AUC is off."""
-    chosen = rng.permutation(len(task.train))[:records].tolist()
+    chosen = rng.permutation(len(task.real))[:records].tolist()
     owners = {name: frame[chosen] for name, frame in task.owners.items()}
     holder = next(name for name, frame in owners.items() if task.label in frame.columns)
     order = rng.permutation(len(chosen)).tolist()
@@ -72,21 +71,10 @@ def run(
     made = dpsumm.synthesize(
         owners, schema=task.schemas, epsilon=epsilon, label=task.label, allow_weak_privacy=True
     )
-    reached = auc(task, task.codes(made.sample(len(chosen), backend="polars")))
+    reached = auc(task, task.values(made.sample(len(chosen), backend="polars")))
     worth = f"AUC {'above' if reached > CHANCE else 'up to'} {CHANCE}"
     kind = f"right, {worth}" if fault == "none" else fault
     return kind, made.verdict.severity.name, apart(made, reached)
-
-
-def auc(task: Task, rows: Codes) -> float:
-    """Return the AUC on the test records of trees trained on rows; the label has two classes."""
-    rest = [j for j in range(len(task.sizes)) if j != task.target]
-    if len(np.unique(rows[:, task.target])) == 1:
-        return 0.5
-    trees = HistGradientBoostingClassifier(max_iter=60, early_stopping=False, random_state=0)
-    trees.fit(rows[:, rest], rows[:, task.target])
-    chances = trees.predict_proba(task.test[:, rest])[:, 1]
-    return float(roc_auc_score(task.test[:, task.target], chances))
 
 
 def apart(made: Synthetic, reached: float) -> float:

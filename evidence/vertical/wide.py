@@ -21,9 +21,11 @@ import polars as pl
 
 import dpsumm
 from dpsumm import Column, Schema, Tables
+from dpsumm.data.kinds.kind import Kind
 from dpsumm.vertical import Synthetic
 from dpsumm.vertical.plan import SEEN
-from evidence.vertical.data import Task, adult
+from evidence.vertical.data import Task, adult, values_of
+from evidence.vertical.score import pair_distances
 
 COPIES, CHANCE, LEVELS = 16, 31, 8
 Pairs = Sequence[tuple[str, str]]
@@ -48,7 +50,11 @@ def main() -> None:
             made = dpsumm.synthesize(owners, schema=schemas, label=task.label, protocol=protocol)
             rows = made.sample(backend="polars")
             found.append(
-                [distance(real, rows, pairs), distance(real, rows, others), seen(made, pairs)]
+                [
+                    distance(real, rows, schemas, pairs),
+                    distance(real, rows, schemas, others),
+                    seen(made, pairs),
+                ]
             )
         means = (f"{value:.3f}" for value in np.mean(found, axis=0))
         rounds = 2 if coarse else 1
@@ -84,26 +90,16 @@ def widened(task: Task) -> tuple[Mapping[str, pl.DataFrame], Mapping[str, Schema
     return owners, {name: Schema(own) for name, own in columns.items()}, pairs
 
 
-def distance(real: pl.DataFrame, rows: pl.DataFrame, pairs: Pairs) -> float:
-    """Return the mean total variation of pairs, numbers in sixths of the real records."""
-    found = []
-    for pair in pairs:
-        tables = []
-        for frame in (real, rows):
-            codes = [_codes(real[name], frame[name]) for name in pair]
-            cells, counts = np.unique(np.stack(codes, axis=1), axis=0, return_counts=True)
-            tables.append({tuple(c): n / len(frame) for c, n in zip(cells, counts, strict=True)})
-        cells = tables[0].keys() | tables[1].keys()
-        found.append(sum(abs(tables[0].get(c, 0) - tables[1].get(c, 0)) for c in cells) / 2)
-    return float(np.mean(found))
-
-
-def _codes(real: pl.Series, values: pl.Series) -> np.ndarray:
-    if real.dtype == pl.String:
-        known = {name: at for at, name in enumerate(sorted(real.unique()))}
-        return np.array([known.get(name, -1) for name in values])
-    edges = np.unique(np.quantile(real.to_numpy(), np.arange(1, 6) / 6))
-    return np.searchsorted(edges, values.to_numpy(), side="right")
+def distance(
+    real: pl.DataFrame, rows: pl.DataFrame, schemas: Mapping[str, Schema], pairs: Pairs
+) -> float:
+    """Return the mean total variation of pairs, see `pair_distances`."""
+    columns = [column for schema in schemas.values() for column in schema.columns]
+    place = [column.name for column in columns].index
+    ordered = [column.kind is not Kind.CATEGORY for column in columns]
+    wanted = [(place(one), place(other)) for one, other in pairs]
+    values = (values_of(frame, schemas) for frame in (real, rows))
+    return float(np.mean(pair_distances(*values, ordered, wanted)))
 
 
 def seen(made: Synthetic, pairs: Pairs) -> float:

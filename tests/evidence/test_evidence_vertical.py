@@ -6,8 +6,7 @@ import pytest
 from evidence.vertical.data import clinic
 from evidence.vertical.page import written
 from evidence.vertical.paper_figures import likelihood
-from evidence.vertical.score import distances, judged, predicted
-from evidence.vertical.verdicts import auc
+from evidence.vertical.score import auc, distances, judged, pair_distances, predicted
 from evidence.vertical.wide import COPIES, distance, widened
 
 from dpsumm.vertical import Mixture
@@ -45,25 +44,51 @@ def test_the_page_has_means_of_what_is_there():
 
 def test_rows_are_judged_by_other_rows():
     task = clinic(0)
-    assert set(distances(task, task.test).values()) == {0.0}
-    real = judged(task, task.train)
+    assert set(distances(task, task.held_out).values()) == {0.0}
+    real = judged(task, task.real)
     assert 0 < real["within"] < 0.05
     assert real["linear"] > 0.75
     rng = np.random.default_rng(0)
-    apart = np.stack([rng.permutation(column) for column in task.train.T], axis=1)
+    apart = np.stack([rng.permutation(column) for column in task.real.T], axis=1)
     drawn = judged(task, apart)
     assert drawn["across"] > 2 * real["across"]
     assert drawn["linear"] < real["linear"] - 0.1
-    alone = predicted(task, task.train, alone=True)
+    alone = predicted(task, task.real, alone=True)
     assert drawn["auc"] < alone["auc"] < real["auc"]
 
 
 def test_trees_of_real_rows_are_far_above_chance():
     task = clinic(0)
-    shuffled = task.train.copy()
+    shuffled = task.real.copy()
     shuffled[:, task.target] = np.random.default_rng(0).permutation(shuffled[:, task.target])
-    assert auc(task, task.train) > 0.8
+    assert auc(task, task.real) > 0.8
     assert 0.3 < auc(task, shuffled) < 0.7
+
+
+def test_levels_become_values_that_have_these_levels():
+    task = clinic(0)
+    assert (task.codes(task.decoded(task.train, 1)) == task.train).all()
+
+
+def test_distances_know_spikes_parts_and_missing_values():
+    rng = np.random.default_rng(0)
+    real = np.stack([rng.random(20_000), rng.integers(2, size=20_000)], axis=1)
+    real[:5000, 0], real[5000:10_000, 0] = 0.25, np.nan
+
+    def apart(value, instead):
+        rows = real.copy()
+        same = np.isnan(rows[:, 0]) if np.isnan(value) else rows[:, 0] == value
+        rows[same, 0] = instead
+        return pair_distances(real, rows, [True, False], [(0, 1)])[0]
+
+    assert apart(0.25, 0.25) == 0
+    # All records that had it are in other cells.
+    assert apart(0.25, 0.2501) == pytest.approx(0.25)
+    assert apart(np.nan, 0.5) == pytest.approx(0.25)
+    moved = real.copy()
+    moved[10_000:, 0] **= 2
+    # By tenths, the distance of a squared uniform number from a uniform one is 0.248.
+    assert pair_distances(real, moved, [True, False], [(0, 1)])[0] == pytest.approx(0.124, abs=0.01)
 
 
 def test_likelihood_is_that_of_a_mixture_of_products():
@@ -87,6 +112,6 @@ def test_half_of_a_copy_is_its_original():
     for original, copy in pairs:
         same = (rows[original] == rows[copy]).mean()
         assert 0.45 < same < 0.9  # by chance, too
-    assert distance(rows, rows, [("age", "visits")]) == 0
+    assert distance(rows, rows, schemas, [("age", "visits")]) == 0
     apart = rows.with_columns(pl.col("visits").shuffle(seed=1))
-    assert distance(rows, apart, [("age", "visits")]) > 0.05
+    assert distance(rows, apart, schemas, [("age", "visits")]) > 0.05
