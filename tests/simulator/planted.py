@@ -16,6 +16,8 @@ from dpsumm.privacy.release import PaidNoise
 from dpsumm.summary.protocols.auction.curator import AuctionCurator
 from dpsumm.summary.protocols.offers import OffersCurator
 from dpsumm.summary.result import Summary
+from dpsumm.vertical import sums
+from dpsumm.vertical.messages import TwoWay
 from dpsumm.vertical.owner import Owner
 from dpsumm.vertical.wire import CODEC
 from simulator import network
@@ -246,6 +248,15 @@ def an_owner_draws_its_tables_past_its_books():
         return CODEC.decode(draw(PaidNoise(sums.queries)))
 
     with _patched(Owner, "_released", released):
+        yield
+
+
+@planted("rows of the same columns")
+def sums_count_an_owner_twice():
+    def twice(answers, right=sums._sum):
+        return right([*answers, answers[-1]] if isinstance(answers[0], TwoWay) else answers)
+
+    with _patched(sums, "_sum", twice):
         yield
 
 

@@ -14,7 +14,14 @@ from simulator.torn import tear
 from simulator.world import simulate
 
 # Plans of each search; the default run has two searches of each system.
-PLANS = {"toy": 40, "offers": 20, "auction": 12, "votes": 30, "rows": 8}
+PLANS = {
+    "toy": 40,
+    "offers": 20,
+    "auction": 12,
+    "votes": 30,
+    "rows": 8,
+    "rows of the same columns": 8,
+}
 
 
 @pytest.mark.parametrize("name", SYSTEMS)

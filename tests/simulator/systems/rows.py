@@ -1,4 +1,8 @@
-"""Rows across columns, as `synthesize` across silos makes them: owners have books of their own."""
+"""Rows as `synthesize` across silos makes them: owners have books of their own.
+
+Of one table whose columns lie with two owners, and of the records of two owners with the same
+columns.
+"""
 
 from dataclasses import replace
 from functools import cached_property
@@ -21,6 +25,7 @@ SCHEMAS = {
     "clinic": Schema([Column("person", "ignore"), Column("smokes", categories=(0, 1))]),
 }
 KEYS = {"bank": b"b" * 32, "clinic": b"c" * 32}
+ALIKE = Schema([Column("owns", categories=(0, 1)), Column("smokes", categories=(0, 1))])
 N = 60
 PROTOCOL = Tables(keep=0.0, rows=40, components=2, max_steps=2)
 
@@ -28,6 +33,8 @@ PROTOCOL = Tables(keep=0.0, rows=40, components=2, max_steps=2)
 class Syntheses(System):
     name = "rows"
     names = (*OWNERS, "helper")
+    schemas = SCHEMAS
+    ids: str | None = "person"
 
     @cached_property
     def _data(self):
@@ -52,9 +59,9 @@ class Syntheses(System):
     def curate(self, world, run):
         return synthesize_silos(
             world.line(),
-            SCHEMAS,
+            self.schemas,
             protocol=PROTOCOL,
-            ids="person",
+            ids=self.ids,
             journal=self.journal(world.folder),
             run=self.run_name(run),
             out=self.result(world.folder, run),
@@ -67,18 +74,20 @@ class Syntheses(System):
         return SiloOwner(
             name,
             self._data[name],
-            SCHEMAS[name],
+            self.schemas[name],
             ledger=self.books(world.folder)[name],
-            secret=KEYS[name],
-            alignment=b"a" * 32,
+            **self.keys(name),
         )
+
+    def keys(self, name):
+        return {"secret": KEYS[name], "alignment": b"a" * 32}
 
     def payloads(self, message):
         decoded = CODEC.decode(message)
         # Rarely the noise leaves a column one level: then no table is shared, and none is charged.
         if isinstance(decoded, ColumnCounts):  # a nonce is random, and in no books
             yield CODEC.encode(replace(decoded, nonce=""))
-        elif isinstance(decoded, TwoWay) and decoded.shares:
+        elif isinstance(decoded, TwoWay) and (decoded.shares or decoded.within.size):
             yield message
 
     def check(self, world, run, result):
@@ -97,4 +106,37 @@ class Syntheses(System):
             raise Violation("the table is not that of the owners' records with their noise")
 
 
-ROWS = Syntheses()
+class Sums(Syntheses):
+    """Without a helper, identifiers or keys."""
+
+    name = "rows of the same columns"
+    names = OWNERS
+    schemas = dict.fromkeys(OWNERS, ALIKE)
+    ids = None
+
+    @cached_property
+    def _data(self):
+        rng = np.random.default_rng(1)
+        columns = [column.name for column in ALIKE.columns]
+        return {
+            name: pl.DataFrame({column: rng.integers(0, 2, N + k) for column in columns})
+            for k, name in enumerate(OWNERS)
+        }
+
+    def keys(self, name):
+        return {}
+
+    def check(self, world, run, result):
+        """Both owners' records are counted, each with the noise of its owner, once."""
+        if (0, 1) not in result.tables.pairs:
+            return
+        exact = np.zeros((2, 2), np.int64)
+        for data in self._data.values():
+            np.add.at(exact, tuple(data.to_numpy().T), 1)
+        noise = [one.reshape(2, 2) for one in world.chance.noise if one.size == 4]
+        rest = result.tables.pairs[0, 1] - exact
+        if not any(np.array_equal(rest, one + other) for one in noise for other in noise):
+            raise Violation("the table is not that of the owners' records with their noise")
+
+
+ROWS, SUMS = Syntheses(), Sums()
