@@ -133,9 +133,9 @@ def check(source: Source, schema: Schema) -> Checked:
 def strangers(source: Source, schema: Schema) -> tuple[str, ...]:
     """Return the columns of a party's data that the schema does not name. Renamed ones, say.
 
-    Empty if the data lack half of the schema's columns or more: what is in the header row may
-    then be a record. Private like all that is found here, and in no error's message, which may
-    travel: for who holds the data.
+    Empty if the data lack half of the schema's columns or more, because the header row may then be
+    a record. Private like all findings here, and in no error's message, since messages may travel.
+    Only for the holder of the data.
     """
     present = Wanted(schema=schema).frame(source, "data").names
     wanted = [column.name for column in schema.columns]
@@ -189,7 +189,7 @@ def draft(
 
     Privacy
     -------
-    None: what is in the sample is in the schema, and its cells are in the reasons. A sample of
+    None. Cells of the sample are in the schema and in the reasons. A sample of
     private data leaks.
     """
     frame = _together([Wanted().frame(sample, "sample", typed=True) for sample in samples])

@@ -102,12 +102,12 @@ class Extract:
 
 @dataclass(frozen=True, kw_only=True)
 class Wanted:
-    """What is read of every source: by a schema, or numbers of which names are known at most.
+    """The columns that are read of every source, by a schema or as numbers with or without names.
 
     Parameters
     ----------
     schema
-        What the columns are, and what a missing value means. Without one all are numbers.
+        The columns and the meaning of missing values. Without one all are numbers.
     columns
         Which columns are read where there is no schema, in this order. By default all.
     titles

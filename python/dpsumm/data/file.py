@@ -90,7 +90,7 @@ class FileFormat:
     Raises
     ------
     InvalidParameterError
-        `kind` is none of the three, `separator` is not a single ASCII character or is `decimal`,
+        `kind` is not one of the three, `separator` is not a single ASCII character or is `decimal`,
         `names` is empty or repeats a name, or `encoding` is not one of the list.
 
     See Also
@@ -164,10 +164,10 @@ class FileFormat:
 
 @dataclass(frozen=True)
 class File:
-    """A file and how it is read, wherever a path may be given.
+    """A file and how it is read. It may take the place of any path.
 
-    Whether a file is CSV, Parquet or Excel is said by its suffix, so only others and text files
-    that are spelt otherwise need one.
+    The suffix of a file shows whether it is CSV, Parquet or Excel. Only other files, and text
+    files in another format, need a `File`.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""A source's columns, named and not judged; and columns as a data frame of a library."""
+"""A source's columns, named and not judged, and columns as a data frame of a library."""
 
 from __future__ import annotations
 
@@ -30,22 +30,22 @@ class Distinct(NamedTuple):
     """The values of a column, each there once, and the place of each row's among them.
 
     None for the places if items that are equal may not be the same, such as 1 and True, or two
-    zones' days at one moment: then the items are the rows'.
+    zones' days at one moment. Then each row has its own item.
     """
 
     items: Any
     places: NDArray[np.integer[Any]] | None
 
     def laid(self, made: NDArray[Any]) -> NDArray[Any]:
-        """Return for each row what was made of its item."""
+        """Return for each row the result for its item."""
         return made if self.places is None else made[self.places]
 
 
 class Cells:
     """One column as its library holds it.
 
-    What a value means is worked out once for each distinct value. Arrow's dictionary lives as long
-    as this object: no library keeps the texts, as polars' categoricals may.
+    Each distinct value is judged once. Arrow's dictionary lives as long as this object, so no
+    library keeps the texts, as polars' categoricals may.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ class Cells:
 
     @property
     def type_name(self) -> str:
-        """The type without its parameters: those of an Enum are the values."""
+        """The type without its parameters, because those of an Enum are the values."""
         return type(self.dtype).__name__
 
     @property
@@ -139,8 +139,8 @@ class Cells:
     def has_odd_categories(self) -> bool:
         """Whether the column is categorical, and a value is no text.
 
-        Of equal values a library keeps one category: for 1 and True, or one moment in two zones,
-        the one that came first, which may be another record's.
+        Of equal values a library keeps one category. For 1 and True, or one moment in two zones, it
+        is the one that came first, which may be another record's.
         """
         import narwhals as nw
 
@@ -149,13 +149,13 @@ class Cells:
         )
 
     def numbers(self) -> NDArray[Any]:
-        """Return numbers, NaN where there is none, as float64, or float32 uncopied."""
+        """Return numbers as float64, or float32 uncopied. NaN where a value is missing."""
         import narwhals as nw
 
         return self.series.to_numpy() if self.dtype == nw.Float32 else self.floats()
 
     def floats(self) -> NDArray[np.float64]:
-        """Return numbers as float64, NaN where there is none.
+        """Return numbers as float64, NaN where a value is missing.
 
         Decimals one by one: Arrow's cast rounds by the column's scale, which another record may
         set.
@@ -170,8 +170,8 @@ class Cells:
         return np.asarray(self.series.cast(nw.Float64).to_numpy())
 
     def integers(self) -> NDArray[np.int64] | None:
-        """Return whole numbers, 0 where there is none; None if one is beyond 64 bits with a sign,
-        or the column's type is another.
+        """Return whole numbers, 0 where a value is missing. None if one is beyond 64 bits with a
+        sign, or the column's type is another.
         """
         if not self.dtype.is_integer():
             return None
@@ -181,7 +181,7 @@ class Cells:
         return np.asarray(self.series.fill_null(0).to_numpy().astype(np.int64))
 
     def truths(self) -> NDArray[np.bool_] | None:
-        """Return truth values, False where there is none; None if the type is another."""
+        """Return truth values, False where a value is missing. None if the type is another."""
         import narwhals as nw
 
         if self.dtype != nw.Boolean:
@@ -190,9 +190,10 @@ class Cells:
 
 
 class Coded(Cells):
-    """A column by Arrow's dictionary, as a Parquet file has its texts: never laid out in full.
+    """A column by Arrow's dictionary, as a Parquet file has its texts. It is never laid out in
+    full.
 
-    Of the dictionary only what a row has: a file that is part of another may keep all texts of it.
+    Has only the texts of its rows. A file that is part of another may keep all texts of it.
     """
 
     def __init__(self, name: str, coded: Any) -> None:
@@ -272,7 +273,7 @@ def once(items: list[Any]) -> Distinct:
 
 @dataclass(frozen=True)
 class Frame:
-    """Columns by name, of which those wanted are taken.
+    """Columns by name. Those wanted are taken.
 
     Attributes
     ----------

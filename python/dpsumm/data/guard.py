@@ -1,4 +1,4 @@
-"""Files that nobody vouches for: limits of memory, libraries whose messages may quote data.
+"""Untrusted files: limits of memory, and libraries whose messages may quote data.
 
 A small file can unpack to more than a machine has, and the libraries that read it end the process
 then. So it is refused before memory is taken, as a whole, and by sizes alone.
@@ -142,8 +142,8 @@ def read_text_file(path: Path, separator: str, where: str) -> bytes:
 def check_workbook(path: Path, where: str) -> None:
     """Refuse an Excel file whose cells would take more memory than there is.
 
-    Cells may stand far apart, and one text may stand in many of them. So each part is parsed first,
-    strictly: what two parsers could read in two ways is refused.
+    Cells may be far apart, and one text may be in many of them. So each part is parsed first, and
+    a part that two parsers could read in two ways is refused.
     """
     size, shared = 0, list[int]()
     with zipfile.ZipFile(path) as book:
@@ -248,7 +248,7 @@ def read_batches(
     """Return the table of a Parquet file's columns, read by batches of at most `rows`, and which
     of them are texts.
 
-    These are dictionaries: one long text may stand in all rows, in next to no bytes. Values that
+    These are dictionaries. One long text may be in all rows and take hardly any bytes. Values that
     the footer declares are looked at first, for lists in single rows. Columns in `blockwise` are
     not in the table: `each` receives every batch of theirs, and the texts.
     """

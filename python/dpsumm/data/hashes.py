@@ -43,8 +43,8 @@ def _starts(schema: Schema | None, width: int) -> NDArray[np.int64]:
 def may_be_twice(points: Sequence[NDArray[Any]], schema: Schema | None) -> bool:
     """Return whether rows may be equal to another one, in all columns or in all but one.
 
-    Such rows are equal in the first two columns or in the next two, of which no two rows of most
-    tables of numbers are.
+    Such rows are equal in the first two columns or in the next two. In most tables of numbers no
+    two rows are.
     """
     starts = _starts(schema, points[0].shape[1])
     if len(starts) < 5:

@@ -39,14 +39,13 @@ __all__ = [
 def read_owners(owners: Owners, **wanted: Any) -> list[Table | StreamTable]:
     """Return one table per owner, all with the same columns in the same order.
 
-    Each has the precision of its own data, whatever that of the others is.
+    Each has the precision of its own data, not that of the others.
 
     Parameters
     ----------
     owners
-        Name to source; or a list, whose owners are called by the stem of their file or
-        ``owner-0``, ``owner-1``, and so on; or a folder or pattern of files (`owner_files`). At
-        least one.
+        At least one. Name to source. Or a list, whose owners are called by the stem of their file
+        or ``owner-0``, ``owner-1``, and so on. Or a folder or pattern of files (`owner_files`).
     **wanted
         See `Wanted`. The same for all owners.
     """
@@ -122,12 +121,12 @@ def read_inputs(
 ) -> tuple[list[Table | StreamTable], Table]:
     """Return the owners' tables and the target's, with the same columns.
 
-    The target's is float64 whatever anybody's precision is, so that its release does not depend on
-    the owners' data. An owner's has the precision of its own data.
+    The target's is always float64, so that its release does not depend on the owners' data. An
+    owner's has the precision of its own data.
 
     The target needs the owners' columns and may have others (an identifier), which are ignored.
-    With `own_labels` its labels, if it has some, are read as well, None where one is missing; else
-    they are ignored, too. Messages call it `target_name`.
+    With `own_labels` its labels, if it has some, are read as well, None where one is missing.
+    Without it they are ignored, too. Messages call it `target_name`.
     """
     what = Wanted(**wanted)
     tables = _tables(owners, what)
@@ -162,7 +161,7 @@ def read_target(target: Source, schema: Schema, *, name: str = "target") -> Tabl
 
 
 def check_other_files(sources: Mapping[str, object], advice: str) -> None:
-    """Refuse one file under two names. Paths are public, so this tells of no record."""
+    """Refuse one file under two names. Paths are public, so this reveals no record."""
     taken: dict[Path, str] = {}
     for name, source in sources.items():
         if file := file_of(source):

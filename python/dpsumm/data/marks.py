@@ -1,8 +1,8 @@
 """Which rows are kept of any number: the best ones, and those of the least random keys.
 
-Both sets are the first rows of a total order: by score and row, by random key and row. So what is
-kept of a whole is kept of each of its parts, and marking parts, in any grouping and order, and then
-what they kept gives what the whole gives. The random keys belong to rows, not to blocks: see
+Both sets are the first rows of a total order, by score and row or by random key and row. So a row
+that is kept of a whole is kept of each of its parts. Marking parts in any grouping and order, and
+then the kept rows, gives the rows of the whole. The random keys belong to rows, not to blocks: see
 :func:`coins_from`.
 """
 

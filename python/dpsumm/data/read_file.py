@@ -109,8 +109,8 @@ def _combined(pyarrow: Any, column: Any) -> Any:
 def read_sheet(path: Path, where: str) -> pl.DataFrame:
     """Return the only sheet of an Excel file, every cell as text, the header row included.
 
-    From the first row on and as wide as cells are used: only a header row keeps both from being
-    decided by single records. Rows after the last used cell are none, and a
+    From the first row on and as wide as cells are used. Only a header row keeps single records from
+    deciding both. Rows after the last used cell do not count, and a
     blank row before it is refused. A number is the shortest text
     of its float64, a date is ``2024-12-31 00:00:00``, a truth value ``true`` or ``false``. An error
     such as ``#N/A``, or a formula that was never calculated, is an empty cell.

@@ -21,7 +21,7 @@ class Records:
     rows : (n,) int64
         Their rows in the data as the owner gave them.
     values : (n, c) float32 or float64
-        As `Schema.encode` takes them: numbers in their own units, dates as days, categories by
+        As `Schema.encode` takes them, with numbers in their own units, dates as days, categories by
         position, NaN where a missing value is encoded.
     labels : (n,) or None
         Numbers, truth values or text.

@@ -231,7 +231,7 @@ class Schema:
         Returns
         -------
         (n, number of `cells`), type of `values`, C-contiguous
-            `values` itself if that is what it is.
+            `values` itself if it is plain.
         """
         if self._is_plain:
             return values
@@ -308,8 +308,8 @@ class Schema:
         return Positions.of(self.seen, [start for start, _ in self._places])
 
     def fits(self, values: NDArray[Any]) -> bool:
-        """Return whether values (n, c) are such that `encode` takes them: finite or missing where
-        that is encoded, and categories that exist.
+        """Return whether `encode` takes values (n, c), which are finite or missing where that is
+        encoded, and of categories that exist.
         """
         # One pass decides the usual case.
         return next(self.faults(tuple(values.T), all_usable(values)), None) is None
@@ -317,8 +317,8 @@ class Schema:
     def faults(
         self, codes: Sequence[NDArray[Any]], usable: bool = False
     ) -> Iterator[tuple[int, str]]:
-        """Yield what is not allowed among codes, column by column, as (column, fault); `usable` if
-        it is known that all are finite.
+        """Yield the faults among codes, column by column, as (column, fault). `usable` if it is
+        known that all are finite.
         """
         for j, (kind, column) in enumerate(zip(self.seen, codes, strict=True)):
             is_particular = kind.column.whole or kind.column.categories

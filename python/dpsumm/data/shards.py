@@ -1,8 +1,8 @@
 """An owner's rows in many files, held by Ray workers: who reads which, what if one is lost.
 
 Every question to a worker names its files and the pass to make over them. So Ray can start a lost
-one again, once, repeat the question, and the new one makes the pass anew: the same rows have the
-same scores and random keys, hence the same candidates.
+one again, once, repeat the question, and the new one makes the pass anew. The same rows have the
+same scores and random keys, and so the same candidates.
 
 Workers first answer with marks (24 bytes a candidate), which the driver merges as they come. Only
 then are the rows of the merged candidates fetched. So the driver's memory grows neither with rows

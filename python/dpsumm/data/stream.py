@@ -1,4 +1,4 @@
-"""Sources larger than memory: read in blocks, of which a sieve keeps the candidates for offers."""
+"""Sources larger than memory, read in blocks. A sieve keeps the candidates for offers."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Sieve:
             self._cut()
 
     def candidates(self) -> Candidates:
-        """Return what is kept of the rows shown so far, at least one."""
+        """Return the rows kept so far, at least one."""
         self._cut()
         assert self._counts is not None
         table, marks = Table.concat(self._tables), joined(self._marks)
@@ -174,7 +174,7 @@ class Stream:
 
     @property
     def name(self) -> str | None:
-        """What an owner with this source is called by default; None for arrays."""
+        """Default name of an owner with this source. None for arrays."""
         return self.source.name.split(".")[0] if isinstance(self.source, Path) else None
 
     def blocks(self) -> Iterator[Any]:

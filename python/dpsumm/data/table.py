@@ -1,7 +1,7 @@
 """One party's data (an array, a data frame, a file) as the arrays the algorithms work on.
 
 Everything that could make a point meaningless or leak a value is refused here, before anything is
-sent: what the schema does not allow, missing and infinite values. Messages name the source, the
+sent, such as values outside the schema, missing and infinite ones. Messages name the source, the
 column and the way out, never a value or a row.
 """
 
@@ -76,10 +76,10 @@ class Table(Records):
     Attributes
     ----------
     name, schema, backend, indexed, titles, n_dropped
-        As of `Extract`. The last depends on the private data: not to be published.
+        As of `Extract`. The last depends on the private data. Do not publish it.
     n_clipped, n_missing, n_unknown
         Values outside the bounds, missing ones that are encoded, and values in no category, per
-        column. Depend on the private data: not to be published.
+        column. They depend on the private data. Do not publish them.
     """
 
     name: str
@@ -154,8 +154,8 @@ class Table(Records):
     def astype(self, dtype: np.dtype[Any]) -> Table:
         """Return the table with its values in another precision, or itself if they have it.
 
-        Values are cast and then encoded, never the encoded points: anyone who gets the values must
-        find the same points.
+        Values are cast and then encoded, never the encoded points, because anyone who gets the
+        values must find the same points.
         """
         if self.dtype == dtype:
             return self
@@ -170,7 +170,7 @@ def read_table(source: Source, *, name: str, **wanted: Any) -> Table:
     ----------
     source
         (n, c) array. Pair of an (n, c) array and (n,) labels. Data frame of pandas, polars,
-        pyarrow or another library that narwhals supports (lazy frames are collected); or path of
+        pyarrow or another library that narwhals supports (lazy frames are collected). Or path of
         a file, or `File`. All become float64, but for arrays of float32 and files with
         ``FileFormat(single=True)``.
     **wanted

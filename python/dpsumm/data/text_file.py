@@ -94,7 +94,7 @@ def named_texts(
     missing: Sequence[str],
     typed: bool,
 ) -> pl.DataFrame:
-    """Return rows of text, of which the first may be the header, as `read_file` does."""
+    """Return rows of text as `read_file` does. The first may be the header."""
     polars = import_polars()
     if not frame.height:
         raise InvalidDataError(f"{where}: the file is empty")

@@ -147,7 +147,7 @@ def _kind(hint: Any) -> Any:
 
 
 def kinds_of(groups: Sequence[type]) -> dict[str, Any]:
-    """Return what may be said in groups of options, dataclasses, and of which type it is."""
+    """Return the keys of groups of options, dataclasses, and the type of each."""
     return {
         field.name: field.metadata.get("kind") or _kind(get_type_hints(group)[field.name])
         for group in groups

@@ -37,7 +37,7 @@ class Digest:
 
 
 def write_rows(path: str | os.PathLike[str], rows: Any, about: Mapping[str, Any]) -> None:
-    """Write a polars data frame, by suffix, and what it is.
+    """Write a polars data frame, by suffix, and its description.
 
     Parameters
     ----------
@@ -47,8 +47,8 @@ def write_rows(path: str | os.PathLike[str], rows: Any, about: Mapping[str, Any]
     rows
         The frame.
     about
-        Becomes JSON in a Parquet file's metadata (key ``dpsumm``). For a CSV file it stands next to
-        it, see `beside`. ``rows`` is added: salt and digest of the rows, see `check_rows`.
+        Becomes JSON in a Parquet file's metadata (key ``dpsumm``). For a CSV file it is a file next
+        to it. ``rows`` is added: salt and digest of the rows, see `check_rows`.
     """
     target = Path(path)
     if target.suffix not in (".parquet", ".csv"):
@@ -80,7 +80,7 @@ def beside(path: Path) -> Path:
 
 
 def read_about(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Return what `write_rows` said of a file."""
+    """Return the description that `write_rows` wrote with a file."""
     target = Path(path)
     if target.suffix not in (".parquet", ".csv"):
         raise InvalidParameterError(f"path must end in .parquet or .csv, got {target.name!r}")
@@ -104,12 +104,12 @@ def read_about(path: str | os.PathLike[str]) -> dict[str, Any]:
 def check_rows(path: str | os.PathLike[str], about: Mapping[str, Any]) -> Digest | None:
     """Return the digest of a file's rows, and whether they have it.
 
-    Of a CSV file every byte counts, of a Parquet file the columns' names and values. Whoever
-    changes the rows can change the digest, too: then it is another one than was noted elsewhere.
+    Of a CSV file every byte counts, of a Parquet file the columns' names and values. Someone
+    who changes the rows can change the digest, too. Then it differs from a copy kept elsewhere.
 
     Returns
     -------
-    None if the file has no digest: an earlier version of dpsumm wrote it.
+    None if the file has no digest, because an earlier version of dpsumm wrote it.
     """
     if "rows" not in about:
         return None

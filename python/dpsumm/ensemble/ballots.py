@@ -39,9 +39,9 @@ LEARNERS: dict[str, tuple[str, str, dict[str, Any]]] = {
 def classifier_ballot(classifier: Any, seed: int | None = None, use: str = "") -> Ballot:
     """Return how a fitted classifier votes: `predict`, or `predict_proba` if the grid is above 1.
 
-    A class that is not listed gets no vote: the classifier abstains at such a point, or its
-    probability is left out. One that fails, or does not answer for every point, abstains: that may
-    hang on a single record, and to stop would tell everybody. `seed` and `use` are of its coins.
+    A class that is not listed gets no vote. The classifier abstains at such a point, or its
+    probability is left out. One that fails, or does not answer for every point, abstains. That may
+    depend on a single record, and stopping would tell everybody. `seed` and `use` are of its coins.
     """
 
     def ballot(points: NDArray[np.float64], terms: Terms) -> NDArray[np.int64]:
@@ -133,14 +133,14 @@ def train(
     labels : (n,)
         Rows whose label is not listed are left out.
     rows : (n,) int64
-        Places of the records in the party's data. Record i goes to shard i modulo `shards`,
-        whatever the other records are: so one record replaced changes one classifier.
+        Places of the records in the party's data. Record i goes to shard i modulo `shards`.
+        So one record replaced changes one classifier.
     learner
         Estimator with ``fit(points, labels)``, cloned for each shard. Where it has a
-        ``random_state`` that is None, the copy gets coins of its own.
+        ``random_state`` without a value, the copy gets coins of its own.
     least
-        Records with a listed label that a shard must hold, or it abstains; and a quarter of it of
-        each class, or the class is left out. Anyone who names the classes could else choose single
+        Records with a listed label that a shard must hold, or it abstains. A class with less than a
+        quarter of it is left out. Anyone who names the classes could else choose single
         records: a classifier of two records is these records.
     """
     places = places_of(labels, classes)
@@ -169,7 +169,7 @@ def train(
 def fit_labels(classes: Sequence[Label]) -> NDArray[Any]:
     """Return classes as learners take them: fractions as text, which they would take for a scale.
 
-    Whatever a classifier then says, `places_of` knows as the class.
+    `places_of` knows every answer of a classifier then as a class.
     """
     labels = np.array(classes)
     if labels.dtype.kind == "f" and (labels % 1 != 0).any():

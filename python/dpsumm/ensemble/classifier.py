@@ -27,7 +27,7 @@ class PrivateEnsembleClassifier(Estimator, scikit_learn_base()):  # type: ignore
     `score` and ``sklearn.base.clone`` work as they do for scikit-learn's own estimators. It is
     fitted to parties and public points, and not to X and y. Do not put it into a search that
     fits it again and again, since every `fit` is a run of its own and spends its own budget. To
-    compare students use `Model.refit`, which costs nothing.
+    compare students use `Model.refit`, at no privacy cost.
 
     Parameters
     ----------

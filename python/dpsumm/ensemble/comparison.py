@@ -40,7 +40,7 @@ class Rehearsed:
     epsilon
         Of the unit of privacy, at the delta given. Infinite without privacy.
     accuracy, spread
-        On the test points: mean and standard deviation over the runs.
+        Mean and standard deviation over the runs, on the test points.
     """
 
     method: str
@@ -60,7 +60,7 @@ class LearningComparison:
     runs
         Draws of the noise.
     title
-        What was rehearsed.
+        Name of the rehearsal.
 
     See Also
     --------

@@ -29,7 +29,7 @@ class Consumer:
 
     @property
     def votes(self) -> NoisyVotes:
-        """What was received."""
+        """The received message."""
         if self._votes is None:
             raise ProtocolError("no noisy votes have come yet")
         return self._votes

@@ -28,7 +28,7 @@ def declare(
     classifiers
         All of one kind: linear (logistic regression, ridge, linear SVM, perceptron, SGD, linear
         discriminants), trees and forests, naive Bayes (Gaussian, Bernoulli, multinomial). An
-        integer in place of one: the class it always votes for, or -1 if it abstains.
+        integer in place of one is the class it always votes for, or -1 if it abstains.
     classes
         The public ones. Other classes of a classifier are left out.
     kind
@@ -39,7 +39,7 @@ def declare(
     -------
     Declared
         A classifier with infinite numbers, and a forest of more than 16 MiB over the number of
-        shards or of more than 16,384 levels in all, abstains: each may hang on a single record.
+        shards or of more than 16,384 levels in all, abstains, since each may depend on one record.
     """
     kinds = {type(one).__name__ for one in classifiers if not isinstance(one, int)}
     # Whether any shard knows two classes hangs on records: the form must not, where it is known.

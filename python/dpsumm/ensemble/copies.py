@@ -1,7 +1,7 @@
 """Records that are where they should not be, in several parties or among the public points.
 
-Told to the caller of `dpsumm.learn` alone, who holds all data in one process. It may hang on one
-record, so it is in no result: not in a model, its report or its predictions, nor in a log.
+For the caller of `dpsumm.learn` alone, who holds all data in one process. It may depend on one
+record, so it is in no model, report, prediction or log.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def copies_notes(
 ) -> list[Note]:
     """Return warnings of records that several parties hold, and of points that are records.
 
-    Nothing is said where coarse rows are equal as often by chance.
+    There is no note if coarse rows are equal as often by chance.
 
     Parameters
     ----------

@@ -27,7 +27,7 @@ from dpsumm.privacy.ledger import Ledger
 
 
 class VoteCurator(Coordinator[NoisyVotes]):
-    """Trusted with the votes, of which it keeps the sum alone.
+    """Trusted with the votes. It keeps their sum alone.
 
     A party that was dropped, or whose answer was refused, counts as the zero row: its absence is
     one of the things that the noise covers. So sums are over *registered* parties, never over those

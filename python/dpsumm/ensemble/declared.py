@@ -1,7 +1,7 @@
 """Classifiers as plain numbers, which may leave a party if the points may not come to it.
 
-No code travels and nothing is unpickled. Whatever the numbers are, a declared classifier votes
-within the bounds of any other: reading checks shapes, ranges and that trees end.
+No code travels and nothing is unpickled. A declared classifier of any numbers votes within the
+bounds of any other, because reading checks shapes, ranges and that trees end.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Declared(ABC):
 
     @property
     def probabilities(self) -> bool:
-        """Whether `log_chances` are those of probabilities: only these can fill a grid above 1."""
+        """Whether `log_chances` are of probabilities. Only these can fill a grid above 1."""
         return True
 
     @abstractmethod
@@ -58,7 +58,8 @@ class Declared(ABC):
     def votes(self, points: Array, terms: Terms) -> NDArray[np.int64]:
         """Return the votes of all shards together, (N, K).
 
-        One that takes too many steps for so many points abstains: that may hang on one record.
+        One that takes too many steps for so many points abstains, since that may depend on one
+        record.
         """
         most = MOST_WORK // (terms.shards * terms.n_points)
         quick = [shard for shard in range(terms.shards) if self.steps(shard) <= most]

@@ -45,7 +45,7 @@ class Space:
     labelled: Schema | None = None
 
     def read(self, source: Source, name: str) -> Table:
-        """Return the usable rows of a source, with what was counted."""
+        """Return the usable rows of a source, and its counts."""
         return read_table(source, name=name, schema=self.schema)
 
     def points(self, source: Source, name: str) -> NDArray[np.float64]:
@@ -115,7 +115,7 @@ class Given:
 
     @property
     def n_given(self) -> int:
-        """Rows of all parties, also those that were left out: public where a record is the unit."""
+        """Rows of all parties, also those that were left out. Public where a record is the unit."""
         return sum(table.n_given for table in self.tables.values())
 
     @property
@@ -202,7 +202,7 @@ def read_parties(
     schema: Schema | None = None,
     validation: object = None,
 ) -> Given:
-    """Return what was given, with all data read. See `dpsumm.learn`."""
+    """Return the inputs with all data read. See `dpsumm.learn`."""
     named = _named(parties)
     records = {name: one for name, one in named.items() if _has_records(one)}
     others = {name: one for name, one in named.items() if name not in records}
@@ -261,7 +261,7 @@ def _has_numbers(one: Any) -> bool:
 def float64(table: Table) -> NDArray[np.float64]:
     """Return a table's points, (n, d), as classifiers and students take them.
 
-    Read-only, since they may be the caller's own array: whose code is not dpsumm's gets a copy.
+    Read-only, since they may be the caller's own array. Code that is not dpsumm's gets a copy.
     """
     points = np.ascontiguousarray(table.scaled, dtype=np.float64).view()
     points.flags.writeable = False

@@ -102,7 +102,7 @@ class ClassifierTask(Request):
 
 @dataclass(frozen=True, eq=False)
 class Classifiers(Answer):
-    """Party to curator: its classifiers as numbers. Not private. Only the curator sees them."""
+    """A party's classifiers as numbers. Not private. Only the curator sees them."""
 
     disclosure: ClassVar[Disclosure | None] = Disclosure(
         "a party",
@@ -126,7 +126,7 @@ class NoisyVotes(Answer):
     """Curator to consumer: all parties' votes added up, with noise. What can be learnt.
 
     Made by :func:`dpsumm.ensemble.release.release_votes` alone, which states the claim. Everything
-    computed from it and from public data is post-processing and costs nothing more.
+    computed from it and from public data is post-processing, at no further cost.
 
     Attributes
     ----------

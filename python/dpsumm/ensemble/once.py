@@ -19,7 +19,7 @@ class Once(Party):
     Claim: all that this party ever sends under one run's name is one answer to one task, or to each
     round of one run of updates. So a curator has one set of votes, or one vector a round, for the
     charge of one release. Assumes that the file is kept, and that one file serves all processes of
-    the party. Who removes it, or asks under another run's name, gets other answers: each is a run
+    the party. Without it, or under another run's name, the answers are others, and each is a run
     of its own. Tested by tests/ensemble/test_once.py and the audit "noisy votes: a party votes
     once".
     """

@@ -5,8 +5,8 @@ Theorem 1: the student learns the parties' majority labels. Algorithm 2 with The
 their soft votes. Both release the minimiser with noise on its parameters. ``docs/paper-learn.md``
 shows which constants are too large, and why `dpsumm.learn` differs.
 
-**Not private**, whatever the theorems say: noise and minimiser are floating-point numbers, whose
-last bits tell about the data (Mironov 2012). For research, on data that may be seen.
+**Not private** in spite of the theorems. Noise and minimiser are floating-point numbers, and their
+last bits depend on the data (Mironov 2012). For research, on data that may be seen.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Published:
         Certified norm of the gradient at the solver's answer, which the sensitivity includes if the
         constants are exact: the minimiser is within ``tau / lam`` of it.
     event
-        What it would cost in a ledger: no guarantee, because of floating point.
+        Its cost in a ledger. No guarantee, because of floating point.
 
     See Also
     --------
@@ -104,7 +104,7 @@ def published(
     lam
         Regularisation, from 1e-6 up. Must not be chosen by looking at the result on private data.
     majority
-        Algorithm 1, on the majority's labels; otherwise Algorithm 2, on soft votes.
+        Algorithm 1, on the majority's labels. Otherwise Algorithm 2, on soft votes.
     exact
         With the exact sensitivities instead of the published ones, see :func:`sensitivity_of`.
     delta
@@ -196,7 +196,7 @@ def perturbation(
     delta: float | None,
     rng: np.random.Generator,
 ) -> Array:
-    """Return noise for an L2 sensitivity: uniform direction and Gamma radius, or Gaussian."""
+    """Return noise for an L2 sensitivity, by uniform direction and Gamma radius, or Gaussian."""
     if delta is not None:
         multiplier = accounting.gaussian_noise_multiplier(epsilon, delta)
         return rng.normal(0.0, multiplier * sensitivity, shape)
@@ -214,7 +214,7 @@ def inside(points: Array, radius: float) -> Array:
 
 
 def softmax(z: Array) -> Array:
-    """Return probabilities: of the second class, (n, 1), or of all."""
+    """Return probabilities of the second class, (n, 1), or of all."""
     if z.shape[1] == 1:
         return np.asarray(0.5 * (1 + np.tanh(z / 2)))
     powers = np.exp(z - z.max(1, keepdims=True))
@@ -225,7 +225,7 @@ def minimise(x: Array, targets: Array, lam: float) -> tuple[Array, float]:
     """Return the minimiser of the regularised likelihood, and its certified gradient norm.
 
     ``mean logsumexp(x W) - <W, x' targets / n> + lam/2 ||W||^2``, by damped Newton steps from 0.
-    There is no limit of steps: stopping early would be a message that depends on the data.
+    There is no limit of steps, because stopping early would depend on the data.
     """
     n, d = x.shape
     columns = targets.shape[1]

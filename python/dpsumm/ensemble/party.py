@@ -65,7 +65,7 @@ class Voter(Party):
 class Declarer(Party):
     """Sends its classifiers as plain numbers, because the points to vote on do not come to it.
 
-    They are for the curator alone, who has them vote.
+    They are for the curator alone, which lets them vote.
 
     Parameters
     ----------

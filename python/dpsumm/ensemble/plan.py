@@ -36,9 +36,9 @@ class LearningPlan(Plan):
     noise_multiplier
         Noise / sensitivity of the release.
     vote_noise
-        Standard deviation of the noise in a point's share of votes, which lies in [0, 1].
+        Standard deviation of the noise in a point's share of votes, from 0 to 1.
     ratio
-        Noise over signal in the directions that a student uses, whatever the number of points: the
+        Noise over signal in the directions that a student uses, for any number of points. The
         signal is guessed from the number of classes.
 
     See Also

@@ -37,7 +37,7 @@ def plan_learning(
         As for :func:`dpsumm.learn`, all of whose parties hold records: updates by default. These
         need the records of a party (`Updates(records_per_owner=400)`, else 100) with either unit.
     n_columns
-        For updates: columns of the points, once categories are spread over columns of their own.
+        For updates, columns of the points, after categories are spread over columns of their own.
 
     Returns
     -------

@@ -18,7 +18,7 @@ DIFFERENT = 0.5
 def points_notes(table: Table) -> list[Note]:
     """Return what the consumer should know of the public points, before anybody votes on them.
 
-    They are public or the consumer's own, so this tells of no party.
+    They are public or the consumer's own, so this reveals no party's data.
 
     Examples
     --------

@@ -1,10 +1,10 @@
 """Noisy votes: the one release, after which everything is post-processing.
 
 Claim
-    Towards the consumer, and whoever sees anything computed from the noisy votes: (epsilon, delta)-
-    differential privacy for all records of a party, with its classifier, its coins and whether it
-    takes part (unit: one whole owner); or for one record, if parties train shards (unit: replace
-    one record). For every set of public points, even one that the consumer chose to attack.
+    Towards the consumer, and anyone who sees anything computed from the noisy votes: (epsilon,
+    delta)- differential privacy for all records of a party, with its classifier, its coins and
+    whether it takes part (unit: one whole owner); or for one record, if parties train shards (unit:
+    replace one record). For every set of public points, even one that the consumer chose to attack.
 Assumes
     The points, classes, grid, shards and the *registered* parties are fixed before anybody votes. A
     party's votes depend on its own records, its own coins and the task alone: nothing that parties
@@ -77,11 +77,11 @@ def release_votes(
     counts : (N, columns) int64
         Sums of the votes, as `NoisyVotes.counts` without noise.
     unit, epsilon, delta
-        What is guaranteed to whom.
+        Unit and budget of the guarantee.
     ledger
         Charged before anything is returned.
     seed
-        Tests and experiments only: the charge is then infinite.
+        Tests and experiments only. The charge is then infinite.
     """
     coins = None if seed is None else derived_seed(seed, RELEASE)
     query = Query.at(bound_of(unit, terms), multiplier_for(epsilon, delta), seed=coins)

@@ -45,7 +45,7 @@ def recipe_of(asked: Asked, updates: Updates, n_parties: int, n_given: int | Non
     Parameters
     ----------
     n_given
-        Rows of all parties, if they are in this process: public with a record as the unit.
+        Rows of all parties, if they are in this process. Public with a record as the unit.
     """
     each = updates.records_per_owner
     if asked.unit is Unit.REPLACE_RECORD:
@@ -84,7 +84,7 @@ def run_updates(
     points : (N, d)
         The public points.
     about
-        What is to be told of the public points, which depends on nobody else.
+        Notes on the public points, which depend on no other data.
     """
     check_listed(terms, space)
     judged_by = (

@@ -37,9 +37,9 @@ MOST_MAP = 2**27
 class SavedModel(Answer):
     """A classifier that was learnt from noisy votes, as its file has it. Consumer to anyone.
 
-    Charge: none towards the parties, it is post-processing of `NoisyVotes`. Nor towards the
-    public points, which are public: of others only what `Model.export` charged to them. The
-    consumer's labelled points, if they chose the student, are not protected: a statement says so.
+    Charge: none towards the parties, since it is post-processing of `NoisyVotes`. None towards the
+    public points. Others have what `Model.export` charged to them. The
+    consumer's labelled points, if they chose the student, are not protected, as a statement says.
 
     Attributes
     ----------
@@ -52,9 +52,9 @@ class SavedModel(Answer):
     student
         Name of the candidate.
     learnt
-        What it computes.
+        The learnt functions.
     statements
-        What the run guarantees to whom.
+        The run's guarantees.
 
     See Also
     --------
@@ -166,7 +166,7 @@ def load_model(path: str | os.PathLike[str]) -> SavedModel:
     See Also
     --------
     dpsumm.ensemble.Model : Whose `save` writes the file.
-    dpsumm.ensemble.SavedModel : What it returns.
+    dpsumm.ensemble.SavedModel : The class of the result.
 
     Examples
     --------

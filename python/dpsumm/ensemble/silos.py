@@ -1,4 +1,4 @@
-"""`learn` with parties that are elsewhere, whatever engine carries the messages."""
+"""`learn` with parties that are elsewhere, by any engine that carries messages."""
 
 from __future__ import annotations
 
@@ -55,14 +55,14 @@ def learn_silos(
         As for `dpsumm.learn`.
     asked_for
         epsilon, delta, protocol, validation, unit, ledger, run, seed and allow_weak_privacy, as for
-        `dpsumm.learn`. With a record as the unit updates need `records_per_owner`, since what
-        parties report of themselves hangs on who comes. A `learner` is each party's own. Answers
-        are kept next to the ledger, in ``<ledger>.answers``, until what is made of them is in the
-        ledger. So a run that died is resumed by its name.
+        `dpsumm.learn`. With a record as the unit updates need `records_per_owner`, since
+        reported sizes depend on the parties that come. A `learner` is each party's own. Answers
+        are kept next to the ledger, in ``<ledger>.answers``, until the ledger has their
+        release. So a run that died is resumed by its name.
     max_bytes
         Largest answer of a party that is read.
     on_absent
-        Told the name of a party that counts as absent, and why: for the curator alone. Logged by
+        Gets the name of a party that counts as absent, and why. For the curator alone. Logged by
         default.
 
     Raises
@@ -73,9 +73,10 @@ def learn_silos(
     Privacy
     -------
     As `dpsumm.learn`. A party that is absent, late, or answers what does not fit counts as zeros
-    among the registered ones, in updates from that round on: the run ends with the channel's time
-    limit, no number of parties stops it, and neither the model nor its warnings tell. Who failed
-    and why is told to the curator alone, who is trusted with votes and vectors.
+    among the registered ones, in updates from that round on. The run ends with the channel's time
+    limit, no number of parties stops it, and neither the model nor its warnings show it. The
+    failed parties and the reasons are for the curator alone, which is trusted with votes and
+    vectors.
 
     See Also
     --------

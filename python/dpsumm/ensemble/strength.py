@@ -21,14 +21,14 @@ _MOST_POINTS = 20_000
 class Strength:
     """Squared shares of the votes in the public points' leading directions, and their noise.
 
-    Post-processing of the noisy votes: it costs nothing and tells no more of a party than these.
+    Post-processing of the noisy votes, at no cost. It reveals no more of a party than they do.
 
     Attributes
     ----------
     energies : (m,)
         Squared length of the noisy shares along each direction.
     noise
-        Expected of each, if there were nothing but noise.
+        Expected of each, if there were only noise.
     error
         Standard deviation of `noise` summed over the directions.
     """

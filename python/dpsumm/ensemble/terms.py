@@ -96,7 +96,7 @@ class Terms:
 
     @property
     def columns(self) -> int:
-        """Columns of the released counts: one of two classes, else one for each class."""
+        """Columns of the released counts, one of two classes, else one for each class."""
         return 1 if self.n_classes == 2 else self.n_classes
 
     @property
@@ -106,7 +106,7 @@ class Terms:
 
     @property
     def unit_squared(self) -> int:
-        """Square of the most that one classifier moves a row of counts, whatever it votes.
+        """Square of the most that any vote of one classifier moves a row of counts.
 
         Two classes: the row is the signed number v1 - v0 in [-B, B], which moves by at most 2 B.
         More: rows of integers from 0 up and of sum at most B lie at most B sqrt(2) apart. An

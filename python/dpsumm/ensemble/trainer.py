@@ -35,8 +35,8 @@ class Trainer(Party):
         have been chosen by looking at any party's records.
     least
         Records that a shard must hold, see `ballots.train`. A task of more shards is refused. That
-        tells of the number of records alone, which `Describe` asks. Of records with a listed label
-        a shard may have fewer, as only the party knows: then its classifier abstains.
+        reveals the number of records alone, which `Describe` asks. Of records with a listed label
+        a shard may have fewer, as only the party knows. Then its classifier abstains.
     """
 
     codec = CODEC

@@ -38,8 +38,8 @@ def verdict_of(
     """Return the verdict on a model by the release alone, without labels.
 
     An alarm if noise alone would often look like this, or one class is predicted for all points. A
-    warning between. It never says that the model is right: parties with other shares of the classes
-    than the points agree with each other, and are wrong together.
+    warning between. It never says that the model is right, because parties with other shares of the
+    classes than the points agree with each other, and are wrong together.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def verdict_of(
 def judged(
     classes: NDArray[Any], validation: Validation, met: NDArray[np.bool_], chance: float
 ) -> Verdict:
-    """Return the verdict by the consumer's labels, of which the model has some right.
+    """Return the verdict by the consumer's labels and how many of them the model has right.
 
     McNemar's exact test of the model against always saying the commonest label. A model that leads
     is never an alarm. Nor is one that labels leave open, unless noise alone would often show what
@@ -114,7 +114,7 @@ def missed_notes(
 ) -> Iterator[Note]:
     """Warn of classes that hardly any public point is predicted to be, by the noisy votes alone.
 
-    Nothing is said of a class that is as rare among the consumer's labelled points.
+    There is no note on a class that is as rare among the consumer's labelled points.
 
     Examples
     --------

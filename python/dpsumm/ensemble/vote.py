@@ -48,7 +48,7 @@ Exchange = Callable[[VoteCurator, Ledger], NoisyVotes]
 
 @dataclass(frozen=True)
 class Asked:
-    """What a run is asked for besides data, checked. Made by :meth:`of`."""
+    """The checked parameters of a run besides data. Made by :meth:`of`."""
 
     classes: ArrayLike
     epsilon: float
@@ -77,7 +77,7 @@ class Asked:
         seed: int | None = None,
         allow_weak_privacy: bool = False,
     ) -> Self:
-        """Return the parameters of `dpsumm.learn`, which says what they mean."""
+        """Return the parameters of `dpsumm.learn`, which explains them."""
         epsilon, delta = plain(epsilon), plain(delta)
         accounting.check_epsilon(epsilon)
         accounting.check_delta(delta)
@@ -101,7 +101,7 @@ class Asked:
 
     @property
     def voting(self) -> Voting:
-        """The parameters of votes, as they are by default if nothing was said of them."""
+        """The parameters of votes, with their defaults."""
         return self.protocol if isinstance(self.protocol, Voting) else Voting()
 
     def terms(
@@ -145,7 +145,7 @@ def run_vote(
     points : (N, d)
         The public points.
     about
-        What is to be told of the public points, which depends on nobody else.
+        Notes on the public points, which depend on no other data.
     learner
         What parties train, if that is known: a public fact, as `facts_of` tells it.
     """
@@ -256,7 +256,7 @@ def _record(
 
 
 def check_listed(terms: Terms, space: Space) -> None:
-    """Refuse classes that the schema's label cannot have: nobody would vote for them."""
+    """Refuse classes that the schema's label cannot have, since they would get no vote."""
     label = None if space.labelled is None else space.labelled.label
     if label is None or not label.categories:
         return

@@ -1,4 +1,4 @@
-"""Column by column: how target, summary and the points read are distributed, in original units."""
+"""Distributions of target, summary and read points, column by column, in original units."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Marginal:
     Attributes
     ----------
     values
-        Of the points read, the target and the summary: numbers in the column's units, or positions
+        Of the read points, the target and the summary. Numbers in the column's units, or positions
         among `categories`.
     """
 
@@ -181,7 +181,7 @@ def _sets(summary: Summary) -> tuple[Array, Array, Array]:
 
 
 def few(*sets: Array) -> tuple[Array, ...]:
-    """Return the points of each set that are looked at, (n, coordinates): all of a small one."""
+    """Return the examined points of each set, (n, coordinates). All of a small one."""
     most = min(MOST_SHOWN, max(MOST_VALUES // sets[0].shape[1], 100))
     return tuple(thinned(points, most) for points in sets)
 

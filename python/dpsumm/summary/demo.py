@@ -1,4 +1,4 @@
-"""A comparison on handwritten digits: who finds points like the target, and at what price.
+"""A comparison of protocols on handwritten digits, by likeness to the target and by cost.
 
 Eight owners hold digits with skewed labels. The consumer's target is mostly 3, 5, 8 and 9, which
 are rare at the owners. Half of the target's records are given to the curator. The other half are
@@ -43,7 +43,7 @@ class Digits:
     target : (m, 64)
         Given to the curator.
     fresh : (n, 64), fresh_labels : (n,)
-        Of the target's distribution, given to nobody.
+        Of the target's distribution. No party has them.
     """
 
     owners: dict[str, tuple[Array, Array]]

@@ -2,8 +2,8 @@
 
 Consumer and owners share a secret map. Every record is sent as ``h(x)``, and the protocol runs on
 these vectors as if they were the points. What the owners learn is protected as before. The curator
-lacks the map, but **this is obfuscation and not differential privacy**: what it sees tells all
-pairwise distances, hence the data up to rotation and translation, and slightly more known records
+lacks the map, but **this is obfuscation and not differential privacy**: the features reveal all
+pairwise distances, and so the data up to rotation and translation, and slightly more known records
 than columns reveal the rest (``docs/privacy/offers.md``, where the attack is shown).
 So no public seed points, and no owner or consumer who talks to the curator.
 """
@@ -89,7 +89,7 @@ class Embedding:
         Parameters
         ----------
         points : (n, c)
-            In the kernel's space: scaled by the public bounds, if there are any.
+            In the kernel's space, scaled by the public bounds, if there are any.
 
         Raises
         ------

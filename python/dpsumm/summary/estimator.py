@@ -26,8 +26,8 @@ class Summarizer(Estimator, scikit_learn_base()):  # type: ignore[misc]
 
     It is for code that keeps parameters apart from data: `get_params`, `set_params` and
     ``sklearn.base.clone`` work as they do for scikit-learn's own estimators. It is fitted to owners
-    and a target, and not to X and y, so it cannot be a step of a ``Pipeline``. Fit what is trained
-    afterwards to `points_` and `labels_`.
+    and a target, and not to X and y, so it cannot be a step of a ``Pipeline``. Fit later models
+    to `points_` and `labels_`.
 
     Parameters
     ----------

@@ -17,7 +17,7 @@ BEYOND_CHANCE = 3.0
 
 
 def check_target(target: Table) -> None:
-    """Refuse a target of which bounds or categories leave nothing to compare.
+    """Refuse a target if bounds or categories leave nothing of it to compare.
 
     Privacy
     -------

@@ -65,7 +65,7 @@ class RBF:
         """Return the kernel for the space of a schema in which all columns have a range.
 
         ``gamma = 6 / schema.worth``, the reciprocal of the mean squared distance of two records
-        with uniform values: for columns of numbers what `for_unit_box` gives. A public fact.
+        with uniform values. For columns of numbers it is that of `for_unit_box`. A public fact.
 
         Raises
         ------

@@ -1,6 +1,6 @@
 """A summary's likeness to the target, by the gap that it closes and a classifier's AUC.
 
-For curator and consumer: computed from raw data after everything was sent, so nothing is charged.
+For curator and consumer. Computed from raw data after everything was sent, at no charge.
 """
 
 from __future__ import annotations
@@ -177,7 +177,7 @@ def strangers(target: NDArray[Any] | None, summary: NDArray[Any] | None) -> bool
 def places(
     target: NDArray[Any] | None, summary: NDArray[Any] | None
 ) -> tuple[Labels, Labels] | None:
-    """Return the place of each label that is looked at among all, -1 for none of a record."""
+    """Return the place of each label among those compared, or -1 for a record without one."""
     if target is None or summary is None:
         return None
     classes = _classes(target) | _classes(summary)

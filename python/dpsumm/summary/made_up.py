@@ -96,7 +96,7 @@ def make_up(
 ) -> MadeUp:
     """Return data by a bounded schema.
 
-    Public: made from the schema and the seed alone.
+    Public, because it is made from the schema and the seed alone.
     """
     rng = np.random.default_rng(seed)
     columns = coded(schema)

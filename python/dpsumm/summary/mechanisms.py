@@ -90,9 +90,9 @@ class Gaussian(Mechanism):
     def fits(self, given: Draw, made: Release) -> bool | None:
         """Return whether the noise explains how far the points' sum is from the release.
 
-        Of a release of these points the answer is False with probability 1e-9 at most, by the
-        tail of chi-square (Laurent & Massart 2000, Lemma 1). Two targets that the noise hides from
-        each other cannot be told apart.
+        Of a release of these points the answer is False with probability 1e-9 at most, by the tail
+        of chi-square (Laurent & Massart 2000, Lemma 1). If the noise hides the difference of two
+        targets, this cannot show it.
         """
         apart = (made.steps - given.features.sum_on_grid(given.points, LEVELS)).astype(np.float64)
         noise_std = self.queries(given)[0].noise_std
@@ -211,7 +211,7 @@ class Mwem(Mechanism):
 
 @dataclass(frozen=True)
 class Exact(Mechanism):
-    """The mean embedding as it is: no guarantee at all, infinite in the ledger."""
+    """The mean embedding as it is. It has no guarantee and is infinite in the ledger."""
 
     takes_landmarks = True
 

@@ -26,7 +26,7 @@ MOST_IMAGES = 10
 
 
 def by_column(summary: Summary) -> Html:
-    """Return the columns, each with how target, summary and the points read are distributed."""
+    """Return the columns, each with the distributions of target, summary and read points."""
     panels, rest = worst_first(summary, MOST_PANELS)
     n = (
         summary.scaled.shape[1]
@@ -89,7 +89,7 @@ def png(grey: NDArray[np.uint8]) -> str:
 
 
 def overlay(summary: Summary) -> Html:
-    """Return the cloud of target, summary and points read."""
+    """Return the cloud of target, summary and read points."""
     seen = figures.directions(summary.target)
     return parts.figure(
         figures.overlay(summary.target, summary.scaled, summary.pool.scaled, seen),

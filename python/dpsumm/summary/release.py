@@ -1,7 +1,7 @@
 """Releases (h2 of the paper): the noisy mean embeddings that may leave the curator.
 
-A mechanism says what a release costs and draws it (:mod:`dpsumm.summary.mechanisms`);
-:func:`release` is the only way one leaves: through the ledger.
+A mechanism states the cost of a release and draws it (:mod:`dpsumm.summary.mechanisms`).
+Releases leave only by :func:`release`, through the ledger.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ class Draw:
     previous
         The release before, which is public.
     noise
-        What was charged for `Mechanism.queries`; None: fresh noise, for points that are public.
+        The paid noise of `Mechanism.queries`. None for fresh noise, if points are public.
     """
 
     features: Features
@@ -124,8 +124,8 @@ class Draw:
 class Mechanism(ABC):
     """How a mean embedding is released. Derive from it for one of your own.
 
-    Claim of anyone who derives: `cost` bounds what `draw` reveals of one unit of the data, whatever
-    the points are. The ledger charges `cost` and cannot check it.
+    A subclass claims that `cost` bounds how much `draw` reveals of one unit of the data, for all
+    points. The ledger charges `cost` and cannot check it.
 
     Attributes
     ----------
@@ -139,7 +139,7 @@ class Mechanism(ABC):
     def calibrated(self, epsilon: float, delta: float) -> Mechanism:
         """Return the mechanism for one release at (epsilon, delta).
 
-        By default itself: its own parameters say how much noise it adds.
+        By default itself, since its own parameters fix its noise.
         """
         return self
 
@@ -164,12 +164,12 @@ class Mechanism(ABC):
 
     @abstractmethod
     def cost(self, sensitivity: Sensitivity) -> list[tuple[Event, int]]:
-        """Return the events of one release, each with its count. None: it depends on no data."""
+        """Return the events of one release, each with its count. None if it depends on no data."""
 
     def noise(self, features: Features, sensitivity: Sensitivity, count: int) -> float:
         """Return the standard deviation of the released mean's noise in each coordinate.
 
-        Owners are told, and draw their offers the more evenly the larger it is, so it must be a
+        Owners receive it, and draw their offers the more evenly the larger it is. So it must be a
         function of the parameters alone. By default as large as a coordinate of a mean can be,
         ``max_norm / sqrt(d)``: of a mechanism that does not say better, owners take no detail for
         granted.
@@ -181,10 +181,10 @@ class Mechanism(ABC):
         """Return a fresh release of `given.count` points; `release` has charged it."""
 
     def fits(self, given: Draw, made: Release) -> bool | None:
-        """Return whether an earlier release may be of these points; None: that is not known.
+        """Return whether an earlier release may be of these points, or None if that is not known.
 
-        For who has the points, and not to be sent: it depends on them without a charge. By default
-        nothing is known.
+        For the holder of the points. Do not send it, because it depends on them without a charge.
+        By default None.
         """
         return None
 
@@ -211,13 +211,13 @@ def release(
     features, points
         See `Draw`.
     key, message
-        Name of the release within the run. What it is, in words.
+        Name of the release within the run. Its description.
     protected, sensitivity
         Whose records the points are, and how one unit of them moves the sum.
     ledger
         Charged before anything is returned.
     seed
-        Tests and experiments only: the charge is then infinite.
+        Tests and experiments only. The charge is then infinite.
     previous
         The run's release of this kind before.
     """

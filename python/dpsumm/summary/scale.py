@@ -1,6 +1,6 @@
 """Distances to compare a summary's distance to the target with.
 
-For curator and consumer: computed from raw data after everything was sent.
+For curator and consumer. Computed from raw data after everything was sent.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ class Scale:
     fresh
         Expected for p fresh records of the target's distribution, from that distribution.
     random
-        Expected for p random ones of the points read, from the target records given; None if no
-        point read was left out.
+        Expected for p random ones of the read points, from the target records given. None if no
+        read point was left out.
     pool
-        Of all points read, from the target records given.
+        Of all read points, from the target records given.
     """
 
     fresh: float

@@ -48,8 +48,8 @@ def check_run(
 def held_to(names: Iterable[str], size: int, protocol: Protocol, schema: Schema) -> dict[str, str]:
     """Return the public settings that a run's name stands for. See `Ledger.hold_to`.
 
-    They say who receives the release and what is asked of them. What the release is made with is
-    bound to it already.
+    They name the receivers of the release and the requests to them. The parameters of the release
+    are bound to it already.
     """
     return {
         "owners": json.dumps(sorted(names)),
@@ -62,7 +62,7 @@ def held_to(names: Iterable[str], size: int, protocol: Protocol, schema: Schema)
 
 
 def check_kernel(kernel: RBF | None, protocol: Protocol, names: Sequence[str] = ("x0",)) -> None:
-    """Refuse a kernel that is none; or that there is none, where nothing public makes one.
+    """Refuse a wrong kernel, or a missing one if no public fact gives one.
 
     Parameters
     ----------

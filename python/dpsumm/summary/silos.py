@@ -1,4 +1,4 @@
-"""A run whose owners are elsewhere, whatever engine carries the messages."""
+"""A run whose owners are elsewhere, by any engine that carries messages."""
 
 from __future__ import annotations
 
@@ -61,8 +61,8 @@ def summarize_silos(
     channel
         The engine's, see `Channel`.
     owners
-        All owners of the run by name, fixed before it: their number is public and enters what is
-        sent, so it must not depend on who is able to answer.
+        All owners of the run by name, fixed before it. Their number is public and enters messages,
+        so it must not depend on which owners are able to answer.
     schema
         Of all parties. An owner whose data were read with another one is left out.
     target, size, epsilon, delta, protocol, kernel, seed, drop_target_copies
@@ -76,7 +76,7 @@ def summarize_silos(
         Largest answer of an owner that is read.
     out
         Where the summary is saved, ``.parquet`` or ``.csv``. Only then are the answers removed. The
-        run has ended then: under its name nobody is asked again.
+        run has ended then, and its name sends no further request.
     report
         Where the report is saved before the run ends. With `out` only.
 

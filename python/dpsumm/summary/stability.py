@@ -13,8 +13,8 @@ class Stability:
     ----------
     points
         At most so many points of the summary, each with its label, are replaced by others, given
-        all that was released to the owners and the coins of sampling; None: no such number is
-        known, so that one record may change every point.
+        all releases to the owners and the coins of sampling. None if no such number is known, so
+        that one record may change every point.
     """
 
     points: int | None

@@ -1,9 +1,9 @@
-"""Whether a summary can stand in for the target: useful, check, or do not use.
+"""The verdict on a summary in place of the target: useful, check, or do not use.
 
-By what it is for, not by multiples of what chance makes: the share of the gap that it closes, how
+By its use, not by multiples of chance. It goes by the share of the gap that the summary closes, how
 well a classifier tells it from the target, columns that it does not follow and, where the target
-has labels, what a model of it does with these. docs/how-to.md says how often the rules were right,
-as evidence.verdicts measured it.
+has labels, the scores of a model of it on these. docs/how-to.md says how often the rules were
+right, as evidence.verdicts measured it.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def judged(
     alarms
         Whether notes say that records look mistaken, or that privacy is weak.
     strange_labels
-        Whether none of the target's labels is in the summary.
+        Whether the summary has no label of the target's.
     """
     check = ["read the warnings first"] if alarms else []
     if strange_labels:

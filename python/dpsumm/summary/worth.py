@@ -1,12 +1,12 @@
 """What each owner's points are worth to a summary: a value that does not depend on their order.
 
 The owners with points in the summary play a game: a coalition T has ``v(T) = J(S_T)``, where S_T
-are its points of the summary, and ``v`` of nobody is 0. The Shapley value of an owner is what it
-adds to v on average over all orders in which owners may join, so equal owners get equal values and
-all values together are ``J(summary)``. For curator and consumer: a function of raw data.
+are its points of the summary, and ``v`` of no owner is 0. The Shapley value of an owner is its
+addition to v on average over all orders in which owners may join, so equal owners get equal values
+and all values together are ``J(summary)``. For curator and consumer: a function of raw data.
 
-Only the core's kernel sums and sums, products and quotients one by one enter: values are the same
-on every processor.
+Only the core's kernel sums and sums, products and quotients one by one enter. So values are the
+same on every processor.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ class Worth:
     Attributes
     ----------
     errors
-        Standard errors: how much the value moves with other points and target records of the same
-        kind (jackknife over tenths), and with the orders that were sampled.
+        Standard errors. They are how much the value moves with other points and target records of
+        the same kind (jackknife over tenths), and with the orders that were sampled.
     """
 
     values: Array

@@ -1,4 +1,4 @@
-"""Bins that follow the data: of about equal mass, by released counts. Post-processing."""
+"""Bins of about equal mass, by released counts. Post-processing."""
 
 from __future__ import annotations
 

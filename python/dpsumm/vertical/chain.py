@@ -86,8 +86,8 @@ class Chain:
         Parameters
         ----------
         given
-            A level for each column, or None: all records have these, the others are drawn given
-            them, by a chain that begins with these columns.
+            A level for each column, or None. All records have these levels, and the other columns
+            are drawn given them, by a chain that begins with these columns.
         seed
             Repeats a draw.
         """

@@ -22,7 +22,7 @@ def table_sums(message: str, tables: Sequence[tuple[float, int | None]]) -> Sums
     """Return the noisy tables of an owner. Without a table there is no charge.
 
     Towards another owner, who may know the second noise of a table that both count. The analyst
-    sees the same numbers and knows neither noise, so the charge covers what it learns, too.
+    sees the same numbers and knows neither noise, so the charge covers the analyst, too.
 
     Parameters
     ----------

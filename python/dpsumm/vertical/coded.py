@@ -30,7 +30,7 @@ class Coded:
     codes : (levels,) int64
         Code of each level.
     starts : (levels,) int64
-        First value of each cell of a tree; else levels are values.
+        First value of each cell of a tree. Without one, levels are values.
     fine : (levels,) int64
         Finer code of each level, for tables with the label. Those of a code follow each other.
     """
@@ -43,7 +43,7 @@ class Coded:
 
     @property
     def finest(self) -> NDArray[np.int64]:
-        """Finer code of each level, or its code if there are none."""
+        """Finer code of each level, or its code without finer ones."""
         return self.codes if self.fine is None else self.fine
 
     @property

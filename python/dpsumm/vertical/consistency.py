@@ -1,7 +1,7 @@
 """Counts of a column's cells that agree with each other, from a noisy tree. Post-processing.
 
 Top-down as of Hay et al. 2010, *Boosting the accuracy of differentially private histograms through
-consistency*, with the noise's empty cells dropped on the way: in a flat histogram noise adds up
+consistency*, with the noise's empty cells dropped on the way. In a flat histogram noise adds up
 over the empty tail of a skewed column, and moves its mean.
 """
 

@@ -60,7 +60,7 @@ class TablesCoordinator(Coordinator[Released]):
         Public.
     refused
         The budget's epsilon, if the run is to stop before the first release where that or delta
-        promises next to nothing to so many records as there are; None accepts it.
+        is too weak for so many records. None accepts it.
     keep
         Of two rounds, records the first one's tables as bytes and returns those that count.
     """

@@ -1,4 +1,4 @@
-"""Columns of which nearly all records share a bin or 'other'. By the noisy tables alone."""
+"""Columns whose records nearly all share a bin or 'other'. By the noisy tables alone."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _NARROW = 0.01
 
 @dataclass(frozen=True)
 class Crowded:
-    """A column of which nearly all records share one level."""
+    """A column whose records nearly all share one level."""
 
     column: str
     range: str
@@ -43,11 +43,11 @@ class Crowded:
 
 
 def crowded(released: Released, levels: Sequence[Drawn]) -> list[Crowded]:
-    """Return the columns of which nearly all records are in one bin, or in 'other'.
+    """Return the columns whose records are nearly all in one bin, or in 'other'.
 
     Privacy
     -------
-    Of the released noisy one-way tables alone: post-processing, which is charged nothing.
+    Of the released noisy one-way tables alone. Post-processing costs no privacy.
     """
     found = []
     for j, one in enumerate(levels):

@@ -1,7 +1,7 @@
 """How close rows are to the noisy tables of pairs, by post-processing of releases.
 
-A distance to a noisy table is not one to the real table: most of it is the table's own noise. So
-each stands next to what noise alone would make of it.
+Most of a distance to a noisy table is the table's own noise. So each distance comes with the one
+that noise alone would make.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class PairFidelity:
         What the noise of the counts alone makes of it, on average.
     released, rows
         How far the columns are from independence, by the noisy table less its noise and in the
-        rows: root of the sum of squared differences of shares.
+        rows. This is the root of the sum of squared differences of shares.
     """
 
     pair: tuple[int, int]

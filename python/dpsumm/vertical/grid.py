@@ -97,7 +97,7 @@ class Grid:
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """The levels of one column after its counts were released: runs of its grid's values.
+    """The levels of one column after its counts were released. They are runs of its grid's values.
 
     Attributes
     ----------

@@ -32,7 +32,7 @@ def pad_of(
     """Return an owner's pad for one product, which it and the helper compute alike.
 
     Its key is bound to the run, the pair, both owners' nonces and the sizes. A nonce is random and
-    lives as long as the rows that it hides, never longer: so no key ever hides two matrices.
+    lives as long as the rows that it hides, never longer. So no key ever hides two matrices.
 
     Parameters
     ----------
@@ -55,10 +55,10 @@ def check_secret(secret: bytes) -> None:
 class Helper(Party):
     """Deals pads to pairs of owners. Asked the same it answers the same.
 
-    Claim: what it sends does not depend on data, and is uniform for all but the pair's right owner.
-    Assumes: it keeps its secrets from everybody else. With one owner's secret and what another sent
-    to that owner, it reads the other's records: so it must not collude with any owner, nor with
-    the coordinator, through whom everything passes. Numerics: exact.
+    Claim: messages do not depend on data, and are uniform for all but the pair's right owner.
+    Assumes that it keeps its secrets from everybody else. With one owner's secret and what another
+    sent to that owner, it reads the other's records. So it must not collude with any owner, nor
+    with the coordinator, which passes everything on. Numerics: exact.
     Tested by: tests/vertical/test_vertical_roles.py, tests/kernels/test_pads.py.
 
     Parameters

@@ -57,7 +57,7 @@ class Held:
     def digest(self, key: bytes) -> str:
         """Return a keyed digest of the identifiers, by which owners compare their records.
 
-        Claim: towards who lacks the key (the coordinator) it tells whether two owners have the same
+        Claim: without the key, as the coordinator is, one sees whether two owners have the same
         records, and nothing else. Tested by: tests/vertical/test_synthesize.py.
         """
         if self.identifiers is None:
@@ -80,7 +80,7 @@ def read_held(
     levels: Sequence[Counted],
     ids: str | None,
 ) -> Held:
-    """Return one owner's data as levels. Errors are the owner's own: nothing was sent before."""
+    """Return one owner's data as levels. Errors are the owner's own, before anything is sent."""
     if isinstance(source, (Stream, Shards)):
         raise InvalidParameterError(
             f"{name!r}: a {type(source).__name__} cannot be joined; give a frame, an array or a "

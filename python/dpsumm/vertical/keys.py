@@ -29,7 +29,7 @@ def read_key(path: str | os.PathLike[str]) -> bytes:
 
 
 def key_of(text: str) -> bytes:
-    """Return a key from its hexadecimal digits; ValueError if they are none."""
+    """Return a key from its hexadecimal digits; ValueError if they are no digits."""
     key = bytes.fromhex(text.strip())
     if len(key) != SECRET_BYTES:
         raise ValueError

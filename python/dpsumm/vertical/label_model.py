@@ -1,4 +1,4 @@
-"""The label's model: logistic in the codes of all other columns. Fitted by `label_fit`."""
+"""The label's model is logistic in the codes of all other columns. Fitted by `label_fit`."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class LabelModel:
     start : (K,)
         Shares of the label's codes without any block.
     level_shares, code_of
-        Of the label's levels: share in their code, and the code of each.
+        Share of each of the label's levels in its code, and that code.
 
     See Also
     --------

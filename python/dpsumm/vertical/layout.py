@@ -27,7 +27,7 @@ class Layout:
     sizes
         Levels of each column as its owner codes records. Of a grid its values.
     trees
-        What is counted of each column. One table by default.
+        Tables that count each column. One by default.
     pairs
         Pairs of columns that the rows are for, (i, j) with i < j.
     same_columns
@@ -53,7 +53,7 @@ class Layout:
 
     @property
     def counted_by(self) -> tuple[Tree, ...]:
-        """What is counted of each column."""
+        """Tables that count each column."""
         return self.trees or tuple(map(Tree, self.sizes))
 
     @property
@@ -146,7 +146,7 @@ class Budget:
 
 @dataclass(frozen=True, eq=False)
 class Released:
-    """All that was released: what the model is made of.
+    """All that was released. The model is made of it.
 
     Attributes
     ----------
@@ -159,13 +159,13 @@ class Released:
     pairs
         Noisy two-way counts of the codes, by columns (i, j), i < j.
     with_label
-        The same of pairs with the label as they were released: finer codes by the label's.
+        The same of pairs with the label as they were released, by finer codes.
     fine
         Finer code of each level. Those of a code follow each other.
     plan
         Their noise.
     starts
-        Of a column counted by a tree the first value of each cell; else None.
+        First value of each cell of a column counted by a tree. None for another column.
     one_way
         The noisy counts of all columns' tables as they were released, one after another.
     coarse

@@ -28,7 +28,7 @@ MOST_BINS = 1024
 
 @dataclass(frozen=True, eq=False)
 class Levels:
-    """The levels of one column: its categories or bins, and one for missing values if it has them.
+    """Categories or bins of one column, and a level for missing values if it has them.
 
     Public, as the column and its bins are. The level of a value depends on that value alone.
     """
@@ -39,7 +39,7 @@ class Levels:
 
     @staticmethod
     def check(column: Column) -> None:
-        """Refuse a column whose levels would tell, or cannot be said, without its data."""
+        """Refuse a column whose levels depend on its data."""
         if column.when_missing is WhenMissing.DROP:
             raise InvalidParameterError(
                 f"schema: column {column.name!r} drops rows with missing values, which would tell "
@@ -79,7 +79,7 @@ class Levels:
 
     @property
     def tree(self) -> Tree:
-        """What is counted: one table of all levels."""
+        """One table of all levels."""
         return Tree(self.size)
 
     @property

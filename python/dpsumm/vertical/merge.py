@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 
 def merged_codes(counts: NDArray[np.int64], least: float) -> NDArray[np.int64]:
-    """Return the code of each level: those with a noisy count below `least` share the last one.
+    """Return the code of each level. Those with a noisy count below `least` share the last one.
 
     If there are at least two of them. Codes of the others keep the order of the levels.
 

@@ -85,7 +85,7 @@ def drawn_codes(
     shares: Callable[[NDArray[np.uint32]], NDArray[np.float64]],
     rng: np.random.Generator,
 ) -> NDArray[np.int64]:
-    """Return a code for each record, (n,), by its shares given what is known of it."""
+    """Return a code for each record, (n,), by its shares given its known codes."""
     drawn = np.empty(len(given), np.int64)
     for i in range(0, len(given), _BLOCK):
         ends = np.cumsum(shares(given[i : i + _BLOCK]), axis=1)

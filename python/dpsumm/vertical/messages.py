@@ -1,7 +1,7 @@
 """What owners, helper and coordinator say to each other.
 
 All of it passes through the coordinator. What hides records from it is a key that each owner
-shares with the helper. The coordinator has none of them.
+shares with the helper. The coordinator does not have these keys.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _TWO_ROUNDS = tuple(way.value for way in Way if way is not Way.MPYC)
 
 @dataclass(frozen=True)
 class Join(Request):
-    """To an owner: take part in a run.
+    """Asks an owner to take part in a run.
 
     Attributes
     ----------
@@ -56,7 +56,7 @@ class Join(Request):
 
 @dataclass(frozen=True)
 class Joined(Answer):
-    """From an owner: the public facts of its data. Claim: equality of records and order only."""
+    """Public facts of an owner's data. Claim: equality of records and order only."""
 
     disclosure: ClassVar[Disclosure | None] = Disclosure(
         "an owner",
@@ -134,8 +134,8 @@ class Start(Request):
     bins
         Of each of these codes the bin, which all other tables count. From 0 in each column.
     widths, peer_bins
-        Of each peer's columns how many codes, and their bins: the finest only towards the label's
-        owner.
+        How many codes each peer's columns have, and their bins. The finest are for the label's
+        owner alone.
     label, peer_labels
         Which of its columns is the label, which of each peer's; -1 for none.
     groups, peer_groups
@@ -174,7 +174,7 @@ class Start(Request):
 
 @dataclass(frozen=True)
 class MaskedRows(Answer):
-    """From an owner: rows for each of its peers. Claim: uniform for all but owner and helper."""
+    """An owner's rows for each of its peers. Claim: uniform for all but owner and helper."""
 
     disclosure: ClassVar[Disclosure | None] = Disclosure(
         "an owner",
@@ -195,7 +195,7 @@ class MaskedRows(Answer):
 
 @dataclass(frozen=True)
 class NextRows(Request):
-    """To an owner: what its peers sent of the same rows. It answers with its next rows."""
+    """Brings an owner its peers' part of the same rows. It answers with its next rows."""
 
     disclosure: ClassVar[Disclosure | None] = Disclosure(
         "coordinator",
@@ -289,7 +289,7 @@ class TwoWay(Answer):
 
 @dataclass(frozen=True)
 class Deal(Request):
-    """To the helper: what it needs to know of each pair of owners."""
+    """Brings the helper the public facts of each pair of owners."""
 
     disclosure: ClassVar[Disclosure | None] = Disclosure(
         "coordinator",
@@ -315,7 +315,7 @@ class Deal(Request):
 
 @dataclass(frozen=True)
 class Dealt(Answer):
-    """From the helper: for each pair what its right owner needs, hidden from all others."""
+    """The helper's part for each pair's right owner, hidden from all others."""
 
     disclosure: ClassVar[Disclosure | None] = Disclosure(
         "helper",

@@ -1,7 +1,7 @@
 """The secret product by MPyC: two owners and the helper, each in a process of its own.
 
-Shamir's secret sharing among three with an honest majority, over TCP with TLS on this machine. Whom
-it trusts is on docs/privacy/rows.md. `mpyc_party` is what runs in the processes.
+Shamir's secret sharing among three with an honest majority, over TCP with TLS on this machine. The
+trusted parties are on docs/privacy/rows.md. The processes run `mpyc_party`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _SIDES = (LEFT, RIGHT, HELPER)
 class Meeting:
     """Where the three parties of each pair of owners meet: ports, and a certificate for each party.
 
-    Of a run in one process. It holds no input: each role starts the process of its own side.
+    Of a run in one process. It holds no input, since each role starts the process of its side.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ class MpycOwner(Owner):
     """An owner whose two-way tables with others come from MPyC.
 
     Its noise is charged and drawn before its process starts, since shares leave from then on. It is
-    kept in memory alone: in the books it would undo the tables.
+    kept in memory alone. In the books it would undo the tables.
     """
 
     meeting: Meeting

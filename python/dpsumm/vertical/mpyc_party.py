@@ -1,7 +1,7 @@
 """One party of MPyC in a process of its own: ``python -m dpsumm.vertical.mpyc_party``.
 
-Started by `vertical.mpyc`; MPyC reads the command line when it is imported. The party's inputs come
-on standard input, what it learns goes to standard output, both as NumPy archives.
+Started by `vertical.mpyc`. MPyC reads the command line when it is imported. The party's inputs come
+on standard input and its outputs go to standard output, both as NumPy archives.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
 """The noise plan has the noise of each table, and the figure of each observer.
 
-Public arithmetic, with the same bits everywhere: cube roots of integers, exact sums, IEEE roots.
+Public arithmetic, by cube roots of integers, exact sums and IEEE roots: the same bits everywhere.
 
 Claim (``docs/privacy/rows.md``): one replaced record moves two cells of a table by one.
-The L tables of a column's tree have the noise of one times the root of L, and cost what one would.
-With sd the standard deviation of that noise in a table which an observer does not know, what the
-observer learns is mu-GDP with ``mu**2 = sum of 2 / sd**2`` over the tables that depend on what is
-protected. Assumes: N public, rounded normal noise, the merge and the pairs of a second round
-computed from released counts.
+The L tables of a column's tree have the noise of one times the root of L, and the cost of one.
+With sd the standard deviation of that noise in a table which an observer does not know, the
+observer learns mu-GDP with ``mu**2 = sum of 2 / sd**2`` over the tables that depend on the
+protected record. Assumes: N public, rounded normal noise, the merge and the pairs of a second
+round computed from released counts.
 Argument: rounding is post-processing. For two rounded normals, see ``JOINED``.
 Numerics: multipliers are rounded up, so that the claim is not above the one asked for.
 Tested by: tests/vertical/test_vertical_noise.py.
@@ -128,7 +128,7 @@ class NoisePlan:
         return math.fsum((*singles, *squares))
 
     def mu_charged(self, owner: int) -> float:
-        """Return the mu that an owner's books are charged: its own noise in each of its tables."""
+        """Return the mu that an owner's books are charged, by its noise in each of its tables."""
         singles = [self._learnt(j) for j in self.counted if self.owner_of[j] == owner]
         pairs = [
             2 / sd**2 for (i, j), sd in self.every if owner in (self.owner_of[i], self.owner_of[j])
@@ -309,7 +309,7 @@ def least_joined(rounds: int) -> float:
 
 
 def table_std(single_std: float, tables: int) -> float:
-    """Return the noise of each of so many tables of a column that together cost what one would."""
+    """Return the noise of each of so many tables of a column that together have the cost of one."""
     return single_std if tables == 1 else _up(single_std * math.sqrt(tables))
 
 

@@ -193,8 +193,8 @@ def _unlinked(released: Released) -> bool:
 def worthless(released: Released, score: LabelScore | None) -> bool:
     """Return whether noise may hide all dependences, and no two columns are seen to have one.
 
-    Short of that, what looks bad may be true: that nothing predicts a label, or that nothing links
-    the owners' columns.
+    Short of that, bad tables may be true. Perhaps nothing predicts a label, or nothing links the
+    owners' columns.
     """
     nothing = len(hidden_pairs(released)) == len(released.plan.pairs)
     noisy = SEEN * released.plan.one_way_std > SMALL * released.n_records

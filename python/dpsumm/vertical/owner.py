@@ -79,9 +79,9 @@ class Owner(Party):
     nonce
         Of the pads that hide these codes, and never others. A fresh one by default.
     keep
-        Called once, before the run's first release is recorded: keeps codes and nonce.
+        Called once, before the run's first release is recorded. Keeps codes and nonce.
     trees
-        What is counted of each column. One table of its levels by default.
+        Tables that count each column. One of its levels by default.
     joint
         All roles are one process, which keeps the opened tables. Shares of a process that died are
         lost with its keys, so the ledger has their charge alone, and they are made anew.
@@ -337,7 +337,7 @@ class Owner(Party):
 
 
 def fresh_nonce() -> str:
-    """Return a nonce that nobody had before: 128 bits of the operating system."""
+    """Return a new nonce, 128 bits of the operating system."""
     return secrets.token_hex(DIGITS // 2)
 
 

@@ -56,8 +56,8 @@ class PlannedTable:
     visible
         So many cells at most can hold `SEEN` standard deviations of that noise.
     least_correlation
-        If both columns are cut into halves: the correlation of the halves from which on this table
-        alone shows it, at `SEEN` standard deviations. Above 1, the table shows nothing. Of two
+        If both columns are cut into halves, the least correlation of the halves that this table
+        alone shows, at `SEEN` standard deviations. Above 1, the table shows nothing. Of two
         rounds, the coarse table must show it, too, unless the pair was named.
 
     See Also

@@ -1,4 +1,4 @@
-"""The model of the noisy tables: half of the rows from a mixture of products, half from a chain.
+"""Half of the rows are from a mixture of products, and half from a chain.
 
 The two miss the tables in different ways, so together they are closer than the better of them
 where noise is what limits them, and nearly as close elsewhere (docs/results-rows.md).
@@ -37,8 +37,8 @@ class Pooled:
         Parameters
         ----------
         given
-            A level for each column, or None: all records have these, the others are drawn given
-            them.
+            A level for each column, or None. All records have these levels, and the other columns
+            are drawn given them.
         seed
             Repeats a draw.
         """

@@ -46,7 +46,7 @@ class SynthesisPrivacy:
         """Return epsilon (nats) of all that any one party sees, at `delta`, rounded up.
 
         It is that of the budget. The noise of two-way tables follows from counts that were released
-        before, so what a party happened to see for less is no guarantee.
+        before, so a smaller figure of one run is no guarantee.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""How the tables of two owners' columns are made: engines of the secret product."""
+"""Engines of the secret product make the tables of two owners' columns."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ REFUSED = {
 class Dealer:
     """Pads that the helper deals. Exact, and quick. The default.
 
-    Whoever has an owner's secret with the helper reads that owner's records from its messages: the
-    helper must not work with another owner, nor with the coordinator.
+    Anyone with an owner's secret with the helper reads that owner's records from its messages. So
+    the helper must not work with another owner, nor with the coordinator.
 
     See Also
     --------

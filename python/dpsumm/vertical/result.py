@@ -34,8 +34,8 @@ from dpsumm.vertical.privacy import SynthesisPrivacy
 class Synthetic:
     """A model of a table that no owner has, made of noisy tables only.
 
-    Since it is computed from released numbers, everyone whom `privacy` covers may see it, and more
-    rows cost no privacy.
+    It is computed from released numbers. So every observer that `privacy` covers may see it, and
+    more rows cost no privacy.
 
     Attributes
     ----------
@@ -106,7 +106,7 @@ class Synthetic:
         """What the rows are worth, in a few words, by the noisy tables alone.
 
         If a label was named, it is judged by `label_score`. An alarm among the `notes` takes the
-        verdict's place, and warnings are counted in it. A given seed is said first.
+        verdict's place, and warnings are counted in it. It begins with a given seed.
         """
         reached = verdict_of(self.tables, self.label_score, self.fits)
         return reached.qualified(seeded=self.privacy.seeded, notes=self.notes)
@@ -114,8 +114,8 @@ class Synthetic:
     def report(self, path: str | os.PathLike[str]) -> None:
         """Write a self-contained HTML report. Needs the extra ``report``. Whole or not at all.
 
-        It holds released numbers and their post-processing alone, so it may be shown to whoever may
-        see the rows.
+        It holds released numbers and their post-processing alone, so you may show it to anyone who
+        may see the rows.
         """
         write_report(self, path)
 
@@ -134,8 +134,8 @@ class Synthetic:
         n
             How many. As many as the owners have records by default.
         given
-            Column to value: all rows have these, and the others are drawn given them. A number or
-            a date stands for its bin or cell.
+            Column to value. All rows have these values, and the others are drawn given them. A
+            number or a date means its bin or cell.
         seed
             Repeats a draw. By default that of a seeded run, else one from the operating system. It
             does not touch privacy.

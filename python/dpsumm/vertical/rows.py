@@ -22,7 +22,7 @@ class Rows:
     """Levels of an owner's records, and the nonce of the pads that hide these and no others.
 
     They are written together before the run's first release, and read together in every exchange
-    after it. So a nonce never hides two matrices, and what an owner answers does not depend on
+    after it. So a nonce never hides two matrices, and an owner's answers do not depend on
     whether its data have changed since. The files are the owner's own, as its data are: one for
     each of the latest `KEPT` runs.
 

@@ -1,4 +1,4 @@
-"""A run whose owners and helper are elsewhere, whatever engine carries the messages."""
+"""A run whose owners and helper are elsewhere, by any engine that carries messages."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ from dpsumm.vertical.wire import CODEC
 class SiloOwner(Party):
     """An owner on a machine of its own. It reads its data and opens its books when a run begins.
 
-    Public parameters come with the run's first message. What is protected is the owner's own to
-    say: its schema, its keys, and its ledger, whose cap refuses what would cost too much.
+    Public parameters come with the run's first message. The owner alone has its
+    schema, its keys, and its ledger, whose cap refuses a run that would cost too much.
 
     Parameters
     ----------
@@ -55,8 +55,8 @@ class SiloOwner(Party):
     secret
         32 bytes that it shares with the helper alone. Owners of the same columns need no keys.
     alignment
-        32 bytes that all owners share, and neither helper nor coordinator: the key of the digest by
-        which they compare identifiers.
+        32 bytes that all owners share, and neither helper nor coordinator. It is the key of the
+        digest by which they compare identifiers.
     """
 
     codec: ClassVar[Codec] = CODEC
@@ -171,12 +171,12 @@ def synthesize_silos(
     channel
         The engine's, see `Channel`.
     schema
-        Of all owners by name: who takes part is fixed before the run.
+        Of all owners by name. They are fixed before the run.
     epsilon, delta, label, protocol, ids
         As for `synthesize`. Public. Tables come by pads, so `Mpyc` is refused.
     journal, run
-        File of what came back, and the run's name: a run that died is resumed with both. Removed
-        from the file when the rows are saved: the run has ended then, and nobody is asked again.
+        File of the answers, and the run's name. A run that died is resumed with both. The answers
+        are removed when the rows are saved, since the run has ended then.
     max_bytes
         Largest answer that is read.
     out, rows

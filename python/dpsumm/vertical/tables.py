@@ -25,16 +25,16 @@ _RARE = 0.005
 
 @dataclass(frozen=True)
 class Tables:
-    """How `synthesize` makes rows: noisy tables of one and two columns, and a model fitted to them.
+    """Makes rows by noisy tables of one and two columns, and a model that is fitted to them.
 
-    All parameters are public: none of them may be chosen by looking at the data.
+    All parameters are public. Do not choose them by looking at the data.
 
     Parameters
     ----------
     bins
-        Of columns of numbers and dates. By default they follow from noisy counts on a public tree
-        of values: about 12 of equal mass, and frequent values have one of their own. Else how many
-        of equal width, or a dict of column to how many or to their edges.
+        Of columns of numbers and dates. By default about 12 of equal mass follow from noisy counts
+        on a public tree of values, and frequent values have a bin of their own. Else how many of
+        equal width, or a dict of column to how many or to their edges.
     first
         Share of the budget for one-way tables, 0.01 to 0.5.
     to_label

@@ -31,7 +31,7 @@ class Tree:
     size
         Values of the column, a missing one last.
     starts
-        First value of each cell. Cells are runs of values. Empty: one table of all values.
+        First value of each cell. Cells are runs of values. Empty for one table of all values.
     apart
         Cells that are nodes of their own at every level.
     depth
@@ -61,7 +61,7 @@ class Tree:
 
     @property
     def by_value(self) -> bool:
-        """Whether every value is counted, too: cells may hold more than one."""
+        """Whether every value is counted, too, since cells may hold more than one."""
         return 0 < len(self.starts) < self.size
 
     @property
@@ -71,7 +71,7 @@ class Tree:
 
     @cached_property
     def lengths(self) -> tuple[int, ...]:
-        """Cells of each table: values if they are counted, cells, then coarser nodes."""
+        """Lengths of the tables of values if they are counted, of cells, then of coarser nodes."""
         inner = (len(self.starts) or self.size) - len(self.apart)
         nodes = [math.ceil(inner / FAN**k) + len(self.apart) for k in range(self.depth)]
         return (*([self.size] if self.by_value else []), *nodes)

@@ -21,7 +21,7 @@ class Category(Seen):
     """A column of categories. Also a label's list of them.
 
     Where a library's value may have been one of two categories as text (the number 2139, which may
-    have been ``"02139"``), it is none of the column, and the run is refused.
+    have been ``"02139"``), it is not one of the column, and the run is refused.
     """
 
     options = frozenset({"categories", "ordered", "other", "weight", "when_missing"})
@@ -228,7 +228,7 @@ class Category(Seen):
 
     @staticmethod
     def drafted(values: Sequence[str]) -> dict[str, Any]:
-        """Return options for a column of few texts, and whatever else is found."""
+        """Return options for a column of few texts, and all other findings."""
         other = "other"
         while other in values:
             other += "_"

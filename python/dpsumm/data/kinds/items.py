@@ -1,4 +1,4 @@
-"""What one value is, whatever a library holds it as: functions of the value alone.
+"""The meaning of one value in any library's type, by functions of the value alone.
 
 A library may hold a value as text or as a number, a truth value or a date, depending on the other
 values of its column. So all that may be the same value has one number, one spelling, one text.
@@ -33,7 +33,7 @@ def spells_nan(text: str) -> bool:
 
 
 def number_of(item: Any) -> float:
-    """Return a number, -inf if it is none."""
+    """Return a number, or -inf if it is no number."""
     if isinstance(item, str):
         # Python would take 1_000 and the digits of all scripts.
         if not item.isascii() or "_" in item:
@@ -62,7 +62,7 @@ def truth_of(item: Any) -> bool | None:
 def spelling(item: Any) -> str | None:
     """Return the one spelling of all that may be the same number or truth value, else None.
 
-    None also for a number that a float may have rounded: what it was is not known.
+    None also for a number that a float may have rounded, since its digits are not known.
     """
     truth = truth_of(item)
     if truth is not None:

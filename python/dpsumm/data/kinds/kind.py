@@ -1,4 +1,4 @@
-"""What every kind of column is asked: its interface, and what a column says of itself."""
+"""The interface of every kind of column, and the facts of a column."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class Read(NamedTuple):
 
     @classmethod
     def counted(cls, codes: NDArray[np.float64]) -> Read:
-        """Return codes with NaN for -inf, which stands for a value that is none, and how many."""
+        """Return codes with NaN for -inf, which marks an unreadable value, and how many."""
         unreadable = codes == -np.inf
         count = int(np.count_nonzero(unreadable))
         return cls(np.where(unreadable, np.nan, codes) if count else codes, count)
@@ -110,7 +110,7 @@ class How(ABC):
         return False
 
     def settled(self) -> dict[str, Any]:
-        """Return options as they are kept; InvalidParameterError if they are none of this kind."""
+        """Return options as they are kept. InvalidParameterError if this kind has others."""
         return {}
 
     @property
@@ -134,16 +134,17 @@ class How(ABC):
             to be written to, it may be the column's memory. Labels, arbitrary where missing.
             Numbers, truth values, dates or texts of what travels along.
         n_unreadable
-            Values that are none of the kind, nor a mark of a missing value. Their codes are NaN.
+            Values that are neither of the kind nor a mark of a missing value. Their codes are NaN.
         absent
             Where a label is missing.
         """
 
     @abstractmethod
     def originals(self, values: NDArray[Any]) -> tuple[Any, Any]:
-        """Return what was read as users have it, and its narwhals type if that has to be said.
+        """Return the values as users have them, and their narwhals type if it is not implied.
 
-        An array, None, if all is there; else a list, None where missing, and the items' type.
+        An array, None, if no value is missing. Else a list with None where one is, and the items'
+        type.
         """
 
     @cached_property
@@ -209,7 +210,7 @@ class Seen(How):
         """Return the code of an item that is there, texts trimmed; -inf if it cannot be read."""
 
     def position(self, item: Any) -> int | None:
-        """Return the position of an item among categories; None if it is none of them."""
+        """Return the position of an item among categories, or None for another item."""
         return None
 
     @cached_property
@@ -233,7 +234,7 @@ class Seen(How):
         return math.nan if is_mark and self.position(item) is None else self.found(item)
 
     def codes(self, items: list[Any]) -> NDArray[np.float64]:
-        """Return the code of each item, which is None where there is none."""
+        """Return the code of each item. An item is None where a value is missing."""
         return np.array([math.nan if x is None else self.code(x) for x in items], np.float64)
 
     def read(self, cells: Cells) -> Read:
@@ -259,8 +260,8 @@ class Seen(How):
     def faults(self, codes: NDArray[Any]) -> Iterator[str]:
         """Yield what the column does not allow among its codes, in the words of `table.WAY_OUT`.
 
-        Missing values are named unless they are encoded: whether they cost the data or the row is
-        for the caller to judge.
+        Missing values are named unless they are encoded. The caller decides whether they cost the
+        data or the row.
         """
         # NaN is passed over; of nothing else there is no extreme.
         least, most = np.fmin.reduce(codes, initial=np.nan), np.fmax.reduce(codes, initial=np.nan)
@@ -291,8 +292,8 @@ class Seen(How):
     def extent(self) -> tuple[tuple[int, float], ...]:
         """Where the column's cells lie, as parts (cells, limit) in their order.
 
-        The cells of a part are at least 0 and add up to its limit at most, whatever the record:
-        a position, or cells of which at most one is set. In `float32` they may be larger by its
+        The cells of a part are at least 0 and add up to at most its limit for every record, as a
+        position does, or cells with at most one set. In `float32` they may be larger by its
         rounding. The column is bounded.
         """
         weight, beside = self.column.weight, len(self.cells) - 1

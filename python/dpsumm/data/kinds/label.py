@@ -1,4 +1,4 @@
-"""Labels, each read by itself: what one is never depends on the others next to it.
+"""Labels, each read by itself. No label depends on the others next to it.
 
 A library holds a column of labels as numbers or as text depending on all of them, so 1, 1.0, True
 and ``"1"`` are one label everywhere: a label that spells a number is that number. Text that begins
@@ -57,7 +57,7 @@ class Label(How):
         return Category(self.column)
 
     def read(self, cells: Cells) -> Read:
-        """See `How.read`; InvalidDataError if a label is infinite, in none of the categories, or
+        """See `How.read`; InvalidDataError if a label is infinite, in no category, or
         cannot travel.
         """
         what = f"label column {cells.name!r}"
@@ -76,7 +76,7 @@ class Label(How):
         return self._of_items(cells.distinct, what)
 
     def read_array(self, labels: NDArray[Any], absent: NDArray[np.bool_]) -> Read:
-        """Return labels of an array as `read` does; `absent` says where there is none."""
+        """Return labels of an array as `read` does. `absent` marks missing ones."""
         if labels.dtype.kind in "biuf" and not self.column.categories:
             return self._of_numbers(labels, absent, "labels")
         given = [None if x else item for item, x in zip(labels.tolist(), absent, strict=True)]
@@ -220,7 +220,7 @@ def labels_of(items: Sequence[Any], *, apart: bool = False) -> NDArray[Any]:
     items
         Labels.
     apart
-        Keep truth values next to numbers: then the text of each hangs on no other.
+        Keep truth values next to numbers. Then the text of each depends on no other.
     """
     # Times of an hour that comes twice are equal, and are not the same.
     keys = [(type(item), item, getattr(item, "fold", 0)) for item in items]

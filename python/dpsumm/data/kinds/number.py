@@ -1,4 +1,4 @@
-"""Columns of numbers: ``1``, ``1.0`` and ``" 1"`` are one, whatever holds them."""
+"""Columns of numbers. ``1``, ``1.0`` and ``" 1"`` are one number in every library."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ class Number(Position):
             yield "not whole"
 
     def originals(self, values: NDArray[Any]) -> tuple[Any, Any]:
-        """Return numbers: the codes themselves if all are there, unless whole."""
+        """Return numbers. They are the codes themselves if no value is missing, unless whole."""
         import narwhals as nw
 
         whole = self.column.whole

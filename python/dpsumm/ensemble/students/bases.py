@@ -1,7 +1,7 @@
 """Bases of functions on public points, in which noisy votes are smoothed.
 
-Only public points enter, at the consumer alone: what NumPy and SciPy do to the last bits of these
-numbers reaches no release.
+Only public points enter, at the consumer alone. So the last bits of NumPy and SciPy reach no
+release.
 """
 
 from __future__ import annotations
@@ -150,8 +150,8 @@ def feature_basis(name: str, features: Features, points: Array) -> Basis:
 def graph_basis(points: Array) -> Basis | None:
     """Return leading eigenvectors of the points' nearest-neighbour graph, with cut-offs.
 
-    None where such a graph says little or costs too much: it falls into many pieces, as tables of
-    categories do, or the eigen-solver does not converge, or there are too many points.
+    None where such a graph says little or costs too much, because it falls into many pieces, as
+    tables of categories do, the eigen-solver does not converge, or there are too many points.
     """
     from scipy import sparse
     from scipy.sparse.csgraph import connected_components

@@ -17,7 +17,7 @@ from dpsumm.errors import InvalidParameterError
 
 @dataclass(frozen=True, eq=False)
 class Validation:
-    """Labelled points of the consumer's own, which choose and are seen by nobody else.
+    """Labelled points of the consumer's own. They choose, and only the consumer sees them.
 
     Attributes
     ----------
@@ -65,9 +65,10 @@ def _student_of(one: Any) -> Student:
 def choose(
     candidates: Sequence[Candidate], validation: Validation | None
 ) -> tuple[Candidate, tuple[Judged, ...]]:
-    """Return the candidate that is used, and all of them with what was judged by.
+    """Return the candidate that is used, and all of them with their scores.
 
-    By accuracy on the validation set; else the student's own preference; else by Stein's estimate.
+    By accuracy on the validation set, else by the student's own preference, else by Stein's
+    estimate.
     """
     accuracies: list[float | None] = [None] * len(candidates)
     if validation is not None:

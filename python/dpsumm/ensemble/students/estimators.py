@@ -53,8 +53,8 @@ class Soft(Student):
 
     A regressor is fitted to the shares. A classifier is fitted to every point once for each class,
     weighted by the share, projected on the probability simplex. One that takes no weights, to the
-    class of the largest share. Averaging over points is what brings the noise down, so choose
-    estimators that average over many: forests with large leaves, neighbours in the hundreds.
+    class of the largest share. Averaging over points brings the noise down, so choose estimators
+    that average over many, such as forests with large leaves or neighbours in the hundreds.
 
     Parameters
     ----------

@@ -51,11 +51,11 @@ class Spectral(Student):
     filters, and the leading eigenvectors of the nearest-neighbour graph. Basis and filter are
     chosen by Stein's unbiased estimate (SURE) from the noisy votes themselves, which costs no
     privacy. For several classes its form without scale is used, the estimated cosine between fit
-    and noise-free votes: the largest share does not depend on the scale, and the squared error
+    and noise-free votes. The largest share does not depend on the scale, and the squared error
     would choose students that do nothing where the noise is large.
 
     For several classes two more steps help where a graph says much, as it does of images. Estimates
-    within one standard error of the best do not tell candidates apart; then the graph is taken,
+    within one standard error of the best do not tell candidates apart. Then the graph is taken,
     and of it the most eigenvectors within a quarter of a standard error, because classes follow
     clusters. And the fit is *sharpened*: classes of the largest share, smoothed again by the first
     50 eigenvectors, five times. Its probabilities say how clear the class is, not how parties vote.

@@ -44,7 +44,7 @@ class Candidate:
     name
         In words.
     fitted
-        What it learnt.
+        The learnt model.
     sure
         Stein's estimate of how well it fits the votes *without* their noise, from the noisy ones:
         the larger the better, comparable among candidates of one student; None if it has none.
@@ -62,7 +62,7 @@ class Candidate:
 class Student(ABC):
     """A way to learn from noisy votes. Derive from it for one of your own.
 
-    Whatever it does with the noisy votes and public data is post-processing. It must not see
+    All use of the noisy votes and public data is post-processing. It must not see
     anything else of the parties.
 
     See Also

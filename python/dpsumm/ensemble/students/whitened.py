@@ -28,7 +28,7 @@ _RANK = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class Whitened(Features):
-    """The map from a point x, (d,), to a(x), (m,): of mean 0 and covariance 1 on public points.
+    """The map from a point x, (d,), to a(x), (m,), of mean 0 and covariance 1 on public points.
 
     A point whose ``spread``-weighted length is above sqrt(m) is pulled in to that. One with a
     missing value is NaN throughout.
@@ -42,7 +42,7 @@ class Whitened(Features):
     centre : (f,), whiten : (f, m)
         ``(blocks - centre) @ whiten`` is a(x) before it is pulled in.
     spread : (m,)
-        Singular values: standard deviations of the directions before whitening, descending.
+        Standard deviations of the directions before whitening, descending.
     """
 
     mean: Array = field(repr=False)

@@ -6,8 +6,8 @@ sums. Read it in this order:
 
 1. `recipe`: the public numbers of a run.
 2. `clipping`: a party's vector, and by how much one unit of the data moves the sum.
-3. `release`: what a round costs, and its noise.
-4. `party`, `curator`: the roles; `messages`: what they say.
+3. `release`: the cost of a round, and its noise.
+4. `party`, `curator`: the roles. `messages`: their messages.
 5. `gains`, `course`, `fit`, `temperature`: from noisy sums to a model, at no charge.
 6. `model`: the result of one call, which is `ensemble.rounds`.
 """

@@ -12,7 +12,7 @@ Argument
     at in integers, and shrunk until it holds, so float error does not matter.
     One record: its part is ``g a (y - p)'``, a matrix of rank one, whose length is the product of
     two. It is cut to LEVELS. Blocks of at most 2**14 records are summed in floats and rounded once.
-    A record lies in the block of its place, usable or not, so that one block changes, and no other
+    A record is in the block of its place, usable or not, so that one block changes, and no other
     record's part does. The block's exact sum moves by at most 2 LEVELS. Rounding moves each entry
     of the difference by at most 1, sqrt(size) in all. Float error is at most ``n**2 2**-53 LEVELS
     <= 2**-5`` in an entry for n = 2**14 (Higham 2002, section 4.2), of either sum: below 1 in each
@@ -64,8 +64,8 @@ def owner_vector(
         Features, a constant first. Rows that are not finite are left out.
     y : (n, K)
         Labels, one-hot. A row of zeros for one that is not listed, which is left out. If none is
-        listed all classes count as equally likely: from silence the curator would take it that the
-        model of the round, whatever it is, is right.
+        listed all classes count as equally likely. From silence the curator would conclude that the
+        model of the round is right.
     weights : (m + 1, K)
         Of the public model.
     gains : (m + 1,)

@@ -26,12 +26,12 @@ from dpsumm.privacy.ledger import Ledger
 
 
 class UpdateCurator(Coordinator[NoisyMoments]):
-    """Trusted with the parties' vectors, of which it keeps a round's sum alone.
+    """Trusted with the parties' vectors. It keeps a round's sum alone.
 
     A party that was dropped, or whose answer was refused, is the zero vector from that round on:
     sums are over *registered* parties, and no number of them stops a run. A round is charged before
     its sum leaves, and every request after it is made of released sums alone. One that is made anew
-    for a resumed run goes on from the ledger: rounds that it has are not asked for again.
+    for a resumed run goes on from the ledger, and does not ask again for rounds that it has.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ class UpdateCurator(Coordinator[NoisyMoments]):
         return len(self._released) + 1
 
     def again(self) -> NoisyMoments | None:
-        """Return the moments of a run that the ledger has whole; None otherwise. Asks nobody."""
+        """Return the moments of a run that the ledger has whole, else None. Sends no request."""
         if not self._ledger.has(key_of(self.recipe.rounds - 1)):
             return None
         self.send()
@@ -172,7 +172,7 @@ class UpdateCurator(Coordinator[NoisyMoments]):
 
 
 def check_vector(vector: NDArray[np.int64], longest: int, shape: tuple[int, ...]) -> None:
-    """Refuse a vector that no party can have made. Quotes none of it.
+    """Refuse a vector that no party can have made, without quoting it.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The model of noisy moments: softmax regression whose labels enter through their moments alone.
+"""Softmax regression whose labels enter through their noisy moments alone.
 
 ``mean_i logsumexp(a_i W) - <S, W>`` needs labels only in S, the mean of ``a y'``. The rest is of
 public points, so it is minimised to the end at no charge.

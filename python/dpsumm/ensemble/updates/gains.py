@@ -1,4 +1,4 @@
-"""How strongly each feature is sent: what lets most of the expected signal through the noise.
+"""The gain of each feature in a message, which lets most of the expected signal through the noise.
 
 Public numbers alone.
 """
@@ -22,7 +22,7 @@ Array = NDArray[np.float64]
 def expected_rows(spread: Array, classes: int) -> Array:
     """Return the expected squared length of each row of the moments, (m + 1,): constant first.
 
-    Rows of features as the root of their spread: classes differ rather along wide directions.
+    Rows of features go by the root of their spread, because classes differ along wide directions.
     """
     root = np.sqrt(spread)
     rows = root / root.sum() * expected_signal(len(spread), classes)

@@ -23,7 +23,7 @@ PROTOCOL = "Private updates"
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """The public state that a round starts from: of public numbers and the rounds before.
+    """The public state that a round starts from, made of public numbers and the rounds before.
 
     Attributes
     ----------
@@ -56,7 +56,7 @@ class UpdateTask(Request):
     """Curator to every party, in each round: the basis, the gains, the model so far.
 
     It says all that the answer depends on, so that a party that is made anew, and a curator that is
-    started again, need none of the requests before it.
+    started again, do not need the requests before it.
 
     Attributes
     ----------
@@ -89,7 +89,7 @@ class UpdateTask(Request):
 
 @dataclass(frozen=True, eq=False)
 class Update(Answer):
-    """Party to curator: its vector of a round. Not private. Only the curator sees it.
+    """A party's vector of a round, for the curator. Not private. Only the curator sees it.
 
     Attributes
     ----------
@@ -116,7 +116,7 @@ class Update(Answer):
 
 @dataclass(frozen=True, eq=False)
 class NoisyMoments(Answer):
-    """Curator to consumer: the noisy sums of all rounds. What can be learnt.
+    """The noisy sums of all rounds, from curator to consumer. All models are made of them.
 
     Made by :func:`dpsumm.ensemble.updates.release.release_round` alone, which states the claim.
 

@@ -26,7 +26,7 @@ class UpdatesModel(Model):
     Attributes
     ----------
     votes
-        The noisy sums of all rounds: all that was released of the parties.
+        The noisy sums of all rounds, the only release of the parties' data.
     """
 
     votes: NoisyMoments  # type: ignore[assignment]
@@ -42,7 +42,7 @@ class UpdatesModel(Model):
 
     @property
     def source(self) -> str:
-        """What it was learnt from, in words."""
+        """Its source, in words."""
         recipe = self.votes.recipe
         return f"noisy updates of {self.plan.n_parties:,} parties in {recipe.rounds} rounds"
 
@@ -58,7 +58,7 @@ class UpdatesModel(Model):
 
     @property
     def notes(self) -> tuple[Note, ...]:
-        """What was `foreseen`, classes that are missed, alarms if the model means nothing."""
+        """The `foreseen` notes, classes that are missed, alarms if the model means nothing."""
         if self._reached.good:
             said = [*missed_notes(self.places, self.classes_, self._validation)]
             if self._course.strange:

@@ -21,17 +21,17 @@ Array = NDArray[np.float64]
 class Updater(Party):
     """Answers each round once, from its records and the round's task.
 
-    Nothing is drawn at random, so asked the same it answers the same. What it has answered it
-    knows as long as this object lives: one that is made anew for every exchange is made with
+    Nothing is drawn at random, so asked the same it answers the same. This object remembers its
+    answers while it lives. One that is made anew for every exchange needs
     `dpsumm.ensemble.once.Once`.
 
     Parameters
     ----------
     table
         Its records, with labels. Rows of other labels and rows without a value count for nothing. A
-        party that has no other answers with zeros, which nobody can tell from absence.
+        party that has no other answers with zeros, which look the same as absence.
     classes
-        What it agreed to, if it did.
+        The terms that it agreed to, if it did.
     """
 
     codec = CODEC

@@ -53,7 +53,7 @@ class UpdatesPlan(Plan):
 
     @property
     def kept(self) -> tuple[float, float]:
-        """Share of what a model without noise gains over the commonest class: from, to."""
+        """Share of the gain of a model without noise over the commonest class, from and to."""
         return 1 / (1 + _LEAST * self.ratio**2), 1 / (1 + _MOST * self.ratio**2)
 
     @property
@@ -66,7 +66,7 @@ class UpdatesPlan(Plan):
 
     @property
     def verdict(self) -> Verdict:
-        """What is left of the gain of a model without noise over the commonest class."""
+        """The remaining gain of a model without noise over the commonest class."""
         low, high = self.kept
         head = f"{low:.0%} to {high:.0%} of the gain without noise is left"
         why = "the gain over always saying the commonest class"

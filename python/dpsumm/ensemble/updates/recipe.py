@@ -24,7 +24,7 @@ MOST_ROUNDS = 64
 
 @dataclass(frozen=True)
 class Recipe:
-    """What is guaranteed to whom, and in how many rounds. Public.
+    """Unit, budget and number of rounds. Public.
 
     Attributes
     ----------

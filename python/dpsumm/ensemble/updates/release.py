@@ -91,7 +91,7 @@ def release_round(
     number
         Of the round, from 0.
     seed
-        Tests and experiments only: the charge is then infinite.
+        Tests and experiments only. The charge is then infinite.
     """
     query = query_of(recipe, exact.size, number, seed)
     bound = json.dumps([terms.digest, astuple(recipe), list(exact.shape), list(parties)])

@@ -18,8 +18,8 @@ def calibrated(
 ) -> Array:
     """Return weights with the scale and biases of the least estimated cross-entropy, (m + 1, K).
 
-    Weights were fitted to noisy moments S, so ``<S, W>`` is too high: by its degrees of freedom
-    times the noise (Stein; exact for a linear fit). The prior gives a second estimate. Both count
+    Weights were fitted to noisy moments S, so ``<S, W>`` is too high by its degrees of freedom
+    times the noise (Stein, exact for a linear fit). The prior gives a second estimate. Both count
     by their errors.
 
     Parameters
@@ -27,7 +27,7 @@ def calibrated(
     a : (N, m + 1)
         Features of public points.
     variance, ridge, kept : (m + 1,)
-        Of a row: noise of an entry, ridge, and share that is expected to be signal.
+        Noise of an entry of a row, ridge, and share that is expected to be signal.
     """
     from scipy.optimize import minimize
 

@@ -1,1 +1,1 @@
-"""Models that may be shown: classifiers trained on a summary with differential privacy."""
+"""Classifiers trained on a summary with differential privacy, which may be shown."""

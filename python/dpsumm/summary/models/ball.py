@@ -36,7 +36,7 @@ class Ball:
     Attributes
     ----------
     centre : (e,) float64
-        The middle of the bounds; 0 where there are none.
+        The middle of the bounds, or 0 without bounds.
     norm
         Public length, above 0.
     """
@@ -51,7 +51,7 @@ class Ball:
         Raises
         ------
         InvalidParameterError
-            No `norm`, and a column has neither bounds nor categories; or too many coordinates.
+            No `norm`, and a column has neither bounds nor categories. Or too many coordinates.
         """
         if len(schema.cells) > 4000:
             raise InvalidParameterError(

@@ -1,4 +1,4 @@
-"""Classifiers that may be shown: trained on a summary, private towards everybody who sees them.
+"""Classifiers trained on a summary, private towards everyone who sees them.
 
 Claim
     A model's weights, together with all that was released in the summary's run and after it, are
@@ -69,7 +69,7 @@ class PrivateModel:
         else (d, K), a column for each class. Of a network two: (d, h) of h hidden units, whose
         hyperbolic tangents, with a constant 1, meet the second, (h + 1, 1) or (h + 1, K).
     noise
-        How it was made private: noise and regularisation of objective perturbation, or of DP-SGD.
+        Noise and regularisation of objective perturbation, or of DP-SGD.
     privacy
         The summary's report with this model in it.
 
@@ -138,7 +138,7 @@ class Training:
     stability
         How much of the summary one record changes.
     privacy
-        The run's report, with whatever was released since.
+        The run's report, with all releases since.
     """
 
     points: NDArray[np.floating] = field(repr=False)

@@ -1,6 +1,6 @@
 """A network's gradients, point by point, by JAX. Clipped by JAX Privacy. Steps by Optax.
 
-Its numbers may differ from one processor to another: gradients are cut to integers before they are
+Its numbers may differ from one processor to another. Gradients are cut to integers before they are
 added up (`sgd.py`), and steps are taken with noisy sums alone.
 """
 
@@ -30,8 +30,8 @@ _SPREAD = 2.0
 class Network:
     """One hidden layer of hyperbolic tangents, or none.
 
-    Rows go through the same code one after another, and not side by side: so what comes of a row
-    does not hang, in its last bits, on its place among the others.
+    Rows go through the same code one after another, and not side by side. So the last bits of a
+    row's result do not depend on its place among the others.
 
     Parameters
     ----------

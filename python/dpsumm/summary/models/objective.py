@@ -38,7 +38,7 @@ class Objective:
     rows : (n, d) float64
         Of norm at most 1.
     answers : (n,) int64
-        Class of each row, -1 for none: the row then counts in n and has no loss.
+        Class of each row, or -1 without one. The row then counts in n and has no loss.
     classes
         K: one column of weights for 2, K columns for more.
     regularization

@@ -1,4 +1,4 @@
-"""Objective perturbation, carried out on integer grids: the default way to train a model.
+"""Objective perturbation on integer grids, the default way to train a model.
 
 Claim, argument
     ``docs/privacy/private-models.md``. The noise is of `noise.calibrated`.
@@ -27,7 +27,7 @@ _SLOPE_BITS = 36
 
 @dataclass(frozen=True)
 class Grid:
-    """The integers that noise is drawn on, from public numbers: steps are powers of 2.
+    """The integer grid of the noise, from public numbers. Steps are powers of 2.
 
     Attributes
     ----------

@@ -10,7 +10,7 @@ Argument
     `GRID` out of a sum and puts another one in. So the sum moves by ``2 changed GRID``. Every sum
     is over all rows: no sampling, no amplification, and steps compose as Gaussian mechanisms do.
 Numerics
-    Whatever the library returns is cut to integers and measured exactly. A vector that is too long
+    All results of the library are cut to integers and measured exactly. A vector that is too long
     counts as 0. Sums and noise are integers. All use of noisy sums is post-processing.
 Tested by
     tests/summary/test_model_sgd.py
@@ -39,15 +39,15 @@ GRID = 2**20
 class DpSgd:
     """A network of one hidden layer, trained by DP-SGD (extra ``sgd``).
 
-    Every step takes all points: for a given guarantee that is the least noise, and summaries are
-    small. All parameters are public and must not be chosen by looking at the summary.
+    Every step takes all points, which has the least noise for a given guarantee, and summaries are
+    small. All parameters are public. Do not choose them by looking at the summary.
 
     Parameters
     ----------
     hidden
         Hidden units, 0 to 1000; 0: a linear model.
     steps
-        1 to 10,000. Each has its own noise: with four times the steps twice the noise.
+        1 to 10,000. Each has its own noise, so four times the steps have twice the noise.
     clip
         Length to which each point's gradient is shortened, above 0.
     rate
@@ -163,7 +163,7 @@ class SgdTrainer(Trainer):
 
 
 def sum_of(blocks: Iterable[NDArray[np.floating[Any]]], clip: float) -> NDArray[np.int64]:
-    """Return the sum of gradients (rows, weights) in integers, none of them longer than `GRID`.
+    """Return the sum of gradients (rows, weights) in integers, each at most as long as `GRID`.
 
     One that is longer after all, or no number, counts as 0.
     """

@@ -26,7 +26,7 @@ class Examples:
     rows : (n, d) float64
         Of norm at most 1, the last coordinate a constant.
     answers : (n,) int64
-        Class of each row, -1 for none: the row then counts in n and for nothing else.
+        Class of each row, or -1 without one. The row then counts in n and for nothing else.
     classes
         K, at least 2.
     changed

@@ -1,7 +1,7 @@
 """Notes to read before relying on a summary, the worst first.
 
-For curator and consumer alone: most of it depends on private data. No value of a record is in it.
-Notes are made after the last message, so nothing of them reaches an owner.
+For curator and consumer alone, since most of it depends on private data. No value of a record is
+in it. Notes are made after the last message, so they do not reach an owner.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def notes_of(
     schema: Schema,
     notes: Sequence[str] = (),
 ) -> tuple[Note, ...]:
-    """Return all that is to be said of a finished run.
+    """Return all notes on a finished run.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def notes_of(
     schema
         Of the summary's columns; `Setting.schema` is that of the kernel's, if there is one.
     notes
-        What is known of the data already. See `data_notes`.
+        Earlier notes on the data. See `data_notes`.
     """
     setting, book = curator.setting, curator.setting.ledger
     read = np.bincount(selection.pool.owner, minlength=len(setting.names)).tolist()

@@ -1,6 +1,6 @@
 """What readers left out, clipped or did not know.
 
-For curator and consumer alone: it depends on private data. No value of a record is in it.
+For curator and consumer alone, since it depends on private data. No value of a record is in it.
 """
 
 from __future__ import annotations

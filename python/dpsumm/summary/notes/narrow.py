@@ -1,7 +1,7 @@
 """A kernel that takes all records for alike, and bounds so wide that it hardly sees a column.
 
-For curator and consumer alone: it depends on private data. No value of a record is in it. It looks
-at target and points read, after the last message, so nothing of it reaches an owner.
+For curator and consumer alone, since it depends on private data. No value of a record is in it. It
+looks at target and read points, after the last message, so it does not reach an owner.
 """
 
 from __future__ import annotations
@@ -57,11 +57,11 @@ def narrow_notes(selection: Selection, setting: Setting, kernel: RBF) -> list[No
 
 
 def unlike(selection: Selection, setting: Setting, gamma: float) -> float:
-    """Return how unlike target records are of each other and of points read, 0 to 1.
+    """Return how unlike target records are of each other and of read points, 0 to 1.
 
-    The larger of both: a narrow target is none if the points read lie elsewhere. Equal records are
-    counted once: it is no fault of the kernel that they are alike. Above `HARDLY` it may be any
-    larger number.
+    The larger of both, because a target is not narrow if the read points are elsewhere. Equal
+    records are counted once, since the kernel is not the reason that they are alike. Above `HARDLY`
+    it may be any larger number.
     """
     if len(setting.target) < 2 or 1 - selection.target_self > HARDLY:
         return 1.0

@@ -1,6 +1,6 @@
 """A run as a whole: resumed, with nothing to choose from, mostly noise, or of a thin budget.
 
-For curator and consumer alone: it depends on private data. No value of a record is in it.
+For curator and consumer alone, since it depends on private data. No value of a record is in it.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def run_notes(
     Parameters
     ----------
     owners
-        Points read of each owner, and its records. Both are public.
+        Read points of each owner, and its records. Both are public.
     """
     notes = []
     read, held = (sum(part) for part in zip(*owners, strict=True))

@@ -1,8 +1,8 @@
 """How far from everybody else's the points are that an owner sent: a look at pool and target.
 
 For curator and consumer alone. Nothing is sent. An owner whose rows were invented without knowing
-the data has points where nobody has any, and far from one another. One whose data are only shifted
-has them as close together as others' points are.
+the data has points where no other owner has any, and far from one another. One whose data are only
+shifted has them as close together as others' points are.
 """
 
 from __future__ import annotations
@@ -59,8 +59,8 @@ def remoteness(
     The median distance from a point of the owner to the nearest of all others, its own among them,
     in units of the distance that nine of ten points of the target, and of a middling other owner,
     have to their nearest among as many points of their own. Above 1 most of the owner's points are
-    where nobody else is. A value of at most `above` may be given too large, up to that: an owner
-    whose own points are as close to each other is compared with nobody's.
+    where no others are. A value of at most `above` may be given too large, up to that, since an
+    owner whose own points are as close to each other is not compared.
     """
     most = max(LEAST_POINTS, MOST_POINTS // n_owners)
     samples = [_some(pool[owner == i], most) for i in range(n_owners)]

@@ -1,7 +1,7 @@
 """Protocols as roles without I/O: messages in, messages out.
 
 ``curator.py`` and ``owner.py`` hold what protocols share; ``offers.py``, ``auction.py`` and
-``draws.py`` say what is particular to each.
+``draws.py`` have the rest of each.
 """
 
 from dpsumm.summary.protocols.auction.auction import Auction

@@ -54,9 +54,9 @@ class Setting:
     labelled
         Whether owners send labels along.
     seed
-        Tests and experiments only: nothing is private then.
+        Tests and experiments only. Nothing is private then.
     drop_target_copies
-        Whether points that equal a record of the target are left out of what is selected from.
+        Whether selection leaves out points that equal a record of the target.
     """
 
     target: FloatArray = field(repr=False)
@@ -104,7 +104,7 @@ class Selection:
     records
         The p records, in the order of the picks.
     owner : (p,) int64
-        Whose each is: index into the owners' names.
+        Owner of each, as an index into the owners' names.
     scaled : (p, e) float64
         In the kernel's space.
     curve : (p,) float64
@@ -132,8 +132,8 @@ class Curator(Coordinator[Selection]):
     Attributes
     ----------
     of_this_target
-        In a resumed run, whether the recorded release may be of the target given; None if nothing
-        is known of it. For the consumer: nothing that is sent may depend on it.
+        In a resumed run, whether the recorded release may be of the target given. None if that is
+        not known. For the consumer alone. No message may depend on it.
     """
 
     codec = CODEC
@@ -170,7 +170,7 @@ class Curator(Coordinator[Selection]):
     ) -> Release:
         """Charge and return the target's noisy mean embedding, within the run's budget.
 
-        Once a run: the budget is for one release. Asked again it returns the same.
+        Once a run, because the budget is for one release. Asked again it returns the same.
         """
         setting, features = self.setting, self.features(feature_map)
         mechanism = mechanism.calibrated(self.setting.epsilon, setting.delta)
@@ -349,7 +349,7 @@ class CollectingCurator(Curator):
         self._dropped.update(names)
 
     def result(self) -> Selection:
-        """Return the greedy's picks; if the pool is no larger than `size`, the pool.
+        """Return the greedy's picks, or the pool if it is no larger than `size`.
 
         Asking for more would leak.
         """

@@ -150,10 +150,11 @@ def _stability(n_pool: int, setting: Setting) -> Stability:
 
 
 def even_shares(total: int, setting: Setting) -> dict[str, int]:
-    """Return how many points each owner sends: even, up to what it has, `total` in all if possible.
+    """Return how many points each owner sends, evenly, up to its records, `total` in all if
+    possible.
 
-    Public numbers only. What a small owner lacks is spread over the others. Left-overs of the
-    division go to the owners that come first.
+    Public numbers only. The missing points of a small owner are spread over the others. Left-overs
+    of the division go to the owners that come first.
     """
     left = dict(setting.n_records)
     shares = dict.fromkeys(left, 0)

@@ -70,7 +70,7 @@ class MapChoice:
 
     @property
     def asks_for_landmarks(self) -> bool:
-        """Whether the features are landmarks whatever the schema."""
+        """Whether the features are landmarks for every schema."""
         return self.features == "landmarks" or self.sample is not None
 
     @property
@@ -125,7 +125,7 @@ class MapChoice:
 
 
 def features_of(feature_map: FeatureMap | LandmarkMap, schema: Schema | None = None) -> Features:
-    """Return the features of a public recipe: the same for all, and nobody can change them."""
+    """Return the features of a public recipe. They are the same for all and cannot be changed."""
     if isinstance(feature_map, FeatureMap):
         return random_features(feature_map)
     if schema is None or schema.fingerprint != feature_map.schema:
@@ -202,11 +202,11 @@ def _landmarks(
 
 @lru_cache(maxsize=16)
 def are_worth_it(schema: Schema, gamma: float, count: int) -> bool:
-    """Return whether landmarks drawn from a schema beat random features: from public facts alone.
+    """Return whether landmarks drawn from a schema beat random features, from public facts alone.
 
-    They need less noise, and keep of each record only what is near them. The share they keep is
-    measured on other points drawn from the schema: high for tables of some dozens of columns, low
-    for images.
+    They need less noise, and keep only the part of a record near them. This share is measured on
+    other points drawn from the schema. It is high for tables of some dozens of columns, and low for
+    images.
     """
     if not schema.bounded or count > MAX_LANDMARKS or len(schema.cells) * count > _MOST_NUMBERS:
         return False

@@ -53,7 +53,7 @@ class LandmarkMap:
 
 @dataclass(frozen=True)
 class OfferRequest(Request):
-    """Curator to every owner, once: choose offers for this noisy target.
+    """Asks every owner once to choose offers for this noisy target.
 
     Attributes
     ----------
@@ -105,7 +105,7 @@ class DrawRequest(Request):
 
 @dataclass(frozen=True)
 class BidRequest(Request):
-    """Curator to every owner, each round of the Auction: bid your best unsent points.
+    """Asks every owner in each round of the Auction to bid its best unsent points.
 
     An owner's score of a point x is the exact integer
     ``target_factor * (h(x) . target) - summary_factor * (h(x) . summary)`` over grid features.
@@ -143,7 +143,7 @@ class BidRequest(Request):
 
 @dataclass(frozen=True)
 class Bids(Answer):
-    """Owner to curator: scores and rows of its best unsent points, best first."""
+    """An owner's scores and rows of its best unsent points, best first, for the curator."""
 
     disclosure: ClassVar[Disclosure | None] = Disclosure(
         "an owner",
@@ -163,7 +163,7 @@ class Bids(Answer):
 
 @dataclass(frozen=True)
 class SendRequest(Request):
-    """Curator to one owner: which of its bids to send, one flag a bid. Depends on other owners'
+    """Asks one owner for some of its bids, by one flag a bid. Depends on other owners'
     data.
 
     Its law is the request rule's (:mod:`dpsumm.summary.protocols.auction.requests`).
@@ -186,8 +186,8 @@ class SendRequest(Request):
 
 @dataclass(frozen=True)
 class Points(Records, Answer):
-    """Owner to curator: records as they are, rows ascending. Seen by curator and consumer, by no
-    other owner.
+    """An owner's records as they are, rows ascending. Curator and consumer see them, and no other
+    owner does.
     """
 
     disclosure: ClassVar[Disclosure | None] = Disclosure(

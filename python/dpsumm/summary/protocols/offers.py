@@ -1,9 +1,9 @@
-"""Offers: one noisy target goes out, each owner's choice comes back, the curator selects.
+"""Offers. One noisy target goes out, each owner's choice comes back, the curator selects.
 
 Claim
-    What an owner receives has the same law whatever the other owners hold: (0, 0)-DP for records,
-    groups, whole owners and coalitions. The target has the guarantee of its one release, and of the
-    bandwidth if that is private.
+    The messages to an owner have the same law for all data of the other owners: (0, 0)-DP for
+    records, groups, whole owners and coalitions. The target has the guarantee of its one release,
+    and of the bandwidth if that is private.
 Assumes
     Target, bandwidth, `reads_per_record`, spread, number of features, the set of owners and the
     time of the broadcast do not depend on any owner's records. The curator sends owners nothing
@@ -147,7 +147,7 @@ class Offers(Protocol):
             )
 
     def stability(self, setting: Setting) -> Stability:
-        """Return that there is none: see `Protocol.stability`."""
+        """Return no stability. See `Protocol.stability`."""
         return Stability(
             None,
             "under Offers an owner's points are chosen together, and the curator chooses among all "

@@ -178,8 +178,8 @@ def offers(
 def points_of(table: Table, picked: NDArray[np.int64]) -> Points:
     """Return rows of a table as an answer, in their order in the data.
 
-    Labels and what travels along go as text, as wide as the longest that is sent: the type and the
-    width of the whole table's columns would tell of the records that stay.
+    Labels and carried columns go as text, as wide as the longest that is sent. The type and the
+    width of the whole table's columns would depend on the records that stay.
     """
     found = table.take(np.sort(picked))
     labels = None if found.labels is None else _texts(found.labels)

@@ -24,25 +24,25 @@ class Protocol(ABC):
         In results and reports.
     owners_argument
         Sentences that say why, or at what charge, an owner learns nothing about the other owners'
-        records. They are printed in every report: nothing checks them but you.
+        records. Every report prints them, and only you can check them.
     streams
         Whether its owners' data may be a `Stream` or `Shards`.
     silos
-        Whether it runs where owners are elsewhere. Its owners are then `Owner`, whatever
-        `owner` returns.
+        Whether it runs where owners are elsewhere. Its owners are then `Owner`, and `owner` is not
+        used.
     needs_kernel
         Whether owners receive features, whose bandwidth must be public: the columns' bounds give
         one, or the user.
     needs_all
-        Across silos: whether it cannot begin without every owner.
+        Whether it cannot begin without every owner, across silos.
     coalition
-        Number of owners, pooling what they see, whom the charges for owners' records cover.
+        Number of owners that may pool their messages, which the charges for owners' records cover.
     epsilon_owners
-        Budget of an owner's records towards the other owners, in nats; 0 if it has none. One that
-        promises next to nothing is refused before anything is charged, unless it is accepted.
+        Budget of an owner's records towards the other owners, in nats, or 0 without one. A weak one
+        is refused before anything is charged, unless it is accepted.
     unprotected
-        Reason why owners' records have no guarantee towards the other owners, whatever that
-        budget. Refused in the same way. Empty if nothing does.
+        Reason why owners' records have no guarantee towards the other owners at any budget.
+        Refused in the same way. Empty if they have one.
 
     See Also
     --------

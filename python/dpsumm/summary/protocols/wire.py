@@ -1,4 +1,4 @@
-"""The messages of summaries as they are written: names on the wire, types and ranges of fields."""
+"""The written messages of summaries, with names on the wire, types and ranges of fields."""
 
 from __future__ import annotations
 

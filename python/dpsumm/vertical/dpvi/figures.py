@@ -1,4 +1,4 @@
-"""What the paper's method guarantees towards whom, and what the paper says of it."""
+"""The guarantees of the paper's method by observer, and the figures of the paper itself."""
 
 from __future__ import annotations
 
@@ -66,18 +66,18 @@ def sampled_gaussian(
 
 @dataclass(frozen=True)
 class VPDP:
-    """Guarantees of a trained model, for one replaced record: towards the analyst and an owner.
+    """Guarantees of a trained model for one replaced record, towards the analyst and an owner.
 
     Attributes
     ----------
     owners
-        How many: each adds noise to every step.
+        How many. Each adds noise to every step.
     noise_multiplier
         Standard deviation of one owner's noise, over the clip C.
     steps, sample
         Steps, and the chance of a record to be in a batch (1: all records in every step).
     known
-        Owners know the batches, as the paper sends them: towards them a record counts in all steps.
+        Owners know the batches, as the paper sends them. So a record counts in all steps for them.
     seeded
         The noise can be drawn again.
     """
@@ -93,7 +93,7 @@ class VPDP:
         """Return epsilon towards the analyst, or towards any one owner (``"owner"``).
 
         A replaced record moves a clipped sum by up to 2 C, plus what arithmetic adds. The analyst
-        knows nobody's noise, an owner knows its own, and batches if they are sent to it.
+        does not know any noise. An owner knows its own noise, and batches if they are sent to it.
         """
         if observer not in (ANALYST, "owner"):
             raise InvalidParameterError(f"observer must be 'analyst' or 'owner', got {observer!r}")

@@ -2,7 +2,7 @@
 
 Per record, in unconstrained coordinates: ``g_pi = r - pi`` and ``g_theta_k = r_k (x - theta_k)``.
 So ``|g|**2 = |r - pi|**2 + sum_k r_k**2 s_k`` with ``s_k`` a sum over owners of what each computes
-alone: the secure computation needs r, one norm and one factor. The paper's tensor of derivatives
+alone. The secure computation needs r, one norm and one factor. The paper's tensor of derivatives
 never exists.
 """
 
@@ -66,12 +66,12 @@ def clip_factors(r: Floats, parts: Sequence[Part], pi: Floats, clip: float) -> F
 def in_fixed(
     parts: Sequence[Part], pi: Floats, clip: float, arithmetic: Arithmetic
 ) -> tuple[Floats, Floats, int]:
-    """Return the same two, computed in fixed point; and how many records had a density of 0.
+    """Return the same two in fixed point, and how many records had a density of 0.
 
-    ``"mended"``: an owner takes its own largest log density off and cuts at ``-FLOOR``, so that the
-    sum over components stays above 0. ``"published"`` (Algorithm 4): it raises its largest one to a
-    threshold. Owners that prefer different components then multiply to 0. ``"plain"``: densities as
-    they are, which vanish for most records of many columns.
+    With ``"mended"`` an owner takes its own largest log density off and cuts at ``-FLOOR``, so that
+    the sum over components stays above 0. ``"published"`` (Algorithm 4): it raises its largest one
+    to a threshold. Owners that prefer different components then multiply to 0. ``"plain"``:
+    densities as they are, which vanish for most records of many columns.
     """
     product = None
     for part in parts:

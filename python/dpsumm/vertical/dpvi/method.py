@@ -85,7 +85,7 @@ class Dpvi:
     rate
         Of Adam.
     batches_known
-        Owners are told who is in a batch, as in the paper; then sampling hides nothing from them.
+        Owners learn the batches, as in the paper. Then sampling hides nothing from them.
     arithmetic
         ``"float"``; ``"mended"``, fixed point as secure computation has it; ``"published"``, the
         same with the paper's renormalisation; ``"plain"``, the same without any.
@@ -169,8 +169,8 @@ class Dpvi:
 
         Privacy
         -------
-        `privacy` says what holds towards whom, provided that gradients are summed secretly and
-        batches drawn secretly: here both are simulated. A reference, not for release.
+        `privacy` has the guarantees by observer, if gradients are summed and batches drawn
+        secretly. Here both are simulated, so this is a reference and not for release.
         """
         agreed = Agreed.of({name: schema[name] for name in owners}, bins, ids, None)
         held = [

@@ -216,8 +216,8 @@ class Auction(Protocol):
 
         ``d >= 16 log(2 N) log^2 p / a^2``, ``eta = 1/d``, ``T = d^2``, ``eps_v = eps / (16 T)`` for
         the target and ``eps_{l,T} = eps / sqrt(16 T l log(1/delta) log p)`` in the l-th round. A
-        run's report (`PrivacyReport.published`) says which of the theorem's conditions the data at
-        hand fail, what it claims, what is certain of our reading, and the sound figures.
+        run's report (`PrivacyReport.published`) has the theorem's conditions that the data at hand
+        fail, its claim, the certain part of our reading, and the sound figures.
 
         Parameters
         ----------
@@ -244,7 +244,7 @@ class Auction(Protocol):
 
         Privacy
         -------
-        What is charged is what the mechanisms spend, and an infinite epsilon for the published
+        The charge is that of the mechanisms, and an infinite epsilon for the published
         request rule. The theorem's (epsilon, delta) is reported as its claim only.
 
         Examples

@@ -89,8 +89,8 @@ class AuctionCurator(Curator):
     def drop(self, *names: str) -> None:
         """Leave failed owners out for good and repeat the round as a new charged one.
 
-        Their points in the summary stay. No round picks what else they sent. Owners are told
-        nothing but the next round's request.
+        Their points in the summary stay. No round picks their other points. Owners receive only
+        the next round's request.
         """
         for name in names:
             if name not in self._active:

@@ -35,9 +35,9 @@ class Plan:
     reselect: bool
 
     def check(self, setting: Setting) -> None:
-        """Refuse seed points that the columns do not hold, and what a first choice cannot do.
+        """Refuse seed points that the columns do not hold, and an impossible first choice.
 
-        What is chosen along the way enters later releases, whose sensitivity holds for choices that
+        Choices along the way enter later releases, and their sensitivity holds for choices that
         do not look for the target's own records.
         """
         if setting.drop_target_copies and not self.reselect:

@@ -35,7 +35,7 @@ class Received:
     Attributes
     ----------
     scaled
-        The points in the kernel's space, likewise.
+        The same points in the kernel's space.
     """
 
     def __init__(self, owner: int, n_features: int) -> None:

@@ -75,7 +75,7 @@ class Requests(str, Enum):
 
     @staticmethod
     def published(epsilon_auction: float = 1.0, tau: int | None = None) -> PublishedRequests:
-        """Return the paper's rule with its two inputs, neither of which its section 4 states.
+        """Return the paper's rule with its two inputs. Its section 4 states neither.
 
         Parameters
         ----------
@@ -83,8 +83,8 @@ class Requests(str, Enum):
             In [1e-9, 1e6]: the owner at rank r is asked with probability
             ``exp(-epsilon_auction (r - 1))``.
         tau
-            A point that was its owner's best so many times is asked for whatever its rank (step
-            14). At least 1, which asks everybody. None: this part of the rule is off.
+            A point that was its owner's best so many times is asked for at any rank (step 14). At
+            least 1, which asks every owner. None turns this part of the rule off.
 
         Raises
         ------
