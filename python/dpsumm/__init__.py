@@ -1,9 +1,9 @@
 """Private summaries of distributed data under covariate shift.
 
-What runs do is logged to ``logging.getLogger("dpsumm")``: public facts only, nothing that depends
-on records. It says nothing unless the program configures logging.
+Runs log public facts to ``logging.getLogger("dpsumm")``, and nothing that depends on records. The
+log is silent unless the program configures logging.
 
-A name is imported when it is first asked for: anyone who needs one does not wait for the others.
+A name is imported when it is first used, so no one waits for the others.
 """
 
 import importlib

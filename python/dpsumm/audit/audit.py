@@ -32,7 +32,7 @@ class Twin:
     name
         The mistake, in words.
     subject
-        What is run, of the kind of its audit's.
+        The subject of the run, of the kind of its audit's.
     trials
         In both modes: what few trials catch, more do. At most the quick trials of its audit,
         and by default.
@@ -60,7 +60,7 @@ class Audit:
     name
         In words.
     subject
-        What is run: sampled, or searched for a witness.
+        The subject of the run, which is sampled or searched for a witness.
     twins
         At least one.
     trials, quick_trials

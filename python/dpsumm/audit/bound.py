@@ -52,7 +52,7 @@ def lower_bound(
 
     An event whose probability is at least p in one world and at most q in the other shows that
     ``epsilon >= ln((p - delta) / q)``. The event, a score above or below a threshold in either
-    order of worlds, is chosen on the first half of the samples; p and q are Clopper-Pearson bounds
+    order of worlds, is chosen on the first half of the samples. p and q are Clopper-Pearson bounds
     from the second half, so the choice costs no confidence.
 
     Parameters
@@ -65,7 +65,7 @@ def lower_bound(
 
     Privacy
     -------
-    None: for audits on made-up data.
+    None, for audits on made-up data.
 
     See Also
     --------

@@ -48,7 +48,7 @@ class Released:
     mechanism
         Calibrated.
     sensitivity
-        What it is charged with.
+        Its charge.
     n_changed
         Points that differ between the worlds.
     """

@@ -83,7 +83,7 @@ def _finding(found: Found) -> str:
 
 
 def write_results(outcomes: Sequence[Outcome], path: Path, *, quick: bool, seed: int) -> None:
-    """Write the results: JSON for dossiers if the suffix says so, else a Markdown page."""
+    """Write the results as JSON for dossiers, by suffix, else as a Markdown page."""
     if path.suffix == ".json":
         write_text(path, json.dumps(results_of(outcomes, quick=quick).to_json(), indent=1) + "\n")
     else:

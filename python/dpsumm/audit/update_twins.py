@@ -16,7 +16,7 @@ class TellsWhoCame(UpdateCurator):
     _came = 0
 
     def receive(self, name: str, answer: Answer) -> None:
-        """Count who comes."""
+        """Count the parties that come."""
         super().receive(name, answer)
         self._came += 1
 

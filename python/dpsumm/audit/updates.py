@@ -1,6 +1,6 @@
 """Audits of private updates: all rounds' sums on worst cases, and what parties are sent.
 
-The model, clip and records are an attacker's choice: in each round the changed unit's vector moves
+The model, clip and records are an attacker's choice. In each round the changed unit's vector moves
 as far as it can.
 """
 

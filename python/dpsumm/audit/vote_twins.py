@@ -29,7 +29,7 @@ class _Counting(VoteCurator):
     came = 0
 
     def receive(self, name: str, answer: Answer) -> None:
-        """Count who comes."""
+        """Count the parties that come."""
         super().receive(name, answer)
         self.came += 1
 
@@ -79,7 +79,7 @@ class TakesLateVotes(VoteCurator):
     """BROKEN: adds votes that come when the noisy ones are out, and releases under one charge."""
 
     def receive(self, name: str, answer: Answer) -> None:
-        """Open a closed vote for anyone who comes."""
+        """Open a closed vote for every party."""
         if not self._waiting:
             self._waiting, self._ledger = {name}, Unbooked(self._run)
         super().receive(name, answer)

@@ -99,7 +99,7 @@ class VoteRun:
 class PublishedRun:
     """The paper's student with the exact sensitivity, as real numbers: floats claim nothing.
 
-    One feature that is 1 everywhere; 100 parties, of whom 55 or 56 vote for the second class.
+    One feature that is 1 everywhere. 55 or 56 of 100 parties vote for the second class.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Witnesses: pairs of neighbouring data on which a broken twin breaks a lemma outright.
+"""Witnesses are pairs of neighbouring data on which a broken twin breaks a lemma outright.
 
 A measured epsilon needs many runs. One pair of worlds in which a bound of Lemma 1 or 2 fails, or an
 owner's messages differ where they must not, is a proof.

@@ -13,14 +13,14 @@ from dpsumm.errors import InvalidParameterError
 def write_atomically(path: str | os.PathLike[str], write: Callable[[Path], object]) -> Path:
     """Write a file through a temporary neighbour that replaces it at the end. Return its path.
 
-    Whatever goes wrong inside `write`, a file that was at `path` stays as it was and no temporary
+    If anything goes wrong inside `write`, a file at `path` stays as it was and no temporary
     file is left. After a return the contents are on the disk, not only in a cache.
 
     Parameters
     ----------
     path
         Where the file will be. Its directory must exist. The new file gets the permissions of
-        the file it replaces; otherwise only its user may read it, since most files hold records.
+        the file it replaces. Otherwise only its user may read it, since most files hold records.
     """
     path = Path(path)
     if not path.parent.is_dir():

@@ -104,7 +104,7 @@ def listed(names: Sequence[str], at_most: int = 12) -> str:
 
 
 def check_installed(module: str, what_needs: str, extra: str) -> None:
-    """Refuse, before anything is spent, what an absent module would stop later."""
+    """Refuse a run that an absent module would stop later, before anything is spent."""
     if importlib.util.find_spec(module) is None:
         raise MissingExtraError(f"{what_needs} {module}: pip install 'dpsumm[{extra}]'")
 
@@ -191,7 +191,7 @@ class Parameters:
 class Estimator(Parameters):
     """An estimator, next to `scikit_learn_base` among the bases. Fitted once it has a `_result`.
 
-    It is not below that itself: anyone who checks a number would load scikit-learn.
+    It is not below that itself, since every check of a number would load scikit-learn.
     """
 
     _result: ClassVar[str]

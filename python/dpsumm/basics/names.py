@@ -48,7 +48,7 @@ _FORMULA = re.compile(r"'*[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]")
 
 
 def to_cell(text: str) -> str:
-    """Return a text as a cell of a CSV file that no spreadsheet runs: with a quote before it.
+    """Return a text as a cell of a CSV file that no spreadsheet runs, with a quote before it.
 
     Only where it would be run, or begins like one of our cells: `from_cell` gives it back.
     """

@@ -1,1 +1,1 @@
-"""How parties talk, whatever they compute: roles, messages as bytes, drivers, the journal."""
+"""Communication of parties: roles, messages as bytes, drivers, the journal."""

@@ -4,9 +4,9 @@ An engine has to bring messages to parties and answers back (`Channel`). It know
 party gets everything that it was asked in the run with every exchange, or a round's request that
 says everything, and so needs to keep nothing: a restarted party gives the same answers.
 
-Privacy: what a party is sent is a function of the coordinator's requests to it alone. What a
-party's failure changes for the others is the coordinator's to say (`Coordinator.drop`), and nobody
-is told why.
+Privacy: messages to a party are a function of the coordinator's requests to it alone. The
+coordinator decides how a party's failure changes those of others (`Coordinator.drop`), and they do
+not learn the reason.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ class Channel(ABC):
     def ask(self, messages: Mapping[str, Sequence[bytes]]) -> Iterator[tuple[str, bytes | str]]:
         """Send each party its messages and yield (name, answer) as the answers come.
 
-        An answer is bytes, or text that says why there is none. Ends when all have answered or
-        when the time is up: a party that is not yielded was too late.
+        An answer is bytes, or text with the reason of its absence. Ends when all have answered or
+        when the time is up. A party that is not yielded was too late.
         """
 
 
@@ -56,11 +56,11 @@ def answer_all(
     Parameters
     ----------
     max_records
-        Records of which the party is willing to tell in a run (`Answer.revealed`, summed over its
-        answers); None if `before` counts them.
+        Records that the party is willing to reveal in a run (`Answer.revealed`, summed over its
+        answers). None if `before` counts them.
     before
-        Called with the answer and of how many records it may tell, before it is returned. What it
-        raises keeps the answer here.
+        Called with the answer and the number of records that it may reveal, before it is returned.
+        Its errors keep the answer here.
     """
     if party.forgets:
         raise ProtocolError(
@@ -107,10 +107,10 @@ def _last_answer(
 
 
 def reason(error: Exception, private: Iterable[str | os.PathLike[str]] = ()) -> str:
-    """Return what the coordinator is told of a party's error: dpsumm's own words alone.
+    """Return the text of a party's error for the coordinator, in dpsumm's own words alone.
 
     dpsumm's messages name columns of the public schema and quote no value. Those of other libraries
-    may, so of these only the kind of error is told.
+    may, so these are reduced to the kind of error.
 
     Parameters
     ----------

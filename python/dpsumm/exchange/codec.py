@@ -1,8 +1,8 @@
 """Messages as bytes, for engines that cross machines. No pickle: a JSON header and raw arrays.
 
-Whatever the bytes are, `Codec.decode` returns a valid message or raises `ProtocolError`: it
+For all bytes `Codec.decode` returns a valid message or raises `ProtocolError`. It
 reads no more than it is given, allocates in proportion to that, runs nothing, and repeats no value
-of the data. A message has one encoding only: another spelling of the same header is refused.
+of the data. A message has one encoding only. Another spelling of the same header is refused.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Kind:
     Parameters
     ----------
     name
-        On the wire: it outlives the class's name.
+        On the wire, where it outlives the class's name.
     type
         A frozen dataclass below `Request` or `Answer`. Its fields hold numbers, truth values,
         texts, None, arrays of one or two axes, the codec's parts, and tuples of these.
@@ -62,7 +62,7 @@ class Kind:
         Whether every field has its type and range: a dataclass does not check them. It is given
         messages whose fields can hold anything. That it fails on one counts as no.
     sends
-        What is written must pass besides. A journal may hold what an earlier version wrote.
+        A check of written messages. A journal may hold messages of an earlier version.
     version
         Of the format, from 1. A kind whose fields change gets the next one. The old kind stays in
         the codec for as long as old journals must be read.

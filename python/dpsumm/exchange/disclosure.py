@@ -1,4 +1,4 @@
-"""The register of messages. The entry next to each says what it tells, and to whom."""
+"""The register of messages. The entry next to each has its content and its receivers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Reveals(Enum):
 
 @dataclass(frozen=True)
 class Disclosure:
-    """What a reader must know of one kind of message. Every message of the package has one.
+    """The facts of one kind of message. Every message of the package has one.
 
     Attributes
     ----------
@@ -29,7 +29,7 @@ class Disclosure:
     releases
         How the texts of the charges begin that pay for it (`Charge.message`). None: it is free.
     reveals
-        Of an answer: as how many records it counts where an owner limits what leaves. None: as all.
+        As how many records an answer counts if an owner limits its answers. None for all.
     """
 
     sender: str

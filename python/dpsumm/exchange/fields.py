@@ -68,6 +68,6 @@ def is_column(value: Any) -> bool:
 
 
 def are_texts(value: Any) -> bool:
-    """Return whether a column is of texts, as wide as the longest: its bytes are theirs alone."""
+    """Return whether a column is of texts, as wide as the longest, so that its bytes are theirs."""
     own = np.array(value.tolist(), np.str_).dtype.itemsize
     return bool(value.dtype.kind == "U" and max(4, value.dtype.itemsize) == own)

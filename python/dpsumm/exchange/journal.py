@@ -1,9 +1,9 @@
 """What owners have answered, kept across the death of the curator's process.
 
 The ledger keeps the releases. This keeps the answers. A curator that is started again
-under the same run's name makes the same requests, from the ledger, and finds here who has
-answered them: nothing is charged twice and nothing that was collected is asked for again. That a
-run has ended is kept in place of its answers, so nobody is asked for those a second time.
+under the same run's name makes the same requests, from the ledger, and finds their answers here.
+So nothing is charged twice and no collected answer is asked for again. The end of a run is kept
+in place of its answers, so it sends no request a second time.
 """
 
 from __future__ import annotations
@@ -182,10 +182,10 @@ class Journal(AbstractContextManager["Journal"]):
 
     @contextmanager
     def ending(self, result: str | os.PathLike[str]) -> Iterator[None]:
-        """Save all that the run was for inside; then the run has ended, and its answers go.
+        """Save the result of the run inside. Then the run has ended, and its answers go.
 
-        That it has ended takes the place of the answers in one transaction: a run that died before
-        it is resumed with all its answers, and one that died after it asks nobody.
+        Its end takes the place of the answers in one transaction. A run that died before it is
+        resumed with all its answers, and one that died after it sends no request.
         """
         where = Path(result).absolute()
         with saving(where, self._run if self._path else None):

@@ -42,7 +42,7 @@ class Describe(Request):
 
 @dataclass(frozen=True)
 class Expect(Request):
-    """To a party, before all that it is asked in a run: your schema has this fingerprint still.
+    """Tells a party, before all requests of a run, the fingerprint that its schema must have.
 
     A party that is made anew for every exchange reads its schema anew. With another one a category
     would stand for another word. Nothing is answered to it alone (`dpsumm.exchange.across`).

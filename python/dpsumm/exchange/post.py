@@ -1,7 +1,7 @@
 """Letters out, replies back, until the time is up: what every engine's channel needs.
 
 An engine brings letters and says which replies have come (`Post`). Which of them count is decided
-here, once for all engines, with a clock that is an argument: so a test can carry the letters, lose,
+here, once for all engines, with a clock that is an argument. So a test can carry the letters, lose,
 double, delay and mix them up, in no time.
 """
 
@@ -38,7 +38,7 @@ class Clock:
 
 @dataclass(frozen=True)
 class Reply(Generic[Content_co]):
-    """What an engine has for a letter."""
+    """The replies of an engine to a letter."""
 
     to: str
     sender: int | None
@@ -46,8 +46,8 @@ class Reply(Generic[Content_co]):
 
 
 class Post(ABC, Generic[Letter_contra, Content_co]):
-    """How an engine carries single letters. Whatever it raises but `PostError` is its own failure:
-    the run stops and can be resumed.
+    """Carries single letters by an engine. Its errors other than `PostError` are its own failures.
+    Then the run stops and can be resumed.
     """
 
     @abstractmethod
@@ -56,7 +56,7 @@ class Post(ABC, Generic[Letter_contra, Content_co]):
 
     @abstractmethod
     def replies(self, name: str) -> Iterable[Reply[Content_co]]:
-        """Return what has come since the last look for a letter."""
+        """Return the replies to a letter since the last look."""
 
 
 def collect(
@@ -67,8 +67,8 @@ def collect(
 ) -> Iterator[tuple[int, Content_co | str]]:
     """Send each address its letter and yield (address, content) as replies come, in time.
 
-    In place of a content comes a text that says why there is none. All letters are sent before any
-    reply is looked for: whether a party gets one must not depend on what became of another's. A
+    In place of a missing content comes a text with the reason. All letters are sent before any
+    reply is looked for, because a party's letter must not depend on the fate of another's. A
     reply to another letter, from another address, or after the first one is not yielded.
     """
     end = clock.now() + timeout

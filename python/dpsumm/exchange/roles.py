@@ -1,7 +1,7 @@
 """The two roles of any protocol, as state machines without input or output.
 
 A coordinator and its parties hold all that a protocol computes. Drivers carry messages between
-them (`dpsumm.exchange.driver`, `dpsumm.exchange.across`) and hold none of it, so a test, a
+them (`dpsumm.exchange.driver`, `dpsumm.exchange.across`) and hold nothing, so a test, a
 simulator or another engine can carry them as well.
 """
 
@@ -21,8 +21,8 @@ class Coordinator(ABC, Generic[Result_co]):
     """Asks parties, takes their answers, and has a result in the end.
 
     Repeat: `send`, and `receive` the answer to each request or `drop` the party, until `send`
-    returns nothing; then `result`. Which party gets what, and when, must not depend on any party's
-    records except where the protocol's claim charges for it. Whatever is random is drawn through
+    returns nothing. Then `result`. Which party gets what, and when, must not depend on any party's
+    records except where the protocol's claim charges for it. All random numbers are drawn through
     the ledger, so that a coordinator that is made anew for a resumed run sends the same requests.
     """
 
@@ -32,7 +32,7 @@ class Coordinator(ABC, Generic[Result_co]):
 
     @property
     def round(self) -> int | None:
-        """Number of the open exchange, from 1, of a protocol in rounds; None of any other.
+        """Number of the open exchange, from 1, of a protocol in rounds. None for another protocol.
 
         In rounds each request says all that its answer depends on, and one that was released is
         never asked for again. So parties are not sent the requests before, and answers are kept
@@ -60,8 +60,8 @@ class Coordinator(ABC, Generic[Result_co]):
 class Party(ABC):
     """Answers requests from its own data and the requests so far.
 
-    Across machines a party is made anew for every exchange and given all earlier requests first:
-    asked the same, it must answer the same. What it draws at random is either fixed by the request
+    Across machines a party is made anew for every exchange and given all earlier requests first.
+    Asked the same, it must answer the same. Its random draws are either fixed by the request
     or kept by itself.
     """
 
@@ -74,7 +74,7 @@ class Party(ABC):
 
     @property
     def n_records(self) -> int:
-        """How many records it has: as so many an answer counts that may tell of all of them.
+        """How many records it has. An answer that may depend on all of them counts as so many.
 
         More than any limit allows, unless a party says it.
         """

@@ -1,4 +1,4 @@
-"""Signed statements: what a request is said to be for, kept by who answers."""
+"""Signed statements of a request's purpose, which the answering party keeps."""
 
 from __future__ import annotations
 

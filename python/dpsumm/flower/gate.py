@@ -1,10 +1,10 @@
 """The owner's rules at work. Every request to a node passes here, for any task.
 
-The policy is the owner's (`dpsumm.privacy.policy`), and so is the log of what was answered and
-refused (`dpsumm.privacy.receipts`). Flower tells a node nothing about who started a run that could
+The policy is the owner's (`dpsumm.privacy.policy`), and so is the log of answers and refusals
+(`dpsumm.privacy.receipts`). Flower tells a node nothing about who started a run that could
 be checked there. So the rules name keys, and a request is who signed it
-(`dpsumm.exchange.statements`). What the curator is told of a refusal depends on its request and on
-the policy, never on records.
+(`dpsumm.exchange.statements`). The text of a refusal depends on the curator's request and on the
+policy, never on records.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Messages as bytes in Flower's ConfigRecord, with a salt, and a signed claim if there is one.
 
-The salt is for Flower's object store: it serves any object of a run to any registered node that can
+The salt is for Flower's object store. It serves any object of a run to any registered node that can
 name it, and an object's name is the hash of its contents. Without a salt an owner could confirm a
-guess at another's answer, or answer in its place, by the hash of what it guesses.
+guess at another's answer, or answer in its place, by the hash of its guess.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Packed(NamedTuple):
 def pack(
     messages: Sequence[bytes], name: str = "", claim: bytes = b"", signature: bytes = b""
 ) -> RecordDict:
-    """Return messages, and what is told with them (`Packed`), as a record."""
+    """Return messages, and the facts that come with them (`Packed`), as a record."""
     record = ConfigRecord(
         {
             "salt": secrets.token_bytes(_SALT_BYTES),
@@ -45,7 +45,7 @@ def pack(
 
 
 def unpack(content: RecordDict) -> Packed:
-    """Return what a record carries that :func:`pack` made."""
+    """Return the contents of a record that :func:`pack` made."""
     record = content.get(_KEY)
     if not isinstance(record, ConfigRecord) or len(content) != 1:
         raise ProtocolError("not a record of dpsumm")

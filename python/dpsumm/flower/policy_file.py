@@ -33,7 +33,7 @@ def make_policy(
     Parameters
     ----------
     task
-        Whose protocols are answered, but for those that tell of all records (`NAMED`).
+        Its protocols are answered, except for those that may depend on all records (`NAMED`).
     consumers
         The owner's name for each who may ask, to its public key (``ssh-ed25519 AAAA...``).
     records, per_day

@@ -1,4 +1,4 @@
-"""The Flower project of a task: the app that curator and owners run, and how to recognize it."""
+"""The Flower project of a task, which is the app of curator and owners, and its recognition."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ def write_project(folder: str | os.PathLike[str], task: str = USUAL_TASK) -> Non
 
 
 def is_own_app(packed: bytes) -> bool:
-    """Return whether a packed app is a project as `write_project` makes it, whatever its settings.
+    """Return whether a packed app is a project of `write_project` with any settings.
 
     Its code is then a few lines that import the apps of the installed `dpsumm.flower`, and nothing
-    else that the curator sends runs. The answer is yes or no, whatever the bytes: texts are
-    compared, and none is parsed. Settings are lines of a key with a short text, number or truth
+    else that the curator sends runs. The answer is yes or no for all bytes, because texts are
+    compared and not parsed. Settings are lines of a key with a short text, number or truth
     value, so that Flower, which parses them next, meets no other form.
     """
     if len(packed) > _MAX_BYTES:

@@ -1,8 +1,9 @@
 """A trial on this machine, up and down: its processes, their logs, and which of them are its own.
 
-``running.json`` in the trial's folder says what was started. A process is the trial's if that file
-has its number and the time when it began, if it descends from such a one, or if its environment has
-the mark that the file has. So no other process is ever ended, anyone who got a number anew.
+``running.json`` in the trial's folder lists the started processes. A process is the trial's if that
+file has its number and the time when it began, if it descends from such a one, or if its
+environment has the mark that the file has. So no other process is ever ended, anyone who got a
+number anew.
 """
 
 from __future__ import annotations
@@ -46,8 +47,8 @@ class TrialError(DpsummError):
 def start_trial(folder: str | os.PathLike[str], told: Callable[[str], object]) -> Path:
     """Start the SuperLink and all SuperNodes of a trial, and return when all are connected.
 
-    They go on after this process has ended, until `end_trial`. Whatever goes wrong, an interruption
-    too, nothing that was started is left.
+    They go on after this process has ended, until `end_trial`. After a failure, or an interruption,
+    no started process is left.
 
     Returns
     -------

@@ -1,7 +1,7 @@
 """Settings of a run, from public parameters, the curator's own file and a node's own.
 
-Flower shows the run configuration to every party, so it holds public parameters only. What is the
-curator's alone (files, ledger, names of parties) is in a file that the environment names. A party's
+Flower shows the run configuration to every party, so it holds public parameters only. The curator's
+own settings (files, ledger, names of parties) are in a file that the environment names. A party's
 data are named by its own node, never by the run. Here stands what all subsystems read alike. What
 is left over (`more`) is for the subsystem (`dpsumm.flower.tasks`).
 """
@@ -102,7 +102,7 @@ class Reader:
         return path
 
     def file(self, path: Path) -> File:
-        """Return a file with how it is read: what means a missing value is the schema's to say."""
+        """Return a file and how it is read. The schema has the marks of missing values."""
         try:
             form = FileFormat(
                 separator=self("separator", str, ","),
@@ -115,7 +115,7 @@ class Reader:
         return File(path, form)
 
     def refuse_others(self) -> None:
-        """Refuse keys that nobody has read."""
+        """Refuse unknown keys."""
         if others := sorted(self._left):
             raise InvalidParameterError(f"{self.where}: unknown key {others[0]!r}")
 
@@ -196,8 +196,8 @@ class CuratorFile:
     ledger, run
         The curator's books and this run's name in them. Both or none.
     key
-        File of the private key that signs requests, for owners whose policies name who may ask;
-        None: they are not signed.
+        File of the private key that signs requests, for owners whose policies name consumers.
+        None for unsigned requests.
     claimed_names
         Whether the names that nodes give themselves are believed: in simulations.
     more
@@ -256,8 +256,8 @@ class NodeConfig:
     policy
         File of its owner's rules (`dpsumm.privacy.policy`); None: it has none.
     max_points
-        Without a policy, records that it sends in an exchange, with all before it in the run, at
-        most; None if it says nothing.
+        Without a policy, most records that it sends in an exchange, with all before it in the run.
+        None without a limit.
     max_bytes
         Of all requests together.
     more

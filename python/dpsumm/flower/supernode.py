@@ -1,6 +1,6 @@
 """`flower-supernode` under the owner's policy: ``python -m dpsumm.flower.supernode``, same options.
 
-Flower runs whatever app the SuperLink sends. Here, where the node's configuration names a policy,
+Flower runs any app that the SuperLink sends. Here, where the node's configuration names a policy,
 an app is looked at before any of its code runs: only dpsumm's own is taken, another one is refused
 and its curator told so. The policy is read, and the log and the installed package looked at, before
 the node connects.
@@ -68,8 +68,8 @@ def check_node(settings: Mapping[str, Any]) -> bool:
 def refuse_other_apps() -> None:
     """Let this process take dpsumm's own apps alone.
 
-    Flower has a place where it refuses apps that nobody whom the owner trusts has signed. What is
-    asked there is now whether the app is dpsumm's.
+    Flower has a place where it refuses apps without a trusted signature. This now checks whether
+    the app is dpsumm's.
     """
     for name in ("_pull_and_store_message", "_verify_fab"):
         if not hasattr(client, name):

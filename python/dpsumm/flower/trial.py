@@ -42,7 +42,7 @@ def make_trial(
     port: int = 8000,
     records: int = 100_000,
 ) -> Path:
-    """Write what a trial on this machine needs. Return the folder.
+    """Write the files of a trial on this machine. Return the folder.
 
     ``app/`` is the Flower project. ``curator/`` gets a certificate authority, the SuperLink's
     certificate, the curator's settings, ``superlink.sh``, ``register.sh`` and ``run.sh``. Each

@@ -1,6 +1,6 @@
-"""The compiled core as users call it: what the protocols are made of, on arrays.
+"""The compiled core as users call it. Protocols are made of these functions of arrays.
 
-Nothing here keeps books: a kernel computes, and its caller charges what it costs. Randomness that
+Nothing here keeps books. A kernel computes, and its caller charges the cost. Randomness that
 privacy rests on comes from the operating system unless a `seed` is given, which is for tests alone.
 """
 

@@ -1,4 +1,4 @@
-"""Best bids: rows with the largest exact scores under two released directions."""
+"""Best bids are rows with the largest exact scores under two released directions."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ class Bidder:
     """Rows of grid features, and the best of them under two directions that change.
 
     A row's score is ``target_factor * row @ target - summary_factor * row @ summary``, an exact
-    integer. Scores under each direction are kept: other factors cost no pass over the rows, and a
-    direction that changed in few coordinates reads only those columns. Both start at zero.
+    integer. Scores under each direction are kept. So other factors need no pass over the rows, and
+    a direction that changed in few coordinates reads only those columns. Both start at zero.
     Sarpatwar et al. 2019, Algorithm 3, step 6, with the signs of the gain corrected.
 
     Parameters
@@ -27,7 +27,7 @@ class Bidder:
 
     Privacy
     -------
-    Exact and not private: bids depend on the rows. They may go to a trusted curator alone.
+    Exact and not private, because bids depend on the rows. They may go to a trusted curator alone.
 
     See Also
     --------
@@ -72,7 +72,7 @@ class Bidder:
         self._bidder.set_summary(inputs.integers(summary, "summary"))
 
     def remove(self, row: int) -> None:
-        """Take a row out: it is no longer among the best."""
+        """Take a row out, so that it is no longer among the best."""
         self._bidder.remove(inputs.whole(row, "row"))
 
     def best(
@@ -93,7 +93,7 @@ class Bidder:
         count
             At least 1.
         target, summary : (d,) integers, optional
-            Directions to set first: for rounds of bids, in one call of the core.
+            Directions to set first, for rounds of bids in one call of the core.
 
         Returns
         -------

@@ -32,7 +32,7 @@ class FeatureMap:
         ----------
         points : (n, n_columns)
         direction : (d,) or (r, d)
-            Finite, for example a released mean of features: scores are then estimates of each
+            Finite, for example a released mean of features. Scores are then estimates of each
             point's mean kernel value with the data behind the release. Several directions, one a
             row, share the time that the features take.
 

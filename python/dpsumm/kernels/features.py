@@ -166,10 +166,10 @@ class RandomFeatures(FeatureMap):
 
         Privacy
         -------
-        Not private. A row's integers have an L2 norm of at most ``grid_norm(levels)``, whatever the
-        row, so the sum moves by at most that in L2 when a row is added or removed, and by
+        Not private. The integers of any row have an L2 norm of at most ``grid_norm(levels)``, so
+        the sum moves by at most that in L2 when a row is added or removed, and by
         ``grid_difference(levels)``, twice that, when one is replaced. The norm is clamped on the
-        integers: nothing rests on the accuracy of a cosine.
+        integers, so nothing rests on the accuracy of a cosine.
 
         Examples
         --------
@@ -185,7 +185,7 @@ class RandomFeatures(FeatureMap):
     ) -> NDArray[np.int64]:
         """Return the sum of scaled features, rounded at random without bias: what `mwem` takes.
 
-        A feature times ``sqrt(d/2)`` lies in [-1, 1] and goes to one of its two neighbours on the
+        A feature times ``sqrt(d/2)`` is in [-1, 1] and goes to one of its two neighbours on the
         grid ``{-1, -1 + 2/steps, .., 1}``, with the chances that keep its mean.
 
         Parameters
@@ -194,7 +194,7 @@ class RandomFeatures(FeatureMap):
         steps
             Steps from -1 to 1, from 1 to 2**20.
         seed
-            None: the coins are the operating system's.
+            None for coins of the operating system.
 
         Returns
         -------
@@ -204,7 +204,7 @@ class RandomFeatures(FeatureMap):
         Privacy
         -------
         Not private. Each coordinate moves by at most `steps` when a row is added or removed, and by
-        twice that when one is replaced. The coins protect nobody, so seeded ones cost nothing.
+        twice that when one is replaced. The coins protect no record, so seeded ones have no cost.
 
         Examples
         --------

@@ -24,7 +24,7 @@ Words = NDArray[np.uint32] | NDArray[np.uint64]
 
 
 def points(values: ArrayLike, name: str) -> FloatArray:
-    """Return a table: float32 and float64 unchanged, other real numbers as float64."""
+    """Return a table. float32 and float64 stay, other real numbers become float64."""
     array = _array(values, name)
     if array.dtype not in (_DOUBLE, _SINGLE):
         _check_kind(array, name, "biuf", "real numbers")

@@ -1,4 +1,4 @@
-"""Landmark features of the Gaussian kernel: less noise for the same privacy."""
+"""Landmark features of the Gaussian kernel have less noise for the same privacy."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class LandmarkFeatures(FeatureMap):
     k_Z(x) are the kernel values ``exp(-gamma ||x - z||^2)`` of x with the landmarks, and A is the
     inverse of the Cholesky factor of their own kernel matrix plus 0.001 on its diagonal (Nystroem's
     method; Williams & Seeger 2001). ``h(x) @ h(y)`` is near the kernel where the landmarks are
-    near, and ``h(x) @ h(x)`` tells how near: it is at most 1. All methods take points as
+    near, and ``h(x) @ h(x)``, at most 1, tells how near. All methods take points as
     (n, n_columns), float32 or float64, compute in float64, and give the same bits on every machine
     and with any number of threads.
 
@@ -33,8 +33,8 @@ class LandmarkFeatures(FeatureMap):
     region
         Where the points lie, a public fact: parts (cells, limit), each for so many of the columns,
         which are at least 0 and add up to the limit at most. A number in [0, 1] is
-        ``(1, 1.0)``. A category in k cells, of which one is 0.7 and the others are 0, is
-        ``(k, 0.7)``. Points elsewhere are moved into it. None: points may lie anywhere. A schema
+        ``(1, 1.0)``. A category in k cells, one of them 0.7 and the others 0, is
+        ``(k, 0.7)``. Points elsewhere are moved into it. None if points may lie anywhere. A schema
         with bounds or categories for all columns has one, `Schema.region`.
 
     Raises
@@ -49,8 +49,9 @@ class LandmarkFeatures(FeatureMap):
 
     Privacy
     -------
-    Features are the points in another form, and sums of them are exact: neither is private. The map
-    is public only if landmarks, gamma and region are. What one point moves: `sum_on_grid`.
+    Features are the points in another form, and sums of them are exact, so neither is private. The
+    map is public only if landmarks, gamma and region are. For the effect of one point see
+    `sum_on_grid`.
 
     See Also
     --------
@@ -111,7 +112,7 @@ class LandmarkFeatures(FeatureMap):
     def grid_norm(self, levels: int) -> float:
         """Return the largest L2 norm of a row's integers on a grid of `levels` steps per unit.
 
-        A whole number, about ``levels``. Enforced on the integers, whatever the row.
+        A whole number, about ``levels``. Enforced on the integers of every row.
         """
         return self._map.grid_norm(inputs.whole(levels, "levels", 1, 2**22))
 

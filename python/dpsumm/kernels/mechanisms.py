@@ -1,4 +1,4 @@
-"""Mechanisms over integer scores and sums: the exponential mechanism and MWEM."""
+"""The exponential mechanism and MWEM, over integer scores and sums."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def exponential_choice(scores: ArrayLike, epsilon: float, seed: int | None = Non
     If one record moves no score by more than D, a draw is ``2 D epsilon``-DP with bounded range
     ``2 D epsilon``, so ``(2 D epsilon)**2 / 8``-zCDP (Cesar & Rogers 2021). Note the factor 2:
     `epsilon` is not the guarantee. Weights are powers of two with rational exponents (Ilvento
-    2020): nothing is added for arithmetic.
+    2020), so nothing is added for arithmetic.
 
     See Also
     --------
@@ -60,7 +60,7 @@ def exponential_choice(scores: ArrayLike, epsilon: float, seed: int | None = Non
 
 
 class MwemRun(NamedTuple):
-    """What a run of :func:`mwem` releases.
+    """The released numbers of a run of :func:`mwem`.
 
     Attributes
     ----------
@@ -144,8 +144,8 @@ def mwem(
 
     See Also
     --------
-    dpsumm.kernels.exponential_choice : How it selects what it measures.
-    dpsumm.kernels.MwemRun : What it returns.
+    dpsumm.kernels.exponential_choice : Selects its measurements.
+    dpsumm.kernels.MwemRun : The class of the result.
 
     Examples
     --------

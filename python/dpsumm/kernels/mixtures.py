@@ -1,4 +1,4 @@
-"""Mixtures of products of categorical columns: fitted to noisy tables, and sampled."""
+"""Mixtures of products of categorical columns are fitted to noisy tables, and sampled."""
 
 from __future__ import annotations
 
@@ -99,13 +99,13 @@ def fit_mixture(
 
     Privacy
     -------
-    Post-processing: nothing but the tables is read, so a model of released tables costs nothing.
+    Post-processing. Only the tables are read, so a model of released tables has no cost.
 
     See Also
     --------
     dpsumm.kernels.pair_counts : Exact two-way tables, before noise.
-    dpsumm.kernels.sample_mixture : Draws rows of what was fitted.
-    dpsumm.kernels.MixtureFit : What it returns.
+    dpsumm.kernels.sample_mixture : Draws rows of the fitted mixture.
+    dpsumm.kernels.MixtureFit : The class of the result.
 
     Examples
     --------
@@ -184,7 +184,7 @@ def sample_mixture(
 
     See Also
     --------
-    dpsumm.kernels.fit_mixture : Fits what it draws from.
+    dpsumm.kernels.fit_mixture : Fits the mixture.
 
     Examples
     --------

@@ -13,7 +13,7 @@ def nearest(
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Return the places and squared distances of the `count` nearest others of each point.
 
-    What it returns for a point depends on that point and the others alone, to the last bit: not on
+    The result for a point depends on that point and the others alone, to the last bit, and not on
     the points next to it, the number of threads or the processor.
 
     Parameters

@@ -1,4 +1,4 @@
-"""Exact integer noise: draws have the law of the proof, not a float's approximation of it."""
+"""Exact integer noise. Draws have the law of the proof, not a float's approximation of it."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from dpsumm.kernels import _core, inputs
 
 
 class Pad:
-    """A one-time pad for a one-hot matrix: words of ChaCha20 that only its holders know.
+    """A one-time pad for a one-hot matrix, of words of ChaCha20 that only its holders know.
 
     Two owners hold the one-hot matrices A and B of the same records. A helper makes a pad for each,
     gives it to that owner, and gives the right owner the :meth:`correction`. The owners exchange
@@ -43,7 +43,7 @@ class Pad:
 
     See Also
     --------
-    dpsumm.kernels.one_hot_product : What an owner computes of masked rows.
+    dpsumm.kernels.one_hot_product : An owner's product of masked rows.
 
     Examples
     --------
@@ -79,7 +79,7 @@ class Pad:
         return f"Pad(width={self.width}, ring={self.ring})"
 
     def mask(self, codes: ArrayLike, *, first_row: int = 0) -> inputs.Words:
-        """Return one-hot rows less the pad: what is sent to the other owner.
+        """Return one-hot rows less the pad, the message to the other owner.
 
         Parameters
         ----------
@@ -168,7 +168,7 @@ def one_hot_product(codes: ArrayLike, width: int, masked: ArrayLike) -> inputs.W
 
     See Also
     --------
-    dpsumm.kernels.Pad : Hides what is multiplied.
+    dpsumm.kernels.Pad : Hides the factors.
     dpsumm.kernels.pair_counts : The same tables where one party has all columns.
 
     Examples

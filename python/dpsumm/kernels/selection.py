@@ -1,7 +1,7 @@
 """Which points make a summary, and what weights they have. Exact, and not private.
 
 Points are (n, c), float32 or float64, and results are the same for both up to the rounding of the
-points themselves: what decides is computed in float64. Time grows with ``n * size``.
+points themselves, since decisions are computed in float64. Time grows with ``n * size``.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dpsumm.kernels import _core, inputs
 
 
 class Picks(NamedTuple):
-    """Rows picked, in order, and what they reach.
+    """Rows picked, in order, and their objective.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ def greedy(points: ArrayLike, attraction: ArrayLike, gamma: float, size: int) ->
     ----------
     points : (n, c)
     attraction : (n,)
-        Of each point to the target: its mean kernel value (:func:`kernel_means`), or its score
+        Of each point to the target, its mean kernel value (:func:`kernel_means`), or its score
         under a released mean (:meth:`RandomFeatures.scores`), which reads the target no further.
     gamma
         Positive, in units of 1 / squared distance.
@@ -68,8 +68,8 @@ def greedy(points: ArrayLike, attraction: ArrayLike, gamma: float, size: int) ->
     See Also
     --------
     dpsumm.kernels.greedy_towards : The same picks in less time, if the target is at hand.
-    dpsumm.kernels.objective : What it maximises.
-    dpsumm.kernels.weights : Weights for what it has picked.
+    dpsumm.kernels.objective : The maximised function.
+    dpsumm.kernels.weights : Weights for its picks.
 
     Examples
     --------

@@ -53,7 +53,7 @@ def fit_softmax(
 
     Privacy
     -------
-    Post-processing, if codes and moments are of what was released.
+    Post-processing, if codes and moments are released.
 
     See Also
     --------

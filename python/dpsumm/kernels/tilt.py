@@ -1,8 +1,8 @@
-"""The tilted draw: rows drawn by how much likelier they are under a released mean embedding.
+"""The tilted draw takes rows by how much likelier they are under a released mean embedding.
 
 ``exp(h(x) @ u)`` estimates the ratio up to a constant: :func:`tilt` fits u on a sample of rows, the
 features' ``scores`` give every row its logarithm, and the rows with the least :func:`arrivals` are
-the draw. None of this protects anybody: it is an owner's choice among its own rows.
+the draw. This protects no record. It is an owner's choice among its own rows.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def tilt(
 
     Kernel principal axes of the sample. Along each, empirical Bayes weighs the goal's distance
     against its noise. The tilt is a ridge fit of the exponential family. Noise that hides all
-    signal gives zeros, and so does a sample of equal rows: ratios are then 1.
+    signal gives zeros, and so does a sample of equal rows. Ratios are then 1.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ def tilt(
 
 
 def arrivals(log_rates: ArrayLike, uniform: ArrayLike) -> NDArray[np.float64]:
-    """Return random keys of rows: the q rows with the least keys are a draw by their rates.
+    """Return random keys of rows. The q rows with the least keys are a draw by their rates.
 
     Row i arrives after an exponential time of rate ``exp(log_rates[i])``. The key is the time's
     logarithm. So the q least are drawn without replacement, each next one in proportion to its rate

@@ -137,7 +137,7 @@ class Book:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Write all or nothing, and keep the mark of what was written next to the file."""
+        """Write all or nothing, and keep the mark of the last entry next to the file."""
         # One connection is one transaction: threads that share a ledger take turns.
         with self._lock:
             self._changed = False
@@ -166,7 +166,7 @@ class Book:
                     raise self._failed(error, "this was charged and not sent") from None
 
     def begin_change(self, *, accepted: bool = False) -> None:
-        """Before what writes: refuse a copy that was put back."""
+        """Refuse a copy that was put back, before anything is written."""
         if (fault := self.loss()) and not accepted:
             raise InvalidDataError(
                 f"ledger: {self._path} may have lost what was charged ({fault}). Nothing was "

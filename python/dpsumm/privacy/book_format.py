@@ -145,7 +145,7 @@ def _reading_a_charge() -> Iterator[None]:
 
 
 def number(value: object, below: float = math.inf) -> float:
-    """Return an epsilon or delta; ValueError if it is none, which SQLite itself lets it be."""
+    """Return an epsilon or delta. ValueError for another value, which SQLite itself would allow."""
     if not isinstance(value, int | float) or not 0 < value < below:
         raise ValueError("an epsilon or a delta is not a number in its range")
     return float(value)
@@ -159,7 +159,7 @@ def text(value: object) -> str:
 
 
 def party(name: object) -> Protected:
-    """Return whom a cap is for; ValueError if nobody is called so."""
+    """Return the party of a cap. ValueError for an unknown name."""
     try:
         return Protected(text(name))
     except InvalidParameterError:

@@ -14,7 +14,7 @@ Limits = Mapping[str, tuple[float, float]]
 
 @dataclass(frozen=True)
 class CapChange:
-    """A cap that was set: when (None: before dates were kept), for whom, and to what."""
+    """A cap that was set, with its date (None if from before dates were kept), party and value."""
 
     at: str | None
     protected: Protected
@@ -65,7 +65,7 @@ def refuse_beyond(
     charge
         A new one.
     charges, spent
-        All that are in the ledger with the new ones, and what is then spent on that party.
+        All in the ledger with the new ones, and the total then spent on that party.
     begun
         Whether the run of the new one has earlier charges.
     """

@@ -1,9 +1,9 @@
-"""One chain for a ledger and for an owner's log: entries that can only be added.
+"""One chain for a ledger and for an owner's log. Entries can only be added.
 
 Every entry has the digest of the one before it, and its own digest stands next to it. So an entry,
 or a row that it covers, which is changed, removed, added or moved is noticed when the file is
 opened. The last digest, the head, is also written into a small file next to it, ``<file>.seen``. A
-file without that entry has lost what came after: it is a copy from before, or of another file. One
+file without that entry has lost later ones, because it is an earlier copy, or of another file. One
 whose ``.seen`` is missing was copied or moved alone, and the other may go on being spent from.
 
 Not noticed: a chain that somebody computed anew, together with ``.seen``. Both files put back
@@ -56,7 +56,7 @@ def digest_of(data: bytes) -> str:
 
 
 def beside(path: Path) -> Path:
-    """Return where the head of a file is kept: next to the file itself, if `path` is a link."""
+    """Return the path of a file's head, which is next to the file itself if `path` is a link."""
     path = path.resolve()
     return path.with_name(f"{path.name}.seen")
 
@@ -89,14 +89,14 @@ class Chain:
         self._digests: set[str] = set()
 
     def check(self, body: str, *beside: Any) -> None:
-        """Look at what an entry covers and what stands next to it; ValueError if it was changed."""
+        """Check an entry's content and the columns next to it. ValueError if they were changed."""
         raise NotImplementedError
 
     def check_end(self) -> None:
         """Look whether something stands behind the last entry; ValueError if so."""
 
     def advance(self) -> None:
-        """Look at what was added since the last time."""
+        """Check the entries added since the last time."""
         with self._snapshot():
             (version,) = self.db.execute("PRAGMA data_version").fetchone()
             strange, self._version = version != self._version, version
@@ -155,7 +155,7 @@ class Chain:
         self._digests.add(head.digest)
 
     def missing(self) -> str | None:
-        """Return what is wrong if the file is not the one that was last written."""
+        """Return the fault if the file is not the one that was last written."""
         if self.seen is None:
             return None
         try:
@@ -169,7 +169,7 @@ class Chain:
     def keep_head(self) -> None:
         """Write the head next to the file, outside a transaction of the caller.
 
-        Under the file's lock: no process writes an older head over a newer one of another.
+        Under the file's lock, so no process writes an older head over a newer one of another.
         """
         self.db.execute("BEGIN IMMEDIATE")
         try:

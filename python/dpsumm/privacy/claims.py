@@ -1,4 +1,4 @@
-"""The register of what is charged: what a charge's text stands for, and where that is proved."""
+"""The register of charges, with the meaning of each charge's text and the place of its proof."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dpsumm.privacy.events import Charge
 
 @dataclass(frozen=True)
 class Claim:
-    """What one kind of charge pays for. Every kind that the package makes has one.
+    """The meaning of one kind of charge. Every kind that the package makes has one.
 
     Attributes
     ----------
@@ -33,5 +33,5 @@ class Claim:
 
 
 def claim_of(charge: Charge, claims: Iterable[Claim]) -> Claim | None:
-    """Return the entry of a charge, None if nobody has registered what it pays for."""
+    """Return the entry of a charge, or None if its text is not registered."""
     return next((one for one in claims if charge.message.startswith(one.begins)), None)

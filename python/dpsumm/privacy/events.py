@@ -31,7 +31,7 @@ class Protected(str):
     See Also
     --------
     dpsumm.privacy.Unit : What changes between neighbouring data.
-    dpsumm.Ledger : Counts what was spent on each.
+    dpsumm.Ledger : Counts the spending on each.
 
     Examples
     --------
@@ -126,7 +126,7 @@ class Gaussian:
 
     See Also
     --------
-    dpsumm.privacy.Charge : An event with whom it is charged to.
+    dpsumm.privacy.Charge : An event with the party that it is charged to.
 
     Examples
     --------
@@ -230,7 +230,7 @@ class NonPrivate:
 
 @dataclass(frozen=True)
 class Seeded(NonPrivate):
-    """No guarantee: anyone who knows the user's seed can draw the same noise again.
+    """No guarantee, since anyone who knows the user's seed can draw the same noise again.
 
     See Also
     --------
@@ -260,7 +260,7 @@ class Charge:
     message
         What left, in words ("target release").
     event
-        What it costs.
+        Its cost.
     count
         How many times, each with fresh randomness: 1 to 2**53.
     observer

@@ -1,4 +1,4 @@
-"""What a run cost, and what that means in sentences."""
+"""The cost of a run, and its meaning in sentences."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class PrivacyReport:
     embedded
         The curator saw features under a secret map instead of records.
     coalition
-        Number of owners that the charges allow to pool what they see.
+        Number of owners that the charges allow to pool their messages.
     published
         Sentences that set the paper's own figures next to the sound ones.
 
@@ -55,7 +55,7 @@ class PrivacyReport:
     ) -> float:
         """Return epsilon (nats) of everything one owner received, at `delta`, rounded up.
 
-        For `coalition` owners who share what they received, where that is more than 1.
+        For `coalition` owners who share their messages, if more than 1.
 
         Parameters
         ----------
@@ -87,12 +87,12 @@ class PrivacyReport:
 
     @property
     def shown(self) -> tuple[str, ...]:
-        """What was charged as seen by everyone, in words."""
+        """The charges that everyone sees, in words."""
         return tuple(c.message for c in self.charges if c.observer is Observer.PUBLIC)
 
     @property
     def owners_towards(self) -> str:
-        """Of whom the owners' total tells, and towards whom: a label for it."""
+        """A label for the owners' total, with the protected party and the observer."""
         return "of the owners, towards everyone" if self.shown else "between owners"
 
     def statements(self) -> list[str]:

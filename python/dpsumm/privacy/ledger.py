@@ -405,7 +405,7 @@ class Ledger(AbstractContextManager["Ledger"]):
         """Return the charges of one run, or of all runs, oldest first.
 
         With `before`, those of this ledger's own run that were made before the release of that key,
-        all of them if there is none.
+        or all of them without such a release.
         """
         if before is not None:
             first = "SELECT min(id) FROM charges WHERE run = ?1 AND key = ?2"

@@ -1,4 +1,4 @@
-"""An owner's rules: what may leave its machine, to whom, for what, and how much of it ever."""
+"""An owner's rules for messages that leave its machine: receivers, purposes and limits."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Consumer:
     key
         Public key, ``ssh-ed25519 AAAA...``, without a comment.
     records
-        That may ever leave to it, in all its runs; None: as many as to all.
+        That may ever leave to it, in all its runs. None for as many as to all.
     """
 
     name: str
@@ -95,7 +95,7 @@ class Policy:
         return made
 
     def consumer(self, key: str) -> Consumer | None:
-        """Return who has a public key, if it may ask."""
+        """Return the consumer of a public key, if it may ask."""
         return next((one for one in self.consumers if one.key == key), None)
 
     def purposes(self, consumer: str) -> frozenset[str]:
@@ -106,8 +106,8 @@ class Policy:
         """Return which limit is passed when that many records have left; None if none is.
 
         No limit goes by a run's name, which the consumer chooses; `today` are those that have left
-        to the consumer within 24 hours. For the owner: what has left to all is nothing that one
-        consumer need know.
+        to the consumer within 24 hours. For the owner alone, since one consumer need not know the
+        total of all.
         """
         own = self._named(consumer).records
         for name, most, count in (

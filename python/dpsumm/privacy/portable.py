@@ -2,8 +2,9 @@
 
 The exponential and the normal law of NumPy, SciPy and the C library differ in their last bits
 between instruction sets. A noise multiplier or a request probability made with them would give
-another release on another machine. So whatever decides a release is computed here: by mpmath, whose
-numbers are Python integers, or by additions and multiplications of floats, which IEEE 754 fixes.
+another release on another machine. So all numbers that decide a release are computed here, by
+mpmath, whose numbers are Python integers, or by additions and multiplications of floats, which IEEE
+754 fixes.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ def _exactly() -> Iterator[Any]:
 
 @lru_cache(maxsize=1024)
 def exp(x: float) -> float:
-    """Return ``e**x``, rounded to nearest, or infinity above what a float holds."""
+    """Return ``e**x``, rounded to nearest, or infinity beyond the largest float."""
     with _exactly() as mp:
         return float(mp.exp(x))
 
@@ -69,7 +70,7 @@ def log(x: float) -> float:
 
 
 def normal_quantile(chance: float) -> float:
-    """Return the place below which a standard normal number lies with that chance, in (0, 1/2]."""
+    """Return the quantile of a standard normal number at that chance, in (0, 1/2]."""
     with _exactly() as mp:
         return float(mp.sqrt(2) * mp.erfinv(2 * mp.mpf(chance) - 1))
 

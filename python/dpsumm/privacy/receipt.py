@@ -1,4 +1,4 @@
-"""A line of an owner's log, what is wrong with a list of them, and the list as CSV."""
+"""A line of an owner's log, the faults of a list of them, and the list as CSV."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Asked:
     key: str = ""
 
     def is_of(self, consumer: str, key: str) -> bool:
-        """Return whether a consumer asked, by its name or its key: the owner may change either."""
+        """Return whether a consumer asked, by its name or key. The owner may change either."""
         return consumer == self.consumer or key == self.key
 
 
@@ -71,7 +71,7 @@ class Receipt(Asked):
 
     @property
     def body(self) -> bytes:
-        """What is digested and sealed."""
+        """The content that is digested and sealed."""
         return json.dumps(asdict(self), sort_keys=True).encode()
 
     @property
@@ -81,7 +81,7 @@ class Receipt(Asked):
 
     @classmethod
     def parse(cls, body: str) -> Receipt:
-        """Return the line of a body; ValueError if it is none."""
+        """Return the line of a body. ValueError for another text."""
         values = parse_json(body)
         kinds = {field.name: int if field.type == "int" else str for field in fields(cls)}
         if not isinstance(values, dict) or {k: type(v) for k, v in values.items()} != kinds:
@@ -98,7 +98,7 @@ Sealed = tuple[Receipt, bytes]
 
 
 def fault(lines: Iterable[Sealed], is_signed: IsSigned) -> str | None:
-    """Return what is wrong with a log, the first thing; None if it holds together."""
+    """Return the first fault of a log, or None if it holds together."""
     head = Head()
     try:
         for line, seal in lines:

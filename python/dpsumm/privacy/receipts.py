@@ -1,11 +1,11 @@
 """A log of an owner's answers and refusals, which can only grow.
 
 Every line has the digest of the line before it and a seal, the owner's signature. So a line that is
-changed, removed, added or moved is noticed by anyone who has the public key. What the owner's rules
-count is counted from these lines: with a file that is missing, or does not hold together, nothing
-is answered. Next to it lies ``<file>.seen``, by which lost last lines are noticed
-(`dpsumm.privacy.chain`). That is no seal: who may write to both files can cut the last lines off
-and set it back. Only a digest that was noted elsewhere shows that.
+changed, removed, added or moved is noticed with the public key. The owner's rules count from these
+lines. If the file is missing, or does not hold together, nothing is answered. Lost last lines are
+noticed by the file ``<file>.seen`` next to it (`dpsumm.privacy.chain`). That is no seal, because
+anyone who may write to both files can cut the last lines off and set it back. Only a digest that
+was noted elsewhere shows that.
 
 Requests that are refused do not fill the disk. The first `NOTED` of a consumer, or of all strangers
 together, have a line each. Of the next, one in two has one on average, then one in four, and so on.
@@ -215,7 +215,7 @@ class Receipts(AbstractContextManager["Receipts"]):
                 raise self._unusable("a line cannot be read") from None
 
     def fault(self) -> str | None:
-        """Return what is wrong with the log, looking at every seal; None if it holds together."""
+        """Return the first fault of the log, or None if it and all its seals are whole."""
         self._log.forget()
         return self._fault()
 
@@ -250,18 +250,18 @@ class Receipts(AbstractContextManager["Receipts"]):
         *,
         once: bool = False,
     ) -> str | None:
-        """Add an answer before it is sent; or its refusal, if it carries too many records.
+        """Add an answer before it is sent, or its refusal if it carries too many records.
 
         An answer that was sent before in a run, byte by byte, to the same consumer for the same
-        purpose, is not counted again: nothing new leaves. Any other is, whatever the run's name.
+        purpose, is not counted again, since nothing new leaves. Any other is, under any run's name.
 
         Parameters
         ----------
         answer, records
             Its bytes, and how many records it carries.
         once
-            Refuse a claim that was answered before: of a request that came twice at the same
-            moment, only this sees the other.
+            Refuse a claim that was answered before. Only this sees a request that came twice at the
+            same moment.
 
         Returns
         -------

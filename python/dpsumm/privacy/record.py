@@ -1,7 +1,7 @@
 """Public facts and charges that a finished run leaves for a dossier, next to its result.
 
-Nothing that depends on records is in it but what was released and charged: no number of points
-that were read, no distance, no warning.
+Of numbers that depend on records it has only released and charged ones. It has no number of read
+points, no distance and no warning.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class RunRecord:
     settings
         Name to value, as text: public parameters.
     observers
-        Who to epsilon, where what an observer learns is not the sum of one ledger.
+        Observer to epsilon, if an observer's figure is not the sum of one ledger.
     """
 
     command: str

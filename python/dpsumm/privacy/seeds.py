@@ -15,7 +15,7 @@ def derived_seed(seed: int, key: str) -> int:
 
 
 def check_seed(seed: object, ledger: object = None) -> None:
-    """Refuse a seed that is none, and the ledger of a seeded run. No seed (None) is fine."""
+    """Refuse a wrong seed, and the ledger of a seeded run. None, without a seed, is fine."""
     if seed is None:
         return
     check_whole(seed, "seed", 0, 2**63 - 1)

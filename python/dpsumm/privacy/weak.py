@@ -1,4 +1,4 @@
-"""Budgets that promise little, or next to nothing."""
+"""Budgets that promise little or nothing."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Unrecorded(UserWarning):
 
 
 def warn_unrecorded(ledger: object, seed: int | None, epsilon: float) -> None:
-    """Say once in a process, before a run, that no ledger keeps what it and others like it spend.
+    """Note once in a process, before a run, that no ledger adds up the budgets of such runs.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def check_budget(
     name: str = "epsilon",
     unprotected: str = "",
 ) -> None:
-    """Refuse a budget that promises next to nothing: the one rule of all products.
+    """Refuse a budget that is too weak. The one rule of all products.
 
     Called once for each kind of protected unit: the target's records, those of all owners, parties.
 
@@ -65,7 +65,7 @@ def check_budget(
     name
         What epsilon is called.
     unprotected
-        What leaves the owners' records unprotected, if anything does.
+        Reason why the owners' records are unprotected, if they are.
     """
     if allowed or seed is not None:
         return
@@ -93,7 +93,7 @@ def weak_budget(epsilon: float, delta: float, m: int, name: str = "epsilon") -> 
 def weak_epsilon(epsilon: float, name: str = "epsilon", among: str = "") -> list[str]:
     """Return the missing promise of an epsilon, as at most one sentence without an end.
 
-    `name` is what it is called; `among` follows its number and says whose it is.
+    `name` is its name. `among` follows its number and names its owner.
     """
     if epsilon <= MOST_EPSILON:
         return []
@@ -107,9 +107,9 @@ def weak_epsilon(epsilon: float, name: str = "epsilon", among: str = "") -> list
 
 
 def thin_budget(epsilon: float, delta: float, m: int) -> list[str]:
-    """Return what a budget of m records that is not refused promises little of, as sentences.
+    """Return the weak sides of an accepted budget of m records, as sentences.
 
-    Without an end. None of them is of what `weak_budget` tells.
+    Without a full stop. They do not repeat those of `weak_budget`.
     """
     thin = thin_epsilon(epsilon)
     if MUCH_DELTA <= delta * m < 1:
@@ -123,7 +123,7 @@ def thin_budget(epsilon: float, delta: float, m: int) -> list[str]:
 def some_delta(delta: float, m: int) -> list[str]:
     """Return the odds of a delta that is a part of 1/m, as at most one sentence without an end.
 
-    Of deltas below those that `thin_budget` tells of.
+    For deltas below those of `thin_budget`.
     """
     if not SOME_DELTA < delta * m < MUCH_DELTA:
         return []
@@ -139,7 +139,7 @@ def _published(delta: float, m: int) -> str:
 
 
 def thin_epsilon(epsilon: float, among: str = "") -> list[str]:
-    """Return what an epsilon that is not refused promises little of. See `weak_epsilon`."""
+    """Return the weak side of an accepted epsilon. See `weak_epsilon`."""
     if not MUCH_EPSILON < epsilon <= MOST_EPSILON:
         return []
     sure = min(1 / (1 + math.exp(-epsilon)), 0.9999)

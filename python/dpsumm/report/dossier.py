@@ -1,8 +1,8 @@
 """The sources of a finished run's dossier, and the problems that are in red at its top.
 
-These are public facts, charges and registered claims alone: whatever depends on records without a
-charge, such as a distance or a number of points read, is not in it (`RunRecord`), so that it cannot
-be on the page. The one exception tells nothing: a digest of the result's rows with a secret salt.
+These are public facts, charges and registered claims alone. Numbers that depend on records without
+a charge, such as a distance or a number of reads, are not in a `RunRecord`, so that they cannot be
+on the page. The one exception tells nothing: a digest of the result's rows with a secret salt.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Dossier:
 
     @property
     def lines(self) -> list[tuple[str, Line]]:
-        """All charges of the run, each with whose ledger it stands in."""
+        """All charges of the run, each with the owner of its ledger."""
         return [
             (whose, line)
             for whose, book in self.books.items()
@@ -90,7 +90,7 @@ class Dossier:
 
     @property
     def figures(self) -> list[tuple[str, float]]:
-        """What is told first: whose records or who learns, and epsilon."""
+        """The first figures, by protected records or observer, with epsilon."""
         if self.record.observers:
             return [(f"towards {who}", found) for who, found in self.record.observers.items()]
         return [(f"for {WHOSE[whose]}", epsilon) for _, whose, epsilon, _ in self.totals]
@@ -104,7 +104,7 @@ class Dossier:
 
     @property
     def claims(self) -> list[Claim]:
-        """What was charged, as it is registered; if ledgers are elsewhere, all that can be."""
+        """The charges as registered. If ledgers are elsewhere, all that can be."""
         if self.elsewhere:
             return list(self.about.claims)
         found = [claim_of(charge, self.about.claims) for charge in self.charges]

@@ -22,7 +22,7 @@ MOST_PARTIES = 200
 
 
 def render(dossier: Dossier) -> str:
-    """Return the page, without outside references. Whatever users named is escaped."""
+    """Return the page, without outside references. All texts of users are escaped."""
     record, about = dossier.record, dossier.about
     notes = alarms(dossier)
     return parts.page(

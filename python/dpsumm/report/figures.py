@@ -113,7 +113,7 @@ def growth(curve: Array, fresh: float) -> str:
     curve : (p,)
         Values at or below 0 (rounding) are not drawn.
     fresh
-        What one record of the target's own distribution is expected to give; t give a t-th of it.
+        Expected figure of one record of the target's own distribution. Of t records it is a t-th.
 
     Returns
     -------

@@ -78,7 +78,7 @@ def sorted_notes(notes: Iterable[str]) -> tuple[Note, ...]:
 
 
 def budget_notes(epsilon: float, delta: float, m: int) -> list[Note]:
-    """Warn of a budget that promises little, or next to nothing, to each of m records.
+    """Warn of a budget that promises little or nothing to each of m records.
 
     And of a delta that is some part of 1/m, as of something good to know.
     """
@@ -115,7 +115,7 @@ def alarming(notes: Iterable[str]) -> bool:
 
 
 def to_check(notes: Iterable[Note]) -> str:
-    """Return how many warnings there are, as the end of a title. Empty if there are none."""
+    """Return the number of warnings as the end of a title, or an empty text."""
     many = sum(note.severity is Severity.WARNING for note in notes)
     return f", with {counted(many, 'warning', 'warnings')} to check" if many else ""
 

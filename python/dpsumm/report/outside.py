@@ -35,7 +35,7 @@ IN_CATEGORIES = (
 
 
 def present(table: Table | StreamTable) -> NDArray[np.int64]:
-    """Return how many values each column has. At least 1, of which a share can be taken."""
+    """Return how many values each column has. At least 1, so that shares are defined."""
     return np.maximum(len(table) - np.array(table.n_missing, np.int64), 1)
 
 
@@ -60,7 +60,7 @@ def strange_notes(found: Mapping[str, Sequence[Hint]]) -> Iterator[Note]:
 
 
 def outside_notes(table: Table, whose: str, then: str) -> Iterator[Note]:
-    """Tell whoever owns a table, or anybody if it is public, of columns that the schema cuts off.
+    """Warn the owner of a table, or everyone if it is public, of columns that the schema cuts off.
 
     A warning from a tenth of a column's values (`MUCH`), an alarm from nine tenths (`RUINED`).
 

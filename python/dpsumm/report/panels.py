@@ -29,8 +29,8 @@ class Bins:
     Attributes
     ----------
     shares : (sets, number of bins)
-        A row for each set, such as the points read, the target and the summary. It adds up to 1 at
-        most.
+        A row for each set, such as the read points, the target and the summary. It adds up to at
+        most 1.
     """
 
     shares: NDArray[np.float64]

@@ -1,4 +1,4 @@
-"""`dpsumm.learn` across silos: parties with labelled records, a curator with public points."""
+"""`dpsumm.learn` across silos, with labelled records at parties and public points at a curator."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""What an owner's policy allows by name: the kinds of requests that a protocol is made of.
+"""The kinds of requests of each protocol, which an owner's policy allows by name.
 
 A protocol's version is that of its latest kind (`Kind.version` of `dpsumm.exchange.codec`): one
 whose messages change gets the next one here, and is refused until owners allow it. `DrawRequest` is
-in none: protocols across silos do not use it.
+in no protocol, because those across silos do not use it.
 """
 
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""What a subsystem brings so that Flower can carry it."""
+"""The parts of a subsystem that Flower needs."""
 
 from __future__ import annotations
 
@@ -48,12 +48,12 @@ class Task(ABC):
 
     Messages are those of its roles' codec. It knows nothing of Flower, so that it can be run over
     any `Channel`. Common settings have been read. It takes its own from ``more`` of each
-    configuration, and what it leaves there is refused as unknown.
+    configuration. Keys that it leaves there are refused as unknown.
 
     Attributes
     ----------
     example
-        Public settings as `flwr run -c` takes them, for who has just made a trial.
+        Public settings as `flwr run -c` takes them, to show after a trial was made.
     public, own
         The common settings: of all parties, and of the curator.
     """
@@ -68,8 +68,8 @@ class Task(ABC):
     def read(cls, public: Public, own: CuratorFile) -> Self:
         """Return the run that the curator's settings ask for.
 
-        Called before parties are waited for and before any budget is spent: refuse here what can be
-        refused.
+        Called before parties are waited for and before any budget is spent. Refuse all wrong
+        settings here.
         """
 
     @property
@@ -79,11 +79,11 @@ class Task(ABC):
 
     @abstractmethod
     def run(self, channel: Channel) -> Sequence[str]:
-        """Run to the end as the curator and save what came out.
+        """Run to the end as the curator and save the result.
 
         Returns
         -------
-        Lines for the curator's log, which nobody else sees.
+        Lines for the curator's log, which only the curator sees.
         """
 
     @classmethod

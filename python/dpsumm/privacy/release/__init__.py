@@ -1,4 +1,4 @@
-"""The privacy kernel: the one way by which something that depends on private records leaves.
+"""The privacy kernel is the one way out for anything that depends on private records.
 
 Read it in this order; ``docs/privacy/kernel.md`` guides through it in a day.
 

@@ -1,7 +1,7 @@
-"""The annex: mechanisms that are no noisy sum, each with a proof of its own.
+"""Mechanisms that are no noisy sum, each with a proof of its own.
 
-None of them runs unless it is asked for: `tests/privacy/test_kernel.py` runs the defaults of all
-products and fails when one gets here. ``docs/privacy/kernel.md`` has a line for each.
+They run only on request. `tests/privacy/test_kernel.py` runs the defaults of all products and
+fails when one gets here. ``docs/privacy/kernel.md`` has a line for each.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Entry:
     Attributes
     ----------
     name
-        What it is called here.
+        Its name here.
     reached
         The call that asks for it.
     page

@@ -33,9 +33,9 @@ class Sums:
     Attributes
     ----------
     queries
-        All of one unit, and all with a seed or none. None at all costs nothing.
+        All of one unit, and all with a seed or all without. An empty list has no cost.
     protected, message, observer
-        Whose records the sums depend on, what leaves in words, and who sees it.
+        The party whose records the sums depend on, the message in words, and its observer.
     afterwards
         The (epsilon, delta) of a release that is decided on after others of its run. Gaussian
         releases compose as one only by a plan that was fixed before, so this one is added to the
@@ -89,7 +89,7 @@ def release(
     ledger, key, binding
         As for `dpsumm.privacy.ledger.Ledger.release`.
     sums
-        What is charged.
+        The charged sums.
     draw
         Adds the noise that it is given to the exact sums, each once and in the order of the
         queries, and returns the bytes. All that it does with noisy sums is post-processing.
@@ -106,12 +106,12 @@ def release(
 def share(
     ledger: Ledger, key: str, sums: Sums, draw: Callable[[PaidNoise], bytes], *, binding: str
 ) -> bytes:
-    """Charge noisy sums once, and return a share of them that says nothing alone.
+    """Charge noisy sums once, and return a share of them that reveals nothing alone.
 
     For owners in one process, whose shares lose their meaning with the keys of that process: asked
     again, it makes another share at no further charge. **Of all shares under one key at most one
-    may be opened**: who opens them keeps what they add up to before anybody sees it, and asks for
-    none afterwards. Parameters and errors are those of `release`.
+    may be opened**. The opener keeps their sum before anyone sees it, and asks for no share
+    afterwards. Parameters and errors are those of `release`.
 
     Raises
     ------

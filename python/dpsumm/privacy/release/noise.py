@@ -28,7 +28,7 @@ class PaidNoise:
     Parameters
     ----------
     queries
-        What was charged.
+        The charged queries.
     """
 
     def __init__(self, queries: Sequence[Query]) -> None:
@@ -46,7 +46,7 @@ class PaidNoise:
         Parameters
         ----------
         exact : integers of any shape
-            int64, at most 2**62; or uint32 or uint64, words of a ring: then modulo its size.
+            int64, at most 2**62. Or uint32 or uint64, words of a ring, then modulo its size.
 
         Raises
         ------

@@ -34,7 +34,7 @@ class Bound:
     norm
         In L2, above 0 and finite. Float error belongs in it: round up.
     unit
-        What one unit is.
+        The protected unit.
     """
 
     norm: float
